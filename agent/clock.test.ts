@@ -1,0 +1,49 @@
+/** The wall clock jumps by a year in either direction between two looks: what is decided, by tables. */
+import test from "node:test";
+import {
+  absent,
+  atRest,
+  check,
+  crashed,
+  hour,
+  now,
+  renewed,
+  restarting,
+  reviving,
+  rolledBack,
+  settling,
+} from "./facts.fixture.ts";
+
+const year = 8760 * hour;
+
+function jumpTo(jumped: number): void {
+  const down = { unit: crashed, healthy: false, now: jumped };
+  const called = { ...restarting, called: true, calls: [now - 1000] };
+  check([
+    ["at rest", { journal: { ...atRest, calls: [now - 1000] }, now: jumped }, "nothing GPS200 ready"],
+    [
+      "made, not yet known",
+      { journal: { ...called, tried: 1 }, unit: renewed, now: jumped },
+      "record GPS215 → settling",
+    ],
+    ["being watched", { journal: settling, unit: renewed, now: jumped }, "wait GPS215 ready"],
+    ["a failed attempt", { journal: { ...called, tried: 1 }, ...down }, "restart GPS214 → restarting"],
+    ["the third one", { journal: { ...called, tried: 3 }, ...down }, "record GPS216 → restoring"],
+    ["reviving", { journal: { ...reviving, tried: 2, calls: [now - 1000] }, ...down }, "restart GPS217 → reviving"],
+  ]);
+}
+
+test("a clock that jumps forward: nothing is done at rest, no restart forgotten or repeated, and attempts still end", () => {
+  jumpTo(now + year);
+});
+
+test("a clock that jumps back: nothing is done at rest, no restart forgotten or repeated, and attempts still end", () => {
+  jumpTo(now - year);
+});
+
+test("a clock that jumps back does not end a quarantine, one that jumps forward ends it once", () => {
+  check([
+    ["back", { journal: rolledBack, file: absent, now: now - year }, "wait GPS219"],
+    ["forward", { journal: rolledBack, file: absent, now: now + year }, "apply GPS226 → applying"],
+  ]);
+});

@@ -1,0 +1,163 @@
+/** The decisions as tables: facts in, action and reason out. Nothing is mocked, since nothing is called. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { decide } from "./decide.ts";
+import type { Facts } from "./facts.ts";
+import {
+  hour,
+  now,
+  absent,
+  mounted,
+  withdrawn,
+  unit,
+  renewed,
+  crashed,
+  stopped,
+  limited,
+  noBus,
+  written,
+  foreign,
+  atRest,
+  restarting,
+  settling,
+  reviving,
+  rolledBack,
+  facts,
+  check,
+} from "./facts.fixture.ts";
+
+test("what comes before everything else", () => {
+  check([
+    [
+      "revision 0 observes, whatever lies there",
+      { config: { revision: 0 }, journal: restarting, alone: false },
+      "nothing GPS201 ready",
+    ],
+    ["two agents on one node", { alone: false, journal: atRest }, "wait GPS205"],
+    ["a journal from a newer agent", { journal: { kind: "newer", why: "version 9" } }, "wait GPS222"],
+    ["an unreadable journal", { journal: { kind: "corrupt", why: "not JSON" } }, "set aside GPS223"],
+    ["config.json is a symlink", { file: { kind: "refused", why: "it is a symbolic link" } }, "wait GPS206"],
+    ["config.json changes while it is read", { file: { kind: "changing" } }, "wait GPS209"],
+  ]);
+});
+
+test("a pod applies its own revision and no other", () => {
+  check([
+    ["not mounted yet", { mounted: { kind: "incomplete", why: "ENOENT" } }, "wait GPS202"],
+    ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "wait GPS203"],
+    ["the volume is ahead", { mounted: { ...mounted, revision: 8 }, file: absent }, "wait GPS203"],
+    [
+      "the volume is ahead of what stands already",
+      { mounted: { ...mounted, revision: 8 }, journal: atRest },
+      "nothing GPS200 ready",
+    ],
+    ["… but was drifted", { mounted: { ...mounted, revision: 8 }, journal: atRest, file: absent }, "wait GPS203"],
+    [
+      "… of another pod's revision",
+      { mounted: { ...mounted, revision: 8 }, journal: { ...atRest, revision: 6 } },
+      "wait GPS203",
+    ],
+    ["a bad document", { mounted: { kind: "refused", why: "x", revision: 7 }, file: absent }, "wait GPS204"],
+    [
+      "an owed restart needs no document",
+      { mounted: { ...mounted, revision: 8 }, journal: restarting },
+      "restart GPS212 → restarting",
+    ],
+    [
+      "nor does the watch after it",
+      { mounted: { ...mounted, revision: 8 }, journal: settling, unit: renewed },
+      "wait GPS215 ready",
+    ],
+  ]);
+});
+
+test("config.json is written only where systemd can be asked", () => {
+  check([
+    ["all is well", { file: absent }, "apply GPS226 → applying"],
+    ["no bus", { file: absent, unit: noBus }, "wait GPS210"],
+    ["no such unit", { file: absent, unit: { unknown: "NoSuchUnit", missing: true } }, "wait GPS211"],
+    ["unit not found", { file: absent, unit: { ...unit, load: "not-found" } }, "wait GPS211"],
+    ["unit masked", { file: absent, unit: { ...unit, load: "masked" } }, "wait GPS211"],
+    ["kubelet down", { file: absent, unit: stopped, healthy: false }, "apply GPS226 → applying"],
+    [
+      "policy Never asks nobody",
+      { file: absent, unit: undefined, config: { restart: "Never" } },
+      "apply GPS226 → applying",
+    ],
+    ["what means the same already is only noted", { file: written }, "record GPS226 → applied"],
+    ["void for a moment", { file: foreign("not JSON"), steady: { file: 1999 } }, "wait GPS207"],
+    ["void for good", { file: foreign("not JSON"), steady: { file: 2000 } }, "apply GPS226 → applying"],
+    ["drift", { file: absent, journal: atRest }, "apply GPS225 → applying"],
+    ["drift again and again", { file: absent, journal: atRest, writeIn: 900 }, "wait GPS225"],
+    ["the same content under a new revision", { journal: { ...atRest, revision: 6 } }, "record GPS226 → applied"],
+    [
+      "killed before the rename",
+      { file: absent, journal: { ...restarting, phase: "applying" } },
+      "apply GPS226 → applying",
+    ],
+    ["killed after the rename", { journal: { ...restarting, phase: "applying" } }, "record GPS212 → restarting"],
+    ["… and the bus is gone", { journal: { ...restarting, phase: "applying" }, unit: noBus }, "wait GPS210"],
+    [
+      "… policy Never",
+      { journal: { ...restarting, phase: "applying" }, config: { restart: "Never" } },
+      "record GPS200 → applied",
+    ],
+    ["… nothing that the kubelet sees", { journal: { ...atRest, phase: "applying" } }, "record GPS200 → applied"],
+    ["after a lost journal a restart may be owed", { lost: true }, "record GPS226 → applying"],
+  ]);
+});
+
+test("at rest: ready while the kubelet answers, and a kubelet that somebody stopped is left alone", () => {
+  check([
+    ["in force", { journal: atRest }, "nothing GPS200 ready"],
+    ["in force, nobody asked systemd", { journal: atRest, unit: undefined }, "nothing GPS200 ready"],
+    ["kubelet stopped", { journal: atRest, unit: stopped, healthy: false }, "wait GPS221"],
+    ["withdrawn, ours still there", { journal: atRest, mounted: withdrawn }, "apply GPS226 → applying"],
+    [
+      "withdrawn and given back",
+      { journal: { ...atRest, content: "none" }, mounted: withdrawn, file: absent },
+      "leave GPS224",
+    ],
+    ["withdrawn, nothing was ever there", { mounted: withdrawn, file: absent }, "nothing GPS224 ready"],
+    ["withdrawn, a stranger's file", { mounted: withdrawn }, "nothing GPS224 ready"],
+  ]);
+});
+
+function matters(calls: number[]): boolean {
+  const step = decide(facts({ journal: { ...atRest, calls }, file: absent }));
+  return step.action === "apply" && step.journal.matters;
+}
+
+test("drift that keeps coming back is repaired without more restarts: three an hour, the kubelet re-reads by itself", () => {
+  assert.equal(matters([]), true);
+  assert.equal(matters([now - 3000, now - 2000, now - 1000]), false);
+  assert.equal(matters([now - 2 * hour, now - 2000, now - 1000]), true);
+});
+
+test("ready never without the file, the proof and the answer", () => {
+  const files = [absent, written, foreign()];
+  const journals = [
+    undefined,
+    atRest,
+    restarting,
+    settling,
+    reviving,
+    rolledBack,
+    { ...restarting, phase: "restoring" as const },
+  ];
+  const units: Facts["unit"][] = [unit, renewed, crashed, stopped, limited, noBus, undefined];
+  let seen = 0;
+  for (const file of files)
+    for (const journal of journals)
+      for (const one of units)
+        for (const healthy of [true, false])
+          for (const source of [mounted, { ...mounted, revision: 8 }]) {
+            const step = decide(facts({ file, unit: one, healthy, mounted: source, ...(journal && { journal }) }));
+            if (!step.ready) continue;
+            seen += 1;
+            assert.ok(healthy);
+            assert.equal(file, written);
+            assert.ok(journal === atRest || (journal === settling && one === renewed));
+          }
+  assert.ok(seen > 0);
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { meaning, readDocument, writeDocument } from "./document.ts";
+
+const good = { auth: "dTpw" };
+
+test("config.json is read with the kubelet's eyes", () => {
+  const table: readonly (readonly [text: string, kind: "as it is" | "healed" | "odd", keys?: string])[] = [
+    ["{}", "as it is", ""],
+    ["null", "as it is", ""],
+    ['{"auths":null}', "as it is", ""],
+    ['{"auths":{"a.io":{"auth":"dTpw"},"b.io":null,"c.io":{}}}', "as it is", "a.io b.io c.io"],
+    ['{"auths":{"a.io":{"username":"u","password":"p","email":null}}}', "as it is", "a.io"],
+    ['{"auths":{"a.io":{"auth":"dTpw","identitytoken":5}}}', "as it is", "a.io"],
+    ['{"auths":{"a.io":{"auth":"dTpw\\r\\n"}}}', "as it is", "a.io"],
+    ['{"auths":{},"credHelpers":{"a.io":"x"},"n":1e400}', "as it is", ""],
+    ["", "healed", ""],
+    ["{", "healed", ""],
+    ["\u0000\u0000", "healed", ""],
+    ["\uFEFF{}", "healed", ""],
+    ["[]", "healed", ""],
+    ['"text"', "healed", ""],
+    ['{"auths":[]}', "healed", ""],
+    ['{"auths":{"a.io":{"auth":"!"},"b.io":{"auth":"dTpw"}}}', "healed", "b.io"],
+    ['{"auths":{"a.io":{"auth":"dXA="},"b.io":{}}}', "healed", "b.io"],
+    ['{"auths":{"a.io":"text","b.io":{}}}', "healed", "b.io"],
+    ['{"auths":{"a.io":{"email":5},"b.io":{}}}', "healed", "b.io"],
+    ['{"auths":{"a.io":{"EMAIL":5},"b.io":{}}}', "healed", "b.io"],
+    ['{"HttpHeaders":{"X":1},"auths":{"b.io":{}}}', "healed", "b.io"],
+    ['{"AUTHS":{}}', "odd"],
+    ['{"auth\u017F":{}}', "odd"],
+    ['{"auths":{},"auths":{"a.io":{}}}', "odd"],
+    ['{"auths":{"a.io":{},"a.io":{}}}', "odd"],
+    ['{"auths":{"__proto__":{}}}', "odd"],
+    ['{"x":"\\ud800"}', "odd"],
+  ];
+  for (const [text, kind, keys] of table) {
+    const reading = readDocument(Buffer.from(text));
+    const seen = reading.kind === "odd" ? "odd" : reading.healed === undefined ? "as it is" : "healed";
+    assert.equal(seen, kind, text);
+    if (reading.kind === "document") assert.equal([...reading.document.auths.keys()].join(" "), keys, text);
+  }
+  assert.equal(readDocument(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])).kind, "odd");
+});
+
+test("no bytes make the reader throw", () => {
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void readDocument(bytes)));
+  fc.assert(fc.property(fc.json(), (text) => void readDocument(Buffer.from(`{"auths":${text}}`))));
+});
+
+test("what is written back keeps numbers, indentation and the final newline, and means the same", () => {
+  for (const text of ['{"auths":{},"n":1.0,"big":12345678901234567890}', '{\n\t"auths": {},\n\t"n": 1.50\n}\n']) {
+    const reading = readDocument(Buffer.from(text));
+    assert.ok(reading.kind === "document");
+    assert.equal(Buffer.from(writeDocument(reading.document, Buffer.from(text))).toString(), text);
+  }
+});
+
+function of(text: string): string {
+  const reading = readDocument(Buffer.from(text));
+  assert.ok(reading.kind === "document");
+  return meaning(reading.document);
+}
+
+test("meaning ignores order and white space, and an empty auths", () => {
+  const entry = JSON.stringify(good);
+  assert.equal(
+    of(`{"auths":{"a":${entry},"b":{}},"x":{"p":1,"q":2}}`),
+    of(`{"x":{"q":2,"p":1},\n"auths":{"b":{},"a":${entry}}}`),
+  );
+  assert.equal(of("{}"), of('{"auths":{}}'));
+  assert.notEqual(of('{"x":1}'), of('{"x":1.0}'));
+});

@@ -1,0 +1,79 @@
+/**
+ * The gate through which a journal comes back from the disk. Loaded only where there is one: building the schema costs
+ * 10 ms of a start. The gate only judges; what it lets through is the value as it was written.
+ */
+import * as z from "zod/mini";
+import { type JournalReading, version } from "./journal.ts";
+
+const bytesOrAbsent = z.union([
+  z.object({ absent: z.literal(true) }),
+  z.object({ bytes: z.string(), mode: z.number(), uid: z.number(), gid: z.number() }),
+]);
+
+const own = z.object({
+  key: z.string(),
+  wrote: z.array(z.string()),
+  displaced: z.array(z.object({ key: z.string(), raw: z.string() })),
+});
+const owned = z.object({ entries: z.array(own), rest: z.array(own) });
+
+const record = z.looseObject({
+  version: z.number(),
+  /** The oldest version whose reader may go on from this record. */
+  reads: z.number(),
+  /**
+   * applying: config.json is being replaced · restarting: it is in place, a restart is owed · settling: the new process
+   * answers and is watched · applied: at rest · restoring: the previous file is being put back · reviving: it is back,
+   * the kubelet is restarted with it.
+   */
+  phase: z.enum(["applying", "restarting", "settling", "applied", "restoring", "reviving"]),
+  /** The revision that is in force, or on its way. */
+  revision: z.number(),
+  /** Digest of the mounted content that belongs to it. */
+  content: z.string(),
+  /** The file before we ever touched it. */
+  before: bytesOrAbsent,
+  owned,
+  /** Whether the kubelet would see other credentials than before: only then a restart is owed. */
+  matters: z.boolean(),
+  /** Where a rollback goes: the last state that the kubelet was proved to run with. Absent: there is none to go to. */
+  undo: z.optional(z.object({ file: bytesOrAbsent, owned, revision: z.number(), content: z.string() })),
+  /** The kubelet's InvocationID when the file was in place: a process with another one was started after it. */
+  owed: z.optional(z.string()),
+  /** Attempts to restart that count, this change. */
+  tried: z.number(),
+  /** Whether the last attempt was ours; false: systemd brought the process back by itself. */
+  called: z.boolean(),
+  /** Process that is being watched. */
+  settling: z.optional(z.object({ invocation: z.string(), restarts: z.number() })),
+  /** Wall-clock milliseconds of the restarts that we asked for, the last 16. */
+  calls: z.array(z.number()),
+  quarantine: z.optional(
+    z.object({
+      revision: z.number(),
+      content: z.string(),
+      failures: z.number(),
+      since: z.number(),
+      lasts: z.number(),
+      told: z.boolean(),
+    }),
+  ),
+});
+
+export type Record = z.infer<typeof record>;
+
+/** Reads a journal's bytes. A newer one is understood as long as its writer says that version 1 may go on from it. */
+export function readJournal(bytes: Uint8Array): JournalReading {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(bytes).toString("utf8"));
+  } catch {
+    return { kind: "corrupt", why: "not JSON" };
+  }
+  const head = z.safeParse(z.looseObject({ version: z.number(), reads: z.number() }), value);
+  if (!head.success) return { kind: "corrupt", why: "no version" };
+  if (head.data.reads > version) return { kind: "newer", why: `version ${head.data.version}` };
+  const whole = z.safeParse(record, value);
+  if (whole.success) return { kind: "journal", journal: value as Record };
+  return { kind: "corrupt", why: `wrong at ${whole.error.issues[0]?.path.join(".") || "the top"}` };
+}

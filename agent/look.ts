@@ -1,0 +1,99 @@
+/** Gathers the facts for one decision. Asks systemd only when the decision may need it: at rest there is no bus traffic. */
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { nodeFiles } from "../pullsecret/names.ts";
+import { BusError } from "./bus.ts";
+import type { Config } from "./config.ts";
+import type { Facts, UnitFact } from "./facts.ts";
+import type { JournalReading } from "./journal.ts";
+import { type Mounted, readMounted } from "./mounted.ts";
+import { type NodeFile, readNodeFile } from "./nodefile.ts";
+import { plan } from "./plan.ts";
+import type { Deeds, Steady } from "./steady.ts";
+import type { Systemd } from "./systemd.ts";
+
+export type Senses = Readonly<{
+  config: Config;
+  systemd: Systemd;
+  healthz: () => Promise<boolean>;
+  acquire: () => Promise<boolean>;
+  now: () => number;
+  mayChown: boolean;
+  steady: Steady;
+  deeds: Deeds;
+}>;
+
+export async function look(senses: Senses): Promise<Facts> {
+  const { config, steady } = senses;
+  const under = (name: string) => join(config.kubeletDirectory, name);
+  const alone = await senses.acquire();
+  const busy = alone && config.revision > 0;
+  const mounted: Mounted = busy ? await readMounted(config.secretDirectory) : { kind: "incomplete", why: "not read" };
+  const journal: JournalReading = busy ? await readJournalFile(under(nodeFiles.journal)) : { kind: "none" };
+  const file: NodeFile = busy ? await readNodeFile(under(nodeFiles.config), senses.mayChown) : { kind: "changing" };
+  const lost = journal.kind === "none" && (await exists(under(corruptJournal)));
+  const unit = needsUnit(config, mounted, journal, file, lost) ? await askUnit(senses) : undefined;
+  const healthy = busy && (await senses.healthz());
+  const running =
+    unit !== undefined && "active" in unit && unit.active === "active" && unit.mainPid > 0
+      ? unit.invocation
+      : undefined;
+  const quarantine = journal.kind === "journal" ? journal.journal.quarantine : undefined;
+  return {
+    config,
+    now: senses.now(),
+    alone,
+    mounted,
+    journal,
+    lost,
+    file,
+    unit,
+    healthy,
+    steady: {
+      file: steady.held("file", file.kind === "file" ? file.digest : file.kind),
+      running: steady.held("running", running),
+      healthy: steady.held("healthy", healthy ? running : undefined),
+      quarantine: steady.held("quarantine", quarantine && `${quarantine.revision} ${quarantine.failures}`),
+    },
+    writeIn: senses.deeds.writeIn(),
+    restarts: senses.deeds.restarts,
+  };
+}
+
+/** An unreadable journal is kept under this name until the folder goes. */
+export const corruptJournal = `${nodeFiles.journal}.corrupt`;
+
+function needsUnit(config: Config, mounted: Mounted, reading: JournalReading, file: NodeFile, lost: boolean): boolean {
+  if (config.restart === "Never" || reading.kind === "newer" || reading.kind === "corrupt") return false;
+  const journal = reading.kind === "journal" ? reading.journal : undefined;
+  if (journal !== undefined && journal.phase !== "applied") return true;
+  if (mounted.kind !== "document" || mounted.revision !== config.revision) return false;
+  return (file.kind === "file" || file.kind === "absent") && plan(file, journal, mounted, lost).changed;
+}
+
+async function askUnit({ systemd }: Senses): Promise<UnitFact> {
+  try {
+    return await systemd.unit();
+  } catch (error) {
+    const missing = error instanceof BusError && error.type.endsWith(".NoSuchUnit");
+    return { unknown: error instanceof Error ? error.message : String(error), missing };
+  }
+}
+
+async function readJournalFile(file: string): Promise<JournalReading> {
+  try {
+    const bytes = await readFile(file);
+    const { readJournal } = await import("./gate.ts");
+    return readJournal(bytes);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return { kind: "none" };
+    throw error;
+  }
+}
+
+async function exists(file: string): Promise<boolean> {
+  return await stat(file).then(
+    () => true,
+    () => false,
+  );
+}

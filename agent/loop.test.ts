@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Loop, type Turn } from "./loop.ts";
+import { type Step, wait } from "./step.ts";
+
+/** Would outlast any test: only a hint or the end of it wakes the loop. */
+const long = 3_600_000;
+
+function turn(next: () => Promise<Step> | Step, change: Partial<Turn> = {}): Turn {
+  return {
+    next: async () => await next(),
+    tell: () => Promise.resolve(),
+    act: () => Promise.resolve(),
+    failed: () => wait("GPS228", long),
+    ...change,
+  };
+}
+
+test("any number of hints while a run is under way mean one more look, not more", async () => {
+  const stop = new AbortController();
+  const loop = new Loop(stop.signal);
+  let looks = 0;
+  const running = loop.run(
+    turn(() => {
+      looks += 1;
+      if (looks === 1) for (let hints = 0; hints < 10_000; hints += 1) loop.hint();
+      if (looks === 2) setImmediate(() => stop.abort());
+      return wait("GPS202", long);
+    }),
+  );
+  assert.equal(await running, 0);
+  assert.equal(looks, 2);
+});
+
+test("one run at a time: the next look waits for the act", async () => {
+  const stop = new AbortController();
+  const loop = new Loop(stop.signal);
+  const seen: string[] = [];
+  await loop.run(
+    turn(
+      () => {
+        seen.push("look");
+        if (seen.length > 4) stop.abort();
+        return wait("GPS202", 0);
+      },
+      {
+        act: async () => {
+          loop.hint();
+          await new Promise(setImmediate);
+          seen.push("acted");
+        },
+      },
+    ),
+  );
+  assert.deepEqual(seen.slice(0, 6), ["look", "acted", "look", "acted", "look", "acted"]);
+});
+
+test("a step that gives up ends the loop with 1, after it was told and done; a failed one does not end it", async () => {
+  const loop = new Loop(new AbortController().signal);
+  const order: string[] = [];
+  const journal = {} as never;
+  const giveUp: Step = { action: "give up", code: "GPS218", ready: false, again: 0, journal };
+  let acts = 0;
+  const code = await loop.run(
+    turn(() => giveUp, {
+      tell: (step) => (order.push(`tell ${step.code}`), Promise.resolve()),
+      act: () => ((acts += 1) === 1 ? Promise.reject(new Error("disk full")) : (order.push("act"), Promise.resolve())),
+      failed: () => wait("GPS208", 0),
+    }),
+  );
+  assert.equal(code, 1);
+  assert.deepEqual(order, ["tell GPS218", "tell GPS208", "tell GPS218", "act"]);
+});

@@ -1,0 +1,75 @@
+/** The agent's one loop: look, decide, act, wait; one run at a time. A hint means "look again", however many there were. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Code } from "./problems.ts";
+import type { Step } from "./step.ts";
+
+export type Turn = Readonly<{
+  /** Looks and decides. */
+  next: () => Promise<Step>;
+  /** Makes the step known: readiness, log, termination message. */
+  tell: (step: Step) => Promise<void>;
+  /** Does it. */
+  act: (step: Step) => Promise<void>;
+  /** What a failed look or act means. */
+  failed: (error: unknown) => Step;
+}>;
+
+/** Most milliseconds between two tries of what does not work. */
+const longestBackOff = 30_000;
+
+export class Loop {
+  #wake = new AbortController();
+  readonly #stop: AbortSignal;
+  #troubled: Code | undefined;
+  #tries = 0;
+
+  constructor(stop: AbortSignal) {
+    this.#stop = stop;
+  }
+
+  /** Look again, soon. */
+  hint(): void {
+    this.#wake.abort();
+  }
+
+  /** Runs until stopped (answers 0) or until a step gives up (answers 1). */
+  async run(turn: Turn): Promise<number> {
+    while (!this.#stop.aborted) {
+      // A hint that comes while we work is kept: it wakes the next wait at once.
+      this.#wake = new AbortController();
+      const step = await this.#once(turn);
+      if (step.action === "give up") return 1;
+      await this.#wait(this.#pause(step));
+    }
+    return 0;
+  }
+
+  async #once(turn: Turn): Promise<Step> {
+    let step: Step;
+    try {
+      step = await turn.next();
+      await turn.tell(step);
+      await turn.act(step);
+    } catch (error) {
+      step = turn.failed(error);
+      if (!this.#stop.aborted) await turn.tell(step);
+    }
+    return step;
+  }
+
+  #pause({ again, code }: Step): number {
+    if (again !== "back off") {
+      this.#tries = 0;
+      return again;
+    }
+    this.#tries = this.#troubled === code ? this.#tries + 1 : 0;
+    this.#troubled = code;
+    return Math.min(longestBackOff, 1000 * 2 ** Math.min(this.#tries, 10));
+  }
+
+  async #wait(milliseconds: number): Promise<void> {
+    if (milliseconds === 0) return;
+    const signal = AbortSignal.any([this.#wake.signal, this.#stop]);
+    await sleep(milliseconds, undefined, { signal }).catch(() => {});
+  }
+}

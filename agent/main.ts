@@ -1,0 +1,80 @@
+/** The agent: wiring only. What it does is read in decide.ts. */
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { nodeFiles } from "../pullsecret/names.ts";
+import { act } from "./act.ts";
+import { ConfigError, readConfig } from "./config.ts";
+import { decide } from "./decide.ts";
+import { askHealthz } from "./health.ts";
+import { openLog } from "./log.ts";
+import { look } from "./look.ts";
+import { Loop } from "./loop.ts";
+import { mayGiveAway } from "./nodefile.ts";
+import { probeOn } from "./probe.ts";
+import { say } from "./problems.ts";
+import { sweep } from "./replace.ts";
+import { Deeds, Steady } from "./steady.ts";
+import { systemdOver } from "./systemd.ts";
+import { Teller, trouble } from "./tell.ts";
+import { type Watch, watchDirectories } from "./watch.ts";
+
+const clock = () => performance.now();
+
+async function main(): Promise<number> {
+  const config = readConfig(process.argv.slice(2), process.env);
+  const stopping = new AbortController();
+  // Node as process 1 ignores signals that it does not handle, and the pod would take its whole grace period to end.
+  for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopping.abort());
+
+  const deeds = new Deeds(clock);
+  const systemd = systemdOver(config.dbusDirectory, config.unit, stopping.signal);
+  const log = openLog(config.node, config.revision);
+  const teller = new Teller(log, (line) => writeFile(config.terminationLog, line));
+  const probe = probeOn(config.probePort, config.revision, () => teller.readiness);
+  const loop = new Loop(stopping.signal);
+  const folder = join(config.kubeletDirectory, nodeFiles.folder);
+  const targets = new Set([join(config.kubeletDirectory, nodeFiles.config)]);
+  let watch: Promise<Watch> | undefined;
+  const watched = () =>
+    watchDirectories(
+      [config.secretDirectory, config.kubeletDirectory],
+      (path) => targets.has(path) || dirname(path) === config.secretDirectory,
+      () => loop.hint(),
+    );
+
+  let swept = false;
+  const acquire = async () => {
+    const alone = await probe.acquire();
+    // Only the node's only agent may sweep: another one's staged file is about to be renamed.
+    if (alone && !swept && config.revision > 0) await sweep(folder);
+    swept ||= alone;
+    return alone;
+  };
+  const healthz = () => askHealthz(config.healthzPort);
+  const mayChown = await mayGiveAway();
+  const senses = { config, mayChown, systemd, healthz, acquire, now: Date.now, steady: new Steady(clock), deeds };
+  const code = await loop.run({
+    next: async () => {
+      const step = decide(await look(senses));
+      // After the first look, which needs no hint: loading it would make every start wait.
+      watch ??= watched();
+      return step;
+    },
+    tell: (step) => teller.tell(step),
+    act: async (step) => teller.done(step, await act(step, { config, systemd, deeds })),
+    failed: trouble,
+  });
+  if (code === 0) log({ code: "GPS227" }, say("GPS227"));
+  probe.close();
+  await (await watch)?.close();
+  return code;
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    const misused = error instanceof ConfigError;
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(misused ? 2 : 1);
+  },
+);

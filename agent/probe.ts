@@ -1,0 +1,79 @@
+/**
+ * Readiness on the node's loopback, and with it the lock: agents run in the host's network, so only one process of a node
+ * can have the port. The lock dies with its holder, needs no file, and cannot be left behind. An agent that does not get it
+ * (a surge, a pod that was deleted by force and still runs) touches nothing.
+ *
+ * HTTP by hand, as much as a probe needs: node:http costs twice the CPU at a probe a second, and a fifth of the start
+ * (docs/decisions/0007).
+ */
+import { createServer, type Socket } from "node:net";
+
+export type Readiness = Readonly<{ ready: boolean; line: string }>;
+
+export type Probe = Readonly<{
+  /** Tries to become the node's only agent; true once it is. */
+  acquire(): Promise<boolean>;
+  close(): void;
+}>;
+
+/** The kubelet's request has 200 bytes. Whoever sends more, or nothing for so long, is cut off. */
+const mostBytes = 4096;
+const patience = 2000;
+
+/**
+ * `GET /readyz` answers 200 or 503 with one line. With `?revision=N` it answers 503 for any other revision than ours: the
+ * kubelet's probe of a waiting pod reaches the agent that holds the port, which must not speak for the other.
+ */
+export function probeOn(port: number, revision: number, readiness: () => Readiness): Probe {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.on("close", () => open.delete(socket)).on("error", () => {});
+    socket.setTimeout(patience, () => socket.destroy());
+    let request = "";
+    socket.setEncoding("latin1").on("data", (text: string) => {
+      request += text;
+      // To the end of the headers: closing with unread bytes would reset the connection under the answer.
+      if (request.includes("\r\n\r\n")) socket.end(answerTo(request, revision, readiness()));
+      else if (request.length > mostBytes) socket.destroy();
+    });
+  });
+  // The kubelet makes a new connection for each probe; nothing else has business here.
+  server.maxConnections = 16;
+  let held = false;
+  return {
+    acquire: () => {
+      if (held) return Promise.resolve(true);
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const settle = (got: boolean) => {
+        server.removeAllListeners("error").removeAllListeners("listening");
+        server.on("error", () => {});
+        held = got;
+        resolve(got);
+      };
+      server.once("error", () => settle(false)).once("listening", () => settle(true));
+      server.listen({ host: "127.0.0.1", port, exclusive: true });
+      return promise;
+    },
+    close: () => {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+/** The whole answer, after which the connection ends. */
+function answerTo(request: string, revision: number, { ready, line }: Readiness): string {
+  const [, target = ""] = /^GET (\S+) HTTP\/1\.[01]\r\n/.exec(request) ?? [];
+  const url = URL.parse(target, "http://127.0.0.1");
+  if (url?.pathname !== "/readyz") return answer("404 Not Found", "ask /readyz");
+  const asked = url.searchParams.get("revision");
+  if (asked !== null && asked !== String(revision))
+    return answer("503 Service Unavailable", `this agent serves revision ${revision}`);
+  return answer(ready ? "200 OK" : "503 Service Unavailable", line);
+}
+
+function answer(status: string, line: string): string {
+  const headers = ["Content-Type: text/plain; charset=utf-8", `Content-Length: ${Buffer.byteLength(line) + 1}`];
+  return [`HTTP/1.1 ${status}`, ...headers, "Connection: close", "", `${line}\n`].join("\r\n");
+}

@@ -1,0 +1,97 @@
+/** On a real file system, in a directory of the test's own. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { FileChanged, identify, makeFolder, remove, removeFolder, replace, sweep } from "./replace.ts";
+
+function place(t: TestContext) {
+  const root = mkdtempSync(join(tmpdir(), "gps-replace-"));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const folder = join(root, "own");
+  mkdirSync(folder);
+  return { root, folder, target: join(root, "config.json") };
+}
+
+const bytes = Buffer.from("new");
+
+test("the new bytes are there with the mode that was asked for, and nothing is left staged", async (t) => {
+  const { folder, target } = place(t);
+  for (const mode of [0o600, 0o644, 0o400]) {
+    await replace({ target, folder, bytes, mode, expected: await identify(target) });
+    assert.equal(readFileSync(target, "utf8"), "new");
+    assert.equal(statSync(target).mode & 0o7777, mode);
+  }
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test("an owner is kept", { skip: process.getuid?.() !== 0 }, async (t) => {
+  const { folder, target } = place(t);
+  await replace({ target, folder, bytes, mode: 0o640, owner: { uid: 1234, gid: 4321 } });
+  assert.deepEqual([statSync(target).uid, statSync(target).gid], [1234, 4321]);
+});
+
+test("a file that another program changed after it was looked at is not replaced", async (t) => {
+  const { folder, target } = place(t);
+  writeFileSync(target, "old");
+  const changes: readonly (() => void)[] = [
+    () => writeFileSync(target, "OLD"),
+    () => rmSync(target),
+    () => writeFileSync(target, "back"),
+  ];
+  for (const change of changes) {
+    const expected = await identify(target);
+    change();
+    await assert.rejects(replace({ target, folder, bytes, mode: 0o600, expected }), FileChanged);
+    await assert.rejects(remove(target, expected), FileChanged);
+    assert.deepEqual(readdirSync(folder), []);
+  }
+  assert.equal(readFileSync(target, "utf8"), "back");
+});
+
+test("a full disk leaves the old file whole", { skip: process.getuid?.() !== 0 && "needs root: tmpfs" }, async (t) => {
+  const { root } = place(t);
+  const disk = join(root, "disk");
+  mkdirSync(disk);
+  assert.equal(spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk]).status, 0);
+  using _mounted = { [Symbol.dispose]: () => void spawnSync("umount", [disk]) };
+  const folder = join(disk, "own");
+  mkdirSync(folder);
+  const target = join(disk, "config.json");
+  writeFileSync(target, "old");
+  // write-file-atomic itself reports success here, and installs what fitted.
+  await assert.rejects(
+    replace({ target, folder, bytes: Buffer.alloc(100_000, "x"), mode: 0o600 }),
+    /short write|ENOSPC/,
+  );
+  assert.equal(readFileSync(target, "utf8"), "old");
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test("a folder that is a symbolic link is refused; ours is 0700 and goes with all that is in it", async (t) => {
+  const { root, folder } = place(t);
+  const ours = join(root, "ours");
+  await makeFolder(ours);
+  await makeFolder(ours);
+  assert.equal(statSync(ours).mode & 0o777, 0o700);
+  for (const name of ["journal.json", "journal.json.corrupt", "config.json.staged", "config.json.staged.1234"])
+    writeFileSync(join(ours, name), "");
+  await sweep(ours);
+  assert.deepEqual(readdirSync(ours).toSorted(), ["journal.json", "journal.json.corrupt"]);
+  await removeFolder(ours, "journal.json");
+  assert.ok(!existsSync(ours));
+  await removeFolder(ours, "journal.json");
+  writeFileSync(join(folder, "file"), "");
+  await assert.rejects(makeFolder(join(folder, "file")), /is not a directory/);
+});

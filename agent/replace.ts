@@ -1,0 +1,107 @@
+/**
+ * Replaces one file, so that at every instant, also after a power cut, either the old bytes or the new ones are there.
+ *
+ * The order is the promise: staged in our own folder (same mount, so rename works, and Node's permission model allows it),
+ * read back (on a full disk write-file-atomic truncates and reports success), synced, compared once more with what was
+ * looked at, renamed, directory synced (without it a power cut may bring the old name back).
+ */
+import { constants } from "node:fs";
+import { lstat, mkdir, open, readdir, readFile, rename, rmdir, unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+/** What tells one file from another, and from itself after a change. */
+export type FileIdentity = string;
+
+export class FileChanged extends Error {}
+
+/** Every call succeeded, and yet the file system does not hold what it should. */
+export class FileError extends Error {}
+
+export type Replacement = Readonly<{
+  target: string;
+  /** Where the file is staged; on the same mount as the target. */
+  folder: string;
+  bytes: Uint8Array;
+  mode: number;
+  /** Owner to keep; without it the file belongs to this process. */
+  owner?: Readonly<{ uid: number; gid: number }> | undefined;
+  /** The target as it was when the decision was made; `undefined` skips the comparison. */
+  expected?: FileIdentity | undefined;
+}>;
+
+/** Resolves when the new bytes are durable. Throws FileChanged, or the file system's error with the target untouched. */
+export async function replace({ target, folder, bytes, mode, owner, expected }: Replacement): Promise<void> {
+  const staged = join(folder, `${target.slice(dirname(target).length + 1)}.staged`);
+  const foreign = owner !== undefined && (owner.uid !== process.getuid?.() || owner.gid !== process.getgid?.());
+  await unlinkIfThere(staged);
+  try {
+    // Loaded with the first write: most starts of an agent find nothing to do.
+    const { default: writeFileAtomic } = await import("write-file-atomic");
+    await writeFileAtomic(staged, Buffer.from(bytes), { mode, fsync: false, ...(foreign && { chown: owner }) });
+    const written = await readFile(staged);
+    if (!written.equals(bytes)) throw new FileError(`short write: ${written.length} of ${bytes.length} bytes`);
+    await sync(staged);
+    await expect(target, expected);
+    await rename(staged, target);
+  } catch (error) {
+    await unlinkIfThere(staged).catch(() => {});
+    throw error;
+  }
+  await sync(dirname(target));
+}
+
+/** Removes the file durably; absent already is fine. Throws FileChanged like replace. */
+export async function remove(target: string, expected?: FileIdentity): Promise<void> {
+  await expect(target, expected);
+  await unlinkIfThere(target);
+  await sync(dirname(target));
+}
+
+/** Makes our folder, 0700, durably. */
+export async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { mode: 0o700 }).catch(ignore("EEXIST"));
+  const found = await lstat(folder);
+  if (!found.isDirectory()) throw new FileError(`${folder} is not a directory`);
+  await sync(dirname(folder));
+}
+
+/** Takes our folder away, with everything that we may have left in it, the journal last. */
+export async function removeFolder(folder: string, journal: string): Promise<void> {
+  await sweep(folder, (name) => name !== journal);
+  await unlinkIfThere(join(folder, journal));
+  await rmdir(folder).catch(ignore("ENOENT"));
+  await sync(dirname(folder));
+}
+
+/** Removes what a killed run left staged: it holds credentials. */
+export async function sweep(folder: string, stale = (name: string) => name.includes(".staged")): Promise<void> {
+  const names = await readdir(folder).catch(ignore("ENOENT", []));
+  for (const name of names) if (stale(name)) await unlinkIfThere(join(folder, name));
+}
+
+/** `absent`, or inode, size, times, mode and links: any change by another writer changes it. */
+export async function identify(file: string): Promise<FileIdentity> {
+  const found = await lstat(file, { bigint: true }).catch(ignore("ENOENT"));
+  if (found === undefined) return "absent";
+  return [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs, found.mode, found.nlink].join(":");
+}
+
+async function expect(file: string, expected: FileIdentity | undefined): Promise<void> {
+  if (expected !== undefined && (await identify(file)) !== expected) throw new FileChanged(file);
+}
+
+async function sync(path: string): Promise<void> {
+  await using handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  await handle.sync();
+}
+
+async function unlinkIfThere(file: string): Promise<void> {
+  await unlink(file).catch(ignore("ENOENT"));
+}
+
+function ignore<T = undefined>(code: string, instead?: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof Error && "code" in error && error.code === code) return instead as T;
+    throw error;
+  };
+}

@@ -1,0 +1,50 @@
+/** For how long things have stayed as they are, by a clock that never jumps. */
+export class Steady {
+  readonly #seen = new Map<string, { value: string; since: number }>();
+  readonly #clock: () => number;
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /** Notes the present value and answers for how many milliseconds it has been that; 0 for `undefined`. */
+  held(name: string, value: string | undefined): number {
+    const now = this.#clock();
+    const seen = this.#seen.get(name);
+    if (value === undefined) {
+      this.#seen.delete(name);
+      return 0;
+    }
+    if (seen?.value === value) return now - seen.since;
+    this.#seen.set(name, { value, since: now });
+    return 0;
+  }
+}
+
+/**
+ * What this process has done. Writes are spaced: the first at once, the next 1 s later, doubling to a minute while they
+ * follow each other within five minutes. Another program that rewrites the file every 100 ms costs one write a minute.
+ */
+export class Deeds {
+  /** Restarts that systemd has taken on. */
+  restarts = 0;
+  #last = Number.NEGATIVE_INFINITY;
+  #count = 0;
+  readonly #clock: () => number;
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /** Milliseconds until config.json may be written again. */
+  writeIn(): number {
+    const passed = this.#clock() - this.#last;
+    return Math.max(0, Math.min(60_000, 500 * 2 ** this.#count) - passed);
+  }
+
+  wrote(): void {
+    const now = this.#clock();
+    this.#count = now - this.#last > 300_000 ? 1 : Math.min(this.#count + 1, 10);
+    this.#last = now;
+  }
+}

@@ -1,0 +1,157 @@
+/** The one unit that we may restart, as systemd sees it over D-Bus. */
+import { join } from "node:path";
+import { BusError, type Connection, type Signal, withBus } from "./bus.ts";
+
+export type Unit = Readonly<{
+  /** `loaded`, `not-found`, `masked`, `bad-setting`, `error`. */
+  load: string;
+  /** `active`, `inactive`, `failed`, `activating`, `deactivating`, `reloading`. */
+  active: string;
+  sub: string;
+  /** 32 hexadecimal digits, new at each start; empty if it never ran. */
+  invocation: string;
+  /** A job that is queued or runs for the unit. */
+  busy: boolean;
+  mainPid: number;
+  /** Automatic restarts since the last start that somebody asked for. */
+  restarts: number;
+  /** `success`, `exit-code`, `start-limit-hit` … */
+  result: string;
+  /** Milliseconds; infinity and the switched-off limit are 0. */
+  startLimit: number;
+  restartDelay: number;
+}>;
+
+/**
+ * What came of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the bus was lost while it ran), or
+ * the error for which there is no job.
+ */
+type Restarted = Readonly<{ result: string }> | Readonly<{ refused: Error }>;
+
+export type Systemd = Readonly<{
+  /** The unit's present state. Throws CouldNotAsk or BusError. */
+  unit(): Promise<Unit>;
+  /** Restarts the unit and waits for the job. Never throws, never cancels the job: that would leave the unit stopped. */
+  restart(): Promise<Restarted>;
+  /** Forgets failures and the start limit's count, so that the next start is not refused. */
+  resetFailed(): Promise<void>;
+}>;
+
+const destination = "org.freedesktop.systemd1";
+const manager = { destination, path: "/org/freedesktop/systemd1", interface: `${destination}.Manager` } as const;
+const theBus = {
+  destination: "org.freedesktop.DBus",
+  path: "/org/freedesktop/DBus",
+  interface: "org.freedesktop.DBus",
+} as const;
+
+/** Milliseconds for one connection, from connecting to the last answer. */
+type Deadlines = Readonly<{ question: number; job: number }>;
+
+const usual: Deadlines = {
+  // Answered in a millisecond; an SELinux-denied reply never comes. 10 s leaves a thrashing node its time.
+  question: 10_000,
+  // TimeoutStopSec and TimeoutStartSec are 90 s each by default; 30 s for ExecStartPre and a busy node.
+  job: 210_000,
+};
+
+/** `stop` ends whatever is being waited for; a job goes on without us. */
+export function systemdOver(dbusDirectory: string, unit: string, stop: AbortSignal, deadlines = usual): Systemd {
+  const socket = join(dbusDirectory, "system_bus_socket");
+  return {
+    unit: () => withBus(socket, deadlines.question, stop, (bus) => readUnit(bus, unit)),
+    restart: () => restart(unit, (use) => withBus(socket, deadlines.job, stop, use)),
+    resetFailed: () =>
+      withBus(socket, deadlines.question, stop, async (bus) => {
+        await bus.call({ ...manager, member: "ResetFailedUnit", signature: "s", body: [unit] });
+      }),
+  };
+}
+
+async function restart(
+  unit: string,
+  connect: (use: (bus: Connection) => Promise<string>) => Promise<string>,
+): Promise<Restarted> {
+  // From the moment when the request is on its way, an error no longer means that there is no job.
+  let sent = false;
+  try {
+    const result = await connect(async (bus) => {
+      const match = `type='signal',sender='${destination}',interface='${manager.interface}',path='${manager.path}'`;
+      await bus.call({ ...theBus, member: "AddMatch", signature: "s", body: [match] });
+      await bus.call({ ...manager, member: "Subscribe" });
+      sent = true;
+      const [job] = await bus.call({ ...manager, member: "RestartUnit", signature: "ss", body: [unit, "replace"] });
+      let removed = "";
+      // It may have been read together with the reply, before we run again: those stored are searched first.
+      await bus.signal((signal) => {
+        if (!isRemovalOf(signal, job)) return false;
+        removed = String(signal.body[3]);
+        return true;
+      });
+      return removed;
+    });
+    return { result };
+  } catch (error) {
+    const refused = error instanceof Error ? error : new Error(String(error));
+    return sent && !(refused instanceof BusError) ? { result: "unknown" } : { refused };
+  }
+}
+
+function isRemovalOf({ member, path, body }: Signal, job: unknown): boolean {
+  return member === "JobRemoved" && path === manager.path && body[1] === job;
+}
+
+async function readUnit(bus: Connection, name: string): Promise<Unit> {
+  const [path] = await bus.call({ ...manager, member: "LoadUnit", signature: "s", body: [name] });
+  const about = async (kind: "Unit" | "Service") => {
+    const [all] = await bus.call({
+      destination,
+      path: String(path),
+      interface: "org.freedesktop.DBus.Properties",
+      member: "GetAll",
+      signature: "s",
+      body: [`${destination}.${kind}`],
+    });
+    return properties(all);
+  };
+  const unit = await about("Unit");
+  const service = unit["LoadState"] === "loaded" ? await about("Service") : {};
+  return {
+    load: text(unit["LoadState"]),
+    active: text(unit["ActiveState"]),
+    sub: text(unit["SubState"]),
+    invocation: hex(unit["InvocationID"]),
+    busy: Array.isArray(unit["Job"]) && Number(unit["Job"][0]) !== 0,
+    mainPid: number(service["MainPID"]),
+    restarts: number(service["NRestarts"]),
+    result: text(service["Result"]),
+    startLimit: milliseconds(unit["StartLimitIntervalUSec"]),
+    restartDelay: milliseconds(service["RestartUSec"]),
+  };
+}
+
+/** `a{sv}` as dbus-next gives it: name → Variant. */
+function properties(value: unknown): Record<string, unknown> {
+  if (typeof value !== "object" || value === null) throw new BusError("unexpected reply", "properties are no map");
+  return Object.fromEntries(
+    Object.entries(value).map(([name, variant]) => [name, (variant as { value?: unknown } | null)?.value]),
+  );
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function number(value: unknown): number {
+  return typeof value === "number" || typeof value === "bigint" ? Number(value) : 0;
+}
+
+function hex(value: unknown): string {
+  return value instanceof Uint8Array || Array.isArray(value) ? Buffer.from(value as number[]).toString("hex") : "";
+}
+
+/** Microseconds; 2^64-1 is infinity. */
+function milliseconds(value: unknown): number {
+  const micros = number(value);
+  return micros > 1e15 ? 0 : Math.ceil(micros / 1000);
+}

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { BusError, CouldNotAsk } from "./bus.ts";
+import { say } from "./problems.ts";
+import { FileChanged, FileError } from "./replace.ts";
+import { record, type Step, wait } from "./step.ts";
+import { Teller, trouble } from "./tell.ts";
+
+function listen() {
+  const log: string[] = [];
+  const words: string[] = [];
+  const teller = new Teller(
+    (_fields, line) => void log.push(line.slice(0, 6)),
+    (word) => (words.push(word.slice(0, 6)), Promise.resolve()),
+  );
+  return { teller, log, words };
+}
+
+const ready: Step = { action: "nothing", code: "GPS200", ready: true, again: 10_000 };
+
+test("an hour of rest leaves one line, and no last words", async () => {
+  const { teller, log, words } = listen();
+  for (let looks = 0; looks < 360; looks += 1) await teller.tell(ready);
+  assert.deepEqual(log, ["GPS200"]);
+  assert.deepEqual(words, []);
+  assert.equal(teller.readiness.ready, true);
+});
+
+test("an operation that fails again and again leaves two lines, and two more once something was achieved", async () => {
+  const { teller, log } = listen();
+  const failing = [wait("GPS226", 0), wait("GPS208", "back off", "ENOSPC")];
+  for (let tries = 0; tries < 100; tries += 1) for (const step of failing) await teller.tell(step);
+  assert.deepEqual(log, ["GPS226", "GPS208"]);
+  await teller.tell(record("GPS212", {} as never));
+  for (const step of failing) await teller.tell(step);
+  assert.deepEqual(log, ["GPS226", "GPS208", "GPS212", "GPS226", "GPS208"]);
+});
+
+test("what changes all the time is followed for a hundred lines, not for ever", async () => {
+  const { teller, log } = listen();
+  for (let revision = 0; revision < 10_000; revision += 1)
+    await teller.tell(wait("GPS203", 1000, `mounted ${revision}`));
+  assert.equal(log.length, 100);
+  assert.match(teller.readiness.line, /mounted 9999/);
+});
+
+test("the last words are the present reason, and none while ready", async () => {
+  const { teller, words } = listen();
+  for (const step of [wait("GPS210", 1000), wait("GPS210", 1000), ready, wait("GPS221", 1000)]) await teller.tell(step);
+  assert.deepEqual(words, ["GPS210", "", "GPS221"]);
+});
+
+test("an error becomes a reason: not asked, a file operation, another writer, or unforeseen", () => {
+  const errors: readonly (readonly [Error, string])[] = [
+    [new CouldNotAsk("x"), "GPS210"],
+    [new BusError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],
+    [new FileChanged("x"), "GPS209"],
+    [Object.assign(new Error("x"), { syscall: "open", code: "ENOSPC" }), "GPS208"],
+    // On a full disk every call succeeded, and the file was too short: told as unforeseen once.
+    [new FileError("short write: 0 of 100 bytes"), "GPS208"],
+    [new TypeError("x"), "GPS228"],
+  ];
+  for (const [error, code] of errors) assert.equal(trouble(error).code, code);
+});
+
+test("a line is one line, and fits an Event", () => {
+  const line = say("GPS206", `first\nsecond ${"x".repeat(5000)}`);
+  assert.ok(!line.includes("\n") && line.length < 1024);
+  assert.match(line, /^GPS206 config.json cannot be replaced safely \(first second x+\); nothing is changed/);
+});

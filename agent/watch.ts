@@ -1,0 +1,29 @@
+/**
+ * Hints that something may have changed. Directories only, never files: after two quick renames a watch on a file is deaf.
+ * A hint carries nothing; whoever gets it looks for itself, and looks every now and then without one.
+ */
+
+export type Watch = Readonly<{ close(): Promise<void> }>;
+
+/**
+ * Calls `hint` when a name in one of the directories comes, goes or changes. Never fails: a directory that cannot be
+ * watched gives no hints, and the timer has to do. The kubelet's directory is large, so `relevant` filters by path.
+ */
+export async function watchDirectories(
+  directories: readonly string[],
+  relevant: (path: string) => boolean,
+  hint: () => void,
+): Promise<Watch> {
+  const { watch } = await import("chokidar");
+  const watcher = watch([...directories], {
+    depth: 0,
+    ignoreInitial: true,
+    followSymlinks: false,
+    ignored: (path) => !directories.includes(path) && !relevant(path),
+  });
+  watcher.on("all", hint);
+  // What happened before the watch stood.
+  watcher.on("ready", hint);
+  watcher.on("error", () => {});
+  return { close: () => watcher.close() };
+}

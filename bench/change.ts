@@ -1,0 +1,72 @@
+/** A change of the credential, from the write of additional-pull-secret to the last node that has it. */
+import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
+import { setTimeout as sleep } from "node:timers/promises";
+import { secretKeys } from "../pullsecret/names.ts";
+import type { Bed } from "./bed.ts";
+import { isServed, putAdditional, revisionOf } from "./objects.ts";
+import type { Sighting } from "./watched.ts";
+
+export type Change = Readonly<{
+  begun: number;
+  revision: number;
+  /** Milliseconds from the request to the first answer of the last node's kubelet that was started with it. */
+  healthy: number;
+  /** Milliseconds from the request until every node has it available. */
+  served: number;
+  /** Milliseconds without healthz, by node. */
+  silent: readonly number[];
+}>;
+
+/** Time for the kubelets' relists and the pods' terminations of the round before; the same before every side of every round. */
+export async function calm(): Promise<void> {
+  await sleep(4000);
+}
+
+/** Writes another password and waits until every node has it. The product is at rest before and afterwards. */
+export async function change(bed: Bed, document?: string): Promise<Change> {
+  const password = `password-${bed.nextRevision()}`;
+  const auth = Buffer.from(`bench:${password}`).toString("base64");
+  const last = bed.global.seen.findLast(({ gone }) => !gone);
+  const before = last === undefined ? 0 : publishedIn(last.object);
+  const begun = Date.now();
+  await putAdditional(bed.api, document ?? JSON.stringify({ auths: { "private.example": { auth } } }));
+  const published = await bed.global.first(
+    "a new revision is published",
+    ({ object, gone }) => !gone && publishedIn(object) > before,
+    begun,
+  );
+  const revision = publishedIn(published.object);
+  const backs = bed.nodes.map(({ healthz }) => healthz.backAfter(begun));
+  const { at } = await bed.syncer.first(
+    `revision ${revision} is served`,
+    ({ object, gone }) => !gone && revisionOf(object) === revision && isServed(object),
+    begun,
+  );
+  const healthy = Math.max(...(await Promise.all(backs))) - begun;
+  if (document === undefined) {
+    for (const { node } of bed.nodes)
+      if (!node.readFile("config.json")?.toString().includes(auth)) throw new Error(`${node.name} has it not`);
+  }
+  return {
+    begun,
+    revision,
+    healthy,
+    served: at - begun,
+    silent: bed.nodes.map(({ healthz }) => healthz.silence(begun)),
+  };
+}
+
+function publishedIn({ data }: V1Secret): number {
+  return Number(Buffer.from(data?.[secretKeys.revision] ?? "", "base64").toString());
+}
+
+/** First creation, if there is none yet, and every node served: so that a change is a change. */
+export async function ensureInForce(bed: Bed): Promise<void> {
+  const inForce = ({ object, gone }: Sighting<V1DaemonSet>) =>
+    !gone && revisionOf(object) > 0 && isServed(object) && object.status?.desiredNumberScheduled === bed.nodes.length;
+  const last = bed.syncer.seen.at(-1);
+  if (last !== undefined && inForce(last)) return;
+  const since = Date.now();
+  await putAdditional(bed.api, JSON.stringify({ auths: { "private.example": { auth: "YmVuY2g6Zmlyc3Q=" } } }));
+  await bed.syncer.first("the first revision is served", inForce, last?.gone === false ? last.at : since);
+}

@@ -1,0 +1,118 @@
+/**
+ * `npm run bench [-- --quick] [--only NAME] [--json FILE] [--pictures]`: measures the built product and prints one table. A real
+ * cluster for what a node sees, simulated nodes beside a real API server for what a controller sees.
+ * `--only` may be given several times. `--pictures` writes docs/performance/*.svg.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { bundle } from "../build/bundle.ts";
+import { progress } from "../test/cluster/run.ts";
+import { Bed } from "./bed.ts";
+import type { Bench, Measurement } from "./bench.ts";
+import { ensureInForce } from "./change.ts";
+import { agentCpu } from "./measurements/agent-cpu.ts";
+import { agentMemory } from "./measurements/agent-memory.ts";
+import { agentStart } from "./measurements/agent-start.ts";
+import { apiLoad } from "./measurements/api-load.ts";
+import { bad } from "./measurements/bad.ts";
+import { churn } from "./measurements/churn.ts";
+import { down } from "./measurements/down.ts";
+import { image } from "./measurements/image.ts";
+import { first, removal } from "./measurements/lifecycle.ts";
+import { mergeLarge } from "./measurements/merge.ts";
+import { noop } from "./measurements/noop.ts";
+import { propagateAll, propagateOne } from "./measurements/propagate.ts";
+import { scale } from "./measurements/scale.ts";
+import type { Result } from "./result.ts";
+import { Simulated } from "./simulated.ts";
+import { json, table } from "./table.ts";
+
+/** In the order in which the clusters grow. */
+const all: readonly Measurement[] = [
+  mergeLarge,
+  agentStart,
+  bad,
+  propagateOne,
+  down,
+  noop,
+  image,
+  agentCpu,
+  agentMemory,
+  first,
+  removal,
+  apiLoad,
+  propagateAll,
+  scale,
+  churn,
+];
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    only: { type: "string", multiple: true },
+    json: { type: "string" },
+    pictures: { type: "boolean", default: false },
+  },
+});
+const chosen = all.filter(({ name }) => values.only?.includes(name) ?? true);
+if (chosen.length < (values.only?.length ?? 1)) {
+  throw new Error(`--only: give one of ${all.map(({ name }) => name).join(", ")}`);
+}
+
+let bed: Bed | undefined;
+let simulated: Simulated | undefined;
+const made = new Map<string, Promise<unknown>>();
+
+const bench: Bench = {
+  quick: values.quick,
+  async real(nodes) {
+    bed ??= await Bed.start();
+    await bed.grow(nodes);
+    await ensureInForce(bed);
+    return bed;
+  },
+  async simulated(nodes) {
+    bed?.[Symbol.dispose]();
+    bed = undefined;
+    if (simulated !== undefined && simulated.nodes > nodes) {
+      simulated[Symbol.dispose]();
+      simulated = undefined;
+    }
+    simulated ??= await Simulated.start();
+    await simulated.grow(nodes);
+    return simulated;
+  },
+  once<T>(key: string, make: () => Promise<T>) {
+    const making = (made.get(key) ?? make()) as Promise<T>;
+    made.set(key, making);
+    return making;
+  },
+  picture(name, svg) {
+    if (!values.pictures) return;
+    mkdirSync("docs/performance", { recursive: true });
+    writeFileSync(`docs/performance/${name}.svg`, svg);
+  },
+};
+
+await bundle();
+const results: Result[] = [];
+try {
+  for (const measurement of chosen) {
+    progress(measurement.name);
+    try {
+      const found = await measurement.run(bench);
+      results.push(...found);
+      process.stderr.write(table(found));
+    } catch (error) {
+      // The others are worth having all the same.
+      process.stderr.write(`${measurement.name}: ${error instanceof Error ? error.stack : String(error)}\n`);
+      process.exitCode = 1;
+    }
+  }
+} finally {
+  bed?.[Symbol.dispose]();
+  simulated?.[Symbol.dispose]();
+}
+process.stdout.write(table(results));
+if (values.json !== undefined) writeFileSync(values.json, json(results));
+process.exit();

@@ -1,0 +1,92 @@
+/** What an agent occupies on every node, at rest and while it brings the largest Secret that there can be. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { agentOn, memoryOf, type Memory } from "../agent-process.ts";
+import type { Bed } from "../bed.ts";
+import type { Measurement } from "../bench.ts";
+import { calm, change } from "../change.ts";
+import { largeDocument } from "../objects.ts";
+import { compare } from "../result.ts";
+import { drawLines } from "../lines.ts";
+
+/** MiB that the closest peer, written in Go, requests. */
+const peer = 35;
+/** A Secret holds 1 MiB, of which `sources` needs a part. */
+const largest = 980_000;
+
+type Sample = Memory & Readonly<{ pid: number; at: number }>;
+
+export const agentMemory: Measurement = {
+  name: "agent-memory",
+  run: async (bench) => {
+    const bed = await bench.real(1);
+    const idle: Memory[] = [];
+    const work: Memory[] = [];
+    let life: readonly Sample[] = [];
+    for (let round = 0; round < (bench.quick ? 2 : 5); round++) {
+      await calm();
+      await change(bed);
+      await sleep(10_000);
+      idle.push(present(bed));
+      life = await sampled(bed, () => change(bed, largeDocument(1000, largest, bed.nextRevision())));
+      const most = (key: keyof Memory) => Math.max(...life.map((sample) => sample[key]));
+      work.push({ working: most("working"), own: most("own") });
+    }
+    await change(bed);
+    bench.picture("memory", draw(life));
+    const row = (name: string, values: readonly Memory[], key: keyof Memory, atMost: number) =>
+      compare(
+        { name: `agent-memory, ${name}`, unit: "MiB", against: "request of a Go peer", atMost },
+        values.map((memory) => [memory[key], peer] as const),
+      );
+    return [
+      row("idle, working set", idle, "working", 0.8),
+      row("idle, private", idle, "own", 0.8),
+      row("1 MiB, working set", work, "working", 1),
+      row("1 MiB, private", work, "own", 1),
+    ];
+  },
+};
+
+function present(bed: Bed): Memory {
+  const [one] = bed.nodes;
+  const pid = one && agentOn(bed, one);
+  const memory = pid === undefined ? undefined : memoryOf(pid);
+  if (memory === undefined) throw new Error("no agent runs");
+  return memory;
+}
+
+/** Samples of whatever agents run until `work` is over and 3 s more. */
+async function sampled(bed: Bed, work: () => Promise<unknown>): Promise<Sample[]> {
+  const samples: Sample[] = [];
+  const [one] = bed.nodes;
+  const before = one && agentOn(bed, one);
+  const over = new AbortController();
+  const working = work()
+    .then(() => sleep(3000))
+    .finally(() => over.abort());
+  let pid = before;
+  while (!over.signal.aborted) {
+    await sleep(20);
+    // Looking through all processes is dear: only while the known one is not the new one.
+    if (pid === before || pid === undefined || memoryOf(pid) === undefined) pid = one && agentOn(bed, one);
+    const memory = pid === undefined || pid === before ? undefined : memoryOf(pid);
+    if (memory !== undefined && pid !== undefined) samples.push({ ...memory, pid, at: Date.now() });
+  }
+  await working;
+  return samples;
+}
+
+function draw(life: readonly Sample[]): string {
+  const begun = life[0]?.at ?? 0;
+  const line = (key: keyof Memory) => life.map((sample) => [(sample.at - begun) / 1000, sample[key]] as const);
+  return drawLines({
+    title: "One agent's memory while it brings 1,000 entries of 1 MiB",
+    x: "seconds since its start",
+    y: "MiB",
+    lines: [
+      { name: "working set", points: line("working") },
+      { name: "private", points: line("own") },
+    ],
+    marks: [{ name: "a Go peer's request", y: peer }],
+  });
+}

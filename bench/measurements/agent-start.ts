@@ -1,0 +1,53 @@
+/** From the start of the agent's process to its first decision, against a Node that does nothing. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { Node } from "../../test/faults/agent.ts";
+import { startBus } from "../../test/faults/bus.ts";
+import { ScriptedSystemd } from "../../test/faults/scripted-systemd.ts";
+import type { Measurement } from "../bench.ts";
+import { compare } from "../result.ts";
+import { interleave } from "../rounds.ts";
+
+/** As the DaemonSet starts it, but for --permission, whose paths are those of the container. */
+const nodeFlags = ["--max-old-space-size=24", "--max-semi-space-size=1"];
+const bundle = join(import.meta.dirname, "../../dist/agent.cjs");
+
+export const agentStart: Measurement = {
+  name: "agent-start",
+  run: async (bench) => {
+    const pairs = await interleave(bench.quick ? 15 : 40, decision, nothing);
+    return [compare({ name: "agent-start", unit: "ms", against: "node -e 0", atMost: 2 }, pairs)];
+  },
+};
+
+/** Milliseconds to the first line, which tells the decision: a new credential is to be written. */
+async function decision(): Promise<number> {
+  using node = new Node();
+  await using bus = await startBus(node.dbus);
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  node.mount(1, { additional: { "private.example": "one" } });
+  const flags = [
+    `--secret-directory=${node.secret}`,
+    `--kubelet-directory=${node.kubelet}`,
+    `--dbus-directory=${node.dbus}`,
+    `--termination-log=${node.terminationLog}`,
+    `--healthz-port=${systemd.healthzPort}`,
+    "--probe-port=31248",
+  ];
+  const env = { ...process.env, REVISION: "1", NODE_NAME: "node1", MALLOC_ARENA_MAX: "1" };
+  const begun = performance.now();
+  const child = spawn(process.execPath, [...nodeFlags, bundle, ...flags], { env, stdio: ["ignore", "pipe", "ignore"] });
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const took = performance.now() - begun;
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  if (!line.toString().includes("GPS226")) throw new Error(`another decision: ${line.toString()}`);
+  return took;
+}
+
+async function nothing(): Promise<number> {
+  const begun = performance.now();
+  await once(spawn(process.execPath, ["-e", "0"], { stdio: "ignore" }), "exit");
+  return performance.now() - begun;
+}

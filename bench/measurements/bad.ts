@@ -1,0 +1,106 @@
+/**
+ * An hour with a kubelet that does not start while the new credential is in its file. The agent's own look, decide and act
+ * on a directory; only systemd, healthz and the clock are played, so that an hour takes a second.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { act } from "../../agent/act.ts";
+import { readConfig } from "../../agent/config.ts";
+import { decide } from "../../agent/decide.ts";
+import { look } from "../../agent/look.ts";
+import { mayGiveAway } from "../../agent/nodefile.ts";
+import { Deeds, Steady } from "../../agent/steady.ts";
+import type { Systemd, Unit } from "../../agent/systemd.ts";
+import { Node } from "../../test/faults/agent.ts";
+import type { Measurement } from "../bench.ts";
+import { measure } from "../result.ts";
+
+const hour = 3_600_000;
+/** The kubelet's back-off before it starts a container again is up to 5 minutes; the least is the hardest for the node. */
+const containerBackOff = 10_000;
+/** `back off`, at its shortest. */
+const retry = 1000;
+
+export const bad: Measurement = {
+  name: "bad",
+  run: async () => {
+    using node = new Node();
+    node.mount(1, { additional: { "private.example": "one" } });
+    const played = new PlayedKubelet(node);
+    const from = played.clock;
+    while (played.clock - from < hour) await life(node, played, from + hour);
+    return [
+      measure({ name: "bad, restart calls in an hour", unit: "calls", atMost: 4 }, [played.calls]),
+      measure({ name: "bad, kubelets down after it", unit: "kubelets", atMost: 0 }, [Number(!played.runs)]),
+    ];
+  },
+};
+
+/** One process of the agent, until it gives up or the time is over. */
+async function life(node: Node, played: PlayedKubelet, end: number): Promise<void> {
+  const flags = [`--secret-directory=${node.secret}`, `--kubelet-directory=${node.kubelet}`];
+  const config = readConfig(flags, { REVISION: "1", NODE_NAME: "node1" });
+  const now = () => played.clock;
+  const deeds = new Deeds(now);
+  const healthz = async () => played.runs;
+  const ports = { config, systemd: played.systemd, deeds, now, healthz };
+  const senses = { ...ports, mayChown: await mayGiveAway(), acquire: async () => true, steady: new Steady(now) };
+  while (played.clock < end) {
+    const step = decide(await look(senses));
+    await act(step, ports);
+    if (step.action === "give up") return played.pass(containerBackOff);
+    played.pass(step.again === "back off" ? retry : step.again);
+  }
+}
+
+/** It runs unless its file holds the entry when it starts; then systemd tries it again and again, in vain. */
+class PlayedKubelet {
+  clock = 1_000_000 * hour;
+  calls = 0;
+  #invocation = 1;
+  #up = true;
+  readonly #node: Node;
+
+  constructor(node: Node) {
+    this.#node = node;
+  }
+
+  get runs(): boolean {
+    return this.#up;
+  }
+
+  pass(milliseconds: number): void {
+    // Every look costs something, also one that is due at once.
+    this.clock += Math.max(1, milliseconds);
+    if (!this.#up) this.#start();
+  }
+
+  readonly systemd: Systemd = {
+    unit: async () => this.#unit(),
+    resetFailed: async () => {},
+    restart: async () => {
+      this.calls += 1;
+      this.#start();
+      return { result: "done" };
+    },
+  };
+
+  #start(): void {
+    this.#invocation += 1;
+    this.#up = !(existsSync(this.#node.config) && readFileSync(this.#node.config, "utf8").includes("private.example"));
+  }
+
+  #unit(): Unit {
+    return {
+      load: "loaded",
+      active: this.#up ? "active" : "activating",
+      sub: this.#up ? "running" : "auto-restart",
+      invocation: this.#invocation.toString(16).padStart(32, "0"),
+      busy: false,
+      mainPid: this.#up ? 1000 : 0,
+      restarts: 0,
+      result: this.#up ? "success" : "exit-code",
+      startLimit: 10_000,
+      restartDelay: 1000,
+    };
+  }
+}

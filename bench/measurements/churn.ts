@@ -1,0 +1,65 @@
+/** A hundred changes in a minute: only the last one matters, and none may pile up. */
+import { setTimeout as sleep } from "node:timers/promises";
+import * as names from "../../pullsecret/names.ts";
+import { until } from "../../test/cluster/await.ts";
+import type { Measurement } from "../bench.ts";
+import { isServed, putAdditional, revisionOf, secrets } from "../objects.ts";
+import { compare, measure } from "../result.ts";
+import type { Simulated } from "../simulated.ts";
+
+const changes = 100;
+const everyMilliseconds = 600;
+
+export const churn: Measurement = {
+  name: "churn",
+  run: async (bench) => {
+    const simulated = await bench.simulated(1000);
+    await simulated.startController("100%", 5);
+    const warm = await documentAt(simulated, "churn-warm");
+    await until("it is served", () => isAtRest(simulated, warm), { timeout: 600_000, every: 500 });
+    const [before, since] = [await revision(simulated), Date.now()];
+    const started = performance.now();
+    let last = "";
+    for (let turn = 1; turn <= changes; turn++) {
+      last = await documentAt(simulated, `churn-${turn}`);
+      await sleep(Math.max(0, started + turn * everyMilliseconds - performance.now()));
+    }
+    const written = Date.now();
+    await until("the last change is served", () => isAtRest(simulated, last), { timeout: 600_000, every: 500 });
+    const revisions = (await revision(simulated)) - before;
+    const templates = simulated.syncer.seen.filter(({ at }) => at > since).map(({ object }) => revisionOf(object));
+    const rollouts = new Set(templates.filter((template) => template > before)).size;
+    await simulated.stopController();
+    return [
+      compare({ name: "churn, 100 changes in a minute", unit: "revisions", against: "rollouts + 1", atMost: 1 }, [
+        [revisions, rollouts + 1],
+      ]),
+      measure({ name: "churn, last change served after", unit: "s" }, [(Date.now() - written) / 1000]),
+    ];
+  },
+};
+
+/** Writes a credential; answers what the nodes will have for it. */
+async function documentAt({ api }: Simulated, password: string): Promise<string> {
+  const auth = Buffer.from(`bench:${password}`).toString("base64");
+  await putAdditional(api, JSON.stringify({ auths: { "private.example": { auth } } }));
+  return auth;
+}
+
+type Published = { data: Record<string, string> };
+
+async function isAtRest(simulated: Simulated, auth: string): Promise<boolean> {
+  const found = await simulated.api.get<Published>(`${secrets}/${names.globalSecretName}`);
+  const document = Buffer.from(found?.data[names.secretKeys.document] ?? "", "base64").toString();
+  const last = simulated.syncer.seen.at(-1);
+  if (last === undefined || last.gone || !document.includes(auth)) return false;
+  return isServed(last.object) && revisionOf(last.object) === numberOf(found);
+}
+
+async function revision({ api }: Simulated): Promise<number> {
+  return numberOf(await api.get<Published>(`${secrets}/${names.globalSecretName}`));
+}
+
+function numberOf(found: Published | undefined): number {
+  return Number(Buffer.from(found?.data[names.secretKeys.revision] ?? "", "base64").toString());
+}

@@ -1,0 +1,32 @@
+/** What has to be downloaded: the image above its base, and the bundles in it. */
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { buildImage } from "../../test/cluster/image.ts";
+import type { Measurement } from "../bench.ts";
+import { measure } from "../result.ts";
+
+type Manifest = { layers: { size: number }[] };
+const kibibyte = 1024;
+
+export const image: Measurement = {
+  name: "image",
+  run: async (bench) => {
+    const { cluster } = await bench.real(1);
+    const { base } = cluster.kit.images;
+    const index = JSON.parse(readFileSync(join(base, "index.json"), "utf8")) as { manifests: { digest: string }[] };
+    const digest = index.manifests[0]?.digest.replace(":", "/") ?? "";
+    const below = JSON.parse(readFileSync(join(base, "blobs", digest), "utf8")) as Manifest;
+    const [, name = "", tag = ""] = /\/(.*):(.*)$/.exec(await buildImage(cluster)) ?? [];
+    const answer = await fetch(`http://${cluster.registry.publicAddress}/v2/${name}/manifests/${tag}`, {
+      headers: { accept: "application/vnd.oci.image.manifest.v1+json" },
+    });
+    const { layers } = (await answer.json()) as Manifest;
+    const above = layers.slice(below.layers.length).reduce((sum, { size }) => sum + size, 0);
+    const size = (bundle: string) => statSync(join(import.meta.dirname, `../../dist/${bundle}.cjs`)).size / kibibyte;
+    return [
+      measure({ name: "image above its base", unit: "KiB", atMost: 1024 }, [above / kibibyte]),
+      measure({ name: "image, agent bundle", unit: "KiB", atMost: 400 }, [size("agent")]),
+      measure({ name: "image, controller bundle", unit: "KiB" }, [size("controller")]),
+    ];
+  },
+};

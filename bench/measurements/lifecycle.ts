@@ -1,0 +1,101 @@
+/** The first creation on two nodes that wait for it, and the removal. */
+import type { V1Pod } from "@kubernetes/client-node";
+import { setTimeout as sleep } from "node:timers/promises";
+import { podOn, pullRefused, untilState } from "../../test/e2e/pods.ts";
+import type { Bed } from "../bed.ts";
+import type { Bench, Measurement } from "../bench.ts";
+import { calm } from "../change.ts";
+import { removeEmpty, rollEmpty } from "../empty.ts";
+import { additional, isServed, putAdditional, remove, revisionOf } from "../objects.ts";
+import { compare } from "../result.ts";
+import { interleave } from "../rounds.ts";
+import { Watched } from "../watched.ts";
+import { restarts } from "./propagate.ts";
+
+/** Seconds. */
+type Cycle = Readonly<{ first: number; removed: number }>;
+type Baseline = Readonly<{ born: number; rolled: number; restarts: number }>;
+
+export const first: Measurement = {
+  name: "first",
+  run: async (bench) => {
+    const pairs = (await cycles(bench)).map(
+      ([ours, empty]) => [ours.first, empty.born + empty.rolled + empty.restarts] as const,
+    );
+    const against = "empty creation + empty rollout + bare restarts";
+    return [compare({ name: "first", unit: "s", against, atMost: 1.3 }, pairs)];
+  },
+};
+
+export const removal: Measurement = {
+  name: "remove",
+  run: async (bench) => {
+    const pairs = (await cycles(bench)).map(([ours, empty]) => [ours.removed, empty.rolled + empty.restarts] as const);
+    const against = "empty rollout + bare restarts";
+    return [compare({ name: "remove", unit: "s", against, atMost: 1.3 }, pairs)];
+  },
+};
+
+function cycles(bench: Bench): Promise<readonly (readonly [Cycle, Baseline])[]> {
+  return bench.once("cycles", async () => {
+    const bed = await bench.real(2);
+    await takeAway(bed);
+    return await interleave(
+      bench.quick ? 2 : 5,
+      async (round) => {
+        await calm();
+        return await cycle(bed, round);
+      },
+      async () => {
+        await calm();
+        await removeEmpty(bed);
+        await calm();
+        const born = await rollEmpty(bed, 1);
+        await calm();
+        const rolled = await rollEmpty(bed, 1);
+        return { born: born.served / 1000, rolled: rolled.served / 1000, restarts: (await restarts(bed, "1")) / 1000 };
+      },
+    );
+  });
+}
+
+async function cycle(bed: Bed, round: number): Promise<Cycle> {
+  const { cluster, api } = bed;
+  // Another tag each time: one that was pulled before needs no credential.
+  const image = await cluster.pushApp(`team/app:${round}`);
+  const two = bed.nodes.slice(0, 2).map(({ node }) => node);
+  using running = new Watched<V1Pod>(api, "/api/v1/namespaces/default/pods", {});
+  await cluster.apply(...two.map((node) => podOn(node, `private-${round}-${node.name}`, image)));
+  for (const node of two) await untilState(cluster, `private-${round}-${node.name}`, ...pullRefused);
+  await sleep(2000);
+  const begun = Date.now();
+  await putAdditional(api, cluster.registry.document("additional"));
+  const ran = await Promise.all(
+    two.map((node) =>
+      running.first(
+        `the private pod on ${node.name} runs`,
+        ({ object }) => object.metadata?.name === `private-${round}-${node.name}` && object.status?.phase === "Running",
+        begun,
+      ),
+    ),
+  );
+  const last = Math.max(...ran.map(({ at }) => at));
+  await bed.syncer.first(
+    "every node has it",
+    ({ object, gone }) => !gone && revisionOf(object) > 0 && isServed(object),
+    begun,
+  );
+  await cluster.kubectl("delete", "pods", "-n", "default", "--all");
+  await calm();
+  return { first: (last - begun) / 1000, removed: (await takeAway(bed)) / 1000 };
+}
+
+/** Deletes additional-pull-secret; milliseconds until nothing is left. global-pull-secret is the last to go. */
+async function takeAway(bed: Bed): Promise<number> {
+  const begun = Date.now();
+  await remove(bed.api, additional);
+  const { at } = await bed.global.first("global-pull-secret is gone", ({ gone }) => gone, begun);
+  for (const { node } of bed.nodes)
+    if (node.readFile("global-pull-secret/journal.json") !== undefined) throw new Error(`${node.name} has a rest`);
+  return at - begun;
+}

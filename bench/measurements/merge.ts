@@ -1,0 +1,35 @@
+/** The largest document through the pure code, against the least that reading and writing JSON costs. */
+import { canonical, sourcesOf } from "../../pullsecret/canonical.ts";
+import { merge } from "../../pullsecret/merge.ts";
+import { parse } from "../../pullsecret/parse.ts";
+import type { Measurement } from "../bench.ts";
+import { largeDocument } from "../objects.ts";
+import { compare } from "../result.ts";
+import { interleave } from "../rounds.ts";
+
+/** Document and `sources` together may have 1 MiB, which a merge checks. */
+const largest = 980_000;
+
+export const mergeLarge: Measurement = {
+  name: "merge",
+  run: async (bench) => {
+    const bytes = Buffer.from(largeDocument(1000, largest, 1));
+    const timed = (work: () => number) => async () => {
+      const begun = performance.now();
+      if (work() === 0) throw new Error("nothing came out");
+      return performance.now() - begun;
+    };
+    const ours = timed(() => {
+      const additional = parse(bytes, { name: "additional", role: "additional" });
+      if (!additional.ok) throw new Error("refused");
+      const merged = merge({ additional }, { conflicts: "additional", protect: [] });
+      if (!merged.ok) throw new Error("refused");
+      return canonical(merged).length + Object.keys(sourcesOf(merged)).length;
+    });
+    const theirs = timed(() => JSON.stringify(JSON.parse(bytes.toString("utf8"))).length);
+    // What the compiler makes of the first runs is not what a controller lives with, but it reads a Secret some times only.
+    const pairs = await interleave(bench.quick ? 30 : 100, ours, theirs);
+    const against = "JSON.parse + JSON.stringify";
+    return [compare({ name: "merge, 1,000 entries of 1 MiB", unit: "ms", against, atMost: 4 }, pairs)];
+  },
+};

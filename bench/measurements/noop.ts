@@ -1,0 +1,50 @@
+/** Rewrites that mean the same must cost nothing. */
+import * as names from "../../pullsecret/names.ts";
+import { stays } from "../../test/cluster/await.ts";
+import { auditMark, controllerWrites } from "../audit.ts";
+import type { Bed } from "../bed.ts";
+import type { Measurement } from "../bench.ts";
+import { calm } from "../change.ts";
+import { putAdditional } from "../objects.ts";
+import { measure } from "../result.ts";
+
+const rewrites = 1000;
+
+export const noop: Measurement = {
+  name: "noop",
+  run: async (bench) => {
+    const bed = await bench.real(1);
+    const entries = [1, 2, 3].map(
+      (index) => [`r${index}.example`, { auth: Buffer.from(`u:${index}`).toString("base64") }] as const,
+    );
+    const text = (turn: number) => {
+      const order = turn % 2 === 0 ? entries : entries.toReversed();
+      return JSON.stringify({ auths: Object.fromEntries(order) }) + " ".repeat(turn);
+    };
+    const since = Date.now();
+    await putAdditional(bed.api, text(0));
+    await bed.global.first("it is published", ({ gone }) => !gone, since);
+    await calm();
+    await calm();
+    await calm();
+    const before = await standing(bed);
+    const mark = auditMark(bed.cluster);
+    for (let turn = 1; turn <= rewrites; turn++) await putAdditional(bed.api, text(turn));
+    await stays("the last one is seen", () => true, 5000);
+    const after = await standing(bed);
+    const row = (name: string, unit: string, value: number) =>
+      measure({ name: `noop, ${name}`, unit, atMost: 0 }, [value]);
+    return [
+      row("restarts", "restarts", Number(before.invocation !== after.invocation)),
+      row("revisions", "revisions", after.revision - before.revision),
+      row("writes", "writes", controllerWrites(bed.cluster, mark)),
+    ];
+  },
+};
+
+async function standing({ cluster, nodes }: Bed): Promise<{ revision: number; invocation: string | undefined }> {
+  const path = `jsonpath={.data.${names.secretKeys.revision}}`;
+  const revision = await cluster.kubectl("get", "secret", names.globalSecretName, "-n", names.namespace, "-o", path);
+  const unit = await nodes[0]?.node.unit(["InvocationID"]);
+  return { revision: Number(Buffer.from(revision, "base64").toString()), invocation: unit?.InvocationID };
+}

@@ -1,0 +1,76 @@
+/** How long a change takes, against the least that anything built on a DaemonSet and a kubelet restart can take. */
+import type { Bed } from "../bed.ts";
+import type { Measurement } from "../bench.ts";
+import { calm, change } from "../change.ts";
+import { bareRestart, rollEmpty } from "../empty.ts";
+import { compare, type Result } from "../result.ts";
+import { interleave } from "../rounds.ts";
+import { drawRollout } from "../rollout-picture.ts";
+
+export const propagateOne: Measurement = {
+  name: "propagate-1",
+  run: async (bench) => {
+    const bed = await bench.real(1);
+    await rollEmpty(bed, 1);
+    const pairs = await interleave(
+      bench.quick ? 5 : 12,
+      async () => {
+        await calm();
+        return (await change(bed)).healthy / 1000;
+      },
+      async () => {
+        await calm();
+        const { started } = await rollEmpty(bed, 1);
+        await calm();
+        return (started + (await bareRestart(bed, 0)).took) / 1000;
+      },
+    );
+    const against = "empty pod started + bare restart";
+    return [compare({ name: "propagate-1", unit: "s", against, atMost: 1.2 }, pairs)];
+  },
+};
+
+export const propagateAll: Measurement = {
+  name: "propagate-n",
+  run: async (bench) => {
+    const bed = await bench.real(4);
+    const one = await atBudget(bed, bench.quick ? 2 : 5, "1");
+    bench.picture("rollout", await drawRollout(bed));
+    const all = await atBudget(bed, bench.quick ? 3 : 6, "100%");
+    await bed.install();
+    return [one, all];
+  },
+};
+
+async function atBudget(bed: Bed, rounds: number, budget: "1" | "100%"): Promise<Result> {
+  await bed.install(budget);
+  const maxUnavailable = budget === "1" ? 1 : budget;
+  await rollEmpty(bed, maxUnavailable);
+  const pairs = await interleave(
+    rounds,
+    async () => {
+      await calm();
+      return (await change(bed)).served / 1000;
+    },
+    async () => {
+      await calm();
+      const { served } = await rollEmpty(bed, maxUnavailable);
+      return (served + (await restarts(bed, budget))) / 1000;
+    },
+  );
+  const against = "empty rollout + bare restart of each wave";
+  return compare({ name: `propagate-n, budget ${budget}`, unit: "s", against, atMost: 1.3 }, pairs);
+}
+
+/** One after the other, or all at once; milliseconds. */
+export async function restarts(bed: Bed, budget: "1" | "100%"): Promise<number> {
+  await calm();
+  const indexes = [...bed.nodes.keys()];
+  if (budget === "100%") {
+    const all = await Promise.all(indexes.map((index) => bareRestart(bed, index)));
+    return Math.max(...all.map(({ took }) => took));
+  }
+  let sum = 0;
+  for (const index of indexes) sum += (await bareRestart(bed, index)).took;
+  return sum;
+}

@@ -1,0 +1,161 @@
+/** A change on many nodes: what our controller adds to what the DaemonSet controller needs anyway. */
+import * as names from "../../pullsecret/names.ts";
+import type { Bench, Measurement } from "../bench.ts";
+import { drawLines } from "../lines.ts";
+import { isServed, put, putAdditional, revisionOf, secrets, syncer } from "../objects.ts";
+import { compare, measure, type Result } from "../result.ts";
+import { interleave } from "../rounds.ts";
+import type { Simulated, Usage } from "../simulated.ts";
+
+const minReadySeconds = 5;
+/** Every node at once: no wait of ours or of minReadySeconds between waves, so that only work is compared. */
+const budget = "100%";
+
+type Cost = Usage & Readonly<{ seconds: number }>;
+type At = Readonly<{ nodes: number; costs: readonly Cost[] }>;
+
+export const scale: Measurement = {
+  name: "scale",
+  run: async (bench) => {
+    const results: Result[] = [];
+    const seen: At[] = [];
+    for (const nodes of bench.quick ? [1000] : [100, 1000, 5000]) {
+      const simulated = await bench.simulated(nodes);
+      const pairs = await rounds(simulated, nodes === 5000 || bench.quick ? 2 : 4);
+      const costs = pairs.map(([cost]) => cost);
+      seen.push({ nodes, costs });
+      results.push(...rows(nodes, costs, pairs));
+    }
+    drawCosts(bench, seen);
+    return results;
+  },
+};
+
+async function rounds(simulated: Simulated, count: number): Promise<readonly (readonly [Cost, number])[]> {
+  await simulated.startController(budget, minReadySeconds);
+  await writeAndWait(simulated, 0);
+  await simulated.stopController();
+  return await interleave(
+    count,
+    async (round) => {
+      await simulated.startController(budget, minReadySeconds);
+      const before = await simulated.usage();
+      const seconds = await writeAndWait(simulated, round + 1);
+      // What is told after the last node belongs to it.
+      await told(simulated);
+      const after = await simulated.usage();
+      await simulated.stopController();
+      return {
+        seconds,
+        requests: after.requests - before.requests,
+        bytes: after.bytes - before.bytes,
+        cpuSeconds: after.cpuSeconds - before.cpuSeconds,
+        rssMiB: after.rssMiB,
+      };
+    },
+    () => byHand(simulated),
+  );
+}
+
+/** Writes another credential; seconds until every node has it. */
+async function writeAndWait(simulated: Simulated, round: number): Promise<number> {
+  const auth = Buffer.from(`bench:${simulated.nodes}-${round}`).toString("base64");
+  const before = lastRevision(simulated);
+  const begun = Date.now();
+  await putAdditional(simulated.api, JSON.stringify({ auths: { "private.example": { auth } } }));
+  return (await served(simulated, begun, before + 1)) - begun / 1000;
+}
+
+/** The same change of Secret and template, without our controller. Seconds. */
+async function byHand(simulated: Simulated): Promise<number> {
+  const revision = lastRevision(simulated) + 1;
+  const data = { [names.secretKeys.revision]: Buffer.from(String(revision)).toString("base64") };
+  const metadata = { annotations: { [names.revisionAnnotation]: String(revision) } };
+  const begun = Date.now();
+  await put(simulated.api, `${secrets}/${names.globalSecretName}`, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: names.globalSecretName, namespace: names.namespace },
+    data,
+  });
+  await put(simulated.api, syncer, {
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: { name: names.syncerName, namespace: names.namespace },
+    spec: { template: { metadata } },
+  });
+  return (await served(simulated, begun, revision)) - begun / 1000;
+}
+
+/** Wall clock, in seconds, at which every node had the revision. */
+async function served(simulated: Simulated, since: number, revision: number): Promise<number> {
+  const { at } = await simulated.syncer.first(
+    `revision ${revision} is on ${simulated.nodes} nodes`,
+    ({ object, gone }) =>
+      !gone &&
+      revisionOf(object) >= revision &&
+      isServed(object) &&
+      object.status?.desiredNumberScheduled === simulated.nodes,
+    since,
+    1200,
+  );
+  return at / 1000;
+}
+
+function lastRevision({ syncer }: Simulated): number {
+  const last = syncer.seen.at(-1);
+  return last === undefined || last.gone ? 0 : revisionOf(last.object);
+}
+
+/** Waits until the controller asks for nothing more. */
+async function told(simulated: Simulated): Promise<void> {
+  let last = -1;
+  for (;;) {
+    const { requests } = await simulated.usage();
+    if (requests === last) return;
+    last = requests;
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+  }
+}
+
+function rows(nodes: number, costs: readonly Cost[], pairs: readonly (readonly [Cost, number])[]): Result[] {
+  const name = `scale, ${nodes} nodes`;
+  const against = "the same change by hand";
+  const goals = nodes >= 1000;
+  const row = (what: string, unit: string, of: (cost: Cost) => number, atMost?: number) =>
+    measure({ name: `${name}, ${what}`, unit, ...(atMost !== undefined && { atMost }) }, costs.map(of));
+  return [
+    compare(
+      { name: `${name}, rollout`, unit: "s", against, ...(goals && { atMost: 1.05 }) },
+      pairs.map(([{ seconds }, hand]) => [seconds, hand]),
+    ),
+    row("requests", "requests/node", (cost) => cost.requests / nodes, goals ? 0.01 : undefined),
+    row("read", "kB/node", (cost) => cost.bytes / 1000 / nodes, goals ? 10 : undefined),
+    row("controller's CPU", "s", (cost) => cost.cpuSeconds),
+    row("controller's peak RSS", "MiB", (cost) => cost.rssMiB, nodes === 5000 ? 150 : undefined),
+  ];
+}
+
+function drawCosts(bench: Bench, seen: readonly At[]): void {
+  const line = (name: string, of: (cost: Cost) => number) => ({
+    name,
+    dots: true,
+    points: seen.map(
+      ({ nodes, costs }) => [nodes, costs.reduce((sum, cost) => sum + of(cost), 0) / costs.length] as const,
+    ),
+  });
+  const chart = {
+    title: "What one rollout costs, by number of simulated nodes",
+    x: "nodes",
+    y: "",
+    logarithmic: true,
+    lines: [
+      line("rollout, s", (cost) => cost.seconds),
+      line("requests", (cost) => cost.requests),
+      line("read, kB", (cost) => cost.bytes / 1000),
+      line("CPU, ms", (cost) => cost.cpuSeconds * 1000),
+      line("peak RSS, MiB", (cost) => cost.rssMiB),
+    ],
+  };
+  bench.picture("scale", drawLines(chart));
+}

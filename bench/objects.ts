@@ -1,0 +1,58 @@
+/** The few objects that the measurements write and read. Paths are the API's own. */
+import type { V1DaemonSet } from "@kubernetes/client-node";
+import type { Cluster as Api } from "../controller/kube.ts";
+import * as names from "../pullsecret/names.ts";
+
+const inNamespace = `/namespaces/${names.namespace}`;
+export const secrets = `/api/v1${inNamespace}/secrets`;
+export const pods = `/api/v1${inNamespace}/pods`;
+export const daemonSets = `/apis/apps/v1${inNamespace}/daemonsets`;
+export const syncer = `${daemonSets}/${names.syncerName}`;
+export const additional = `${secrets}/${names.additionalSecretName}`;
+
+/** Server-side apply as ourselves: objects may be larger than what kubectl notes of them in an annotation. */
+export async function put(api: Api, path: string, object: object): Promise<void> {
+  await api.apply(path, object, { manager: "bench", force: true });
+}
+
+/** additional-pull-secret with this document. */
+export async function putAdditional(api: Api, document: string): Promise<void> {
+  await put(api, additional, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: names.additionalSecretName, namespace: names.namespace },
+    type: names.secretType,
+    data: { [names.secretKeys.document]: Buffer.from(document).toString("base64") },
+  });
+}
+
+export async function remove(api: Api, path: string): Promise<void> {
+  const object = await api.get<{ metadata: { uid: string } }>(path);
+  if (object !== undefined) await api.remove(path, object.metadata.uid);
+}
+
+/** Every node has the present template, available for minReadySeconds. */
+export function isServed({ metadata, status }: V1DaemonSet): boolean {
+  const desired = status?.desiredNumberScheduled ?? 0;
+  return (
+    desired > 0 &&
+    status?.observedGeneration === metadata?.generation &&
+    status?.updatedNumberScheduled === desired &&
+    status.numberAvailable === desired
+  );
+}
+
+/** The annotation of the template, on both the product's DaemonSet and the empty one. */
+export function revisionOf({ spec }: V1DaemonSet): number {
+  return Number(spec?.template.metadata?.annotations?.[names.revisionAnnotation] ?? 0);
+}
+
+/** A document of `count` entries and about `bytes` bytes; another `seed`, another meaning. */
+export function largeDocument(count: number, bytes: number, seed: number): string {
+  const each = Math.floor(bytes / count) - 46;
+  const auths = Array.from({ length: count }, (_, index) => {
+    const password = `${seed}-${"x".repeat(Math.max(1, Math.floor(each * 0.75) - 12))}`;
+    return [`registry-${index}.example.com`, { auth: Buffer.from(`user-${index}:${password}`).toString("base64") }];
+  });
+  return JSON.stringify({ auths: Object.fromEntries(auths) });
+}

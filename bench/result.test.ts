@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compare, isMet, measure } from "./result.ts";
+
+const about = { name: "speed", unit: "s", against: "a bare restart" };
+
+test("a ratio is the median of the rounds' ratios, not the ratio of medians: a slow round is slow on both sides", () => {
+  const result = compare(about, [
+    [11, 10],
+    [110, 100],
+    [2, 1],
+  ]);
+  assert.equal(result.ratio, 1.1);
+  assert.deepEqual(result.range, [1.1, 2]);
+  assert.deepEqual([result.value, result.baseline, result.rounds], [11, 10, 3]);
+});
+
+test("a goal is met up to and including its limit; without one nothing is claimed", () => {
+  assert.equal(isMet(compare({ ...about, atMost: 1.2 }, [[12, 10]])), true);
+  assert.equal(isMet(compare({ ...about, atMost: 1.2 }, [[13, 10]])), false);
+  assert.equal(isMet(compare(about, [[13, 10]])), undefined);
+  assert.equal(isMet(measure({ name: "calls", unit: "calls", atMost: 0 }, [0])), true);
+  assert.equal(isMet(measure({ name: "calls", unit: "calls", atMost: 0 }, [1])), false);
+  assert.equal(isMet(measure({ name: "calls", unit: "calls" }, [1])), undefined);
+});

@@ -1,0 +1,56 @@
+/** One figure, what it is compared with, and what we want of it. */
+import { spread } from "./rounds.ts";
+
+/** `ratio`: value against baseline, in the same unit, measured in the same run. */
+type Goal = Readonly<{ of: "ratio" | "value"; atMost: number }>;
+
+export type Result = Readonly<{
+  name: string;
+  value: number;
+  unit: string;
+  /** Name of what it is compared with; absent where there is nothing to compare with. */
+  against?: string;
+  baseline?: number;
+  ratio?: number;
+  /** Smallest and largest ratio of a round; of the value where there is no baseline. */
+  range?: readonly [number, number];
+  rounds: number;
+  goal?: Goal;
+}>;
+
+type Compared = Readonly<{ name: string; unit: string; against: string; atMost?: number }>;
+
+/** Medians of both sides; the ratio is the median of the rounds' ratios, each of two neighbours in time. */
+export function compare(about: Compared, pairs: readonly (readonly [value: number, baseline: number])[]): Result {
+  const ratio = spread(pairs.map(([value, baseline]) => value / baseline));
+  const { name, unit, against, atMost } = about;
+  return {
+    name,
+    value: spread(pairs.map(([value]) => value)).median,
+    unit,
+    against,
+    baseline: spread(pairs.map(([, baseline]) => baseline)).median,
+    ratio: ratio.median,
+    range: [ratio.least, ratio.most],
+    rounds: ratio.rounds,
+    ...(atMost !== undefined && { goal: { of: "ratio", atMost } }),
+  };
+}
+
+/** A figure without a baseline: the median of the rounds. */
+export function measure(
+  about: Readonly<{ name: string; unit: string; atMost?: number }>,
+  values: readonly number[],
+): Result {
+  const { median, least, most, rounds } = spread(values);
+  const { name, unit, atMost } = about;
+  const goal: Goal | undefined = atMost === undefined ? undefined : { of: "value", atMost };
+  return { name, value: median, unit, range: [least, most], rounds, ...(goal && { goal }) };
+}
+
+/** Undefined where nothing is asked. */
+export function isMet({ value, ratio, goal }: Result): boolean | undefined {
+  if (goal === undefined) return undefined;
+  const judged = goal.of === "ratio" ? ratio : value;
+  return judged !== undefined && judged <= goal.atMost;
+}

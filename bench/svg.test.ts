@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { decades, linear, logarithmic, ticks } from "./svg.ts";
+
+test("a scale brings both ends to their places, also upside down, and the middle to the middle", () => {
+  const y = linear([0, 10], [300, 100]);
+  assert.deepEqual([0, 5, 10].map(y), [300, 200, 100]);
+  const log = logarithmic([1, 10_000], [0, 400]);
+  assert.deepEqual([1, 100, 10_000].map(log), [0, 200, 400]);
+});
+
+test("ticks are round numbers from 0 that reach the largest value", () => {
+  assert.deepEqual(ticks(10), [0, 2, 4, 6, 8, 10]);
+  assert.deepEqual(ticks(0.3), [0, 0.1, 0.2, 0.3]);
+  fc.assert(
+    fc.property(fc.double({ min: 1e-6, max: 1e9, noNaN: true }), (most) => {
+      const found = ticks(most);
+      assert.equal(found[0], 0);
+      assert.ok((found.at(-1) ?? 0) >= most * 0.998, `${found} for ${most}`);
+      assert.ok(found.length >= 3 && found.length <= 8, `${found} for ${most}`);
+    }),
+  );
+});
+
+test("decades enclose the values", () => {
+  assert.deepEqual(decades(2, 5000), [1, 10, 100, 1000, 10_000]);
+  assert.deepEqual(decades(10, 10), [10, 100]);
+});

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compare, measure } from "./result.ts";
+import { json, number, table } from "./table.ts";
+
+const results = [
+  compare({ name: "down", unit: "s", against: "bare restart", atMost: 1.2 }, [
+    [1, 1],
+    [1.3, 1],
+    [1.25, 1],
+  ]),
+  measure({ name: "noop", unit: "restarts", atMost: 0 }, [0]),
+];
+
+test("the table says value, baseline, ratio with its range, goal and whether it is met", () => {
+  const lines = [
+    "| name | value | unit     | baseline         | ratio          | goal         | met?   |",
+    "| ---- | ----- | -------- | ---------------- | -------------- | ------------ | ------ |",
+    "| down | 1.25  | s        | 1 (bare restart) | 1.25 × [1–1.3] | ≤ 1.2 ×      | **no** |",
+    "| noop | 0     | restarts |                  |                | ≤ 0 restarts | yes    |",
+  ];
+  assert.equal(table(results), `${lines.join("\n")}\n`);
+});
+
+test("programs get numbers, and null for what is not there", () => {
+  const { results: rows } = JSON.parse(json(results)) as { results: Record<string, unknown>[] };
+  const { name, value, unit, baseline, ratio, goal } = rows[0] ?? {};
+  assert.deepEqual(
+    { name, value, unit, baseline, ratio, goal },
+    { name: "down", value: 1.25, unit: "s", baseline: 1, ratio: 1.25, goal: "≤ 1.2 ×" },
+  );
+  assert.equal(rows[1]?.["baseline"], null);
+  assert.equal(rows[1]?.["met"], true);
+});
+
+test("numbers have three digits that matter", () => {
+  for (const [value, text] of [
+    [0, "0"],
+    [12, "12"],
+    [1.23456, "1.23"],
+    [0.00123456, "0.00123"],
+    [123.4, "123"],
+    [12345.6, "12346"],
+  ] as const)
+    assert.equal(number(value), text);
+});

@@ -1,0 +1,57 @@
+/** Results for people (one Markdown table, readable as it is) and for programs (JSON). */
+import { isMet, type Result } from "./result.ts";
+
+const head = ["name", "value", "unit", "baseline", "ratio", "goal", "met?"];
+
+/** A Markdown table with aligned columns. */
+export function table(results: readonly Result[]): string {
+  const rows = [head, ...results.map(cells)];
+  const widths = head.map((_, column) => Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    `| ${widths.map((width, column) => (row[column] ?? "").padEnd(width)).join(" | ")} |`;
+  const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
+  return `${[line(head), rule, ...rows.slice(1).map(line)].join("\n")}\n`;
+}
+
+/** `{"results":[{"name","value","unit","baseline","ratio","goal", …}]}`; what is not there is null. */
+export function json(results: readonly Result[]): string {
+  const rows = results.map((result) => ({
+    name: result.name,
+    value: result.value,
+    unit: result.unit,
+    baseline: result.baseline ?? null,
+    ratio: result.ratio ?? null,
+    goal: goalText(result) || null,
+    met: isMet(result) ?? null,
+    against: result.against ?? null,
+    range: result.range ?? null,
+    rounds: result.rounds,
+  }));
+  return `${JSON.stringify({ results: rows }, null, 2)}\n`;
+}
+
+function cells(result: Result): string[] {
+  const { name, value, unit, baseline, against, ratio, range } = result;
+  const met = isMet(result);
+  const spreadOf = range === undefined || range[0] === range[1] ? "" : ` [${number(range[0])}–${number(range[1])}]`;
+  return [
+    name,
+    number(value) + (ratio === undefined ? spreadOf : ""),
+    unit,
+    baseline === undefined ? "" : `${number(baseline)} (${against ?? ""})`,
+    ratio === undefined ? "" : `${number(ratio)} ×${spreadOf}`,
+    goalText(result),
+    met === undefined ? "" : met ? "yes" : "**no**",
+  ];
+}
+
+function goalText({ goal, unit }: Result): string {
+  if (goal === undefined) return "";
+  return goal.of === "ratio" ? `≤ ${goal.atMost} ×` : `≤ ${goal.atMost} ${unit}`;
+}
+
+/** Three significant digits, without an exponent. */
+export function number(value: number): string {
+  if (Number.isInteger(value) || Math.abs(value) >= 1000) return String(Math.round(value));
+  return String(Number(value.toPrecision(3)));
+}

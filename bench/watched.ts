@@ -1,0 +1,61 @@
+/** What a watch told, with the time at which it told it: sees an object change within milliseconds, without asking again. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Cluster as Api } from "../controller/kube.ts";
+
+/** `at`: milliseconds of the wall clock. `gone`: the object as it was when it was deleted. */
+export type Sighting<T> = Readonly<{ at: number; object: T; gone: boolean }>;
+
+type Line<T> = { type: string; object: T };
+
+export class Watched<T> implements Disposable {
+  /** Everything that was seen, in order. */
+  readonly seen: Sighting<T>[] = [];
+  readonly #stop = new AbortController();
+  readonly #waiting = new Set<() => void>();
+
+  /** `query` narrows, such as `{ fieldSelector: "metadata.name=x" }`. */
+  constructor(api: Api, collection: string, query: Readonly<Record<string, string>>) {
+    void this.#follow(api, collection, query);
+  }
+
+  /** The first sighting from `since` (milliseconds) on that fits; waits for it at most `timeout` seconds. */
+  async first(what: string, fits: (seen: Sighting<T>) => boolean, since: number, timeout = 300): Promise<Sighting<T>> {
+    const deadline = Date.now() + timeout * 1000;
+    for (;;) {
+      const found = this.seen.find((sighting) => sighting.at >= since && fits(sighting));
+      if (found !== undefined) return found;
+      if (Date.now() > deadline) throw new Error(`waited ${timeout} s in vain for ${what}`);
+      await this.#next();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop.abort();
+  }
+
+  /** Waits for a sighting, a second at most. */
+  async #next(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.add(resolve);
+    const timer = setTimeout(resolve, 1000);
+    await promise;
+    clearTimeout(timer);
+    this.#waiting.delete(resolve);
+  }
+
+  async #follow(api: Api, collection: string, query: Readonly<Record<string, string>>): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      // Without a resourceVersion a watch begins with what is there.
+      await api.stream(collection, query, signal, (line) => this.#note(line)).catch(() => {});
+      await sleep(100);
+    }
+  }
+
+  #note(line: string): void {
+    const { type, object } = JSON.parse(line) as Line<T>;
+    if (type === "BOOKMARK" || type === "ERROR") return;
+    this.seen.push({ at: Date.now(), object, gone: type === "DELETED" });
+    for (const wake of this.#waiting) wake();
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * `npm run build`: one minified CommonJS file per program in dist/. One file starts faster and needs about 13 MiB less
+ * memory than the same modules loaded one by one; CommonJS because write-file-atomic uses __filename.
+ */
+import { build, type Plugin } from "esbuild";
+import { existsSync, rmSync } from "node:fs";
+
+/** Program → entry point. The CLI's name makes it a kubectl plugin: `kubectl pull-secret`. */
+const programs: Readonly<Record<string, string>> = {
+  agent: "agent/main.ts",
+  controller: "controller/main.ts",
+  "kubectl-pull_secret": "cli/main.ts",
+};
+
+/**
+ * dbus-next reaches for packages that we never use: xml2js parses introspection XML (we send low-level messages only),
+ * the others serve transports other than a unix socket. Left in, esbuild stops at x11 and the agent grows by 90 KiB.
+ */
+const unusedByDbus: Plugin = {
+  name: "unused-by-dbus-next",
+  setup(builder) {
+    const unused = /^(xml2js|x11|usocket|event-stream|hexy)$/;
+    builder.onResolve({ filter: unused }, ({ path }) => ({ path, namespace: "unused" }));
+    builder.onLoad({ filter: /.*/, namespace: "unused" }, ({ path }) => ({
+      contents:
+        path === "xml2js"
+          ? "module.exports = { Parser: class {}, Builder: class {} };"
+          : `throw new Error("${path} is not bundled");`,
+    }));
+  },
+};
+
+/** Bundles every program whose entry point exists; returns the paths of the bundles. */
+export async function bundle(): Promise<string[]> {
+  rmSync("dist", { recursive: true, force: true });
+  const entries = Object.entries(programs).filter(([, entry]) => existsSync(entry));
+  await build({
+    entryPoints: Object.fromEntries(entries),
+    outdir: "dist",
+    outExtension: { ".js": ".cjs" },
+    bundle: true,
+    minify: true,
+    keepNames: true,
+    platform: "node",
+    format: "cjs",
+    target: "node24",
+    legalComments: "none",
+    logLevel: "warning",
+    plugins: [unusedByDbus],
+  });
+  return entries.map(([name]) => `dist/${name}.cjs`);
+}
+
+if (import.meta.main) await bundle();

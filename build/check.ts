@@ -1,0 +1,24 @@
+/** `npm run check`: everything that can be said of the code without running it. Prints only what is wrong. */
+import { spawnSync } from "node:child_process";
+import { checkImports } from "./imports.ts";
+
+const steps: readonly (readonly [name: string, ...argv: string[]])[] = [
+  ["types", "tsc", "--noEmit"],
+  ["lint", "oxlint", "--type-aware", "--deny-warnings", "--quiet"],
+  ["format", "oxfmt", "--check", "."],
+  ["unused", "knip", "--no-progress"],
+];
+
+let failed = false;
+for (const [name, program, ...argv] of steps) {
+  const run = spawnSync(`node_modules/.bin/${program}`, argv, { encoding: "utf8" });
+  if (run.status === 0) continue;
+  failed = true;
+  process.stderr.write(`${name}: ${program} ${argv.join(" ")}\n${run.stdout}${run.stderr}\n`);
+}
+for (const violation of checkImports(".")) {
+  failed = true;
+  process.stderr.write(`imports: ${violation}\n`);
+}
+if (failed) process.exit(1);
+process.stdout.write("check: types, lint, format, unused code and import directions are in order\n");

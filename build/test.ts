@@ -1,0 +1,43 @@
+/**
+ * `npm test` and its parts: `node build/run.mjs build/test.ts all|unit|long|faults [word …]`. A word narrows to the
+ * files whose path has it.
+ *
+ * unit: beside the sources; needs nothing but the checkout. long: what is slow by nature. faults: the whole matrix. all:
+ * everything but what is slow by nature. What is under test/ needs real parts, which are installed and built first; its
+ * files run two at a time: most of their time they wait for settle times, and two clusters share two cores well.
+ */
+import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
+
+const [part = "all", ...words] = process.argv.slice(2);
+const files = globSync("**/*.test.ts", { exclude: ["node_modules/**"] })
+  .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+  .toSorted();
+const isReal = (file: string): boolean => file.startsWith("test/");
+const isLong = (file: string): boolean => file.endsWith(".long.test.ts");
+
+const chosen = {
+  all: files.filter((file) => !isLong(file)),
+  unit: files.filter((file) => !isReal(file)),
+  long: files.filter((file) => isLong(file)),
+  faults: files.filter((file) => file.startsWith("test/faults/")),
+}[part];
+if (chosen === undefined) throw new Error(`${part}: give all, unit, long or faults`);
+
+/** Runs the files with node's test runner; true when every test passed. */
+function run(tests: readonly string[], ...flags: string[]): boolean {
+  if (tests.length === 0) return true;
+  const argv = ["--test", "--test-reporter=spec", ...flags, ...tests];
+  return spawnSync(process.execPath, argv, { stdio: "inherit" }).status === 0;
+}
+
+let passed = run(chosen.filter((file) => !isReal(file)));
+const real = chosen.filter(isReal);
+if (real.length > 0) {
+  const { bundle } = await import("./bundle.ts");
+  const { setUp } = await import("../test/cluster/setup.ts");
+  await bundle();
+  await setUp();
+  passed = run(real, "--test-concurrency=2") && passed;
+}
+process.exit(passed ? 0 : 1);

@@ -1,0 +1,59 @@
+/** What the API server refused, in words that may be logged. */
+import type { ResponseContext } from "@kubernetes/client-node";
+
+type Facts = Readonly<{
+  /** HTTP status; 0 when there was no answer. */
+  status: number;
+  /** The API's own word: NotFound, Conflict, Forbidden … */
+  reason: string;
+  method: string;
+  path: string;
+  detail?: string;
+  retryAfterSeconds?: number;
+}>;
+
+export class ApiError extends Error {
+  readonly status: number;
+  readonly reason: string;
+  /** What the server asked for by Retry-After (429, 503); undefined when it said nothing. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(facts: Facts) {
+    const detail = facts.detail ? `: ${facts.detail}` : "";
+    super(`${facts.method} ${facts.path}: ${facts.status || "no answer"} ${facts.reason}${detail}`);
+    this.status = facts.status;
+    this.reason = facts.reason;
+    this.retryAfterSeconds = facts.retryAfterSeconds;
+  }
+
+  /**
+   * The server's message is left out for Secrets: a decoder's complaint quotes the bytes around the fault, which for a
+   * Secret are credentials.
+   */
+  static from(method: string, path: string, response: ResponseContext, body: string): ApiError {
+    const said = readStatus(body);
+    const after = Number(response.headers["retry-after"]);
+    return new ApiError({
+      status: response.httpStatusCode,
+      reason: said.reason ?? "Refused",
+      method,
+      path,
+      ...(path.includes("/secrets") || said.message === undefined ? {} : { detail: said.message.slice(0, 500) }),
+      ...(after > 0 ? { retryAfterSeconds: Math.min(after, 60) } : {}),
+    });
+  }
+}
+
+/** The innermost cause of a failed fetch, which itself says only "fetch failed". */
+export function problemOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  return error.cause instanceof Error ? problemOf(error.cause) : error.message;
+}
+
+function readStatus(body: string): { reason?: string; message?: string } {
+  try {
+    return JSON.parse(body) as { reason?: string; message?: string };
+  } catch {
+    return {};
+  }
+}

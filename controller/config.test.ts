@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseConfig, usage } from "./config.ts";
+
+const errorsOf = (...argv: string[]) => {
+  const parsed = parseConfig(argv);
+  return parsed.ok ? [] : parsed.errors;
+};
+
+test("the defaults are those of the design", () => {
+  assert.deepEqual(parseConfig([]), {
+    ok: true,
+    config: {
+      original: undefined,
+      originalKubeconfig: undefined,
+      conflicts: "additional",
+      protect: [],
+      maxUnavailable: "10%",
+      minReadySeconds: 5,
+      agent: {
+        image: undefined,
+        restart: "Always",
+        kubeletUnit: "kubelet.service",
+        kubeletDirectory: "/var/lib/kubelet",
+        dbusDirectory: "/run/dbus",
+        probePort: 20248,
+        healthzPort: 10248,
+      },
+      drainDeadlineSeconds: 600,
+      kubeconfig: undefined,
+      listen: { host: "", port: 8080 },
+      logLevel: "info",
+    },
+  });
+});
+
+test("every flag is read", () => {
+  const argv =
+    "--original ns/pull --original-kubeconfig /k --conflicts original --protect quay.io --protect gcr.io --max-unavailable 3 --min-ready-seconds 30 " +
+    "--restart Never --kubelet-unit k3s.service --kubelet-directory /var/lib/rancher/k3s --dbus-directory /run/d --agent-image i:1 --probe-port 1234 " +
+    "--healthz-port 10250 --drain-deadline 2h --kubeconfig /kc --listen [::1]:9090 --log-level debug";
+  const parsed = parseConfig(argv.split(" "));
+  assert.ok(parsed.ok);
+  const { agent, ...rest } = parsed.config;
+  assert.deepEqual(Object.values(agent), [
+    "i:1",
+    "Never",
+    "k3s.service",
+    "/var/lib/rancher/k3s",
+    "/run/d",
+    1234,
+    10250,
+  ]);
+  assert.deepEqual(rest, {
+    original: { namespace: "ns", name: "pull" },
+    originalKubeconfig: "/k",
+    conflicts: "original",
+    protect: ["quay.io", "gcr.io"],
+    maxUnavailable: 3,
+    minReadySeconds: 30,
+    drainDeadlineSeconds: 7200,
+    kubeconfig: "/kc",
+    listen: { host: "::1", port: 9090 },
+    logLevel: "debug",
+  });
+});
+
+const wrong: readonly (readonly [argv: string, error: string])[] = [
+  [
+    "--original pull-secret",
+    '--original "pull-secret": is not NAMESPACE/NAME of a Secret; give one such as kube-system/pull-secret',
+  ],
+  ["--original A/b", '--original "A/b": is not NAMESPACE/NAME of a Secret; give one such as kube-system/pull-secret'],
+  ["--conflicts both", '--conflicts "both": is none of the choices; give additional, original'],
+  [
+    "--max-unavailable 0",
+    '--max-unavailable "0": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
+  ],
+  [
+    "--max-unavailable 101%",
+    '--max-unavailable "101%": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
+  ],
+  ["--min-ready-seconds 2", '--min-ready-seconds "2": is no whole number from 3 to 3600'],
+  ["--restart Sometimes", '--restart "Sometimes": is none of the choices; give Always, Never'],
+  [
+    "--kubelet-unit kubelet",
+    '--kubelet-unit "kubelet": is no systemd service; give one such as kubelet.service or k3s.service',
+  ],
+  [
+    "--kubelet-unit ../x.service",
+    '--kubelet-unit "../x.service": is no systemd service; give one such as kubelet.service or k3s.service',
+  ],
+  [
+    "--kubelet-directory var/lib",
+    '--kubelet-directory "var/lib": is no absolute path of a directory without . and .. in it',
+  ],
+  ["--kubelet-directory /", '--kubelet-directory "/": is no absolute path of a directory without . and .. in it'],
+  [
+    "--dbus-directory /run/../x",
+    '--dbus-directory "/run/../x": is no absolute path of a directory without . and .. in it',
+  ],
+  ["--probe-port 0", '--probe-port "0": is no whole number from 1 to 65535'],
+  ["--probe-port 10248", "--probe-port 10248: is the kubelet's --healthz-port; choose another"],
+  ["--drain-deadline 10", '--drain-deadline "10": is no duration; give one such as 90s, 10m or 2h'],
+  ["--listen 8080", '--listen "8080": is no HOST:PORT; give one such as :8080'],
+  ["--log-level loud", '--log-level "loud": is none of the choices; give trace, debug, info, warn, error'],
+  ["--original-kubeconfig /k", "--original-kubeconfig: needs --original NAMESPACE/NAME as well"],
+  ["--conflicts original --conflicts additional", "--conflicts: given 2 times; give it once"],
+  ["--colour red", "Unknown option '--colour'"],
+  ["stray", "Unexpected argument 'stray'"],
+];
+for (const [argv, error] of wrong)
+  test(`refused: ${argv}`, () => assert.deepEqual(errorsOf(...argv.split(" ")), [error]));
+
+test("an empty protected registry is refused", () => {
+  assert.deepEqual(errorsOf("--protect", ""), ['--protect "": is empty; give a registry such as quay.io']);
+});
+
+test("all that is wrong is named at once", () =>
+  assert.equal(errorsOf("--restart", "No", "--probe-port", "x").length, 2));
+
+test("the usage names every flag once", () => {
+  const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
+  assert.equal(new Set(names).size, names.length);
+  assert.equal(names.length, 17);
+});

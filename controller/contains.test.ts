@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { contains } from "./contains.ts";
+
+const cases: readonly (readonly [sentence: string, live: unknown, declared: unknown, answer: boolean])[] = [
+  ["defaults of the server do not count", { a: 1, b: 2 }, { a: 1 }, true],
+  ["another value does", { a: 1 }, { a: 2 }, false],
+  ["a missing field does", {}, { a: 1 }, false],
+  ["an item too many in a list does", { a: [1, 2] }, { a: [1] }, false],
+  ["an item too few does", { a: [] }, { a: [1] }, false],
+  ["defaults inside list items do not", { a: [{ n: 1, d: 2 }] }, { a: [{ n: 1 }] }, true],
+  ["a declared empty list is there when it is absent", {}, { a: [] }, true],
+  // rules: [] of a Role: taken for a difference, it was applied again with every reconcile.
+  ["and when the server says null for it", { a: null }, { a: [] }, true],
+  ["but not when it is filled", { a: [1] }, { a: [] }, false],
+  ["what is declared as undefined is not declared", { a: 1 }, { b: undefined }, true],
+  ["null is not an object", { a: null }, { a: { b: 1 } }, false],
+];
+for (const [sentence, live, declared, answer] of cases) {
+  test(`contains: ${sentence}`, () => assert.equal(contains(live, declared), answer));
+}
+
+test("law: everything contains itself", () => {
+  fc.assert(fc.property(fc.jsonValue(), (value) => contains(value, value)));
+});

@@ -1,0 +1,157 @@
+/** The DaemonSet of the agents, as we declare it. */
+import { createHash } from "node:crypto";
+import type { V1Container, V1DaemonSet, V1PodTemplateSpec, V1Volume } from "@kubernetes/client-node";
+import * as names from "../pullsecret/names.ts";
+import type { AgentConfig } from "./config.ts";
+import { annotations, ownerLabels } from "./ownership.ts";
+
+/** How the template is to be brought to the nodes. */
+export type Strategy = Readonly<{
+  stage: "canary" | "wave";
+  /** A number of nodes or a percentage, as Kubernetes writes it. */
+  maxUnavailable: number | string;
+  minReadySeconds: number;
+}>;
+
+export type Agent = AgentConfig & Readonly<{ image: string; minReadySeconds: number }>;
+
+/**
+ * V8's heap is kept small (a 1 MiB Secret needs 12 MiB of it). No flag that changes how V8 compiles, such as
+ * --optimize-for-size: Node's own code cache is refused then (docs/decisions/0007). Node's permission model is a second wall: it may
+ * write the kubelet's file, our folder beside it and its last words, start no process and load no native code.
+ */
+const nodeFlags = [
+  "--max-old-space-size=24",
+  "--max-semi-space-size=1",
+  "--permission",
+  "--allow-fs-read=*",
+  `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.config}`,
+  // With the star: Node takes a path that does not exist yet for a file's, and would refuse what is made below it.
+  `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
+  `--allow-fs-write=${names.mountPaths.terminationLog}`,
+];
+
+export function daemonSet(agent: Agent, revision: number, strategy: Strategy): V1DaemonSet {
+  return {
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: {
+      name: names.syncerName,
+      namespace: names.namespace,
+      labels: { ...names.syncerLabels, ...ownerLabels },
+      annotations: { [annotations.stage]: strategy.stage },
+    },
+    spec: {
+      selector: { matchLabels: { ...names.syncerLabels } },
+      minReadySeconds: strategy.minReadySeconds,
+      revisionHistoryLimit: 2,
+      updateStrategy: {
+        type: "RollingUpdate",
+        // maxSurge stays 0: two agents on one node would both own its file.
+        rollingUpdate: { maxUnavailable: strategy.maxUnavailable, maxSurge: 0 },
+      },
+      template: template(agent, revision),
+    },
+  };
+}
+
+/** Digest of the template without its revision: another digest with the same revision is another agent. */
+export function templateDigest(agent: Agent): string {
+  return createHash("sha256")
+    .update(JSON.stringify(podSpec(agent, 0)))
+    .digest("hex")
+    .slice(0, 16);
+}
+
+function template(agent: Agent, revision: number): V1PodTemplateSpec {
+  return {
+    metadata: {
+      labels: { ...names.syncerLabels, ...ownerLabels },
+      annotations: {
+        [names.revisionAnnotation]: String(revision),
+        [annotations.template]: templateDigest(agent),
+      },
+    },
+    spec: podSpec(agent, revision),
+  };
+}
+
+function podSpec(agent: Agent, revision: number): NonNullable<V1PodTemplateSpec["spec"]> {
+  return {
+    serviceAccountName: names.syncerName,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    // The kubelet's healthz listens on the node's loopback; and no CNI is needed to bring credentials to a new node.
+    hostNetwork: true,
+    dnsPolicy: "Default",
+    nodeSelector: { "kubernetes.io/os": "linux" },
+    tolerations: [{ operator: "Exists" }],
+    priorityClassName: "system-node-critical",
+    terminationGracePeriodSeconds: 30,
+    securityContext: {
+      runAsUser: 0,
+      runAsGroup: 0,
+      seccompProfile: { type: "RuntimeDefault" },
+      // Both would keep uid 0 in a container from the kubelet's directory or the system bus.
+      appArmorProfile: { type: "Unconfined" },
+      seLinuxOptions: { type: "spc_t" },
+    },
+    containers: [container(agent, revision)],
+    volumes: volumes(agent),
+  };
+}
+
+function container(agent: Agent, revision: number): V1Container {
+  return {
+    name: "agent",
+    image: agent.image,
+    imagePullPolicy: "IfNotPresent",
+    command: ["/nodejs/bin/node", ...nodeFlags, "/app/agent.cjs"],
+    args: Object.entries({
+      unit: agent.kubeletUnit,
+      restart: agent.restart,
+      settle: agent.minReadySeconds,
+      "healthz-port": agent.healthzPort,
+      "probe-port": agent.probePort,
+    }).flatMap(([name, value]) => [`--${name}`, String(value)]),
+    env: [
+      {
+        name: names.agentEnvironment.revision,
+        valueFrom: { fieldRef: { fieldPath: `metadata.annotations['${names.revisionAnnotation}']` } },
+      },
+      { name: names.agentEnvironment.node, valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
+      { name: "MALLOC_ARENA_MAX", value: "1" },
+    ],
+    // The kubelet calls a pod Ready for an instant after its own restart: period 1 s keeps that under minReadySeconds.
+    readinessProbe: {
+      // With its revision: a pod that waits for the port would else be called Ready for what another one has done.
+      httpGet: { host: "127.0.0.1", path: `/readyz?revision=${revision}`, port: agent.probePort },
+      periodSeconds: 1,
+      failureThreshold: 1,
+      timeoutSeconds: 1,
+    },
+    // 96Mi: Node's own text is 40 to 50 MiB and must fit too; 72Mi sometimes thrashes without end.
+    resources: { requests: { cpu: "10m", memory: "32Mi" }, limits: { memory: "96Mi" } },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    },
+    terminationMessagePath: names.mountPaths.terminationLog,
+    terminationMessagePolicy: "File",
+    volumeMounts: [
+      { name: "global-pull-secret", mountPath: names.mountPaths.secret, readOnly: true },
+      { name: "kubelet", mountPath: names.mountPaths.kubelet },
+      { name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true },
+    ],
+  };
+}
+
+/** Directories, never single files: a file that is replaced under a mount of itself stays the old one for ever. */
+function volumes(agent: Agent): V1Volume[] {
+  return [
+    { name: "global-pull-secret", secret: { secretName: names.globalSecretName, defaultMode: 0o400, optional: false } },
+    { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type: "Directory" } },
+    { name: "dbus", hostPath: { path: agent.dbusDirectory, type: "Directory" } },
+  ];
+}

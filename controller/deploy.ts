@@ -1,0 +1,121 @@
+/** One step towards every node having what is wanted: Secret, ServiceAccount, Role, RoleBinding, DaemonSet, in this order. */
+import type { V1Secret } from "@kubernetes/client-node";
+import type { Wanted } from "./accept.ts";
+import { daemonSet, templateDigest, type Agent } from "./daemonset.ts";
+import { ensure, ensureDaemonSet } from "./ensure.ts";
+import type { Cluster } from "./kube.ts";
+import { recall, remember, type Memory } from "./memory.ts";
+import { fatesOf, standing, type Fates, type Standing } from "./nodes.ts";
+import type { Snapshot } from "./observe.ts";
+import { owned } from "./paths.ts";
+import { globalSecret, isPending, nextRevision, readPublished, type Published } from "./publish.ts";
+import { role, roleBinding, serviceAccount } from "./rbac.ts";
+import { decide, type DaemonSetView, type Strategy, type Turn } from "./rollout.ts";
+import { survey } from "./survey.ts";
+import { viewOf } from "./view.ts";
+
+export type Deployment = Readonly<{
+  cluster: Cluster;
+  agent: Agent;
+  maxUnavailable: number | string;
+  /** Seconds since the DaemonSet's counters last changed. */
+  quietSeconds: (view: DaemonSetView) => number;
+  now: () => Date;
+}>;
+
+export type Progress = Readonly<{
+  turn: Turn;
+  /** Of global-pull-secret, after this step. */
+  revision: number;
+  published: boolean;
+  global: V1Secret;
+  view: DaemonSetView | undefined;
+  /** What became of the nodes, where that had to be asked: with every agent available there is nothing to ask. */
+  standing: Standing | undefined;
+  fates: Fates;
+}>;
+
+export async function deploy(deployment: Deployment, snapshot: Snapshot, wanted: Wanted): Promise<Progress> {
+  const { cluster, agent } = deployment;
+  const published = readPublished(snapshot.global);
+  const view = snapshot.daemonSet && viewOf(snapshot.daemonSet, agent);
+  const { turn, seen } = await decideTurn(deployment, { published, view, wanted, memory: recall(snapshot.global) });
+  const pending = isPending(published, wanted, view?.template ?? 0);
+  const publishes = pending && turn.kind === "roll" && (turn.revision === "published" || turn.revision === 0);
+  const revision = publishes ? nextRevision(published, view?.template ?? 0) : (published?.revision ?? 0);
+  const content =
+    publishes || published === undefined ? wanted : { document: published.document, sources: published.sourcesText };
+  const declared = globalSecret({ ...content, revision });
+  let global = await ensure<V1Secret>(cluster, owned.global, snapshot.global, declared);
+  await ensure(cluster, owned.serviceAccount, snapshot.serviceAccount, serviceAccount);
+  await ensure(cluster, owned.role, snapshot.role, role);
+  await ensure(cluster, owned.roleBinding, snapshot.roleBinding, roleBinding);
+  const target = targetOf(turn, revision, view);
+  if (target.template > 0) {
+    // Before the template: from here on a node may hold our entries, and removal must ask for them back.
+    global = await remember(cluster, global, { ...recall(global), rolled: true });
+  }
+  const strategy = { ...target.strategy, minReadySeconds: target.minReadySeconds ?? agent.minReadySeconds };
+  await ensureDaemonSet(cluster, snapshot.daemonSet, daemonSet(agent, target.template, strategy));
+  return {
+    turn,
+    revision,
+    published: publishes,
+    global,
+    view,
+    standing: seen && standing(seen),
+    fates: seen ?? [],
+  };
+}
+
+type Facts = { published: Published | undefined; view: DaemonSetView | undefined; wanted: Wanted; memory: Memory };
+
+async function decideTurn(deployment: Deployment, { published, view, wanted, memory }: Facts) {
+  const { cluster, agent, maxUnavailable } = deployment;
+  const template = view?.template ?? 0;
+  const input = {
+    published: published?.revision ?? 0,
+    pending: isPending(published, wanted, template),
+    lost: published === undefined || published.revision === 0 || published.revision < template,
+    daemonSet: view,
+    quietSeconds: view === undefined ? 0 : deployment.quietSeconds(view),
+    standing: undefined,
+    maxUnavailable,
+    minReadySeconds: agent.minReadySeconds,
+  };
+  const turn = decide(input);
+  if (turn.kind !== "survey") return { turn, seen: undefined };
+  const complete = memory.conditions.some(
+    ({ type, status, revision }) => type === "RolledOut" && status === "True" && revision === template,
+  );
+  const mark = {
+    revision: template,
+    digest: templateDigest(agent),
+    minReadySeconds: view?.minReadySeconds ?? 0,
+    complete,
+  };
+  const seen = fatesOf(await survey(cluster, mark, deployment.now().getTime()));
+  return { turn: decide({ ...input, standing: standing(seen) }), seen };
+}
+
+type Target = { template: number; strategy: Strategy; minReadySeconds: number | undefined };
+
+function targetOf(turn: Turn, revision: number, view: DaemonSetView | undefined): Target {
+  const template = view?.template ?? 0;
+  const kept = { stage: view?.stage ?? "wave", maxUnavailable: view?.maxUnavailable ?? 1 } as const;
+  switch (turn.kind) {
+    case "roll":
+      return {
+        template: turn.revision === "published" ? revision : turn.revision,
+        strategy: turn.strategy,
+        minReadySeconds: view?.minReadySeconds,
+      };
+    case "settle":
+      return { template, strategy: kept, minReadySeconds: undefined };
+    case "wait":
+    case "served":
+      return { template, strategy: turn.strategy, minReadySeconds: view?.minReadySeconds };
+    case "survey":
+      return { template, strategy: kept, minReadySeconds: view?.minReadySeconds };
+  }
+}

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { backoff, createLoop } from "./loop.ts";
+
+const breathe = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A loop under played time. `advance` lets time pass, one timer and all that follows from it after the other. */
+function played(context: TestContext, run: () => Promise<{ seconds: number } | undefined>) {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const failures: number[] = [];
+  const loop = createLoop({
+    run,
+    failed(_, count) {
+      failures.push(count);
+      return undefined;
+    },
+  });
+  const stop = new AbortController();
+  const ended = loop.until(stop.signal);
+  const advance = async (milliseconds: number) => {
+    await breathe();
+    for (let passed = 0; passed < milliseconds; passed += 100) {
+      context.mock.timers.tick(100);
+      await breathe();
+    }
+  };
+  const end = async () => {
+    stop.abort();
+    await ended;
+  };
+  return { loop, failures, advance, end };
+}
+
+test("any number of hints during a run makes one further run", async (context) => {
+  let runs = 0;
+  const { loop, advance, end } = played(context, async () => {
+    runs += 1;
+    if (runs === 1) for (let hint = 0; hint < 100; hint++) loop.hint();
+    return undefined;
+  });
+  await advance(2000);
+  assert.equal(runs, 2);
+  await end();
+});
+
+test("without a hint it looks again when it was asked to, and after minutes anyway", async (context) => {
+  let runs = 0;
+  const { advance, end } = played(context, async () => (++runs < 3 ? { seconds: 10 } : undefined));
+  await advance(9000);
+  assert.equal(runs, 1);
+  await advance(13_000);
+  assert.equal(runs, 3);
+  await advance(200_000);
+  assert.equal(runs, 3);
+  await advance(200_000);
+  assert.ok(runs >= 4);
+  await end();
+});
+
+test("no hot loop: a minute of failures and constant hints makes few runs", async (context) => {
+  let runs = 0;
+  const { loop, failures, advance, end } = played(context, async () => {
+    runs += 1;
+    throw new Error("no API");
+  });
+  for (let tenth = 0; tenth < 600; tenth++) {
+    loop.hint();
+    await advance(100);
+  }
+  assert.ok(runs <= 9, `${runs} runs`);
+  assert.equal(failures.length, runs);
+  await end();
+});
+
+test("the pause doubles up to a minute and is never the same for two controllers", () => {
+  assert.deepEqual(
+    [1, 2, 3, 8, 30].map((failures) => backoff(failures, () => 0.5)),
+    [500, 1000, 2000, 60_000, 60_000],
+  );
+  assert.equal(
+    backoff(1, () => 0),
+    250,
+  );
+  assert.equal(
+    backoff(1, () => 1),
+    750,
+  );
+});

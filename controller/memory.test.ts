@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Cluster } from "./kube.ts";
+import { recall, remember, withCondition, type Condition } from "./memory.ts";
+
+const said = { type: "RolledOut", status: "False", reason: "OneNodeFirst", message: "m", revision: 3 } as const;
+const [early, late] = [new Date(1000), new Date(2000)];
+
+const time = (conditions: readonly Condition[]) =>
+  conditions.find(({ type }) => type === "RolledOut")?.lastTransitionTime;
+
+test("a condition's time changes with its status or revision, not with its words", () => {
+  const first = withCondition([], said, early);
+  assert.equal(time(withCondition(first, { ...said, reason: "RollingOut" }, late)), early.toISOString());
+  assert.equal(time(withCondition(first, { ...said, status: "True" }, late)), late.toISOString());
+  assert.equal(time(withCondition(first, { ...said, revision: 4 }, late)), late.toISOString());
+});
+
+test("conditions of other types stay", () => {
+  const both = withCondition(withCondition([], said, early), { ...said, type: "Accepted" }, early);
+  assert.deepEqual(
+    withCondition(both, said, late).map(({ type }) => type),
+    ["Accepted", "RolledOut"],
+  );
+});
+
+test("what is remembered is recalled, and nothing is written when nothing changed", async () => {
+  const written: { metadata: { annotations: Record<string, string>; uid: string } }[] = [];
+  const cluster = {
+    apply: async (_: string, body: (typeof written)[0]) => void written.push(body),
+  } as unknown as Cluster;
+  const memory = { conditions: withCondition([], said, early), rolled: true, released: 3 };
+  await remember(cluster, { metadata: { uid: "u" } }, memory);
+  const annotations = written[0]?.metadata.annotations ?? {};
+  assert.equal(written[0]?.metadata.uid, "u");
+  const secret = { metadata: { uid: "u", annotations } };
+  assert.deepEqual(recall(secret), memory);
+  await remember(cluster, secret, memory);
+  assert.equal(written.length, 1);
+});
+
+test("nonsense in the annotations reads as nothing", () => {
+  const annotations = { "global-pull-secret/conditions": "{]", "global-pull-secret/released": "soon" };
+  assert.deepEqual(recall({ metadata: { annotations } }), { conditions: [], rolled: false, released: 0 });
+});

@@ -1,0 +1,36 @@
+/**
+ * What is ours. An object under one of our names belongs to us when it carries our label or when our field manager
+ * applied it; a foreign one is refused, never touched. The second sign lets us repair an object whose label somebody
+ * took away: `metadata.managedFields` is written by the API server and cannot be lost by an edit.
+ */
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+import { globalSecretName } from "../pullsecret/names.ts";
+
+/** Owner of the fields that we declare by server-side apply. */
+export const fieldManager = "global-pull-secret-controller";
+
+/** Owner of our own memory on global-pull-secret (annotations): separate, so that it is written without the data. */
+export const memoryManager = "global-pull-secret-controller-memory";
+
+const ownerLabel = "app.kubernetes.io/managed-by";
+export const ownerLabels: Readonly<Record<string, string>> = { [ownerLabel]: globalSecretName };
+
+/** Our memory: everything that cannot be read off the objects themselves. */
+export const annotations = {
+  /** On global-pull-secret: JSON list of conditions, the state in words. Written at transitions only. */
+  conditions: "global-pull-secret/conditions",
+  /** On global-pull-secret: `true` as soon as a revision may have touched a node; removal must then drain first. */
+  rolled: "global-pull-secret/rolled",
+  /** On global-pull-secret: the revision that every node has given back its entries with; removal may then delete. */
+  released: "global-pull-secret/released",
+  /** On the DaemonSet: `canary` until the first node has proved the template, then `wave`. */
+  stage: "global-pull-secret/stage",
+  /** On the DaemonSet's template: digest of the rest of it, so that an upgrade's pods can be told from older ones. */
+  template: "global-pull-secret/template",
+} as const;
+
+/** True when we made the object, whatever was edited on it since. */
+export function isOurs(metadata: V1ObjectMeta | undefined): boolean {
+  if (metadata?.labels?.[ownerLabel] === ownerLabels[ownerLabel]) return true;
+  return (metadata?.managedFields ?? []).some((entry) => entry.manager === fieldManager && entry.operation === "Apply");
+}

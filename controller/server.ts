@@ -1,0 +1,47 @@
+/** /healthz, /readyz and /metrics. */
+import { createServer, type Server } from "node:http";
+import type { Registry } from "prom-client";
+
+type Health = Readonly<{
+  /** Why the process should be restarted; undefined when it is well. */
+  sick: () => string | undefined;
+  /** A reconcile has succeeded since the start. */
+  ready: () => boolean;
+}>;
+
+/** Resolves when the port is open; rejects when it cannot be. */
+export async function serve(
+  listen: { host: string; port: number },
+  health: Health,
+  metrics: Registry,
+): Promise<Server> {
+  const server = createServer((request, response) => {
+    void answer(request.url ?? "", health, metrics).then(({ status, body, type }) => {
+      response.writeHead(status, { "Content-Type": type ?? "text/plain" }).end(body);
+    });
+  });
+  server.requestTimeout = 10_000;
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(listen.port, listen.host || undefined, () => resolve(server));
+  });
+}
+
+async function answer(
+  url: string,
+  health: Health,
+  metrics: Registry,
+): Promise<{ status: number; body: string; type?: string }> {
+  switch (url.split("?")[0]) {
+    case "/healthz": {
+      const sick = health.sick();
+      return { status: sick === undefined ? 200 : 500, body: `${sick ?? "ok"}\n` };
+    }
+    case "/readyz":
+      return health.ready() ? { status: 200, body: "ok\n" } : { status: 503, body: "no reconcile has succeeded yet\n" };
+    case "/metrics":
+      return { status: 200, body: await metrics.metrics(), type: metrics.contentType };
+    default:
+      return { status: 404, body: "there are /healthz, /readyz and /metrics\n" };
+  }
+}

@@ -1,0 +1,84 @@
+/** For tests: random pull secrets that parse() accepts, and texts that it mostly does not. */
+import { Buffer } from "node:buffer";
+import fc from "fast-check";
+import type { Json } from "./json.ts";
+import { parse, type Accepted } from "./parse.ts";
+
+const part = fc.stringMatching(/^[a-z0-9]{1,6}$/);
+
+/** Few hosts, so that sources meet. */
+export const registryKey: fc.Arbitrary<string> = fc
+  .tuple(
+    fc.constantFrom("", "", "https://", "http://"),
+    fc.oneof(
+      fc.constantFrom(
+        "a.io",
+        "quay.io",
+        "*.io",
+        "docker.io",
+        "index.docker.io",
+        "localhost",
+        "a*.io",
+        "*.a.io",
+        "x.a.io",
+      ),
+      part.map((name) => `${name}.example.com`),
+    ),
+    fc.constantFrom("", "", ":5000", ":443"),
+    fc.oneof(
+      fc.constantFrom("", "/", "/v1/", "/v2/", "/foo", "/foo/bar", "/v1/foo"),
+      part.map((name) => `/${name}`),
+    ),
+  )
+  .map((parts) => parts.join(""));
+
+/** A user name and a password that have no other meaning, so that a test can look for them. */
+const credential = fc.record({
+  username: fc.stringMatching(/^[a-z][a-zA-Z0-9äß€ -]{0,8}[a-z]$/),
+  password: fc.oneof(fc.stringMatching(/^[!-~]{1,30}$/), fc.string({ unit: "binary", maxLength: 20 })),
+});
+
+const entry = fc.oneof(
+  credential.map(({ username, password }) => ({ auth: Buffer.from(`${username}:${password}`).toString("base64") })),
+  credential,
+);
+
+const otherKeys = fc.dictionary(
+  fc.constantFrom("credsStore", "x", "constructor", "10", "2"),
+  fc.jsonValue({ maxDepth: 3 }),
+);
+
+/** The text of a document that is usually accepted. */
+export const documentText: fc.Arbitrary<string> = fc
+  .tuple(fc.dictionary(registryKey, entry, { maxKeys: 6 }), otherKeys, fc.constantFrom(undefined, 2, "\t"))
+  .map(([auths, rest, space]) => JSON.stringify({ ...rest, auths }, null, space));
+
+/** An accepted source. */
+export function accepted(role: "original" | "additional"): fc.Arbitrary<Accepted> {
+  return documentText
+    .map((text) => parse(Buffer.from(text), { name: role, role }))
+    .filter((parsed): parsed is Accepted => parsed.ok);
+}
+
+/** The same document in another order and with other white space. */
+export function reordered(value: Json): string {
+  if (Array.isArray(value)) return `[ ${value.map((item) => reordered(item)).join(" ,\n")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, item]) => `\t${JSON.stringify(name)} :${reordered(item)}`);
+  return `{${members.toReversed().join("\r\n,")}}`;
+}
+
+/** Bytes from a good document with some of them lost, doubled or changed; or any bytes. */
+export const spoiledBytes: fc.Arbitrary<Uint8Array> = fc.oneof(
+  fc.uint8Array({ maxLength: 300 }),
+  fc
+    .tuple(documentText, fc.array(fc.tuple(fc.nat(), fc.nat(2), fc.uint8Array({ maxLength: 3 })), { maxLength: 3 }))
+    .map(([text, changes]) => {
+      let bytes = Buffer.from(text);
+      for (const [where, lost, added] of changes) {
+        const at = where % (bytes.length + 1);
+        bytes = Buffer.concat([bytes.subarray(0, at), added, bytes.subarray(at + lost)]);
+      }
+      return bytes;
+    }),
+);

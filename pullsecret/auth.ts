@@ -1,0 +1,78 @@
+/** One credential: how the `auth` field is decoded, and how it is written again. */
+import { Buffer } from "node:buffer";
+
+const redacted = "[redacted]";
+
+/**
+ * A user name and a password that no logger can print: the values sit in private fields, and JSON, string conversion and
+ * util.inspect all give `[redacted]`.
+ */
+export class Credential {
+  readonly #username: string;
+  readonly #password: string;
+  #encoded: string | undefined;
+
+  /** `encoded`, where it is known already: what encode() would give. */
+  constructor(username: string, password: string, encoded?: string) {
+    this.#username = username;
+    this.#password = password;
+    this.#encoded = encoded;
+  }
+
+  get username(): string {
+    return this.#username;
+  }
+
+  get password(): string {
+    return this.#password;
+  }
+
+  /** The `auth` field: padded standard base64 of `user:password`, the only form that CRI-O reads. */
+  encode(): string {
+    this.#encoded ??= Buffer.from(`${this.#username}:${this.#password}`, "utf8").toString("base64");
+    return this.#encoded;
+  }
+
+  equals(other: Credential): boolean {
+    return this.#username === other.#username && this.#password === other.#password;
+  }
+
+  toJSON(): string {
+    return redacted;
+  }
+
+  toString(): string {
+    return redacted;
+  }
+
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return redacted;
+  }
+}
+
+const alphabet = /^[A-Za-z0-9+/]*$/;
+const colon = 0x3a;
+
+/** The two parts as bytes, because base64 can hold what is no text; `encoded` is their one spelling that we write. */
+export type Decoded = Readonly<{ username: Buffer; password: Buffer; encoded: string }>;
+
+/**
+ * Decodes an `auth` field as the kubelet does: standard alphabet, padding wanted exactly when the text ends in `=`, CR and
+ * LF skipped, non-zero trailing bits ignored, split at the first colon. Either part may be empty.
+ */
+export function decodeAuth(field: string): Decoded | "not base64" | "no colon" {
+  let bytes = Buffer.from(field, "base64");
+  let encoded = bytes.toString("base64");
+  // Buffer decodes anything; what it writes back the same was in order. Nearly every field is.
+  if (encoded !== field) {
+    const text = field.replace(/[\r\n]/g, "");
+    const digits = text.replace(/={1,2}$/, "");
+    const whole = digits.length < text.length ? text.length % 4 === 0 : digits.length % 4 !== 1;
+    if (!whole || !alphabet.test(digits)) return "not base64";
+    bytes = Buffer.from(digits, "base64");
+    encoded = bytes.toString("base64");
+  }
+  const at = bytes.indexOf(colon);
+  if (at < 0) return "no colon";
+  return { username: bytes.subarray(0, at), password: bytes.subarray(at + 1), encoded };
+}

@@ -1,0 +1,38 @@
+/** Entries → bytes. Same meaning, same bytes: what two merges have in common needs no restart. */
+import type { Json, JsonObject } from "./json.ts";
+import type { From, MergedEntry } from "./merge.ts";
+
+/**
+ * The document that nodes get: compact JSON, keys sorted by code unit at every level, in `auths` one padded `auth` per
+ * registry and nothing else, beside it the original's other top-level keys. No line break at the end.
+ */
+export function canonical(merged: Readonly<{ entries: readonly MergedEntry[]; rest: JsonObject }>): string {
+  const entries = merged.entries.toSorted((a, b) => (a.registry < b.registry ? -1 : 1));
+  const auths = entries.map(
+    ({ registry, credential }) => `${JSON.stringify(registry)}:{"auth":"${credential.encode()}"}`,
+  );
+  const members = Object.keys(merged.rest).map((name) => [name, write(merged.rest[name] ?? null)] as const);
+  return writeMembers([...members, ["auths", `{${auths.join(",")}}`]]);
+}
+
+/** Registry → where its credential comes from. Has no prototype. Names no credential, so it may be published. */
+export function sourcesOf(merged: Readonly<{ entries: readonly MergedEntry[] }>): Record<string, From> {
+  const sources = Object.create(null) as Record<string, From>;
+  for (const { registry, from } of merged.entries) sources[registry] = from;
+  return sources;
+}
+
+function write(value: Json): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (isList(value)) return `[${value.map(write).join(",")}]`;
+  return writeMembers(Object.keys(value).map((name) => [name, write(value[name] ?? null)] as const));
+}
+
+function writeMembers(members: readonly (readonly [name: string, text: string])[]): string {
+  const sorted = members.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${sorted.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}

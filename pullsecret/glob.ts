@@ -1,0 +1,62 @@
+/** Patterns for one label of a host name. */
+
+/**
+ * Whether a pattern matches a whole label as Go's filepath.Match has it: `*` is any text, `[a-f]` one character. A bracket
+ * comes from an IPv6 address that nobody meant as a pattern; the kubelet takes it for one all the same.
+ */
+export function matchesLabel(pattern: string, label: string): boolean {
+  if (!pattern.includes("*") && !pattern.includes("[")) return pattern === label;
+  const parts = split(pattern);
+  if (parts === undefined) return false;
+  let [part, at, star, resume] = [0, 0, -1, 0];
+  while (at < label.length) {
+    const wanted = parts[part];
+    if (wanted === "*") {
+      star = part++;
+      resume = at;
+    } else if (wanted === label[at] || (wanted instanceof Set && wanted.has(label.charCodeAt(at)))) {
+      part++;
+      at++;
+    } else if (star >= 0) {
+      // The last star takes one character more.
+      part = star + 1;
+      at = ++resume;
+    } else return false;
+  }
+  return parts.slice(part).every((wanted) => wanted === "*");
+}
+
+/** Whether two patterns have a text in common: what stands before the first and after the last star must agree. */
+export function labelsMeet(a: string, b: string): boolean {
+  if (!a.includes("*")) return matchesLabel(b, a);
+  if (!b.includes("*")) return matchesLabel(a, b);
+  const [aHead, bHead] = [a.slice(0, a.indexOf("*")), b.slice(0, b.indexOf("*"))];
+  const [aTail, bTail] = [a.slice(a.lastIndexOf("*") + 1), b.slice(b.lastIndexOf("*") + 1)];
+  return (aHead.startsWith(bHead) || bHead.startsWith(aHead)) && (aTail.endsWith(bTail) || bTail.endsWith(aTail));
+}
+
+type Part = string | ReadonlySet<number>;
+
+/** A pattern's characters, stars and classes; `undefined` for a pattern that Go refuses. */
+function split(pattern: string): Part[] | undefined {
+  const open = pattern.indexOf("[");
+  if (open < 0) return [...pattern];
+  const close = pattern.indexOf("]", open + 2);
+  const members = close < 0 ? undefined : readClass(pattern.slice(open + 1, close));
+  const rest = members === undefined ? undefined : split(pattern.slice(close + 1));
+  if (members === undefined || rest === undefined) return undefined;
+  return [...pattern.slice(0, open), members, ...rest];
+}
+
+/** The characters of a class: singles and ranges, which may not begin with a hyphen. */
+function readClass(text: string): ReadonlySet<number> | undefined {
+  const members = new Set<number>();
+  for (let at = 0; at < text.length; at++) {
+    const range = text[at + 1] === "-";
+    const last = range ? text[at + 2] : text[at];
+    if (text[at] === "-" || last === undefined || (range && last === "-")) return undefined;
+    for (let code = text.charCodeAt(at); code <= last.charCodeAt(0); code++) members.add(code);
+    if (range) at += 2;
+  }
+  return members;
+}

@@ -1,0 +1,36 @@
+/** One key of `auths`: the spelling that is written out, with everything that is wrong or odd about it. */
+import { quote, type Steps } from "./keypath.ts";
+import { hasWildcard, hostOf, identity, spelling } from "./registry.ts";
+import type { Report } from "./report.ts";
+import { splitPort } from "./url.ts";
+
+/** https:// 8, host 253, port 6, /v1 3, slash 1, repository path 255: no image name reaches further. */
+const longest = 526;
+
+/** The key as it is written out; one that can match nothing stays as it is, and the report knows. */
+export function readKey(key: string, path: Steps, report: Report): string {
+  const registry = key.length > longest ? undefined : identity(key);
+  if (registry === undefined) {
+    report.dislike(key === "" ? "emptyKey" : key.length > longest ? "longKey" : "deadKey", path);
+    return key;
+  }
+  const { host, port } = splitPort(hostOf(registry));
+  if (/[A-Z]/.test(host) && !host.includes(":")) report.dislike("capitals", path);
+  if ((port !== "" && !isPort(port)) || hostOf(registry).endsWith(":")) report.dislike("badPort", path);
+  if (port === "443") report.warn("defaultPort", path, port);
+  if (hasWildcard(registry)) report.warn("wildcard", path);
+  if (/^[^/]*\/v[12]$/.test(registry)) report.warn("versionPath", path);
+  if (host === "registry-1.docker.io") report.warn("hubMirror", path);
+  if (plain(key) !== registry) report.warn("readAs", path, quote(registry));
+  return spelling(registry);
+}
+
+function isPort(port: string): boolean {
+  return /^[1-9][0-9]{0,4}$/.test(port) && Number(port) <= 65_535;
+}
+
+/** A key without what everybody expects to be dropped: the scheme, an API version, a last slash. */
+function plain(key: string): string {
+  const bare = key.replace(/^https?:\/\//, "").replace(/^([^/]*)\/v[12]\//, "$1/");
+  return bare.replace(/^([^/]*)\/$/, "$1");
+}

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { test } from "node:test";
+import { canonical, sourcesOf } from "./canonical.ts";
+import { merge, type Merged, type MergePolicy } from "./merge.ts";
+import { parse, type Accepted } from "./parse.ts";
+import { formatProblem } from "./problems.ts";
+
+type Keys = Readonly<Record<string, string>>;
+
+function source(auths: Keys, role: "original" | "additional", rest: object = {}): Accepted {
+  const members = Object.entries(auths).map(([key, text]) => [key, { auth: Buffer.from(text).toString("base64") }]);
+  const parsed = parse(Buffer.from(JSON.stringify({ ...rest, auths: Object.fromEntries(members) })), {
+    name: role,
+    role,
+  });
+  assert.ok(parsed.ok);
+  return { ...parsed, warnings: [] };
+}
+
+function mergeKeys(original: Keys, additional: Keys, policy: Partial<MergePolicy> = {}): Merged {
+  const sources = { original: source(original, "original"), additional: source(additional, "additional") };
+  return merge(sources, { conflicts: "additional", protect: [], ...policy });
+}
+
+function lines(merged: Merged): string[] {
+  return (merged.ok ? merged.warnings : merged.problems).map(formatProblem);
+}
+
+test("H9: on a conflict additional wins, and says so", () => {
+  const merged = mergeKeys({ "a.io": "u:p" }, { "https://a.io/v1/": "x:y" });
+  assert.ok(merged.ok);
+  assert.equal(canonical(merged), '{"auths":{"a.io":{"auth":"eDp5"}}}');
+  assert.deepEqual({ ...sourcesOf(merged) }, { "a.io": "additional" });
+  assert.deepEqual(lines(merged), [
+    'additional: auths["a.io"]: another credential than in the original; nothing, if this is meant: the additional\'s is used',
+  ]);
+});
+
+test("H9: policy original keeps the original's", () => {
+  const merged = mergeKeys({ "a.io": "u:p" }, { "a.io": "x:y" }, { conflicts: "original" });
+  assert.ok(merged.ok);
+  assert.equal(canonical(merged), '{"auths":{"a.io":{"auth":"dTpw"}}}');
+  assert.match(lines(merged)[0] ?? "", /the original's is used/);
+});
+
+test("the same credential in both is no conflict, and is the original's", () => {
+  const merged = mergeKeys({ "a.io": "u:p" }, { "a.io": "u:p" }, { protect: ["a.io"] });
+  assert.ok(merged.ok);
+  assert.deepEqual(lines(merged), []);
+  assert.deepEqual({ ...sourcesOf(merged) }, { "a.io": "original" });
+});
+
+/** original, additional, how the first warning begins behind `additional: `. */
+const shadows: readonly (readonly [original: string, additional: string, warning: string | undefined])[] = [
+  ["quay.io", "quay.io/org", 'auths["quay.io/org"]: is tried before "quay.io" of the original'],
+  ["quay.io/org", "quay.io", undefined],
+  ["quay.io", "quay.io:443", undefined],
+  ["*.io", "quay.io", 'auths["quay.io"]: is tried before "*.io" of the original'],
+  ["quay.io", "*.io", undefined],
+  ["*.io/org", "*.io", undefined],
+  ["*y.io", "q*.io", 'auths["q*.io"]: is tried before "*y.io" of the original'],
+  ["index.docker.io", "docker.io", 'auths["docker.io"]: is tried before "index.docker.io" of the original'],
+  ["index.docker.io", "docker.io/org", 'auths["docker.io/org"]: is tried before "index.docker.io" of the original'],
+  ["docker.io", "index.docker.io", 'auths["https://index.docker.io/v1/"]: is never tried: "docker.io" matches'],
+  ["docker.io/org", "index.docker.io", undefined],
+  ["a.io/foo", "a.io/foobar", 'auths["a.io/foobar"]: is tried before "a.io/foo" of the original'],
+];
+
+test("an additional that takes images over from the original is told", () => {
+  for (const [original, additional, warning] of shadows) {
+    const merged = mergeKeys({ [original]: "u:p" }, { [additional]: "x:y" });
+    assert.ok(merged.ok);
+    assert.equal(merged.entries.length, 2);
+    const told = lines(merged);
+    assert.equal(told.length, warning === undefined ? 0 : 1, `${additional} over ${original}: ${told}`);
+    assert.ok((told[0] ?? "").startsWith(warning === undefined ? "" : `additional: ${warning}`), told[0]);
+  }
+});
+
+test("an entry that both have shadows nothing that the original did not shadow itself", () => {
+  for (const conflicts of ["additional", "original"] as const) {
+    const merged = mergeKeys({ "a.io": "u:p", "a.io/x": "u:p" }, { "a.io/x": "x:y" }, { conflicts });
+    assert.match(lines(merged).join("\n"), /^additional: auths\["a.io\/x"\]: another credential .*$/);
+  }
+});
+
+test("of several shadowed registries the nearest is named", () => {
+  const merged = mergeKeys({ "a.io": "u:p", "a.io/x": "u:p", "*.io": "u:p" }, { "a.io/x/y": "x:y" });
+  assert.match(lines(merged).join(), /^additional: auths\["a.io\/x\/y"\]: is tried before "a.io\/x" of/);
+});
+
+/** protected registry, additional registry, refused? An original's entry is not needed for the protection to hold. */
+const protections: readonly (readonly [protect: string, additional: string, refused: boolean])[] = [
+  ["quay.io", "quay.io", true],
+  ["https://quay.io/v2/", "quay.io", true],
+  ["quay.io", "quay.io/org", true],
+  ["quay.io/org", "quay.io", true],
+  ["quay.io/org", "quay.io/other", false],
+  ["quay.io", "*.io", true],
+  ["*.io", "quay.io", true],
+  ["quay.io", "b.io", false],
+  ["docker.io", "index.docker.io", true],
+  ["index.docker.io", "docker.io/org", true],
+];
+
+test("a protected registry is served by no additional entry, whatever the conflict policy", () => {
+  for (const [protect, additional, refused] of protections) {
+    for (const conflicts of ["additional", "original"] as const) {
+      for (const original of [{}, { [protect]: "u:p" }]) {
+        const merged = mergeKeys(original, { [additional]: "x:y" }, { conflicts, protect: [protect] });
+        assert.equal(merged.ok, !refused, `${additional} against ${protect}`);
+        if (refused) assert.match(lines(merged).join(), /serves images of .*, which is protected; /);
+      }
+    }
+  }
+});
+
+test("a registry that cannot be protected is a problem, not a missing protection", () => {
+  const merged = mergeKeys({}, {}, { protect: ["QUAY.IO/*"] });
+  assert.ok(!merged.ok);
+  assert.match(lines(merged).join(), /^protect: "QUAY.IO\/\*": not a registry that can be protected; /);
+});
+
+function fits(padding: number): Merged {
+  const original = source({ "a.io": `u:${"p".repeat(600_000)}` }, "original", { x: "x".repeat(padding) });
+  return merge(
+    { original, additional: source({ "b.io": "u:p" }, "additional") },
+    { conflicts: "additional", protect: [] },
+  );
+}
+
+test("H8, H10: the result fits a Secret to the byte, with sources and revision", () => {
+  const limit = 1024 * 1024;
+  const small = fits(0);
+  assert.ok(small.ok);
+  // 20: no revision has more digits.
+  const used = Buffer.byteLength(canonical(small)) + JSON.stringify(sourcesOf(small)).length + 20;
+  const [full, over] = [fits(limit - used - 3), fits(limit - used + 1)];
+  assert.ok(full.ok);
+  assert.ok(Buffer.byteLength(canonical(full)) + JSON.stringify(sourcesOf(full)).length + 20 <= limit);
+  assert.ok(!over.ok);
+  assert.match(lines(over).join(), /^merged: document: the merged document is longer than/);
+});
+
+test("canonical output: sorted at every level, one padded auth per registry, the original's other keys", () => {
+  const rest = { zeta: { b: [2, { d: 1, c: null }], a: "ä" }, credHelpers: { "x.io": "ecr" }, "10": true, "2": false };
+  const original = source({ "b.io": "us:pa", "a.io": "u:p" }, "original", rest);
+  assert.equal(
+    canonical(merge({ original }, { conflicts: "additional", protect: [] }) as Extract<Merged, { ok: true }>),
+    '{"10":true,"2":false,"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"dXM6cGE="}},' +
+      '"credHelpers":{"x.io":"ecr"},"zeta":{"a":"ä","b":[2,{"c":null,"d":1}]}}',
+  );
+});
+
+test("sources have no prototype: a registry is there or not", () => {
+  const sources = sourcesOf(mergeKeys({}, { "a.io": "u:p" }) as Extract<Merged, { ok: true }>);
+  assert.equal(Object.getPrototypeOf(sources), null);
+});

@@ -1,0 +1,114 @@
+/** The front door: the bytes of a pull secret → entries, or every reason why the whole source is refused. */
+import type { Credential } from "./auth.ts";
+import { readCredential } from "./entry.ts";
+import { fold } from "./fold.ts";
+import { isObject, readJson, type Json, type JsonObject } from "./json.ts";
+import { readKey } from "./key.ts";
+import { quote } from "./keypath.ts";
+import { problem, type Problem } from "./problems.ts";
+import { dockerHubKey, hidesDockerHub } from "./registry.ts";
+import { Report, type Source } from "./report.ts";
+
+export type { Source } from "./report.ts";
+
+/** One registry's credential. `registry` is the key as it is written out. */
+export type Entry = Readonly<{ registry: string; credential: Credential }>;
+
+export type Accepted = Readonly<{
+  ok: true;
+  entries: readonly Entry[];
+  /** The original's other top-level keys; empty for an additional. */
+  rest: JsonObject;
+  warnings: readonly Problem[];
+}>;
+type Rejected = Readonly<{ ok: false; problems: readonly Problem[] }>;
+export type Parsed = Accepted | Rejected;
+
+/** 1,000: the kubelet searches and sorts all entries at every image pull. */
+const maxEntries = 1000;
+
+/**
+ * Reads one source. Refused as a whole when any part would hurt a node: the kubelet drops a file for one bad entry. An
+ * additional is also refused for entries that could never serve an image; in an original, which nodes may already live
+ * with, these are kept with a warning, because the kubelet skips them one by one. Never throws, names no value.
+ */
+export function parse(bytes: Uint8Array, source: Source): Parsed {
+  const read = readJson(bytes);
+  if (!read.ok) {
+    return { ok: false, problems: read.faults.map(({ kind, path }) => problem(kind, source.name, path)) };
+  }
+  const report = new Report(source);
+  const document = isObject(read.value) ? read.value : undefined;
+  const rest = document === undefined ? {} : readRest(document, report);
+  const auths = document?.["auths"];
+  const entries: Entry[] = [];
+  if (isObject(auths)) entries.push(...readEntries(auths, report));
+  else if (auths !== undefined && auths !== null) report.refuse("notObject", ["auths"]);
+  else if (document?.["kind"] === "Secret") report.refuse("secretManifest", []);
+  else if (report.problems.length === 0) {
+    // The kubelet reads `null` and `{}` as no credentials, but any other document that is no object not at all.
+    if (read.value === null || document !== undefined) report.dislike("noAuths", ["auths"]);
+    else report.refuse("noAuths", ["auths"]);
+  }
+  const { problems, warnings } = report;
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, entries, rest, warnings };
+}
+
+function readEntries(auths: JsonObject, report: Report): Entry[] {
+  const keys = Object.keys(auths);
+  if (keys.length > maxEntries) {
+    report.refuse("tooMany", ["auths"]);
+    return [];
+  }
+  const seen = new Map<string, { key: string; credential: Credential }>();
+  const entries: Entry[] = [];
+  for (const key of keys) {
+    const path = ["auths", key];
+    const registry = readKey(key, path, report);
+    const credential = readCredential(auths[key] ?? null, path, report);
+    if (credential === undefined) continue;
+    const earlier = seen.get(registry);
+    if (earlier === undefined) {
+      seen.set(registry, { key, credential });
+      entries.push({ registry, credential });
+    } else if (earlier.credential.equals(credential)) report.warn("twice", path, quote(earlier.key));
+    // Both would be tried, in an order that the kubelet draws at random.
+    else report.refuse("sameRegistry", path, quote(earlier.key));
+  }
+  warnOfHiddenHub(seen, report);
+  return entries;
+}
+
+/** The kubelet falls back to Docker Hub's own entry only when nothing else matches. */
+function warnOfHiddenHub(seen: ReadonlyMap<string, { key: string; credential: Credential }>, report: Report): void {
+  const hub = seen.get(dockerHubKey);
+  if (hub === undefined) return;
+  for (const [registry, { key, credential }] of seen) {
+    if (credential.equals(hub.credential) || !hidesDockerHub(registry)) continue;
+    report.warn("hidden", ["auths", hub.key], quote(key));
+    return;
+  }
+}
+
+/** Every top-level key but `auths`. */
+function readRest(document: JsonObject, report: Report): JsonObject {
+  const rest = Object.create(null) as Record<string, Json>;
+  for (const [name, value] of Object.entries(document)) {
+    if (name === "auths") continue;
+    const path = [name];
+    const known = fold(name);
+    if (known === "auths") report.refuse("letterCase", path, "auths");
+    else if (!suits(known, value)) report.refuse("notStringMap", path);
+    else if (report.source.role === "original") rest[name] = value;
+    else if (document["kind"] !== "Secret") report.warn("stripped", path);
+  }
+  return rest;
+}
+
+/** Top-level keys whose type matters: the kubelet (HttpHeaders) or CRI-O (credHelpers) drops the file for another. */
+const stringMaps: ReadonlySet<string> = new Set(["httpheaders", "credhelpers"]);
+
+function suits(known: string, value: Json): boolean {
+  if (!stringMaps.has(known) || value === null) return true;
+  return isObject(value) && Object.values(value).every((item) => item === null || typeof item === "string");
+}

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { covers, identity, isTriedBefore, overlaps } from "./registry.ts";
+
+const identities: readonly (readonly [key: string, identity: string | undefined])[] = [
+  ["quay.io", "quay.io"],
+  ["https://quay.io/v2/", "quay.io"],
+  ["http://quay.io/", "quay.io"],
+  ["https://index.docker.io/v1/", "index.docker.io"],
+  ["quay.io/v1/org", "quay.io/org"],
+  ["quay.io/v1x/org", "quay.io/v1x/org"],
+  ["HTTPS://quay.io", undefined],
+  ["", undefined],
+  ["*.quay.io:5000", "*.quay.io:5000"],
+  ["[::1]:5000", "[::1]:5000"],
+];
+
+test("two keys are the same registry when the kubelet files them under the same name", () => {
+  for (const [key, expected] of identities) assert.equal(identity(key), expected, key);
+});
+
+/** How the first relates to the second: covers it (and so overlaps), only overlaps it, or neither. */
+const relations: readonly (readonly [string, string, "covers" | "overlaps" | "neither"])[] = [
+  ["a.io", "a.io", "covers"],
+  ["a.io", "a.io/foo", "covers"],
+  ["a.io/foo", "a.io", "overlaps"],
+  ["a.io/foo", "a.io/foobar", "covers"],
+  ["a.io/foo/", "a.io/foobar", "neither"],
+  ["a.io", "b.io", "neither"],
+  ["a.io", "a.io:443", "neither"],
+  ["a.io", "x.a.io", "neither"],
+  ["*.io", "a.io", "covers"],
+  ["*.io", "a.io/foo", "covers"],
+  ["*.io/foo", "a.io", "overlaps"],
+  ["a.io", "*.io", "overlaps"],
+  ["*.io", "x.a.io", "neither"],
+  ["*.io:5000", "a.io", "neither"],
+  ["*.*", "*.io", "covers"],
+  ["*.io", "*.*", "overlaps"],
+  ["a*.io", "*b.io", "overlaps"],
+  ["a*.io", "b*.io", "neither"],
+  ["*a.io", "*b.io", "neither"],
+  ["a*c.io", "abc.io", "covers"],
+  ["a*c.io", "ac.io", "covers"],
+  ["ab*bc.io", "abc.io", "neither"],
+  ["*a*.io", "bab.io", "covers"],
+  ["docker.io", "index.docker.io", "covers"],
+  ["docker.io/org", "index.docker.io", "overlaps"],
+  ["*.io", "index.docker.io", "covers"],
+  ["index.docker.io", "docker.io/org", "covers"],
+  ["index.docker.io", "quay.io", "neither"],
+];
+
+test("what one registry's images have to do with another's", () => {
+  for (const [one, other, expected] of relations) {
+    assert.equal(covers(one, other), expected === "covers", `${one} covers ${other}`);
+    assert.equal(overlaps(one, other), expected !== "neither", `${one} overlaps ${other}`);
+  }
+});
+
+test("the kubelet goes backwards through the alphabet, Docker Hub's own entry last", () => {
+  const order = ["quay.io/org", "quay.io", "docker.io", "a.io/foo/bar", "a.io/foo", "a.io", "*.io", "index.docker.io"];
+  for (const [index, first] of order.entries()) {
+    for (const later of order.slice(index + 1)) {
+      assert.ok(isTriedBefore(first, later), `${first} before ${later}`);
+      assert.ok(!isTriedBefore(later, first), `${later} not before ${first}`);
+    }
+  }
+});

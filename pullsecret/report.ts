@@ -1,0 +1,33 @@
+/** What is found while a source is read: problems refuse it, warnings do not. */
+import { formatPath, type Steps } from "./keypath.ts";
+import { keptAnyway, problem, type Problem, type ProblemKind } from "./problems.ts";
+
+/** Where bytes come from: the name that lines begin with, and what is forgiven. */
+export type Source = Readonly<{ name: string; role: "original" | "additional" }>;
+
+export class Report {
+  readonly source: Source;
+  readonly problems: Problem[] = [];
+  readonly warnings: Problem[] = [];
+
+  constructor(source: Source) {
+    this.source = source;
+  }
+
+  /** It would hurt a node, or cannot be written faithfully. */
+  refuse(kind: ProblemKind, path: Steps, ...details: string[]): void {
+    this.problems.push(problem(kind, this.source.name, formatPath(path), ...details));
+  }
+
+  /** The kubelet skips it singly: refused in an additional, where it can only be a mistake; kept in an original. */
+  dislike(kind: ProblemKind, path: Steps, ...details: string[]): void {
+    const found = problem(kind, this.source.name, formatPath(path), ...details);
+    if (this.source.role === "additional") this.problems.push(found);
+    else this.warnings.push(keptAnyway(found));
+  }
+
+  /** Legal but surprising. */
+  warn(kind: ProblemKind, path: Steps, ...details: string[]): void {
+    this.warnings.push(problem(kind, this.source.name, formatPath(path), ...details));
+  }
+}

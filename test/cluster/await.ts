@@ -1,0 +1,76 @@
+/** Waiting for the real world: the only file of the tests that sleeps. */
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A probe says `false`, `undefined` or throws while the thing is not there yet; anything else is the answer. */
+export type Probe<T> = () => T | undefined | false | Promise<T | undefined | false>;
+
+/** Thrown by a probe when waiting longer is of no use: the wait fails with it at once. */
+export class Hopeless extends Error {}
+
+export type Patience = Readonly<{
+  /** Milliseconds until the wait fails. 60 s by default. */
+  timeout?: number;
+  /** Milliseconds between two looks. 100 ms by default. */
+  every?: number;
+  /** What was seen last, for the message of a wait that failed; asked once, when it fails. */
+  seen?: () => unknown;
+}>;
+
+/**
+ * Looks again and again until `probe` answers, and returns its answer.
+ * Fails after `timeout` with the description, the probe's last error and what was last seen.
+ */
+export async function until<T>(description: string, probe: Probe<T>, patience: Patience = {}): Promise<T> {
+  const { timeout = 60_000, every = 100, seen } = patience;
+  const started = performance.now();
+  for (;;) {
+    let problem = "";
+    try {
+      const answer = await probe();
+      if (answer !== undefined && answer !== false) return answer;
+    } catch (error) {
+      if (error instanceof Hopeless) throw error;
+      problem = `; last error: ${error instanceof Error ? error.message : String(error)}`;
+    }
+    if (performance.now() - started > timeout) {
+      const last = seen === undefined ? "" : `; last seen: ${await describe(seen)}`;
+      throw new Error(`waited ${timeout / 1000} s in vain until ${description}${problem}${last}`);
+    }
+    await sleep(every);
+  }
+}
+
+/** Watches that `holds` stays true for `milliseconds`: for promises that something does *not* happen. */
+export async function stays(
+  description: string,
+  holds: () => boolean | Promise<boolean>,
+  milliseconds: number,
+): Promise<void> {
+  const started = performance.now();
+  while (performance.now() - started < milliseconds) {
+    if (!(await holds())) {
+      throw new Error(`after ${Math.round(performance.now() - started)} ms it was no longer so that ${description}`);
+    }
+    await sleep(100);
+  }
+}
+
+/** The same for code that runs while the process exits and can await nothing. False when time is up. */
+export function untilSync(probe: () => boolean, timeout: number): boolean {
+  const started = performance.now();
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  while (!probe()) {
+    if (performance.now() - started > timeout) return false;
+    Atomics.wait(cell, 0, 0, 10);
+  }
+  return true;
+}
+
+async function describe(seen: () => unknown): Promise<string> {
+  try {
+    const value = await seen();
+    return typeof value === "string" ? value : JSON.stringify(value);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

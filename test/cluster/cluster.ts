@@ -1,0 +1,219 @@
+/**
+ * A real cluster on this machine, for tests, demo and benchmark: real etcd, API server, controllers, scheduler, two
+ * registries, and nodes that each are a booted systemd with a real kubelet, containerd and runc.
+ *
+ *     await using cluster = await startCluster();            // two nodes Ready in well under a minute, gone at the end
+ *     await cluster.kubectl("get", "nodes");                 // stdout; throws with stderr
+ *     const image = await cluster.pushApp("team/app:1");     // registry.example/team/app:1, needs a password
+ *     cluster.registry.document("additional");               // a pull secret's document that may pull it
+ *     const [node] = cluster.nodes;
+ *     await node.unit(["InvocationID", "MainPID"]);          // of kubelet.service
+ *     node.readFile("config.json");                          // below /var/lib/kubelet
+ *     await node.breakKubelet();                             // its next start fails
+ *
+ * It needs root. Nothing stays behind: not after `down()`, Ctrl-C or a failed test; what SIGKILL leaves is swept by the
+ * next start. Only a cluster started with `keep` outlives its process, until removeCluster(name).
+ */
+import { randomBytes } from "node:crypto";
+import { dirname, join } from "node:path";
+import { until } from "./await.ts";
+import { authorityAt } from "./certificates.ts";
+import { delegate, makeGroups } from "./cgroup.ts";
+import {
+  controlPlaneAt,
+  killPart,
+  startControlPlane,
+  startPart,
+  type ControlPlane,
+  type Place,
+} from "./controlplane.ts";
+import { makeHub, networkOf } from "./network.ts";
+import { Node, type NodePlace } from "./node.ts";
+import { sandboxImage } from "./nodefiles.ts";
+import { newPasswords, publicRegistry, Registry, startRegistries } from "./registry.ts";
+import { directEnvironment, run } from "./run.ts";
+import { setUp, type Kit } from "./setup.ts";
+import { allStates, claim, directoryOf, update, type State } from "./state.ts";
+import { remove, sweep, watchOver } from "./sweep.ts";
+
+export type ClusterOptions = Readonly<{
+  /** 2 by default. */
+  nodes?: number;
+  /** For attachCluster and removeCluster; a random one by default. */
+  name?: string;
+  /** Outlives this process. */
+  keep?: boolean;
+}>;
+
+export type NodeOptions = Readonly<{ before?: (node: Node) => void; ready?: boolean }>;
+
+export class Cluster {
+  readonly name: string;
+  /** Path of the administrator's kubeconfig (system:masters). */
+  readonly kubeconfig: string;
+  /** URL of the API server. */
+  readonly server: string;
+  /** Path of its certificate authority (PEM). */
+  readonly ca: string;
+  /** Path of the audit log: one JSON object per request, level Metadata. */
+  readonly auditLog: string;
+  readonly registry: Registry;
+  readonly nodes: Node[];
+  readonly kit: Kit;
+  /** A place for files of this cluster; goes with it. */
+  readonly directory: string;
+  readonly #place: NodePlace;
+  readonly #plane: ControlPlane;
+  readonly #state: State;
+
+  constructor(kit: Kit, state: State, plane: ControlPlane, registry: Registry) {
+    this.kit = kit;
+    this.#state = state;
+    this.#plane = plane;
+    this.directory = directoryOf(state);
+    this.#place = { directory: this.directory, network: networkOf(state.slot), groups: state.groups };
+    this.name = state.name;
+    this.kubeconfig = plane.adminKubeconfig;
+    this.server = plane.server;
+    this.ca = join(plane.authority.directory, "ca.crt");
+    this.auditLog = plane.auditLog;
+    this.registry = registry;
+    this.nodes = state.nodes.map((index) => new Node(kit, this.#place, index));
+  }
+
+  /** Runs kubectl as the administrator; returns its stdout, fails with its stderr. */
+  async kubectl(...args: readonly string[]): Promise<string> {
+    return await this.#kubectl(args);
+  }
+
+  /** kubectl apply of objects as values. */
+  async apply(...objects: readonly object[]): Promise<void> {
+    await this.#kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
+  }
+
+  /** kubectl get as a value; undefined when it is not there. */
+  async get<T = Record<string, unknown>>(...args: readonly string[]): Promise<T | undefined> {
+    const text = await this.kubectl("get", "--ignore-not-found", "-o", "json", ...args);
+    return text === "" ? undefined : (JSON.parse(text) as T);
+  }
+
+  /** Pushes the test application as `repository:tag` to the private registry; returns the reference for a pod. */
+  async pushApp(reference: string): Promise<string> {
+    return await this.registry.push(this.kit.images.app, reference);
+  }
+
+  /**
+   * Adds a node and returns it when it is Ready, or, where `before` keeps it from getting so, when it has booted.
+   * `before` may change its files before the first boot. Several may be added at once.
+   */
+  async addNode({ before, ready = true }: NodeOptions = {}): Promise<Node> {
+    const { nodes } = update(this.#state.slot, ({ nodes }) => ({ nodes: [...nodes, Math.max(0, ...nodes) + 1] }));
+    const index = Math.max(...nodes);
+    const node = new Node(this.kit, this.#place, index);
+    this.nodes.push(node);
+    await node.prepare(this.#plane.authority, this.server);
+    before?.(node);
+    await node.start();
+    if (ready) await this.untilReady(node);
+    return node;
+  }
+
+  /** Waits until the API says that a node is Ready. */
+  async untilReady(node: Node): Promise<void> {
+    const path = '{.status.conditions[?(@.type=="Ready")].status}';
+    const status = (): Promise<string> => this.kubectl("get", "node", node.name, "-o", `jsonpath=${path}`);
+    await until(`${node.name} is Ready`, async () => (await status()) === "True", { every: 150, seen: status });
+  }
+
+  /** Kills the API server; what runs on the nodes goes on without it. */
+  async stopApiServer(): Promise<void> {
+    await killPart(this.#hub, "kube-apiserver");
+  }
+
+  /** Starts it again; returns once it is ready. */
+  async startApiServer(): Promise<void> {
+    await startPart(this.#hub, this.#plane, "kube-apiserver");
+  }
+
+  /** Kills etcd and starts it again on its data; returns once the API server answers from it. */
+  async restartEtcd(): Promise<void> {
+    await killPart(this.#hub, "etcd");
+    await startPart(this.#hub, this.#plane, "etcd");
+  }
+
+  /** From now on the cluster outlives this process, until removeCluster(name). */
+  keep(): void {
+    update(this.#state.slot, () => ({ keep: true }));
+  }
+
+  /** Ends and removes everything of this cluster. */
+  down(): void {
+    remove(this.#state);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.down();
+  }
+
+  get #hub(): Place {
+    const { network, groups, directory } = this.#place;
+    return { parts: this.kit.parts, directory, network, groups: groups.map((group) => join(group, "hub")) };
+  }
+
+  async #kubectl(args: readonly string[], input = ""): Promise<string> {
+    const env = directEnvironment({ KUBECONFIG: this.kubeconfig });
+    return await run([this.kit.parts.path("kubectl"), ...args], { env, input });
+  }
+}
+
+/** Sweeps what killed runs left, then starts a cluster and returns it when all nodes are Ready. */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const kit = await setUp();
+  sweep();
+  const name = options.name ?? `test-${randomBytes(3).toString("hex")}`;
+  if (allStates().some((state) => state.name === name)) throw new Error(`a cluster named ${name} is already there`);
+  const state = await claim({ name, users: newPasswords() });
+  watchOver(state);
+  try {
+    const network = networkOf(state.slot);
+    const directory = directoryOf(state);
+    delegate(makeGroups(state.groups.map(dirname), network.device));
+    const groups = makeGroups(state.groups, "hub");
+    await makeHub(network);
+    const registry = new Registry(kit.parts, directory, network, state.users);
+    const [plane] = await Promise.all([
+      startControlPlane({ parts: kit.parts, directory, network, groups }),
+      startRegistries(kit.parts, directory, network, groups, registry).then(() =>
+        registry.push(kit.images.app, sandboxImage, publicRegistry),
+      ),
+    ]);
+    const cluster = new Cluster(kit, state, plane, registry);
+    await Promise.all(Array.from({ length: options.nodes ?? 2 }, () => cluster.addNode()));
+    // The controllers make it after everything else, and no pod can be made without.
+    const account = ["serviceaccount", "--namespace=default", "default"];
+    await until("the controllers run", async () => (await cluster.get(...account)) !== undefined);
+    if (options.keep === true) cluster.keep();
+    return cluster;
+  } catch (error) {
+    remove(state);
+    throw error;
+  }
+}
+
+/** A cluster that another process started. */
+export async function attachCluster(name: string): Promise<Cluster> {
+  const state = allStates().find((state) => state.name === name);
+  if (state === undefined) throw new Error(`there is no cluster named ${name}`);
+  const kit = await setUp();
+  const network = networkOf(state.slot);
+  const directory = directoryOf(state);
+  const plane = controlPlaneAt(directory, network, authorityAt(join(directory, "pki")));
+  return new Cluster(kit, state, plane, new Registry(kit.parts, directory, network, state.users));
+}
+
+/** Removes a cluster by its name, kept or not; false when there is none. */
+export function removeCluster(name: string): boolean {
+  const state = allStates().find((state) => state.name === name);
+  if (state !== undefined) remove(state);
+  return state !== undefined;
+}

@@ -1,0 +1,155 @@
+/** etcd, kube-apiserver, kube-controller-manager and kube-scheduler of one cluster, with a stock cluster's settings. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { until } from "./await.ts";
+import { makeAuthority, type Authority } from "./certificates.ts";
+import { processes } from "./cgroup.ts";
+import { startDaemon } from "./daemon.ts";
+import { inNamespace, type Network } from "./network.ts";
+import type { Parts } from "./parts.ts";
+import { run } from "./run.ts";
+
+export type ControlPlane = Readonly<{
+  authority: Authority;
+  server: string;
+  adminKubeconfig: string;
+  auditLog: string;
+}>;
+
+/** Who asked for what, without bodies: tests count requests per user in it. */
+const auditPolicy = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived"],
+  rules: [{ level: "Metadata" }],
+};
+
+/** Where things are; also for a control plane that another process started. */
+export function controlPlaneAt(directory: string, network: Network, authority: Authority): ControlPlane {
+  return {
+    authority,
+    server: `https://${network.hub}:443`,
+    adminKubeconfig: join(directory, "pki/admin.kubeconfig"),
+    auditLog: join(directory, "audit.log"),
+  };
+}
+
+/** Where a control plane lives; `groups` are those of the hub. */
+export type Place = Readonly<{ parts: Parts; directory: string; network: Network; groups: readonly string[] }>;
+
+/** Returns once the API server is ready; the controllers are up some seconds later. */
+export async function startControlPlane(place: Place): Promise<ControlPlane> {
+  const { directory, network } = place;
+  const checks = [start(place, "etcd", etcdFlags(directory))];
+  mkdirSync(join(directory, "pki"), { mode: 0o700 });
+  const authority = await makeAuthority(join(directory, "pki"));
+  const plane = controlPlaneAt(directory, network, authority);
+  const clients = {
+    admin: "/O=system:masters/CN=admin",
+    kubelet: "/O=system:masters/CN=apiserver-kubelet-client",
+    "controller-manager": "/CN=system:kube-controller-manager",
+    scheduler: "/CN=system:kube-scheduler",
+  };
+  const serverNames = [network.hub, network.api, "127.0.0.1", "kubernetes", "kubernetes.default.svc"];
+  await Promise.all([
+    authority.sign("apiserver", "/CN=kube-apiserver", serverNames),
+    ...Object.entries(clients).map(([name, subject]) => authority.sign(name, subject)),
+  ]);
+  for (const name of ["admin", "controller-manager", "scheduler"]) authority.kubeconfig(name, plane.server);
+  writeFileSync(join(directory, "audit-policy.json"), JSON.stringify(auditPolicy));
+
+  checks.push(start(place, "kube-apiserver", apiServerFlags(directory, network, plane)));
+  checks.push(start(place, "kube-controller-manager", controllerManagerFlags(authority.directory)));
+  const leader = "--leader-elect=false";
+  checks.push(start(place, "kube-scheduler", [leader, kubeconfigFlag(authority.directory, "scheduler")]));
+  await untilApiReady(place, plane, checks);
+  return plane;
+}
+
+/** Kills etcd or the API server as a crash would, and returns when it is gone. What etcd wrote stays. */
+export async function killPart({ groups }: Place, name: "etcd" | "kube-apiserver"): Promise<void> {
+  const alive = (): number[] => groups.flatMap(processes).filter((pid) => isProgram(pid, name));
+  for (const pid of new Set(alive())) process.kill(pid, "SIGKILL");
+  await until(`${name} is gone`, () => alive().length === 0);
+}
+
+/** Starts what killPart ended; returns once the API server answers from etcd. */
+export async function startPart(place: Place, plane: ControlPlane, name: "etcd" | "kube-apiserver"): Promise<void> {
+  const { directory, network } = place;
+  const flags = name === "etcd" ? etcdFlags(directory) : apiServerFlags(directory, network, plane);
+  await untilApiReady(place, plane, [start(place, name, flags)]);
+}
+
+function start({ parts, directory, network, groups }: Place, name: string, flags: readonly string[]): () => void {
+  const argv = inNamespace(network, "hub", [parts.path(name), ...flags]);
+  return startDaemon({ name, argv, groups, log: join(directory, `${name}.log`) }).check;
+}
+
+function isProgram(pid: number, name: string): boolean {
+  try {
+    return basename(readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[0] ?? "") === name;
+  } catch {
+    return false; // gone
+  }
+}
+
+async function untilApiReady({ parts }: Place, plane: ControlPlane, checks: readonly (() => void)[]): Promise<void> {
+  await until(
+    "the API server is ready",
+    async () => {
+      for (const check of checks) check();
+      const admin = `--kubeconfig=${plane.adminKubeconfig}`;
+      return (await run([parts.path("kubectl"), admin, "--request-timeout=5s", "get", "--raw=/readyz"])) === "ok";
+    },
+    { timeout: 90_000, every: 200 },
+  );
+}
+
+function etcdFlags(directory: string): string[] {
+  return [
+    `--data-dir=${join(directory, "etcd")}`,
+    "--unsafe-no-fsync", // nobody's data is in it
+    "--listen-client-urls=http://127.0.0.1:2379",
+    "--advertise-client-urls=http://127.0.0.1:2379",
+    "--listen-peer-urls=http://127.0.0.1:2380",
+    "--log-level=warn",
+  ];
+}
+
+function apiServerFlags(directory: string, network: Network, plane: ControlPlane): string[] {
+  const pki = (file: string): string => join(plane.authority.directory, file);
+  return [
+    "--etcd-servers=http://127.0.0.1:2379",
+    "--secure-port=443", // the port of Service default/kubernetes too
+    `--advertise-address=${network.hub}`,
+    `--service-cluster-ip-range=${network.services}`,
+    `--client-ca-file=${pki("ca.crt")}`,
+    `--tls-cert-file=${pki("apiserver.crt")}`,
+    `--tls-private-key-file=${pki("apiserver.key")}`,
+    `--kubelet-client-certificate=${pki("kubelet.crt")}`,
+    `--kubelet-client-key=${pki("kubelet.key")}`,
+    "--kubelet-preferred-address-types=InternalIP", // node names resolve nowhere
+    "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+    `--service-account-key-file=${pki("sa.pub")}`,
+    `--service-account-signing-key-file=${pki("sa.key")}`,
+    "--authorization-mode=Node,RBAC",
+    "--enable-admission-plugins=NodeRestriction",
+    "--allow-privileged=true",
+    `--audit-policy-file=${join(directory, "audit-policy.json")}`,
+    `--audit-log-path=${plane.auditLog}`,
+  ];
+}
+
+function controllerManagerFlags(pki: string): string[] {
+  return [
+    "--leader-elect=false",
+    "--use-service-account-credentials=true",
+    kubeconfigFlag(pki, "controller-manager"),
+    `--root-ca-file=${join(pki, "ca.crt")}`,
+    `--service-account-private-key-file=${join(pki, "sa.key")}`,
+  ];
+}
+
+function kubeconfigFlag(pki: string, name: string): string {
+  return `--kubeconfig=${join(pki, `${name}.kubeconfig`)}`;
+}

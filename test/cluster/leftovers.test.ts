@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { until } from "./await.ts";
+import { attachCluster, removeCluster, startCluster } from "./cluster.ts";
+import { isTaken, networkOf } from "./network.ts";
+import { run, runSync } from "./run.ts";
+import { allStates, directoryOf } from "./state.ts";
+import { sweep } from "./sweep.ts";
+import { tracesOf } from "./traces.ts";
+
+const names: string[] = [];
+after(() => names.forEach(removeCluster));
+
+/** Another process that starts a cluster with one node and then waits. */
+function startElsewhere(name: string, options: object = {}) {
+  names.push(name);
+  const script = `
+    const { startCluster } = await import(${JSON.stringify(join(import.meta.dirname, "cluster.ts"))});
+    await startCluster(${JSON.stringify({ nodes: 1, name, ...options })});
+    console.log("up");
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  return { child, up: once(child.stdout, "data"), ended: once(child, "exit") };
+}
+
+/** The directory of a cluster, once it has one. */
+function directory(name: string): Promise<string> {
+  return until(`cluster ${name} has begun`, () => {
+    const state = allStates().find((state) => state.name === name);
+    return state === undefined ? undefined : directoryOf(state);
+  });
+}
+
+test("what a killed run left is swept by the next one, but for a cluster that is kept", async () => {
+  const killed = startElsewhere("killed");
+  const kept = startElsewhere("kept", { keep: true });
+  await Promise.all([killed.up, kept.up]);
+  const [killedAt, keptAt] = [await directory("killed"), await directory("kept")];
+  assert.notEqual(killedAt, keptAt, "two clusters run side by side");
+  for (const { child, ended } of [killed, kept]) {
+    child.kill("SIGKILL");
+    await ended;
+  }
+  const left = tracesOf(killedAt).map((trace) => trace.split(" ")[0]);
+  assert.deepEqual(new Set(left), new Set(["process", "namespace", "device", "control", "propagate", "directory"]));
+
+  sweep();
+  assert.deepEqual(tracesOf(killedAt), []);
+  const cluster = await attachCluster("kept");
+  assert.equal(await cluster.kubectl("get", "nodes", "-o", "name"), "node/node1\n");
+  assert.equal((await cluster.nodes[0]?.unit(["ActiveState"]))?.ActiveState, "active");
+
+  assert.equal(removeCluster("kept"), true);
+  assert.deepEqual(tracesOf(keptAt), []);
+  assert.equal(removeCluster("kept"), false);
+});
+
+test("a sweep leaves alone what lives, also where nobody wrote it down", async (t) => {
+  const [empty, used] = ["gps98-hub", "gps99-hub"];
+  for (const name of [empty, used]) await run(["ip", "netns", "add", name]);
+  const child = spawn("nsenter", [`--net=/run/netns/${used}`, "sleep", "60"]);
+  t.after(() => {
+    child.kill();
+    for (const name of [empty, used]) runSync(["ip", "netns", "delete", name]);
+  });
+  await until("the process is in its namespace", async () => (await run(["ip", "netns", "pids", used])) !== "");
+  sweep();
+  assert.deepEqual(
+    [empty, used].map((name) => existsSync(`/run/netns/${name}`)),
+    [false, true],
+  );
+  assert.equal(await isTaken(networkOf(99)), true);
+});
+
+for (const [when, file] of [
+  ["while the control plane starts", "kube-apiserver.log"],
+  ["while the node boots", "node1.log"],
+] as const) {
+  test(`Ctrl-C ${when} leaves nothing behind`, async () => {
+    const name = `interrupted-${file}`;
+    const { child, ended } = startElsewhere(name);
+    const place = await directory(name);
+    await until(`${file} is there`, () => existsSync(join(place, file)), { every: 20 });
+    child.kill("SIGINT");
+    assert.deepEqual(await ended, [130, null]);
+    assert.deepEqual(tracesOf(place), []);
+  });
+}
+
+test("a start that fails says why at once and leaves nothing behind", async (t) => {
+  const name = "failing";
+  names.push(name);
+  const assets = process.env["KUBEBUILDER_ASSETS"];
+  const failing = mkdtempSync(join(tmpdir(), "assets-"));
+  t.after(() => rmSync(failing, { recursive: true }));
+  writeFileSync(join(failing, "etcd"), "#!/bin/sh\nexit 7\n", { mode: 0o755 });
+  process.env["KUBEBUILDER_ASSETS"] = failing;
+  const starting = startCluster({ nodes: 1, name });
+  const place = await directory(name);
+  await assert.rejects(starting, /etcd died \(7\)/);
+  if (assets === undefined) delete process.env["KUBEBUILDER_ASSETS"];
+  else process.env["KUBEBUILDER_ASSETS"] = assets;
+  assert.deepEqual(tracesOf(place), []);
+});

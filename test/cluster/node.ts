@@ -1,0 +1,183 @@
+/** One real node: a booted systemd with containerd and a kubelet. Tests stop it, break it and look into it. */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { until } from "./await.ts";
+import type { Authority } from "./certificates.ts";
+import { makeGroups, processes, removeGroups } from "./cgroup.ts";
+import { startDaemon } from "./daemon.ts";
+import { makeNodeNetwork, type Network } from "./network.ts";
+import { nodeFiles, programs } from "./nodefiles.ts";
+import { layNode, sharedMounts } from "./rootfs.ts";
+import { run } from "./run.ts";
+import type { Kit } from "./setup.ts";
+
+/** No machined is asked; no file of this machine leaks in; runc needs the system calls that are let through. */
+const nspawnFlags = [
+  "--boot",
+  "--quiet",
+  "--register=no",
+  "--keep-unit",
+  "--capability=all",
+  "--system-call-filter=@keyring bpf",
+  "--resolv-conf=off",
+  "--timezone=off",
+  "--link-journal=no",
+  "--console=pipe",
+];
+
+const namespaces = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup"];
+
+const dropIn = "etc/systemd/system/kubelet.service.d/50-broken.conf";
+
+/** What a node shares with its cluster; `groups` are the cluster's own control groups. */
+export type NodePlace = Readonly<{ directory: string; network: Network; groups: readonly string[] }>;
+
+export class Node {
+  readonly name: string;
+  readonly address: string;
+  /** The node's root file system as this machine sees it (without what is mounted inside the node). */
+  readonly rootfs: string;
+  readonly #index: number;
+  readonly #kit: Kit;
+  readonly #network: Network;
+  readonly #groups: readonly string[];
+
+  constructor(kit: Kit, place: NodePlace, index: number) {
+    const { directory, network, groups } = place;
+    this.name = `node${index}`;
+    this.address = network.node(index);
+    this.rootfs = join(directory, this.name);
+    this.#index = index;
+    this.#kit = kit;
+    this.#network = network;
+    this.#groups = groups.map((group) => join(group, this.name));
+  }
+
+  /** Makes network and root file system, not yet booted. */
+  async prepare(authority: Authority, server: string): Promise<void> {
+    await authority.sign(this.name, `/O=system:nodes/CN=system:node:${this.name}`);
+    const kubeconfig = readFileSync(authority.kubeconfig(this.name, server), "utf8");
+    const ca = readFileSync(join(authority.directory, "ca.crt"), "utf8");
+    mkdirSync(this.rootfs);
+    layNode(this.#kit.debian, this.rootfs);
+    for (const [path, content] of Object.entries(nodeFiles(this.#index, this.#network, kubeconfig, ca))) {
+      this.#put(path, content);
+    }
+    await makeNodeNetwork(this.#network, this.#index);
+  }
+
+  /** Boots the node; returns once its systemd answers. Ready in the API about a second later. */
+  async start(): Promise<void> {
+    const machine = `${this.#network.device}-${this.name}`;
+    const { check } = startDaemon({
+      name: this.name,
+      log: `${this.rootfs}.log`,
+      // A group of its own in every hierarchy, so that its systemd and its containers share none with another node.
+      groups: makeGroups(this.#groups.map(dirname), this.name),
+      argv: [
+        "systemd-nspawn",
+        ...nspawnFlags,
+        `--machine=${machine}`,
+        `--hostname=${this.name}`,
+        `--network-namespace-path=/run/netns/${machine}`,
+        `--bind-ro=${this.#kit.parts.directory}:${programs}`,
+        ...sharedMounts(this.#kit.debian),
+        `--directory=${this.rootfs}`,
+      ],
+    });
+    await until(
+      `the systemd of ${this.name} answers`,
+      async () => {
+        check();
+        return (await this.exec(["systemctl", "show", "--property=Version"])) !== "";
+      },
+      { timeout: 30_000, every: 50 },
+    );
+  }
+
+  /** Pulls the plug: every process of the node dies at once. */
+  stop(): void {
+    removeGroups(this.#groups);
+  }
+
+  async reboot(): Promise<void> {
+    this.stop();
+    await this.start();
+  }
+
+  /** Runs a program inside the node as its root, and returns its stdout. */
+  async exec(argv: readonly string[], input = ""): Promise<string> {
+    const env = { PATH: `${programs}:/usr/sbin:/usr/bin:/sbin:/bin`, TERM: "dumb" };
+    return await run(["nsenter", `--target=${this.#leader()}`, ...namespaces, "--root", "--wd", ...argv], {
+      env,
+      input,
+    });
+  }
+
+  /** Properties of a unit (kubelet.service unless named), as systemctl show gives them. */
+  async unit<P extends string>(properties: readonly P[], unit = "kubelet.service"): Promise<Record<P, string>> {
+    const text = await this.exec(["systemctl", "show", unit, `--property=${properties.join(",")}`]);
+    const pairs = text.split("\n").flatMap((line) => {
+      const at = line.indexOf("=");
+      return at < 0 ? [] : [[line.slice(0, at), line.slice(at + 1)]];
+    });
+    return Object.fromEntries(pairs) as Record<P, string>;
+  }
+
+  /** All that a unit logged, also before a reboot. Works for a stopped node. */
+  async journal(unit = "kubelet.service"): Promise<string> {
+    const directory = join(this.rootfs, "var/log/journal");
+    return await run([
+      "journalctl",
+      `--directory=${directory}`,
+      `--unit=${unit}`,
+      "--output=short-iso-precise",
+      "--no-pager",
+    ]);
+  }
+
+  /** A file below /var/lib/kubelet; undefined when it is not there. */
+  readFile(path: string): Buffer | undefined {
+    const file = join(this.rootfs, "var/lib/kubelet", path);
+    return existsSync(file) ? readFileSync(file) : undefined;
+  }
+
+  /** Writes a file below /var/lib/kubelet; `undefined` removes it. */
+  writeFile(path: string, content: string | Uint8Array | undefined, mode = 0o600): void {
+    const file = join(this.rootfs, "var/lib/kubelet", path);
+    if (content === undefined) return rmSync(file, { force: true });
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, content, { mode });
+  }
+
+  /**
+   * From its next start on the kubelet fails, until healed; a running one goes on. `lines` replace the default, which
+   * is a failing ExecStartPre.
+   */
+  async breakKubelet(lines = "[Service]\nExecStartPre=/bin/false\n"): Promise<void> {
+    this.#put(dropIn, lines);
+    await this.exec(["systemctl", "daemon-reload"]);
+  }
+
+  /** Takes breakKubelet back. systemd's own Restart=always starts a kubelet that is down within a second. */
+  async healKubelet(): Promise<void> {
+    rmSync(join(this.rootfs, dropIn), { force: true });
+    await this.exec(["systemctl", "daemon-reload"]);
+  }
+
+  #put(path: string, content: string): void {
+    const file = join(this.rootfs, path);
+    mkdirSync(dirname(file), { recursive: true });
+    rmSync(file, { force: true }); // may be a link into the shared /usr
+    writeFileSync(file, content, path.endsWith("kubeconfig") ? { mode: 0o600 } : {});
+  }
+
+  /** PID of the node's systemd: the oldest process of its init.scope. */
+  #leader(): number {
+    for (const group of this.#groups) {
+      const [pid] = processes(join(group, "payload/init.scope"));
+      if (pid !== undefined) return pid;
+    }
+    throw new Error(`${this.name} is not running`);
+  }
+}

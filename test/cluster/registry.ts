@@ -1,0 +1,160 @@
+/**
+ * Two real registries (distribution) in the hub: one that asks for a password, one that does not.
+ *
+ * Nodes know them by name, through containerd's hosts.toml; the machine reaches them by address. So an image is called
+ * the same in every cluster: `registry.example/team/app:1`.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "./await.ts";
+import { startDaemon } from "./daemon.ts";
+import { inNamespace, type Network } from "./network.ts";
+import type { Parts } from "./parts.ts";
+import { directEnvironment, run } from "./run.ts";
+
+/** Wants a password. */
+const privateRegistry = "registry.example";
+/** Wants none: for the pods' sandbox and our own image, which must not need what they bring. */
+export const publicRegistry = "public.example";
+
+/** The names that nodes know, with the hub's port. */
+export const registryPorts = { [privateRegistry]: 5000, [publicRegistry]: 5001 } as const;
+
+/** Users of the private registry; each may pull everything. */
+const userNames = ["original", "additional", "pusher"] as const;
+export type UserName = (typeof userNames)[number];
+
+/** New passwords, long enough to be searched for in logs. */
+export function newPasswords(): Record<UserName, string> {
+  return Object.fromEntries(userNames.map((user) => [user, randomBytes(18).toString("base64url")])) as Record<
+    UserName,
+    string
+  >;
+}
+
+/** One authorised request as the private registry logged it. */
+export type Access = Readonly<{ time: string; user: string; method: string; path: string }>;
+
+export class Registry {
+  /** The private registry's name in image references and pull secrets. */
+  readonly host = privateRegistry;
+  /** The name of the one that asks nothing. */
+  readonly publicHost = publicRegistry;
+  /** Where this machine reaches the private one: IP:port, plain HTTP. */
+  readonly address: string;
+  readonly publicAddress: string;
+  readonly #parts: Parts;
+  readonly #directory: string;
+  #users: Record<string, string>;
+
+  constructor(parts: Parts, directory: string, network: Network, users: Readonly<Record<string, string>>) {
+    this.#parts = parts;
+    this.#directory = directory;
+    this.#users = { ...users };
+    this.address = `${network.hub}:${registryPorts[privateRegistry]}`;
+    this.publicAddress = `${network.hub}:${registryPorts[publicRegistry]}`;
+  }
+
+  /** The accounts and their passwords now. */
+  get users(): Readonly<Record<string, string>> {
+    return this.#users;
+  }
+
+  /** What an `auths` map holds for a user: `{"auth": base64 of user:password}`. */
+  auth(user: UserName): { auth: string } {
+    return { auth: Buffer.from(`${user}:${this.#users[user]}`).toString("base64") };
+  }
+
+  /** A pull secret's document with one user for the private registry. */
+  document(user: UserName): string {
+    return JSON.stringify({ auths: { [this.host]: this.auth(user) } });
+  }
+
+  /** Changes the accounts; the registry sees it at its next request. A user without a password is locked out. */
+  async setUsers(users: Readonly<Record<string, string>>): Promise<void> {
+    const lines = await Promise.all(
+      Object.entries(users).map(async ([user, password]) => `${user}:${await bcrypt(password)}\n`),
+    );
+    this.#users = { ...users };
+    writeFileSync(join(this.#directory, "htpasswd"), lines.join(""), { mode: 0o600 });
+  }
+
+  /**
+   * Pushes an OCI layout or tarball as `repository:tag`; returns the reference for pods, at the private registry unless
+   * `to` is the public one.
+   */
+  async push(image: string, reference: string, to: keyof typeof registryPorts = privateRegistry): Promise<string> {
+    const address = to === privateRegistry ? this.address : this.publicAddress;
+    const crane = this.#parts.path("crane");
+    // crane takes passwords from a Docker configuration only.
+    const env = directEnvironment({ DOCKER_CONFIG: this.#directory });
+    writeFileSync(
+      join(this.#directory, "config.json"),
+      JSON.stringify({ auths: { [this.address]: this.auth("pusher") } }),
+      { mode: 0o600 },
+    );
+    await run([crane, "push", "--insecure", image, `${address}/${reference}`], { env });
+    return `${to}/${reference}`;
+  }
+
+  /** What the private registry let through, oldest first: tells whose credential a node used. */
+  accesses(): Access[] {
+    const log = join(this.#directory, `${privateRegistry}.log`);
+    if (!existsSync(log)) return [];
+    return readFileSync(log, "utf8")
+      .split("\n")
+      .flatMap((line) => {
+        if (!line.includes("authorized request")) return [];
+        const entry = JSON.parse(line) as Record<string, string>;
+        const [time = "", user = ""] = [entry["time"], entry["auth.user.name"]];
+        const [path = ""] = entry["http.request.uri"]?.split("?") ?? [];
+        return [{ time, user, method: entry["http.request.method"] ?? "", path }];
+      });
+  }
+}
+
+/** Starts both and returns once they answer. */
+export async function startRegistries(
+  parts: Parts,
+  directory: string,
+  network: Network,
+  groups: readonly string[],
+  registry: Registry,
+): Promise<void> {
+  await registry.setUsers(registry.users);
+  for (const [name, port] of Object.entries(registryPorts)) {
+    const htpasswd = { realm: name, path: join(directory, "htpasswd") };
+    const config = {
+      version: "0.1",
+      log: { formatter: "json", level: "info", accesslog: { disabled: true } },
+      storage: { filesystem: { rootdirectory: join(directory, name) }, delete: { enabled: true } },
+      http: { addr: `${network.hub}:${port}`, secret: randomBytes(16).toString("hex") },
+      ...(name === privateRegistry ? { auth: { htpasswd } } : {}),
+    };
+    const file = join(directory, `${name}.json`); // JSON is YAML
+    writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+    const { check } = startDaemon({
+      name,
+      argv: inNamespace(network, "hub", [parts.path("registry"), "serve", file]),
+      groups,
+      log: join(directory, `${name}.log`),
+      env: { OTEL_TRACES_EXPORTER: "none" },
+    });
+    await until(
+      `${name} answers`,
+      async () => {
+        check();
+        return [200, 401].includes((await fetch(`http://${network.hub}:${port}/v2/`)).status);
+      },
+      { timeout: 20_000 },
+    );
+  }
+}
+
+/** The only hash that the registry takes. Cost 5: it is asked at every request. perl's crypt knows it, openssl does not. */
+async function bcrypt(password: string): Promise<string> {
+  const salt = randomBytes(16).toString("hex").slice(0, 22);
+  const script = 'chomp(my ($salt, $password) = <STDIN>); print crypt($password, "\\$2b\\$05\\$$salt")';
+  return await run(["perl", "-e", script], { input: `${salt}\n${password}\n` });
+}

@@ -1,0 +1,281 @@
+/** What the controller makes, keeps and refuses, on a real API server without nodes, with the rights of manifests/. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import type { V1DaemonSet, V1Role, V1RoleBinding, V1Secret } from "@kubernetes/client-node";
+import { stays, until } from "../cluster/await.ts";
+import * as plane from "./plane.ts";
+import { document, paths, pullSecret } from "./plane.ts";
+
+let on: plane.Plane;
+let controller: plane.Controller;
+const planted = "planted-password-7b1f";
+const first = document({ "quay.io": `robot:${planted}` });
+
+before(async () => {
+  on = await plane.startPlane();
+  controller = plane.startController(on.kubeconfig, "--original", "kube-system/pull-secret");
+});
+after(async () => {
+  await controller[Symbol.asyncDispose]();
+  await on[Symbol.asyncDispose]();
+});
+afterEach(async () => {
+  await plane.clear(on);
+  await on.cluster.kubectl("delete", "secret", "pull-secret", "-n", "kube-system", "--ignore-not-found");
+});
+
+const kubectl = (...args: string[]) => on.cluster.kubectl("-n", "kube-system", ...args);
+const syncer = "global-pull-secret-syncer";
+
+async function deployed(text = first): Promise<number> {
+  await plane.declare(on, text);
+  const revision = await plane.untilPublished(on, text);
+  await until("the DaemonSet is there", async () => await on.api.get(paths.daemonSet));
+  await plane.untilRolledOut(on, revision);
+  return revision;
+}
+
+test("H5, H10, H11, H12, H14: the Secret alone brings everything, in the drawn order", async () => {
+  const since = new Date().toISOString();
+  await deployed();
+  const made = plane.requests(on, since).filter(({ verb, code }) => verb === "patch" && code === 201);
+  assert.deepEqual(
+    made.map(({ resource, name }) => `${resource} ${name}`),
+    [
+      "secrets global-pull-secret",
+      `serviceaccounts ${syncer}`,
+      `rbac.authorization.k8s.io/roles ${syncer}`,
+      `rbac.authorization.k8s.io/rolebindings ${syncer}`,
+      `apps/daemonsets ${syncer}`,
+    ],
+  );
+  await kubectl("get", "daemonset", syncer);
+  await kubectl("get", "secret", "global-pull-secret");
+});
+
+test("H20, H21: deleting the Secret deletes all of it, the Secret with our memory last", async () => {
+  await deployed();
+  const since = new Date().toISOString();
+  await kubectl("delete", "secret", "additional-pull-secret");
+  await plane.untilGone(on);
+  const gone = plane.requests(on, since).filter(({ verb }) => verb === "delete");
+  assert.deepEqual(
+    gone.map(({ resource }) => resource.split("/").at(-1)),
+    ["daemonsets", "rolebindings", "roles", "serviceaccounts", "secrets"],
+  );
+  await plane.untilEvent(on, "Removed");
+});
+
+test("H24: an invalid Secret gets a Warning with its key path, and nothing is deployed", async () => {
+  await plane.declare(on, '{"auths":{"quay.io":{"auth":"%%%"}}}');
+  const event = await plane.untilEvent(on, "Rejected", 'auths["quay.io"].auth');
+  assert.equal(event.type, "Warning");
+  assert.match(event.message, /^GPS1\d\d additional: .*\(nothing is deployed\)$/);
+  await stays("nothing is deployed", async () => (await on.api.get(paths.global)) === undefined, 1500);
+});
+
+test("a Secret of another type is refused with what to do", async () => {
+  await on.cluster.apply(pullSecret("additional-pull-secret", first, { type: "Opaque" }));
+  await plane.untilEvent(on, "Rejected", "GPS301");
+});
+
+test("H19: other bytes with the same meaning change nothing", async () => {
+  const revision = await deployed();
+  const { generation, resourceVersion } = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata ?? {};
+  await plane.declare(on, JSON.stringify(JSON.parse(first.replace("quay.io", "https://quay.io/v2/")), undefined, 4));
+  await stays("nothing changes", async () => (await plane.published(on))?.revision === revision, 2000);
+  const now = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata;
+  assert.deepEqual([now?.generation, now?.resourceVersion], [generation, resourceVersion]);
+});
+
+test("a change is a new revision, in the template as well", async () => {
+  const revision = await deployed();
+  const other = document({ "quay.io": "robot:other" });
+  await plane.declare(on, other);
+  assert.equal(await plane.untilPublished(on, other), revision + 1);
+  await until("the template has it", async () => {
+    const live = await on.api.get<V1DaemonSet>(paths.daemonSet);
+    return live?.spec?.template.metadata?.annotations?.["global-pull-secret/revision"] === String(revision + 1);
+  });
+});
+
+test("H3, H9: the original's rotation flows while the additional is invalid", async () => {
+  await plane.declare(on, document({ "quay.io": "orig:1", "o.example": "orig:1" }), "pull-secret");
+  await plane.declare(on, first);
+  await plane.untilPublished(on, document({ "o.example": "orig:1", "quay.io": `robot:${planted}` }));
+  await plane.declare(on, "{}");
+  await plane.untilEvent(on, "Rejected", "last good entries stay in force");
+  await plane.declare(on, document({ "quay.io": "orig:2", "o.example": "orig:2" }), "pull-secret");
+  await plane.untilPublished(on, document({ "o.example": "orig:2", "quay.io": `robot:${planted}` }));
+});
+
+test("an original that appears later is merged, and one that vanishes takes nothing away", async () => {
+  await deployed();
+  await plane.declare(on, document({ "o.example": "orig:1" }), "pull-secret");
+  const both = document({ "o.example": "orig:1", "quay.io": `robot:${planted}` });
+  await plane.untilPublished(on, both);
+  await kubectl("delete", "secret", "pull-secret");
+  await plane.untilEvent(on, "OriginalRejected", "GPS303");
+  assert.equal((await plane.published(on))?.document, both);
+});
+
+for (const [name, path] of Object.entries(paths).filter(([, path]) => plane.ownPaths.includes(path))) {
+  test(`a deleted ${name} comes back within seconds`, async () => {
+    const revision = await deployed();
+    const uid = (await on.api.get<V1Secret>(path))?.metadata?.uid;
+    await on.api.remove(path, uid ?? "");
+    await until("it is back", async () => ((await on.api.get<V1Secret>(path))?.metadata?.uid ?? uid) !== uid, {
+      timeout: 10_000,
+    });
+    await until("its document and a revision that has not shrunk", async () => {
+      const now = await plane.published(on);
+      return now?.document === first && now.revision >= revision;
+    });
+  });
+}
+
+const edits: readonly (readonly [sentence: string, kind: string, patch: object, repaired: () => Promise<boolean>])[] = [
+  [
+    "the agent's image",
+    "daemonset",
+    { spec: { template: { spec: { containers: [{ name: "agent", image: "evil" }] } } } },
+    async () => (await podSpec())?.containers[0]?.image === plane.agentImage,
+  ],
+  [
+    "a container beside the agent",
+    "daemonset",
+    { spec: { template: { spec: { containers: [{ name: "evil", image: "evil" }] } } } },
+    async () => (await podSpec())?.containers.length === 1,
+  ],
+  [
+    "hostPID",
+    "daemonset",
+    { spec: { template: { spec: { hostPID: true } } } },
+    async () => (await podSpec())?.hostPID === undefined,
+  ],
+  [
+    "the update strategy",
+    "daemonset",
+    { spec: { updateStrategy: { rollingUpdate: { maxUnavailable: "90%" } } } },
+    async () =>
+      (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable === "10%",
+  ],
+  [
+    "a right of the agents",
+    "role",
+    { rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }] },
+    async () => ((await on.api.get<V1Role>(paths.role))?.rules ?? []).length === 0,
+  ],
+  [
+    "a subject of the RoleBinding",
+    "rolebinding",
+    { subjects: [{ kind: "User", name: "eve", apiGroup: "rbac.authorization.k8s.io" }] },
+    async () => (await on.api.get<V1RoleBinding>(paths.roleBinding))?.subjects?.[0]?.name === syncer,
+  ],
+  [
+    "the document",
+    "secret",
+    { data: { ".dockerconfigjson": Buffer.from('{"auths":{}}').toString("base64") } },
+    async () => (await plane.published(on))?.document === first,
+  ],
+  [
+    "immutability",
+    "secret",
+    { immutable: true },
+    async () => (await on.api.get<V1Secret>(paths.global))?.immutable !== true,
+  ],
+  [
+    "our label",
+    "secret",
+    { metadata: { labels: { "app.kubernetes.io/managed-by": null } } },
+    async () =>
+      (await on.api.get<V1Secret>(paths.global))?.metadata?.labels?.["app.kubernetes.io/managed-by"] ===
+      "global-pull-secret",
+  ],
+];
+
+async function isRolledOut(): Promise<boolean> {
+  const { metadata, spec } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
+  const revision = spec?.template.metadata?.annotations?.["global-pull-secret/revision"];
+  const now = await plane.published(on);
+  const stage = metadata?.annotations?.["global-pull-secret/stage"];
+  return now?.document === first && revision === String(now.revision) && stage === "wave";
+}
+
+const podSpec = async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec;
+
+for (const [sentence, kind, patch, repaired] of edits) {
+  test(`an edit of ${sentence} (${kind}) is repaired within seconds, and then there is peace`, async () => {
+    await deployed();
+    const name = kind === "secret" ? "global-pull-secret" : syncer;
+    await kubectl("patch", kind, name, "-p", JSON.stringify(patch));
+    await until("it is repaired", repaired, { timeout: 10_000 });
+    await until("the rollout is over", isRolledOut);
+    const version = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.resourceVersion;
+    await stays(
+      "nobody writes",
+      async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.resourceVersion === version,
+      1500,
+    );
+  });
+}
+
+test("labels and annotations of others survive our repairs", async () => {
+  await deployed();
+  await kubectl("label", "daemonset", syncer, "team=infra");
+  await kubectl("label", "secret", "global-pull-secret", "team=infra");
+  await kubectl("patch", "daemonset", syncer, "-p", '{"spec":{"template":{"spec":{"hostPID":true}}}}');
+  await until("it is repaired", async () => (await podSpec())?.hostPID === undefined);
+  for (const kind of ["daemonset", "secret"])
+    assert.match(await kubectl("get", kind, "-l", "team=infra", "-o", "name"), /global-pull-secret/);
+});
+
+for (const kind of ["secret", "serviceaccount"] as const) {
+  test(`a ${kind} of somebody else under one of our names is refused and never touched`, async () => {
+    const name = kind === "secret" ? "global-pull-secret" : syncer;
+    await (kind === "secret"
+      ? kubectl("create", "secret", "generic", name, "--from-literal=mine=1")
+      : kubectl("create", "serviceaccount", name));
+    const version = async () => await kubectl("get", kind, name, "-o", "jsonpath={.metadata.resourceVersion}");
+    const before = await version();
+    await plane.declare(on, first);
+    await plane.untilEvent(on, "ForeignObject", `${kind}s/${name}`);
+    assert.equal(await on.api.get(paths.daemonSet), undefined);
+    await kubectl("delete", "secret", "additional-pull-secret");
+    await stays("it is untouched", async () => (await version()) === before, 1500);
+    await kubectl("delete", kind, name);
+  });
+}
+
+test("the Secret is taken for removed while somebody's finalizer holds it", async () => {
+  await deployed();
+  await kubectl("patch", "secret", "additional-pull-secret", "-p", '{"metadata":{"finalizers":["example.com/slow"]}}');
+  await kubectl("delete", "secret", "additional-pull-secret", "--wait=false");
+  await plane.untilGone(on);
+  await kubectl("patch", "secret", "additional-pull-secret", "-p", '{"metadata":{"finalizers":null}}');
+});
+
+test("no credential stands in any log line, Event, annotation or status", async () => {
+  await deployed();
+  await plane.declare(on, `{"auths":{"quay.io":{"auth":"${planted}"}}}`);
+  await plane.untilEvent(on, "Rejected");
+  const everything = [
+    controller.output(),
+    JSON.stringify(await plane.eventsOf(on)),
+    await kubectl("get", "daemonset,role,rolebinding,serviceaccount", "-o", "json"),
+    JSON.stringify((await on.api.get<V1Secret>(paths.global))?.metadata?.annotations),
+  ].join("\n");
+  for (const form of [planted, Buffer.from(`robot:${planted}`).toString("base64")])
+    assert.ok(!everything.includes(form));
+});
+
+test("at rest it asks nothing but its watches", async () => {
+  await deployed();
+  await stays("it rests", () => true, 1000);
+  const since = new Date().toISOString();
+  await stays("it rests", () => true, 5000);
+  assert.deepEqual(
+    plane.requests(on, since).filter(({ verb }) => verb !== "watch" && verb !== "list"),
+    [],
+  );
+});

@@ -1,0 +1,225 @@
+/**
+ * A real etcd, API server, DaemonSet controller and scheduler, and the controller as a process of its own that holds
+ * exactly the rights of manifests/. The nodes are played by kubelets.ts: what a kubelet does is not what is tested here.
+ */
+import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connect, type Cluster as Api } from "../../controller/kube.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { directEnvironment } from "../cluster/run.ts";
+
+const account = "system:serviceaccount:kube-system:global-pull-secret-controller";
+const root = join(import.meta.dirname, "../..");
+
+export type Plane = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string; token: string }> & AsyncDisposable;
+
+/** Control plane up, manifests/ applied, their Deployment scaled to nothing: tests start the controller themselves. */
+export async function startPlane(): Promise<Plane> {
+  const cluster = await startCluster({ nodes: 0 });
+  await cluster.kubectl("apply", "-k", join(root, "manifests"));
+  await cluster.kubectl("apply", "-f", join(root, "manifests/original/role.yaml"));
+  await cluster.kubectl("scale", "deployment/global-pull-secret-controller", "-n", "kube-system", "--replicas=0");
+  const token = await cluster.kubectl(
+    "create",
+    "token",
+    "global-pull-secret-controller",
+    "-n",
+    "kube-system",
+    "--duration=4h",
+  );
+  const kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token.trim());
+  const admin = new KubeConfig();
+  admin.loadFromFile(cluster.kubeconfig);
+  return {
+    cluster,
+    kubeconfig,
+    token: token.trim(),
+    api: connect(admin, () => {}),
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  };
+}
+
+/** A kubeconfig with the controller's token; `server` may lead through a wall that the test can close. */
+export function writeKubeconfig(cluster: Cluster, name: string, server: string, token: string): string {
+  const file = join(cluster.directory, `${name}.kubeconfig`);
+  const content = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "test", cluster: { server, "certificate-authority": cluster.ca } }],
+    users: [{ name: "controller", user: { token } }],
+    contexts: [{ name: "test", context: { cluster: "test", user: "controller" } }],
+    "current-context": "test",
+  };
+  writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
+  return file;
+}
+
+export type Controller = Readonly<{
+  /** All that it wrote to stdout and stderr so far. */
+  output: () => string;
+  /** SIGTERM and wait; resolves with the exit code. */
+  stop: () => Promise<number>;
+  /** SIGKILL and wait. */
+  kill: () => Promise<void>;
+}> &
+  AsyncDisposable;
+
+export const agentImage = "example.invalid/global-pull-secret:test";
+
+/** With POD_NAME in the environment it is left to find the agents' image by itself. */
+export function startController(kubeconfig: string, ...flags: readonly string[]): Controller {
+  const image = process.env["POD_NAME"] === undefined ? ["--agent-image", agentImage] : [];
+  const defaults = ["--kubeconfig", kubeconfig, ...image, "--min-ready-seconds", "3"];
+  const argv = [join(root, "controller/main.ts"), ...defaults, "--listen", "127.0.0.1:0", ...flags];
+  const child = spawn(process.execPath, argv, { env: directEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const end = async (signal: NodeJS.Signals): Promise<number> => {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode ?? 128;
+    const ended = once(child, "exit");
+    child.kill(signal);
+    const [code] = (await ended) as [number | null];
+    return code ?? 128;
+  };
+  return {
+    output: () => output,
+    stop: () => end("SIGTERM"),
+    kill: async () => void (await end("SIGKILL")),
+    [Symbol.asyncDispose]: async () => void (await end("SIGKILL")),
+  };
+}
+
+const system = "/namespaces/kube-system";
+export const paths = {
+  secrets: `/api/v1${system}/secrets`,
+  additional: `/api/v1${system}/secrets/additional-pull-secret`,
+  global: `/api/v1${system}/secrets/global-pull-secret`,
+  daemonSet: `/apis/apps/v1${system}/daemonsets/global-pull-secret-syncer`,
+  serviceAccount: `/api/v1${system}/serviceaccounts/global-pull-secret-syncer`,
+  role: `/apis/rbac.authorization.k8s.io/v1${system}/roles/global-pull-secret-syncer`,
+  roleBinding: `/apis/rbac.authorization.k8s.io/v1${system}/rolebindings/global-pull-secret-syncer`,
+};
+export const ownPaths = [paths.global, paths.serviceAccount, paths.role, paths.roleBinding, paths.daemonSet];
+
+/** A pull secret's document with one entry per pair. */
+export function document(entries: Record<string, string>): string {
+  const auths = Object.entries(entries).map(([registry, pair]) => [
+    registry,
+    { auth: Buffer.from(pair).toString("base64") },
+  ]);
+  return JSON.stringify({ auths: Object.fromEntries(auths) });
+}
+
+export function pullSecret(name: string, text: string, more: object = {}): object {
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name, namespace: "kube-system" },
+    type: "kubernetes.io/dockerconfigjson",
+    data: { ".dockerconfigjson": Buffer.from(text).toString("base64") },
+    ...more,
+  };
+}
+
+/** Creates or replaces additional-pull-secret. */
+export async function declare(plane: Plane, text: string, name = "additional-pull-secret"): Promise<void> {
+  await plane.api.apply(`${paths.secrets}/${name}`, pullSecret(name, text), { manager: "test", force: true });
+}
+
+export type EventView = Readonly<{ type: string; reason: string; message: string; involvedObject: { name: string } }>;
+
+export async function eventsOf(plane: Plane): Promise<readonly EventView[]> {
+  const all: EventView[] = [];
+  await plane.api.pages<EventView>(`/api/v1${system}/events`, {}, (items) => {
+    all.push(...items.filter(({ involvedObject }) => involvedObject.name === "additional-pull-secret"));
+  });
+  return all;
+}
+
+export async function untilEvent(plane: Plane, reason: string, words = "", timeout = 20_000): Promise<EventView> {
+  return until(
+    `there is an Event ${reason} with "${words}"`,
+    async () => (await eventsOf(plane)).find((event) => event.reason === reason && event.message.includes(words)),
+    { timeout, seen: async () => (await eventsOf(plane)).map(({ reason, message }) => `${reason}: ${message}`) },
+  );
+}
+
+/** Deletes additional-pull-secret, waits until nothing of ours is left, and forgets the Events. */
+export async function clear(plane: Plane): Promise<void> {
+  await plane.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system", "--ignore-not-found");
+  await untilGone(plane);
+  await plane.cluster.kubectl("delete", "events", "-n", "kube-system", "--all");
+}
+
+export async function untilGone(plane: Plane, timeout = 120_000): Promise<void> {
+  const left = async () =>
+    (await Promise.all(ownPaths.map((path) => plane.api.get(path)))).filter((o) => o !== undefined).length;
+  await until("nothing of ours is left", async () => (await left()) === 0, { timeout, seen: left });
+}
+
+export type Request = Readonly<{
+  verb: string;
+  resource: string;
+  name: string;
+  code: number;
+  /** When the API server got it, ISO 8601. */
+  at: string;
+  userAgent: string;
+}>;
+
+type AuditLine = {
+  verb: string;
+  user: { username: string };
+  userAgent?: string;
+  objectRef?: { resource?: string; apiGroup?: string; name?: string; namespace?: string };
+  responseStatus?: { code?: number };
+  requestReceivedTimestamp: string;
+};
+
+/** What the controller asked of the API server from `since` on, watches when they ended. */
+export function requests(plane: Plane, since = ""): Request[] {
+  const lines = readFileSync(plane.cluster.auditLog, "utf8").split("\n").slice(0, -1);
+  return lines
+    .map((line) => JSON.parse(line) as AuditLine)
+    .filter(({ user, requestReceivedTimestamp }) => user.username === account && requestReceivedTimestamp >= since)
+    .map(({ verb, objectRef, responseStatus, requestReceivedTimestamp, userAgent }) => ({
+      verb,
+      resource: [objectRef?.apiGroup, objectRef?.resource].filter(Boolean).join("/"),
+      name: objectRef?.name ?? "",
+      code: responseStatus?.code ?? 0,
+      at: requestReceivedTimestamp,
+      userAgent: userAgent ?? "",
+    }));
+}
+
+/** global-pull-secret as people read it; undefined when it is not there. */
+export async function published(
+  plane: Plane,
+): Promise<{ document: string; revision: number; sources: string } | undefined> {
+  const secret = await plane.api.get<V1Secret>(paths.global);
+  if (secret === undefined) return undefined;
+  const text = (key: string) => Buffer.from(secret.data?.[key] ?? "", "base64").toString();
+  return { document: text(".dockerconfigjson"), revision: Number(text("revision")), sources: text("sources") };
+}
+
+/** Waits until the published document is this one; returns its revision. */
+export async function untilPublished(plane: Plane, expected: string, timeout = 20_000): Promise<number> {
+  const seen = await until(
+    `${expected} is published`,
+    async () => {
+      const now = await published(plane);
+      return now?.document === expected && now;
+    },
+    { timeout, seen: () => published(plane) },
+  );
+  return seen.revision;
+}
+
+/** Waits until every living node has this revision, as the Event says; returns what it says. */
+export async function untilRolledOut(plane: Plane, revision: number, timeout = 90_000): Promise<string> {
+  return (await untilEvent(plane, "RolledOut", `revision ${revision} is on`, timeout)).message;
+}

@@ -1,0 +1,129 @@
+/** The rights of manifests/ are those that the controller uses, not one more; and what it does when the API is away. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { V1ClusterRole, V1DaemonSet, V1Role } from "@kubernetes/client-node";
+import { stays, until } from "../cluster/await.ts";
+import { Kubelets } from "./kubelets.ts";
+import * as plane from "./plane.ts";
+import { document, paths } from "./plane.ts";
+import { Wall } from "./wall.ts";
+
+let on: plane.Plane;
+let kubelets: Kubelets;
+
+before(async () => {
+  on = await plane.startPlane();
+  kubelets = new Kubelets(on);
+  for (const name of ["a", "b", "c"]) await kubelets.add(name);
+});
+after(async () => {
+  await kubelets[Symbol.asyncDispose]();
+  await on[Symbol.asyncDispose]();
+});
+
+const syncer = "global-pull-secret-syncer";
+const content = (word: string) => document({ "quay.io": `robot:${word}` });
+const rbac = "/apis/rbac.authorization.k8s.io/v1";
+
+/** Every right of the installed roles, as `verb group/resource name`. */
+async function granted(): Promise<Set<string>> {
+  const name = "global-pull-secret-controller";
+  const role = await on.api.get<V1Role>(`${rbac}/namespaces/kube-system/roles/${name}`);
+  const clusterRole = await on.api.get<V1ClusterRole>(`${rbac}/clusterroles/${name}`);
+  const rights = [...(role?.rules ?? []), ...(clusterRole?.rules ?? [])].flatMap((rule) =>
+    (rule.apiGroups ?? []).flatMap((group) =>
+      (rule.resources ?? []).flatMap((resource) =>
+        rule.verbs.flatMap((verb) =>
+          (rule.resourceNames ?? [""]).map((of) =>
+            `${verb} ${[group, resource].filter(Boolean).join("/")} ${of}`.trim(),
+          ),
+        ),
+      ),
+    ),
+  );
+  return new Set(rights);
+}
+
+test("H22, H23: every right is used, and nothing is ever refused", async () => {
+  const pod = { name: "controller-pod", namespace: "kube-system" };
+  const containers = [{ name: "controller", image: "own.example/image:1" }];
+  await on.cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: pod, spec: { containers } });
+  process.env["POD_NAME"] = pod.name;
+  await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "100%");
+  delete process.env["POD_NAME"];
+  await plane.declare(on, content("one"));
+  await plane.untilRolledOut(on, 1);
+  const image = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec?.containers[0]?.image;
+  assert.equal(image, "own.example/image:1");
+  // A survey, and the one repair that needs `update`.
+  await kubelets.die("c");
+  await plane.declare(on, content("two"));
+  await plane.untilRolledOut(on, 2);
+  const hostPID = JSON.stringify({ spec: { template: { spec: { hostPID: true } } } });
+  await on.cluster.kubectl("patch", "daemonset", syncer, "-n", "kube-system", "-p", hostPID);
+  await until(
+    "it is repaired",
+    async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec?.hostPID === undefined,
+  );
+  await kubelets.revive("c");
+  await plane.clear(on);
+  await controller.stop();
+  const asked = plane.requests(on).filter(({ code }) => code !== 403);
+  const used = new Set<string>();
+  for (const { verb, resource, name, code } of asked) {
+    used.add(`${verb} ${resource} ${name}`.trim());
+    used.add(`${verb} ${resource}`);
+    if (verb === "patch" && code === 201) used.add(`create ${resource} ${name}`);
+  }
+  assert.deepEqual(
+    [...(await granted())].filter((right) => !used.has(right)),
+    [],
+  );
+  assert.deepEqual(
+    plane.requests(on).filter(({ code }) => code === 403),
+    [],
+  );
+});
+
+test("H22: only the named objects are watched, never all of a kind", () => {
+  const watched = plane.requests(on).filter(({ verb }) => verb === "watch" || verb === "list");
+  const whole = watched.filter(({ name }) => name === "").map(({ verb, resource }) => `${verb} ${resource}`);
+  assert.deepEqual([...new Set(whole)].toSorted(), ["list nodes", "list pods"]);
+});
+
+test("the API server away in mid-rollout: no hot loop, nothing lost, and the rollout goes on when it is back", async () => {
+  await using wall = await Wall.before(on.cluster.server);
+  const kubeconfig = plane.writeKubeconfig(on.cluster, "behind-the-wall", `https://127.0.0.1:${wall.port}`, on.token);
+  await using controller = plane.startController(kubeconfig, "--max-unavailable", "1");
+  kubelets.starts.length = 0;
+  await plane.declare(on, content("one"));
+  await until("the rollout has begun", () => kubelets.order(1).length > 0);
+  wall.shut();
+  const before = wall.tried;
+  await plane.declare(on, content("two"));
+  await stays("it does not give up", () => !controller.output().includes('"stopped"'), 10_000);
+  // Seven watches and the loop, each after 0.5, 1, 2, 4 … s: some 5 tries each in 10 s.
+  assert.ok(wall.tried - before <= 60, `${wall.tried - before} connections in 10 s`);
+  wall.open();
+  const revision = await until("the change is published", async () => {
+    const now = await plane.published(on);
+    return now?.document === content("two") && now.revision;
+  });
+  await plane.untilRolledOut(on, revision);
+  await plane.clear(on);
+  assert.equal(await controller.stop(), 0);
+});
+
+test("connections cut while at rest: the next change is seen within seconds", async () => {
+  await using wall = await Wall.before(on.cluster.server);
+  const kubeconfig = plane.writeKubeconfig(on.cluster, "behind-the-wall", `https://127.0.0.1:${wall.port}`, on.token);
+  await using controller = plane.startController(kubeconfig, "--max-unavailable", "100%");
+  await plane.declare(on, content("one"));
+  await plane.untilRolledOut(on, 1);
+  wall.shut();
+  wall.open();
+  await plane.declare(on, content("two"));
+  await plane.untilRolledOut(on, 2, 20_000);
+  await plane.clear(on);
+  await controller.stop();
+});

@@ -1,0 +1,227 @@
+/** How revisions reach and leave nodes, with the real DaemonSet controller and played kubelets. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import type { V1DaemonSet } from "@kubernetes/client-node";
+import { stays, until } from "../cluster/await.ts";
+import { Kubelets } from "./kubelets.ts";
+import * as plane from "./plane.ts";
+import { document, paths } from "./plane.ts";
+
+let on: plane.Plane;
+let kubelets: Kubelets;
+const running: plane.Controller[] = [];
+const names = ["a", "b", "c"];
+
+before(async () => {
+  on = await plane.startPlane();
+  kubelets = new Kubelets(on);
+  for (const name of names) await kubelets.add(name);
+});
+after(async () => {
+  for (const one of running) await one.kill();
+  await kubelets[Symbol.asyncDispose]();
+  await on[Symbol.asyncDispose]();
+});
+afterEach(async () => {
+  kubelets.behaviour = () => "ready";
+  for (const one of running.splice(0)) await one.kill();
+  // Another controller takes over, with the budget that is quickest.
+  await using _ = plane.startController(on.kubeconfig, "--max-unavailable", "100%");
+  await plane.clear(on);
+  kubelets.starts.length = 0;
+  kubelets.mostAtOnce = 0;
+});
+
+function start(...flags: string[]): plane.Controller {
+  const controller = plane.startController(on.kubeconfig, ...flags);
+  running.push(controller);
+  return controller;
+}
+
+const content = (word: string) => document({ "quay.io": `robot:${word}` });
+const undeclare = () => on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
+const started = (revision: number) => kubelets.order(revision).length;
+
+async function deployed(word = "one"): Promise<number> {
+  await plane.declare(on, content(word));
+  const revision = await plane.untilPublished(on, content(word));
+  await plane.untilRolledOut(on, revision);
+  return revision;
+}
+
+test("agents come to every node before the first node is changed, and then one node follows the other", async () => {
+  start("--max-unavailable", "1");
+  await deployed();
+  assert.deepEqual(
+    kubelets.starts.slice(0, 3).map(({ revision }) => revision),
+    [0, 0, 0],
+  );
+  assert.deepEqual(kubelets.order(1).toSorted(), names);
+  assert.equal(kubelets.mostAtOnce, 1);
+});
+
+test("a revision that fails stops at its first node, is told with the agent's last words, and gives way at once", async () => {
+  start("--max-unavailable", "100%");
+  const good = await deployed();
+  for (const one of running.splice(0)) await one.stop();
+  start("--max-unavailable", "60%");
+  kubelets.behaviour = (_, revision) => (revision === good + 1 ? "GPS203 kubelet.service did not come back" : "ready");
+  await plane.declare(on, content("bad"));
+  const event = await plane.untilEvent(on, "RolloutHalted", "GPS203", 40_000);
+  assert.match(event.message, /stopped at 1 node: [a-c]: GPS203 kubelet.service did not come back/);
+  assert.equal(started(good + 1), 1);
+  await plane.declare(on, content("corrected"));
+  await plane.untilRolledOut(on, good + 2);
+  assert.equal(started(good + 1), 1);
+  assert.equal(kubelets.order(good + 2)[0], kubelets.order(good + 1)[0]);
+});
+
+test("quick changes are coalesced: no revision overlaps another, and the last one arrives", async () => {
+  start("--max-unavailable", "1");
+  await deployed();
+  for (const word of ["two", "three", "four", "five"]) await plane.declare(on, content(word));
+  const last = await plane.untilPublished(on, content("five")).catch(() => plane.untilPublished(on, content("five")));
+  await plane.untilRolledOut(on, last);
+  assert.ok(last <= 3, `${last} revisions`);
+  assert.equal(kubelets.mostAtOnce, 1);
+});
+
+test("a dead node neither eats the budget nor holds up rollout and removal, and catches up when it returns", async () => {
+  start("--max-unavailable", "1");
+  const revision = await deployed();
+  await kubelets.die("b");
+  await plane.declare(on, content("two"));
+  const message = await plane.untilRolledOut(on, revision + 1);
+  assert.match(message, /is on 2 of 3 nodes .* served when they return: b$/);
+  assert.ok(!kubelets.order(revision + 1).includes("b"));
+  await kubelets.revive("b");
+  await until("b has it", () => kubelets.order(revision + 1).includes("b"));
+  await kubelets.die("c");
+  await undeclare();
+  await plane.untilEvent(on, "NodesLeftBehind", "c", 60_000);
+  await plane.untilGone(on);
+  await kubelets.revive("c");
+});
+
+test("a node that joins in the middle of a rollout gets the revision at once", async () => {
+  start("--max-unavailable", "1");
+  await plane.declare(on, content("one"));
+  await until("the rollout has begun", () => started(1) > 0);
+  await kubelets.add("late");
+  await until("it has the revision", () => kubelets.order(1).includes("late"), { timeout: 10_000 });
+  await plane.untilRolledOut(on, 1);
+  assert.ok(!kubelets.order(0).includes("late"));
+  await kubelets.remove("late");
+});
+
+test("the Secret created again in mid-drain turns it round", async () => {
+  start("--max-unavailable", "1");
+  const revision = await deployed();
+  await undeclare();
+  await until("the drain has begun", () => started(revision + 1) > 0);
+  await plane.declare(on, content("again"));
+  await plane.untilRolledOut(on, revision + 2);
+  assert.equal((await plane.published(on))?.document, content("again"));
+});
+
+test("a removal that hangs is told after the deadline, and the command in the Event finishes it", async () => {
+  start("--max-unavailable", "1", "--drain-deadline", "5s");
+  const revision = await deployed();
+  kubelets.behaviour = (node, of) => (of > revision && node === "a" ? "hangs" : "ready");
+  await undeclare();
+  const { message } = await plane.untilEvent(on, "RemovalOverdue", "waiting for a", 60_000);
+  const [, command = ""] = /to finish without them: kubectl (.*)$/.exec(message) ?? [];
+  await on.cluster.kubectl(...command.split(" "));
+  await plane.untilGone(on);
+});
+
+test("what never reached a node is removed without a drain", async () => {
+  start();
+  kubelets.behaviour = () => "hangs";
+  await plane.declare(on, content("one"));
+  await until("agents have started", () => started(0) === names.length);
+  await undeclare();
+  await plane.untilGone(on, 15_000);
+  assert.equal(started(1) + started(2), 0);
+});
+
+test("a controller killed at random in rollout and drain comes to the same end", async (context) => {
+  const seed = Date.now() % 100_000;
+  context.diagnostic(`seed ${seed}`);
+  let state = seed;
+  const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const disturb = async (done: () => Promise<boolean>) => {
+    for (let kill = 0; kill < 5 && !(await done()); kill++) {
+      const one = start("--max-unavailable", "1");
+      const begun = Date.now();
+      const life = 700 + random() * 3000;
+      await until("its time is up", () => Date.now() - begun > life, { every: 20 });
+      await one.kill();
+    }
+    start("--max-unavailable", "1");
+  };
+  await plane.declare(on, content("one"));
+  await disturb(async () => (await plane.eventsOf(on)).some(({ reason }) => reason === "RolledOut"));
+  await plane.untilRolledOut(on, 1);
+  assert.deepEqual(kubelets.order(1).toSorted(), names);
+  assert.equal(kubelets.mostAtOnce, 1);
+  for (const one of running.splice(0)) await one.kill();
+  await undeclare();
+  await disturb(async () => (await on.api.get(paths.global)) === undefined);
+  await plane.untilGone(on);
+  assert.deepEqual(kubelets.order(2).toSorted(), names);
+});
+
+test("two controllers at once: no double rollout, no lost change, one content per revision", async () => {
+  start("--max-unavailable", "1");
+  start("--max-unavailable", "1");
+  await plane.declare(on, content("one"));
+  await plane.untilRolledOut(on, 1);
+  const contents = new Map<number, Set<string>>();
+  for (const word of ["two", "three"]) {
+    await plane.declare(on, content(word));
+    await until("it is published", async () => {
+      const now = await plane.published(on);
+      if (now !== undefined) contents.set(now.revision, (contents.get(now.revision) ?? new Set()).add(now.document));
+      return now?.document === content(word);
+    });
+  }
+  const last = (await plane.published(on))?.revision ?? 0;
+  await plane.untilRolledOut(on, last);
+  assert.ok([...contents.values()].every((documents) => documents.size === 1));
+  for (let revision = 1; revision <= last; revision++) assert.ok(started(revision) <= names.length);
+  assert.equal(kubelets.mostAtOnce, 1);
+  assert.equal(
+    (await plane.eventsOf(on)).filter(
+      ({ reason, message }) => reason === "RolledOut" && message.includes(`revision ${last} `),
+    ).length,
+    1,
+  );
+});
+
+test("an upgrade of the agent keeps the revision and goes to one node first", async () => {
+  start("--max-unavailable", "100%");
+  const revision = await deployed();
+  for (const one of running.splice(0)) await one.stop();
+  const before = kubelets.starts.length;
+  start("--max-unavailable", "2", "--kubelet-unit", "k3s.service");
+  await until("every agent was replaced", () => kubelets.starts.length - before === names.length);
+  const starts = kubelets.starts.slice(before);
+  assert.deepEqual([...new Set(starts.map((one) => one.revision))], [revision]);
+  assert.ok((starts[1]?.at ?? 0) - (starts[0]?.at ?? 0) >= 3000, "the second followed before the first was available");
+  assert.equal(
+    (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.metadata?.annotations?.[
+      "global-pull-secret/revision"
+    ],
+    String(revision),
+  );
+});
+
+test("nothing moves when nothing changed", async () => {
+  start();
+  await deployed();
+  const count = kubelets.starts.length;
+  for (const one of running.splice(0)) await one.stop();
+  start();
+  await stays("no agent starts", () => kubelets.starts.length === count, 4000);
+});

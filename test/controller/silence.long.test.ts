@@ -1,0 +1,24 @@
+/** A watch that stays open and says nothing: only the silence itself tells, after 90 s (a bookmark comes every minute). */
+import { after, before, test } from "node:test";
+import * as plane from "./plane.ts";
+import { document } from "./plane.ts";
+import { Wall } from "./wall.ts";
+
+let on: plane.Plane;
+before(async () => void (on = await plane.startPlane()));
+after(() => on[Symbol.asyncDispose]());
+
+const content = (word: string) => document({ "quay.io": `robot:${word}` });
+
+test("watches and connections that hang without an end: the next change is seen all the same, within two minutes", async () => {
+  await using wall = await Wall.before(on.cluster.server);
+  const kubeconfig = plane.writeKubeconfig(on.cluster, "behind-the-wall", `https://127.0.0.1:${wall.port}`, on.token);
+  await using controller = plane.startController(kubeconfig, "--max-unavailable", "100%");
+  await plane.declare(on, content("one"));
+  await plane.untilPublished(on, content("one"));
+  await plane.untilEvent(on, "Accepted");
+  wall.freeze();
+  await plane.declare(on, content("two"));
+  await plane.untilPublished(on, content("two"), 150_000);
+  await controller.stop();
+});

@@ -1,0 +1,67 @@
+/** A wall between the controller and the API server, with a door that the test opens and shuts. */
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { once } from "node:events";
+
+export class Wall implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #open = true;
+  /** Connections that were tried, let through or not. */
+  tried = 0;
+  readonly port: number;
+
+  private constructor(server: Server, port: number) {
+    this.#server = server;
+    this.port = port;
+  }
+
+  static async before(url: string): Promise<Wall> {
+    const { hostname, port } = new URL(url);
+    const server = createServer();
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const wall = new Wall(server, typeof address === "object" ? (address?.port ?? 0) : 0);
+    server.on("connection", (near) => wall.#pass(near, hostname, Number(port || 443)));
+    return wall;
+  }
+
+  /** Cuts what runs; new connections are cut at once. */
+  shut(): void {
+    this.#open = false;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** What runs stays connected and hears nothing any more; new connections are let through. */
+  freeze(): void {
+    for (const socket of this.#sockets) socket.unpipe().pause();
+  }
+
+  open(): void {
+    this.#open = true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.shut();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  #pass(near: Socket, host: string, port: number): void {
+    this.tried += 1;
+    if (!this.#open) return void near.destroy();
+    const far = connect(port, host);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.#sockets.add(from);
+      from.on("error", () => {}); // the close that follows says enough
+      from.on("close", () => {
+        this.#sockets.delete(from);
+        to.destroy();
+      });
+      from.pipe(to);
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/** Our reading against the kubelet's own code. `DIFFERENTIAL_SEED=n` repeats a run, `DIFFERENTIAL_FILES=n` sizes it. */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { test } from "node:test";
+import { canonical } from "../../pullsecret/canonical.ts";
+import { repositoryOf } from "../../pullsecret/image.ts";
+import { readAsKubelet } from "../../pullsecret/kubelet.ts";
+import { match } from "../../pullsecret/match.ts";
+import { merge, type Merged } from "../../pullsecret/merge.ts";
+import { parse, type Accepted } from "../../pullsecret/parse.ts";
+import { identity } from "../../pullsecret/registry.ts";
+import { ask, held, type Answer, type Held, type Question } from "./oracle.ts";
+import { randomFile } from "./files.ts";
+import { Random } from "./random.ts";
+import { randomImage } from "./references.ts";
+
+const seed = Number(process.env["DIFFERENTIAL_SEED"] ?? Date.now() % 2 ** 32);
+const files = Number(process.env["DIFFERENTIAL_FILES"] ?? 10_000);
+const imagesPerFile = 4;
+
+/** Groups of credentials that the kubelet tries in an order of its own, one group after the other. */
+function ourTries(file: Uint8Array, image: string): Held[][] {
+  const read = readAsKubelet(file);
+  const repository = repositoryOf(image);
+  if (!read.ok || repository === undefined) return [];
+  return match(read.entries, repository).tries.map((group) =>
+    group.map(({ username, password }) => held(username, password)),
+  );
+}
+
+/** The kubelet's answer cut into groups of our sizes, each sorted as ours. */
+function regroup(tries: readonly Held[], groups: readonly Held[][]): Held[][] {
+  let from = 0;
+  const cut = groups.map(({ length }) => tries.slice(from, (from += length)).toSorted());
+  return from < tries.length ? [...cut, tries.slice(from)] : cut;
+}
+
+/** No image name can match it, says identity(), unless by the accidents that it names. */
+function isDead(key: string): boolean {
+  return identity(key) === undefined && !/^[^/]*\[|%/.test(key);
+}
+
+function compare({ file, images }: Question, answer: Answer): void {
+  const context = `seed ${seed}, file ${JSON.stringify(file.toString())}`;
+  const read = readAsKubelet(file);
+  assert.equal(read.ok, answer.parses, `${context}: ${read.ok ? "" : `${read.kind} at ${read.path}`}`);
+  const entries = read.ok ? read.entries.map(({ key, username, password }) => held(username, password, key)) : [];
+  assert.deepEqual(entries.toSorted(), answer.entries.toSorted(), context);
+  for (const [index, image] of images.entries()) {
+    const lookup = answer.lookups[index];
+    assert.equal(repositoryOf(image), lookup?.name, `${context}, image ${image}`);
+    const ours = ourTries(file, image).map((group) => group.toSorted());
+    assert.deepEqual(ours, regroup(lookup?.tries ?? [], ours), `${context}, image ${image}`);
+    const tried = read.ok && lookup?.name !== undefined ? match(read.entries, lookup.name).tries.flat() : [];
+    assert.ok(!tried.some(({ key }) => isDead(key)), `${context}, image ${image}`);
+  }
+}
+
+test(`explain finds what the kubelet finds, in its order, for ${files} random files`, async (t) => {
+  t.diagnostic(`DIFFERENTIAL_SEED=${seed}`);
+  const random = new Random(seed);
+  const questions = Array.from({ length: files }, () => ({
+    file: randomFile(random),
+    images: Array.from({ length: imagesPerFile }, () => randomImage(random)),
+  }));
+  const answers = await ask(questions);
+  assert.equal(answers.length, files);
+  for (const [index, question] of questions.entries()) compare(question, answers[index] as Answer);
+  // Not vacuous: random files that all fail to parse, or images that match nothing, would agree with anything.
+  const tried = answers.flatMap(({ lookups }) => lookups).filter(({ tries }) => tries.length > 0).length;
+  const parsed = answers.filter(({ parses }) => parses).length;
+  t.diagnostic(`${parsed} files parse, ${tried} lookups find something`);
+  assert.ok(parsed > files / 4 && tried > files / 2);
+});
+
+test(`the kubelet reads what we emit as the same credentials, and finds them as it did in the source`, async (t) => {
+  t.diagnostic(`DIFFERENTIAL_SEED=${seed}`);
+  const random = new Random(seed + 1);
+  const cases: { merged: Extract<Merged, { ok: true }>; source?: Buffer; images: string[] }[] = [];
+  let earlier: Accepted | undefined;
+  for (let index = 0; index < files; index++) {
+    const bytes = randomFile(random);
+    const role = random.pick(["original", "additional"] as const);
+    const images = Array.from({ length: imagesPerFile }, () => randomImage(random));
+    const parsed = parse(bytes, { name: role, role });
+    if (!parsed.ok) continue;
+    const alone = merge({ [role]: parsed }, { conflicts: "additional", protect: [] });
+    assert.ok(alone.ok);
+    cases.push({ merged: alone, source: bytes, images });
+    if (role === "additional" && earlier !== undefined) {
+      const both = merge({ original: earlier, additional: parsed }, { conflicts: "additional", protect: [] });
+      assert.ok(both.ok);
+      cases.push({ merged: both, images });
+    } else earlier = parsed;
+  }
+  const emitted = await ask(cases.map(({ merged, images }) => ({ file: Buffer.from(canonical(merged)), images })));
+  const before = await ask(cases.map(({ source, images }) => ({ file: source ?? Buffer.from("{}"), images })));
+  for (const [index, { merged, source, images }] of cases.entries()) {
+    const context = `seed ${seed}, source ${JSON.stringify(source?.toString())}, emitted ${canonical(merged)}`;
+    const wanted = merged.entries.map(({ registry, credential: { username, password } }) =>
+      held(Buffer.from(username), Buffer.from(password), registry),
+    );
+    const answer = emitted[index] as Answer;
+    assert.ok(answer.parses, context);
+    assert.deepEqual(answer.entries.toSorted(), wanted.toSorted(), context);
+    if (source === undefined) continue;
+    for (const [at, image] of images.entries()) {
+      const [now, then] = [answer.lookups[at]?.tries ?? [], before[index]?.lookups[at]?.tries ?? []];
+      assert.deepEqual(withoutRepeats(now), withoutRepeats(then), `${context}, image ${image}`);
+    }
+  }
+  t.diagnostic(`${cases.length} documents emitted`);
+  assert.ok(cases.length > files / 10);
+});
+
+/** One registry in two spellings is tried twice with the same credential; we write it once. */
+function withoutRepeats(tries: readonly Held[]): Held[] {
+  return tries.filter((one, index) => one !== tries[index - 1]);
+}

@@ -1,0 +1,93 @@
+/** The kubelet's own code, asked about files and images. See oracle/main.go. */
+import { Buffer } from "node:buffer";
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
+
+export type Question = Readonly<{ file: Uint8Array; images: readonly string[] }>;
+/** One credential as one comparable text: key, user name and password as hexadecimal bytes. */
+export type Held = string;
+type Lookup = Readonly<{ name: string | undefined; tries: readonly Held[] }>;
+export type Answer = Readonly<{ parses: boolean; entries: readonly Held[]; lookups: readonly Lookup[] }>;
+
+type Raw = Readonly<{ key?: string; username: string; password: string }>;
+type RawAnswer = Readonly<{
+  parses: boolean;
+  entries: readonly Raw[] | null;
+  lookups: readonly Readonly<{ valid: boolean; name: string; tries: readonly Raw[] | null }>[] | null;
+}>;
+
+const here = dirname(fileURLToPath(import.meta.url));
+const module = dirname(here);
+
+/** Builds the oracle (half a minute, once per version of the pins and of its source); returns its path. */
+async function build(): Promise<string> {
+  const sources = ["go.mod", "go.sum", "differential/oracle/main.go"].map((name) =>
+    readFileSync(join(module, name), "utf8"),
+  );
+  const path = join(cacheRoot, "oracle", keyOf(...sources));
+  return await once(path, async (draft) => {
+    process.stderr.write("building the kubelet's credential code as an oracle (half a minute)\n");
+    mkdirSync(dirname(draft), { recursive: true });
+    await run("go", ["build", "-o", draft, "./differential/oracle"], "");
+  });
+}
+
+/** The kubelet's answers, in the order of the questions. */
+export async function ask(questions: readonly Question[]): Promise<Answer[]> {
+  const oracle = await build();
+  const lines = questions.map(({ file, images }) =>
+    JSON.stringify({ file: encode(file), images: images.map((image) => encode(Buffer.from(image))) }),
+  );
+  const output = await run(oracle, [], lines.join("\n"));
+  return output
+    .trimEnd()
+    .split("\n")
+    .map((line) => decode(JSON.parse(line) as RawAnswer));
+}
+
+/** The comparable form of a credential. */
+export function held(username: Uint8Array, password: Uint8Array, key?: string): Held {
+  const name = key === undefined ? "" : Buffer.from(key).toString("hex");
+  return `${name}/${Buffer.from(username).toString("hex")}/${Buffer.from(password).toString("hex")}`;
+}
+
+function decode(raw: RawAnswer): Answer {
+  return {
+    parses: raw.parses,
+    entries: (raw.entries ?? []).map((entry) => heldBy({ key: "", ...entry })),
+    lookups: (raw.lookups ?? []).map(({ valid, name, tries }) => ({
+      name: valid ? bytes(name).toString() : undefined,
+      tries: (tries ?? []).map(heldBy),
+    })),
+  };
+}
+
+function heldBy({ key, username, password }: Raw): Held {
+  return held(bytes(username), bytes(password), key === undefined ? undefined : bytes(key).toString());
+}
+
+function encode(data: Uint8Array): string {
+  return Buffer.from(data).toString("base64");
+}
+
+function bytes(text: string): Buffer {
+  return Buffer.from(text, "base64");
+}
+
+/** Runs a program to its end and gives what it printed; rejects with its complaint if it fails. */
+async function run(program: string, argv: readonly string[], input: string): Promise<string> {
+  const child = spawn(program, argv, { cwd: module, stdio: ["pipe", "pipe", "pipe"] });
+  const [output, complaint]: [Buffer[], Buffer[]] = [[], []];
+  child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => complaint.push(chunk));
+  child.stdin.end(input);
+  const code = await new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  if (code !== 0) throw new Error(`${program} failed (${code}): ${Buffer.concat(complaint).toString()}`);
+  return Buffer.concat(output).toString();
+}

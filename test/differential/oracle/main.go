@@ -1,0 +1,105 @@
+// Package main asks the kubelet's own code which credentials it would try.
+//
+// It reads JSON lines {"file": base64, "images": [...]} and answers each with one JSON line: whether the file parses, which
+// credentials the kubelet holds for it, and for each image whether its name parses and which credentials the kubelet
+// tries, in order.
+// Everything that is bytes in Go travels as base64.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/credentialprovider"
+	"k8s.io/kubernetes/pkg/util/parsers"
+)
+
+type question struct {
+	File   []byte   `json:"file"`
+	Images [][]byte `json:"images"`
+}
+
+type credential struct {
+	Key      []byte `json:"key,omitempty"`
+	Username []byte `json:"username"`
+	Password []byte `json:"password"`
+}
+
+type lookup struct {
+	Valid bool         `json:"valid"`
+	Name  []byte       `json:"name"`
+	Tries []credential `json:"tries"`
+}
+
+type answer struct {
+	Parses  bool         `json:"parses"`
+	Entries []credential `json:"entries"`
+	Lookups []lookup     `json:"lookups"`
+}
+
+func main() {
+	log.SetFlags(0)
+	// The kubelet logs every key that it skips.
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+	// The kubelet reads a file of this name; tmpfs keeps 10,000 rewrites cheap.
+	directory, err := os.MkdirTemp("/dev/shm", "oracle-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(directory)
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 64<<20)
+	out := bufio.NewWriter(os.Stdout)
+	defer out.Flush()
+	for lines.Scan() {
+		var asked question
+		if err := json.Unmarshal(lines.Bytes(), &asked); err != nil {
+			log.Fatal(err)
+		}
+		line, err := json.Marshal(ask(asked, filepath.Join(directory, "config.json")))
+		if err != nil {
+			log.Fatal(err)
+		}
+		out.Write(append(line, '\n'))
+	}
+	if err := lines.Err(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ask(asked question, path string) answer {
+	if err := os.WriteFile(path, asked.File, 0o600); err != nil {
+		log.Fatal(err)
+	}
+	config, err := credentialprovider.ReadDockerConfigJSONFile([]string{filepath.Dir(path)})
+	result := answer{Parses: err == nil}
+	for key, entry := range config {
+		result.Entries = append(result.Entries, credential{[]byte(key), []byte(entry.Username), []byte(entry.Password)})
+	}
+	keyring := &credentialprovider.BasicDockerKeyring{}
+	keyring.Add(nil, config)
+	for _, image := range asked.Images {
+		result.Lookups = append(result.Lookups, find(keyring, string(image)))
+	}
+	return result
+}
+
+// find does what the kubelet's image manager does before a pull: name without tag and digest, then the keyring.
+func find(keyring credentialprovider.DockerKeyring, image string) lookup {
+	name, _, _, err := parsers.ParseImageName(image)
+	if err != nil {
+		return lookup{}
+	}
+	result := lookup{Valid: true, Name: []byte(name)}
+	found, _ := keyring.Lookup(name)
+	for _, tried := range found {
+		result.Tries = append(result.Tries, credential{nil, []byte(tried.Username), []byte(tried.Password)})
+	}
+	return result
+}

@@ -1,0 +1,19 @@
+/** The whole of what apitrouble.test.ts takes a sample of: two minutes without an API server at every stage. */
+import { after, before, test } from "node:test";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { outlives, stages } from "./outage.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+
+before(async () => {
+  cluster = await startCluster();
+  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--min-ready-seconds=3"] });
+});
+after(() => cluster?.down());
+
+for (const stage of stages) {
+  test(`two minutes without an API server at the ${stage}: nothing is lost, nothing done twice`, async () => {
+    await outlives(cluster, stage, 120);
+  });
+}

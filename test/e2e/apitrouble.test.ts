@@ -1,0 +1,140 @@
+/** The control plane in trouble: the API server or etcd away, overloaded, or two controllers where one should be. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { stays, until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { askedByController } from "./audit.ts";
+import { auths } from "./nodes.ts";
+import { outlives, stages, starts } from "./outage.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+const deployment = "deployment/global-pull-secret-controller";
+
+before(async () => {
+  cluster = await startCluster();
+  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--min-ready-seconds=3"] });
+});
+after(() => cluster?.down());
+
+const now = () => new Date().toISOString();
+const kubectl = (...args: readonly string[]) => cluster.kubectl("-n", names.namespace, ...args);
+const written = (name: string) => JSON.stringify({ auths: { [name]: { auth: "dTpw" } } });
+const failuresIn = (text: string) =>
+  text.split("\n").filter((line) => /watch failed|reconcile failed/.test(line)).length;
+
+test("the API server goes away in the middle: nothing is lost, nothing done twice, and nobody asks in a hot loop", async (t) => {
+  const seed = Number(process.env["SEED"] ?? Date.now() % 1000);
+  const stage = stages[seed % stages.length] ?? "wave";
+  t.diagnostic(`SEED=${seed}: at the ${stage}`);
+  await outlives(cluster, stage, 10);
+  // Six watches and the loop, each after 0.5, 1, 2, 4 … s: some five tries each in the time that an outage of 10 s takes.
+  const tries = failuresIn(await kubectl("logs", deployment));
+  assert.ok(tries <= 60, `${tries} tries`);
+});
+
+test("etcd restarted, two controllers by mistake, somebody else's writes in between: one rollout, and the last change arrives", async () => {
+  const before = await starts(cluster);
+  await kubectl("scale", deployment, "--replicas=2");
+  await kubectl("rollout", "status", deployment, "--timeout=60s");
+  const since = now();
+  await product.writeAdditional(cluster, written("first.example"));
+  await until("the DaemonSet is there", () => cluster.get("daemonset", names.syncerName, "-n", names.namespace));
+  const restarted = cluster.restartEtcd();
+  for (let round = 0; round < 20; round++) {
+    // Each gives the controllers' next write a version that is no longer there: 409. Meanwhile etcd may be away.
+    const annotate = ["annotate", "--overwrite", `daemonset/${names.syncerName}`, `round=${round}`];
+    await kubectl(...annotate).catch(() => {});
+  }
+  await restarted;
+  await product.untilServed(cluster, 1);
+  assert.deepEqual(
+    await starts(cluster),
+    before.map((count) => count + 1),
+  );
+  await product.writeAdditional(cluster, written("second.example"));
+  await product.untilServed(cluster, 2);
+  assert.deepEqual(
+    await starts(cluster),
+    before.map((count) => count + 2),
+  );
+  for (const node of cluster.nodes) assert.deepEqual(Object.keys(auths(node)), ["second.example"]);
+  const asked = askedByController(cluster, since);
+  assert.ok(
+    asked.some(({ code }) => code === 409),
+    "nobody met a conflict: nothing was shown",
+  );
+  await kubectl("scale", deployment, "--replicas=1");
+});
+
+test("at rest afterwards the controller asks for nothing but its watches", async () => {
+  await until(
+    "one controller is left",
+    async () =>
+      (await kubectl("get", "pods", "-l", "app.kubernetes.io/name=global-pull-secret-controller", "-o", "name"))
+        .trim()
+        .split("\n").length === 1,
+  );
+  await stays("it comes to rest", () => true, 2000);
+  const since = now();
+  await stays("it rests", () => true, 4000);
+  assert.deepEqual(
+    askedByController(cluster, since).filter(({ verb }) => verb !== "list"),
+    [],
+  );
+});
+
+test("an API server that answers 429 is not pressed, and the change arrives when it answers again", async () => {
+  const api = "flowcontrol.apiserver.k8s.io/v1";
+  const subject = {
+    kind: "ServiceAccount",
+    serviceAccount: { name: "global-pull-secret-controller", namespace: names.namespace },
+  };
+  const everything = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true };
+  await cluster.apply(
+    {
+      apiVersion: api,
+      kind: "PriorityLevelConfiguration",
+      metadata: { name: "nothing-for-you" },
+      spec: {
+        type: "Limited",
+        limited: {
+          nominalConcurrencyShares: 0,
+          lendablePercent: 0,
+          borrowingLimitPercent: 0,
+          limitResponse: { type: "Reject" },
+        },
+      },
+    },
+    {
+      apiVersion: api,
+      kind: "FlowSchema",
+      metadata: { name: "nothing-for-you" },
+      spec: {
+        matchingPrecedence: 2,
+        priorityLevelConfiguration: { name: "nothing-for-you" },
+        rules: [{ subjects: [subject], resourceRules: [everything] }],
+      },
+    },
+  );
+  const refused = (since = "") => askedByController(cluster, since).filter(({ code }) => code === 429).length;
+  await until(
+    "the rule is in force",
+    async () => {
+      await product.writeAdditional(cluster, written(`${Date.now()}.example`));
+      return refused() > 0;
+    },
+    { every: 500 },
+  );
+  const since = now();
+  await product.writeAdditional(cluster, written("third.example"));
+  await stays("it waits", () => true, 8000);
+  // One reconcile reads six objects at a time, after 1, 2, 4, 8 s (Retry-After is 1).
+  const count = refused(since);
+  assert.ok(count <= 40, `${count} requests in 8 s`);
+  await cluster.kubectl("delete", "flowschema/nothing-for-you", "prioritylevelconfiguration/nothing-for-you");
+  await until("the change arrives", () => cluster.nodes.every((node) => "third.example" in auths(node)), {
+    timeout: 120_000,
+  });
+});

@@ -1,0 +1,220 @@
+/** config.json has several owners: what others wrote in it outlives everything that we do to it. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { stays, until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import type { Node } from "../cluster/node.ts";
+import { agentOn, allAtOnce, auths, fileMark, kubelets } from "./nodes.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+/** node1 has a file of others, with an entry in our place; node2 has none. */
+let shared: Node;
+let bare: Node;
+const elsewhere = { auth: "c29tZWJvZHk6ZWxzZQ==" };
+const later = { auth: "YWRkZWQ6bGF0ZXI=" };
+let displaced: { auth: string; email: string };
+const headers = { "X-Site": "b" };
+
+before(async () => {
+  cluster = await startCluster();
+  const [one, two] = cluster.nodes;
+  assert.ok(one && two);
+  [shared, bare] = [one, two];
+  displaced = { ...cluster.registry.auth("original"), email: "site@b.example" };
+  const before = {
+    auths: { "elsewhere.example": elsewhere, [cluster.registry.host]: displaced },
+    HttpHeaders: headers,
+  };
+  shared.writeFile("config.json", JSON.stringify(before, undefined, 2), 0o640);
+  await product.installProduct(cluster, { args: allAtOnce });
+});
+after(() => cluster?.down());
+
+const ours = () => cluster.registry.auth("additional");
+
+/** Another program's edit, made as careful programs make it. */
+async function edit(node: Node, change: (file: { auths: Record<string, object> }) => void): Promise<void> {
+  const file = JSON.parse(node.readFile("config.json")?.toString() ?? '{"auths":{}}') as {
+    auths: Record<string, object>;
+  };
+  change(file);
+  await node.exec(
+    ["sh", "-c", `cat > /tmp/edit && chmod 640 /tmp/edit && mv /tmp/edit /var/lib/kubelet/config.json`],
+    JSON.stringify(file, undefined, 2),
+  );
+}
+
+/** Writes the Secret with these registries beside the real one and waits until every node has it. */
+async function serve(more: Record<string, object> = {}): Promise<void> {
+  const served = (await product.revision(cluster)) ?? 0;
+  await product.writeAdditional(cluster, JSON.stringify({ auths: { [cluster.registry.host]: ours(), ...more } }));
+  await product.untilServed(cluster, served + 1);
+}
+
+test("H16: entries, headers and the mode of others survive an apply, and ours takes the place of theirs", async () => {
+  await serve();
+  const file = JSON.parse(shared.readFile("config.json")?.toString() ?? "") as { HttpHeaders: object };
+  assert.deepEqual(file, {
+    auths: { "elsewhere.example": elsewhere, [cluster.registry.host]: ours() },
+    HttpHeaders: headers,
+  });
+  assert.match(await fileMark(shared), / 640 0:0$/m);
+  assert.deepEqual(auths(bare), { [cluster.registry.host]: ours() });
+  assert.match(await fileMark(bare), / 600 0:0$/m);
+});
+
+test("an entry that another program adds later survives the next change", async () => {
+  await edit(shared, (file) => void (file.auths["later.example"] = later));
+  await serve({ "second.example": elsewhere });
+  assert.deepEqual(auths(shared), {
+    "elsewhere.example": elsewhere,
+    [cluster.registry.host]: ours(),
+    "later.example": later,
+    "second.example": elsewhere,
+  });
+});
+
+test("drift in our entry is repaired within seconds; the kubelet is restarted only where it mattered", async () => {
+  const first = await kubelets(cluster);
+  const repaired = () =>
+    until("our entry is back", () => JSON.stringify(auths(shared)[cluster.registry.host]) === JSON.stringify(ours()), {
+      timeout: 10_000,
+    });
+  await edit(shared, (file) => void (file.auths[cluster.registry.host] = { ...ours(), email: "a@b.example" }));
+  await repaired();
+  await stays("the kubelet had nothing to learn", async () => (await kubelets(cluster))[0] === first[0], 3000);
+
+  await edit(shared, (file) => void delete file.auths[cluster.registry.host]);
+  await repaired();
+  await until("the kubelet is restarted", async () => (await kubelets(cluster))[0] !== first[0]);
+  assert.equal((await kubelets(cluster))[1], first[1], "the other node had no drift");
+  await until(
+    "the agent is ready again",
+    async () => (await agentOn(cluster, shared)).status.containerStatuses?.[0]?.ready,
+  );
+});
+
+test("drift in others' entries and white space is left alone", async () => {
+  const first = await kubelets(cluster);
+  await edit(shared, (file) => void (file.auths["elsewhere.example"] = later));
+  await edit(shared, (file) => void (file.auths["elsewhere.example"] = elsewhere));
+  shared.writeFile(
+    "config.json",
+    `${JSON.stringify(JSON.parse(shared.readFile("config.json")?.toString() ?? ""))}\n\n`,
+  );
+  const mark = await fileMark(shared);
+  await stays(
+    "nobody writes",
+    async () => (await fileMark(shared)) === mark && (await kubelets(cluster))[0] === first[0],
+    4000,
+  );
+});
+
+test("agents' pods deleted by force in the middle of changes never corrupt the file, and no restart is made twice", async () => {
+  let wrong = "";
+  let over = false;
+  const watching = (async () => {
+    await until(
+      "it is over",
+      () => {
+        for (const node of cluster.nodes) {
+          const file = node.readFile("config.json")?.toString() ?? "";
+          const found = parsed(file);
+          if (found?.[cluster.registry.host]?.auth !== ours().auth)
+            wrong ||= `${node.name}: ${file.length} bytes without our entry`;
+          if (node === shared && found?.["later.example"] === undefined) wrong ||= "an entry of others was lost";
+        }
+        return over;
+      },
+      { timeout: 240_000, every: 5 },
+    );
+  })();
+  // systemd's own line: the kubelet says "Started kubelet" as well.
+  const restarts = async () => (await shared.journal()).match(/systemd\[1\]: Started /g)?.length ?? 0;
+  const before = await restarts();
+  const rounds = 2;
+  for (let round = 1; round <= rounds; round++) {
+    const served = (await product.revision(cluster)) ?? 0;
+    await product.writeAdditional(
+      cluster,
+      JSON.stringify({ auths: { [cluster.registry.host]: ours(), [`round${round}.example`]: elsewhere } }),
+    );
+    await until("the new agent is there", async () => {
+      const pod = await cluster.kubectl(
+        "get",
+        "-n",
+        names.namespace,
+        "pod",
+        (await agentOn(cluster, shared)).metadata.name,
+        "-o",
+        `jsonpath={.metadata.annotations.${names.revisionAnnotation.replace(".", "\\.")}}`,
+      );
+      return pod === String(served + 1);
+    });
+    for (const node of cluster.nodes) {
+      const { name } = (await agentOn(cluster, node)).metadata;
+      await cluster.kubectl(
+        "delete",
+        "pod",
+        name,
+        "-n",
+        names.namespace,
+        "--force",
+        "--grace-period=0",
+        "--wait=false",
+      );
+    }
+    await product.untilServed(cluster, served + 1);
+  }
+  over = true;
+  await watching;
+  assert.equal(wrong, "");
+  assert.equal((await restarts()) - before, rounds);
+});
+
+function parsed(file: string): Record<string, { auth: string }> | undefined {
+  try {
+    return (JSON.parse(file) as { auths: Record<string, { auth: string }> }).auths;
+  } catch {
+    return undefined;
+  }
+}
+
+test("H18: a rollback takes back our change and nothing of others, not even what they wrote meanwhile", async () => {
+  const before = auths(shared);
+  await shared.breakKubelet(
+    "[Service]\nExecStartPre=/bin/sh -c '! grep -q bad.example /var/lib/kubelet/config.json'\n",
+  );
+  const served = (await product.revision(cluster)) ?? 0;
+  await product.writeAdditional(
+    cluster,
+    JSON.stringify({ auths: { [cluster.registry.host]: ours(), "bad.example": elsewhere } }),
+  );
+  await until("our change is in the file", () => "bad.example" in auths(shared));
+  await edit(shared, (file) => void (file.auths["meanwhile.example"] = later));
+  await product.untilEvent(cluster, "RolloutHalted", /node1.*GPS2\d\d/);
+  assert.deepEqual(auths(shared), { ...before, "meanwhile.example": later });
+  assert.ok("bad.example" in auths(bare), "the other node's kubelet runs well with it");
+  await shared.healKubelet();
+  await product.writeAdditional(cluster, JSON.stringify({ auths: { [cluster.registry.host]: ours() } }));
+  await product.untilServed(cluster, served + 2);
+});
+
+test("H20: removal gives back what ours displaced, keeps what others added, and an absent file is absent again", async () => {
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
+  assert.deepEqual(JSON.parse(shared.readFile("config.json")?.toString() ?? ""), {
+    auths: {
+      "elsewhere.example": elsewhere,
+      [cluster.registry.host]: displaced,
+      "later.example": later,
+      "meanwhile.example": later,
+    },
+    HttpHeaders: headers,
+  });
+  assert.match(await fileMark(shared), / 640 0:0$/m);
+  assert.equal(bare.readFile("config.json"), undefined);
+  for (const node of cluster.nodes) assert.equal(node.readFile("global-pull-secret/journal.json"), undefined);
+});

@@ -1,0 +1,84 @@
+/** Nodes that are dead, gone, closed or without a network: they hold nothing up, and those that live are served. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import type { Node } from "../cluster/node.ts";
+import { allAtOnce, auths } from "./nodes.ts";
+import * as product from "./product.ts";
+import { mostAtOnce, restarts } from "./restarts.ts";
+
+const minReady = "--min-ready-seconds=3";
+
+let cluster: Cluster;
+/** The first hosts the controller, which must live on. */
+let nodes: Node[];
+
+before(async () => {
+  cluster = await startCluster({ nodes: 5 });
+  await product.installProduct(cluster, { args: allAtOnce });
+  await product.writeAdditional(cluster, document("first"));
+  await product.untilServed(cluster, 1);
+  await product.installProduct(cluster, { args: ["--max-unavailable=1", minReady] });
+  const selector = "app.kubernetes.io/name=global-pull-secret-controller";
+  const pods = ["get", "pods", "-n", names.namespace, "-l", selector, "--field-selector=status.phase=Running"];
+  const host = await cluster.kubectl(...pods, "-o", "jsonpath={.items[0].spec.nodeName}");
+  nodes = cluster.nodes.toSorted((a, b) => Number(b.name === host) - Number(a.name === host));
+});
+after(() => cluster?.down());
+
+function document(place: string): string {
+  return JSON.stringify({ auths: { [`${cluster.registry.host}/${place}`]: cluster.registry.auth("additional") } });
+}
+
+function at(index: number): Node {
+  const node = nodes[index];
+  assert.ok(node);
+  return node;
+}
+
+const has = (node: Node, place: string): boolean =>
+  Object.keys(auths(node)).includes(`${cluster.registry.host}/${place}`);
+
+/** Waits until the API says so of a node's Ready condition. */
+async function untilCondition(node: Node, status: "Unknown" | "False"): Promise<void> {
+  const path = '{.status.conditions[?(@.type=="Ready")].status}';
+  const seen = (): Promise<string> => cluster.kubectl("get", "node", node.name, "-o", `jsonpath=${path}`);
+  await until(`${node.name} is Ready=${status}`, async () => (await seen()) === status, { timeout: 120_000, seen });
+}
+
+test("H4: with a dead node all others are served at the normal pace: cordoned, tainted and without a network too", async (context) => {
+  const [host, tainted, without, dead, forgotten] = [at(0), at(1), at(2), at(3), at(4)];
+  for (const node of [dead, forgotten]) node.stop();
+  await cluster.kubectl("delete", "node", forgotten.name);
+  await untilCondition(dead, "Unknown");
+  await cluster.kubectl("cordon", host.name);
+  await cluster.kubectl("taint", "node", tainted.name, "away=now:NoExecute");
+  await without.exec(["rm", "/etc/cni/net.d/10-ptp.conflist"]);
+  await untilCondition(without, "False");
+
+  const since = Date.now();
+  await product.writeAdditional(cluster, document("second"));
+  const event = await product.untilEvent(cluster, "RolledOut", /revision 2 /);
+  // The forgotten one is not counted.
+  assert.match(event.message, new RegExp(`is on 3 of 4 nodes .*served when they return: ${dead.name}$`));
+  for (const node of [host, tainted, without]) assert.ok(has(node, "second"), node.name);
+  for (const node of [dead, forgotten]) assert.ok(has(node, "first"), node.name);
+
+  const all = await restarts(cluster, since);
+  assert.deepEqual(all.map(({ node }) => node).toSorted(), [host, tainted, without].map(({ name }) => name).toSorted());
+  assert.equal(mostAtOnce(all, 3000), 1, JSON.stringify(all));
+  context.diagnostic(`restarts after ${all.map(({ down }) => `${((down - since) / 1000).toFixed(1)} s`).join(", ")}`);
+});
+
+test("H4: a dead node that returns catches up by itself, and the budget is what it was", async () => {
+  const dead = at(3);
+  await dead.start();
+  await until(`${dead.name} has it`, () => has(dead, "second"), { timeout: 120_000 });
+  await product.untilServed(cluster, 2);
+  const path = "{.spec.updateStrategy.rollingUpdate.maxUnavailable}";
+  const budget = (): Promise<string> =>
+    cluster.kubectl("get", "daemonset", names.syncerName, "-n", names.namespace, "-o", `jsonpath=${path}`);
+  await until("the budget is one node", async () => (await budget()) === "1", { seen: budget });
+});

@@ -1,0 +1,86 @@
+/** A kubelet that does not come back must cost one node a minute, not the cluster its nodes. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { stays, until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import type { Node } from "../cluster/node.ts";
+import { assertNoLeak } from "./leaks.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+const old = '{"auths":{"elsewhere.example":{"auth":"c29tZWJvZHk6ZWxzZQ=="}}}';
+
+before(async () => {
+  cluster = await startCluster();
+  for (const node of cluster.nodes) node.writeFile("config.json", old);
+  await product.installProduct(cluster);
+});
+after(() => cluster?.down());
+
+/** The node whose kubelet is broken, and the other. */
+function pair(): [Node, Node] {
+  const [broken, other] = cluster.nodes;
+  assert.ok(broken && other);
+  return [broken, other];
+}
+
+test("H18: a kubelet that fails three times gets the old file back and runs again, and the other node is never touched", async () => {
+  // Every start of a kubelet fails while config.json holds our entry: the failure that a rollback mends.
+  const condition = `! grep -q ${cluster.registry.host} /var/lib/kubelet/config.json`;
+  for (const node of cluster.nodes) await node.breakKubelet(`[Service]\nExecStartPre=/bin/sh -c '${condition}'\n`);
+  const first = await Promise.all(cluster.nodes.map((node) => node.unit(["InvocationID"])));
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+
+  const event = await product.untilEvent(cluster, "RolloutHalted", /node\d.*GPS2\d\d/);
+  assert.equal(event.type, "Warning");
+  const failed = cluster.nodes.find((node) => event.message.includes(node.name));
+  assert.ok(failed);
+  const index = cluster.nodes.indexOf(failed);
+  const spared = cluster.nodes[1 - index];
+  assert.ok(spared);
+
+  assert.equal(failed.readFile("config.json")?.toString(), old);
+  const unit = await failed.unit(["ActiveState", "SubState", "InvocationID"]);
+  assert.deepEqual([unit.ActiveState, unit.SubState], ["active", "running"]);
+  await cluster.untilReady(failed);
+  const starts = (await failed.journal()).split("\n").filter((line) => line.includes("Control process exited"));
+  assert.ok(starts.length >= 3, `three attempts were made, and ${starts.length} starts failed`);
+
+  await stays(
+    "the other kubelet is the same process with the same file",
+    async () =>
+      (await spared.unit(["InvocationID"])).InvocationID === first[1 - index]?.InvocationID &&
+      spared.readFile("config.json")?.toString() === old,
+    8000,
+  );
+  await assert.rejects(
+    product.rolledOut(cluster, "2s"),
+    /timed out/,
+    "rollout status tells that not every node has it",
+  );
+  await assertNoLeak(cluster, cluster.registry.users);
+});
+
+test("a corrected Secret heals every node, at once", async () => {
+  for (const node of cluster.nodes) await node.healKubelet();
+  const served = (await product.revision(cluster)) ?? 0;
+  await product.writeAdditional(
+    cluster,
+    JSON.stringify({ auths: { [`${cluster.registry.host}/team`]: cluster.registry.auth("additional") } }),
+  );
+  await product.untilServed(cluster, served + 1);
+  for (const node of pair())
+    assert.match(node.readFile("config.json")?.toString() ?? "", /elsewhere.*team|team.*elsewhere/s);
+});
+
+test("a credential is withdrawn from a node whose kubelet had failed with it", async () => {
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
+  for (const node of pair()) {
+    assert.equal(node.readFile("config.json")?.toString(), old);
+    assert.equal((await node.exec(["find", "/var/lib/kubelet", "-maxdepth", "1", "-name", "*global*"])).trim(), "");
+  }
+  await until("the removal is told", async () => (await product.events(cluster, "Removed")).length > 0);
+  assert.equal(await cluster.get("daemonset", names.syncerName, "-n", names.namespace), undefined);
+});

@@ -1,0 +1,82 @@
+/** A node that joins: how soon it has the credential, and what that costs its first ordinary pod. */
+import assert from "node:assert/strict";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import type { Node } from "../cluster/node.ts";
+import { auths } from "./nodes.ts";
+import { podOn, untilState } from "./pods.ts";
+import * as product from "./product.ts";
+import { restarts } from "./restarts.ts";
+
+let cluster: Cluster;
+let image: string;
+
+before(async () => {
+  cluster = await startCluster({ nodes: 1 });
+  image = await cluster.pushApp("team/app:1");
+  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--min-ready-seconds=3"] });
+});
+after(() => cluster?.down());
+
+const holds = (node: Node): boolean => cluster.registry.host in auths(node);
+
+type Event = { reason: string; message: string; count: number; lastTimestamp: string };
+
+/** How often the kubelet asked for the pod's image, how often in vain, and when that was the last time. */
+async function pulls(pod: string): Promise<{ asked: number; failed: number; lastFailed: number }> {
+  const filter = `--field-selector=involvedObject.name=${pod}`;
+  const events = (await cluster.get<{ items: Event[] }>("events", "-n", "default", filter))?.items ?? [];
+  const asking = events.filter(({ reason }) => reason === "Pulling");
+  const failures = events.filter(
+    ({ reason, message }) => reason === "Failed" && message.startsWith("Failed to pull image"),
+  );
+  const total = (some: readonly Event[]): number => some.reduce((sum, { count }) => sum + count, 0);
+  const times = failures.map(({ lastTimestamp }) => Date.parse(lastTimestamp));
+  return { asked: total(asking), failed: total(failures), lastFailed: Math.max(0, ...times) };
+}
+
+test("a node that joins in the middle of a rollout has the credential before its network lets the first pod in", async (context) => {
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await until("the rollout has reached the first node", () => cluster.nodes.slice(0, 1).every(holds));
+  // As with every network that comes as a pod itself: its configuration is there only some time after the kubelet.
+  const network = "etc/cni/net.d/10-ptp.conflist";
+  let configuration = Buffer.alloc(0);
+  const before = (node: Node): void => {
+    configuration = readFileSync(join(node.rootfs, network));
+    rmSync(join(node.rootfs, network));
+  };
+  const begun = Date.now();
+  const node = await cluster.addNode({ before, ready: false });
+  await cluster.apply(podOn(node, "late", image));
+  await until("the node has the credential", () => holds(node), { every: 50 });
+  const held = Date.now();
+  await product.untilServed(cluster, 1);
+  writeFileSync(join(node.rootfs, network), configuration);
+  await untilState(cluster, "late", "Running");
+  assert.deepEqual(await pulls("late"), { asked: 1, failed: 0, lastFailed: 0 });
+  context.diagnostic(`the file was written ${held - begun} ms after boot`);
+});
+
+test("a pod that is there before the agent fails at its image until the credential comes, and not once after", async (context) => {
+  await cluster.apply(podOn({ name: "node3" } as Node, "early", image));
+  const begun = Date.now();
+  const since = (): number => Date.now() - begun;
+  const adding = cluster.addNode();
+  const held = until("node3 has the credential", () => cluster.nodes.slice(2).some(holds), { every: 20 }).then(since);
+  const node = await adding;
+  assert.equal(node.name, "node3");
+  const ready = since();
+  await untilState(cluster, "early", "Running");
+  const running = since();
+  const { asked, failed, lastFailed } = await pulls("early");
+  const times = `Ready ${ready} ms, file written ${await held} ms, pod runs ${running} ms`;
+  context.diagnostic(`since boot: ${times}; ${asked} pulls, ${failed} failed`);
+  const [restart] = await restarts(cluster, begun);
+  assert.ok(restart, "the kubelet was restarted with the credential");
+  // The new kubelet remembers neither the failure nor the pause after it.
+  assert.ok(lastFailed <= restart.up, `failed at ${lastFailed}, restarted at ${restart.up}`);
+  assert.equal(asked, failed + 1);
+});

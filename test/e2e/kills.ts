@@ -1,0 +1,134 @@
+/** A controller that is killed again and again, wherever it stands, in a rollout and in a drain. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import type { TestContext } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { until } from "../cluster/await.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { auths } from "./nodes.ts";
+import * as product from "./product.ts";
+import { mostAtOnce, restarts } from "./restarts.ts";
+
+/** Somebody else's file, in their own formatting. */
+const others = '{ "auths": {\n"elsewhere.example": {"auth": "c29tZWJvZHk6ZWxzZQ=="} } }\n';
+
+/** Gives the first node somebody else's file, and the others none. */
+export function untouched(cluster: Cluster): void {
+  cluster.nodes[0]?.writeFile("config.json", others);
+}
+
+/** For a controller with a budget of one and a cluster that has no additional-pull-secret; leaves it so. */
+export async function rolloutAndDrainUnderKills(cluster: Cluster, kills: number, context: TestContext): Promise<void> {
+  const seed = Date.now() % 1_000_000;
+  context.diagnostic(`seed ${seed}`);
+  let state = seed + 1;
+  const random = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const since = Date.now();
+
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  const served = async () => (await product.events(cluster, "RolledOut")).length > 0;
+  const inRollout = await killAtRandom(cluster, kills, random, served);
+  await until("it is published", async () => (await product.revision(cluster)) !== undefined);
+  await product.untilServed(cluster, 1);
+  const rollout = await restarts(cluster, since);
+  for (const node of cluster.nodes) assert.ok(Object.keys(auths(node)).includes(cluster.registry.host), node.name);
+
+  const drainSince = Date.now();
+  await product.deleteAdditional(cluster);
+  const removed = async () => (await product.events(cluster, "Removed")).length > 0;
+  const inDrain = await killAtRandom(cluster, kills, random, removed);
+  await product.untilRemoved(cluster);
+  context.diagnostic(
+    `of ${kills} kills each, ${inRollout} fell before the rollout's end and ${inDrain} before the drain's`,
+  );
+  const drain = await restarts(cluster, drainSince);
+  for (const [index, node] of cluster.nodes.entries()) {
+    assert.equal(node.readFile("config.json")?.toString(), index === 0 ? others : undefined, node.name);
+    assert.equal(node.readFile("global-pull-secret/journal.json"), undefined);
+  }
+
+  const everyNode = cluster.nodes.map(({ name }) => name).toSorted();
+  for (const all of [rollout, drain]) {
+    assert.deepEqual(all.map(({ node }) => node).toSorted(), everyNode, "one restart each");
+    assert.equal(mostAtOnce(all, 3000), 1, JSON.stringify(all));
+  }
+  const deleted = deletions(cluster, drainSince);
+  assert.deepEqual(
+    deleted.map(({ resource }) => resource),
+    ["daemonsets", "rolebindings", "roles", "serviceaccounts", "secrets"],
+  );
+  const last = Math.max(...drain.map(({ up }) => up));
+  assert.ok((deleted[0]?.at ?? 0) > last + 3000, "every node had given its entries back before the first object went");
+}
+
+/**
+ * SIGKILL, so that nothing is finished or tidied; then the pod goes, so that the next one does not wait for a back-off.
+ * Returns how many of the kills came before the end.
+ */
+async function killAtRandom(
+  cluster: Cluster,
+  kills: number,
+  random: () => number,
+  isOver: () => Promise<boolean>,
+): Promise<number> {
+  let early = 0;
+  for (let kill = 0; kill < kills; kill++) {
+    const [name, host] = await until("a controller runs", async () => await running(cluster));
+    const life = random() * 4000;
+    const begun = Date.now();
+    await until("its time is up", () => Date.now() - begun >= life, { every: 20 });
+    if (!(await isOver())) early += 1;
+    const node = cluster.nodes.find((one) => one.name === host);
+    const search = "kill -KILL $(grep -l '/app/controller[.]cjs' /proc/[0-9]*/cmdline | cut -d/ -f3)";
+    await node?.exec(["sh", "-c", search]);
+    await cluster.kubectl("delete", "pod", name, "-n", names.namespace, "--grace-period=0", "--force");
+  }
+  await until("a controller runs", async () => await running(cluster));
+  return early;
+}
+
+type Pods = {
+  items: {
+    metadata: { name: string; deletionTimestamp?: string };
+    spec: { nodeName?: string };
+    status: { containerStatuses?: { state: { running?: object } }[] };
+  }[];
+};
+
+/** Name and node of the controller's pod, once its container runs. */
+async function running(cluster: Cluster): Promise<[string, string] | undefined> {
+  const selector = "app.kubernetes.io/name=global-pull-secret-controller";
+  const pods = await cluster.get<Pods>("pods", "-n", names.namespace, "-l", selector);
+  for (const { metadata, spec, status } of pods?.items ?? []) {
+    const runs = status.containerStatuses?.[0]?.state.running !== undefined;
+    if (runs && metadata.deletionTimestamp === undefined) return [metadata.name, spec.nodeName ?? ""];
+  }
+  return undefined;
+}
+
+type AuditLine = {
+  verb: string;
+  user: { username: string };
+  objectRef?: { resource: string; name?: string };
+  responseStatus?: { code: number };
+  requestReceivedTimestamp: string;
+};
+
+/** What the controller deleted, in order, from the API server's audit log. */
+function deletions(cluster: Cluster, since: number): { resource: string; at: number }[] {
+  const account = `system:serviceaccount:${names.namespace}:global-pull-secret-controller`;
+  return readFileSync(cluster.auditLog, "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as AuditLine)
+    .filter(
+      ({ verb, user, responseStatus }) =>
+        verb === "delete" && user.username === account && responseStatus?.code === 200,
+    )
+    .map(({ objectRef, requestReceivedTimestamp }) => ({
+      resource: objectRef?.resource ?? "",
+      at: Date.parse(requestReceivedTimestamp),
+    }))
+    .filter(({ at }) => at >= since)
+    .toSorted((a, b) => a.at - b.at);
+}

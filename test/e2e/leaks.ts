@@ -1,0 +1,53 @@
+/** Looks for planted credentials in everything that the product says to people. */
+import assert from "node:assert/strict";
+import * as names from "../../pullsecret/names.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+
+const controller = ["-n", names.namespace, "-l", "app.kubernetes.io/name=global-pull-secret-controller"];
+const agents = ["-n", names.namespace, "-l", `name=${names.syncerName}`];
+
+/** Fails with the place where a password, or its base64 alone or behind its user's name, can be read. */
+export async function assertNoLeak(
+  cluster: Cluster,
+  ...users: readonly Readonly<Record<string, string>>[]
+): Promise<void> {
+  const pairs = users.flatMap((each) => Object.entries(each));
+  const planted = pairs.flatMap(([user, password]) => [password, base64(password), base64(`${user}:${password}`)]);
+  for (const [place, text] of Object.entries(await everythingSaid(cluster))) {
+    assert.ok(text.length > 50, `${place}: nothing there to be searched`);
+    for (const credential of planted) assert.ok(!text.includes(credential), `a credential is in ${place}`);
+  }
+}
+
+async function everythingSaid(cluster: Cluster): Promise<Record<string, string>> {
+  const kinds = "events,pods,daemonsets,deployments,replicasets,controllerrevisions";
+  const secret = await cluster.get<{ metadata: object }>("secret", names.globalSecretName, "-n", names.namespace);
+  const pod = await cluster.kubectl("get", "pods", ...controller, "-o", "jsonpath={.items[0].metadata.name}");
+  return {
+    "the controller's log": await cluster.kubectl("logs", ...controller, "--tail=-1"),
+    "the agents' logs": await logsOfAgents(cluster),
+    "Events, termination messages, annotations": await cluster.kubectl("get", kinds, "-A", "-o", "json"),
+    "the annotations of global-pull-secret": JSON.stringify(secret?.metadata),
+    metrics: await cluster.kubectl(
+      "get",
+      "--raw",
+      `/api/v1/namespaces/${names.namespace}/pods/${pod}:8080/proxy/metrics`,
+    ),
+  };
+}
+
+/** Of the containers that run, and of those that ended before them. */
+async function logsOfAgents(cluster: Cluster): Promise<string> {
+  const pods = (await cluster.kubectl("get", "pods", ...agents, "-o", "name")).trim().split("\n");
+  const logs = pods.flatMap((pod) => [
+    cluster.kubectl("logs", "-n", names.namespace, pod),
+    // kubectl fails where no container ended before.
+    cluster.kubectl("logs", "-n", names.namespace, pod, "--previous").catch(() => ""),
+  ]);
+  return (await Promise.all(logs)).join("");
+}
+
+/** Without padding, so that it is found inside longer text. */
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64").replaceAll("=", "");
+}

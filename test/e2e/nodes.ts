@@ -1,0 +1,51 @@
+/** What a test sees on the nodes: the kubelet's process, its file, and the agents' pods. */
+import * as names from "../../pullsecret/names.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { Node } from "../cluster/node.ts";
+
+/** What identifies the kubelet's process on every node, in the nodes' order. */
+export async function kubelets(cluster: Cluster, unit = "kubelet.service"): Promise<string[]> {
+  return await Promise.all(cluster.nodes.map(async (node) => (await node.unit(["InvocationID"], unit)).InvocationID));
+}
+
+/** The registries of a node's config.json; none when there is no file. */
+export function auths(node: Node | undefined): Record<string, { auth: string }> {
+  const file = node?.readFile("config.json")?.toString();
+  return file === undefined ? {} : (JSON.parse(file) as { auths: Record<string, { auth: string }> }).auths;
+}
+
+/** Inode, change time, mode and owner of config.json: the same as long as nobody wrote it. Empty when it is absent. */
+export async function fileMark(node: Node): Promise<string> {
+  return await node.exec(["sh", "-c", "stat -c '%i %Z %a %u:%g' /var/lib/kubelet/config.json 2>/dev/null || true"]);
+}
+
+export type AgentPod = Readonly<{
+  metadata: { name: string; uid: string; creationTimestamp: string; deletionTimestamp?: string };
+  spec: { nodeName: string; containers: { image: string; args: string[] }[] };
+  status: {
+    containerStatuses?: { ready: boolean; restartCount: number; state: { running?: { startedAt: string } } }[];
+  };
+}>;
+
+export async function agents(cluster: Cluster): Promise<AgentPod[]> {
+  const selector = `name=${names.syncerName}`;
+  const list = await cluster.get<{ items: AgentPod[] }>("pods", "-n", names.namespace, "-l", selector);
+  return list?.items ?? [];
+}
+
+/** The name of the agent's pod that is to stay on a node. */
+export async function agentOn(cluster: Cluster, node: Node): Promise<AgentPod> {
+  const pods = await agents(cluster);
+  const found = pods.find(
+    ({ spec, metadata }) => spec.nodeName === node.name && metadata.deletionTimestamp === undefined,
+  );
+  if (found === undefined) throw new Error(`there is no agent on ${node.name}`);
+  return found;
+}
+
+export async function agentLog(cluster: Cluster, node: Node): Promise<string> {
+  return await cluster.kubectl("logs", "-n", names.namespace, (await agentOn(cluster, node)).metadata.name);
+}
+
+/** No stages: for tests of what is not about the order of the nodes. */
+export const allAtOnce = ["--max-unavailable=100%", "--min-ready-seconds=3"] as const;

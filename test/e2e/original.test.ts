@@ -1,0 +1,110 @@
+/** The original pull secret beside the additional one: precedence, rotation, and what happens when either is bad or absent. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { stays } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { allAtOnce, auths, fileMark, kubelets } from "./nodes.ts";
+import { podOn, untilState } from "./pods.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+
+before(async () => {
+  cluster = await startCluster();
+  await product.installProduct(cluster, { args: allAtOnce, components: ["original"] });
+});
+after(() => cluster?.down());
+
+async function writeOriginal(document: string): Promise<void> {
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "pull-secret", namespace: names.namespace },
+    type: names.secretType,
+    data: { [names.secretKeys.document]: Buffer.from(document).toString("base64") },
+  });
+}
+
+/** Everything of the nodes and the published result that a change could show in. */
+async function everything(): Promise<unknown> {
+  return {
+    revision: await product.revision(cluster),
+    kubelets: await kubelets(cluster),
+    files: await Promise.all(cluster.nodes.map(fileMark)),
+  };
+}
+
+/** Runs a new tag of the private image on every node; answers whose credential the registry let in. */
+async function pullers(tag: string): Promise<string[]> {
+  const image = await cluster.pushApp(`team/${tag}:1`);
+  await cluster.apply(...cluster.nodes.map((node) => podOn(node, `${tag}-${node.name}`, image)));
+  for (const node of cluster.nodes) await untilState(cluster, `${tag}-${node.name}`, "Running");
+  // A node that has the layers of another tag only asks for the manifest's digest, by HEAD.
+  const pulls = cluster.registry
+    .accesses()
+    .filter(({ user, path }) => user !== "pusher" && path.startsWith(`/v2/team/${tag}/manifests/`));
+  assert.ok(pulls.length >= cluster.nodes.length);
+  return [...new Set(pulls.map(({ user }) => user))];
+}
+
+const ours = () => ({ [cluster.registry.host]: cluster.registry.auth("additional") });
+const platform = (word: string) => ({ "platform.example": { auth: Buffer.from(`site:${word}`).toString("base64") } });
+
+test("a missing original is told, and holds nothing up", async () => {
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  const event = await product.untilEvent(cluster, "OriginalRejected", /GPS303/);
+  assert.equal(event.type, "Warning");
+  await product.untilServed(cluster, 1);
+  for (const node of cluster.nodes) assert.deepEqual(auths(node), ours());
+});
+
+test("H9: an original that appears later is merged, and on a conflict the additional wins, in the file and at the registry", async () => {
+  await writeOriginal(
+    JSON.stringify({ auths: { [cluster.registry.host]: cluster.registry.auth("original"), ...platform("one") } }),
+  );
+  await product.untilServed(cluster, 2);
+  for (const node of cluster.nodes) assert.deepEqual(auths(node), { ...ours(), ...platform("one") });
+  assert.deepEqual(await pullers("conflict"), ["additional"]);
+});
+
+test("H3: the original's rotation flows while the additional is invalid, whose last good entries stay in force, as a pull proves", async () => {
+  await product.writeAdditional(cluster, '{"auths":{"":{"auth":"dTpw"}}}');
+  await product.untilEvent(cluster, "Rejected", /empty/);
+  await writeOriginal(JSON.stringify({ auths: platform("two") }));
+  await product.untilServed(cluster, 3);
+  for (const node of cluster.nodes) assert.deepEqual(auths(node), { ...ours(), ...platform("two") });
+  assert.deepEqual(await pullers("rotated"), ["additional"]);
+});
+
+test("H24: with both invalid nothing changes anywhere, and both are told", async () => {
+  const before = await everything();
+  await writeOriginal('{"auths":{"platform.example":{"auth":"%%%"}}}');
+  const original = await product.untilEvent(
+    cluster,
+    "OriginalRejected",
+    /original: auths\["platform\.example"\]\.auth/,
+  );
+  await product.writeAdditional(cluster, '{"auths":{"other.example":{"auth":"%%%"}}}');
+  const additional = await product.untilEvent(cluster, "Rejected", /additional: auths\["other\.example"\]\.auth/);
+  assert.deepEqual([original.type, additional.type], ["Warning", "Warning"]);
+  await stays("nothing changes", () => true, 3000);
+  assert.deepEqual(await everything(), before);
+});
+
+test("an original that vanishes takes nothing away from the nodes, and is told", async () => {
+  const before = await everything();
+  await cluster.kubectl("delete", "events", "-n", names.namespace, "--all");
+  await cluster.kubectl("delete", "secret", "pull-secret", "-n", names.namespace);
+  await product.untilEvent(cluster, "OriginalRejected", /GPS303/);
+  await stays("nothing changes", () => true, 3000);
+  assert.deepEqual(await everything(), before);
+  await writeOriginal(JSON.stringify({ auths: platform("two") }));
+});
+
+test("H21: removal leaves no file where there was none, although an original is configured", async () => {
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
+  for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);
+  assert.ok(await cluster.get("secret", "pull-secret", "-n", names.namespace), "the original is not ours to remove");
+});

@@ -1,0 +1,166 @@
+/** What is ours is kept as declared while nodes work with it; what is somebody else's is refused and never touched. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { stays, until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { sandboxImage } from "../cluster/nodefiles.ts";
+import { agents, allAtOnce, auths, fileMark, kubelets } from "./nodes.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+
+before(async () => {
+  cluster = await startCluster({ nodes: 1 });
+  await product.installProduct(cluster, { args: allAtOnce });
+});
+after(() => cluster?.down());
+
+const kubectl = (...args: readonly string[]) => cluster.kubectl("-n", names.namespace, ...args);
+const owned = [
+  ["secret", names.globalSecretName],
+  ...["serviceaccount", "role", "rolebinding", "daemonset"].map((kind) => [kind, names.syncerName] as const),
+] as const;
+
+/** What identifies each object, and every edit of its spec, data or metadata but not of its status. */
+const versions = async () =>
+  await Promise.all(
+    owned.map(async ([kind, name]) => {
+      const fields =
+        "{.metadata.uid} {.metadata.generation} {.metadata.labels} {.metadata.annotations} {.data} {.rules}";
+      return await kubectl("get", kind, name, "--ignore-not-found", "-o", `jsonpath=${fields}`);
+    }),
+  );
+
+/** Users' objects that happen to have all of our names, with agents of their own. */
+function foreign(): object[] {
+  const labels = { app: "theirs" };
+  const of = (kind: string, apiVersion: string, more: object) => ({
+    apiVersion,
+    kind,
+    metadata: { name: kind === "Secret" ? names.globalSecretName : names.syncerName, namespace: names.namespace },
+    ...more,
+  });
+  const rbac = "rbac.authorization.k8s.io";
+  const spec = {
+    containers: [{ name: "theirs", image: `${cluster.registry.publicHost}/${sandboxImage}` }],
+    terminationGracePeriodSeconds: 1,
+  };
+  return [
+    of("Secret", "v1", { stringData: { mine: "1" } }),
+    of("ServiceAccount", "v1", {}),
+    of("Role", `${rbac}/v1`, { rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }] }),
+    of("RoleBinding", `${rbac}/v1`, {
+      roleRef: { apiGroup: rbac, kind: "Role", name: names.syncerName },
+      subjects: [],
+    }),
+    of("DaemonSet", "apps/v1", {
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+    }),
+  ];
+}
+
+test("objects of somebody else under all of our names are refused with an Event and never touched, not even by a removal", async () => {
+  await cluster.apply(...foreign());
+  await product.rolledOut(cluster);
+  const before = await versions();
+  assert.ok(before.every((version) => version !== ""));
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  const event = await product.untilEvent(cluster, "ForeignObject", /GPS304/);
+  assert.equal(event.type, "Warning");
+  for (const [kind, name] of owned) assert.ok(event.message.includes(`${kind}s/${name}`), event.message);
+  await product.deleteAdditional(cluster);
+  await stays("they are untouched", async () => JSON.stringify(await versions()) === JSON.stringify(before), 2000);
+  for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);
+  for (const [kind, name] of owned) await kubectl("delete", kind, name);
+});
+
+let kubeletsBefore: string[];
+let filesBefore: string[];
+
+test("every object of ours that is deleted comes back within seconds, and the nodes notice nothing", async () => {
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await product.untilServed(cluster, 1);
+  kubeletsBefore = await kubelets(cluster);
+  filesBefore = await Promise.all(cluster.nodes.map(fileMark));
+  for (const [kind, name] of owned.toReversed()) {
+    const uid = () => kubectl("get", kind, name, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}");
+    const old = await uid();
+    await kubectl("delete", kind, name, "--wait=false");
+    await until(`${kind} ${name} is back`, async () => !["", old].includes(await uid()), { timeout: 15_000 });
+    await untilQuiet();
+  }
+  await undisturbed();
+});
+
+async function untilQuiet(): Promise<void> {
+  const now = await until("global-pull-secret has its revision", () => product.revision(cluster));
+  await product.untilServed(cluster, now);
+}
+
+async function undisturbed(): Promise<void> {
+  assert.deepEqual(await kubelets(cluster), kubeletsBefore);
+  assert.deepEqual(await Promise.all(cluster.nodes.map(fileMark)), filesBefore);
+}
+
+/** One of each kind of effect; every field is in test/controller, which needs no node. */
+const edits: readonly (readonly [kind: string, name: string, patch: object])[] = [
+  [
+    "daemonset",
+    names.syncerName,
+    { spec: { template: { spec: { containers: [{ name: "agent", image: "evil.example/evil" }] } } } },
+  ],
+  ["role", names.syncerName, { rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }] }],
+  [
+    "secret",
+    names.globalSecretName,
+    { data: { [names.secretKeys.document]: Buffer.from('{"auths":{}}').toString("base64") } },
+  ],
+];
+
+test("edits of our objects are repaired within seconds, and labels of another field manager stay", async () => {
+  const labelled = owned.filter(([kind]) => kind === "secret" || kind === "daemonset");
+  for (const [kind, name] of labelled) {
+    const [apiVersion, capital] = kind === "secret" ? ["v1", "Secret"] : ["apps/v1", "DaemonSet"];
+    const object = {
+      apiVersion,
+      kind: capital,
+      metadata: { name, namespace: names.namespace, labels: { team: "infra" } },
+    };
+    const file = join(cluster.directory, `${kind}.json`);
+    writeFileSync(file, JSON.stringify(object));
+    await kubectl("apply", "--server-side", "--field-manager=infra", "-f", file);
+  }
+  const declared = async () =>
+    await Promise.all(
+      owned.map(([kind, name]) =>
+        kubectl(
+          "get",
+          kind,
+          name,
+          "-o",
+          "jsonpath={.spec.template.spec} {.rules} {.subjects} {.metadata.labels} {.data.\\.dockerconfigjson}",
+        ),
+      ),
+    );
+  const before = await declared();
+  for (const [kind, name, patch] of edits) {
+    if (kind === "secret") await untilQuiet().then(undisturbed);
+    await kubectl("patch", kind, name, "-p", JSON.stringify(patch));
+    const repaired = async () => sameButRevision(await declared(), before);
+    await until(`the ${kind} is as declared`, repaired, { timeout: 15_000, seen: declared });
+  }
+  await untilQuiet();
+  for (const { spec } of await agents(cluster)) assert.ok(!spec.containers[0]?.image.startsWith("evil"));
+  for (const node of cluster.nodes) assert.deepEqual(Object.keys(auths(node)), [cluster.registry.host]);
+  for (const [kind] of labelled)
+    assert.match(await kubectl("get", kind, "-l", "team=infra", "-o", "name"), /global-pull-secret/);
+});
+
+/** The probe asks for the template's revision, which a repaired Secret raises. */
+function sameButRevision(one: readonly string[], other: readonly string[]): boolean {
+  const plain = (texts: readonly string[]) => texts.join("\n").replaceAll(/revision=\d+/g, "");
+  return plain(one) === plain(other);
+}

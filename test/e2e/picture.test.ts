@@ -1,0 +1,86 @@
+/** The thirteen arrows of the drawn picture, each with the time at which it happened, on a real node. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { auditOf, controllerAccount as controller } from "./audit.ts";
+import { agentLog } from "./nodes.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+
+before(async () => {
+  cluster = await startCluster({ nodes: 1 });
+  await product.installProduct(cluster);
+});
+after(() => cluster?.down());
+
+/** Microseconds since the epoch, of an ISO 8601 time with up to six digits after the point. */
+function micros(time: string): number {
+  const [, seconds = "", fraction = ""] =
+    /^([^.]*)\.?(\d*)/.exec(time.replace(/(Z|\+00:?00)$/, "").replace(" ", "T")) ?? [];
+  return Date.parse(`${seconds}Z`) * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6));
+}
+
+type Step = readonly [what: string, micros: number];
+
+test("HD: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBinding, DaemonSet, agent, file, D-Bus, kubelet: in this order", async () => {
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await product.untilServed(cluster, 1);
+  const [node] = cluster.nodes;
+  assert.ok(node);
+
+  const audit = auditOf(cluster);
+  const first = (what: string, user: string, verb: string, resource: string, name: string, code: number): Step => {
+    const found = audit.find(
+      (one) =>
+        one.user === user && one.verb === verb && one.resource === resource && one.name === name && one.code === code,
+    );
+    assert.ok(found, `the audit log tells that ${what}`);
+    return [what, micros(found.at)];
+  };
+  const made = (what: string, resource: string, name: string): Step =>
+    first(what, controller, "patch", resource, name, 201);
+
+  const log = (await agentLog(cluster, node))
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { time: string; action: string; revision: number });
+  const said = (what: string, action: string): Step => {
+    const line = log.find((one) => one.revision === 1 && one.action === action);
+    assert.ok(line, `the agent's log tells that ${what}`);
+    return [what, micros(line.time)];
+  };
+
+  const changed = await node.exec(["stat", "-c", "%.6Z", "/var/lib/kubelet/config.json"]);
+  const stopping = (await node.journal()).split("\n").findLast((line) => /systemd\[1\]: Stopping /.test(line)) ?? "";
+  const started = await node.exec([
+    "systemctl",
+    "show",
+    "kubelet",
+    "--property=ExecMainStartTimestamp",
+    "--timestamp=us+utc",
+  ]);
+  const [, day = "", time = ""] = /(\d{4}-\d\d-\d\d) ([\d:.]+) UTC/.exec(started) ?? [];
+
+  const steps: readonly Step[] = [
+    first("an administrator creates the Secret", "admin", "create", "secrets", names.additionalSecretName, 201),
+    first("the controller reads it", controller, "get", "secrets", names.additionalSecretName, 200),
+    made("it creates global-pull-secret", "secrets", names.globalSecretName),
+    made("the ServiceAccount", "serviceaccounts", names.syncerName),
+    made("the Role", "roles", names.syncerName),
+    made("the RoleBinding", "rolebindings", names.syncerName),
+    made("the DaemonSet", "daemonsets", names.syncerName),
+    first("its pod is made", "system:serviceaccount:kube-system:daemon-set-controller", "create", "pods", "", 201),
+    said("the agent has read its revision and is about to write", "apply"),
+    ["config.json is in place", Math.round(Number(changed) * 1e6)],
+    said("the agent asks systemd over D-Bus", "restart"),
+    ["systemd stops the kubelet", micros(stopping.split(" ")[0] ?? "")],
+    ["the new kubelet is started", micros(`${day}T${time}`)],
+  ];
+  const shown = steps.map(([what, at]) => `${new Date(at / 1000).toISOString()} ${what}`).join("\n");
+  for (const [index, [, at]] of steps.entries()) {
+    assert.ok(Number.isFinite(at), shown);
+    assert.ok(index === 0 || (steps[index - 1]?.[1] ?? 0) <= at, `in another order:\n${shown}`);
+  }
+});

@@ -1,0 +1,45 @@
+/** Ordinary pods, as a user would write them. */
+import { until } from "../cluster/await.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { Node } from "../cluster/node.ts";
+
+/** A pod in namespace default that runs `image` on that node, without imagePullSecrets. */
+export function podOn(node: Node, name: string, image: string): object {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default" },
+    spec: {
+      nodeSelector: { "kubernetes.io/hostname": node.name },
+      terminationGracePeriodSeconds: 1,
+      automountServiceAccountToken: false,
+      containers: [{ name: "app", image }],
+    },
+  };
+}
+
+type Pod = {
+  status: {
+    phase: string;
+    containerStatuses?: { state: { waiting?: { reason: string; message?: string }; running?: object } }[];
+  };
+};
+
+/** `Running`, or why the pod's container waits (`ImagePullBackOff`, `ErrImagePull`, …). */
+export async function stateOf(cluster: Cluster, name: string): Promise<string> {
+  const pod = await cluster.get<Pod>("pod", name, "-n", "default");
+  const state = pod?.status.containerStatuses?.[0]?.state;
+  if (state?.running !== undefined) return "Running";
+  return state?.waiting?.reason ?? pod?.status.phase ?? "absent";
+}
+
+/** Waits until the pod is in one of these states. */
+export async function untilState(cluster: Cluster, name: string, ...wanted: readonly string[]): Promise<void> {
+  await until(`pod ${name} is ${wanted.join(" or ")}`, async () => wanted.includes(await stateOf(cluster, name)), {
+    timeout: 120_000,
+    seen: () => stateOf(cluster, name),
+  });
+}
+
+/** What the kubelet says of an image that it may not pull. */
+export const pullRefused = ["ErrImagePull", "ImagePullBackOff"] as const;

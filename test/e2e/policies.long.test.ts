@@ -1,0 +1,31 @@
+/** Restart `Never`: what the kubelet does by itself, which takes it minutes. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startCluster } from "../cluster/cluster.ts";
+import { until } from "../cluster/await.ts";
+import { allAtOnce, kubelets } from "./nodes.ts";
+import { podOn, pullRefused, stateOf, untilState } from "./pods.ts";
+import * as product from "./product.ts";
+
+test("restart Never: a private image runs when the kubelet has read its file again, within its 5 minutes and a back-off", async (t) => {
+  await using cluster = await startCluster({ nodes: 1 });
+  const [node] = cluster.nodes;
+  assert.ok(node);
+  await product.installProduct(cluster, { args: [...allAtOnce, "--restart=Never"] });
+  const first = await kubelets(cluster);
+  // A pull that is refused makes the kubelet remember for 5 minutes that it has no credentials.
+  await cluster.apply(podOn(node, "app", await cluster.pushApp("team/app:1")));
+  await untilState(cluster, "app", ...pullRefused);
+  const began = Date.now();
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await product.untilServed(cluster, 1);
+  assert.notEqual(await stateOf(cluster, "app"), "Running", "it had remembered nothing: the test shows nothing");
+  // The back-off of the pull doubles to 5 minutes.
+  await until("the pod runs", async () => (await stateOf(cluster, "app")) === "Running", {
+    timeout: 660_000,
+    every: 1000,
+    seen: () => stateOf(cluster, "app"),
+  });
+  t.diagnostic(`after ${Math.round((Date.now() - began) / 1000)} s`);
+  assert.deepEqual(await kubelets(cluster), first);
+});

@@ -1,0 +1,129 @@
+/** What an administrator may choose, on a node that is not like kubeadm's: another unit, another directory. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { stays, until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import type { Node } from "../cluster/node.ts";
+import { agentOn, allAtOnce, kubelets } from "./nodes.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+let node: Node;
+const unit = "k3s.service";
+const directory = "/var/lib/rancher/kubelet";
+
+before(async () => {
+  cluster = await startCluster({ nodes: 1 });
+  [node] = cluster.nodes as [Node];
+  await likeK3s(node);
+  await writeSecret("pull-secret", {
+    [cluster.registry.host]: cluster.registry.auth("original"),
+    "platform.example": { auth: "cGxhdGZvcm06b25l" },
+  });
+  const args = [
+    "--conflicts=original",
+    "--protect=platform.example",
+    `--kubelet-unit=${unit}`,
+    `--kubelet-directory=${directory}`,
+    ...allAtOnce,
+  ];
+  await product.installProduct(cluster, { args, components: ["original"] });
+});
+after(() => cluster?.down());
+
+/** The kubelet becomes a part of k3s.service with a root directory of its own; kubelet.service is there no more. */
+async function likeK3s(one: Node): Promise<void> {
+  const script = `
+    systemctl stop kubelet.service
+    sed 's|^ExecStart=.*|& --root-dir=${directory}|' /etc/systemd/system/kubelet.service > /etc/systemd/system/${unit}
+    rm /etc/systemd/system/kubelet.service
+    mkdir -p ${directory}
+    systemctl daemon-reload
+    systemctl start ${unit}`;
+  await one.exec(["sh", "-ec", script]);
+  await until(
+    "the kubelet answers",
+    async () => (await one.exec(["busybox", "wget", "-qO-", "http://127.0.0.1:10248/healthz"])) === "ok",
+  );
+  await cluster.untilReady(one);
+}
+
+async function writeSecret(name: string, auths: object): Promise<void> {
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name, namespace: names.namespace },
+    type: names.secretType,
+    data: { [names.secretKeys.document]: Buffer.from(JSON.stringify({ auths })).toString("base64") },
+  });
+}
+
+async function fileOf(): Promise<unknown> {
+  return (JSON.parse(await node.exec(["cat", `${directory}/config.json`])) as { auths: unknown }).auths;
+}
+
+const kubelet = async () => (await kubelets(cluster, unit))[0];
+const platform = { "platform.example": { auth: "cGxhdGZvcm06b25l" } };
+
+test("wrong flags are all named at once, with what to give instead, and nothing is started", () => {
+  const argv = ["--restart=Sometimes", "--max-unavailable=0", "--kubelet-unit=kubelet", "--kubelet-directory=kubelet"];
+  const bundle = join(import.meta.dirname, "../../dist/controller.cjs");
+  const { status, stderr, stdout } = spawnSync(process.execPath, [bundle, ...argv], { encoding: "utf8" });
+  assert.deepEqual([status, stdout], [2, ""]);
+  assert.deepEqual(stderr.trim().split("\n").toSorted(), [
+    '--kubelet-directory "kubelet": is no absolute path of a directory without . and .. in it',
+    '--kubelet-unit "kubelet": is no systemd service; give one such as kubelet.service or k3s.service',
+    '--max-unavailable "0": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
+    '--restart "Sometimes": is none of the choices; give Always, Never',
+  ]);
+});
+
+test("H17: another unit and another root directory are served; a conflict is won by the original if so wanted", async () => {
+  const first = await kubelet();
+  await writeSecret(names.additionalSecretName, {
+    [cluster.registry.host]: cluster.registry.auth("additional"),
+    "other.example": { auth: "b3RoZXI6b25l" },
+  });
+  await product.untilServed(cluster, 1);
+  assert.deepEqual(await fileOf(), {
+    [cluster.registry.host]: cluster.registry.auth("original"),
+    "other.example": { auth: "b3RoZXI6b25l" },
+    ...platform,
+  });
+  assert.notEqual(await kubelet(), first, "the kubelet was restarted");
+  assert.equal(node.readFile("config.json"), undefined, "nothing is in the usual directory");
+});
+
+test("a protected registry may not be shadowed: the Secret is refused, and its last good entries stay", async () => {
+  await writeSecret(names.additionalSecretName, { "platform.example/team": { auth: "ZXZpbDpldmls" } });
+  await product.untilEvent(cluster, "Rejected", /platform\.example\/team.*last good entries stay/);
+  await stays("nothing changes", async () => (await product.revision(cluster)) === 1, 2000);
+  assert.ok("other.example" in ((await fileOf()) as object));
+});
+
+test("the budget is the DaemonSet's own", async () => {
+  const path = "jsonpath={.spec.updateStrategy.rollingUpdate.maxUnavailable} {.spec.minReadySeconds}";
+  assert.equal(
+    await cluster.kubectl("get", "daemonset", names.syncerName, "-n", names.namespace, "-o", path),
+    "100% 3",
+  );
+});
+
+test("restart Never: the agents are replaced, then a change reaches the file, and the kubelet stays the same process", async () => {
+  const first = await kubelet();
+  const { uid } = (await agentOn(cluster, node)).metadata;
+  const patch = [{ op: "add", path: "/spec/template/spec/containers/0/args/-", value: "--restart=Never" }];
+  const deployment = ["deployment/global-pull-secret-controller", "-n", names.namespace];
+  await cluster.kubectl("patch", ...deployment, "--type=json", "-p", JSON.stringify(patch));
+  await until("another agent is there", async () => (await agentOn(cluster, node)).metadata.uid !== uid);
+  await writeSecret(names.additionalSecretName, { "third.example": { auth: "dGhpcmQ6b25l" } });
+  await product.untilServed(cluster, 2);
+  assert.ok("third.example" in ((await fileOf()) as object));
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
+  assert.equal(await node.exec(["sh", "-c", `ls -A ${directory} | grep -E 'config|global' || true`]), "");
+  assert.equal(await kubelet(), first);
+});

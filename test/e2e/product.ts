@@ -1,0 +1,148 @@
+/** The product as an administrator meets it: installed with kubectl, driven by one Secret, watched with kubectl. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import * as names from "../../pullsecret/names.ts";
+import { until } from "../cluster/await.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { buildImage } from "../cluster/image.ts";
+
+const manifests = join(import.meta.dirname, "../../manifests");
+
+/** The name that manifests/ gives the image; an administrator sets the real one in a kustomization. */
+const imageName = "global-pull-secret";
+
+/**
+ * Builds the image from dist/, pushes it to the registry that asks nothing, applies manifests/ with it and waits until
+ * the controller is available. `args` are added to the controller's; `components` are folders of manifests/.
+ */
+export async function installProduct(
+  cluster: Cluster,
+  { args = [], components = [] }: Readonly<{ args?: readonly string[]; components?: readonly string[] }> = {},
+): Promise<void> {
+  const image = await buildImage(cluster);
+  const at = image.lastIndexOf(":");
+  const overlay = join(cluster.directory, "overlay");
+  mkdirSync(overlay, { recursive: true });
+  const patch = args.map((value) => ({ op: "add", path: "/spec/template/spec/containers/0/args/-", value }));
+  const kustomization = {
+    resources: [relative(overlay, manifests)],
+    components: components.map((name) => relative(overlay, join(manifests, name))),
+    images: [{ name: imageName, newName: image.slice(0, at), newTag: image.slice(at + 1) }],
+    patches: args.length === 0 ? [] : [{ target: { kind: "Deployment" }, patch: JSON.stringify(patch) }],
+  };
+  writeFileSync(join(overlay, "kustomization.yaml"), JSON.stringify(kustomization)); // JSON is YAML
+  await cluster.kubectl("apply", "-k", overlay);
+  await cluster.kubectl(
+    "rollout",
+    "status",
+    "deployment/global-pull-secret-controller",
+    "-n",
+    names.namespace,
+    "--timeout=120s",
+  );
+}
+
+/** Creates or replaces additional-pull-secret with this document. */
+export async function writeAdditional(cluster: Cluster, document: string): Promise<void> {
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: names.additionalSecretName, namespace: names.namespace },
+    type: names.secretType,
+    data: { [names.secretKeys.document]: Buffer.from(document).toString("base64") },
+  });
+}
+
+export async function deleteAdditional(cluster: Cluster): Promise<void> {
+  await cluster.kubectl("delete", "secret", names.additionalSecretName, "-n", names.namespace);
+}
+
+/** `kubectl rollout status` of the agents: returns when every node has what the template says. */
+export async function rolledOut(cluster: Cluster, timeout = "120s"): Promise<string> {
+  const target = `daemonset/${names.syncerName}`;
+  return await cluster.kubectl("rollout", "status", target, "-n", names.namespace, `--timeout=${timeout}`);
+}
+
+/** The revision that global-pull-secret holds; undefined when there is none. */
+export async function revision(cluster: Cluster): Promise<number | undefined> {
+  const secret = await cluster.get<{ data: Record<string, string> }>(
+    "secret",
+    names.globalSecretName,
+    "-n",
+    names.namespace,
+  );
+  return secret && Number(Buffer.from(secret.data[names.secretKeys.revision] ?? "", "base64").toString());
+}
+
+type DaemonSet = {
+  metadata: { generation: number };
+  spec: { template: { metadata: { annotations: Record<string, string> } } };
+  status: {
+    observedGeneration: number;
+    desiredNumberScheduled: number;
+    updatedNumberScheduled: number;
+    numberAvailable: number;
+  };
+};
+
+/** Waits until the DaemonSet carries this revision and every node has it available. */
+export async function untilServed(cluster: Cluster, wanted: number): Promise<void> {
+  const look = async (): Promise<DaemonSet | undefined> =>
+    await cluster.get("daemonset", names.syncerName, "-n", names.namespace);
+  await until(
+    `every node has revision ${wanted}`,
+    async () => {
+      const found = await look();
+      if (found === undefined) return false;
+      const { metadata, spec, status } = found;
+      return (
+        spec.template.metadata.annotations[names.revisionAnnotation] === String(wanted) &&
+        status.observedGeneration === metadata.generation &&
+        status.updatedNumberScheduled === status.desiredNumberScheduled &&
+        status.numberAvailable === status.desiredNumberScheduled
+      );
+    },
+    { timeout: 120_000, seen: look },
+  );
+}
+
+/** Waits until removal is over: no object of ours but the controller's own is left. */
+export async function untilRemoved(cluster: Cluster): Promise<void> {
+  await until("nothing of ours is left in the cluster", async () => (await ourObjects(cluster)).length === 0, {
+    timeout: 120_000,
+    seen: () => ourObjects(cluster),
+  });
+}
+
+/** kind/name of every object that exists only while a pull secret is in force. */
+export async function ourObjects(cluster: Cluster): Promise<string[]> {
+  const kinds = [
+    ...["daemonset", "serviceaccount", "role", "rolebinding"].map((kind) => `${kind}/${names.syncerName}`),
+    `secret/${names.globalSecretName}`,
+  ];
+  const found = await Promise.all([
+    cluster.kubectl("get", ...kinds, "-n", names.namespace, "--ignore-not-found", "-o", "name"),
+    cluster.kubectl("get", "pods", "-n", names.namespace, "-l", `name=${names.syncerName}`, "-o", "name"),
+  ]);
+  return found.join("").split("\n").filter(Boolean);
+}
+
+export type Event = { type: string; reason: string; message: string; involvedObject: { kind: string; name: string } };
+
+/** Events on additional-pull-secret with this reason. */
+export async function events(cluster: Cluster, reason?: string): Promise<Event[]> {
+  const list = await cluster.get<{ items: Event[] }>("events", "-n", names.namespace);
+  return (list?.items ?? []).filter(
+    ({ involvedObject, reason: its }) =>
+      involvedObject.name === names.additionalSecretName && (reason === undefined || its === reason),
+  );
+}
+
+/** Waits for an Event on additional-pull-secret. */
+export async function untilEvent(cluster: Cluster, reason: string, message: RegExp): Promise<Event> {
+  return await until(
+    `an Event ${reason} says ${message}`,
+    async () => (await events(cluster, reason)).find((event) => message.test(event.message)),
+    { seen: () => events(cluster) },
+  );
+}

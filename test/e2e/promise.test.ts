@@ -1,0 +1,164 @@
+/** The main job, on a real cluster of two nodes, as one administrator's day. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { stays, until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { assertNoLeak } from "./leaks.ts";
+import { podOn, pullRefused, untilState } from "./pods.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+let image: string;
+/** Before the rotation. */
+let firstUsers: Readonly<Record<string, string>>;
+
+/** Somebody else's file on node1, in their own formatting; node2 has none. */
+const others =
+  '{\n\t"auths": { "elsewhere.example":  {"auth": "c29tZWJvZHk6ZWxzZQ=="} },\n  "HttpHeaders": {"X-Site": "b"}\n}\n';
+
+before(async () => {
+  cluster = await startCluster();
+  firstUsers = cluster.registry.users;
+  cluster.nodes[0]?.writeFile("config.json", others, 0o640);
+  image = await cluster.pushApp("team/app:1");
+  await product.installProduct(cluster);
+});
+after(() => cluster?.down());
+
+function nodes() {
+  return cluster.nodes;
+}
+
+/** What identifies the kubelet's process on every node. */
+async function kubelets(): Promise<string[]> {
+  return await Promise.all(nodes().map(async (node) => (await node.unit(["InvocationID"])).InvocationID));
+}
+
+/** The entry of the private registry in a node's file. */
+function entryOn(index: number): string | undefined {
+  const file = nodes()[index]?.readFile("config.json");
+  return (
+    file &&
+    (JSON.parse(file.toString()) as { auths: Record<string, { auth: string }> }).auths[cluster.registry.host]?.auth
+  );
+}
+
+test("H5: an invalid Secret is refused with an Event that names the key path, and nothing is deployed", async () => {
+  await product.writeAdditional(cluster, '{"auths":{"good.example":{"auth":"dTpw"},"bad.example":{"auth":"%%%"}}}');
+  const event = await product.untilEvent(cluster, "Rejected", /auths\["bad\.example"\]\.auth/);
+  assert.equal(event.type, "Warning");
+  assert.doesNotMatch(event.message, /%%%/);
+  await stays("nothing is deployed", async () => (await product.ourObjects(cluster)).length === 0, 3000);
+  assert.equal(nodes()[0]?.readFile("config.json")?.toString(), others);
+  await product.deleteAdditional(cluster);
+});
+
+test("H4: a private image that could not be pulled runs on every node after the Secret is created", async () => {
+  await cluster.apply(...nodes().map((node) => podOn(node, `app-${node.name}`, image)));
+  for (const node of nodes()) await untilState(cluster, `app-${node.name}`, ...pullRefused);
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  for (const node of nodes()) await untilState(cluster, `app-${node.name}`, "Running");
+});
+
+test("H14: the three kubectl checks succeed, and rollout status tells when every node has it", async () => {
+  assert.match(await product.rolledOut(cluster), /successfully rolled out/);
+  for (const index of nodes().keys()) assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
+  assert.match(
+    await cluster.kubectl("get", "daemonset", names.syncerName, "-n", names.namespace),
+    /\s2\s+2\s+2\s+2\s+2\s/,
+  );
+  assert.match(
+    await cluster.kubectl("get", "secret", names.globalSecretName, "-n", names.namespace),
+    /kubernetes\.io\/dockerconfigjson\s+3\s/,
+  );
+  const pods = await cluster.kubectl(
+    "get",
+    "pods",
+    "-n",
+    names.namespace,
+    "-l",
+    `name=${names.syncerName}`,
+    "--no-headers",
+  );
+  assert.equal(pods.trim().split("\n").length, 2);
+  await product.untilEvent(cluster, "RolledOut", /2 nodes/);
+});
+
+test("H19: other bytes with the same meaning change no revision, no file and no kubelet", async () => {
+  const before = {
+    revision: await product.revision(cluster),
+    kubelets: await kubelets(),
+    file: nodes()[1]?.readFile("config.json"),
+  };
+  await product.writeAdditional(
+    cluster,
+    `\n${JSON.stringify(JSON.parse(cluster.registry.document("additional")), undefined, 3)}\n`,
+  );
+  await stays(
+    "revision, file and kubelets are as before",
+    async () => {
+      assert.deepEqual(
+        {
+          revision: await product.revision(cluster),
+          kubelets: await kubelets(),
+          file: nodes()[1]?.readFile("config.json"),
+        },
+        before,
+      );
+      return true;
+    },
+    5000,
+  );
+});
+
+test("H16: a change of content reaches every node, and others' entries stay", async () => {
+  const users = { ...cluster.registry.users, additional: "rotated-password-of-the-additional" };
+  await cluster.registry.setUsers(users);
+  const served = (await product.revision(cluster)) ?? 0;
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await product.untilServed(cluster, served + 1);
+  for (const index of nodes().keys()) assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
+  assert.match(nodes()[0]?.readFile("config.json")?.toString() ?? "", /elsewhere\.example/);
+});
+
+test("H22: the agent has no capability, no token and a read-only root", async () => {
+  const [pod = ""] = (
+    await cluster.kubectl("get", "pods", "-n", names.namespace, "-l", `name=${names.syncerName}`, "-o", "name")
+  ).split("\n");
+  // The image has no shell: what the kernel says of the agent's process is read on its node.
+  const node = await cluster.kubectl("get", "-n", names.namespace, pod, "-o", "jsonpath={.spec.nodeName}");
+  const host = nodes().find(({ name }) => name === node);
+  assert.ok(host);
+  const [found = ""] = (await host.exec(["sh", "-c", "grep -l '/app/agent[.]cjs' /proc/[0-9]*/cmdline"])).split("\n");
+  const process = found.replace(/cmdline$/, "");
+  const status = await host.exec(["cat", `${process}status`]);
+  for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
+    assert.match(status, new RegExp(`^${set}:\\s+0+$`, "m"));
+  assert.match(status, /^NoNewPrivs:\s+1$/m);
+  assert.match(status, /^Seccomp:\s+2$/m);
+  const mounts = await host.exec(["cat", `${process}mounts`]);
+  assert.match(mounts, /^\S+ \/ \S+ ro[, ]/m);
+  assert.doesNotMatch(mounts, /serviceaccount/);
+});
+
+test("no credential appears in any log, Event, annotation, metric or termination message", async () => {
+  await assertNoLeak(cluster, firstUsers, cluster.registry.users);
+});
+
+test("H20, H21: deleting the Secret removes every object, gives the files back, and the credential is gone", async () => {
+  await cluster.kubectl("delete", "pods", "-n", "default", "--all");
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
+  assert.equal(nodes()[0]?.readFile("config.json")?.toString(), others);
+  assert.equal((await nodes()[0]?.exec(["stat", "-c", "%a %u:%g", "/var/lib/kubelet/config.json"]))?.trim(), "640 0:0");
+  assert.equal(nodes()[1]?.readFile("config.json"), undefined);
+  for (const node of nodes()) {
+    assert.equal(node.readFile("global-pull-secret/journal.json"), undefined);
+    assert.equal((await node.exec(["find", "/var/lib/kubelet", "-maxdepth", "1", "-name", "*global*"])).trim(), "");
+  }
+  const again = await cluster.pushApp("team/app:2");
+  await cluster.apply(...nodes().map((node) => podOn(node, `again-${node.name}`, again)));
+  for (const node of nodes()) await untilState(cluster, `again-${node.name}`, "ImagePullBackOff");
+  await until("an Event tells that it is over", async () => (await product.events(cluster, "Removed")).length > 0);
+});

@@ -1,0 +1,92 @@
+/** Removal: nodes first, objects after, whoever dies meanwhile; it can be turned round, and finished by hand. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { stays, until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { rolloutAndDrainUnderKills, untouched } from "./kills.ts";
+import { allAtOnce, auths, kubelets } from "./nodes.ts";
+import { podOn, untilState } from "./pods.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+
+before(async () => {
+  cluster = await startCluster();
+  untouched(cluster);
+  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--min-ready-seconds=3"] });
+});
+after(() => cluster?.down());
+
+const holds = (index: number): boolean => Object.keys(auths(cluster.nodes[index])).includes(cluster.registry.host);
+
+async function deploy(): Promise<number> {
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await until("it is published", async () => (await product.revision(cluster)) !== undefined);
+  const revision = (await product.revision(cluster)) ?? 0;
+  await product.untilServed(cluster, revision);
+  return revision;
+}
+
+test("H20, H21: a controller killed twice in a rollout and twice in a drain comes to the same end: nodes first, objects after", async (context) => {
+  await rolloutAndDrainUnderKills(cluster, 2, context);
+});
+
+test("the Secret created again in mid-drain turns it round", async () => {
+  await product.installProduct(cluster, { args: allAtOnce });
+  const revision = await deploy();
+  const uid = async () =>
+    (await cluster.get<{ metadata: { uid: string } }>("daemonset", names.syncerName, "-n", names.namespace))?.metadata
+      .uid;
+  const before = await uid();
+  await product.deleteAdditional(cluster);
+  await until("the drain has reached a node", () => !holds(0) || !holds(1), { every: 20 });
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await product.untilServed(cluster, revision + 2);
+  assert.equal(await uid(), before);
+  for (const index of [0, 1]) assert.ok(holds(index));
+});
+
+test("without the controller's Deployment nodes go on: pulls, repairs, and a later controller removes all the same", async () => {
+  const image = await cluster.pushApp("team/app:1");
+  await cluster.kubectl(
+    "delete",
+    "deployment",
+    "global-pull-secret-controller",
+    "-n",
+    names.namespace,
+    "--cascade=foreground",
+  );
+  const before = await kubelets(cluster);
+  const [node] = cluster.nodes;
+  assert.ok(node);
+  await cluster.apply(podOn(node, "app", image));
+  await untilState(cluster, "app", "Running");
+  node.writeFile("config.json", '{"auths":{}}');
+  await until("our entry is back", () => holds(0));
+  await product.rolledOut(cluster);
+  assert.equal((await kubelets(cluster))[1], before[1]);
+  await product.deleteAdditional(cluster);
+  const stayed = async () => holds(0) && holds(1) && (await product.revision(cluster)) !== undefined;
+  await stays("nobody takes anything away", stayed, 2000);
+  await product.installProduct(cluster, { args: [...allAtOnce, "--drain-deadline=15s"] });
+  await product.untilRemoved(cluster);
+  for (const index of [0, 1]) assert.ok(!holds(index));
+});
+
+test("H20: a node that cannot give the entries back is told after the deadline, with the command that finishes by hand", async () => {
+  const [stuck, other] = cluster.nodes;
+  assert.ok(stuck && other);
+  await deploy();
+  await product.deleteAdditional(cluster);
+  // Its next agent needs a second to come: it finds a file that it may not replace.
+  await stuck.exec(["sh", "-c", "cd /var/lib/kubelet && mv config.json real.json && ln -s real.json config.json"]);
+  const said = new RegExp(`waiting for ${stuck.name};.*: to finish without them: kubectl (.*)$`);
+  const event = await product.untilEvent(cluster, "RemovalOverdue", said);
+  assert.equal(event.type, "Warning");
+  assert.ok(!holds(1), `${other.name} has given them back`);
+  assert.equal((await product.ourObjects(cluster)).length, 7, "five objects and two agents stay until then");
+  const [, command = ""] = said.exec(event.message) ?? [];
+  await cluster.kubectl(...command.split(" "));
+  await product.untilRemoved(cluster);
+});

@@ -1,0 +1,128 @@
+/** Kubelets are restarted in stages: one node first, then the budget. Read from systemd's own journal on the nodes. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { auths, kubelets } from "./nodes.ts";
+import * as product from "./product.ts";
+import { mostAtOnce, restarts, type Restart } from "./restarts.ts";
+
+const minReady = "--min-ready-seconds=3";
+/** How long a restarted kubelet is only on trial. */
+const settle = 3000;
+
+let cluster: Cluster;
+
+before(async () => {
+  cluster = await startCluster({ nodes: 3 });
+  await product.installProduct(cluster, { args: ["--max-unavailable=1", minReady] });
+});
+after(() => cluster?.down());
+
+/** Another content at each call: one entry for a place below the private registry. */
+function document(place: string): string {
+  return JSON.stringify({ auths: { [`${cluster.registry.host}/${place}`]: cluster.registry.auth("additional") } });
+}
+
+/** Writes the Secret, and returns the restarts that it cost once every node has `last` (the one after, by default). */
+async function change(place: string): Promise<Restart[]> {
+  const since = Date.now();
+  const revision = (await product.revision(cluster)) ?? 0;
+  await product.writeAdditional(cluster, document(place));
+  await product.untilServed(cluster, revision + 1);
+  return await restarts(cluster, since);
+}
+
+function nodesOf(all: readonly Restart[]): string[] {
+  return all.map(({ node }) => node).toSorted();
+}
+
+const everyNode = ["node1", "node2", "node3"];
+
+type History = { items: { revision: number; data: { spec: { template: { metadata: { annotations: object } } } } }[] };
+
+test("H17: with a budget of one, no two kubelets are ever down together, at first deployment too", async () => {
+  const all = await change("one");
+  assert.deepEqual(nodesOf(all), everyNode, JSON.stringify(all));
+  assert.equal(mostAtOnce(all, settle), 1, JSON.stringify(all));
+
+  const history = await cluster.get<History>("controllerrevisions", "-n", names.namespace);
+  const [birth] = (history?.items ?? []).toSorted((a, b) => a.revision - b.revision);
+  assert.deepEqual(
+    Object.entries(birth?.data.spec.template.metadata.annotations ?? {}).find(
+      ([key]) => key === names.revisionAnnotation,
+    ),
+    [names.revisionAnnotation, "0"],
+  );
+});
+
+test("H17: a revision goes to one node, and only when that one has proved it to as many as the budget allows", async () => {
+  await product.installProduct(cluster, { args: ["--max-unavailable=50%", minReady] });
+  const all = await change("two");
+  assert.deepEqual(nodesOf(all), everyNode);
+  const [first, second, third] = all;
+  assert.ok(first && second && third);
+  assert.ok(second.down >= first.up + settle, `${second.node} did not wait for ${first.node}: ${JSON.stringify(all)}`);
+  assert.equal(mostAtOnce([second, third], settle), 2, `half of three nodes is two: ${JSON.stringify(all)}`);
+});
+
+test("H17: two changes in quick succession never widen a wave", async () => {
+  const since = Date.now();
+  const revision = (await product.revision(cluster)) ?? 0;
+  await product.writeAdditional(cluster, document("three"));
+  // The last agents are young and not yet available: a template that came now would replace them without any budget.
+  const last = async () => (await restarts(cluster, since)).filter(({ up }) => up < Date.now()).length === 3;
+  await until("every kubelet has been restarted", last);
+  await product.writeAdditional(cluster, document("four"));
+  const written = Date.now();
+  await until("a second and a half has passed", () => Date.now() - written > 1500);
+  await product.writeAdditional(cluster, document("five"));
+  await until("the last change is published", async () => {
+    const secret = await cluster.get<{ data: Record<string, string> }>(
+      "secret",
+      names.globalSecretName,
+      "-n",
+      names.namespace,
+    );
+    return Buffer.from(secret?.data[names.secretKeys.document] ?? "", "base64").includes("/five");
+  });
+  const served = (await product.revision(cluster)) ?? 0;
+  await product.untilServed(cluster, served);
+
+  const all = await restarts(cluster, since);
+  assert.equal(all.length, 3 * (served - revision), JSON.stringify(all));
+  assert.ok(mostAtOnce(all, settle) <= 2, JSON.stringify(all));
+  for (let at = 0; at < all.length; at += 3) {
+    const [first, second] = all.slice(at);
+    const before = all.slice(0, at).map(({ up }) => up);
+    assert.ok(first && second && first.down >= Math.max(0, ...before) + settle, "revisions overlap");
+    assert.ok(second.down >= first.up + settle, "the second node did not wait for the first");
+  }
+});
+
+test("H18: a kubelet that dies within the settle time has failed: rolled back there, and no other node is touched", async () => {
+  // Before its first word to the API server, which a kubelet sends about a second after its start.
+  const dies = `grep -q /bad /var/lib/kubelet/config.json && (sleep 0.5; kill -KILL $MAINPID) & true`;
+  for (const node of cluster.nodes) await node.breakKubelet(`[Service]\nExecStartPost=/bin/sh -c '${dies}'\n`);
+  const before = await kubelets(cluster);
+  const files = cluster.nodes.map((node) => node.readFile("config.json")?.toString());
+  await product.writeAdditional(cluster, document("bad"));
+  const event = await product.untilEvent(cluster, "RolloutHalted", /node\d: GPS218/);
+  assert.match(event.message, /correct the Secret/);
+  const failed = cluster.nodes.findIndex(({ name }) => event.message.includes(`${name}: GPS218`));
+  const spared = (list: readonly unknown[]): unknown[] => list.filter((_, index) => index !== failed);
+  assert.deepEqual(spared(await kubelets(cluster)), spared(before));
+  assert.deepEqual(
+    cluster.nodes.map((node) => node.readFile("config.json")?.toString()),
+    files,
+  );
+});
+
+test("with a budget of every node a corrected Secret heals all of them at one stroke", async () => {
+  await product.installProduct(cluster, { args: ["--max-unavailable=100%", minReady] });
+  const all = await change("good");
+  assert.deepEqual(nodesOf(all), everyNode);
+  assert.equal(mostAtOnce(all, settle), 3, JSON.stringify(all));
+  for (const node of cluster.nodes) assert.deepEqual(Object.keys(auths(node)), [`${cluster.registry.host}/good`]);
+});

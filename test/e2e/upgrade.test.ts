@@ -1,0 +1,112 @@
+/** Another agent for the same revision: newer or older, it finds the node as the one before left it, and disturbs nothing. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
+import { stays, until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { buildImage } from "../cluster/image.ts";
+import type { Node } from "../cluster/node.ts";
+import { agentLog, agentOn, allAtOnce, auths, fileMark, kubelets } from "./nodes.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+let node: Node;
+const journal = "global-pull-secret/journal.json";
+const deployment = ["deployment/global-pull-secret-controller", "-n", names.namespace] as const;
+
+before(async () => {
+  cluster = await startCluster({ nodes: 1 });
+  assert.ok(cluster.nodes[0]);
+  [node] = cluster.nodes as [Node];
+  await product.installProduct(cluster, { args: allAtOnce });
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await product.untilServed(cluster, 1);
+});
+after(() => cluster?.down());
+
+const state = async () => ({
+  kubelet: await kubelets(cluster),
+  file: await fileMark(node),
+  revision: await product.revision(cluster),
+});
+
+/** Waits for an available agent that is another pod than `old`. */
+async function untilReplaced(old: string): Promise<void> {
+  await until("another agent is there", async () => (await agentOn(cluster, node)).metadata.uid !== old);
+  await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
+}
+
+const upgrades: readonly (readonly [sentence: string, make: () => Promise<unknown>, seen: (pod: string) => boolean])[] =
+  [
+    [
+      "a new image",
+      async () => cluster.kubectl("set", "image", ...deployment, `controller=${await buildImage(cluster, "next")}`),
+      (pod) => pod.includes("global-pull-secret:next"),
+    ],
+    [
+      "another template",
+      () => {
+        const patch = [{ op: "add", path: "/spec/template/spec/containers/0/args/-", value: "--probe-port=20249" }];
+        return cluster.kubectl("patch", ...deployment, "--type=json", "-p", JSON.stringify(patch));
+      },
+      (pod) => pod.includes("20249"),
+    ],
+  ];
+for (const [sentence, make, seen] of upgrades) {
+  test(`H19: an upgrade of the agents to ${sentence} restarts no kubelet and writes no file`, async () => {
+    const before = await state();
+    const { uid } = (await agentOn(cluster, node)).metadata;
+    await make();
+    await untilReplaced(uid);
+    assert.ok(seen(JSON.stringify((await agentOn(cluster, node)).spec)));
+    assert.deepEqual(await state(), before);
+  });
+}
+
+/** Gives the node a journal as a newer agent might have left it, and a fresh agent. */
+async function downgrade(change: object): Promise<string> {
+  const found = JSON.parse(node.readFile(journal)?.toString() ?? "") as object;
+  const { name, uid } = (await agentOn(cluster, node)).metadata;
+  const text = JSON.stringify({ ...found, ...change });
+  node.writeFile(journal, text);
+  await cluster.kubectl("delete", "pod", name, "-n", names.namespace, "--wait=false");
+  await until("another agent is there", async () => (await agentOn(cluster, node)).metadata.uid !== uid);
+  return text;
+}
+
+test("a downgrade goes on from a newer journal whose writer allows it, and restarts no kubelet", async () => {
+  const before = await state();
+  await downgrade({ version: 2, reads: 1, novelty: { kept: true } });
+  await product.untilServed(cluster, 1);
+  assert.deepEqual(await state(), before);
+});
+
+test("a downgrade leaves a newer journal that it may not read, the file and the kubelet alone, and says so", async () => {
+  const before = await state();
+  const good = node.readFile(journal)?.toString() ?? "";
+  const text = await downgrade({ version: 9, reads: 9, owned: "in a form of the future" });
+  await until("the agent says why it waits", async () => /GPS222/.test(await agentLog(cluster, node)), {
+    seen: () => agentLog(cluster, node),
+  });
+  await product.writeAdditional(cluster, JSON.stringify({ auths: { "other.example": { auth: "dTpw" } } }));
+  await stays(
+    "the node is left alone, and its agent not ready",
+    async () => {
+      const { ready } = (await agentOn(cluster, node)).status.containerStatuses?.[0] ?? { ready: false };
+      return !ready && node.readFile(journal)?.toString() === text;
+    },
+    4000,
+  );
+  const now = await state();
+  assert.deepEqual([now.kubelet, now.file], [before.kubelet, before.file]);
+  node.writeFile(journal, good); // as the version that knows it would go on
+  await product.untilServed(cluster, 2);
+  assert.deepEqual(Object.keys(auths(node)), ["other.example"]);
+});
+
+test("H21: after all of it removal leaves nothing", async () => {
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
+  assert.equal(node.readFile("config.json"), undefined);
+  assert.equal(node.readFile(journal), undefined);
+});

@@ -1,0 +1,204 @@
+/** The real agent as a process, on directories of its own and a private bus. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { request } from "node:http";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export type Content = Readonly<{
+  additional?: Readonly<Record<string, string>>;
+  original?: Readonly<Record<string, string>>;
+}>;
+
+/** A directory that looks to the agent like a node: kubelet directory, mounted Secret, termination log. */
+export class Node implements Disposable {
+  readonly root: string;
+  readonly kubelet: string;
+  readonly secret: string;
+  readonly dbus: string;
+  readonly terminationLog: string;
+  readonly config: string;
+  readonly folder: string;
+  #swaps = 0;
+
+  /** `kubelet`: a kubelet directory that is there already, such as a booted node's. */
+  constructor(root = mkdtempSync(join(tmpdir(), "gps-node-")), kubelet = join(root, "kubelet")) {
+    this.root = root;
+    this.kubelet = kubelet;
+    this.secret = join(root, "secret");
+    this.dbus = join(root, "dbus");
+    this.terminationLog = join(root, "termination-log");
+    this.config = join(kubelet, "config.json");
+    this.folder = join(kubelet, "global-pull-secret");
+    for (const directory of [kubelet, this.secret]) mkdirSync(directory, { recursive: true });
+    writeFileSync(this.terminationLog, "");
+  }
+
+  /** Mounts a revision as the kubelet does: new directory, then the `..data` link swapped by rename. */
+  mount(revision: number, { additional = {}, original = {} }: Content): void {
+    const entries = { ...original, ...additional };
+    const auths = Object.fromEntries(
+      Object.entries(entries).map(([key, password]) => [key, { auth: encode(password) }]),
+    );
+    const sources = Object.fromEntries(
+      Object.keys(entries).map((key) => [key, key in additional ? "additional" : "original"]),
+    );
+    this.mountFiles({
+      ".dockerconfigjson": JSON.stringify({ auths }),
+      revision: String(revision),
+      sources: JSON.stringify(sources),
+    });
+  }
+
+  mountFiles(files: Readonly<Record<string, string>>): void {
+    const before = existsSync(join(this.secret, "..data")) ? `..${this.#swaps}` : undefined;
+    const name = `..${++this.#swaps}`;
+    mkdirSync(join(this.secret, name));
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(this.secret, name, file), text);
+    symlinkSync(name, join(this.secret, "..data_tmp"));
+    renameSync(join(this.secret, "..data_tmp"), join(this.secret, "..data"));
+    for (const file of Object.keys(files))
+      if (!existsSync(join(this.secret, file))) symlinkSync(`..data/${file}`, join(this.secret, file));
+    if (before !== undefined) rmSync(join(this.secret, before), { recursive: true });
+  }
+
+  /** config.json as text; `undefined` if absent. */
+  get file(): string | undefined {
+    return existsSync(this.config) ? readFileSync(this.config, "utf8") : undefined;
+  }
+
+  get message(): string {
+    return readFileSync(this.terminationLog, "utf8");
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+export function encode(password: string): string {
+  return Buffer.from(`user:${password}`).toString("base64");
+}
+
+export type AgentOptions = Readonly<{
+  revision: number;
+  healthzPort: number;
+  flags?: readonly string[];
+  /** Program and arguments put before it, such as strace. */
+  under?: readonly string[];
+  /** Flags of Node itself. */
+  nodeFlags?: readonly string[];
+  probePort?: number;
+  program?: string;
+}>;
+
+export class Agent implements AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly port: number;
+  output = "";
+
+  private constructor(child: ChildProcess, port: number) {
+    this.child = child;
+    this.port = port;
+    child.stdout?.on("data", (data) => (this.output += String(data)));
+    child.stderr?.on("data", (data) => (this.output += String(data)));
+  }
+
+  static async start(node: Node, options: AgentOptions): Promise<Agent> {
+    const port = options.probePort ?? (await freePort());
+    const program = options.program ?? resolve(import.meta.dirname, "../../agent/main.ts");
+    const [command = "", ...args] = [
+      ...(options.under ?? []),
+      process.execPath,
+      ...(options.nodeFlags ?? []),
+      program,
+      `--secret-directory=${node.secret}`,
+      `--kubelet-directory=${node.kubelet}`,
+      `--dbus-directory=${node.dbus}`,
+      `--termination-log=${node.terminationLog}`,
+      `--probe-port=${port}`,
+      `--healthz-port=${options.healthzPort}`,
+      "--settle=1",
+      ...(options.flags ?? []),
+    ];
+    // strace counts a thread's calls: with one thread for all file operations its nth is the agent's nth.
+    const oneThread = options.under?.includes("strace") ? { UV_THREADPOOL_SIZE: "1" } : {};
+    const env = { ...process.env, ...oneThread, REVISION: String(options.revision), NODE_NAME: "node1" };
+    return new Agent(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), port);
+  }
+
+  /** Status and body of the readiness probe; 0 while nobody listens. */
+  probe(query = ""): Promise<{ status: number; body: string }> {
+    const { promise, resolve: answer } = Promise.withResolvers<{ status: number; body: string }>();
+    const asking = request(
+      { host: "127.0.0.1", port: this.port, path: `/readyz${query}`, agent: false },
+      (response) => {
+        let body = "";
+        response.on("data", (data) => (body += String(data)));
+        response.on("end", () => answer({ status: response.statusCode ?? 0, body }));
+      },
+    );
+    asking.on("error", () => answer({ status: 0, body: "" }));
+    asking.end();
+    return promise;
+  }
+
+  /** Waits until readiness answers `status` with a line that has `text` in it. */
+  async shows(status: 200 | 503, text = "", within = 15_000): Promise<string> {
+    let last = "";
+    const seen = await until(async () => {
+      const { status: now, body } = await this.probe();
+      last = `${now} ${body}`;
+      return now === status && body.includes(text);
+    }, within);
+    if (!seen) throw new Error(`readiness is not ${status} ${text} but ${last}\n${this.output}`);
+    return last;
+  }
+
+  /** Exit code, or the signal's name. */
+  async ended(): Promise<number | string> {
+    if (this.child.exitCode === null && this.child.signalCode === null) await once(this.child, "exit");
+    return this.child.exitCode ?? this.child.signalCode ?? "";
+  }
+
+  async end(signal: NodeJS.Signals): Promise<number | string> {
+    this.child.kill(signal);
+    return await this.ended();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGKILL");
+  }
+}
+
+/** Awaits a condition; answers whether it came true in time. */
+export async function until(condition: () => Promise<boolean> | boolean, within = 15_000): Promise<boolean> {
+  const deadline = performance.now() + within;
+  while (performance.now() < deadline) {
+    if (await condition()) return true;
+    await sleep(20);
+  }
+  return false;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,63 @@
+/** The thin path through the whole agent: a real process, a real dbus-daemon, a real file system; systemd is scripted. */
+import assert from "node:assert/strict";
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import test from "node:test";
+import { Agent, encode, Node } from "./agent.ts";
+import { startBus } from "./bus.ts";
+import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
+
+test("H16 H17: a mounted revision reaches config.json, the kubelet is restarted once, the agent becomes ready", async () => {
+  using node = new Node();
+  await using bus = await startBus(node.dbus);
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  node.mount(3, { additional: { "quay.io": "planted-password" } });
+  await using agent = await Agent.start(node, { revision: 3, healthzPort: systemd.healthzPort });
+  await agent.shows(200, "GPS200");
+  assert.deepEqual(JSON.parse(node.file ?? ""), { auths: { "quay.io": { auth: encode("planted-password") } } });
+  assert.equal(statSync(node.config).mode & 0o777, 0o600);
+  assert.equal(systemd.restartCalls, 1);
+  assert.doesNotMatch(agent.output, /planted-password/);
+  assert.ok(!agent.output.includes(encode("planted-password")));
+  assert.equal(await agent.end("SIGTERM"), 0);
+});
+
+test("H20: a withdrawn revision leaves the very bytes that were there, and no folder of ours", async () => {
+  using node = new Node();
+  await using bus = await startBus(node.dbus);
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  const before = `{ "auths": {"a.io": {"auth": "${encode("theirs")}"} } }\n`;
+  writeFileSync(node.config, before, { mode: 0o640 });
+  node.mount(1, { additional: { "a.io": "ours" } });
+  {
+    await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
+    await agent.shows(200, "GPS200");
+    assert.match(node.file ?? "", new RegExp(encode("ours")));
+  }
+  node.mount(2, {});
+  await using agent = await Agent.start(node, { revision: 2, healthzPort: systemd.healthzPort });
+  await agent.shows(200, "GPS224");
+  assert.equal(node.file, before);
+  assert.equal(statSync(node.config).mode & 0o777, 0o640);
+  assert.ok(!existsSync(node.folder));
+  assert.equal(systemd.restartCalls, 2);
+});
+
+test("H18: three failed restarts put the old file back, restart the kubelet with it, and say so once", async () => {
+  using node = new Node();
+  await using bus = await startBus(node.dbus);
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  systemd.startLimitMicros = 200_000n;
+  systemd.script = [crashes, crashes, crashes, comesBack];
+  node.mount(1, { additional: { "a.io": "ours" } });
+  const options = { revision: 1, healthzPort: systemd.healthzPort };
+  {
+    await using agent = await Agent.start(node, options);
+    assert.equal(await agent.ended(), 1);
+    assert.equal(node.file, undefined);
+    assert.equal(systemd.restartCalls, 4);
+    assert.match(node.message, /^GPS218 /);
+  }
+  await using agent = await Agent.start(node, options);
+  await agent.shows(503, "GPS219");
+  assert.equal(systemd.restartCalls, 4);
+});

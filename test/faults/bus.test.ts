@@ -1,0 +1,212 @@
+/**
+ * The agent's bus adapter against a real dbus-daemon, and against peers that no real daemon would be. It has to tell
+ * "could not ask" from "asked, and this is what came of it", in bounded time, without leaving a descriptor behind.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import fc from "fast-check";
+import { BusError, CouldNotAsk } from "../../agent/bus.ts";
+import { systemdOver } from "../../agent/systemd.ts";
+import { startBus } from "./bus.ts";
+import { comesBack, crashes, type Restart, ScriptedSystemd } from "./scripted-systemd.ts";
+
+const deadlines = { question: 400, job: 1500 };
+const never = new AbortController().signal;
+
+function place(t: TestContext): string {
+  const root = mkdtempSync(join(tmpdir(), "gps-bus-"));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  return root;
+}
+
+function open(directory: string, stop = never) {
+  return systemdOver(directory, "kubelet.service", stop, deadlines);
+}
+
+/** A server in the bus's place. */
+async function impostor(directory: string, talk: (socket: Socket) => void): Promise<AsyncDisposable> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+    talk(socket);
+  }).listen(join(directory, "system_bus_socket"));
+  await once(server, "listening");
+  return {
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, "close");
+    },
+  };
+}
+
+test("the unit's state is what systemd says", async (t) => {
+  await using bus = await startBus(join(place(t), "dbus"));
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  const unit = await open(bus.directory).unit();
+  assert.deepEqual(unit, {
+    load: "loaded",
+    active: "active",
+    sub: "running",
+    invocation: systemd.invocation.toString("hex"),
+    busy: false,
+    mainPid: 1000,
+    restarts: 0,
+    result: "success",
+    startLimit: 0,
+    restartDelay: 100,
+  });
+});
+
+test("a restart answers the result of its own job, whatever it is and however the messages come", async (t) => {
+  await using bus = await startBus(join(place(t), "dbus"));
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  const scripts: readonly Restart[] = [
+    comesBack,
+    { ...comesBack, signalFirst: true },
+    { ...comesBack, takes: 300 },
+    crashes,
+    ...[
+      "canceled",
+      "timeout",
+      "failed",
+      "dependency",
+      "skipped",
+      "invalid",
+      "assert",
+      "unsupported",
+      "once",
+      "new",
+    ].map((job) => ({ job, after: "failed" }) as const),
+  ];
+  for (const script of scripts) {
+    systemd.script = [script];
+    assert.deepEqual(await open(bus.directory).restart(), { result: script.job }, JSON.stringify(script));
+  }
+  assert.ok(!systemd.calls.includes("CancelJob"));
+});
+
+test("a refused request is told from a job whose end nobody saw", async (t) => {
+  await using bus = await startBus(join(place(t), "dbus"));
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  for (const name of ["AccessDenied", "InteractiveAuthorizationRequired"]) {
+    systemd.script = [{ after: "unchanged", error: `org.freedesktop.DBus.Error.${name}` }];
+    const answer = await open(bus.directory).restart();
+    assert.ok("refused" in answer && answer.refused instanceof BusError && answer.refused.type.endsWith(name));
+  }
+  systemd.script = [{ after: "unchanged" }];
+  assert.deepEqual(await open(bus.directory).restart(), { result: "unknown" });
+  systemd.script = [comesBack];
+  systemd.onCall = (member) => void (member === "RestartUnit" && bus.signal("SIGKILL"));
+  assert.deepEqual(await open(bus.directory).restart(), { result: "unknown" });
+});
+
+test("a method that is never answered ends at the deadline, before or after the request", async (t) => {
+  await using bus = await startBus(join(place(t), "dbus"));
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  for (const [member, result] of [
+    ["Subscribe", "refused"],
+    ["RestartUnit", "result"],
+  ] as const) {
+    systemd.silent.clear();
+    systemd.silent.add(member);
+    assert.ok(result in (await open(bus.directory).restart()), member);
+  }
+  for (const member of ["LoadUnit", "GetAll"]) {
+    systemd.silent.clear();
+    systemd.silent.add(member);
+    await assert.rejects(open(bus.directory).unit(), CouldNotAsk, member);
+  }
+});
+
+test("nobody there, nobody home, or asleep: could not ask", async (t) => {
+  const root = place(t);
+  await assert.rejects(open(root).unit(), /ENOENT/);
+  writeFileSync(join(root, "system_bus_socket"), "");
+  await assert.rejects(open(root).unit(), /ENOTSOCK|ECONNREFUSED/);
+  await using bus = await startBus(join(root, "dbus"));
+  await assert.rejects(open(bus.directory).unit(), BusError, "systemd is not on the bus");
+  await bus.signal("SIGSTOP");
+  await assert.rejects(open(bus.directory).unit(), /no answer within 0.4 s/);
+  await bus.signal("SIGCONT");
+  await bus.signal("SIGKILL");
+  await assert.rejects(open(bus.directory).unit(), /ECONNREFUSED/);
+});
+
+test("a bus that refuses us at Hello does not end the process", async (t) => {
+  const root = place(t);
+  await using full = await startBus(join(root, "full"), "", '<limit name="max_connections_per_user">1</limit>');
+  await using _only = await ScriptedSystemd.start(full.address);
+  await assert.rejects(open(full.directory).unit(), /refused Hello: .*LimitsExceeded/);
+});
+
+test("a peer that hangs up, stays silent or talks nonsense at any point: could not ask", async (t) => {
+  const talks: readonly ((socket: Socket) => void)[] = [
+    (socket) => socket.destroy(),
+    () => {},
+    (socket) => void socket.once("data", () => socket.end()),
+    (socket) => void socket.once("data", () => socket.write("REJECTED\r\n")),
+    (socket) => void socket.once("data", () => socket.write("REJECTED EXTERNAL DBUS_COOKIE_SHA1\r\n")),
+    (socket) => void socket.once("data", () => socket.write("\r\n")),
+    (socket) => void socket.once("data", () => socket.end("OK 1234\r\n")),
+    (socket) => void socket.once("data", () => socket.write("OK 1234\r\n")),
+    (socket) => void socket.once("data", () => socket.write(`OK 1234\r\n${"nonsense".repeat(1000)}`)),
+  ];
+  for (const [index, talk] of talks.entries()) {
+    const root = place(t);
+    await using _peer = await impostor(root, talk);
+    await assert.rejects(open(root).unit(), CouldNotAsk, String(index));
+  }
+});
+
+test("random replies neither end the process nor keep a descriptor", async (t) => {
+  const root = place(t);
+  let reply: Uint8Array = new Uint8Array();
+  await using _peer = await impostor(root, (socket) => {
+    socket.once("data", () => {
+      socket.write("OK 1234\r\n");
+      socket.once("data", () => socket.end(reply));
+    });
+  });
+  const message = fc
+    .tuple(
+      fc.uint8Array({ minLength: 12, maxLength: 12 }),
+      fc.integer({ min: 0, max: 60 }),
+      fc.uint8Array({ maxLength: 120 }),
+    )
+    .map(([head, fields, rest]) => {
+      const header = Buffer.concat([
+        Buffer.from([0x6c, 1 + ((head[1] ?? 0) % 4), 0, 1]),
+        head.subarray(4),
+        Buffer.from([fields, 0, 0, 0]),
+      ]);
+      return Buffer.concat([header, rest]);
+    });
+  const before = readdirSync("/proc/self/fd").length;
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(fc.uint8Array({ maxLength: 100 }), message), async (bytes) => {
+      reply = bytes;
+      await assert.rejects(open(root).unit());
+    }),
+    { numRuns: 200 },
+  );
+  assert.ok(readdirSync("/proc/self/fd").length <= before + 2);
+});
+
+test("stopping ends a wait at once, and a job goes on without us", async (t) => {
+  await using bus = await startBus(join(place(t), "dbus"));
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  systemd.script = [{ after: "unchanged" }];
+  const stop = new AbortController();
+  systemd.onCall = (member) => void (member === "RestartUnit" && setImmediate(() => stop.abort()));
+  const began = performance.now();
+  assert.deepEqual(await open(bus.directory, stop.signal).restart(), { result: "unknown" });
+  assert.ok(performance.now() - began < 1000);
+});

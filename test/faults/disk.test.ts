@@ -1,0 +1,157 @@
+/**
+ * The disk fails: errors that strace gives to the agent's own calls, a tmpfs that is really full, a mount that is really
+ * read-only. The file is always wholly the old or wholly the new one, and passing trouble is over by itself.
+ */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+import { Agent, encode, Node, until } from "./agent.ts";
+import { startBus } from "./bus.ts";
+import { ScriptedSystemd } from "./scripted-systemd.ts";
+
+const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
+/** Three pages of a file system, so that it can be full in the middle of a write. */
+const long = "x".repeat(6000);
+const after = JSON.stringify({ auths: { "b.io": { auth: encode("theirs") }, "a.io": { auth: encode(long) } } });
+
+function run(command: string, ...args: string[]): void {
+  const { status, stderr } = spawnSync(command, args, { encoding: "utf8" });
+  assert.equal(status, 0, `${command} ${args.join(" ")}: ${stderr}`);
+}
+
+class Disk implements AsyncDisposable {
+  readonly node: Node;
+  readonly systemd: ScriptedSystemd;
+  readonly #ends: (() => unknown)[];
+  private constructor(node: Node, systemd: ScriptedSystemd, ends: (() => unknown)[]) {
+    this.node = node;
+    this.systemd = systemd;
+    this.#ends = ends;
+  }
+  /** A node whose kubelet directory is a mount of its own, made by `mount` with the directory as last argument. */
+  static async make(...mount: readonly string[]): Promise<Disk> {
+    const node = new Node(mkdtempSync(join(tmpdir(), "gps-disk-")));
+    const [command, ...args] = mount;
+    if (command !== undefined) run(command, ...args, ...(args.includes("--bind") ? [node.kubelet] : []), node.kubelet);
+    const bus = await startBus(node.dbus);
+    const systemd = await ScriptedSystemd.start(bus.address);
+    writeFileSync(node.config, theirs);
+    node.mount(1, { additional: { "a.io": long } });
+    return new Disk(node, systemd, [
+      () => systemd[Symbol.asyncDispose](),
+      () => bus[Symbol.asyncDispose](),
+      () => command && run("umount", node.kubelet),
+      () => node[Symbol.dispose](),
+    ]);
+  }
+  agent(...under: string[]): Promise<Agent> {
+    return Agent.start(this.node, { revision: 1, healthzPort: this.systemd.healthzPort, under });
+  }
+  /** What must hold while nothing can be written. */
+  untouched(where: string): void {
+    assert.equal(this.node.file, theirs, where);
+    assert.equal(this.systemd.restartCalls, 0, where);
+  }
+  async healed(agent: Agent, where: string): Promise<void> {
+    await agent.shows(200, "GPS200", 60_000);
+    assert.equal(this.node.file, after, where);
+    assert.equal(this.systemd.restartCalls, 1, where);
+    assert.deepEqual(readdirSync(this.node.folder), ["journal.json"], where);
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const end of this.#ends) await end();
+  }
+}
+
+/** The error `name` for every call of this kind, or for those that `when` tells (strace's own syntax). */
+function failing(call: string, name: string, when = "1+"): string[] {
+  const inject = `inject=${call}:error=${name}:when=${when}`;
+  return ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", `trace=${call}`, "-e", inject];
+}
+
+for (const call of ["fsync", "rename", "pwrite64"]) {
+  test(`EIO at every ${call}: the old file stays, no restart, the reason is told, nothing staged is left`, async () => {
+    await using disk = await Disk.make();
+    await using agent = await disk.agent(...failing(call, "EIO"));
+    await agent.shows(503, "GPS208", 30_000);
+    disk.untouched(call);
+    assert.match(disk.node.message, /^GPS208 .*EIO/);
+    assert.doesNotMatch(agent.output, new RegExp(encode(long)));
+    assert.deepEqual(readdirSync(disk.node.folder), []);
+  });
+
+  test(`EIO at some ${call}: either document, never a third, one restart, and it heals by itself`, async (t) => {
+    const seed = Number(process.env["SEED"] ?? Date.now() % 1000);
+    const first = 1 + (seed % 8);
+    t.diagnostic(`SEED=${seed}`);
+    await using disk = await Disk.make();
+    await using agent = await disk.agent(...failing(call, "EIO", `${first}..${first + 1}`));
+    const seen = new Set<string | undefined>();
+    const watching = setInterval(() => seen.add(disk.node.file), 10);
+    try {
+      await disk.healed(agent, `${call} ${first}`);
+    } finally {
+      clearInterval(watching);
+    }
+    for (const text of seen) assert.ok(text === theirs || text === after, text);
+  });
+}
+
+test("a disk that is full at any write: the old file stays whole, no restart; with room again it heals", async () => {
+  const stages = new Set<string>();
+  for (const pages of [0, 1, 2, 3, 5]) {
+    await using disk = await Disk.make("mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs");
+    const filler = join(disk.node.kubelet, "filler");
+    const { bavail, bsize } = statfsSync(disk.node.kubelet);
+    writeFileSync(filler, Buffer.alloc((bavail - pages) * bsize));
+    await using agent = await disk.agent();
+    const where = `${pages} pages free`;
+    let full = false;
+    assert.ok(await until(() => (full = agent.output.includes("GPS208")) || disk.node.file === after, 30_000), where);
+    if (full) disk.untouched(where);
+    // The journal is the first thing that is written; where it fits, config.json may not.
+    stages.add(full ? (readdirSync(disk.node.folder).includes("journal.json") ? "config.json" : "journal") : "none");
+    truncateSync(filler, 0);
+    await disk.healed(agent, where);
+  }
+  assert.deepEqual([...stages], ["journal", "config.json", "none"]);
+});
+
+test("a read-only file system: nothing is changed, the reason is told, and it heals when it can be written", async () => {
+  await using disk = await Disk.make("mount", "--bind");
+  run("mount", "-o", "remount,ro,bind", disk.node.kubelet);
+  await using agent = await disk.agent();
+  await agent.shows(503, "GPS208", 30_000);
+  disk.untouched("read-only");
+  assert.match(disk.node.message, /EROFS/);
+  run("mount", "-o", "remount,rw,bind", disk.node.kubelet);
+  await disk.healed(agent, "read-only");
+});
+
+test("the kubelet's directory is missing, or our folder is somebody's file: nothing is made up, and it heals", async () => {
+  await using disk = await Disk.make();
+  renameSync(disk.node.kubelet, `${disk.node.kubelet}.away`);
+  await using agent = await disk.agent();
+  await agent.shows(503, "GPS208", 30_000);
+  assert.equal(disk.node.file, undefined);
+  assert.equal(disk.systemd.restartCalls, 0);
+  writeFileSync(`${disk.node.kubelet}.away/global-pull-secret`, "somebody's");
+  renameSync(`${disk.node.kubelet}.away`, disk.node.kubelet);
+  assert.ok(await until(() => agent.output.includes("ENOTDIR") || agent.output.includes("not a directory"), 60_000));
+  disk.untouched("a file");
+  rmSync(disk.node.folder);
+  mkdirSync(disk.node.folder);
+  await disk.healed(agent, "directory");
+});

@@ -1,0 +1,131 @@
+/** What comes in is odd, too fast, or out of order: the mounted Secret, and the kubelet's healthz. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import test from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { bundle } from "../../build/bundle.ts";
+import { Agent, encode, until } from "./agent.ts";
+import { nodeFlags } from "./deployed.ts";
+import { content, ours, Place } from "./place.ts";
+
+/** Resident memory in MiB and open descriptors. */
+function held({ child }: Agent): Readonly<{ memory: number; descriptors: number }> {
+  const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+  const memory = Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+  return { memory, descriptors: readdirSync(`/proc/${child.pid}/fd`).length };
+}
+
+test("10,000 quick changes of the mounted Secret: few restarts, no more memory, no more descriptors, the last one counts", async (t) => {
+  await using place = await Place.make();
+  // As it is deployed: Node's own default is to let garbage lie.
+  const program = (await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "";
+  const deployed = { program, nodeFlags: nodeFlags(place.node), flags: ["--settle=0"] };
+  await using agent = await Agent.start(place.node, {
+    ...deployed,
+    revision: 1,
+    healthzPort: place.systemd.healthzPort,
+  });
+  await agent.shows(200, "GPS200");
+  const change = async (count: number) => {
+    for (let n = 0; n < count; n += 1) {
+      // Behind, ahead, another content under its own number, and the same one back.
+      if (n % 4 === 3) place.node.mount(1, content);
+      else place.node.mount(n % 4, { additional: { "a.io": `other${n}` } });
+      if (n % 10 === 0) await sleep(1);
+    }
+    place.node.mount(1, content);
+    await agent.shows(200, "GPS200", 90_000);
+  };
+  await change(1000);
+  const before = held(agent);
+  await change(9000);
+  const after = held(agent);
+  t.diagnostic(`${before.memory} to ${after.memory} MiB, ${place.systemd.restartCalls} restarts`);
+  assert.ok(await until(() => place.node.file?.trim() === ours, 90_000));
+  assert.ok(after.memory - before.memory < 24, `${before.memory} to ${after.memory} MiB`);
+  assert.ok(after.descriptors <= before.descriptors + 2, `${before.descriptors} to ${after.descriptors}`);
+  assert.ok(place.systemd.restartCalls <= 12, `${place.systemd.restartCalls} restarts`);
+  assert.ok(agent.output.split("\n").length < 400);
+});
+
+test("a mount that is behind, ahead, incomplete or nonsense is waited for, and touches nothing", async () => {
+  await using place = await Place.make();
+  const { node } = place;
+  const files = { ".dockerconfigjson": '{"auths":{}}', revision: "2", sources: "{}" };
+  const { sources: _, ...half } = files;
+  const mounts: readonly (readonly [code: string, mount: () => void])[] = [
+    ["GPS203", () => node.mount(1, content)],
+    ["GPS203", () => node.mount(3, content)],
+    ["GPS202", () => node.mountFiles(half)],
+    ["GPS202", () => node.mountFiles({ ...files, revision: "two" })],
+    ["GPS204", () => node.mountFiles({ ...files, ".dockerconfigjson": '{"auths":{"a.io":{"auth":"%"}}}' })],
+    ["GPS204", () => node.mountFiles({ ...files, ".dockerconfigjson": " ".repeat(1024 * 1024 + 1) })],
+    ["GPS204", () => node.mountFiles({ ...files, sources: "[]" })],
+  ];
+  await using agent = await place.agent([], 2);
+  for (const [code, mount] of mounts) {
+    mount();
+    await agent.shows(503, code);
+    assert.equal(node.file, undefined, code);
+    assert.deepEqual(place.systemd.calls, [], code);
+  }
+  node.mount(2, content);
+  await agent.shows(200, "GPS200");
+  assert.equal(node.file, ours);
+});
+
+test("the same change back and forth ends with the last one, one restart each", async () => {
+  await using place = await Place.make();
+  for (const revision of [1, 2, 3, 4, 5]) {
+    const password = revision % 2 === 1 ? "ours" : "other";
+    place.node.mount(revision, { additional: { "a.io": password } });
+    await using agent = await place.agent(["--settle=0"], revision);
+    await agent.shows(200, "GPS200");
+    assert.match(place.node.file ?? "", new RegExp(encode(password)));
+    assert.equal(place.systemd.restartCalls, revision);
+  }
+  // The same content under a new number is no change.
+  place.node.mount(6, content);
+  await using agent = await place.agent(["--settle=0"], 6);
+  await agent.shows(200, "GPS200");
+  assert.equal(place.systemd.restartCalls, 5);
+});
+
+test("a healthz that is wrong, mute, slow, endless or refused takes readiness away, costs no restart, and gives it back", async () => {
+  await using place = await Place.make();
+  const right = (socket: Socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\nok");
+  const answers: readonly ((socket: Socket) => void)[] = [
+    (socket) => void socket.end("HTTP/1.1 500 Internal Server Error\r\n\r\n200"),
+    (socket) => void socket.end("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1/200\r\n\r\n"),
+    (socket) => void socket.end("SSH-2.0-200 OK\r\n"),
+    (socket) => void socket.write("2".repeat(100_000)),
+    (socket) => void socket.destroy(),
+    () => {},
+    (socket) => void setTimeout(right, 3000, socket).unref(),
+  ];
+  let answer: (socket: Socket) => void = right;
+  const server = createServer((socket) => answer(socket.on("error", () => {})));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  try {
+    await using agent = await Agent.start(place.node, { revision: 1, healthzPort: port });
+    await agent.shows(200, "GPS200");
+    for (const one of answers) {
+      answer = one;
+      place.node.mount(1, content);
+      await agent.shows(503, "GPS221", 40_000);
+      answer = right;
+      await agent.shows(200, "GPS200", 40_000);
+    }
+    server.close();
+    place.node.mount(1, content);
+    await agent.shows(503, "GPS221", 40_000);
+    assert.equal(place.systemd.restartCalls, 1);
+    assert.equal(place.node.file, ours);
+  } finally {
+    server.close();
+  }
+});

@@ -1,0 +1,94 @@
+/** The bundled agent inside a real node of the test cluster: no capabilities, the node's own systemd, kubelet and bus. */
+import { cpSync, existsSync, linkSync, mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { bundle } from "../../build/bundle.ts";
+import { until } from "../cluster/await.ts";
+import type { Node as ClusterNode } from "../cluster/node.ts";
+import { Node } from "./agent.ts";
+
+/** Below the node's root; what is put there is the same file inside and outside. */
+const place = "root/agent";
+
+export class Inside {
+  readonly machine: ClusterNode;
+  /** Its files as this machine sees them. */
+  readonly node: Node;
+
+  private constructor(machine: ClusterNode, node: Node) {
+    this.machine = machine;
+    this.node = node;
+  }
+
+  static async on(machine: ClusterNode): Promise<Inside> {
+    const root = join(machine.rootfs, place);
+    mkdirSync(root, { recursive: true });
+    if (!existsSync("dist/agent.cjs")) await bundle();
+    cpSync("dist/agent.cjs", join(root, "agent.cjs"));
+    // 120 MB: linked where the disk is the same.
+    const node = resolve(process.execPath);
+    try {
+      if (!existsSync(join(root, "node"))) linkSync(node, join(root, "node"));
+    } catch {
+      cpSync(node, join(root, "node"));
+    }
+    return new Inside(machine, new Node(root, join(machine.rootfs, "var/lib/kubelet")));
+  }
+
+  /** Starts the agent as a transient unit; systemd does not start it again. */
+  async start(revision: number, ...flags: readonly string[]): Promise<void> {
+    await this.machine.exec([
+      "systemd-run",
+      "--quiet",
+      "--unit=agent",
+      "--property=CapabilityBoundingSet=",
+      "--property=NoNewPrivileges=yes",
+      `--setenv=REVISION=${revision}`,
+      "--setenv=NODE_NAME=node1",
+      `/${place}/node`,
+      `/${place}/agent.cjs`,
+      `--secret-directory=/${place}/secret`,
+      "--kubelet-directory=/var/lib/kubelet",
+      "--dbus-directory=/run/dbus",
+      `--termination-log=/${place}/termination-log`,
+      "--settle=3",
+      ...flags,
+    ]);
+  }
+
+  async kill(signal: string): Promise<void> {
+    await this.machine.exec(["systemctl", "kill", `--signal=${signal}`, "agent"]).catch(() => {});
+    await until("the agent has ended", async () => !(await this.runs()), { every: 50 });
+    await this.machine.exec(["systemctl", "reset-failed", "agent"]).catch(() => {});
+  }
+
+  async runs(): Promise<boolean> {
+    const { ActiveState } = await this.machine.unit(["ActiveState"], "agent.service");
+    return ActiveState === "active" || ActiveState === "deactivating";
+  }
+
+  /** Exit code of the agent once it has ended by itself. */
+  async ended(timeout = 120_000): Promise<string> {
+    await until("the agent has ended", async () => !(await this.runs()), { every: 200, timeout });
+    const { ExecMainStatus } = await this.machine.unit(["ExecMainStatus"], "agent.service");
+    await this.machine.exec(["systemctl", "reset-failed", "agent"]).catch(() => {});
+    return ExecMainStatus;
+  }
+
+  /** Waits until readiness answers with this status and text. */
+  async shows(status: 200 | 503, text: string, timeout = 30_000): Promise<void> {
+    let last = "";
+    const script = `fetch("http://127.0.0.1:20248/readyz").then(async (r) => console.log(r.status, await r.text()), () => console.log(0))`;
+    await until(
+      `readiness answers ${status} ${text}`,
+      async () => {
+        last = await this.machine.exec([`/${place}/node`, "-e", script]);
+        return last.startsWith(String(status)) && last.includes(text);
+      },
+      { timeout, seen: () => last },
+    );
+  }
+
+  async kubelet(): Promise<Record<"InvocationID" | "ActiveState" | "MainPID" | "NRestarts", string>> {
+    return await this.machine.unit(["InvocationID", "ActiveState", "MainPID", "NRestarts"]);
+  }
+}

@@ -1,0 +1,86 @@
+/** Somebody else does something to the kubelet, or to the agent, in the middle: what is owed is made once, and no more. */
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import test from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { encode, until } from "./agent.ts";
+import { content, ours, Place } from "./place.ts";
+import { comesBack, crashes } from "./scripted-systemd.ts";
+
+test("a kubelet that is down when the agent arrives is started with the new file, by one restart", async () => {
+  await using place = await Place.make();
+  [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
+  await using agent = await place.agent();
+  await agent.shows(200, "GPS200");
+  assert.equal(place.node.file, ours);
+  assert.equal(place.systemd.restartCalls, 1);
+  assert.equal(place.systemd.active, "active");
+});
+
+test("a kubelet that somebody stopped while all is in force is left stopped, told, and ready again when it is started", async () => {
+  await using place = await Place.make();
+  await using agent = await place.agent();
+  await agent.shows(200, "GPS200");
+  [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
+  // A hint: at rest the agent looks every 30 s.
+  place.node.mount(1, content);
+  await agent.shows(503, "GPS221", 40_000);
+  place.systemd.started();
+  await agent.shows(200, "GPS200", 40_000);
+  assert.equal(place.systemd.restartCalls, 1);
+});
+
+test("a restart by somebody else after the file was put there is the one that was owed", async () => {
+  await using place = await Place.make();
+  // Our own request is lost with an error; in its place an administrator restarts.
+  place.systemd.script = [{ after: "unchanged", error: "org.freedesktop.DBus.Error.LimitsExceeded" }];
+  await using agent = await place.agent();
+  await agent.shows(503, "GPS210");
+  assert.ok(await until(() => place.node.file === ours));
+  place.systemd.started();
+  place.systemd.script = [comesBack];
+  const asked = place.systemd.restartCalls;
+  await agent.shows(200, "GPS200", 40_000);
+  assert.equal(place.systemd.restartCalls, asked);
+});
+
+test("two failures, then recovery: the third attempt counts, and nothing is rolled back", async () => {
+  await using place = await Place.make();
+  place.systemd.startLimitMicros = 100_000n;
+  place.systemd.script = [crashes, crashes, comesBack];
+  await using agent = await place.agent();
+  await agent.shows(200, "GPS200", 30_000);
+  assert.equal(place.systemd.restartCalls, 3);
+  assert.equal(place.node.file, ours);
+  assert.equal(place.node.message, "");
+});
+
+test("SIGTERM at any moment of an apply ends the agent with 0, and the next one ends the work with one restart", async (t) => {
+  const seed = Number(process.env["SEED"] ?? Date.now() % 1000);
+  t.diagnostic(`SEED=${seed}`);
+  await using place = await Place.make();
+  place.systemd.script = [{ ...comesBack, takes: 200 }];
+  for (let revision = 1; revision <= 6; revision += 1) {
+    place.node.mount(revision, { additional: { "a.io": `password${revision}` } });
+    {
+      await using first = await place.agent(["--settle=0"], revision);
+      await until(() => first.output.includes("GPS226"));
+      await sleep((seed * revision * 37) % 500);
+      assert.equal(await first.end("SIGTERM"), 0, first.output);
+    }
+    await using agent = await place.agent(["--settle=0"], revision);
+    await agent.shows(200, "GPS200", 30_000);
+    assert.match(place.node.file ?? "", new RegExp(encode(`password${revision}`)));
+    assert.equal(place.systemd.restartCalls, revision);
+    assert.deepEqual(readdirSync(place.node.folder), ["journal.json"]);
+  }
+});
+
+test("a slow but working systemd is waited for: one restart, however long the job takes", async () => {
+  await using place = await Place.make();
+  place.systemd.script = [{ ...comesBack, takes: 12_000 }];
+  await using agent = await place.agent();
+  await agent.shows(503, "GPS21", 10_000);
+  await agent.shows(200, "GPS200", 40_000);
+  assert.equal(place.systemd.restartCalls, 1);
+});

@@ -1,0 +1,33 @@
+/** A node with revision 1 mounted, a private bus and a scripted systemd. */
+import { Agent, encode, Node } from "./agent.ts";
+import { type Bus, startBus } from "./bus.ts";
+import { ScriptedSystemd } from "./scripted-systemd.ts";
+
+/** config.json when revision 1 is in force and nobody else has entries. */
+export const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });
+export const content = { additional: { "a.io": "ours" } };
+
+export class Place implements AsyncDisposable {
+  readonly node: Node;
+  readonly bus: Bus;
+  readonly systemd: ScriptedSystemd;
+  private constructor(node: Node, bus: Bus, systemd: ScriptedSystemd) {
+    this.node = node;
+    this.bus = bus;
+    this.systemd = systemd;
+  }
+  static async make(): Promise<Place> {
+    const node = new Node();
+    node.mount(1, content);
+    const bus = await startBus(node.dbus);
+    return new Place(node, bus, await ScriptedSystemd.start(bus.address));
+  }
+  agent(flags: readonly string[] = [], revision = 1): Promise<Agent> {
+    return Agent.start(this.node, { revision, healthzPort: this.systemd.healthzPort, flags });
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.systemd[Symbol.asyncDispose]();
+    await this.bus[Symbol.asyncDispose]();
+    this.node[Symbol.dispose]();
+  }
+}

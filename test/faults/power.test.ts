@@ -1,0 +1,140 @@
+/**
+ * Power loss: only what was synced is sure to be there afterwards. strace records every call by which the agent changes the
+ * file system; the record is replayed, and the power fails after each call. What was not synced is lost or kept in every
+ * combination, and a file whose bytes were not synced counts as garbage. What is left must be one document or the other,
+ * and with ours in place its journal.
+ */
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import test from "node:test";
+import { Agent, Node, until } from "./agent.ts";
+import { startBus } from "./bus.ts";
+import { content, ours } from "./place.ts";
+import { ScriptedSystemd } from "./scripted-systemd.ts";
+
+/** One state of the disk: name → file, and whether a file's bytes are sure. */
+type Names = ReadonlyMap<string, string>;
+type Crash = Readonly<{
+  after: string;
+  names: Names;
+  sure: (file: string | undefined) => boolean;
+  /** Nothing is kept but what was synced. */
+  least: boolean;
+}>;
+
+/** Changes of names by one call, all or nothing. */
+type Change = Readonly<{ directory: string; names: readonly (readonly [name: string, file: string | undefined])[] }>;
+
+/** Replays the record of one thread; answers every state in which the power may have left the disk. */
+function crashes(lines: readonly string[], start: Names): Crash[] {
+  const durable = new Map(start);
+  const now = new Map(start);
+  const sure = new Set(start.values());
+  let pending: Change[] = [];
+  let files = 0;
+  const all: Crash[] = [];
+  const change = (directory: string, ...names: Change["names"]) => {
+    pending.push({ directory, names });
+    apply(now, names);
+  };
+  for (const line of lines) {
+    const [, call = "", rest = ""] = /^(\w+)\((.*)\) += \d+/.exec(line) ?? [];
+    const [path = "", second = ""] = Array.from(rest.matchAll(/"([^"]*)"/g), ([, one = ""]) => one);
+    const [, open = ""] = /^\d+<([^>]*)>/.exec(rest) ?? [];
+    if (call === "openat" && rest.includes("O_CREAT") && !now.has(path))
+      change(dirname(path), [path, `${basename(path)} #${(files += 1)}`]);
+    else if (call === "openat" && rest.includes("O_TRUNC")) sure.delete(now.get(path) ?? "");
+    else if (/^p?write/.test(call)) sure.delete(now.get(open) ?? "");
+    else if (call === "mkdir") change(dirname(path), [path, "directory"]);
+    else if (call === "rename") change(dirname(second), [path, undefined], [second, now.get(path)]);
+    else if (call === "unlink" || call === "rmdir") change(dirname(path), [path, undefined]);
+    else if (call === "fsync" && now.has(open) && now.get(open) !== "directory") sure.add(now.get(open) ?? "");
+    else if (call === "fsync") {
+      for (const one of pending) if (one.directory === open) apply(durable, one.names);
+      pending = pending.filter(({ directory }) => directory !== open);
+    } else continue;
+    assert.ok(pending.length < 8, `${pending.length} changes of names are not synced`);
+    const synced = new Set(sure);
+    for (let kept = 0; kept < 2 ** pending.length; kept += 1) {
+      const names = new Map(durable);
+      for (const [bit, one] of pending.entries()) if ((kept >> bit) & 1) apply(names, one.names);
+      all.push({ after: line, names, sure: (file) => file !== undefined && synced.has(file), least: kept === 0 });
+    }
+  }
+  return all;
+}
+
+function apply(names: Map<string, string>, changes: Change["names"]): void {
+  for (const [name, file] of changes)
+    if (file === undefined) names.delete(name);
+    else names.set(name, file);
+}
+
+/** Runs the agent until it shows `code`, and answers what its file operations were, in their order. */
+async function recorded(node: Node, systemd: ScriptedSystemd, revision: number, code: string): Promise<string[]> {
+  const directory = join(node.root, `trace${revision}`);
+  mkdirSync(directory);
+  const calls = "trace=openat,rename,unlink,mkdir,rmdir,fsync,pwrite64,write";
+  // A file for each thread: lines are whole. -y names the file behind a descriptor.
+  const under = ["strace", "-D", "-ff", "-y", "-s", "0", "-q", "-o", join(directory, "t"), "-e", calls];
+  await using agent = await Agent.start(node, { revision, healthzPort: systemd.healthzPort, under });
+  await agent.shows(200, code);
+  await agent.end("SIGTERM");
+  const threads = () => readdirSync(directory).map((name) => readFileSync(join(directory, name), "utf8"));
+  assert.ok(await until(() => threads().every((text) => text.includes("+++ exited"))));
+  const working = threads().filter((text) => text.includes("rename("));
+  assert.equal(working.length, 1, "one thread does all file operations");
+  return working[0]?.split("\n") ?? [];
+}
+
+test("power loss after any call of an apply and of a drain: one document or the other, and ours never without its journal", async (t) => {
+  using node = new Node();
+  await using bus = await startBus(node.dbus);
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  const before = '{"auths":{}}\n';
+  writeFileSync(node.config, before);
+  const journal = join(node.folder, "journal.json");
+  node.mount(1, content);
+  const applying = crashes(
+    await recorded(node, systemd, 1, "GPS200"),
+    new Map([
+      [node.kubelet, "directory"],
+      [node.config, "old"],
+    ]),
+  );
+  assert.equal(node.file, `${ours}\n`);
+  let replaced = 0;
+  for (const { after, names, sure } of applying) {
+    const file = names.get(node.config);
+    assert.ok(sure(file), `config.json is torn or gone after ${after}`);
+    if (file === "old") continue;
+    replaced += 1;
+    assert.ok(names.has(node.folder) && sure(names.get(journal)), `ours without a journal after ${after}`);
+  }
+  assert.ok(replaced > 0 && replaced < applying.length);
+  assert.notEqual(
+    applying.findLast(({ least }) => least)?.names.get(node.config),
+    "old",
+    "ready before it was durable",
+  );
+
+  node.mount(2, {});
+  const start = new Map([
+    [node.kubelet, "directory"],
+    [node.folder, "directory"],
+    [node.config, "ours"],
+    [journal, "journal"],
+  ]);
+  const draining = crashes(await recorded(node, systemd, 2, "GPS224"), start);
+  assert.equal(node.file, before);
+  let restored = 0;
+  for (const { after, names, sure } of draining) {
+    const file = names.get(node.config);
+    assert.ok(sure(file), `config.json is torn or gone after ${after}`);
+    if (file === "ours") assert.ok(sure(names.get(journal)), `ours without a journal after ${after}`);
+    else restored += 1;
+  }
+  assert.ok(restored > 0 && restored < draining.length);
+  t.diagnostic(`${applying.length} and ${draining.length} states`);
+});

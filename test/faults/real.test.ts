@@ -1,0 +1,128 @@
+/** The agent against a real systemd with a real kubelet.service: what no fake can vouch for. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import test, { after, before, beforeEach } from "node:test";
+import { until } from "../cluster/await.ts";
+import { type Cluster, startCluster } from "../cluster/cluster.ts";
+import { encode } from "./agent.ts";
+import { Inside } from "./inside.ts";
+
+let cluster: Cluster;
+let inside: Inside;
+let revision = 0;
+
+before(async () => {
+  cluster = await startCluster({ nodes: 1 });
+  const [machine] = cluster.nodes;
+  assert.ok(machine);
+  inside = await Inside.on(machine);
+});
+
+after(() => cluster?.down());
+
+const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });
+
+/** Every test begins with a node that has never seen an agent. */
+beforeEach(async () => {
+  await inside.kill("SIGKILL");
+  inside.machine.writeFile("config.json", undefined);
+  await inside.machine.exec(["rm", "-rf", "/var/lib/kubelet/global-pull-secret"]);
+  await inside.machine.healKubelet();
+  await inside.machine.exec(["systemctl", "reset-failed", "kubelet"]).catch(() => {});
+  await inside.machine.exec(["systemctl", "start", "kubelet"]);
+  await until("the kubelet runs", async () => (await inside.kubelet()).ActiveState === "active");
+  revision += 1;
+  inside.node.mount(revision, { additional: { "a.io": "ours" } });
+});
+
+test("H16 H17: without capabilities the file is written and the real kubelet restarted once", async () => {
+  const old = await inside.kubelet();
+  await inside.start(revision);
+  await inside.shows(200, "GPS200");
+  const now = await inside.kubelet();
+  assert.notEqual(now.InvocationID, old.InvocationID);
+  assert.equal(inside.node.file, ours);
+  const { MainPID } = await inside.machine.unit(["MainPID"], "agent.service");
+  const status = await inside.machine.exec(["cat", `/proc/${MainPID}/status`]);
+  assert.match(status, /CapEff:\s+0+\n/);
+  await inside.kill("SIGTERM");
+  await inside.start(revision);
+  await inside.shows(200, "GPS200");
+  assert.equal((await inside.kubelet()).InvocationID, now.InvocationID);
+});
+
+test("H18: a kubelet that cannot start gets its old file back, is revived when it can, and the agent says so", async () => {
+  await inside.machine.breakKubelet();
+  await inside.start(revision);
+  await inside.shows(503, "GPS220", 90_000);
+  assert.equal(inside.node.file, undefined);
+  await inside.machine.healKubelet();
+  assert.equal(await inside.ended(), "1");
+  assert.match(inside.node.message, /^GPS218 /);
+  assert.equal((await inside.kubelet()).ActiveState, "active");
+});
+
+test("a unit that runs into its start limit is got out of it, and the kubelet ends up running with the old file", async () => {
+  // Restarted by systemd every 100 ms, it uses up five starts in 10 s by itself.
+  const limited = "[Unit]\nStartLimitIntervalSec=2\nStartLimitBurst=5\n[Service]\nRestartSec=100ms\n";
+  await inside.machine.breakKubelet(`${limited}ExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n`);
+  await inside.start(revision);
+  assert.equal(await inside.ended(), "1");
+  assert.equal(inside.node.file, undefined);
+  assert.equal((await inside.kubelet()).ActiveState, "active");
+  const journal = await inside.machine.journal("agent");
+  const jobs = journal
+    .split("\n")
+    .filter((line) => line.includes(`"revision":${revision},`) && line.includes('"msg":"job '));
+  // Three and the rollback's own; a start that systemd made by itself counts as an attempt, too.
+  assert.ok(jobs.length >= 2 && jobs.length <= 4, `${jobs.length} restarts were asked for`);
+});
+
+test("a killed agent makes up the restart it owed, on the real bus", async () => {
+  const old = await inside.kubelet();
+  await inside.machine.exec(["systemctl", "stop", "dbus.socket", "dbus.service"]);
+  await inside.start(revision, "--restart=Never");
+  await inside.shows(200, "GPS200");
+  await inside.kill("SIGKILL");
+  // As if it had been killed right after the rename, with the restart still to be made.
+  const journal = join(inside.node.folder, "journal.json");
+  const record = JSON.parse(readFileSync(journal, "utf8"));
+  await inside.machine.exec(
+    ["tee", "/var/lib/kubelet/global-pull-secret/journal.json"],
+    JSON.stringify({ ...record, phase: "applying", matters: true }),
+  );
+  await inside.machine.exec(["systemctl", "start", "dbus.socket"]);
+  await inside.start(revision);
+  await inside.shows(200, "GPS200");
+  assert.notEqual((await inside.kubelet()).InvocationID, old.InvocationID);
+});
+
+test("dbus-daemon is restarted and systemd re-executed in mid-job: one restart, and the agent becomes ready", async () => {
+  await inside.machine.breakKubelet("[Service]\nExecStartPre=/bin/sleep 3\n");
+  const old = await inside.kubelet();
+  await inside.start(revision);
+  await until("the restart is under way", async () => (await inside.kubelet()).InvocationID !== old.InvocationID, {
+    every: 50,
+  });
+  const now = await inside.kubelet();
+  await inside.machine.exec(["systemctl", "daemon-reexec"]);
+  await inside.machine.exec(["systemctl", "restart", "dbus.service"]);
+  await inside.shows(200, "GPS200", 60_000);
+  assert.equal((await inside.kubelet()).InvocationID, now.InvocationID);
+});
+
+test("a unit that is not there, and a bus that is stopped, change nothing", async () => {
+  const old = await inside.kubelet();
+  await inside.start(revision, "--unit=nothere.service");
+  await inside.shows(503, "GPS211");
+  await inside.kill("SIGTERM");
+  await inside.machine.exec(["systemctl", "stop", "dbus.socket", "dbus.service"]);
+  await inside.start(revision);
+  await inside.shows(503, "GPS210");
+  assert.equal(inside.node.file, undefined);
+  assert.ok(!existsSync(inside.node.folder));
+  await inside.machine.exec(["systemctl", "start", "dbus.socket"]);
+  assert.equal((await inside.kubelet()).InvocationID, old.InvocationID);
+  await inside.shows(200, "GPS200", 60_000);
+});

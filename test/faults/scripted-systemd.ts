@@ -1,0 +1,197 @@
+/**
+ * A fake: org.freedesktop.systemd1 on a private bus, with one unit that does as it is told, and the healthz of the kubelet
+ * that it pretends to run. For what the real systemd never does on demand; the real one is in the cluster tests.
+ */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Message, type MessageBus, sessionBus, Variant } from "dbus-next";
+
+const name = "org.freedesktop.systemd1";
+const path = "/org/freedesktop/systemd1";
+
+/** What one RestartUnit does. */
+export type Restart = Readonly<{
+  /** Result of the job; absent: no job ever ends. */
+  job?: string;
+  /** Milliseconds until the job is removed, or what it waits for. */
+  takes?: number | Promise<void>;
+  /** The unit afterwards. */
+  after: "running" | "auto-restart" | "failed" | "inactive" | "unchanged";
+  /** Whether the new process answers healthz; default: yes if it runs. */
+  healthy?: boolean;
+  /** Answers with this D-Bus error instead. */
+  error?: string;
+  /** JobRemoved is sent before the reply. */
+  signalFirst?: boolean;
+}>;
+
+export const comesBack: Restart = { job: "done", after: "running" };
+export const crashes: Restart = { job: "done", after: "auto-restart" };
+
+export class ScriptedSystemd implements AsyncDisposable {
+  load = "loaded";
+  active = "active";
+  sub = "running";
+  result = "success";
+  invocation = randomBytes(16);
+  mainPid = 1000;
+  restarts = 0;
+  healthy = true;
+  startLimitMicros = 0n;
+  /** Methods called, in order, such as `RestartUnit`. */
+  readonly calls: string[] = [];
+  /** What the next restarts do; the last one is repeated. */
+  script: Restart[] = [comesBack];
+  /** Decides a restart at the moment when it is asked for, instead of the script. */
+  fate: (() => Restart) | undefined;
+  /** Methods that are never answered. */
+  readonly silent = new Set<string>();
+  /** Called for each method, before it is answered. */
+  onCall: (member: string) => void = () => {};
+  #job = 0;
+  readonly #bus: MessageBus;
+  readonly #healthz: Server;
+
+  private constructor(bus: MessageBus, healthz: Server) {
+    this.#bus = bus;
+    this.#healthz = healthz;
+  }
+
+  static async start(address: string): Promise<ScriptedSystemd> {
+    const bus = sessionBus({ busAddress: address, authMethods: ["EXTERNAL"] });
+    bus.on("error", () => {});
+    const healthz = createServer((_request, response) => {
+      const up = fake.active === "active" && fake.healthy;
+      // A kubelet that is down has no port; the nearest that a fake can do is to hang up.
+      if (fake.active !== "active") return void response.destroy();
+      response.writeHead(up ? 200 : 500).end("ok");
+    });
+    healthz.listen(0, "127.0.0.1");
+    await once(healthz, "listening");
+    const fake = new ScriptedSystemd(bus, healthz);
+    const send = bus.send.bind(bus);
+    bus.send = (message) => {
+      try {
+        send(message);
+      } catch {
+        // The bus was taken away, which is what some tests are about.
+      }
+    };
+    await bus.requestName(name, 0);
+    (bus as unknown as { addMethodHandler(handler: (message: Message) => boolean): void }).addMethodHandler(
+      (message) => {
+        void fake.#answer(message);
+        return true;
+      },
+    );
+    return fake;
+  }
+
+  get healthzPort(): number {
+    return (this.#healthz.address() as AddressInfo).port;
+  }
+
+  get restartCalls(): number {
+    return this.calls.filter((one) => one === "RestartUnit").length;
+  }
+
+  /** A start by whomever: new process, new InvocationID. */
+  started(healthy = true): void {
+    this.invocation = randomBytes(16);
+    this.mainPid += 1;
+    [this.active, this.sub, this.result] = ["active", "running", "success"];
+    this.healthy = healthy;
+  }
+
+  /** The process dies; systemd waits before it starts it again. */
+  died(): void {
+    [this.active, this.sub, this.result] = ["activating", "auto-restart", "exit-code"];
+    this.mainPid = 0;
+  }
+
+  async #answer(message: Message): Promise<void> {
+    const { member } = message;
+    this.calls.push(member);
+    this.onCall(member);
+    if (this.silent.has(member)) return;
+    const reply = (signature: string, ...body: unknown[]) =>
+      this.#bus.send(Message.newMethodReturn(message, signature, body));
+    switch (member) {
+      case "Subscribe":
+      case "ResetFailedUnit":
+        return reply("");
+      case "LoadUnit":
+        return reply("o", `${path}/unit/kubelet`);
+      case "GetAll":
+        return reply("a{sv}", message.body[0] === `${name}.Unit` ? this.#unit() : this.#service());
+      case "RestartUnit":
+        return await this.#restart(message, reply);
+      default:
+        this.#bus.send(Message.newError(message as never, "org.freedesktop.DBus.Error.UnknownMethod", member));
+    }
+  }
+
+  async #restart(message: Message, reply: (signature: string, ...body: unknown[]) => void): Promise<void> {
+    const [next, ...then] = this.script;
+    if (then.length > 0) this.script = then;
+    const now = this.fate?.() ?? next;
+    if (now === undefined) throw new Error("no script");
+    if (now.error !== undefined) {
+      this.#bus.send(Message.newError(message as never, now.error, "scripted"));
+      return;
+    }
+    const job = `${path}/job/${++this.#job}`;
+    if (!now.signalFirst) reply("o", job);
+    if (now.takes !== undefined) {
+      [this.active, this.sub] = ["deactivating", "stop-sigterm"];
+      await (typeof now.takes === "number" ? sleep(now.takes) : now.takes);
+    }
+    if (now.after === "running") this.started(now.healthy ?? true);
+    else if (now.after !== "unchanged") {
+      this.invocation = randomBytes(16);
+      this.died();
+      if (now.after !== "auto-restart")
+        [this.active, this.sub] = [now.after, now.after === "failed" ? "failed" : "dead"];
+      if (now.after === "inactive") this.result = "success";
+    }
+    if (now.job !== undefined) {
+      // Another unit's job first: the agent must wait for its own.
+      for (const [id, unit, result] of [
+        [`${path}/job/9999`, "other.service", "failed"],
+        [job, "kubelet.service", now.job],
+      ] as const)
+        this.#bus.send(Message.newSignal(path, `${name}.Manager`, "JobRemoved", "uoss", [this.#job, id, unit, result]));
+    }
+    if (now.signalFirst) reply("o", job);
+  }
+
+  #unit(): Record<string, Variant> {
+    return {
+      LoadState: new Variant("s", this.load),
+      ActiveState: new Variant("s", this.active),
+      SubState: new Variant("s", this.sub),
+      InvocationID: new Variant("ay", this.invocation),
+      Job: new Variant("(uo)", [0, "/"]),
+      StartLimitIntervalUSec: new Variant("t", this.startLimitMicros),
+    };
+  }
+
+  #service(): Record<string, Variant> {
+    return {
+      Result: new Variant("s", this.result),
+      MainPID: new Variant("u", this.mainPid),
+      NRestarts: new Variant("u", this.restarts),
+      RestartUSec: new Variant("t", 100_000n),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#bus.disconnect();
+    this.#healthz.close();
+    this.#healthz.closeAllConnections();
+    await Promise.resolve();
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * `npm run soak -- [--minutes 15] [--seed N]`: faults dealt out at random, the promise checked after each.
+ *
+ * Half of the time agents come and go: rotations, kills, kubelets that fail, withdrawals. In the other half one agent stays,
+ * and the slope of its memory is printed. The agent is the bundled one with the DaemonSet's flags, on a real dbus-daemon and
+ * file system; systemd is scripted, so that a kubelet fails on demand. Ends with 1 at the first broken promise.
+ */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { bundle } from "../../build/bundle.ts";
+import { Agent, encode, until } from "./agent.ts";
+import { nodeFlags } from "./deployed.ts";
+import { Place } from "./place.ts";
+import { comesBack, crashes } from "./scripted-systemd.ts";
+
+const { values } = parseArgs({
+  options: { minutes: { type: "string", default: "15" }, seed: { type: "string", default: String(Date.now() % 1e6) } },
+});
+const half = Number(values.minutes) * 30_000;
+let state = Number(values.seed);
+
+/** A whole number below `n`; the same ones for the same seed (Lehmer's generator). */
+function below(n: number): number {
+  state = (state * 48_271 + 11) % 2_147_483_647;
+  return state % n;
+}
+
+const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
+const program = (await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "";
+await using place = await Place.make();
+const { node, systemd } = place;
+systemd.startLimitMicros = 100_000n;
+writeFileSync(node.config, theirs);
+
+let revision = 0;
+/** Password that is in force; `undefined`: withdrawn. */
+let inForce: string | undefined;
+let agent: Agent | undefined;
+
+function start(): Promise<Agent> {
+  const options = { program, nodeFlags: nodeFlags(node), healthzPort: systemd.healthzPort, flags: ["--settle=0"] };
+  return Agent.start(node, { ...options, revision });
+}
+
+/** The next revision, and a pod for it in the place of the last one. */
+async function roll(password: string | undefined): Promise<void> {
+  await agent?.end(below(2) === 0 ? "SIGTERM" : "SIGKILL");
+  revision += 1;
+  node.mount(revision, password === undefined ? {} : { additional: { "a.io": password } });
+  agent = await start();
+}
+
+/** Entries of config.json, as `registry password`, sorted; throws where the document is not whole. */
+function entries(): string[] {
+  const { auths = {} } = JSON.parse(node.file ?? "{}") as { auths?: Record<string, { auth: string }> };
+  return Object.entries(auths)
+    .map(([key, { auth }]) => `${key} ${Buffer.from(auth, "base64").toString().slice("user:".length)}`)
+    .toSorted();
+}
+
+async function settled(): Promise<void> {
+  await agent?.shows(200, inForce === undefined ? "GPS224" : "GPS200", 120_000);
+  assert.deepEqual(entries(), [...(inForce === undefined ? [] : [`a.io ${inForce}`]), "b.io theirs"]);
+  assert.equal(systemd.active, "active");
+}
+
+/** A fault, and how many restarts are owed for it: at least and at most. */
+type Fault = () => Promise<readonly [least: number, most: number]>;
+
+/** Changes what is in force; answers whether the kubelet sees it. */
+async function change(): Promise<number> {
+  const next = below(5) === 0 ? undefined : `password${revision}`;
+  const seen = Number(next !== inForce);
+  await roll(next);
+  inForce = next;
+  return seen;
+}
+
+const comingAndGoing: Readonly<Record<string, Fault>> = {
+  async rotation() {
+    const owed = await change();
+    return [owed, owed];
+  },
+  async killed() {
+    const owed = await change();
+    for (let times = 1 + below(3); times > 0; times -= 1) {
+      await sleep(below(1500));
+      await agent?.end("SIGKILL");
+      agent = await start();
+    }
+    return [owed, owed];
+  },
+  async "kubelet fails with it"() {
+    const bad = `bad${revision}`;
+    systemd.fate = () => (node.file?.includes(encode(bad)) ? crashes : comesBack);
+    await roll(bad);
+    assert.equal(await agent?.ended(), 1);
+    assert.match(node.message, /^GPS218 /);
+    systemd.fate = undefined;
+    const before = entries();
+    assert.deepEqual(before, [...(inForce === undefined ? [] : [`a.io ${inForce}`]), "b.io theirs"]);
+    const owed = await change();
+    return [4 + owed, 4 + owed];
+  },
+};
+
+const staying: Readonly<Record<string, Fault>> = {
+  async "systemd is mute"() {
+    systemd.silent.add("GetAll");
+    await sleep(below(3000));
+    systemd.silent.clear();
+    return [0, 0];
+  },
+  async "healthz fails"() {
+    systemd.healthy = false;
+    node.mount(revision, { additional: { "a.io": inForce ?? "" } });
+    await agent?.shows(503, "GPS221", 60_000);
+    systemd.healthy = true;
+    return [0, 0];
+  },
+  async "the mount changes hastily"() {
+    for (let n = below(300); n > 0; n -= 1) node.mount(revision + 1 + (n % 2), { additional: { "a.io": `early${n}` } });
+    node.mount(revision, { additional: { "a.io": inForce ?? "" } });
+    await sleep(1000);
+    return [0, 0];
+  },
+  async "another program takes ours away"() {
+    writeFileSync(node.config, theirs);
+    assert.ok(await until(() => entries().length === 2, 120_000), "not repaired");
+    // Three an hour: after that the kubelet reads it by itself.
+    return [0, 1];
+  },
+  async "read-only"() {
+    const mount = (...args: string[]) => assert.equal(spawnSync("mount", [...args, node.kubelet]).status, 0);
+    mount("--bind", node.kubelet);
+    mount("-o", "remount,ro,bind");
+    await sleep(below(3000));
+    assert.equal(spawnSync("umount", ["--lazy", node.kubelet]).status, 0);
+    return [0, 0];
+  },
+};
+
+let restarts = 0;
+let rounds = 0;
+/** Seconds since the agent stays, and its resident memory in KiB. */
+const memory: (readonly [seconds: number, kib: number])[] = [];
+
+async function deal(faults: Readonly<Record<string, Fault>>, after: () => void): Promise<void> {
+  const end = performance.now() + half;
+  const names = Object.keys(faults);
+  while (performance.now() < end) {
+    const name = names[below(names.length)] ?? "";
+    const before = systemd.restartCalls;
+    rounds += 1;
+    try {
+      const [least, most] = (await faults[name]?.()) ?? [0, 0];
+      await settled();
+      const made = systemd.restartCalls - before;
+      assert.ok(made >= least && made <= most, `${made} restarts, ${least} to ${most} are owed`);
+      restarts += made;
+    } catch (error) {
+      throw new Error(`round ${rounds}, ${name}, SEED=${values.seed}\n${agent?.output.slice(-3000)}`, { cause: error });
+    }
+    after();
+  }
+}
+
+/** KiB a minute: least squares over all but the first quarter, which is warming up. */
+function slope(): number {
+  const late = memory.slice(Math.floor(memory.length / 4));
+  const mean = (of: (one: (typeof late)[number]) => number) =>
+    late.reduce((sum, one) => sum + of(one), 0) / late.length;
+  const [x, y] = [mean(([seconds]) => seconds), mean(([, kib]) => kib)];
+  return (60 * mean(([seconds, kib]) => (seconds - x) * (kib - y))) / mean(([seconds]) => (seconds - x) ** 2);
+}
+
+console.log(`soak: ${values.minutes} minutes, --seed ${values.seed}`);
+try {
+  await deal(comingAndGoing, () => {});
+  await roll("stays");
+  inForce = "stays";
+  await settled();
+  const began = performance.now();
+  await deal(staying, () => {
+    const status = readFileSync(`/proc/${agent?.child.pid}/status`, "utf8");
+    memory.push([(performance.now() - began) / 1000, Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1])]);
+  });
+  assert.deepEqual(readdirSync(node.folder), ["journal.json"]);
+  const [first, last] = [memory[0]?.[1] ?? 0, memory.at(-1)?.[1] ?? 0];
+  console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; no promise broken`);
+  console.log(`memory of the agent that stayed: ${first} to ${last} KiB, slope ${slope().toFixed(0)} KiB a minute`);
+} finally {
+  await agent?.end("SIGKILL");
+}

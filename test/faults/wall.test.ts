@@ -1,0 +1,90 @@
+/**
+ * Node's permission model as the DaemonSet sets it: the bundled agent does all its work under it, and nothing else gets
+ * through. The flags are taken from the very object that the controller applies.
+ */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { before } from "node:test";
+import { bundle } from "../../build/bundle.ts";
+import { Agent, encode, Node } from "./agent.ts";
+import { startBus } from "./bus.ts";
+import { many, nodeFlags } from "./deployed.ts";
+import { ScriptedSystemd } from "./scripted-systemd.ts";
+
+let program = "";
+
+before(async () => {
+  program = (await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "";
+});
+
+test("under the DaemonSet's flags the agent applies, repairs, and leaves no trace", async () => {
+  using node = new Node();
+  await using bus = await startBus(node.dbus);
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  const options = { healthzPort: systemd.healthzPort, program, nodeFlags: nodeFlags(node) };
+  node.mount(1, { additional: { "a.io": "ours" } });
+  {
+    await using agent = await Agent.start(node, { ...options, revision: 1 });
+    await agent.shows(200, "GPS200");
+    writeFileSync(node.config, "{}");
+    await agent.shows(503);
+    await agent.shows(200, "GPS200");
+    assert.match(node.file ?? "", new RegExp(encode("ours")));
+  }
+  node.mount(2, {});
+  await using agent = await Agent.start(node, { ...options, revision: 2 });
+  await agent.shows(200, "GPS224");
+  assert.equal(node.file, undefined);
+  assert.ok(!existsSync(node.folder));
+  assert.equal(node.message, "");
+});
+
+test("under the DaemonSet's flags nothing else can be written, and no process started", () => {
+  using node = new Node();
+  const elsewhere = mkdtempSync(join(tmpdir(), "gps-wall-"));
+  const script = join(elsewhere, "try.cjs");
+  const attempts = [
+    `fs.writeFileSync(${JSON.stringify(join(node.kubelet, "other"))}, "")`,
+    `fs.writeFileSync(${JSON.stringify(join(node.kubelet, "config.json.tmp"))}, "")`,
+    `fs.mkdirSync(${JSON.stringify(join(node.kubelet, "pods"))})`,
+    `fs.writeFileSync(${JSON.stringify(join(node.secret, "revision"))}, "")`,
+    `fs.symlinkSync("/etc/passwd", ${JSON.stringify(join(node.folder, "link"))})`,
+    'fs.writeFileSync("/tmp/x", "")',
+    'require("child_process").spawnSync("/bin/true").error && (() => { throw spawned.error })()',
+    'new (require("worker_threads").Worker)("1", { eval: true })',
+  ];
+  writeFileSync(
+    script,
+    `const fs = require("fs"); let got = [];
+for (const one of ${JSON.stringify(attempts)}) try { eval(one); got.push(one); } catch {}
+console.log(JSON.stringify(got));`,
+  );
+  const { stdout, stderr } = spawnSync(process.execPath, [...nodeFlags(node), script], { encoding: "utf8" });
+  rmSync(elsewhere, { recursive: true });
+  assert.deepEqual(JSON.parse(stdout), [], stderr);
+});
+
+test("a Secret and a node's file of nearly 1 MiB each fit the heap that the DaemonSet allows", async () => {
+  using node = new Node();
+  await using bus = await startBus(node.dbus);
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  const theirs = Object.entries(many("n")).map(([key, one]) => [key, { auth: encode(one) }] as const);
+  writeFileSync(node.config, JSON.stringify({ auths: Object.fromEntries(theirs) }));
+  const options = { healthzPort: systemd.healthzPort, program, nodeFlags: nodeFlags(node) };
+  let peak = 0;
+  for (const revision of [1, 2]) {
+    node.mount(revision, { additional: many(`s${revision}-`) });
+    await using agent = await Agent.start(node, { ...options, revision });
+    await agent.shows(200, "GPS200");
+    assert.equal(Object.keys(JSON.parse(node.file ?? "").auths).length, 1800);
+    peak = Math.max(
+      peak,
+      Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${agent.child.pid}/status`, "utf8"))?.[1]),
+    );
+  }
+  // Node's own text, 40 to 50 MiB of it, is shared and clean; a memory cgroup counts less than this.
+  assert.ok(peak < 128 * 1024, `${peak} kB`);
+});

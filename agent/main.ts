@@ -1,7 +1,7 @@
 /** The agent: wiring only. What it does is read in decide.ts. */
 import { writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { nodeFiles } from "../pullsecret/names.ts";
+import { join } from "node:path";
+import { nodeFiles, secretKeys } from "../pullsecret/names.ts";
 import { act } from "./act.ts";
 import { ConfigError, readConfig } from "./config.ts";
 import { decide } from "./decide.ts";
@@ -33,12 +33,17 @@ async function main(): Promise<number> {
   const probe = probeOn(config.probePort, config.revision, () => teller.readiness);
   const loop = new Loop(stopping.signal);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
-  const targets = new Set([join(config.kubeletDirectory, nodeFiles.config)]);
+  // The names that matter, and no other: each `..timestamp` folder that a mount goes through would be watched as well, and
+  // 10,000 quick swaps would fill the heap.
+  const targets = new Set([
+    join(config.kubeletDirectory, nodeFiles.config),
+    ...["..data", ...Object.values(secretKeys)].map((name) => join(config.secretDirectory, name)),
+  ]);
   let watch: Promise<Watch> | undefined;
   const watched = () =>
     watchDirectories(
       [config.secretDirectory, config.kubeletDirectory],
-      (path) => targets.has(path) || dirname(path) === config.secretDirectory,
+      (path) => targets.has(path),
       () => loop.hint(),
     );
 

@@ -26,7 +26,7 @@ function jumpTo(jumped: number): void {
       { journal: { ...called, tried: 1 }, unit: renewed, now: jumped },
       "record GPS215 → settling",
     ],
-    ["being watched", { journal: settling, unit: renewed, now: jumped }, "wait GPS215 ready"],
+    ["being watched", { journal: settling, unit: renewed, now: jumped }, "wait GPS215"],
     ["a failed attempt", { journal: { ...called, tried: 1 }, ...down }, "restart GPS214 → restarting"],
     ["the third one", { journal: { ...called, tried: 3 }, ...down }, "record GPS216 → restoring"],
     ["reviving", { journal: { ...reviving, tried: 2, calls: [now - 1000] }, ...down }, "restart GPS217 → reviving"],

@@ -66,7 +66,7 @@ test("a pod applies its own revision and no other", () => {
     [
       "nor does the watch after it",
       { mounted: { ...mounted, revision: 8 }, journal: settling, unit: renewed },
-      "wait GPS215 ready",
+      "wait GPS215",
     ],
   ]);
 });

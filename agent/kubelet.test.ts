@@ -76,9 +76,9 @@ test("H18: three failed attempts, spaced by the start limit, then the old file",
   ]);
 });
 
-test("during the settle time the agent is ready, and a kubelet that dies counts as a failed attempt", () => {
+test("H18: during the settle time the agent is not yet ready, and a kubelet that dies counts as a failed attempt", () => {
   check([
-    ["watching", { journal: settling, unit: renewed, steady: { healthy: 4999 } }, "wait GPS215 ready"],
+    ["watching", { journal: settling, unit: renewed, steady: { healthy: 4999 } }, "wait GPS215"],
     ["proved", { journal: settling, unit: renewed, steady: { healthy: 5000 } }, "record GPS200 → applied"],
     ["died", { journal: settling, unit: crashed, healthy: false }, "record GPS214 → restarting"],
     ["replaced", { journal: settling, unit: { ...renewed, invocation: "newer" } }, "record GPS214 → restarting"],

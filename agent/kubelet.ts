@@ -31,7 +31,10 @@ export function restartUntilProved(facts: Facts, journal: Journal): Step {
   return attempt(facts, journal, unit);
 }
 
-/** Phase settling: the new process answers; ready, and watched until the settle time is over. */
+/**
+ * Phase settling: the new process answers, and is watched until the settle time is over. Not ready before: it is the kubelet
+ * that carries our word, and one that dies cannot take it back (docs/decisions/0006).
+ */
 export function settle(facts: Facts, journal: Journal): Step {
   if (facts.config.restart === "Never") return record("GPS200", confirmed(journal));
   const unavailable = unitUnavailable(facts);
@@ -41,7 +44,7 @@ export function settle(facts: Facts, journal: Journal): Step {
   const same = isRunning(unit) && unit.invocation === watched?.invocation && unit.restarts <= watched.restarts;
   if (same && facts.healthy) {
     if (facts.steady.healthy >= facts.config.settle) return record("GPS200", confirmed(journal));
-    return { ...wait("GPS215", fast), ready: journal.revision === facts.config.revision };
+    return wait("GPS215", fast);
   }
   if (same && facts.steady.running < answerWithin) return wait("GPS213", fast, "healthz stopped answering");
   // It died, or was replaced: a failed attempt. What systemd starts next may prove itself.

@@ -1,5 +1,6 @@
 /** One rollout as a picture: what happens on each node, and when. */
 import type { V1Pod } from "@kubernetes/client-node";
+import { guardSeconds } from "../controller/daemonset.ts";
 import * as names from "../pullsecret/names.ts";
 import type { Bed } from "./bed.ts";
 import { change } from "./change.ts";
@@ -26,8 +27,8 @@ const spans = [
   ["started", "written", "decide, write"],
   ["written", "job", "restart job"],
   ["job", "healthz", "until healthz"],
-  ["healthz", "ready", "until Ready"],
-  ["ready", "available", "minReadySeconds"],
+  ["healthz", "ready", "trial"],
+  ["ready", "available", "guard"],
 ] as const;
 
 const frame: Frame = { width: 860, height: 0, left: 70, right: 24, top: 62, bottom: 50 };
@@ -87,8 +88,8 @@ async function stepsOf(bed: Bed, begun: number, revision: number): Promise<reado
         return at >= begun && made && object.spec?.nodeName === node.name;
       });
       const [first] = mine;
-      // The first Ready may be the kubelet's word of before its first probe; the DaemonSet controller counts from it too.
-      const ready = mine.find(({ object }) => isReady(object));
+      // The first Ready may be the kubelet's word of before its first probe, and is taken back; the last one stays.
+      const ready = mine[mine.findLastIndex(({ object }) => !isReady(object)) + 1];
       if (first === undefined || ready === undefined) throw new Error(`no pod of revision ${revision} on ${node.name}`);
       const log = await logOf(bed, first.object);
       const back = await healthz.backAfter(begun);
@@ -101,7 +102,7 @@ async function stepsOf(bed: Bed, begun: number, revision: number): Promise<reado
         job: seconds(time(({ msg }) => msg.startsWith("job"))),
         healthz: seconds(back),
         ready: seconds(ready.at),
-        available: seconds(ready.at) + bed.minReadySeconds,
+        available: seconds(ready.at) + guardSeconds,
       };
     }),
   );

@@ -67,9 +67,8 @@ allowed, with a warning. \`--protect quay.io\` refuses every additional entry th
 ## How fast, how careful
 
 \`--max-unavailable\` is how many nodes may restart their kubelet at a time; the first node of a revision is always alone, unless it is \`100%\`.
-\`--min-ready-seconds\` is how long a restarted kubelet must stay well before the next node follows; choose it longer than the unit's
-\`RestartSec\` where kubelets may die late, because a dead kubelet cannot report its agent ([why](decisions/0006-ready-at-once-or-after-the-trial.md)). \`--restart Never\` restarts nothing: the
-kubelet reads its file again within five minutes.
+\`--min-ready-seconds\` is the trial: how long a restarted kubelet must stay well before its node counts. Three seconds later the next one
+follows ([why](decisions/0006-ready-after-the-trial.md)). \`--restart Never\` restarts nothing: the kubelet reads its file again within five minutes.
 `;
 }
 

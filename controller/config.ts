@@ -37,7 +37,7 @@ const flags = {
   "original-kubeconfig": ["", check.text, "kubeconfig of the cluster that holds the original (the same cluster)"],
   conflicts: ["additional", check.oneOf("additional", "original"), "who wins a conflict"],
   "max-unavailable": ["10%", check.budget, "nodes that may be without an agent at a time, N or N%"],
-  "min-ready-seconds": ["5", check.integer(3, 3600), "how long a node must stay well before the next follows"],
+  "min-ready-seconds": ["5", check.integer(3, 3600), "how long a restarted kubelet must stay well"],
   restart: ["Always", check.oneOf("Always", "Never"), "restart the kubelet, or let it re-read its file"],
   "kubelet-unit": ["kubelet.service", check.unit, "the kubelet's systemd unit"],
   "kubelet-directory": ["/var/lib/kubelet", check.directory, "the kubelet's root directory on the nodes"],

@@ -7,7 +7,7 @@ import { role, roleBinding, serviceAccount } from "./rbac.ts";
 const parsed = parseConfig([]);
 assert.ok(parsed.ok);
 const agent: Agent = { ...parsed.config.agent, image: "example.com/gps:1", minReadySeconds: 5 };
-const strategy = { stage: "canary", maxUnavailable: 1, minReadySeconds: 5 } as const;
+const strategy = { stage: "canary", maxUnavailable: 1 } as const;
 const spec = daemonSet(agent, 7, strategy).spec;
 const pod = spec?.template.spec;
 const [container] = pod?.containers ?? [];
@@ -70,11 +70,12 @@ test("the probe asks for the pod's own revision: the agent that holds the port d
   assert.deepEqual([probed(0), probed(7)], ["/readyz?revision=0", "/readyz?revision=7"]);
 });
 
-test("the agent settles as long as Kubernetes waits", () => {
+test("the trial is the agent's, and Kubernetes only waits out the false Ready", () => {
   assert.deepEqual(
     container?.args,
     "--unit kubelet.service --restart Always --settle 5 --healthz-port 10248 --probe-port 20248".split(" "),
   );
+  assert.equal(daemonSet({ ...agent, minReadySeconds: 30 }, 1, strategy).spec?.minReadySeconds, 3);
 });
 
 test("the digest tells agents apart, not revisions", () => {

@@ -4,15 +4,15 @@ import type { V1Container, V1DaemonSet, V1PodTemplateSpec, V1Volume } from "@kub
 import * as names from "../pullsecret/names.ts";
 import type { AgentConfig } from "./config.ts";
 import { annotations, ownerLabels } from "./ownership.ts";
+import type { Strategy } from "./rollout.ts";
 
-/** How the template is to be brought to the nodes. */
-export type Strategy = Readonly<{
-  stage: "canary" | "wave";
-  /** A number of nodes or a percentage, as Kubernetes writes it. */
-  maxUnavailable: number | string;
-  minReadySeconds: number;
-}>;
+/**
+ * Right after its own restart the kubelet calls a young pod Ready without a probe, until the first one, a second later. Only a
+ * Ready that lasts longer counts. How long a kubelet is on trial is the agent's to say: it is not Ready before.
+ */
+export const guardSeconds = 3;
 
+/** `minReadySeconds`: how long a restarted kubelet is on trial. */
 export type Agent = AgentConfig & Readonly<{ image: string; minReadySeconds: number }>;
 
 /**
@@ -43,7 +43,7 @@ export function daemonSet(agent: Agent, revision: number, strategy: Strategy): V
     },
     spec: {
       selector: { matchLabels: { ...names.syncerLabels } },
-      minReadySeconds: strategy.minReadySeconds,
+      minReadySeconds: guardSeconds,
       revisionHistoryLimit: 2,
       updateStrategy: {
         type: "RollingUpdate",
@@ -122,7 +122,7 @@ function container(agent: Agent, revision: number): V1Container {
       { name: names.agentEnvironment.node, valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
       { name: "MALLOC_ARENA_MAX", value: "1" },
     ],
-    // The kubelet calls a pod Ready for an instant after its own restart: period 1 s keeps that under minReadySeconds.
+    // Period 1 s: see guardSeconds.
     readinessProbe: {
       // With its revision: a pod that waits for the port would else be called Ready for what another one has done.
       httpGet: { host: "127.0.0.1", path: `/readyz?revision=${revision}`, port: agent.probePort },

@@ -55,8 +55,7 @@ export async function deploy(deployment: Deployment, snapshot: Snapshot, wanted:
     // Before the template: from here on a node may hold our entries, and removal must ask for them back.
     global = await remember(cluster, global, { ...recall(global), rolled: true });
   }
-  const strategy = { ...target.strategy, minReadySeconds: target.minReadySeconds ?? agent.minReadySeconds };
-  await ensureDaemonSet(cluster, snapshot.daemonSet, daemonSet(agent, target.template, strategy));
+  await ensureDaemonSet(cluster, snapshot.daemonSet, daemonSet(agent, target.template, target.strategy));
   return {
     turn,
     revision,
@@ -81,7 +80,6 @@ async function decideTurn(deployment: Deployment, { published, view, wanted, mem
     quietSeconds: view === undefined ? 0 : deployment.quietSeconds(view),
     standing: undefined,
     maxUnavailable,
-    minReadySeconds: agent.minReadySeconds,
   };
   const turn = decide(input);
   if (turn.kind !== "survey") return { turn, seen: undefined };
@@ -91,14 +89,13 @@ async function decideTurn(deployment: Deployment, { published, view, wanted, mem
   const mark = {
     revision: template,
     digest: templateDigest(agent),
-    minReadySeconds: view?.minReadySeconds ?? 0,
     complete,
   };
-  const seen = fatesOf(await survey(cluster, mark, deployment.now().getTime()));
+  const seen = fatesOf(await survey(cluster, mark, deployment.now().getTime()), agent.minReadySeconds);
   return { turn: decide({ ...input, standing: standing(seen) }), seen };
 }
 
-type Target = { template: number; strategy: Strategy; minReadySeconds: number | undefined };
+type Target = { template: number; strategy: Strategy };
 
 function targetOf(turn: Turn, revision: number, view: DaemonSetView | undefined): Target {
   const template = view?.template ?? 0;
@@ -108,14 +105,11 @@ function targetOf(turn: Turn, revision: number, view: DaemonSetView | undefined)
       return {
         template: turn.revision === "published" ? revision : turn.revision,
         strategy: turn.strategy,
-        minReadySeconds: view?.minReadySeconds,
       };
-    case "settle":
-      return { template, strategy: kept, minReadySeconds: undefined };
     case "wait":
     case "served":
-      return { template, strategy: turn.strategy, minReadySeconds: view?.minReadySeconds };
+      return { template, strategy: turn.strategy };
     case "survey":
-      return { template, strategy: kept, minReadySeconds: view?.minReadySeconds };
+      return { template, strategy: kept };
   }
 }

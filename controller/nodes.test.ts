@@ -20,6 +20,7 @@ const node = (changes: Partial<SurveyedNode> = {}): SurveyedNode => ({
   ...changes,
 });
 const old = { current: false };
+const trial = 5;
 const waited = "GPS212 config.json is written, the restart is owed";
 
 const cases: readonly (readonly [sentence: string, node: SurveyedNode, fate: string])[] = [
@@ -42,27 +43,33 @@ const cases: readonly (readonly [sentence: string, node: SurveyedNode, fate: str
   ["an agent that was killed at work has not failed", node({ agent: agent({ message: waited }) }), "moving"],
   ["another message is no failure of ours", node({ agent: agent({ message: "OOMKilled" }) }), "moving"],
   ["a young agent is on its way", node(), "moving"],
-  ["an agent unavailable for a minute is stuck", node({ agent: agent({ ageSeconds: 60 }) }), "stuck"],
+  ["an agent is given a minute besides the trial", node({ agent: agent({ ageSeconds: 64 }) }), "moving"],
+  ["an agent unavailable for longer is stuck", node({ agent: agent({ ageSeconds: 65 }) }), "stuck"],
   ["no agent yet is on its way", node({ agent: undefined }), "moving"],
   ["an old agent that is not available is on its way", node({ agent: agent(old) }), "moving"],
 ];
 
 for (const [sentence, one, fate] of cases) {
-  test(`fate of a node: ${sentence}`, () => assert.equal(fatesOf([one])[0]?.[1], fate));
+  test(`fate of a node: ${sentence}`, () => assert.equal(fatesOf([one], trial)[0]?.[1], fate));
 }
 
 test("a node that cannot start the agent is dead once another node could, and stuck before", () => {
   const cannot = node({ name: "cannot", agent: agent({ started: false, ageSeconds: 90, message: "ErrImagePull" }) });
   const could = node({ name: "could" });
   assert.deepEqual(
-    fatesOf([cannot, could]).map(([, fate]) => fate),
+    fatesOf([cannot, could], trial).map(([, fate]) => fate),
     ["dead", "moving"],
   );
-  assert.equal(fatesOf([cannot])[0]?.[1], "stuck");
+  assert.equal(fatesOf([cannot], trial)[0]?.[1], "stuck");
 });
 
 test("every node is counted once", () => {
-  const counts = standing(fatesOf(cases.map(([, one]) => one)));
+  const counts = standing(
+    fatesOf(
+      cases.map(([, one]) => one),
+      trial,
+    ),
+  );
   const { total, ...each } = counts;
   assert.equal(total, cases.length);
   assert.equal(
@@ -77,7 +84,7 @@ test("the worst are named first", () => {
     node({ name: "b", agent: agent({ gaveUp: true }) }),
   ];
   assert.deepEqual(
-    pick(fatesOf(nodes), "failed", "stuck").map(({ name }) => name),
+    pick(fatesOf(nodes, trial), "failed", "stuck").map(({ name }) => name),
     ["b", "a"],
   );
 });

@@ -1,7 +1,7 @@
 /** Which nodes count: pure judgements over a survey. */
 import type { AgentPod, Survey, SurveyedNode } from "./survey.ts";
 
-/** An agent that is not available this long after its pod was made is stuck: image, volume, quarantine or kubelet. */
+/** An agent that is not available this long after its pod was made, and the trial, is stuck: image, volume, quarantine or kubelet. */
 const stuckSeconds = 60;
 
 /** What became of a node under the DaemonSet's present template. */
@@ -24,10 +24,11 @@ export type Standing = Readonly<Record<Fate | "total", number>>;
 /** Fate by node, in the survey's order. */
 export type Fates = readonly (readonly [SurveyedNode, Fate])[];
 
-export function fatesOf(survey: Survey): Fates {
+/** `trialSeconds`: for how long a restarted kubelet is watched before its agent is Ready. */
+export function fatesOf(survey: Survey, trialSeconds: number): Fates {
   // As long as no container of the template ever ran, its image is the suspect, not the nodes.
   const runs = survey.some(({ agent }) => agent?.current === true && agent.started);
-  return survey.map((node) => [node, fateOf(node, runs)] as const);
+  return survey.map((node) => [node, fateOf(node, runs, stuckSeconds + trialSeconds)] as const);
 }
 
 export function standing(fates: Fates): Standing {
@@ -41,12 +42,12 @@ export function pick(fates: Fates, ...wanted: readonly Fate[]): SurveyedNode[] {
   return wanted.flatMap((one) => fates.filter(([, fate]) => fate === one).map(([node]) => node));
 }
 
-function fateOf({ agent, silent }: SurveyedNode, runs: boolean): Fate {
+function fateOf({ agent, silent }: SurveyedNode, runs: boolean, patience: number): Fate {
   if (agent?.available) return agent.current ? "served" : "waiting";
   if (silent && !isSuspect(agent)) return "dead";
   if (!agent?.current) return "moving";
   if (agent.gaveUp) return "failed";
-  if (agent.ageSeconds < stuckSeconds) return "moving";
+  if (agent.ageSeconds < patience) return "moving";
   // It cannot even be started here, though it can elsewhere, so it has touched nothing.
   return runs && !agent.started ? "dead" : "stuck";
 }

@@ -166,7 +166,7 @@ class Model {
     const daemonSet =
       template === undefined
         ? undefined
-        : { template, stage, maxUnavailable, observed, drifted: false, minReadySeconds, ...this.status };
+        : { template, stage, maxUnavailable, observed, drifted: false, ...this.status };
     const quietSeconds = daemonSet === undefined ? 0 : this.quiet(daemonSet);
     const lost = this.published === 0;
     const input: RolloutInput = {
@@ -177,11 +177,11 @@ class Model {
       quietSeconds,
       standing: undefined,
       maxUnavailable: this.budget,
-      minReadySeconds,
     };
     let turn = decide(input);
-    if (turn.kind === "survey") turn = decide({ ...input, standing: standing(fatesOf(this.survey())) });
-    if (turn.kind === "survey" || turn.kind === "settle") throw new Error(`unexpected ${turn.kind}`);
+    if (turn.kind === "survey")
+      turn = decide({ ...input, standing: standing(fatesOf(this.survey(), minReadySeconds)) });
+    if (turn.kind === "survey") throw new Error("a survey after a survey");
     if (turn.kind === "roll") {
       if (pending) {
         this.published = Math.max(this.published, template ?? 0) + 1;

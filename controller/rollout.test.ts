@@ -8,7 +8,6 @@ const view = (changes: Partial<DaemonSetView> = {}): DaemonSetView => ({
   drifted: false,
   stage: "wave",
   maxUnavailable: "10%",
-  minReadySeconds: 5,
   observed: true,
   desired: 20,
   updated: 20,
@@ -24,7 +23,6 @@ const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
   quietSeconds: 0,
   standing: undefined,
   maxUnavailable: "10%",
-  minReadySeconds: 5,
   ...changes,
 });
 
@@ -41,7 +39,7 @@ const standing = (changes: Partial<Standing>): Standing => ({
 
 /** A turn in one line: what is done, with which revision, stage and number of nodes. */
 function brief(turn: Turn): string {
-  if (turn.kind === "survey" || turn.kind === "settle") return turn.kind;
+  if (turn.kind === "survey") return turn.kind;
   const { stage, maxUnavailable } = turn.strategy;
   const what = turn.kind === "roll" ? `roll ${turn.revision}` : turn.kind === "wait" ? `wait ${turn.phase}` : turn.kind;
   return `${what} ${stage} ${maxUnavailable}`;
@@ -203,8 +201,6 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({ published: 5, daemonSet: view(rolling) }),
     "roll published canary 1",
   ],
-  ["minReadySeconds changes alone, before the template", input({ pending: true, minReadySeconds: 30 }), "settle"],
-  ["and not while pods are young", input({ minReadySeconds: 30, daemonSet: view(rolling) }), "wait wave wave 10%"],
   [
     "an edited template is put right with its own revision",
     input({ published: 5, daemonSet: view({ drifted: true, ...rolling }) }),

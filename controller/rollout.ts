@@ -15,7 +15,6 @@ export type DaemonSetView = Readonly<{
   drifted: boolean;
   stage: "canary" | "wave";
   maxUnavailable: number | string;
-  minReadySeconds: number;
   /** The status was made for the present spec. */
   observed: boolean;
   /** From the status: nodes that should have an agent; that have one of this template; whose agent is available. */
@@ -37,10 +36,14 @@ export type RolloutInput = Readonly<{
   /** Read on request only. */
   standing: Standing | undefined;
   maxUnavailable: number | string;
-  minReadySeconds: number;
 }>;
 
-export type Strategy = Readonly<{ stage: "canary" | "wave"; maxUnavailable: number | string }>;
+/** How the template is to be brought to the nodes. */
+export type Strategy = Readonly<{
+  stage: "canary" | "wave";
+  /** A number of nodes or a percentage, as Kubernetes writes it. */
+  maxUnavailable: number | string;
+}>;
 
 export type Turn =
   /** Read nodes and pods, then decide again. */
@@ -49,8 +52,6 @@ export type Turn =
   | Readonly<{ kind: "roll"; revision: "published" | number; strategy: Strategy; reason: string }>
   /** Leave the template; set the strategy if it differs. `again`: seconds. */
   | Readonly<{ kind: "wait"; phase: Phase; strategy: Strategy; reason: string; again: number | undefined }>
-  /** Change minReadySeconds and nothing else. */
-  | Readonly<{ kind: "settle"; reason: string }>
   | Readonly<{ kind: "served"; strategy: Strategy; reason: string }>;
 
 type Phase = "birth" | "canary" | "wave" | "halted";
@@ -115,11 +116,6 @@ export function decide(input: RolloutInput): Turn {
 
 /** Every node that can be served has the template, available: only now may the next change follow. */
 function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetView, dead: number, first: Strategy): Turn {
-  if (daemonSet.minReadySeconds !== input.minReadySeconds) {
-    // Never together with the template: pods that just became Ready would be unavailable under the new value, and
-    // unavailable old pods are replaced without regard to the budget.
-    return { kind: "settle", reason: `minReadySeconds ${daemonSet.minReadySeconds} → ${input.minReadySeconds}` };
-  }
   if (input.pending || input.published !== daemonSet.template) {
     return roll(first, dead, daemonSet.template === 0 ? "every agent is ready" : "every node has the revision before");
   }

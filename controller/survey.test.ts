@@ -5,7 +5,7 @@ import { countAgents, survey } from "./survey.ts";
 
 const now = Date.parse("2026-11-21T12:00:00Z");
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString();
-const mark = { revision: 3, digest: "d", minReadySeconds: 5, complete: false };
+const mark = { revision: 3, digest: "d", complete: false };
 
 const node = (name: string, status: string, since = 1000) => ({
   metadata: { name },
@@ -67,9 +67,9 @@ async function one(theNode: object, ...pods: readonly Pod[]) {
   return found;
 }
 
-test("available is Ready for minReadySeconds, not less", async () => {
-  assert.equal((await one(node("a", "True"), { ready: 5 })).agent?.available, true);
-  assert.equal((await one(node("a", "True"), { ready: 4 })).agent?.available, false);
+test("available is Ready for 3 s, not less", async () => {
+  assert.equal((await one(node("a", "True"), { ready: 3 })).agent?.available, true);
+  assert.equal((await one(node("a", "True"), { ready: 2 })).agent?.available, false);
 });
 
 test("a pod of another revision or another agent is not current", async () => {

@@ -4,6 +4,7 @@
  */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import { revisionAnnotation, syncerName } from "../pullsecret/names.ts";
+import { guardSeconds } from "./daemonset.ts";
 import type { Cluster } from "./kube.ts";
 import { annotations } from "./ownership.ts";
 import { collections } from "./paths.ts";
@@ -12,7 +13,7 @@ import { collections } from "./paths.ts";
 export type AgentPod = Readonly<{
   /** Made from the DaemonSet's present template. */
   current: boolean;
-  /** Ready for minReadySeconds. */
+  /** Ready for longer than a false Ready lasts. */
   available: boolean;
   /** Its container has run at least once, so it may have touched the node. */
   started: boolean;
@@ -37,7 +38,6 @@ export type Survey = readonly SurveyedNode[];
 export type TemplateMark = Readonly<{
   revision: number;
   digest: string;
-  minReadySeconds: number;
   /** Every node had it once: who falls silent later does so for other reasons. */
   complete: boolean;
 }>;
@@ -109,7 +109,7 @@ function describe(pod: V1Pod, mark: TemplateMark, node: { since: number }, now: 
   const marks = pod.metadata?.annotations ?? {};
   return {
     current: marks[revisionAnnotation] === String(mark.revision) && marks[annotations.template] === mark.digest,
-    available: ready.status === "True" && now - ready.since >= mark.minReadySeconds * 1000,
+    available: ready.status === "True" && now - ready.since >= guardSeconds * 1000,
     started: container?.state?.running !== undefined || ended !== undefined,
     proved:
       mark.revision === 0 || mark.complete || (wasWell && node.since - containersReady.since >= provedSeconds * 1000),

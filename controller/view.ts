@@ -12,14 +12,12 @@ export function viewOf(live: V1DaemonSet, agent: Agent): DaemonSetView {
   const template = revisionOf(live);
   const stage = metadata?.annotations?.[annotations.stage] === "canary" ? "canary" : "wave";
   const maxUnavailable = spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1;
-  const minReadySeconds = spec?.minReadySeconds ?? 0;
-  const declared = daemonSet(agent, template, { stage, maxUnavailable, minReadySeconds });
+  const declared = daemonSet(agent, template, { stage, maxUnavailable });
   return {
     template,
     drifted: !contains(live.spec, declared.spec) || hasForeignSpec(metadata),
     stage,
     maxUnavailable,
-    minReadySeconds,
     observed: (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0),
     desired: status?.desiredNumberScheduled ?? 0,
     updated: status?.updatedNumberScheduled ?? 0,

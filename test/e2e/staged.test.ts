@@ -102,9 +102,10 @@ test("H17: two changes in quick succession never widen a wave", async () => {
 });
 
 test("H18: a kubelet that dies within the settle time has failed: rolled back there, and no other node is touched", async () => {
-  // Before its first word to the API server, which a kubelet sends about a second after its start.
-  const dies = `grep -q /bad /var/lib/kubelet/config.json && (sleep 0.5; kill -KILL $MAINPID) & true`;
-  for (const node of cluster.nodes) await node.breakKubelet(`[Service]\nExecStartPost=/bin/sh -c '${dies}'\n`);
+  // Late in its trial, when it has long told the API server of all its pods; and it comes back later than that ends.
+  const dies = `grep -q /bad /var/lib/kubelet/config.json && (sleep 2.5; kill -KILL $MAINPID) & true`;
+  const unit = `[Service]\nRestartSec=10\nExecStartPost=/bin/sh -c '${dies}'\n`;
+  for (const node of cluster.nodes) await node.breakKubelet(unit);
   const before = await kubelets(cluster);
   const files = cluster.nodes.map((node) => node.readFile("config.json")?.toString());
   await product.writeAdditional(cluster, document("bad"));

@@ -14,7 +14,7 @@ export function nodeFlags(node: Node): string[] {
     probePort: 20248,
     kubeletRootDir: "/var/lib/kubelet",
   } as unknown as Parameters<typeof daemonSet>[0];
-  const strategy = { stage: "wave", maxUnavailable: 1, minReadySeconds: 5 } as const;
+  const strategy = { stage: "wave", maxUnavailable: 1 } as const;
   const [, ...flags] = daemonSet(agent, 1, strategy).spec?.template.spec?.containers[0]?.command?.slice(0, -1) ?? [];
   return flags.map((flag) =>
     flag

@@ -66,6 +66,19 @@ test("H20, H21: deleting the Secret deletes all of it, the Secret with our memor
   await plane.untilEvent(on, "Removed");
 });
 
+test("H20: a word that the nodes have given back counts for the revision that withdraws, and for no other", async () => {
+  const revision = await deployed();
+  await kubectl("annotate", "secret", "global-pull-secret", `global-pull-secret/released=${revision}`);
+  const since = new Date().toISOString();
+  await kubectl("delete", "secret", "additional-pull-secret");
+  await plane.untilGone(on);
+  const seen = plane
+    .requests(on, since)
+    .map(({ verb, resource, name }) => `${verb} ${resource.split("/").at(-1)} ${name}`);
+  const rolled = seen.indexOf(`patch daemonsets ${syncer}`);
+  assert.ok(rolled >= 0 && rolled < seen.indexOf(`delete daemonsets ${syncer}`), seen.join("\n"));
+});
+
 test("H24: an invalid Secret gets a Warning with its key path, and nothing is deployed", async () => {
   await plane.declare(on, '{"auths":{"quay.io":{"auth":"%%%"}}}');
   const event = await plane.untilEvent(on, "Rejected", 'auths["quay.io"].auth');
@@ -159,6 +172,18 @@ const edits: readonly (readonly [sentence: string, kind: string, patch: object, 
     { spec: { updateStrategy: { rollingUpdate: { maxUnavailable: "90%" } } } },
     async () =>
       (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable === "10%",
+  ],
+  [
+    "the guard against a false Ready",
+    "daemonset",
+    { spec: { minReadySeconds: 0 } },
+    async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.minReadySeconds === 3,
+  ],
+  [
+    "the surge, which would put two agents on a node",
+    "daemonset",
+    { spec: { updateStrategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } } },
+    async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.rollingUpdate?.maxSurge === 0,
   ],
   [
     "a right of the agents",

@@ -85,7 +85,7 @@ test("H22, H23: every right is used, and nothing is ever refused", async () => {
   );
 });
 
-test("H22: only the named objects are watched, never all of a kind", () => {
+test("H6, H22: only the named objects are watched, never all of a kind", () => {
   const watched = plane.requests(on).filter(({ verb }) => verb === "watch" || verb === "list");
   const whole = watched.filter(({ name }) => name === "").map(({ verb, resource }) => `${verb} ${resource}`);
   assert.deepEqual([...new Set(whole)].toSorted(), ["list nodes", "list pods"]);
@@ -114,7 +114,7 @@ test("the API server away in mid-rollout: no hot loop, nothing lost, and the rol
   assert.equal(await controller.stop(), 0);
 });
 
-test("connections cut while at rest: the next change is seen within seconds", async () => {
+test("H6: connections cut while at rest: the next change is seen within seconds", async () => {
   await using wall = await Wall.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(on.cluster, "behind-the-wall", `https://127.0.0.1:${wall.port}`, on.token);
   await using controller = plane.startController(kubeconfig, "--max-unavailable", "100%");

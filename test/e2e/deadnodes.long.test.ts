@@ -1,9 +1,10 @@
-/** Removal while a node dies: noticing that takes the node controller 50 s, so this is no test for every day. */
+/** Nodes that die at the worst moment: noticing that takes the node controller 50 s, so this is no test for every day. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "../../pullsecret/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import type { Node } from "../cluster/node.ts";
 import { allAtOnce, auths } from "./nodes.ts";
 import * as product from "./product.ts";
 
@@ -15,14 +16,22 @@ before(async () => {
 });
 after(() => cluster?.down());
 
+/** All nodes, first the one where the controller runs: it must live on. */
+async function hostFirst(): Promise<readonly [Node, Node, Node]> {
+  const selector = "app.kubernetes.io/name=global-pull-secret-controller";
+  const running = ["-l", selector, "--field-selector=status.phase=Running"];
+  const path = "jsonpath={.items[0].spec.nodeName}";
+  const host = await cluster.kubectl("get", "pods", "-n", names.namespace, ...running, "-o", path);
+  const [first, second, third] = cluster.nodes.toSorted((a, b) => Number(b.name === host) - Number(a.name === host));
+  assert.ok(first && second && third);
+  return [first, second, third];
+}
+
 test("H20: a node that dies as removal begins holds nothing up, is named, and is clean after the next life", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
-  const selector = "app.kubernetes.io/name=global-pull-secret-controller";
-  const path = "jsonpath={.items[0].spec.nodeName}";
-  const host = await cluster.kubectl("get", "pods", "-n", names.namespace, "-l", selector, "-o", path);
-  const [dead, ...others] = cluster.nodes.toSorted((a, b) => Number(a.name === host) - Number(b.name === host));
-  assert.ok(dead);
+  const [host, dead, other] = await hostFirst();
+  const others = [host, other];
 
   dead.stop();
   await product.deleteAdditional(cluster);
@@ -43,4 +52,22 @@ test("H20: a node that dies as removal begins holds nothing up, is named, and is
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined, node.name);
+});
+
+test("H4: two of three nodes that die unnoticed as a rollout begins hold it up only until they are missed", async (context) => {
+  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--min-ready-seconds=3"] });
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await product.untilServed(cluster, 1);
+  const [host, ...dead] = await hostFirst();
+  for (const node of dead) node.stop();
+  const begun = Date.now();
+  await product.writeAdditional(cluster, JSON.stringify({ auths: { "second.example": { auth: "dTpw" } } }));
+  const has = (node: Node): boolean => "second.example" in auths(node);
+  await until("the living node has it", () => has(host), { timeout: 180_000 });
+  context.diagnostic(`after ${Math.round((Date.now() - begun) / 1000)} s`);
+  const event = await product.untilEvent(cluster, "RolledOut", /revision 2 is on 1 of 3 nodes/);
+  for (const { name } of dead) assert.match(event.message, new RegExp(name));
+  for (const node of dead) await node.start();
+  for (const node of dead) await until(`${node.name} catches up`, () => has(node), { timeout: 180_000 });
+  await product.untilServed(cluster, 2);
 });

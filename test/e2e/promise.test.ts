@@ -1,5 +1,7 @@
 /** The main job, on a real cluster of two nodes, as one administrator's day. */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import * as names from "../../pullsecret/names.ts";
 import { stays, until } from "../cluster/await.ts";
@@ -44,6 +46,24 @@ function entryOn(index: number): string | undefined {
   );
 }
 
+/** The least that RBAC can say: creation cannot be limited to a name. */
+async function mayDeclare(user: string): Promise<void> {
+  const [apiVersion, name] = ["rbac.authorization.k8s.io/v1", "additional-pull-secret-writer"];
+  const metadata = { name, namespace: names.namespace };
+  const named = { verbs: ["get", "update", "delete"], resourceNames: [names.additionalSecretName] };
+  const rules = [{ verbs: ["create"] }, named].map((rule) => ({ apiGroups: [""], resources: ["secrets"], ...rule }));
+  await cluster.apply(
+    { apiVersion, kind: "Role", metadata, rules },
+    {
+      apiVersion,
+      kind: "RoleBinding",
+      metadata,
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }],
+    },
+  );
+}
+
 test("H5: an invalid Secret is refused with an Event that names the key path, and nothing is deployed", async () => {
   await product.writeAdditional(cluster, '{"auths":{"good.example":{"auth":"dTpw"},"bad.example":{"auth":"%%%"}}}');
   const event = await product.untilEvent(cluster, "Rejected", /auths\["bad\.example"\]\.auth/);
@@ -54,10 +74,15 @@ test("H5: an invalid Secret is refused with an Event that names the key path, an
   await product.deleteAdditional(cluster);
 });
 
-test("H4: a private image that could not be pulled runs on every node after the Secret is created", async () => {
+test("H1, H2, H4: whoever may write that one Secret needs nobody's help: a private image runs on every node", async () => {
+  const admin = "guest-admin";
+  await mayDeclare(admin);
   await cluster.apply(...nodes().map((node) => podOn(node, `app-${node.name}`, image)));
   for (const node of nodes()) await untilState(cluster, `app-${node.name}`, ...pullRefused);
-  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  const file = join(cluster.directory, "auth.json");
+  writeFileSync(file, cluster.registry.document("additional"));
+  const secret = [names.additionalSecretName, `--type=${names.secretType}`, `--from-file=.dockerconfigjson=${file}`];
+  await cluster.kubectl("create", "secret", "generic", ...secret, "-n", names.namespace, `--as=${admin}`);
   for (const node of nodes()) await untilState(cluster, `app-${node.name}`, "Running");
 });
 

@@ -120,6 +120,12 @@ test("at rest: ready while the kubelet answers, and a kubelet that somebody stop
     ],
     ["withdrawn, nothing was ever there", { mounted: withdrawn, file: absent }, "nothing GPS224 ready"],
     ["withdrawn, a stranger's file", { mounted: withdrawn }, "nothing GPS224 ready"],
+    ["… and killed before our folder went", { mounted: withdrawn, file: absent, left: true }, "leave GPS224"],
+    [
+      "… with a journal that was lost",
+      { mounted: withdrawn, file: absent, left: true, lost: true },
+      "record GPS226 → applying",
+    ],
   ]);
 });
 

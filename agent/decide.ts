@@ -79,10 +79,12 @@ function change(facts: Facts, journal: Journal, found: Found, document: Document
   };
 }
 
+const leave: Step = { action: "leave", code: "GPS224", ready: false, again: 0 };
+
 /** config.json is as it should be. */
 function standing(facts: Facts, journal: Journal | undefined, document: Document, planned: Plan): Step {
   if (journal === undefined) {
-    if (document.release) return inForce(facts, "GPS224");
+    if (document.release && !facts.lost) return facts.left ? leave : inForce(facts, "GPS224");
     const first = { ...firstJournal(planned.before), ...named(planned, document) };
     // After a lost journal nobody knows whether a restart was owed.
     return record("GPS226", facts.lost ? { ...first, phase: "applying", matters: true } : first);
@@ -92,7 +94,7 @@ function standing(facts: Facts, journal: Journal | undefined, document: Document
   if (JSON.stringify(current) !== JSON.stringify(journal)) return record("GPS226", current);
   if (journal.phase === "restarting") return restartUntilProved(facts, journal);
   if (journal.phase === "settling") return settle(facts, journal);
-  if (document.release) return { action: "leave", code: "GPS224", ready: false, again: 0 };
+  if (document.release) return leave;
   return inForce(facts, "GPS200");
 }
 

@@ -115,6 +115,7 @@ export function facts({ config, steady, journal, ...rest }: Change): Facts {
           ? (journal as Facts["journal"])
           : { kind: "journal", journal },
     lost: false,
+    left: false,
     file: written,
     unit,
     healthy: true,

@@ -18,6 +18,8 @@ export type Facts = Readonly<{
   journal: JournalReading;
   /** An unreadable journal was set aside earlier, and no new one exists yet. */
   lost: boolean;
+  /** Our folder is there without a journal: what a drain that was cut off at its very end leaves. */
+  left: boolean;
   file: NodeFile;
   unit: UnitFact;
   healthy: boolean;

@@ -1,5 +1,5 @@
 /** Gathers the facts for one decision. Asks systemd only when the decision may need it: at rest there is no bus traffic. */
-import { readFile, stat } from "node:fs/promises";
+import { lstat, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { nodeFiles } from "../pullsecret/names.ts";
 import { BusError } from "./bus.ts";
@@ -32,6 +32,7 @@ export async function look(senses: Senses): Promise<Facts> {
   const journal: JournalReading = busy ? await readJournalFile(under(nodeFiles.journal)) : { kind: "none" };
   const file: NodeFile = busy ? await readNodeFile(under(nodeFiles.config), senses.mayChown) : { kind: "changing" };
   const lost = journal.kind === "none" && (await exists(under(corruptJournal)));
+  const left = journal.kind === "none" && (await isDirectory(under(nodeFiles.folder)));
   const unit = needsUnit(config, mounted, journal, file, lost) ? await askUnit(senses) : undefined;
   const healthy = busy && (await senses.healthz());
   const running =
@@ -46,6 +47,7 @@ export async function look(senses: Senses): Promise<Facts> {
     mounted,
     journal,
     lost,
+    left,
     file,
     unit,
     healthy,
@@ -94,6 +96,13 @@ async function readJournalFile(file: string): Promise<JournalReading> {
 async function exists(file: string): Promise<boolean> {
   return await stat(file).then(
     () => true,
+    () => false,
+  );
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    (found) => found.isDirectory(),
     () => false,
   );
 }

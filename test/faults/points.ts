@@ -1,0 +1,68 @@
+/**
+ * Points at which an agent can be killed. They are counted in a run that nobody disturbs, so that a change of the agent
+ * brings its new points along: each call that changes the file system, each opening of a file that decides what is done,
+ * and each request that systemd hears.
+ */
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Agent, type Node, until } from "./agent.ts";
+import type { ScriptedSystemd } from "./scripted-systemd.ts";
+
+/** `call` is a system call or a method of systemd; the agent is killed at its nth. */
+export type Point = Readonly<{ call: string; nth: number; heard: boolean }>;
+
+/** Whatever changes a file system. An agent makes but some of them. */
+const changing =
+  "mkdir mkdirat pwrite64 pwritev pwritev2 chmod fchmod fchmodat chown fchown lchown fchownat link linkat symlink symlinkat " +
+  "fsync fdatasync rename renameat renameat2 truncate ftruncate unlink unlinkat rmdir";
+
+const quiet = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"];
+
+/** Files whose content decides what is done. */
+function opened(node: Node): string[] {
+  return [node.config, join(node.folder, "journal.json")];
+}
+
+/** Arguments before the agent's, by which it dies as it enters the point. strace counts the calls of each thread. */
+export function killingAt(node: Node, { call, nth, heard }: Point): string[] {
+  if (heard) return [];
+  // Only of these files: the other threads open modules.
+  const paths = call === "openat" ? opened(node).flatMap((path) => ["-P", path]) : [];
+  return [...quiet, ...paths, "-e", `trace=${call}`, "-e", `inject=${call}:signal=KILL:when=${nth}`];
+}
+
+/** Runs an agent undisturbed until `over`, and answers the points that it went through. */
+export async function pointsOf(
+  node: Node,
+  systemd: ScriptedSystemd,
+  revision: number,
+  over: (agent: Agent) => Promise<unknown>,
+): Promise<Point[]> {
+  const directory = join(node.root, "points");
+  mkdirSync(directory);
+  const calls = `trace=openat,${changing.replaceAll(" ", ",")}`;
+  // A file for each thread, of whole lines.
+  const under = ["strace", "-D", "-ff", "-y", "-s", "0", "-q", "-o", join(directory, "t"), "-e", calls];
+  const before = systemd.calls.length;
+  await using agent = await Agent.start(node, { revision, healthzPort: systemd.healthzPort, under });
+  await over(agent);
+  await agent.end("SIGTERM");
+  const threads = () => readdirSync(directory).map((name) => readFileSync(join(directory, name), "utf8"));
+  if (!(await until(() => threads().every((text) => text.includes("+++ exited"))))) throw new Error("strace goes on");
+  const working = threads().filter((text) => text.includes("rename("));
+  if (working.length !== 1) throw new Error(`${working.length} threads change files`);
+  const paths = opened(node);
+  const made = (working[0] ?? "").split("\n").flatMap((line) => {
+    const [, call = ""] = /^(\w+)\(/.exec(line) ?? [];
+    const [, path = ""] = /"([^"]*)"/.exec(line) ?? [];
+    return call === "" || (call === "openat" && !paths.includes(path)) ? [] : [call];
+  });
+  // Each LoadUnit is followed by two GetAll.
+  const heard = systemd.calls.slice(before).filter((member) => member !== "GetAll");
+  return [...numbered(made, false), ...numbered(heard, true)];
+}
+
+function numbered(calls: readonly string[], heard: boolean): Point[] {
+  const counts = Map.groupBy(calls, (call) => call);
+  return Array.from(counts, ([call, all]) => all.map((_, index) => ({ call, nth: index + 1, heard }))).flat();
+}

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { nodeFiles, secretKeys } from "../pullsecret/names.ts";
 import { act } from "./act.ts";
 import { ConfigError, readConfig } from "./config.ts";
+import { keepMemoryOutOfCores } from "./cores.ts";
 import { decide } from "./decide.ts";
 import { askHealthz } from "./health.ts";
 import { openLog } from "./log.ts";
@@ -21,6 +22,7 @@ import { type Watch, watchDirectories } from "./watch.ts";
 const clock = () => performance.now();
 
 async function main(): Promise<number> {
+  keepMemoryOutOfCores();
   const config = readConfig(process.argv.slice(2), process.env);
   const stopping = new AbortController();
   // Node as process 1 ignores signals that it does not handle, and the pod would take its whole grace period to end.

@@ -29,6 +29,8 @@ const nodeFlags = [
   // With the star: Node takes a path that does not exist yet for a file's, and would refuse what is made below it.
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
   `--allow-fs-write=${names.mountPaths.terminationLog}`,
+  // So that a core file holds no memory.
+  "--allow-fs-write=/proc/self/coredump_filter",
 ];
 
 export function daemonSet(agent: Agent, revision: number, strategy: Strategy): V1DaemonSet {

@@ -1,0 +1,61 @@
+/** Where a credential may lie on a node: config.json, and our journal beside it. An agent that crashes leaves it nowhere else. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import test from "node:test";
+import { bundle } from "../../build/bundle.ts";
+import { Agent, encode, until } from "./agent.ts";
+import { nodeFlags } from "./deployed.ts";
+import { Place } from "./place.ts";
+
+const planted = ["planted-by-us", "planted-by-them"];
+const needles = planted.flatMap((password) => [password, encode(password)]);
+
+/** Files below `directory` in which a planted credential is found, decoded or not. */
+function leaks(directory: string): string[] {
+  const patterns = needles.flatMap((needle) => ["-e", needle]);
+  const { stdout } = spawnSync("grep", ["-rlaF", ...patterns, directory], { encoding: "utf8" });
+  return stdout
+    .split("\n")
+    .filter(Boolean)
+    .map((file) => relative(directory, file))
+    .toSorted();
+}
+
+/** The kernel may give cores to a program instead, or put them elsewhere; then there is none to look into. */
+const pattern = readFileSync("/proc/sys/kernel/core_pattern", "utf8").trim();
+const skip = /[/|%]/.test(pattern) && `cores of this machine go to ${pattern}`;
+
+test(
+  "an agent that aborts with unlimited cores leaves no credential: not in the core, a temporary file, its output or its last words",
+  { skip },
+  async (t) => {
+    const program = resolve((await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "");
+    await using place = await Place.make();
+    const { node, systemd } = place;
+    const crash = join(node.root, "cwd");
+    mkdirSync(crash);
+    writeFileSync(node.config, JSON.stringify({ auths: { "a.io": { auth: encode("planted-by-them") } } }));
+    node.mount(1, { additional: { "a.io": "planted-by-us" } });
+    const options = { revision: 1, healthzPort: systemd.healthzPort, program, nodeFlags: nodeFlags(node) };
+    const under = ["sh", "-c", 'ulimit -c unlimited && cd "$0" && exec "$@"', crash];
+    await using agent = await Agent.start(node, { ...options, under });
+    await until(() => systemd.restartCalls === 1);
+    assert.equal(await agent.end("SIGABRT"), "SIGABRT");
+    const [core = ""] = readdirSync(crash);
+    assert.ok(existsSync(join(crash, core)) && core.startsWith(pattern), "no core was made");
+    t.diagnostic(`a core of ${statSync(join(crash, core)).size} bytes`);
+    assert.deepEqual(leaks(crash), []);
+    for (const needle of needles) assert.ok(!agent.output.includes(needle) && !node.message.includes(needle));
+    await using next = await Agent.start(node, options);
+    await next.shows(200, "GPS200");
+    const mounted = leaks(node.secret).map((file) => join("secret", file));
+    assert.deepEqual(
+      leaks(node.root),
+      ["kubelet/config.json", "kubelet/global-pull-secret/journal.json", ...mounted].toSorted(),
+    );
+    assert.equal(statSync(join(node.folder, "journal.json")).mode & 0o777, 0o600);
+    for (const needle of needles) assert.ok(!next.output.includes(needle));
+  },
+);

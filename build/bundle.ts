@@ -3,7 +3,7 @@
  * memory than the same modules loaded one by one; CommonJS because write-file-atomic uses __filename.
  */
 import { build, type Plugin } from "esbuild";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 
 /** Program → entry point. The CLI's name makes it a kubectl plugin: `kubectl pull-secret`. */
 const programs: Readonly<Record<string, string>> = {
@@ -32,11 +32,11 @@ const unusedByDbus: Plugin = {
 
 /** Bundles every program whose entry point exists; returns the paths of the bundles. */
 export async function bundle(): Promise<string[]> {
-  rmSync("dist", { recursive: true, force: true });
   const entries = Object.entries(programs).filter(([, entry]) => existsSync(entry));
-  await build({
+  const { outputFiles } = await build({
     entryPoints: Object.fromEntries(entries),
     outdir: "dist",
+    write: false,
     outExtension: { ".js": ".cjs" },
     bundle: true,
     minify: true,
@@ -48,6 +48,13 @@ export async function bundle(): Promise<string[]> {
     logLevel: "warning",
     plugins: [unusedByDbus],
   });
+  mkdirSync("dist", { recursive: true });
+  // By rename: tests bundle side by side, and start what another one has just bundled.
+  for (const { path, contents } of outputFiles) {
+    const staged = `${path}.${process.pid}`;
+    writeFileSync(staged, contents);
+    renameSync(staged, path);
+  }
   return entries.map(([name]) => `dist/${name}.cjs`);
 }
 

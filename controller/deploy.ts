@@ -8,7 +8,7 @@ import { recall, remember, type Memory } from "./memory.ts";
 import { fatesOf, standing, type Fates, type Standing } from "./nodes.ts";
 import type { Snapshot } from "./observe.ts";
 import { owned } from "./paths.ts";
-import { globalSecret, isPending, nextRevision, readPublished, type Published } from "./publish.ts";
+import { globalSecret, isEdited, isPending, nextRevision, readPublished, type Published } from "./publish.ts";
 import { role, roleBinding, serviceAccount } from "./rbac.ts";
 import { decide, type DaemonSetView, type Strategy, type Turn } from "./rollout.ts";
 import { survey } from "./survey.ts";
@@ -39,7 +39,9 @@ export async function deploy(deployment: Deployment, snapshot: Snapshot, wanted:
   const { cluster, agent } = deployment;
   const published = readPublished(snapshot.global);
   const view = snapshot.daemonSet && viewOf(snapshot.daemonSet, agent);
-  const { turn, seen } = await decideTurn(deployment, { published, view, wanted, memory: recall(snapshot.global) });
+  const memory = recall(snapshot.global);
+  const edited = isEdited(snapshot.global);
+  const { turn, seen } = await decideTurn(deployment, { published, edited, view, wanted, memory });
   const pending = isPending(published, wanted, view?.template ?? 0);
   const publishes = pending && turn.kind === "roll" && (turn.revision === "published" || turn.revision === 0);
   const revision = publishes ? nextRevision(published, view?.template ?? 0) : (published?.revision ?? 0);
@@ -67,15 +69,22 @@ export async function deploy(deployment: Deployment, snapshot: Snapshot, wanted:
   };
 }
 
-type Facts = { published: Published | undefined; view: DaemonSetView | undefined; wanted: Wanted; memory: Memory };
+type Facts = {
+  published: Published | undefined;
+  edited: boolean;
+  view: DaemonSetView | undefined;
+  wanted: Wanted;
+  memory: Memory;
+};
 
-async function decideTurn(deployment: Deployment, { published, view, wanted, memory }: Facts) {
+async function decideTurn(deployment: Deployment, { published, edited, view, wanted, memory }: Facts) {
   const { cluster, agent, maxUnavailable } = deployment;
   const template = view?.template ?? 0;
+  const pending = isPending(published, wanted, template);
   const input = {
     published: published?.revision ?? 0,
-    pending: isPending(published, wanted, template),
-    lost: published === undefined || published.revision === 0 || published.revision < template,
+    pending,
+    lost: published === undefined || published.revision === 0 || published.revision < template || (edited && pending),
     daemonSet: view,
     quietSeconds: view === undefined ? 0 : deployment.quietSeconds(view),
     standing: undefined,

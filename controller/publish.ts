@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { globalSecretName, namespace, secretKeys, secretType } from "../pullsecret/names.ts";
 import type { Wanted } from "./accept.ts";
-import { ownerLabels } from "./ownership.ts";
+import { fieldManager, ownerLabels } from "./ownership.ts";
 
 /** The Secret as we find it. Whatever was edited into nonsense reads as absent, and is then written anew. */
 export type Published = Readonly<{
@@ -43,6 +43,18 @@ function readSources(text: string): Record<string, string> {
 export function isPending(published: Published | undefined, wanted: Wanted, template: number): boolean {
   if (published === undefined || published.revision === 0 || published.revision < template) return true;
   return published.document !== wanted.document || published.sourcesText !== wanted.sources;
+}
+
+/**
+ * True when somebody else wrote what the Secret says: whoever changes a field's value takes it from its manager. Then agents may
+ * be reading something under a revision that we never published, and no wave is worth waiting for.
+ */
+export function isEdited(secret: V1Secret | undefined): boolean {
+  const managed = secret?.metadata?.managedFields;
+  if (managed === undefined) return false;
+  const ours = managed.find(({ manager, operation }) => manager === fieldManager && operation === "Apply");
+  const data = (ours?.fieldsV1 as Record<string, object> | undefined)?.["f:data"] ?? {};
+  return Object.values(secretKeys).some((key) => !(`f:${key}` in data));
 }
 
 /** The revision only grows, whoever deleted what: the template remembers it too. */

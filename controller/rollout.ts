@@ -28,7 +28,7 @@ export type RolloutInput = Readonly<{
   published: number;
   /** What should be published differs from what is. */
   pending: boolean;
-  /** global-pull-secret is missing or was edited by someone else: agents that start now find nothing they may use. */
+  /** global-pull-secret is missing or was edited by someone else: agents find nothing that they should use. */
   lost: boolean;
   daemonSet: DaemonSetView | undefined;
   /** Seconds since the DaemonSet's counters last changed. */

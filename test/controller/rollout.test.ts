@@ -86,6 +86,21 @@ test("quick changes are coalesced: no revision overlaps another, and the last on
   assert.equal(kubelets.mostAtOnce, 1);
 });
 
+test("an edit of global-pull-secret in the middle of a rollout is repaired within seconds, not after it", async () => {
+  start("--max-unavailable", "1");
+  const before = await deployed();
+  kubelets.behaviour = (_, revision) => (revision === before + 1 ? "hangs" : "ready");
+  await plane.declare(on, content("two"));
+  await until("the rollout is at its first node", () => started(before + 1) === 1);
+  const data = { ".dockerconfigjson": Buffer.from(content("evil")).toString("base64") };
+  const patch = ["secret", "global-pull-secret", "-n", "kube-system", "-p", JSON.stringify({ data })];
+  await on.cluster.kubectl("patch", ...patch);
+  const repaired = async () => (await plane.published(on))?.document === content("two");
+  await until("it is repaired", repaired, { timeout: 10_000 });
+  await plane.untilRolledOut(on, before + 2);
+  assert.equal(kubelets.mostAtOnce, 1);
+});
+
 test("a dead node neither eats the budget nor holds up rollout and removal, and catches up when it returns", async () => {
   start("--max-unavailable", "1");
   const revision = await deployed();

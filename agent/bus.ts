@@ -119,7 +119,11 @@ export async function withBus<T>(
 
 function translate(error: unknown): Error {
   if (error instanceof Error && "type" in error && typeof error.type === "string")
-    return new BusError(error.type, "text" in error ? String(error.text) : error.message);
+    // The bus calls us by a name that is new with each connection: with it each refusal would be news, and be logged.
+    return new BusError(
+      error.type,
+      ("text" in error ? String(error.text) : error.message).replace(/":\d+\.\d+"/g, "us"),
+    );
   return new CouldNotAsk(error instanceof Error ? error.message : String(error));
 }
 

@@ -12,7 +12,8 @@ import test, { type TestContext } from "node:test";
 import fc from "fast-check";
 import { BusError, CouldNotAsk } from "../../agent/bus.ts";
 import { systemdOver } from "../../agent/systemd.ts";
-import { startBus } from "./bus.ts";
+import { until } from "./agent.ts";
+import { configure, startBus } from "./bus.ts";
 import { comesBack, crashes, type Restart, ScriptedSystemd } from "./scripted-systemd.ts";
 
 const deadlines = { question: 400, job: 1500 };
@@ -82,6 +83,7 @@ test("a restart answers the result of its own job, whatever it is and however th
       "invalid",
       "assert",
       "unsupported",
+      "collected",
       "once",
       "new",
     ].map((job) => ({ job, after: "failed" }) as const),
@@ -106,6 +108,21 @@ test("a refused request is told from a job whose end nobody saw", async (t) => {
   systemd.script = [comesBack];
   systemd.onCall = (member) => void (member === "RestartUnit" && bus.signal("SIGKILL"));
   assert.deepEqual(await open(bus.directory).restart(), { result: "unknown" });
+});
+
+test("a refusal by the bus reads the same each time, so that it is told once", async (t) => {
+  await using bus = await startBus(join(place(t), "dbus"));
+  await using _systemd = await ScriptedSystemd.start(bus.address);
+  configure(bus.directory, '<deny send_destination="org.freedesktop.systemd1"/>');
+  await bus.signal("SIGHUP");
+  const words = async () =>
+    String(
+      await open(bus.directory)
+        .unit()
+        .catch((error: unknown) => error),
+    );
+  assert.ok(await until(async () => /AccessDenied/.test(await words())));
+  assert.equal(await words(), await words());
 });
 
 test("a method that is never answered ends at the deadline, before or after the request", async (t) => {
@@ -142,7 +159,7 @@ test("nobody there, nobody home, or asleep: could not ask", async (t) => {
 
 test("a bus that refuses us at Hello does not end the process", async (t) => {
   const root = place(t);
-  await using full = await startBus(join(root, "full"), "", '<limit name="max_connections_per_user">1</limit>');
+  await using full = await startBus(join(root, "full"), '<limit name="max_connections_per_user">1</limit>');
   await using _only = await ScriptedSystemd.start(full.address);
   await assert.rejects(open(full.directory).unit(), /refused Hello: .*LimitsExceeded/);
 });

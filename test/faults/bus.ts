@@ -1,7 +1,7 @@
 /** A private dbus-daemon, real in everything but who is on it: the agent's transport is tested against the real thing. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export type Bus = Readonly<{
@@ -13,19 +13,29 @@ export type Bus = Readonly<{
 }> &
   AsyncDisposable;
 
-/** `policy` is put into the daemon's configuration, such as `<deny …/>` rules; by default everything is allowed. */
-export async function startBus(directory: string, policy = "", limits = ""): Promise<Bus> {
-  mkdirSync(directory, { recursive: true });
-  const address = `unix:path=${join(directory, "system_bus_socket")}`;
-  const configuration = join(directory, "bus.conf");
+/**
+ * Writes the daemon's configuration, which it reads at its start and at SIGHUP. `policy` are rules such as `<deny …/>`; by
+ * default everything is allowed.
+ */
+export function configure(directory: string, policy = "", limits = ""): void {
   writeFileSync(
-    configuration,
+    join(directory, "bus.conf"),
     `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><listen>${address}</listen><auth>EXTERNAL</auth>
+<busconfig><listen>${addressOf(directory)}</listen><auth>EXTERNAL</auth>
 <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/>
 ${policy}</policy>${limits}</busconfig>`,
   );
+}
+
+function addressOf(directory: string): string {
+  return `unix:path=${join(directory, "system_bus_socket")}`;
+}
+
+export async function startBus(directory: string, limits = ""): Promise<Bus> {
+  mkdirSync(directory, { recursive: true });
+  configure(directory, "", limits);
+  const configuration = join(directory, "bus.conf");
   const daemon = spawn("dbus-daemon", [`--config-file=${configuration}`, "--nofork", "--print-address=1"], {
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -37,12 +47,11 @@ ${policy}</policy>${limits}</busconfig>`,
   };
   return {
     directory,
-    address,
+    address: addressOf(directory),
     signal: end,
     [Symbol.asyncDispose]: async () => {
       daemon.kill("SIGCONT");
       await end("SIGKILL");
-      rmSync(directory, { recursive: true, force: true });
     },
   };
 }

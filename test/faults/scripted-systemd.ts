@@ -39,6 +39,8 @@ export class ScriptedSystemd implements AsyncDisposable {
   invocation = randomBytes(16);
   mainPid = 1000;
   restarts = 0;
+  /** Id of a job of somebody else's that is queued or runs for the unit; 0: none. */
+  job = 0;
   healthy = true;
   startLimitMicros = 0n;
   /** Methods called, in order, such as `RestartUnit`. */
@@ -174,7 +176,7 @@ export class ScriptedSystemd implements AsyncDisposable {
       ActiveState: new Variant("s", this.active),
       SubState: new Variant("s", this.sub),
       InvocationID: new Variant("ay", this.invocation),
-      Job: new Variant("(uo)", [0, "/"]),
+      Job: new Variant("(uo)", [this.job, "/"]),
       StartLimitIntervalUSec: new Variant("t", this.startLimitMicros),
     };
   }

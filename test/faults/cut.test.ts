@@ -1,0 +1,93 @@
+/**
+ * The connection to the bus dies, or falls silent, after any one message: what was asked is never taken for not asked, and
+ * the restart that is owed is made once.
+ */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { CouldNotAsk } from "../../agent/bus.ts";
+import { systemdOver } from "../../agent/systemd.ts";
+import { Agent, Node } from "./agent.ts";
+import { startBus } from "./bus.ts";
+import { content, ours } from "./place.ts";
+import { type Cut, Relay } from "./relay.ts";
+import { ScriptedSystemd } from "./scripted-systemd.ts";
+
+async function behind(node: Node, cut: Cut) {
+  const bus = await startBus(join(node.root, "bus"));
+  const systemd = await ScriptedSystemd.start(bus.address);
+  const relay = await Relay.between(node.dbus, bus.directory, cut);
+  const end = async () => {
+    for (const one of [relay, systemd, bus]) await one[Symbol.asyncDispose]();
+  };
+  return { systemd, relay, [Symbol.asyncDispose]: end };
+}
+
+for (const cut of ["hangs up", "falls silent"] as const) {
+  test(`a bus that ${cut} after any message: could not ask, or asked and the end not seen; never the one for the other`, async () => {
+    using node = new Node();
+    await using place = await behind(node, cut);
+    const { systemd, relay } = place;
+    const open = systemdOver(node.dbus, "kubelet.service", new AbortController().signal, { question: 300, job: 300 });
+    const seen = { refused: 0, unknown: 0, asked: 0 };
+    for (let message = 1; ; message += 1) {
+      relay.cutAfter = relay.passed + message;
+      const calls = systemd.restartCalls;
+      const answer = await open.restart();
+      // Not reached: the whole conversation has fewer messages.
+      if (relay.passed < relay.cutAfter) break;
+      const asked = systemd.restartCalls > calls;
+      if ("refused" in answer) assert.ok(answer.refused instanceof CouldNotAsk, `${message}: ${answer.refused}`);
+      else assert.equal(answer.result, "unknown", String(message));
+      assert.ok(!(asked && "refused" in answer), `after message ${message} a restart was made and is not known of`);
+      seen.refused += Number("refused" in answer);
+      seen.unknown += Number("result" in answer);
+      seen.asked += Number(asked);
+    }
+    // AUTH, BEGIN with Hello, AddMatch, Subscribe; then RestartUnit.
+    assert.ok(seen.refused >= 4, JSON.stringify(seen));
+    assert.deepEqual([seen.unknown, seen.asked], [1, 1]);
+    for (let message = 1; ; message += 1) {
+      relay.cutAfter = relay.passed + message;
+      const answer = await open.unit().catch((error: unknown) => error);
+      if (relay.passed < relay.cutAfter) break;
+      assert.ok(answer instanceof CouldNotAsk, String(message));
+    }
+    assert.ok(!systemd.calls.includes("CancelJob"));
+  });
+}
+
+/** Which messages of an apply are tried: a sample, or all of them. */
+function points(t: TestContext, most: number): number[] {
+  const all = Array.from({ length: most }, (_, index) => index + 1);
+  if (process.env["EVERY_POINT"] === "1") return all;
+  const seed = Number(process.env["SEED"] ?? Date.now() % 1000);
+  t.diagnostic(`SEED=${seed}`);
+  return Array.from({ length: 6 }, (_, index) => ((seed * 7 + index * Math.ceil(most / 6)) % most) + 1);
+}
+
+test("a connection that dies after any message of an apply: the file is whole, one restart, and the agent becomes ready", async (t) => {
+  using node = new Node();
+  await using place = await behind(node, "hangs up");
+  const { systemd, relay } = place;
+  let revision = 0;
+  const apply = async () => {
+    revision += 1;
+    node.mount(revision, revision % 2 === 1 ? content : { additional: { "a.io": "other" } });
+    const options = { revision, healthzPort: systemd.healthzPort, flags: ["--settle=0"] };
+    await using agent = await Agent.start(node, options);
+    await agent.shows(200, "GPS200", 30_000);
+    assert.equal(systemd.restartCalls, revision, agent.output);
+    assert.equal(node.file === ours, revision % 2 === 1);
+  };
+  await apply();
+  let cuts = 0;
+  const chosen = points(t, relay.passed);
+  for (const message of chosen) {
+    relay.cutAfter = relay.passed + message;
+    await apply();
+    cuts += Number(relay.passed >= relay.cutAfter);
+  }
+  // How often an apply asks for the unit's state depends on the machine: a late point may not be reached.
+  assert.ok(cuts >= chosen.length / 2, `${cuts} cuts`);
+});

@@ -1,0 +1,134 @@
+/** What systemd does with the unit and its jobs: the job's result is only told, what counts is the unit. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { encode, until } from "./agent.ts";
+import { configure } from "./bus.ts";
+import { ours, Place } from "./place.ts";
+import { comesBack, type Restart } from "./scripted-systemd.ts";
+
+const results = [
+  "done",
+  "canceled",
+  "timeout",
+  "failed",
+  "dependency",
+  "skipped",
+  "invalid",
+  "assert",
+  "unsupported",
+  "collected",
+  "once",
+  "never heard of",
+];
+
+/** Applies a revision for each script; answers how many restarts were asked for it. */
+async function applyEach(place: Place, scripts: readonly (readonly Restart[])[]): Promise<number[]> {
+  place.systemd.startLimitMicros = 100_000n;
+  const asked: number[] = [];
+  for (const [index, script] of scripts.entries()) {
+    const before = place.systemd.restartCalls;
+    place.systemd.script = [...script];
+    place.node.mount(index + 1, { additional: { "a.io": `password${index}` } });
+    await using agent = await place.agent(["--settle=0"], index + 1);
+    await agent.shows(200, "GPS200");
+    assert.ok(place.node.file?.includes(encode(`password${index}`)));
+    assert.equal(place.systemd.active, "active");
+    asked.push(place.systemd.restartCalls - before);
+  }
+  assert.ok(!place.systemd.calls.includes("CancelJob"));
+  return asked;
+}
+
+test("whatever a job's result: a kubelet that is down afterwards is asked for again", async () => {
+  await using place = await Place.make();
+  const scripts = results.map((job): Restart[] => [
+    { job, after: job === "failed" ? "failed" : "inactive" },
+    comesBack,
+  ]);
+  assert.deepEqual(await applyEach(place, scripts), Array(results.length).fill(2));
+});
+
+test("whatever a job's result: a new kubelet that answers is proved by one restart", async () => {
+  await using place = await Place.make();
+  const scripts = results.map((job): Restart[] => [{ job, after: "running" }]);
+  assert.deepEqual(await applyEach(place, scripts), Array(results.length).fill(1));
+});
+
+test("somebody else's job for the unit, queued or running, is waited for, and no request is put beside it", async () => {
+  await using place = await Place.make();
+  place.systemd.job = 7;
+  await using agent = await place.agent();
+  await agent.shows(503, "GPS213");
+  assert.equal(place.node.file, ours);
+  const looks = () => place.systemd.calls.filter((call) => call === "LoadUnit").length;
+  const before = looks();
+  assert.ok(await until(() => looks() > before + 3));
+  assert.equal(place.systemd.restartCalls, 0);
+  place.systemd.job = 0;
+  await agent.shows(200, "GPS200");
+  assert.equal(place.systemd.restartCalls, 1);
+});
+
+test("somebody else's restart that was queued when the file was put there is the one that was owed", async () => {
+  await using place = await Place.make();
+  place.systemd.job = 7;
+  await using agent = await place.agent();
+  await agent.shows(503, "GPS213");
+  place.systemd.started();
+  place.systemd.job = 0;
+  await agent.shows(200, "GPS200");
+  assert.equal(place.systemd.restartCalls, 0);
+});
+
+test("a unit that is masked, missing, or cannot be loaded changes nothing until it can be", async () => {
+  await using place = await Place.make();
+  for (const load of ["masked", "not-found", "bad-setting", "error"]) {
+    place.systemd.load = load;
+    await using agent = await place.agent();
+    await agent.shows(503, "GPS211");
+    assert.match(place.node.message, new RegExp(`kubelet.service: ${load}`));
+    assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 0], load);
+  }
+  await using agent = await place.agent();
+  await agent.shows(503, "GPS211");
+  place.systemd.load = "loaded";
+  await agent.shows(200, "GPS200");
+  assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
+});
+
+test("a bus that forbids us to speak to systemd changes nothing; one that forbids the restart alone owes it", async () => {
+  await using place = await Place.make();
+  const forbid = async (rule: string) => {
+    configure(place.bus.directory, rule);
+    await place.bus.signal("SIGHUP");
+  };
+  await forbid('<deny send_destination="org.freedesktop.systemd1"/>');
+  await using agent = await place.agent();
+  await agent.shows(503, "AccessDenied");
+  assert.match(place.node.message, /^GPS210 /);
+  assert.deepEqual([place.node.file, place.systemd.calls], [undefined, []]);
+  await forbid(
+    '<deny send_destination="org.freedesktop.systemd1" send_interface="org.freedesktop.systemd1.Manager" send_member="RestartUnit"/>',
+  );
+  assert.ok(await until(() => place.node.file === ours, 40_000), agent.output);
+  await agent.shows(503, "AccessDenied");
+  assert.equal(place.systemd.restartCalls, 0);
+  await forbid("");
+  await agent.shows(200, "GPS200", 40_000);
+  assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
+});
+
+test("a kubelet that dies three seconds after each start has failed, and gets its old file back", async () => {
+  await using place = await Place.make();
+  place.systemd.startLimitMicros = 100_000n;
+  place.systemd.fate = () => {
+    if (place.node.file === ours) setTimeout(() => place.systemd.died(), 3000);
+    return comesBack;
+  };
+  await using agent = await place.agent(["--settle=4"]);
+  assert.equal(await agent.ended(), 1);
+  assert.match(place.node.message, /^GPS218 /);
+  assert.equal(place.node.file, undefined);
+  assert.equal(place.systemd.restartCalls, 4);
+  assert.equal(place.systemd.active, "active");
+});

@@ -1,0 +1,64 @@
+/** Between the agent and a real bus: after a number of the agent's messages it hangs up, or answers no more. */
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+
+export type Cut = "hangs up" | "falls silent";
+
+export class Relay implements AsyncDisposable {
+  /**
+   * The message, counted over all connections, after which the connection is cut: it is passed on, its answer is not. Later
+   * connections are left in peace. dbus-next writes each message by itself; the first ones are those of the authentication.
+   */
+  cutAfter = Number.POSITIVE_INFINITY;
+  passed = 0;
+  readonly #cut: Cut;
+  readonly #bus: string;
+  readonly #server = createServer((agent) => this.#pass(agent));
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(bus: string, cut: Cut) {
+    this.#bus = bus;
+    this.#cut = cut;
+  }
+
+  /** Listens as the `system_bus_socket` of `directory` for the one of `behind`. */
+  static async between(directory: string, behind: string, cut: Cut): Promise<Relay> {
+    const relay = new Relay(join(behind, "system_bus_socket"), cut);
+    mkdirSync(directory, { recursive: true });
+    relay.#server.listen(join(directory, "system_bus_socket"));
+    await once(relay.#server, "listening");
+    return relay;
+  }
+
+  #pass(agent: Socket): void {
+    const bus = connect(this.#bus);
+    for (const [one, other] of [
+      [agent, bus],
+      [bus, agent],
+    ] as const) {
+      this.#sockets.add(one);
+      one.on("error", () => {});
+      one.on("close", () => {
+        this.#sockets.delete(one);
+        other.end();
+      });
+    }
+    let silent = false;
+    bus.on("data", (data) => void (silent || agent.write(data)));
+    agent.on("data", (data) => {
+      bus.write(data);
+      this.passed += 1;
+      if (this.passed !== this.cutAfter) return;
+      silent = true;
+      if (this.#cut === "hangs up") agent.destroy();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await once(this.#server, "close");
+  }
+}

@@ -1,0 +1,82 @@
+/** The bus's directory is a mount: what is in it is replaced, or what it was a mount of goes away under it. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { Agent, Node, until } from "./agent.ts";
+import { startBus } from "./bus.ts";
+import { content, ours } from "./place.ts";
+import { ScriptedSystemd } from "./scripted-systemd.ts";
+
+function mount(...args: readonly string[]): void {
+  const { status, stderr } = spawnSync("mount", args, { encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+}
+
+/** A node whose bus directory is a mount of `host`, as the pod's is of /run/dbus. */
+function mounted() {
+  const node = new Node();
+  const host = join(node.root, "run-dbus");
+  for (const directory of [host, node.dbus]) mkdirSync(directory);
+  mount("--bind", host, node.dbus);
+  node.mount(1, content);
+  const end = () => {
+    for (const directory of [node.dbus, host]) spawnSync("umount", ["--lazy", directory]);
+    node[Symbol.dispose]();
+  };
+  return { node, host, [Symbol.dispose]: end };
+}
+
+test("a new daemon's socket in the place of the old one's is found by the next connection", async () => {
+  using place = mounted();
+  const { node, host } = place;
+  await using before = await startBus(host);
+  await using early = await ScriptedSystemd.start(before.address);
+  await using agent = await Agent.start(node, { revision: 1, healthzPort: early.healthzPort });
+  await agent.shows(200, "GPS200");
+  await before.signal("SIGKILL");
+  await using after = await startBus(host);
+  await using late = await ScriptedSystemd.start(after.address);
+  writeFileSync(node.config, "{}");
+  assert.ok(await until(() => late.restartCalls === 1));
+  await agent.shows(200, "GPS200");
+  assert.deepEqual([node.file, early.restartCalls], [ours, 1]);
+});
+
+/** What happens to the host's directory, and how a bus comes back into the mounted one. */
+const ways = {
+  "was mounted over": {
+    goes: (host: string) => mount("-t", "tmpfs", "tmpfs", host),
+    comesBack: (_host: string, dbus: string) => startBus(dbus),
+  },
+  // Nothing can be made in a directory that was removed: it takes a new mount, which a restarted container gets.
+  "was removed": {
+    goes: (host: string) => rmSync(host, { recursive: true }),
+    comesBack: async (host: string, dbus: string) => {
+      mkdirSync(host);
+      assert.equal(spawnSync("umount", [dbus]).status, 0);
+      mount("--bind", host, dbus);
+      return await startBus(host);
+    },
+  },
+} as const;
+
+for (const [how, { goes, comesBack }] of Object.entries(ways)) {
+  test(`a stale mount, whose directory ${how}: could not ask, nothing is changed, and it heals when a bus is in it again`, async () => {
+    using place = mounted();
+    const { node, host } = place;
+    await using lost = await startBus(host);
+    await lost.signal("SIGKILL");
+    goes(host);
+    writeFileSync(node.config, "{}");
+    await using agent = await Agent.start(node, { revision: 1, healthzPort: 1 });
+    await agent.shows(503, "GPS210");
+    assert.match(node.message, /^GPS210 .*(ECONNREFUSED|ENOENT)/);
+    assert.equal(node.file, "{}");
+    await using bus = await comesBack(host, node.dbus);
+    await using systemd = await ScriptedSystemd.start(bus.address);
+    assert.ok(await until(() => systemd.restartCalls === 1, 40_000));
+    assert.equal(node.file, ours);
+  });
+}

@@ -50,8 +50,11 @@ function entryOn(index: number): string | undefined {
 async function mayDeclare(user: string): Promise<void> {
   const [apiVersion, name] = ["rbac.authorization.k8s.io/v1", "additional-pull-secret-writer"];
   const metadata = { name, namespace: names.namespace };
-  const named = { verbs: ["get", "update", "delete"], resourceNames: [names.additionalSecretName] };
-  const rules = [{ verbs: ["create"] }, named].map((rule) => ({ apiGroups: [""], resources: ["secrets"], ...rule }));
+  const secrets = { apiGroups: [""], resources: ["secrets"] };
+  const rules = [
+    { ...secrets, verbs: ["create"] },
+    { ...secrets, verbs: ["get", "update", "delete"], resourceNames: [names.additionalSecretName] },
+  ];
   await cluster.apply(
     { apiVersion, kind: "Role", metadata, rules },
     {

@@ -1,7 +1,7 @@
 /**
- * `npm run bench [-- --quick] [--only NAME] [--json FILE] [--pictures]`: measures the built product and prints one table. A real
+ * `npm run bench [-- --quick] [--only NAME] [--json FILE] [--write]`: measures the built product and prints one table. A real
  * cluster for what a node sees, simulated nodes beside a real API server for what a controller sees.
- * `--only` may be given several times. `--pictures` writes docs/performance/*.svg.
+ * `--only` may be given several times. `--write` puts table and pictures into docs/performance.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -23,6 +23,7 @@ import { mergeLarge } from "./measurements/merge.ts";
 import { noop } from "./measurements/noop.ts";
 import { propagateAll, propagateOne } from "./measurements/propagate.ts";
 import { scale } from "./measurements/scale.ts";
+import { writePage } from "./page.ts";
 import type { Result } from "./result.ts";
 import { Simulated } from "./simulated.ts";
 import { json, table } from "./table.ts";
@@ -51,7 +52,7 @@ const { values } = parseArgs({
     quick: { type: "boolean", default: false },
     only: { type: "string", multiple: true },
     json: { type: "string" },
-    pictures: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
   },
 });
 const chosen = all.filter(({ name }) => values.only?.includes(name) ?? true);
@@ -88,7 +89,7 @@ const bench: Bench = {
     return making;
   },
   picture(name, svg) {
-    if (!values.pictures) return;
+    if (!values.write) return;
     mkdirSync("docs/performance", { recursive: true });
     writeFileSync(`docs/performance/${name}.svg`, svg);
   },
@@ -114,5 +115,6 @@ try {
   simulated?.[Symbol.dispose]();
 }
 process.stdout.write(table(results));
+if (values.write) writePage(results);
 if (values.json !== undefined) writeFileSync(values.json, json(results));
 process.exit();

@@ -3,14 +3,22 @@ import { isMet, type Result } from "./result.ts";
 
 const head = ["name", "value", "unit", "baseline", "ratio", "goal", "met?"];
 
+/** The line below the head of a Markdown table. */
+export const rule = /^-+$/;
+
 /** A Markdown table with aligned columns. */
 export function table(results: readonly Result[]): string {
-  const rows = [head, ...results.map(cells)];
+  return tableOf(results.map(rowOf));
+}
+
+/** As `table`, of rows that are words already. */
+export function tableOf(body: readonly (readonly string[])[]): string {
+  const rows = [head, ...body];
   const widths = head.map((_, column) => Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]) =>
     `| ${widths.map((width, column) => (row[column] ?? "").padEnd(width)).join(" | ")} |`;
-  const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
-  return `${[line(head), rule, ...rows.slice(1).map(line)].join("\n")}\n`;
+  const below = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
+  return `${[line(head), below, ...body.map(line)].join("\n")}\n`;
 }
 
 /** `{"results":[{"name","value","unit","baseline","ratio","goal", …}]}`; what is not there is null. */
@@ -30,7 +38,8 @@ export function json(results: readonly Result[]): string {
   return `${JSON.stringify({ results: rows }, null, 2)}\n`;
 }
 
-function cells(result: Result): string[] {
+/** One row, a cell for each column. */
+export function rowOf(result: Result): string[] {
   const { name, value, unit, baseline, against, ratio, range } = result;
   const met = isMet(result);
   const spreadOf = range === undefined || range[0] === range[1] ? "" : ` [${number(range[0])}–${number(range[1])}]`;

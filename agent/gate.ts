@@ -10,10 +10,12 @@ const bytesOrAbsent = z.union([
   z.object({ bytes: z.string(), mode: z.number(), uid: z.number(), gid: z.number() }),
 ]);
 
+/** Put back into the file as it is: damaged, it would stop every later look. */
+const raw = z.string().check(z.refine(isJson));
 const own = z.object({
   key: z.string(),
   wrote: z.array(z.string()),
-  displaced: z.array(z.object({ key: z.string(), raw: z.string() })),
+  displaced: z.array(z.object({ key: z.string(), raw })),
 });
 const owned = z.object({ entries: z.array(own), rest: z.array(own) });
 
@@ -61,6 +63,15 @@ const record = z.looseObject({
 });
 
 export type Record = z.infer<typeof record>;
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Reads a journal's bytes. A newer one is understood as long as its writer says that version 1 may go on from it. */
 export function readJournal(bytes: Uint8Array): JournalReading {

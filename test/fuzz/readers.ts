@@ -1,0 +1,120 @@
+/** What must hold for the readers of documents and journals, whatever they are given. Each case repeats itself by its seed. */
+import assert from "node:assert/strict";
+import { decide } from "../../agent/decide.ts";
+import { readDocument } from "../../agent/document.ts";
+import { atRest, facts, quarantine, restarting, settling, tried, written } from "../../agent/facts.fixture.ts";
+import { readJournal } from "../../agent/gate.ts";
+import { type Journal, writeJournal } from "../../agent/journal.ts";
+import { canonical } from "../../pullsecret/canonical.ts";
+import { readAsKubelet } from "../../pullsecret/kubelet.ts";
+import { merge } from "../../pullsecret/merge.ts";
+import { parse } from "../../pullsecret/parse.ts";
+import { formatProblem } from "../../pullsecret/problems.ts";
+import { randomFile } from "../differential/files.ts";
+import { Random, words } from "../differential/random.ts";
+
+const planted = "pl4nted";
+const encoded = Buffer.from(`u:${planted}`).toString("base64");
+
+/** Runs `one` for `cases` seeds from `from` on; a failure names its seed, with which it is repeated. */
+function each(cases: number, from: number, one: (random: Random) => void): void {
+  const clean = Object.getOwnPropertyNames(Object.prototype).join();
+  for (let seed = from; seed < from + cases; seed += 1) {
+    try {
+      one(new Random(seed));
+    } catch (error) {
+      throw new Error(`SEED=${seed}`, { cause: error });
+    }
+  }
+  assert.equal(Object.getOwnPropertyNames(Object.prototype).join(), clean);
+}
+
+/**
+ * Files that are valid, nearly valid, or odd where readers of JSON disagree. No reader throws; what is accepted the kubelet
+ * reads, and written down it is accepted again, as the same; no line tells a password.
+ */
+export function fuzzDocuments(cases: number, from: number): void {
+  let accepted = 0;
+  each(cases, from, (random) => {
+    const bytes = Buffer.from(randomFile(random).toString("latin1").replaceAll("dTpw", encoded), "latin1");
+    readDocument(bytes);
+    for (const role of ["original", "additional"] as const) {
+      const parsed = parse(bytes, { name: role, role });
+      for (const problem of parsed.ok ? parsed.warnings : parsed.problems) {
+        const line = formatProblem(problem);
+        assert.ok(!line.includes(planted) && !line.includes(encoded), line);
+      }
+      if (!parsed.ok) continue;
+      accepted += 1;
+      assert.ok(readAsKubelet(bytes).ok, "accepted, and the kubelet drops it");
+      const text = writtenDown(parsed);
+      const again = parse(Buffer.from(text), { name: role, role: "original" });
+      assert.ok(again.ok && writtenDown(again) === text, "written down it is another one");
+    }
+  });
+  assert.ok(accepted > cases / 20, `${accepted} of ${cases} accepted: the generator has lost its aim`);
+}
+
+function writtenDown(original: Extract<ReturnType<typeof parse>, { ok: true }>): string {
+  const merged = merge({ original }, { conflicts: "additional", protect: [] });
+  assert.ok(merged.ok);
+  return Buffer.from(canonical(merged)).toString();
+}
+
+const displaced = { key: "a.io", wrote: ["{}"], displaced: [{ key: "a.io", raw: `{"auth":"${encoded}"}` }] };
+const owned = { entries: [displaced], rest: [{ ...displaced, key: "x" }] };
+const file = { bytes: Buffer.from("{}").toString("base64"), mode: 0o600, uid: 0, gid: 0 };
+const journals: readonly Journal[] = [
+  { ...atRest, before: file, owned },
+  { ...restarting, owned },
+  { ...tried(2, 1000), quarantine },
+  { ...settling, undo: { file, owned, revision: 6, content: "six" } },
+  { ...tried(3, 1000), phase: "restoring", owned },
+  { ...restarting, phase: "reviving" },
+  { ...atRest, phase: "applying", matters: true },
+];
+
+const odd: readonly unknown[] = [null, true, -1, 0.5, 1e308, "", encoded, "{", [], {}, [null], { absent: true }];
+
+/** The value with something in it lost, or changed, more often than not to something of its own type. */
+function mutate(random: Random, value: unknown): unknown {
+  const other = (): unknown => random.pick(random.once(3) ? odd : odd.filter((one) => typeof one === typeof value));
+  if (typeof value !== "object" || value === null || random.once(8)) return other();
+  const members = Object.entries(value);
+  if (members.length === 0) return other();
+  const [name, inner] = random.pick(members);
+  const rest = members.filter(([other]) => other !== name);
+  const changed = random.once(6) ? rest : [...rest, [name, mutate(random, inner)] as const];
+  return Array.isArray(value) ? changed.map(([, one]) => one) : Object.fromEntries(changed);
+}
+
+const cuts = words('{ } [ ] , : " 0 \\ null');
+
+/**
+ * Journals with a field lost, of another type or value, and with damaged bytes. The reader does not throw nor tell what is in
+ * them, and what it lets through can be decided upon.
+ */
+export function fuzzJournals(cases: number, from: number): void {
+  let through = 0;
+  each(cases, from, (random) => {
+    let value: unknown = random.pick(journals);
+    for (let times = random.below(3); times >= 0; times -= 1) value = mutate(random, value);
+    let text = Buffer.from(writeJournal(value as Journal)).toString();
+    if (random.once(8)) {
+      const at = random.below(text.length + 1);
+      text = text.slice(0, at) + random.pick(cuts) + text.slice(at + random.below(3));
+    }
+    const reading = readJournal(Buffer.from(text));
+    if ("why" in reading) assert.ok(!reading.why.includes(encoded) && !reading.why.includes(planted));
+    through += Number(reading.kind === "journal");
+    for (const found of [written, { kind: "absent", identity: "absent", document: readEmpty() } as const])
+      decide(facts({ journal: reading, file: found }));
+  });
+  assert.ok(through > cases / 20, `${through} of ${cases} let through`);
+}
+
+function readEmpty() {
+  const reading = readDocument(Buffer.from("{}"));
+  assert.ok(reading.kind === "document");
+  return reading.document;
+}

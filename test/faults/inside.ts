@@ -34,6 +34,25 @@ export class Inside {
     return new Inside(machine, new Node(root, join(machine.rootfs, "var/lib/kubelet")));
   }
 
+  /** Makes the node one that has never seen an agent, with a kubelet that runs. */
+  async fresh(): Promise<void> {
+    await this.kill("SIGKILL");
+    this.machine.writeFile("config.json", undefined);
+    await this.machine.exec(["rm", "-rf", "/var/lib/kubelet/global-pull-secret"]);
+    await this.machine.healKubelet();
+    await this.machine.exec(["systemctl", "reset-failed", "kubelet"]).catch(() => {});
+    await this.machine.exec(["systemctl", "start", "kubelet"]);
+    await until("the kubelet runs", async () => (await this.kubelet()).ActiveState === "active");
+  }
+
+  /** Results of the jobs that the agents of a revision asked for, in order. */
+  async jobs(revision: number): Promise<string[]> {
+    const lines = (await this.machine.journal("agent")).split("\n");
+    return lines
+      .filter((line) => line.includes(`"revision":${revision},`))
+      .flatMap((line) => /"msg":"job (.+)"/.exec(line)?.[1] ?? []);
+  }
+
   /** Starts the agent as a transient unit; systemd does not start it again. */
   async start(revision: number, ...flags: readonly string[]): Promise<void> {
     await this.machine.exec([

@@ -1,0 +1,86 @@
+/** A real systemd with the kubelet's unit as distributions write it, kubelets that die early and late, and other people's jobs. */
+import assert from "node:assert/strict";
+import test, { after, before, beforeEach } from "node:test";
+import { until } from "../cluster/await.ts";
+import { type Cluster, startCluster } from "../cluster/cluster.ts";
+import { encode } from "./agent.ts";
+import { Inside } from "./inside.ts";
+
+let cluster: Cluster;
+let inside: Inside;
+let revision = 0;
+
+before(async () => {
+  cluster = await startCluster({ nodes: 1 });
+  const [machine] = cluster.nodes;
+  assert.ok(machine);
+  inside = await Inside.on(machine);
+});
+
+after(() => cluster?.down());
+
+const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });
+
+async function fresh(): Promise<void> {
+  revision += 1;
+  await inside.fresh();
+  inside.node.mount(revision, { additional: { "a.io": "ours" } });
+}
+
+beforeEach(fresh);
+
+/** kubeadm's unit is simple, RHCOS's notify; exec is what a careful one would be. */
+const types = ["simple", "exec", "notify"];
+
+test("H17: a unit of Type simple, exec or notify is restarted once, and proved", async () => {
+  for (const type of types) {
+    await fresh();
+    await inside.machine.breakKubelet(`[Service]\nType=${type}\n`);
+    const old = await inside.kubelet();
+    await inside.start(revision);
+    await inside.shows(200, "GPS200");
+    const now = await inside.kubelet();
+    assert.deepEqual([inside.node.file, now.NRestarts], [ours, "0"], type);
+    assert.notEqual(now.InvocationID, old.InvocationID);
+    assert.equal((await inside.jobs(revision)).join(), "done", type);
+  }
+});
+
+test("H18: a kubelet that dies at once, after 3 s or after 15 s with the new file gets the old one back, whatever its unit's Type", async () => {
+  for (const [type, seconds] of [
+    ["simple", 0],
+    ["exec", 3],
+    ["notify", 15],
+  ] as const) {
+    await fresh();
+    const dies = `test ! -e /var/lib/kubelet/config.json || (sleep ${seconds}; kill -9 $MAINPID) &`;
+    await inside.machine.breakKubelet(`[Service]\nType=${type}\nExecStartPost=/bin/sh -c '${dies}'\n`);
+    await inside.start(revision, `--settle=${seconds + 5}`);
+    assert.equal(await inside.ended(180_000), "1", type);
+    assert.match(inside.node.message, /^GPS218 /);
+    assert.equal(inside.node.file, undefined);
+    assert.equal((await inside.kubelet()).ActiveState, "active");
+  }
+});
+
+test("somebody stops the kubelet in the middle of our restart: the job is canceled, and the kubelet is started again", async () => {
+  await inside.machine.breakKubelet("[Service]\nExecStartPre=/bin/sleep 3\n");
+  const old = await inside.kubelet();
+  await inside.start(revision);
+  await until("the start is under way", async () => (await inside.kubelet()).InvocationID !== old.InvocationID, {
+    every: 50,
+  });
+  await inside.machine.exec(["systemctl", "stop", "kubelet"]);
+  await inside.shows(200, "GPS200", 60_000);
+  assert.deepEqual(await inside.jobs(revision), ["canceled", "done"]);
+  assert.deepEqual([inside.node.file, (await inside.kubelet()).ActiveState], [ours, "active"]);
+});
+
+test("somebody's stop that is under way when the agent comes is waited for, and the kubelet started with the new file", async () => {
+  await inside.machine.breakKubelet("[Service]\nExecStop=/bin/sleep 3\n");
+  await inside.machine.exec(["systemctl", "stop", "--no-block", "kubelet"]);
+  await inside.start(revision);
+  await inside.shows(200, "GPS200", 60_000);
+  assert.deepEqual(await inside.jobs(revision), ["done"]);
+  assert.deepEqual([inside.node.file, (await inside.kubelet()).ActiveState], [ours, "active"]);
+});

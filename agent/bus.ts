@@ -98,8 +98,9 @@ export async function withBus<T>(
     await race(ready);
     return await use({
       call: async (call) => {
-        const message = new Message({ ...call, body: [...(call.body ?? [])] });
-        const reply = await race(bus.call(message).catch((error: unknown) => Promise.reject(translate(error))));
+        // It throws where an answer is used that is no path.
+        const ask = async () => await bus.call(new Message({ ...call, body: [...(call.body ?? [])] }));
+        const reply = await race(ask().catch((error: unknown) => Promise.reject(translate(error))));
         return reply?.body ?? [];
       },
       signal: (wanted) =>

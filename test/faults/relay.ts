@@ -1,4 +1,4 @@
-/** Between the agent and a real bus: after a number of the agent's messages it hangs up, or answers no more. */
+/** Between the agent and a real bus: hangs up or falls silent after a number of the agent's messages, or spoils the answers. */
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
@@ -13,6 +13,8 @@ export class Relay implements AsyncDisposable {
    */
   cutAfter = Number.POSITIVE_INFINITY;
   passed = 0;
+  /** What becomes of the bytes that the bus sends. */
+  spoil: (data: Buffer) => Buffer = (data) => data;
   readonly #cut: Cut;
   readonly #bus: string;
   readonly #server = createServer((agent) => this.#pass(agent));
@@ -46,7 +48,7 @@ export class Relay implements AsyncDisposable {
       });
     }
     let silent = false;
-    bus.on("data", (data) => void (silent || agent.write(data)));
+    bus.on("data", (data) => void (silent || agent.write(this.spoil(data))));
     agent.on("data", (data) => {
       bus.write(data);
       this.passed += 1;

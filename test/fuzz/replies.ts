@@ -1,0 +1,79 @@
+/** What must hold for the bus adapter, whatever comes back: real answers of a real bus, spoiled on their way. */
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { BusError, CouldNotAsk } from "../../agent/bus.ts";
+import { systemdOver } from "../../agent/systemd.ts";
+import { Random } from "../differential/random.ts";
+import { Node, until } from "../faults/agent.ts";
+import { startBus } from "../faults/bus.ts";
+import { Relay } from "../faults/relay.ts";
+import { ScriptedSystemd } from "../faults/scripted-systemd.ts";
+
+/** A byte changed, put in or lost, a length made huge, a type made another, or the rest of the message lost. */
+function damage(random: Random, data: Buffer): Buffer {
+  const at = random.below(data.length + 1);
+  const [head, tail] = [data.subarray(0, at), data.subarray(at)];
+  const letters = [...data.keys()].filter((index) => "souayxtbv{}()".includes(String.fromCharCode(data[index] ?? 0)));
+  switch (random.below(6)) {
+    case 0:
+      return Buffer.concat([head, Buffer.from([random.below(256)]), tail.subarray(1)]);
+    case 1:
+      return Buffer.concat([head, Buffer.from([random.below(256)]), tail]);
+    case 2:
+      return Buffer.concat([head, tail.subarray(1 + random.below(8))]);
+    case 3: {
+      const whole = Buffer.from(data);
+      const word = 4 * random.below(Math.max(1, Math.floor(data.length / 4)));
+      if (word + 4 <= whole.length) whole.writeUInt32LE(random.pick([0, 1, 0xff, 0x7fffffff, 0xffffffff]), word);
+      return whole;
+    }
+    case 4: {
+      const whole = Buffer.from(data);
+      if (letters.length > 0) whole.write(random.pick([..."souayxtbvdg{}()z"]), random.pick(letters));
+      return whole;
+    }
+    default:
+      return head;
+  }
+}
+
+/**
+ * Each case is a question and a restart, with a third of the answers spoiled. The process goes on, only our own errors are
+ * thrown, both end in bounded time, and no descriptor is kept.
+ */
+export async function fuzzReplies(cases: number, from: number): Promise<void> {
+  using node = new Node();
+  await using bus = await startBus(join(node.root, "bus"));
+  await using _systemd = await ScriptedSystemd.start(bus.address);
+  await using relay = await Relay.between(node.dbus, bus.directory, "hangs up");
+  const deadline = 60;
+  const open = systemdOver(node.dbus, "kubelet.service", new AbortController().signal, {
+    question: deadline,
+    job: deadline,
+  });
+  const descriptors = () => readdirSync("/proc/self/fd").length;
+  const before = descriptors();
+  const seen = { read: 0, thrown: 0 };
+  for (let seed = from; seed < from + cases; seed += 1) {
+    const random = new Random(seed);
+    relay.spoil = (data) => (random.once(3) ? damage(random, data) : data);
+    const began = performance.now();
+    try {
+      await open.unit();
+      seen.read += 1;
+    } catch (error) {
+      assert.ok(error instanceof CouldNotAsk || error instanceof BusError, `SEED=${seed} ${String(error)}`);
+      seen.thrown += 1;
+    }
+    const answer = await open.restart();
+    if ("refused" in answer)
+      assert.ok(
+        answer.refused instanceof CouldNotAsk || answer.refused instanceof BusError,
+        `SEED=${seed} ${answer.refused}`,
+      );
+    assert.ok(performance.now() - began < 10_000, `SEED=${seed}`);
+  }
+  assert.ok(seen.read > cases / 20 && seen.thrown > cases / 20, JSON.stringify(seen));
+  assert.ok(await until(() => descriptors() <= before + 2), `${before} descriptors became ${descriptors()}`);
+}

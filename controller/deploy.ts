@@ -81,25 +81,21 @@ async function decideTurn(deployment: Deployment, { published, edited, view, wan
   const { cluster, agent, maxUnavailable } = deployment;
   const template = view?.template ?? 0;
   const pending = isPending(published, wanted, template);
+  const rolledOut = memory.conditions.find(({ type, revision }) => type === "RolledOut" && revision === template);
   const input = {
     published: published?.revision ?? 0,
     pending,
     lost: published === undefined || published.revision === 0 || published.revision < template || (edited && pending),
     daemonSet: view,
     quietSeconds: view === undefined ? 0 : deployment.quietSeconds(view),
+    haltKnown: rolledOut?.reason === "Halted",
+    trialSeconds: agent.minReadySeconds,
     standing: undefined,
     maxUnavailable,
   };
   const turn = decide(input);
   if (turn.kind !== "survey") return { turn, seen: undefined };
-  const complete = memory.conditions.some(
-    ({ type, status, revision }) => type === "RolledOut" && status === "True" && revision === template,
-  );
-  const mark = {
-    revision: template,
-    digest: templateDigest(agent),
-    complete,
-  };
+  const mark = { revision: template, digest: templateDigest(agent), complete: rolledOut?.status === "True" };
   const seen = fatesOf(await survey(cluster, mark, deployment.now().getTime()), agent.minReadySeconds);
   return { turn: decide({ ...input, standing: standing(seen) }), seen };
 }

@@ -34,6 +34,7 @@ class Model {
   observed = false;
   status = { desired: 0, updated: 0, available: 0 };
   everDead = 0;
+  haltKnown = false;
   mostTaken = 0;
   takenBeforeProof = 0;
   readonly budget: number | string;
@@ -175,6 +176,8 @@ class Model {
       lost,
       daemonSet,
       quietSeconds,
+      haltKnown: this.haltKnown,
+      trialSeconds: minReadySeconds,
       standing: undefined,
       maxUnavailable: this.budget,
     };
@@ -182,6 +185,7 @@ class Model {
     if (turn.kind === "survey")
       turn = decide({ ...input, standing: standing(fatesOf(this.survey(), minReadySeconds)) });
     if (turn.kind === "survey") throw new Error("a survey after a survey");
+    this.haltKnown = turn.kind === "wait" && turn.phase === "halted";
     if (turn.kind === "roll") {
       if (pending) {
         this.published = Math.max(this.published, template ?? 0) + 1;

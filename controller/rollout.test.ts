@@ -21,6 +21,8 @@ const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
   lost: false,
   daemonSet: view(),
   quietSeconds: 0,
+  haltKnown: false,
+  trialSeconds: 5,
   standing: undefined,
   maxUnavailable: "10%",
   ...changes,
@@ -87,9 +89,14 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ["a wave goes on", input({ daemonSet: view(rolling) }), "wait wave wave 10%"],
   ["a later change waits for a healthy wave", input({ pending: true, daemonSet: view(rolling) }), "wait wave wave 10%"],
   [
-    "a later change asks after a wave that stands still",
-    input({ pending: true, quietSeconds: 2, daemonSet: view(rolling) }),
+    "a later change asks after a wave that has halted",
+    input({ pending: true, haltKnown: true, quietSeconds: 2, daemonSet: view(rolling) }),
     "survey",
+  ],
+  [
+    "… and leaves one that may be on trial alone",
+    input({ pending: true, quietSeconds: 12, daemonSet: view(rolling) }),
+    "wait wave wave 10%",
   ],
   [
     "a failed node makes the revision give way at once",
@@ -124,17 +131,22 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   [
     "without a change a halted revision stays where it is",
     input({
-      quietSeconds: 10,
+      quietSeconds: 13,
       daemonSet: view({ ...canary, updated: 1, available: 19 }),
       standing: standing({ failed: 1, waiting: 19 }),
     }),
     "wait halted canary 1",
   ],
-  ["a wave that stands still is looked into", input({ quietSeconds: 10, daemonSet: view(rolling) }), "survey"],
+  [
+    "a longer trial is silent for longer",
+    input({ trialSeconds: 60, quietSeconds: 67, daemonSet: view(rolling) }),
+    "wait wave wave 10%",
+  ],
+  ["a wave that stands still is looked into", input({ quietSeconds: 13, daemonSet: view(rolling) }), "survey"],
   [
     "dead nodes are added to the canary",
     input({
-      quietSeconds: 10,
+      quietSeconds: 13,
       daemonSet: view({ ...canary, updated: 0, available: 18 }),
       standing: standing({ dead: 2, waiting: 18 }),
     }),
@@ -142,13 +154,13 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   [
     "dead nodes are added to the budget",
-    input({ quietSeconds: 10, daemonSet: view(rolling), standing: standing({ dead: 2, served: 6, waiting: 12 }) }),
+    input({ quietSeconds: 13, daemonSet: view(rolling), standing: standing({ dead: 2, served: 6, waiting: 12 }) }),
     "wait wave wave 4",
   ],
   [
     "and taken back when they return",
     input({
-      quietSeconds: 10,
+      quietSeconds: 13,
       daemonSet: view({ maxUnavailable: 4, updated: 6, available: 19 }),
       standing: standing({ served: 6, moving: 1, waiting: 13 }),
     }),
@@ -179,7 +191,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   [
     "every node but the dead has it",
     input({
-      quietSeconds: 10,
+      quietSeconds: 13,
       daemonSet: view({ updated: 19, available: 19 }),
       standing: standing({ dead: 1, served: 19 }),
     }),
@@ -190,7 +202,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "and past the dead",
     input({
       pending: true,
-      quietSeconds: 10,
+      quietSeconds: 13,
       daemonSet: view({ updated: 19, available: 19 }),
       standing: standing({ dead: 1, served: 19 }),
     }),

@@ -33,6 +33,10 @@ export type RolloutInput = Readonly<{
   daemonSet: DaemonSetView | undefined;
   /** Seconds since the DaemonSet's counters last changed. */
   quietSeconds: number;
+  /** A look before this one found the template's revision halted. */
+  haltKnown: boolean;
+  /** How long a restarted kubelet is on trial. */
+  trialSeconds: number;
   /** Read on request only. */
   standing: Standing | undefined;
   maxUnavailable: number | string;
@@ -56,10 +60,20 @@ export type Turn =
 
 type Phase = "birth" | "canary" | "wave" | "halted";
 
-/** A healthy wave changes the counters every few seconds; after this much silence it is worth reading nodes and pods. */
-const quietLimit = 10;
-/** With a change waiting, a halted revision must give way soon. */
-const quietLimitPending = 2;
+/** Pod, container, restart, guard and some air: what a node takes besides the trial. */
+const besidesTrial = 8;
+/** A revision that is known to have halted must give way at once when it is corrected. */
+const quietWhenHalted = 2;
+/** Nobody but an administrator, or a node's own recovery, which shows in the counters, ends a halt. */
+const haltedPause = 30;
+
+/**
+ * Seconds of silence after which it is worth reading nodes and pods. A healthy wave changes the counters more often than that;
+ * a survey of 5,000 nodes reads 25 MB, so one for each node that is on trial would be ruinous.
+ */
+function quietLimit({ pending, haltKnown, trialSeconds }: RolloutInput): number {
+  return pending && haltKnown ? quietWhenHalted : trialSeconds + besidesTrial;
+}
 
 export function decide(input: RolloutInput): Turn {
   const { daemonSet, published, pending } = input;
@@ -95,7 +109,7 @@ export function decide(input: RolloutInput): Turn {
       phase: phaseOf(daemonSet),
       strategy: kept,
       reason: "not yet seen by the DaemonSet controller",
-      again: quietLimit,
+      again: quietLimit(input),
     };
   }
   const all = daemonSet.updated === daemonSet.desired && daemonSet.available === daemonSet.desired;
@@ -130,7 +144,7 @@ function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetView, dead: nu
 type State = Readonly<{ kept: Strategy; dead: number | undefined; halted: boolean; failed: boolean; fast: boolean }>;
 
 function carryOn(input: RolloutInput, daemonSet: DaemonSetView, { kept, dead, halted, failed, fast }: State): Turn {
-  const again = input.pending ? quietLimitPending : quietLimit;
+  const again = halted ? haltedPause : quietLimit(input);
   const wait = (strategy: Strategy, reason: string): Turn => ({
     kind: "wait",
     phase: halted ? "halted" : daemonSet.template === 0 ? "birth" : strategy.stage,
@@ -169,8 +183,7 @@ function isWorthASurvey(input: RolloutInput, daemonSet: DaemonSetView): boolean 
   // With d dead nodes the counters never prove the canary; but when all that are unavailable may be dead, one may have.
   const mayBeDead = unavailable > 0 && unavailable <= raised;
   const canary = daemonSet.stage === "canary" && daemonSet.template > 0 && daemonSet.updated > 0 && mayBeDead;
-  const limit = input.pending ? quietLimitPending : quietLimit;
-  return canary || input.quietSeconds >= limit;
+  return canary || input.quietSeconds >= quietLimit(input);
 }
 
 const allLivingServed = (standing: Standing) => standing.served + standing.dead === standing.total;

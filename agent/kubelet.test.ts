@@ -81,7 +81,16 @@ test("H18: during the settle time the agent is not yet ready, and a kubelet that
     ["watching", { journal: settling, unit: renewed, steady: { healthy: 4999 } }, "wait GPS215"],
     ["proved", { journal: settling, unit: renewed, steady: { healthy: 5000 } }, "record GPS200 → applied"],
     ["died", { journal: settling, unit: crashed, healthy: false }, "record GPS214 → restarting"],
-    ["replaced", { journal: settling, unit: { ...renewed, invocation: "newer" } }, "record GPS214 → restarting"],
+    [
+      "started anew by systemd",
+      { journal: settling, unit: { ...renewed, invocation: "newer", restarts: 1 } },
+      "record GPS214 → restarting",
+    ],
+    [
+      "replaced by somebody, or with the whole node: no failure, the new one is watched",
+      { journal: { ...settling, tried: 3 }, unit: { ...renewed, invocation: "newer" } },
+      "record GPS215 → settling",
+    ],
     ["restarted by itself", { journal: settling, unit: { ...renewed, restarts: 1 } }, "record GPS214 → restarting"],
     ["healthz falls silent", { journal: settling, unit: renewed, healthy: false }, "wait GPS213"],
     [

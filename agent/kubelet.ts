@@ -47,7 +47,10 @@ export function settle(facts: Facts, journal: Journal): Step {
     return wait("GPS215", fast);
   }
   if (same && facts.steady.running < answerWithin) return wait("GPS213", fast, "healthz stopped answering");
-  // It died, or was replaced: a failed attempt. What systemd starts next may prove itself.
+  // A node that rebooted, or an administrator: systemd counts no restart of its own. What runs now has read the same file.
+  if (isRunning(unit) && unit.invocation !== watched?.invocation && unit.restarts === 0)
+    return record("GPS215", { ...journal, settling: { invocation: unit.invocation, restarts: 0 } });
+  // It died: a failed attempt. What systemd starts next may prove itself.
   const { settling: _, ...rest } = journal;
   const next: Journal = { ...rest, phase: "restarting", owed: watched?.invocation ?? "", called: false };
   if (journal.tried >= attempts(journal)) return rollBack(next);

@@ -1,4 +1,5 @@
 /** A node with revision 1 mounted, a private bus and a scripted systemd. */
+import { rmSync } from "node:fs";
 import { Agent, encode, Node } from "./agent.ts";
 import { type Bus, startBus } from "./bus.ts";
 import { ScriptedSystemd } from "./scripted-systemd.ts";
@@ -9,8 +10,8 @@ export const content = { additional: { "a.io": "ours" } };
 
 export class Place implements AsyncDisposable {
   readonly node: Node;
-  readonly bus: Bus;
-  readonly systemd: ScriptedSystemd;
+  bus: Bus;
+  systemd: ScriptedSystemd;
   private constructor(node: Node, bus: Bus, systemd: ScriptedSystemd) {
     this.node = node;
     this.bus = bus;
@@ -24,6 +25,14 @@ export class Place implements AsyncDisposable {
   }
   agent(flags: readonly string[] = [], revision = 1): Promise<Agent> {
     return Agent.start(this.node, { revision, healthzPort: this.systemd.healthzPort, flags });
+  }
+  /** The node goes down and comes up: /run is empty, everybody on the bus is new, the kubelet has a new InvocationID. */
+  async reboot(): Promise<void> {
+    await this.systemd[Symbol.asyncDispose]();
+    await this.bus[Symbol.asyncDispose]();
+    rmSync(this.node.dbus, { recursive: true });
+    this.bus = await startBus(this.node.dbus);
+    this.systemd = await ScriptedSystemd.start(this.bus.address);
   }
   async [Symbol.asyncDispose](): Promise<void> {
     await this.systemd[Symbol.asyncDispose]();

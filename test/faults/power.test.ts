@@ -2,16 +2,15 @@
  * Power loss: only what was synced is sure to be there afterwards. strace records every call by which the agent changes the
  * file system; the record is replayed, and the power fails after each call. What was not synced is lost or kept in every
  * combination, and a file whose bytes were not synced counts as garbage. What is left must be one document or the other,
- * and with ours in place its journal.
+ * with ours in place its journal, and no other pair of the two than a kill may leave: kill.test.ts shows what becomes of those.
  */
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import test from "node:test";
 import { Agent, Node, until } from "./agent.ts";
-import { startBus } from "./bus.ts";
-import { content, ours } from "./place.ts";
-import { ScriptedSystemd } from "./scripted-systemd.ts";
+import { ours, Place } from "./place.ts";
+import { comesBack, crashes as crashesAtOnce, type ScriptedSystemd } from "./scripted-systemd.ts";
 
 /** One state of the disk: name → file, and whether a file's bytes are sure. */
 type Names = ReadonlyMap<string, string>;
@@ -21,6 +20,8 @@ type Crash = Readonly<{
   sure: (file: string | undefined) => boolean;
   /** Nothing is kept but what was synced. */
   least: boolean;
+  /** What a kill at that moment leaves. */
+  killed: Names;
 }>;
 
 /** Changes of names by one call, all or nothing. */
@@ -56,10 +57,17 @@ function crashes(lines: readonly string[], start: Names): Crash[] {
     } else continue;
     assert.ok(pending.length < 8, `${pending.length} changes of names are not synced`);
     const synced = new Set(sure);
+    const killed = new Map(now);
     for (let kept = 0; kept < 2 ** pending.length; kept += 1) {
       const names = new Map(durable);
       for (const [bit, one] of pending.entries()) if ((kept >> bit) & 1) apply(names, one.names);
-      all.push({ after: line, names, sure: (file) => file !== undefined && synced.has(file), least: kept === 0 });
+      all.push({
+        after: line,
+        names,
+        sure: (file) => file !== undefined && synced.has(file),
+        least: kept === 0,
+        killed,
+      });
     }
   }
   return all;
@@ -71,7 +79,7 @@ function apply(names: Map<string, string>, changes: Change["names"]): void {
     else names.set(name, file);
 }
 
-/** Runs the agent until it shows `code`, and answers what its file operations were, in their order. */
+/** Runs the agent until it shows `code` or gives up, and answers what its file operations were, in their order. */
 async function recorded(node: Node, systemd: ScriptedSystemd, revision: number, code: string): Promise<string[]> {
   const directory = join(node.root, `trace${revision}`);
   mkdirSync(directory);
@@ -79,7 +87,8 @@ async function recorded(node: Node, systemd: ScriptedSystemd, revision: number, 
   // A file for each thread: lines are whole. -y names the file behind a descriptor.
   const under = ["strace", "-D", "-ff", "-y", "-s", "0", "-q", "-o", join(directory, "t"), "-e", calls];
   await using agent = await Agent.start(node, { revision, healthzPort: systemd.healthzPort, under });
-  await agent.shows(200, code);
+  const seen = await Promise.race([agent.ended(), agent.shows(200, code)]);
+  assert.ok(seen === 1 ? node.message.includes(code) : typeof seen === "string" && seen.includes(code), agent.output);
   await agent.end("SIGTERM");
   const threads = () => readdirSync(directory).map((name) => readFileSync(join(directory, name), "utf8"));
   assert.ok(await until(() => threads().every((text) => text.includes("+++ exited"))));
@@ -88,31 +97,37 @@ async function recorded(node: Node, systemd: ScriptedSystemd, revision: number, 
   return working[0]?.split("\n") ?? [];
 }
 
-test("power loss after any call of an apply and of a drain: one document or the other, and ours never without its journal", async (t) => {
-  using node = new Node();
-  await using bus = await startBus(node.dbus);
-  await using systemd = await ScriptedSystemd.start(bus.address);
-  const before = '{"auths":{}}\n';
-  writeFileSync(node.config, before);
-  const journal = join(node.folder, "journal.json");
-  node.mount(1, content);
-  const applying = crashes(
-    await recorded(node, systemd, 1, "GPS200"),
-    new Map([
-      [node.kubelet, "directory"],
-      [node.config, "old"],
-    ]),
-  );
-  assert.equal(node.file, `${ours}\n`);
-  let replaced = 0;
-  for (const { after, names, sure } of applying) {
-    const file = names.get(node.config);
+/** Every state leaves config.json whole, beside ours a whole journal, and the two as a kill may leave them. */
+function check({ config, folder }: Node, states: readonly Crash[], old: (file: string) => boolean): void {
+  const journal = join(folder, "journal.json");
+  const pair = (names: Names) => `${names.get(config)} with ${names.get(journal)}`;
+  const kills = new Set(states.map(({ killed }) => pair(killed)));
+  for (const { after, names, sure } of states) {
+    const file = names.get(config) ?? "";
     assert.ok(sure(file), `config.json is torn or gone after ${after}`);
-    if (file === "old") continue;
-    replaced += 1;
-    assert.ok(names.has(node.folder) && sure(names.get(journal)), `ours without a journal after ${after}`);
+    assert.ok(old(file) || (names.has(folder) && sure(names.get(journal))), `ours without a journal after ${after}`);
+    assert.ok(kills.has(pair(names)), `${pair(names)}, which no kill leaves, after ${after}`);
   }
-  assert.ok(replaced > 0 && replaced < applying.length);
+  const files = new Set(states.map(({ names }) => old(names.get(config) ?? "")));
+  assert.equal(files.size, 2, "both documents were in place");
+}
+
+function fresh({ kubelet, config }: Node): Map<string, string> {
+  return new Map([
+    [kubelet, "directory"],
+    [config, "old"],
+  ]);
+}
+
+const before = '{"auths":{}}\n';
+
+test("power loss after any call of an apply and of a drain: one document or the other, and ours never without its journal", async (t) => {
+  await using place = await Place.make();
+  const { node, systemd } = place;
+  writeFileSync(node.config, before);
+  const applying = crashes(await recorded(node, systemd, 1, "GPS200"), fresh(node));
+  assert.equal(node.file, `${ours}\n`);
+  check(node, applying, (file) => file === "old");
   assert.notEqual(
     applying.findLast(({ least }) => least)?.names.get(node.config),
     "old",
@@ -121,20 +136,33 @@ test("power loss after any call of an apply and of a drain: one document or the 
 
   node.mount(2, {});
   const start = new Map([
-    [node.kubelet, "directory"],
+    ...fresh(node),
     [node.folder, "directory"],
     [node.config, "ours"],
-    [journal, "journal"],
+    [join(node.folder, "journal.json"), "journal"],
   ]);
   const draining = crashes(await recorded(node, systemd, 2, "GPS224"), start);
   assert.equal(node.file, before);
-  let restored = 0;
-  for (const { after, names, sure } of draining) {
-    const file = names.get(node.config);
-    assert.ok(sure(file), `config.json is torn or gone after ${after}`);
-    if (file === "ours") assert.ok(sure(names.get(journal)), `ours without a journal after ${after}`);
-    else restored += 1;
-  }
-  assert.ok(restored > 0 && restored < draining.length);
+  check(node, draining, (file) => file !== "ours");
   t.diagnostic(`${applying.length} and ${draining.length} states`);
+});
+
+test("H18: power loss after any call of a rollback: one document or the other, and ours never without its journal", async (t) => {
+  await using place = await Place.make();
+  const { node, systemd } = place;
+  writeFileSync(node.config, before);
+  systemd.startLimitMicros = 100_000n;
+  systemd.fate = () => (node.file === before ? comesBack : crashesAtOnce);
+  const states = crashes(await recorded(node, systemd, 1, "GPS218"), fresh(node));
+  assert.equal(node.file, before);
+  // The first file that is put there is ours, the second one the old one again.
+  const files = Array.from(new Set(states.map(({ names }) => names.get(node.config) ?? "")));
+  assert.equal(files.length, 3, files.join());
+  check(node, states, (file) => file !== files[1]);
+  assert.equal(
+    states.findLast(({ least }) => least)?.names.get(node.config),
+    files[2],
+    "gave up before it was durable",
+  );
+  t.diagnostic(`${states.length} states`);
 });

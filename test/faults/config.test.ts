@@ -1,0 +1,160 @@
+/** What config.json, the journal and the kubelet's directory may be when the agent comes, and what may become of them. */
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { Agent, encode, until } from "./agent.ts";
+import { many } from "./deployed.ts";
+import { phaseOf, slowly } from "./phases.ts";
+import { ours, Place } from "./place.ts";
+
+const theirs = { "b.io": { auth: encode("theirs") } };
+const oursBeside = (others: object) => ({ auths: { ...others, "a.io": { auth: encode("ours") } } });
+
+/** As most programs do, in one step. */
+function replaceConfig({ node }: Place, value: unknown): void {
+  writeFileSync(join(node.root, "new"), JSON.stringify(value));
+  renameSync(join(node.root, "new"), node.config);
+}
+
+function entries(prefix: string) {
+  return Object.fromEntries(Object.entries(many(prefix)).map(([key, password]) => [key, { auth: encode(password) }]));
+}
+
+test("whatever plain file there is: ours comes beside theirs with mode and owner kept, and the very bytes come back", async () => {
+  type Row = readonly [what: string, bytes: string | undefined, mode?: number, uid?: number, gid?: number];
+  const rows: readonly Row[] = [
+    ["absent", undefined],
+    ["empty", ""],
+    ["0644", JSON.stringify({ auths: theirs }), 0o644],
+    ["read-only", JSON.stringify({ auths: theirs }, undefined, 2), 0o400],
+    ["another owner's", JSON.stringify({ auths: theirs }), 0o640, 1234, 4321],
+    ["1 MiB", JSON.stringify({ auths: entries("b") }), 0o600],
+    ["not JSON", '{"auths":{', 0o640],
+    ["not ours to understand", '{"auths":[]}', 0o600],
+  ];
+  for (const [what, bytes, mode = 0o600, uid = 0, gid = 0] of rows) {
+    await using place = await Place.make();
+    const { node, systemd } = place;
+    if (bytes !== undefined) {
+      writeFileSync(node.config, bytes);
+      chownSync(node.config, uid, gid);
+      chmodSync(node.config, mode);
+    }
+    const inPlace = () => {
+      const found = statSync(node.config);
+      assert.deepEqual([found.mode & 0o7777, found.uid, found.gid], [mode, uid, gid], what);
+    };
+    {
+      await using agent = await place.agent(["--settle=0"]);
+      await agent.shows(200, "GPS200");
+      const others = bytes?.startsWith('{"auths":{"') || bytes?.startsWith("{\n") ? JSON.parse(bytes).auths : {};
+      assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(others), what);
+      inPlace();
+    }
+    node.mount(2, {});
+    await using agent = await place.agent(["--settle=0"], 2);
+    await agent.shows(200, "GPS224");
+    assert.equal(node.file, bytes, what);
+    if (bytes !== undefined) inPlace();
+    assert.equal(systemd.restartCalls, 2, what);
+  }
+});
+
+test("a symbolic link is neither followed nor replaced, whether it leads to a file or to nothing", async () => {
+  for (const there of [true, false]) {
+    await using place = await Place.make();
+    const { node, systemd } = place;
+    const target = join(node.root, "target");
+    if (there) writeFileSync(target, "{}");
+    symlinkSync(target, node.config);
+    await using agent = await place.agent();
+    await agent.shows(503, "GPS206");
+    assert.match(node.message, /symbolic link/);
+    assert.ok(lstatSync(node.config).isSymbolicLink());
+    assert.equal(statSync(target, { throwIfNoEntry: false })?.size, there ? 2 : undefined);
+    assert.equal(systemd.restartCalls, 0);
+    rmSync(node.config);
+    await agent.shows(200, "GPS200", 40_000);
+  }
+});
+
+test("what another program writes between our reading and our rename is not lost", async () => {
+  await using place = await Place.make();
+  const { node, systemd } = place;
+  writeFileSync(node.config, JSON.stringify({ auths: theirs }));
+  await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort, under: slowly });
+  // Our bytes were made of what was read; they are staged now.
+  assert.ok(await until(() => phaseOf(node) === "applying"));
+  const newer = { ...theirs, "c.io": { auth: encode("meanwhile") } };
+  replaceConfig(place, { auths: newer });
+  await agent.shows(200, "GPS200", 30_000);
+  assert.match(agent.output, /GPS209/);
+  assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(newer));
+  assert.equal(systemd.restartCalls, 1);
+});
+
+test("a journal that is gone without a trace: the file is taken for the node's own, no restart, nothing taken away", async () => {
+  await using place = await Place.make();
+  const { node, systemd } = place;
+  {
+    await using agent = await place.agent();
+    await agent.shows(200, "GPS200");
+  }
+  rmSync(node.folder, { recursive: true });
+  {
+    await using agent = await place.agent();
+    await agent.shows(200, "GPS200");
+    assert.equal(systemd.restartCalls, 1);
+    assert.equal(phaseOf(node), "applied");
+  }
+  node.mount(2, {});
+  await using agent = await place.agent([], 2);
+  await agent.shows(200, "GPS224");
+  assert.equal(node.file, ours);
+  assert.equal(systemd.restartCalls, 1);
+});
+
+test("the kubelet's directory is replaced by another one: what is there counts, and the new file gets what the old one had", async () => {
+  await using place = await Place.make();
+  const { node, systemd } = place;
+  await using agent = await place.agent();
+  await agent.shows(200, "GPS200");
+  const next = `${node.kubelet}.next`;
+  mkdirSync(next);
+  writeFileSync(join(next, "config.json"), JSON.stringify({ auths: theirs }));
+  renameSync(node.kubelet, `${node.kubelet}.away`);
+  renameSync(next, node.kubelet);
+  assert.ok(await until(() => systemd.restartCalls === 2, 60_000), agent.output);
+  await agent.shows(200, "GPS200");
+  assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(theirs));
+  assert.equal(readFileSync(`${node.kubelet}.away/config.json`, "utf8"), ours);
+});
+
+test("a kubelet's directory that may not be entered: nothing is made up, the reason is told, and it heals", async () => {
+  await using place = await Place.make();
+  const { node, systemd } = place;
+  writeFileSync(node.config, JSON.stringify({ auths: theirs }));
+  chmodSync(node.kubelet, 0);
+  // As deployed: root without capabilities, whom modes concern.
+  const under = ["setpriv", "--bounding-set=-all", "--no-new-privs"];
+  await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort, under });
+  await agent.shows(503, "EACCES");
+  assert.equal(systemd.restartCalls, 0);
+  assert.match(node.message, /^GPS20[68] .*EACCES/);
+  chmodSync(node.kubelet, 0o700);
+  await agent.shows(200, "GPS200", 40_000);
+  assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(theirs));
+  assert.equal(systemd.restartCalls, 1);
+});

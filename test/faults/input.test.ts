@@ -33,6 +33,7 @@ test("10,000 quick changes of the mounted Secret: few restarts, no more memory, 
       // Behind, ahead, another content under its own number, and the same one back.
       if (n % 4 === 3) place.node.mount(1, content);
       else place.node.mount(n % 4, { additional: { "a.io": `other${n}` } });
+      // Ten in a millisecond: the agent is to see many of them, not only the last.
       if (n % 10 === 0) await sleep(1);
     }
     place.node.mount(1, content);

@@ -42,6 +42,8 @@ export class ScriptedSystemd implements AsyncDisposable {
   /** Id of a job of somebody else's that is queued or runs for the unit; 0: none. */
   job = 0;
   healthy = true;
+  /** How often healthz was asked: once a look of the agent. */
+  looks = 0;
   startLimitMicros = 0n;
   /** Methods called, in order, such as `RestartUnit`. */
   readonly calls: string[] = [];
@@ -66,6 +68,7 @@ export class ScriptedSystemd implements AsyncDisposable {
     const bus = sessionBus({ busAddress: address, authMethods: ["EXTERNAL"] });
     bus.on("error", () => {});
     const healthz = createServer((_request, response) => {
+      fake.looks += 1;
       const up = fake.active === "active" && fake.healthy;
       // A kubelet that is down has no port; the nearest that a fake can do is to hang up.
       if (fake.active !== "active") return void response.destroy();

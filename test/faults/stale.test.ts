@@ -5,7 +5,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { Agent, Node, until } from "./agent.ts";
-import { startBus } from "./bus.ts";
+import { type Bus, startBus } from "./bus.ts";
 import { content, ours } from "./place.ts";
 import { ScriptedSystemd } from "./scripted-systemd.ts";
 
@@ -44,39 +44,39 @@ test("a new daemon's socket in the place of the old one's is found by the next c
   assert.deepEqual([node.file, early.restartCalls], [ours, 1]);
 });
 
-/** What happens to the host's directory, and how a bus comes back into the mounted one. */
-const ways = {
-  "was mounted over": {
-    goes: (host: string) => mount("-t", "tmpfs", "tmpfs", host),
-    comesBack: (_host: string, dbus: string) => startBus(dbus),
-  },
-  // Nothing can be made in a directory that was removed: it takes a new mount, which a restarted container gets.
-  "was removed": {
-    goes: (host: string) => rmSync(host, { recursive: true }),
-    comesBack: async (host: string, dbus: string) => {
+/** `goes`: what happens to the host's directory; `comesBack`: how a bus gets into the mounted one again. */
+async function stale(goes: (host: string) => void, comesBack: (host: string, dbus: string) => Promise<Bus>) {
+  using place = mounted();
+  const { node, host } = place;
+  await using lost = await startBus(host);
+  await lost.signal("SIGKILL");
+  goes(host);
+  writeFileSync(node.config, "{}");
+  await using agent = await Agent.start(node, { revision: 1, healthzPort: 1 });
+  await agent.shows(503, "GPS210");
+  assert.match(node.message, /^GPS210 .*(ECONNREFUSED|ENOENT)/);
+  assert.equal(node.file, "{}");
+  await using bus = await comesBack(host, node.dbus);
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  assert.ok(await until(() => systemd.restartCalls === 1, 40_000));
+  assert.equal(node.file, ours);
+}
+
+test("a stale mount, the host's directory mounted over: could not ask, nothing is changed, healed by a socket in ours", () =>
+  stale(
+    // The old directory lives on in our mount, with a dead socket.
+    (host) => mount("-t", "tmpfs", "tmpfs", host),
+    (_host, dbus) => startBus(dbus),
+  ));
+
+test("a stale mount, the host's directory removed: could not ask, nothing is changed, healed by a new mount", () =>
+  stale(
+    (host) => rmSync(host, { recursive: true }),
+    // Nothing can be made in a directory that was removed: it takes a new mount, which a restarted container gets.
+    async (host, dbus) => {
       mkdirSync(host);
       assert.equal(spawnSync("umount", [dbus]).status, 0);
       mount("--bind", host, dbus);
       return await startBus(host);
     },
-  },
-} as const;
-
-for (const [how, { goes, comesBack }] of Object.entries(ways)) {
-  test(`a stale mount, whose directory ${how}: could not ask, nothing is changed, and it heals when a bus is in it again`, async () => {
-    using place = mounted();
-    const { node, host } = place;
-    await using lost = await startBus(host);
-    await lost.signal("SIGKILL");
-    goes(host);
-    writeFileSync(node.config, "{}");
-    await using agent = await Agent.start(node, { revision: 1, healthzPort: 1 });
-    await agent.shows(503, "GPS210");
-    assert.match(node.message, /^GPS210 .*(ECONNREFUSED|ENOENT)/);
-    assert.equal(node.file, "{}");
-    await using bus = await comesBack(host, node.dbus);
-    await using systemd = await ScriptedSystemd.start(bus.address);
-    assert.ok(await until(() => systemd.restartCalls === 1, 40_000));
-    assert.equal(node.file, ours);
-  });
-}
+  ));

@@ -1,0 +1,48 @@
+/** What takes minutes by nature: a systemd that is slow but works, kubelets that die late, and ones that never answer. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { ours, Place } from "./place.ts";
+import { comesBack } from "./scripted-systemd.ts";
+
+test("a job that takes three minutes is waited for: one restart, and ready when it is over", async () => {
+  await using place = await Place.make();
+  place.systemd.script = [{ ...comesBack, takes: 180_000 }];
+  await using agent = await place.agent();
+  await agent.shows(200, "GPS200", 200_000);
+  assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
+  assert.match(agent.output, /"msg":"job done"/);
+});
+
+test("a job that takes longer than we wait for its end: the unit is waited for, and not restarted again", async () => {
+  await using place = await Place.make();
+  // 210 s are for the job; the unit is asked afterwards.
+  place.systemd.script = [{ ...comesBack, takes: 230_000 }];
+  await using agent = await place.agent();
+  await agent.shows(200, "GPS200", 260_000);
+  assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
+  assert.match(agent.output, /"msg":"job unknown"/);
+});
+
+test("a kubelet that dies 15 s after each start has failed where the settle time is longer, and gets its old file back", async () => {
+  await using place = await Place.make();
+  place.systemd.startLimitMicros = 100_000n;
+  place.systemd.fate = () => {
+    if (place.node.file === ours) setTimeout(() => place.systemd.died(), 15_000);
+    return comesBack;
+  };
+  await using agent = await place.agent(["--settle=20"]);
+  assert.equal(await agent.ended(), 1);
+  assert.match(place.node.message, /^GPS218 /);
+  assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 4]);
+});
+
+test("a kubelet that runs but never answers healthz has failed after 30 s each time, and gets its old file back", async () => {
+  await using place = await Place.make();
+  place.systemd.fate = () => ({ ...comesBack, healthy: place.node.file !== ours });
+  await using agent = await place.agent();
+  const began = performance.now();
+  assert.equal(await agent.ended(), 1);
+  assert.ok(performance.now() - began > 90_000);
+  assert.match(place.node.message, /^GPS218 /);
+  assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 4]);
+});

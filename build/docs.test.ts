@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { pages } from "./docs.ts";
@@ -7,6 +7,16 @@ import { pages } from "./docs.ts";
 test("the pages about codes, flags and faults say what code and tests say", () => {
   for (const [file, text] of Object.entries(pages())) {
     assert.equal(readFileSync(file, "utf8"), text, `${file} is outdated: node build/run.mjs build/docs.ts`);
+  }
+});
+
+test("every test of test/faults is a row of docs/faults.md, under the name that the test's run shows", () => {
+  const page = readFileSync("docs/faults.md", "utf8");
+  for (const file of globSync("test/faults/*.test.ts")) {
+    const calls = readFileSync(file, "utf8").match(/(?<![.\w])(?:t\.)?test(?:\.\w+)?\(/g) ?? [];
+    const rows = page.split("\n").filter((line) => line.endsWith(`| \`${file}\` |`));
+    assert.equal(rows.length, calls.length, `${file}: give each test a plain string for a name, in the first column`);
+    for (const row of rows) assert.ok(!row.includes("${"), row);
   }
 });
 

@@ -26,8 +26,8 @@ const introduction = `# Every fault, and the test that shows it
 What is promised throughout: the kubelet ends up running; \`config.json\` is either wholly the old or wholly the new document, with its
 owner and mode; what others wrote is intact; a restart that is owed is made, one that is not owed is not; the reason is in the log, in
 readiness and in the termination message. A row is the name of a test, which asserts its share of that; what no test shows is not here.
-\`npm run test:faults\` runs all of test/faults; some families are sampled, with the seed printed: \`EVERY_POINT=1\` tries every point,
-\`SEED=\` repeats a sample. \`npm run soak -- --minutes 15\` deals faults out at random and checks the promise after each.`;
+\`npm run test:faults\` runs all of test/faults, every point of every family; \`npm test\` takes samples of some, with the seed printed:
+\`SEED=\` repeats one. \`npm run soak -- --minutes 15\` deals faults out at random and checks the promise after each.`;
 
 /** The page's whole text. */
 export function faults(): string {

@@ -2,9 +2,10 @@
  * `npm test` and its parts: `node build/run.mjs build/test.ts all|unit|long|faults [word …]`. A word narrows to the
  * files whose path has it.
  *
- * unit: beside the sources; needs nothing but the checkout. long: what is slow by nature. faults: the whole matrix. all:
- * everything but what is slow by nature. What is under test/ needs real parts, which are installed and built first; its
- * files run two at a time: most of their time they wait for settle times, and two clusters share two cores well.
+ * unit: beside the sources; needs nothing but the checkout. long: what is slow by nature. faults: the whole matrix, every
+ * point of it instead of a sample. all: everything but what is slow by nature. What is under test/ needs real parts, which
+ * are installed and built first; its files run two at a time: most of their time they wait for settle times, and two
+ * clusters share two cores well.
  */
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
@@ -28,7 +29,8 @@ if (chosen === undefined) throw new Error(`${part}: give all, unit, long or faul
 function run(tests: readonly string[], ...flags: string[]): boolean {
   if (tests.length === 0) return true;
   const argv = ["--test", "--test-reporter=spec", ...flags, ...tests];
-  return spawnSync(process.execPath, argv, { stdio: "inherit" }).status === 0;
+  const env = { ...process.env, ...(part === "faults" && { EVERY_POINT: "1" }) };
+  return spawnSync(process.execPath, argv, { stdio: "inherit", env }).status === 0;
 }
 
 let passed = run(chosen.filter((file) => !isReal(file)));

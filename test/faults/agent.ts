@@ -83,6 +83,11 @@ export class Node implements Disposable {
     return readFileSync(this.terminationLog, "utf8");
   }
 
+  /** Waits for these last words: they are written after readiness has changed. */
+  async says(words: RegExp): Promise<void> {
+    if (!(await until(() => words.test(this.message)))) throw new Error(`the last words are ${this.message || "none"}`);
+  }
+
   [Symbol.dispose](): void {
     rmSync(this.root, { recursive: true, force: true });
   }

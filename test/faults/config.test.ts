@@ -81,7 +81,7 @@ test("a symbolic link is neither followed nor replaced, whether it leads to a fi
     symlinkSync(target, node.config);
     await using agent = await place.agent();
     await agent.shows(503, "GPS206");
-    assert.match(node.message, /symbolic link/);
+    await node.says(/symbolic link/);
     assert.ok(lstatSync(node.config).isSymbolicLink());
     assert.equal(statSync(target, { throwIfNoEntry: false })?.size, there ? 2 : undefined);
     assert.equal(systemd.restartCalls, 0);
@@ -152,7 +152,7 @@ test("a kubelet's directory that may not be entered: nothing is made up, the rea
   await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort, under });
   await agent.shows(503, "EACCES");
   assert.equal(systemd.restartCalls, 0);
-  assert.match(node.message, /^GPS20[68] .*EACCES/);
+  await node.says(/^GPS20[68] .*EACCES/);
   chmodSync(node.kubelet, 0o700);
   await agent.shows(200, "GPS200", 40_000);
   assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(theirs));

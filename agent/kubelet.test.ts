@@ -78,8 +78,13 @@ test("H18: three failed attempts, spaced by the start limit, then the old file",
 
 test("H18: during the settle time the agent is not yet ready, and a kubelet that dies counts as a failed attempt", () => {
   check([
-    ["watching", { journal: settling, unit: renewed, steady: { healthy: 4999 } }, "wait GPS215"],
-    ["proved", { journal: settling, unit: renewed, steady: { healthy: 5000 } }, "record GPS200 → applied"],
+    ["watching", { journal: settling, unit: renewed, steady: { running: 4999, healthy: 4500 } }, "wait GPS215"],
+    [
+      "proved",
+      { journal: settling, unit: renewed, steady: { running: 5000, healthy: 4500 } },
+      "record GPS200 → applied",
+    ],
+    ["hardly answering", { journal: settling, unit: renewed, steady: { running: 9000, healthy: 999 } }, "wait GPS215"],
     ["died", { journal: settling, unit: crashed, healthy: false }, "record GPS214 → restarting"],
     [
       "started anew by systemd",

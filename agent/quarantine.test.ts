@@ -35,8 +35,12 @@ test("after a rollback the kubelet is revived until it is proved, and only then 
       { journal: { ...reviving, tried: 9, calls: [now - 899_000] }, unit: crashed, healthy: false },
       "wait GPS220",
     ],
-    ["it answers", { journal: reviving, unit: renewed, steady: { healthy: 4999 } }, "wait GPS215"],
-    ["proved", { journal: reviving, unit: renewed, steady: { healthy: 5000 } }, "record GPS218 → applied"],
+    ["it answers", { journal: reviving, unit: renewed, steady: { running: 4999, healthy: 4999 } }, "wait GPS215"],
+    [
+      "proved",
+      { journal: reviving, unit: renewed, steady: { running: 5000, healthy: 5000 } },
+      "record GPS218 → applied",
+    ],
     [
       "told",
       { journal: { ...rolledBack, quarantine: { ...quarantine, told: false } }, file: absent },
@@ -78,7 +82,7 @@ test("quarantine: 10 minutes, doubling, to 6 hours; at most four restarts an hou
   ]);
   const lasting = [1, 2, 3, 4, 5, 6, 7, 60].map((failures) => {
     const journal = { ...reviving, quarantine: { ...quarantine, failures: failures - 1 } };
-    const step = decide(facts({ journal, unit: renewed, steady: { healthy: 5000 } }));
+    const step = decide(facts({ journal, unit: renewed, steady: { running: 5000, healthy: 5000 } }));
     return "journal" in step ? (step.journal.quarantine?.lasts ?? 0) / 60_000 : 0;
   });
   assert.deepEqual(lasting, [10, 20, 40, 80, 160, 320, 360, 360]);

@@ -25,13 +25,7 @@ const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });
 
 /** Every test begins with a node that has never seen an agent. */
 beforeEach(async () => {
-  await inside.kill("SIGKILL");
-  inside.machine.writeFile("config.json", undefined);
-  await inside.machine.exec(["rm", "-rf", "/var/lib/kubelet/global-pull-secret"]);
-  await inside.machine.healKubelet();
-  await inside.machine.exec(["systemctl", "reset-failed", "kubelet"]).catch(() => {});
-  await inside.machine.exec(["systemctl", "start", "kubelet"]);
-  await until("the kubelet runs", async () => (await inside.kubelet()).ActiveState === "active");
+  await inside.fresh();
   revision += 1;
   inside.node.mount(revision, { additional: { "a.io": "ours" } });
 });
@@ -46,6 +40,7 @@ test("H16 H17: without capabilities the file is written and the real kubelet res
   const { MainPID } = await inside.machine.unit(["MainPID"], "agent.service");
   const status = await inside.machine.exec(["cat", `/proc/${MainPID}/status`]);
   assert.match(status, /CapEff:\s+0+\n/);
+  assert.match(await inside.machine.exec(["cat", `/proc/${MainPID}/coredump_filter`]), /^0+$/m);
   await inside.kill("SIGTERM");
   await inside.start(revision);
   await inside.shows(200, "GPS200");

@@ -17,7 +17,7 @@ import test from "node:test";
 import { Agent, encode, until } from "./agent.ts";
 import { many } from "./deployed.ts";
 import { phaseOf, slowly } from "./phases.ts";
-import { ours, Place } from "./place.ts";
+import { content, ours, Place } from "./place.ts";
 
 const theirs = { "b.io": { auth: encode("theirs") } };
 const oursBeside = (others: object) => ({ auths: { ...others, "a.io": { auth: encode("ours") } } });
@@ -136,7 +136,9 @@ test("the kubelet's directory is replaced by another one: what is there counts, 
   writeFileSync(join(next, "config.json"), JSON.stringify({ auths: theirs }));
   renameSync(node.kubelet, `${node.kubelet}.away`);
   renameSync(next, node.kubelet);
-  assert.ok(await until(() => systemd.restartCalls === 2, 60_000), agent.output);
+  // A hint: at rest the agent looks every 30 s.
+  node.mount(1, content);
+  assert.ok(await until(() => systemd.restartCalls === 2, 40_000), agent.output);
   await agent.shows(200, "GPS200");
   assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(theirs));
   assert.equal(readFileSync(`${node.kubelet}.away/config.json`, "utf8"), ours);

@@ -10,15 +10,13 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import test, { type TestContext } from "node:test";
 import { Agent, encode, Node } from "./agent.ts";
 import { startBus } from "./bus.ts";
-import { carriedOn } from "./phases.ts";
+import { atATime, carriedOn } from "./phases.ts";
 import { killingAt, type Point, pointsOf } from "./points.ts";
 import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
 
 const theirs = `{"auths":{"a.io":{"auth":"${encode("theirs")}"}}}`;
 const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });
 const everyPoint = process.env["EVERY_POINT"] !== undefined;
-/** Agents wait most of the time, for settle times and for each other. */
-const atATime = 3;
 
 type Place = Readonly<{ node: Node; systemd: ScriptedSystemd }> & AsyncDisposable;
 type Family = Readonly<{
@@ -47,21 +45,17 @@ async function everywhere(t: TestContext, family: Family): Promise<void> {
   let kills = 0;
   const missed: string[] = [];
   const broken: string[] = [];
-  const rest = points.values();
-  const worker = async () => {
-    for (const point of rest) {
-      const where = `${point.call} ${point.nth}`;
-      try {
-        await using place = await family.prepare();
-        if (await interrupted(place, family, point)) kills += 1;
-        else missed.push(where);
-        family.check(place, where);
-      } catch (error) {
-        broken.push(`${where}: ${error instanceof Error ? error.message : String(error)}`);
-      }
+  await atATime(3, points, async (point) => {
+    const where = `${point.call} ${point.nth}`;
+    try {
+      await using place = await family.prepare();
+      if (await interrupted(place, family, point)) kills += 1;
+      else missed.push(where);
+      family.check(place, where);
+    } catch (error) {
+      broken.push(`${where}: ${error instanceof Error ? error.message : String(error)}`);
     }
-  };
-  await Promise.all(Array.from({ length: atATime }, worker));
+  });
   const seconds = Math.round((performance.now() - begun) / 1000);
   t.diagnostic(`${points.length} points, ${kills} kills, ${seconds} s, not reached: ${missed.join(", ") || "none"}`);
   assert.deepEqual(broken, []);

@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Agent, type AgentOptions, type Node, until } from "./agent.ts";
 
-/** Put before the agent's program: each fsync takes 50 ms more, and a phase has two of them at least. */
-export const slowly = "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=50000".split(" ");
+/** Put before the agent's program: each fsync takes 100 ms more, and a phase has two of them at least. */
+export const slowly = "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=100000".split(" ");
 
 /** The phase in the node's journal; `undefined` without a journal. */
 export function phaseOf(node: Node): string | undefined {
@@ -33,4 +33,13 @@ export async function carriedOn(node: Node, options: AgentOptions, status: 200 |
     if (typeof seen === "string" && seen.includes(code)) return;
   }
   assert.fail(`never ${code}`);
+}
+
+/** Works on so many items at a time: agents wait most of the time, for settle times and for each other. */
+export async function atATime<T>(width: number, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  const worker = async () => {
+    for (const item of rest) await work(item);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
 }

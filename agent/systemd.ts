@@ -147,7 +147,8 @@ function number(value: unknown): number {
 }
 
 function hex(value: unknown): string {
-  return value instanceof Uint8Array || Array.isArray(value) ? Buffer.from(value as number[]).toString("hex") : "";
+  const bytes = Array.isArray(value) && value.every((one) => typeof one === "number") ? Buffer.from(value) : value;
+  return bytes instanceof Uint8Array ? Buffer.from(bytes).toString("hex") : "";
 }
 
 /** Microseconds; 2^64-1 is infinity. */

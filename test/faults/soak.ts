@@ -2,12 +2,13 @@
  * `npm run soak -- [--minutes 15] [--seed N]`: faults dealt out at random, the promise checked after each.
  *
  * Half of the time agents come and go: rotations, kills, kubelets that fail, withdrawals. In the other half one agent stays,
- * and the slope of its memory is printed. The agent is the bundled one with the DaemonSet's flags, on a real dbus-daemon and
+ * and is not to grow: neither its memory, once it is warm, nor its descriptors. The agent is the bundled one with the DaemonSet's flags, on a real dbus-daemon and
  * file system; systemd is scripted, so that a kubelet fails on demand. Ends with 1 at the first broken promise.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { bundle } from "../../build/bundle.ts";
@@ -29,9 +30,11 @@ function below(n: number): number {
 }
 
 const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
-const program = (await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "";
 await using place = await Place.make();
 const { node, systemd } = place;
+// A copy: whoever bundles meanwhile does not change what soaks.
+const program = join(node.root, "agent.cjs");
+copyFileSync((await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "", program);
 systemd.startLimitMicros = 100_000n;
 writeFileSync(node.config, theirs);
 
@@ -128,6 +131,8 @@ const staying: Readonly<Record<string, Fault>> = {
     return [0, 0];
   },
   async "another program takes ours away"() {
+    // Repairs are spaced, up to a minute: dealt out often, nothing else would happen.
+    if (below(8) !== 0) return [0, 0];
     writeFileSync(node.config, theirs);
     assert.ok(await until(() => entries().length === 2, 120_000), "not repaired");
     // Three an hour: after that the kubelet reads it by itself.
@@ -145,8 +150,10 @@ const staying: Readonly<Record<string, Fault>> = {
 
 let restarts = 0;
 let rounds = 0;
-/** Seconds since the agent stays, and its resident memory in KiB. */
-const memory: (readonly [seconds: number, kib: number])[] = [];
+
+/** What the agent that stays holds: minutes since it does, KiB of resident memory, open descriptors. */
+type Held = Readonly<{ minutes: number; kib: number; descriptors: number }>;
+const held: Held[] = [];
 
 async function deal(faults: Readonly<Record<string, Fault>>, after: () => void): Promise<void> {
   const end = performance.now() + half;
@@ -168,13 +175,40 @@ async function deal(faults: Readonly<Record<string, Fault>>, after: () => void):
   }
 }
 
-/** KiB a minute: least squares over all but the first quarter, which is warming up. */
-function slope(): number {
-  const late = memory.slice(Math.floor(memory.length / 4));
-  const mean = (of: (one: (typeof late)[number]) => number) =>
-    late.reduce((sum, one) => sum + of(one), 0) / late.length;
-  const [x, y] = [mean(([seconds]) => seconds), mean(([, kib]) => kib)];
-  return (60 * mean(([seconds, kib]) => (seconds - x) * (kib - y))) / mean(([seconds]) => (seconds - x) ** 2);
+/** Minutes until every path has been run and compiled, and the heap has reached its size. */
+const warmUp = 2;
+/** Of warm samples: V8 collects the old space every few minutes, and gives some 5 MiB back then. */
+const longEnough = 4;
+/** KiB by which the least of the later half may exceed that of the earlier one: less than what one collection gives back. */
+const clearGrowth = 4096;
+
+/** Tells what the agent that stayed holds; fails where it clearly grew. */
+function judge(): void {
+  const warm = held.filter(({ minutes }) => minutes >= warmUp);
+  const [first, last] = [warm[0] ?? held[0], warm.at(-1) ?? held.at(-1)];
+  assert.ok(first !== undefined && last !== undefined, "no round was finished");
+  const most = Math.max(...held.map(({ descriptors }) => descriptors));
+  console.log(
+    `the agent that stayed: ${first.kib} to ${last.kib} KiB, ${first.descriptors} to ${last.descriptors} descriptors, at most ${most}`,
+  );
+  // One connection to the bus, one to healthz, one file, and a probe of ours.
+  assert.ok(last.descriptors <= first.descriptors + 4, "descriptors were left open");
+  if (last.minutes - first.minutes < longEnough) return console.log("too short to judge the slope of its memory");
+  const middle = (first.minutes + last.minutes) / 2;
+  const least = (late: boolean) =>
+    Math.min(...warm.filter(({ minutes }) => minutes > middle === late).map(({ kib }) => kib));
+  const growth = least(true) - least(false);
+  console.log(
+    `after ${warmUp} minutes: slope ${slope(warm).toFixed(0)} KiB a minute; its least memory grew by ${growth} KiB`,
+  );
+  assert.ok(growth < clearGrowth, `it grows: by ${growth} KiB in ${(last.minutes - first.minutes) / 2} minutes`);
+}
+
+/** KiB a minute, by least squares. */
+function slope(samples: readonly Held[]): number {
+  const mean = (of: (one: Held) => number) => samples.reduce((sum, one) => sum + of(one), 0) / samples.length;
+  const [x, y] = [mean(({ minutes }) => minutes), mean(({ kib }) => kib)];
+  return mean(({ minutes, kib }) => (minutes - x) * (kib - y)) / mean(({ minutes }) => (minutes - x) ** 2);
 }
 
 console.log(`soak: ${values.minutes} minutes, --seed ${values.seed}`);
@@ -185,13 +219,14 @@ try {
   await settled();
   const began = performance.now();
   await deal(staying, () => {
-    const status = readFileSync(`/proc/${agent?.child.pid}/status`, "utf8");
-    memory.push([(performance.now() - began) / 1000, Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1])]);
+    const process = `/proc/${agent?.child.pid}`;
+    const kib = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`${process}/status`, "utf8"))?.[1]);
+    const minutes = (performance.now() - began) / 60_000;
+    held.push({ minutes, kib, descriptors: readdirSync(`${process}/fd`).length });
   });
   assert.deepEqual(readdirSync(node.folder), ["journal.json"]);
-  const [first, last] = [memory[0]?.[1] ?? 0, memory.at(-1)?.[1] ?? 0];
   console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; no promise broken`);
-  console.log(`memory of the agent that stayed: ${first} to ${last} KiB, slope ${slope().toFixed(0)} KiB a minute`);
+  judge();
 } finally {
   await agent?.end("SIGKILL");
 }

@@ -8,6 +8,8 @@ import { announcer } from "./events.ts";
 import { connect, type Cluster } from "./kube.ts";
 import { createLoop } from "./loop.ts";
 import { createMetrics } from "./metrics.ts";
+import { Mirror } from "./mirror.ts";
+import { mirrored } from "./mirrored.ts";
 import { collections, secretsIn } from "./paths.ts";
 import { quietClock } from "./quiet.ts";
 import { reconcile, type Reconciler } from "./reconcile.ts";
@@ -17,6 +19,16 @@ import { follow, type Target } from "./watch.ts";
 
 /** Without a finished reconcile for this long, errors included, the loop hangs and the process is better restarted. */
 const hangsSeconds = 600;
+
+/** Only these names, and the original's, are ever read or watched. */
+const targets: readonly Target[] = [
+  { collection: collections.secrets, name: additionalSecretName },
+  { collection: collections.secrets, name: globalSecretName },
+  { collection: collections.serviceAccounts, name: syncerName },
+  { collection: collections.roles, name: syncerName },
+  { collection: collections.roleBindings, name: syncerName },
+  { collection: collections.daemonSets, name: syncerName },
+];
 
 const now = () => new Date();
 
@@ -35,12 +47,16 @@ async function main(argv: readonly string[]): Promise<void> {
 
   const metrics = createMetrics();
   const asked = (method: string, status: number) => metrics.requests.inc({ method, status: String(status) });
-  const cluster = connect(kubeConfig(config.kubeconfig), asked);
+  const live = connect(kubeConfig(config.kubeconfig), asked);
+  const here = targets.map((target) => ({ live, target, mirror: new Mirror() }));
+  const cluster = mirrored(live, here);
+  const original = originalOf(config, live, asked);
   const reconciler: Reconciler = {
     cluster,
-    original: originalOf(config, cluster, asked),
+    live,
+    original,
     policy: { conflicts: config.conflicts, protect: config.protect },
-    agent: { ...config.agent, minReadySeconds: config.minReadySeconds, image: await imageOf(config, cluster) },
+    agent: { ...config.agent, minReadySeconds: config.minReadySeconds, image: await imageOf(config, live) },
     maxUnavailable: config.maxUnavailable,
     quietSeconds: quietClock(now),
     now,
@@ -82,10 +98,11 @@ async function main(argv: readonly string[]): Promise<void> {
   const server = await serve(config.listen, { sick, ready: () => succeeded }, metrics.registry);
   log.info({ cluster: cluster.identity, image: reconciler.agent.image }, "started");
 
-  const watches = targetsOf(reconciler).map(({ cluster, target }) =>
+  const watches = [...here, ...(original === undefined ? [] : [original.followed])].map(({ live, target, mirror }) =>
     follow({
-      cluster,
+      cluster: live,
       target,
+      mirror,
       hint: loop.hint,
       failed: (error) => log.warn({ error: error.message, name: target.name }, "watch failed; it starts again"),
       signal: stop.signal,
@@ -106,14 +123,18 @@ function kubeConfig(file: string | undefined): KubeConfig {
 
 function originalOf(
   { original, originalKubeconfig }: Config,
-  cluster: Cluster,
+  here: Cluster,
   asked: (method: string, status: number) => void,
 ) {
   if (original === undefined) return undefined;
+  const live = originalKubeconfig === undefined ? here : connect(kubeConfig(originalKubeconfig), asked);
+  const target = { collection: secretsIn(original.namespace), name: original.name };
+  const followed = { live, target, mirror: new Mirror() };
   return {
-    cluster: originalKubeconfig === undefined ? cluster : connect(kubeConfig(originalKubeconfig), asked),
-    path: `${secretsIn(original.namespace)}/${original.name}`,
+    cluster: mirrored(live, [followed]),
+    path: `${target.collection}/${target.name}`,
     name: `${original.namespace}/${original.name}`,
+    followed,
   };
 }
 
@@ -127,22 +148,6 @@ async function imageOf({ agent }: Config, cluster: Cluster): Promise<string> {
   if (image === undefined)
     throw new Error(`pod ${namespace}/${name} has no container "controller": give --agent-image`);
   return image;
-}
-
-/** Only these names are ever read or watched. */
-function targetsOf({ cluster, original }: Reconciler): { cluster: Cluster; target: Target }[] {
-  const here = [
-    { collection: collections.secrets, name: additionalSecretName },
-    { collection: collections.secrets, name: globalSecretName },
-    { collection: collections.serviceAccounts, name: syncerName },
-    { collection: collections.roles, name: syncerName },
-    { collection: collections.roleBindings, name: syncerName },
-    { collection: collections.daemonSets, name: syncerName },
-  ].map((target) => ({ cluster, target }));
-  if (original === undefined) return here;
-  const slash = original.path.lastIndexOf("/");
-  const target = { collection: original.path.slice(0, slash), name: original.path.slice(slash + 1) };
-  return [...here, { cluster: original.cluster, target }];
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** One snapshot: every object that a decision rests on, read afresh, so that no decision rests on a stale cache. */
+/** One snapshot: every object that a decision rests on. */
 import type { V1DaemonSet, V1Role, V1RoleBinding, V1Secret, V1ServiceAccount } from "@kubernetes/client-node";
 import { additionalSecretName } from "../pullsecret/names.ts";
 import { ApiError } from "./apierror.ts";

@@ -5,14 +5,17 @@
 import type { MergePolicy } from "../pullsecret/merge.ts";
 import { accept, type Verdict } from "./accept.ts";
 import { deploy, type Deployment, type Progress } from "./deploy.ts";
+import type { Cluster } from "./kube.ts";
 import type { Again } from "./loop.ts";
 import { foreignOf, observe, ownedOf, type OriginalPlace, type Snapshot } from "./observe.ts";
 import { owned, type OwnedName } from "./paths.ts";
 import { readPublished } from "./publish.ts";
-import { remove, type Removal } from "./remove.ts";
+import { remove, takesAway, type Removal } from "./remove.ts";
 
 export type Reconciler = Deployment &
   Readonly<{
+    /** The same cluster without mirrors. */
+    live: Cluster;
     original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
     policy: MergePolicy;
     report: Report;
@@ -30,8 +33,9 @@ export type Report = Readonly<{
 const soon: Again = { seconds: 1 };
 
 export async function reconcile(reconciler: Reconciler): Promise<Again | undefined> {
-  const { cluster, original, policy, report } = reconciler;
-  const snapshot = await observe(cluster, original);
+  const { cluster, live, original, policy, report } = reconciler;
+  let snapshot = await observe(cluster, original);
+  if (isAbsent(snapshot) && takesAway(snapshot)) snapshot = await observe(live, original);
   const sources = {
     additional: snapshot.additional,
     original: snapshot.original,

@@ -24,6 +24,16 @@ export type Removal = Readonly<{
   leftBehind: readonly string[];
 }>;
 
+/**
+ * True when the next step deletes something, or may call the drain done. A mirror's word, which may be a moment old, is not
+ * enough for that.
+ */
+export function takesAway(found: Snapshot): boolean {
+  const { desiredNumberScheduled, updatedNumberScheduled, numberAvailable } = found.daemonSet?.status ?? {};
+  const served = desiredNumberScheduled === updatedNumberScheduled && desiredNumberScheduled === numberAvailable;
+  return served || nextDrainStep(inputOf(ours(found))) !== "release";
+}
+
 export async function remove(
   deployment: Deployment,
   found: Snapshot,
@@ -32,26 +42,8 @@ export async function remove(
 ): Promise<Removal> {
   const snapshot = ours(found);
   const { cluster } = deployment;
-  const memory = recall(snapshot.global);
-  const published = readPublished(snapshot.global);
-  const revision = published?.revision ?? 0;
-  const input: DrainInput = {
-    rolled:
-      memory.rolled ||
-      revisionOf(snapshot.daemonSet) > 0 ||
-      (snapshot.global === undefined && snapshot.daemonSet !== undefined),
-    released: memory.released === revision && withdraws(published),
-    exists: {
-      daemonSet: snapshot.daemonSet !== undefined,
-      roleBinding: snapshot.roleBinding !== undefined,
-      role: snapshot.role !== undefined,
-      serviceAccount: snapshot.serviceAccount !== undefined,
-      global: snapshot.global !== undefined,
-    },
-    terminating: snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined,
-    agents: undefined,
-  };
-  let next: DrainInput = input;
+  const revision = readPublished(snapshot.global)?.revision ?? 0;
+  let next = inputOf(snapshot);
   let step = nextDrainStep(next);
   if (step === "count agents") {
     next = { ...next, agents: await countAgents(cluster) };
@@ -69,6 +61,27 @@ export async function remove(
     step = nextDrainStep(next);
   }
   return { step: done.at(-1) ?? step, revision, progress: undefined, releasing: false, leftBehind: [] };
+}
+
+function inputOf(snapshot: Snapshot): DrainInput {
+  const memory = recall(snapshot.global);
+  const published = readPublished(snapshot.global);
+  return {
+    rolled:
+      memory.rolled ||
+      revisionOf(snapshot.daemonSet) > 0 ||
+      (snapshot.global === undefined && snapshot.daemonSet !== undefined),
+    released: memory.released === (published?.revision ?? 0) && withdraws(published),
+    exists: {
+      daemonSet: snapshot.daemonSet !== undefined,
+      roleBinding: snapshot.roleBinding !== undefined,
+      role: snapshot.role !== undefined,
+      serviceAccount: snapshot.serviceAccount !== undefined,
+      global: snapshot.global !== undefined,
+    },
+    terminating: snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined,
+    agents: undefined,
+  };
 }
 
 async function release(

@@ -39,6 +39,8 @@ async function rounds(simulated: Simulated, count: number): Promise<readonly (re
     count,
     async (round) => {
       await simulated.startController(budget, minReadySeconds);
+      // What a start asks for is no part of a rollout.
+      await told(simulated);
       const before = await simulated.usage();
       const seconds = await writeAndWait(simulated, round + 1);
       // What is told after the last node belongs to it.

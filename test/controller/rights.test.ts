@@ -1,7 +1,7 @@
 /** The rights of manifests/ are those that the controller uses, not one more; and what it does when the API is away. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { V1ClusterRole, V1DaemonSet, V1Role } from "@kubernetes/client-node";
+import type { V1ClusterRole, V1DaemonSet, V1Role, V1Secret } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import { Kubelets } from "./kubelets.ts";
 import * as plane from "./plane.ts";
@@ -124,6 +124,48 @@ test("H6: connections cut while at rest: the next change is seen within seconds"
   wall.open();
   await plane.declare(on, content("two"));
   await plane.untilRolledOut(on, 2, 20_000);
+  await plane.clear(on);
+  await controller.stop();
+});
+
+test("what was deleted while all connections were cut comes back when they open", async () => {
+  await using wall = await Wall.before(on.cluster.server);
+  const kubeconfig = plane.writeKubeconfig(on.cluster, "behind-the-wall", `https://127.0.0.1:${wall.port}`, on.token);
+  await using controller = plane.startController(kubeconfig, "--max-unavailable", "100%");
+  await plane.declare(on, content("one"));
+  await plane.untilRolledOut(on, 1);
+  const global = async () => (await on.api.get<V1Secret>(paths.global))?.metadata?.uid ?? "";
+  const daemonSet = async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.uid ?? "";
+  const before = [await global(), await daemonSet()];
+  wall.shut();
+  await on.api.remove(paths.global, before[0] ?? "");
+  await on.api.remove(paths.daemonSet, before[1] ?? "");
+  await until("both are gone", async () => (await global()) === "" && (await daemonSet()) === "");
+  wall.open();
+  await until("both are back", async () => (await global()) !== "" && (await daemonSet()) !== "");
+  assert.ok(!before.includes(await global()) && !before.includes(await daemonSet()));
+  await plane.untilPublished(on, content("one"));
+  await plane.clear(on);
+  await controller.stop();
+});
+
+test("a rollout and a removal are looked at through the watches: objects are read when something is taken away, and else not", async () => {
+  await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "100%");
+  await plane.declare(on, content("one"));
+  await plane.untilRolledOut(on, 1);
+  const read = (since: string) =>
+    plane.requests(on, since).filter(({ verb, name }) => (verb === "get" || verb === "list") && name !== "");
+  const rollout = new Date().toISOString();
+  await plane.declare(on, content("two"));
+  await plane.untilRolledOut(on, 2);
+  assert.deepEqual(read(rollout), []);
+  const removal = new Date().toISOString();
+  await on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
+  await plane.untilGone(on);
+  const asked = plane.requests(on, removal);
+  const first = asked.findIndex(({ verb }) => verb === "delete");
+  const looked = asked.slice(0, first).filter(({ verb, resource }) => verb === "get" && resource === "apps/daemonsets");
+  assert.ok(looked.length > 0, "the DaemonSet was deleted on a mirror's word");
   await plane.clear(on);
   await controller.stop();
 });

@@ -51,7 +51,7 @@ test("10,000 quick changes of the mounted Secret: few restarts, no more memory, 
   assert.ok(agent.output.split("\n").length < 400);
 });
 
-test("a mount that is behind, ahead, incomplete or nonsense is waited for, and touches nothing", async () => {
+test("H15: a mount that is behind, ahead, incomplete or nonsense is waited for, and touches nothing; a good one is taken", async () => {
   await using place = await Place.make();
   const { node } = place;
   const files = { ".dockerconfigjson": '{"auths":{}}', revision: "2", sources: "{}" };

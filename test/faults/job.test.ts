@@ -86,7 +86,7 @@ test("a unit that is masked, missing, or cannot be loaded changes nothing until 
     place.systemd.load = load;
     await using agent = await place.agent();
     await agent.shows(503, "GPS211");
-    assert.match(place.node.message, new RegExp(`kubelet.service: ${load}`));
+    await place.node.says(new RegExp(`kubelet.service: ${load}`));
     assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 0], load);
   }
   await using agent = await place.agent();
@@ -105,7 +105,7 @@ test("a bus that forbids us to speak to systemd changes nothing; one that forbid
   await forbid('<deny send_destination="org.freedesktop.systemd1"/>');
   await using agent = await place.agent();
   await agent.shows(503, "AccessDenied");
-  assert.match(place.node.message, /^GPS210 /);
+  await place.node.says(/^GPS210 /);
   assert.deepEqual([place.node.file, place.systemd.calls], [undefined, []]);
   await forbid(
     '<deny send_destination="org.freedesktop.systemd1" send_interface="org.freedesktop.systemd1.Manager" send_member="RestartUnit"/>',

@@ -54,7 +54,7 @@ async function stale(goes: (host: string) => void, comesBack: (host: string, dbu
   writeFileSync(node.config, "{}");
   await using agent = await Agent.start(node, { revision: 1, healthzPort: 1 });
   await agent.shows(503, "GPS210");
-  assert.match(node.message, /^GPS210 .*(ECONNREFUSED|ENOENT)/);
+  await node.says(/^GPS210 .*(ECONNREFUSED|ENOENT)/);
   assert.equal(node.file, "{}");
   await using bus = await comesBack(host, node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);

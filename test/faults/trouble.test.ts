@@ -16,7 +16,7 @@ test("without a bus nothing is changed, the reason is told, and it heals by itse
   await using agent = await Agent.start(node, { revision: 1, healthzPort: 1 });
   await agent.shows(503, "GPS210");
   assert.equal(node.file, "{}");
-  assert.match(node.message, /^GPS210 .*ENOENT/);
+  await node.says(/^GPS210 .*ENOENT/);
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
   assert.ok(await until(() => systemd.restartCalls === 1, 20_000));

@@ -34,7 +34,10 @@ export function decide(facts: Facts): Step {
 /** Without our revision's document nothing new is begun, but a restart that is owed is made. */
 function withoutDocument(facts: Facts, journal: Journal | undefined, file: Found): Step {
   if (journal?.phase === "restarting") return restartUntilProved(facts, journal);
-  if (journal?.phase === "settling") return settle(facts, journal);
+  if (journal?.phase === "settling") {
+    const step = settle(facts, journal);
+    return { ...step, ready: step.ready && holds(file.document, journal.owned) };
+  }
   const { mounted, config } = facts;
   if (journal?.phase === "applied" && journal.revision === config.revision && holds(file.document, journal.owned))
     return inForce(facts, "GPS200");

@@ -76,9 +76,19 @@ test("H18: three failed attempts, spaced by the start limit, then the old file",
   ]);
 });
 
-test("H18: during the settle time the agent is not yet ready, and a kubelet that dies counts as a failed attempt", () => {
+test("H18: the agent is ready 3 s before the settle time is over, and a kubelet that dies in it counts as a failed attempt", () => {
   check([
-    ["watching", { journal: settling, unit: renewed, steady: { running: 4999, healthy: 4500 } }, "wait GPS215"],
+    ["young", { journal: settling, unit: renewed, steady: { running: 1999, healthy: 1500 } }, "wait GPS215"],
+    [
+      "well so far",
+      { journal: settling, unit: renewed, steady: { running: 2000, healthy: 1500 } },
+      "wait GPS215 ready",
+    ],
+    [
+      "still watching",
+      { journal: settling, unit: renewed, steady: { running: 4999, healthy: 4500 } },
+      "wait GPS215 ready",
+    ],
     [
       "proved",
       { journal: settling, unit: renewed, steady: { running: 5000, healthy: 4500 } },

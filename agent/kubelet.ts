@@ -4,6 +4,7 @@
  * Whether it was made is read off the unit: the journal holds the InvocationID that was current when the file was in
  * place, and systemd gives every start a new one. Unlike a comparison of times this survives clocks that jump.
  */
+import { guardSeconds } from "../pullsecret/names.ts";
 import type { Facts } from "./facts.ts";
 import type { Journal } from "./journal.ts";
 import { quarantineFor } from "./quarantine.ts";
@@ -33,8 +34,8 @@ export function restartUntilProved(facts: Facts, journal: Journal): Step {
 }
 
 /**
- * Phase settling: the new process answers, and is watched until the settle time is over. Not ready before: it is the kubelet
- * that carries our word, and one that dies cannot take it back (docs/decisions/0006).
+ * Phase settling: the new process answers, and is watched until the settle time is over. Ready as late as costs nothing: it is
+ * the kubelet that carries our word, and one that dies cannot take it back (docs/decisions/0006).
  */
 export function settle(facts: Facts, journal: Journal): Step {
   if (facts.config.restart === "Never") return record("GPS200", confirmed(journal));
@@ -44,8 +45,10 @@ export function settle(facts: Facts, journal: Journal): Step {
   const watched = journal.settling;
   const same = isRunning(unit) && unit.invocation === watched?.invocation && unit.restarts <= watched.restarts;
   if (same && facts.healthy) {
-    if (hasPassed(facts)) return record("GPS200", confirmed(journal));
-    return wait("GPS215", fast);
+    const { settle, revision } = facts.config;
+    if (hasLived(facts, settle)) return record("GPS200", confirmed(journal));
+    const ready = hasLived(facts, settle - guardSeconds * 1000) && journal.revision === revision;
+    return { ...wait("GPS215", fast), ready };
   }
   if (same && facts.steady.running < answerWithin) return wait("GPS213", fast, "healthz stopped answering");
   // A node that rebooted, or an administrator: systemd counts no restart of its own. What runs now has read the same file.
@@ -58,9 +61,9 @@ export function settle(facts: Facts, journal: Journal): Step {
   return record("GPS214", next, `${unit.active}/${unit.sub}, ${unit.result}, within the settle time`);
 }
 
-/** The trial runs from the start of the process; what answers so late that it has hardly answered is waited for. */
-function hasPassed({ steady, config }: Facts): boolean {
-  return steady.running >= config.settle && steady.healthy >= Math.min(config.settle, answersFor);
+/** For so many milliseconds from the start of the process; what has hardly answered yet is waited for. */
+function hasLived({ steady }: Facts, milliseconds: number): boolean {
+  return steady.running >= milliseconds && steady.healthy >= Math.min(milliseconds, answersFor);
 }
 
 function proved(facts: Facts, journal: Journal, unit: Unit): Step {
@@ -69,7 +72,7 @@ function proved(facts: Facts, journal: Journal, unit: Unit): Step {
     const tried = journal.called ? journal.tried : journal.tried + 1;
     return record("GPS215", { ...journal, phase: "settling", settling, tried });
   }
-  if (!hasPassed(facts)) return wait("GPS215", fast, "with the previous config.json");
+  if (!hasLived(facts, facts.config.settle)) return wait("GPS215", fast, "with the previous config.json");
   if (journal.undo === undefined) return record("GPS200", confirmed(journal));
   const { revision, content, owned } = journal.undo;
   const quarantine = quarantineFor(facts, journal);

@@ -14,7 +14,7 @@ export type BedNode = Readonly<{ node: Node; healthz: Healthz }>;
 export class Bed implements Disposable {
   readonly cluster: Cluster;
   readonly api: Api;
-  /** Of the product's DaemonSet; the empty one gets the same. */
+  /** The product's default trial, whose last part is its DaemonSet's minReadySeconds; the empty one has all of it there. */
   readonly minReadySeconds = 5;
   readonly emptyImage: string;
   readonly nodes: BedNode[] = [];

@@ -1,6 +1,5 @@
 /** One rollout as a picture: what happens on each node, and when. */
 import type { V1Pod } from "@kubernetes/client-node";
-import { guardSeconds } from "../controller/daemonset.ts";
 import * as names from "../pullsecret/names.ts";
 import type { Bed } from "./bed.ts";
 import { change } from "./change.ts";
@@ -102,7 +101,7 @@ async function stepsOf(bed: Bed, begun: number, revision: number): Promise<reado
         job: seconds(time(({ msg }) => msg.startsWith("job"))),
         healthz: seconds(back),
         ready: seconds(ready.at),
-        available: seconds(ready.at) + guardSeconds,
+        available: seconds(ready.at) + names.guardSeconds,
       };
     }),
   );

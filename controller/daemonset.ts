@@ -6,12 +6,6 @@ import type { AgentConfig } from "./config.ts";
 import { annotations, ownerLabels } from "./ownership.ts";
 import type { Strategy } from "./rollout.ts";
 
-/**
- * Right after its own restart the kubelet calls a young pod Ready without a probe, until the first one, a second later. Only a
- * Ready that lasts longer counts. How long a kubelet is on trial is the agent's to say: it is not Ready before.
- */
-export const guardSeconds = 3;
-
 /** `minReadySeconds`: how long a restarted kubelet is on trial. */
 export type Agent = AgentConfig & Readonly<{ image: string; minReadySeconds: number }>;
 
@@ -45,7 +39,7 @@ export function daemonSet(agent: Agent, revision: number, strategy: Strategy): V
     },
     spec: {
       selector: { matchLabels: { ...names.syncerLabels } },
-      minReadySeconds: guardSeconds,
+      minReadySeconds: names.guardSeconds,
       revisionHistoryLimit: 2,
       updateStrategy: {
         type: "RollingUpdate",
@@ -124,7 +118,7 @@ function container(agent: Agent, revision: number): V1Container {
       { name: names.agentEnvironment.node, valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
       { name: "MALLOC_ARENA_MAX", value: "1" },
     ],
-    // Period 1 s: see guardSeconds.
+    // Period 1 s: see names.guardSeconds.
     readinessProbe: {
       // With its revision: a pod that waits for the port would else be called Ready for what another one has done.
       httpGet: { host: "127.0.0.1", path: `/readyz?revision=${revision}`, port: agent.probePort },

@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { additionalSecretName, globalSecretName, namespace, syncerName } from "../pullsecret/names.ts";
 import { ApiError } from "./apierror.ts";
 import { parseConfig, usage, type Config } from "./config.ts";
+import { keepMemoryOutOfCores } from "./cores.ts";
 import { announcer } from "./events.ts";
 import { connect, type Cluster } from "./kube.ts";
 import { createLoop } from "./loop.ts";
@@ -40,6 +41,7 @@ async function main(argv: readonly string[]): Promise<void> {
     process.exit(2);
   }
   const { config } = parsed;
+  keepMemoryOutOfCores();
   // Synchronous: the last lines before an exit are the ones that matter.
   const log = pino({ level: config.logLevel, base: null }, pino.destination({ dest: 1, sync: true }));
   const stop = new AbortController();

@@ -60,7 +60,7 @@ export type Turn =
 
 type Phase = "birth" | "canary" | "wave" | "halted";
 
-/** Pod, container, restart, guard and some air: what a node takes besides the trial. */
+/** Pod, container, restart and some air: what a node takes besides the trial. */
 const besidesTrial = 8;
 /** A revision that is known to have halted must give way at once when it is corrected. */
 const quietWhenHalted = 2;

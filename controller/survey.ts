@@ -3,8 +3,7 @@
  * few words per node, so that 5,000 nodes cost memory for their names only.
  */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
-import { revisionAnnotation, syncerName } from "../pullsecret/names.ts";
-import { guardSeconds } from "./daemonset.ts";
+import { guardSeconds, revisionAnnotation, syncerName } from "../pullsecret/names.ts";
 import type { Cluster } from "./kube.ts";
 import { annotations } from "./ownership.ts";
 import { collections } from "./paths.ts";

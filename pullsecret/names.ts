@@ -46,6 +46,12 @@ export const mountPaths = {
   terminationLog: "/dev/termination-log",
 } as const;
 
+/**
+ * How long a Ready must last until the DaemonSet counts it (minReadySeconds): right after its own restart the kubelet calls a young
+ * pod Ready without a probe, until the first one, a second later. The agent is Ready so long before its trial is over.
+ */
+export const guardSeconds = 3;
+
 /** Our own folder and files below the kubelet's root directory. */
 export const nodeFiles = {
   config: "config.json",

@@ -37,6 +37,20 @@ async function kubelets(): Promise<string[]> {
   return await Promise.all(nodes().map(async (node) => (await node.unit(["InvocationID"])).InvocationID));
 }
 
+/** For each process of that bundle on any node: what the kernel says of it. The image has no shell to ask in. */
+async function processes(bundle: "agent" | "controller"): Promise<((file: string) => Promise<string>)[]> {
+  const search = ["sh", "-c", `grep -l '/app/${bundle}[.]cjs' /proc/[0-9]*/cmdline || true`];
+  const found = await Promise.all(
+    nodes().map(async (node) =>
+      (await node.exec(search))
+        .split("\n")
+        .filter(Boolean)
+        .map((path) => (file: string) => node.exec(["cat", path.replace(/cmdline$/, file)])),
+    ),
+  );
+  return found.flat();
+}
+
 /** The entry of the private registry in a node's file. */
 function entryOn(index: number): string | undefined {
   const file = nodes()[index]?.readFile("config.json");
@@ -151,23 +165,24 @@ test("H16: a change of content reaches every node, and others' entries stay", as
 });
 
 test("H22: the agent has no capability, no token and a read-only root", async () => {
-  const [pod = ""] = (
-    await cluster.kubectl("get", "pods", "-n", names.namespace, "-l", `name=${names.syncerName}`, "-o", "name")
-  ).split("\n");
-  // The image has no shell: what the kernel says of the agent's process is read on its node.
-  const node = await cluster.kubectl("get", "-n", names.namespace, pod, "-o", "jsonpath={.spec.nodeName}");
-  const host = nodes().find(({ name }) => name === node);
-  assert.ok(host);
-  const [found = ""] = (await host.exec(["sh", "-c", "grep -l '/app/agent[.]cjs' /proc/[0-9]*/cmdline"])).split("\n");
-  const process = found.replace(/cmdline$/, "");
-  const status = await host.exec(["cat", `${process}status`]);
+  const [agent] = await processes("agent");
+  assert.ok(agent);
+  const status = await agent("status");
   for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
     assert.match(status, new RegExp(`^${set}:\\s+0+$`, "m"));
   assert.match(status, /^NoNewPrivs:\s+1$/m);
   assert.match(status, /^Seccomp:\s+2$/m);
-  const mounts = await host.exec(["cat", `${process}mounts`]);
+  const mounts = await agent("mounts");
   assert.match(mounts, /^\S+ \/ \S+ ro[, ]/m);
   assert.doesNotMatch(mounts, /serviceaccount/);
+});
+
+test("no memory of an agent or of the controller would be in a core file", async () => {
+  for (const program of ["agent", "controller"] as const) {
+    const found = await processes(program);
+    assert.equal(found.length, { agent: 2, controller: 1 }[program]);
+    for (const one of found) assert.match(await one("coredump_filter"), /^0+$/m);
+  }
 });
 
 test("no credential appears in any log, Event, annotation, metric or termination message", async () => {

@@ -184,10 +184,11 @@ test("the bus dies in mid-job: the restart counts as made when systemd says so, 
   assert.equal(systemd.restartCalls, 0);
 });
 
-test("a kubelet that dies within the settle time was never called ready, and systemd's own restart may prove it", async () => {
+test("a kubelet that dies within the settle time takes readiness away, and systemd's own restart may prove it", async () => {
   await using place = await Place.make();
-  await using agent = await place.agent(["--settle=3"]);
+  await using agent = await place.agent(["--settle=5"]);
   await agent.shows(503, "GPS215");
+  await agent.shows(200, "GPS215");
   place.systemd.died();
   await agent.shows(503, "GPS214");
   place.systemd.started();

@@ -96,7 +96,7 @@ function standing(facts: Facts, journal: Journal | undefined, document: Document
   const current = { ...journal, ...named(planned, document) };
   if (JSON.stringify(current) !== JSON.stringify(journal)) return record("GPS226", current);
   if (journal.phase === "restarting") return restartUntilProved(facts, journal);
-  if (journal.phase === "settling") return settle(facts, journal);
+  if (journal.phase === "settling") return settle(facts, journal, document.release);
   if (document.release) return leave;
   return inForce(facts, "GPS200");
 }

@@ -1,6 +1,7 @@
 /** Restart until proved, as tables. */
 import test from "node:test";
 import {
+  absent,
   check,
   crashed,
   hour,
@@ -14,6 +15,7 @@ import {
   stopped,
   tried,
   unit,
+  withdrawn,
 } from "./facts.fixture.ts";
 
 test("a restart is owed until a process with another InvocationID answers", () => {
@@ -73,6 +75,14 @@ test("H18: three failed attempts, spaced by the start limit, then the old file",
       { journal: { ...tried(1, 0), quarantine }, ...down },
       "record GPS216 → restoring",
     ],
+  ]);
+});
+
+test("H20: a release is ready only when nothing of ours is left, so its trial ends 3 s early", () => {
+  const released = { journal: { ...settling, content: "none" }, mounted: withdrawn, file: absent, unit: renewed };
+  check([
+    ["young", { ...released, steady: { running: 1999, healthy: 1999 } }, "wait GPS215"],
+    ["proved", { ...released, steady: { running: 2000, healthy: 2000 } }, "record GPS200 → applied"],
   ]);
 });
 

@@ -35,9 +35,10 @@ export function restartUntilProved(facts: Facts, journal: Journal): Step {
 
 /**
  * Phase settling: the new process answers, and is watched until the settle time is over. Ready as late as costs nothing: it is
- * the kubelet that carries our word, and one that dies cannot take it back (docs/decisions/0006).
+ * the kubelet that carries our word, and one that dies cannot take it back (docs/decisions/0006). `releases`: the agent
+ * is deleted as soon as its Ready counts, and must have left before it is Ready, so its trial ends there.
  */
-export function settle(facts: Facts, journal: Journal): Step {
+export function settle(facts: Facts, journal: Journal, releases = false): Step {
   if (facts.config.restart === "Never") return record("GPS200", confirmed(journal));
   const unavailable = unitUnavailable(facts);
   if (unavailable !== undefined) return unavailable;
@@ -46,9 +47,9 @@ export function settle(facts: Facts, journal: Journal): Step {
   const same = isRunning(unit) && unit.invocation === watched?.invocation && unit.restarts <= watched.restarts;
   if (same && facts.healthy) {
     const { settle, revision } = facts.config;
-    if (hasLived(facts, settle)) return record("GPS200", confirmed(journal));
-    const ready = hasLived(facts, settle - guardSeconds * 1000) && journal.revision === revision;
-    return { ...wait("GPS215", fast), ready };
+    const early = hasLived(facts, settle - guardSeconds * 1000);
+    if (hasLived(facts, settle) || (releases && early)) return record("GPS200", confirmed(journal));
+    return { ...wait("GPS215", fast), ready: early && journal.revision === revision };
   }
   if (same && facts.steady.running < answerWithin) return wait("GPS213", fast, "healthz stopped answering");
   // A node that rebooted, or an administrator: systemd counts no restart of its own. What runs now has read the same file.

@@ -86,12 +86,12 @@ test("H20: a release is ready only when nothing of ours is left, so its trial en
   ]);
 });
 
-test("H18: the agent is ready 3 s before the settle time is over, and a kubelet that dies in it counts as a failed attempt", () => {
+test("H18: the agent is ready 4 s before the settle time is over, and a kubelet that dies in it counts as a failed attempt", () => {
   check([
-    ["young", { journal: settling, unit: renewed, steady: { running: 1999, healthy: 1500 } }, "wait GPS215"],
+    ["young", { journal: settling, unit: renewed, steady: { running: 1500, healthy: 999 } }, "wait GPS215"],
     [
       "well so far",
-      { journal: settling, unit: renewed, steady: { running: 2000, healthy: 1500 } },
+      { journal: settling, unit: renewed, steady: { running: 1500, healthy: 1000 } },
       "wait GPS215 ready",
     ],
     [

@@ -14,6 +14,8 @@ import type { Unit } from "./systemd.ts";
 /** A started kubelet answers healthz within a second; 30 s leaves a starved node its time. */
 const answerWithin = 30_000;
 const answersFor = 1000;
+/** A probe a second: for so long our word may wait to be heard. */
+const untilProbed = 1000;
 /** What systemd uses when a unit sets no limit: five starts in 10 s. */
 const defaultStartLimit = 10_000;
 const longestSpacing = 60_000;
@@ -47,9 +49,10 @@ export function settle(facts: Facts, journal: Journal, releases = false): Step {
   const same = isRunning(unit) && unit.invocation === watched?.invocation && unit.restarts <= watched.restarts;
   if (same && facts.healthy) {
     const { settle, revision } = facts.config;
-    const early = hasLived(facts, settle - guardSeconds * 1000);
-    if (hasLived(facts, settle) || (releases && early)) return record("GPS200", confirmed(journal));
-    return { ...wait("GPS215", fast), ready: early && journal.revision === revision };
+    const guard = guardSeconds * 1000;
+    if (hasLived(facts, releases ? settle - guard : settle)) return record("GPS200", confirmed(journal));
+    const early = hasLived(facts, settle - guard - untilProbed);
+    return { ...wait("GPS215", fast), ready: early && !releases && journal.revision === revision };
   }
   if (same && facts.steady.running < answerWithin) return wait("GPS213", fast, "healthz stopped answering");
   // A node that rebooted, or an administrator: systemd counts no restart of its own. What runs now has read the same file.

@@ -68,7 +68,7 @@ allowed, with a warning. \`--protect quay.io\` refuses every additional entry th
 
 \`--max-unavailable\` is how many nodes may restart their kubelet at a time; the first node of a revision is always alone, unless it is \`100%\`.
 \`--min-ready-seconds\` is the trial: how long a restarted kubelet must stay well before the next node follows. Of a kubelet that dies more
-than 3 s before its end no other node ever hears ([why](decisions/0006-when-an-agent-is-ready.md)). \`--restart Never\` restarts nothing: the kubelet reads its file again within five minutes.
+than 4 s before its end no other node ever hears ([why](decisions/0006-when-an-agent-is-ready.md)). \`--restart Never\` restarts nothing: the kubelet reads its file again within five minutes.
 `;
 }
 

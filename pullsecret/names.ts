@@ -48,7 +48,7 @@ export const mountPaths = {
 
 /**
  * How long a Ready must last until the DaemonSet counts it (minReadySeconds): right after its own restart the kubelet calls a young
- * pod Ready without a probe, until the first one, a second later. The agent is Ready so long before its trial is over.
+ * pod Ready without a probe, until the first one, a second later. It is the last part of the trial.
  */
 export const guardSeconds = 3;
 

@@ -2,9 +2,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { V1ClusterRole, V1DaemonSet, V1Role, V1Secret } from "@kubernetes/client-node";
-import type { Cluster } from "../../controller/kube.ts";
-import { Mirror } from "../../controller/mirror.ts";
-import { follow } from "../../controller/watch.ts";
 import { stays, until } from "../cluster/await.ts";
 import { Kubelets } from "./kubelets.ts";
 import * as plane from "./plane.ts";
@@ -171,43 +168,4 @@ test("a rollout and a removal are looked at through the watches: objects are rea
   assert.ok(looked.length > 0, "the DaemonSet was deleted on a mirror's word");
   await plane.clear(on);
   await controller.stop();
-});
-
-test("a version that the API server does not have any more (410) is given up for a list, and nothing is missed", async (t) => {
-  // What happened before its start is nothing that it could still tell.
-  await on.cluster.stopApiServer();
-  await on.cluster.startApiServer();
-  const stop = new AbortController();
-  t.after(() => stop.abort());
-  const watched: string[] = [];
-  const ends: string[] = [];
-  let hints = 0;
-  const cluster: Cluster = {
-    ...on.api,
-    async get<T>(path: string) {
-      const list = await on.api.get<{ metadata: object }>(path);
-      // The first list is as old as the cluster.
-      const old = watched.length === 0 && list !== undefined;
-      return (old ? { ...list, metadata: { ...list.metadata, resourceVersion: "1" } } : list) as T | undefined;
-    },
-    stream(path, query, signal, line) {
-      watched.push(String(query["resourceVersion"]));
-      return on.api.stream(path, query, signal, (text) => {
-        if (text.includes('"ERROR"')) ends.push(text);
-        line(text);
-      });
-    },
-  };
-  const target = { collection: paths.secrets, name: "additional-pull-secret" };
-  const failed = (error: Error) => void ends.push(error.message);
-  const following = follow({ cluster, target, mirror: new Mirror(), hint: () => hints++, failed, signal: stop.signal });
-  await until("it watches again", () => watched.length === 2);
-  assert.match(ends.join(), /410/);
-  assert.ok(watched[0] === "1" && Number(watched[1]) > 1, watched.join());
-  const before = hints;
-  await plane.declare(on, content("three"));
-  await until("the change is a hint", () => hints > before);
-  stop.abort();
-  await following;
-  await on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
 });

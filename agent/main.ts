@@ -14,6 +14,7 @@ import { mayGiveAway } from "./nodefile.ts";
 import { probeOn } from "./probe.ts";
 import { say } from "./problems.ts";
 import { sweep } from "./replace.ts";
+import { Rest } from "./rest.ts";
 import { Deeds, Steady } from "./steady.ts";
 import { systemdOver } from "./systemd.ts";
 import { Teller, trouble } from "./tell.ts";
@@ -58,11 +59,12 @@ async function main(): Promise<number> {
     return alone;
   };
   const healthz = () => askHealthz(config.healthzPort);
-  const mayChown = await mayGiveAway();
+  const mayChown = mayGiveAway();
   const senses = { config, mayChown, systemd, healthz, acquire, now: Date.now, steady: new Steady(clock), deeds };
+  const rest = new Rest(config, clock);
   const code = await loop.run({
     next: async () => {
-      const step = decide(await look(senses));
+      const step = await rest.next(async () => decide(await look(senses)), healthz);
       // After the first look, which needs no hint: loading it would make every start wait.
       watch ??= watched();
       return step;

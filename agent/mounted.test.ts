@@ -21,7 +21,7 @@ function mount(t: TestContext, files: Readonly<Record<string, string>>): string 
 }
 
 test("the three files are one document", async (t) => {
-  const mounted = await readMounted(mount(t, good));
+  const mounted = readMounted(mount(t, good));
   assert.ok(mounted.kind === "document");
   assert.equal(mounted.revision, 7);
   assert.equal(mounted.release, false);
@@ -29,17 +29,17 @@ test("the three files are one document", async (t) => {
 });
 
 test("a mount that is missing, half there or swapped away is waited for", async (t) => {
-  assert.equal((await readMounted("/nonexistent")).kind, "incomplete");
+  assert.equal(readMounted("/nonexistent").kind, "incomplete");
   for (const missing of Object.keys(good)) {
     const files = Object.fromEntries(Object.entries(good).filter(([name]) => name !== missing));
-    assert.equal((await readMounted(mount(t, files))).kind, "incomplete", missing);
+    assert.equal(readMounted(mount(t, files)).kind, "incomplete", missing);
   }
   const swapped = mount(t, good);
   rmSync(join(swapped, "..1"), { recursive: true });
-  assert.equal((await readMounted(swapped)).kind, "incomplete");
+  assert.equal(readMounted(swapped).kind, "incomplete");
   symlinkSync("..2", join(swapped, "tmp"));
   renameSync(join(swapped, "tmp"), join(swapped, "..data"));
-  assert.equal((await readMounted(swapped)).kind, "incomplete");
+  assert.equal(readMounted(swapped).kind, "incomplete");
 });
 
 test("what is mounted but cannot be applied is refused with a reason that holds no credential", () => {

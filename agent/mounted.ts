@@ -3,7 +3,7 @@
  * link when the Secret changes, and a document of one revision with the number of another must never be applied.
  */
 import { createHash } from "node:crypto";
-import { open, readlink } from "node:fs/promises";
+import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { readJson } from "../pullsecret/json.ts";
 import { secretKeys } from "../pullsecret/names.ts";
@@ -29,17 +29,16 @@ export type Mounted =
 const mostBytes = 1024 * 1024;
 
 /** Reads the mount. Never throws. */
-export async function readMounted(directory: string): Promise<Mounted> {
+export function readMounted(directory: string): Mounted {
   try {
-    const target = await swapTarget(directory);
+    const target = swapTarget(directory);
     const read = (name: string) => readBounded(join(directory, target, name));
     const [number, document, sources] = [
-      await read(secretKeys.revision),
-      await read(secretKeys.document),
-      await read(secretKeys.sources),
+      read(secretKeys.revision),
+      read(secretKeys.document),
+      read(secretKeys.sources),
     ];
-    const again = await swapTarget(directory);
-    if (again !== target) return { kind: "incomplete", why: "swapped while it was read" };
+    if (swapTarget(directory) !== target) return { kind: "incomplete", why: "swapped while it was read" };
     return interpret(number, document, sources);
   } catch (error) {
     return { kind: "incomplete", why: error instanceof Error && "code" in error ? String(error.code) : String(error) };
@@ -75,9 +74,9 @@ export function interpret(number: Buffer, document: Buffer, sources: Buffer): Mo
 }
 
 /** Name of the directory that holds the present files; empty where the files lie in the directory itself. */
-async function swapTarget(directory: string): Promise<string> {
+function swapTarget(directory: string): string {
   try {
-    return await readlink(join(directory, "..data"));
+    return readlinkSync(join(directory, "..data"));
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
     throw error;
@@ -85,16 +84,19 @@ async function swapTarget(directory: string): Promise<string> {
 }
 
 /** At most one byte more than is allowed, so that a huge file is seen as such without being read. */
-async function readBounded(file: string): Promise<Buffer> {
-  await using handle = await open(file);
-  const { size } = await handle.stat();
-  const buffer = Buffer.allocUnsafe(Math.min(size, mostBytes) + 1);
-  let length = 0;
-  while (length < buffer.length) {
-    const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
+function readBounded(file: string): Buffer {
+  const descriptor = openSync(file, "r");
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(fstatSync(descriptor).size, mostBytes) + 1);
+    let length = 0;
+    while (length < buffer.length) {
+      const read = readSync(descriptor, buffer, length, buffer.length - length, length);
+      if (read === 0) break;
+      length += read;
+    }
+    // No copy: a look at the largest Secret is what the agent's memory is measured by.
+    return buffer.subarray(0, length);
+  } finally {
+    closeSync(descriptor);
   }
-  // No copy: a look at the largest Secret is what the agent's memory is measured by.
-  return buffer.subarray(0, length);
 }

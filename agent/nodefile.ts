@@ -1,7 +1,6 @@
 /** config.json as found: what it is, what it says, and whether it may be replaced. Reads only. */
-import { constants } from "node:fs";
-import { lstat, open, readFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
+import { closeSync, constants, lstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { emptyDocument, type NodeDocument, readDocument } from "./document.ts";
 import { type FileIdentity, identify } from "./replace.ts";
 
@@ -30,9 +29,9 @@ export const mostBytes = 2 * 1024 * 1024;
  * Never throws: whatever cannot be read, or not be replaced by a file of the same owner, is refused with the reason.
  * `mayChown`: this process may give files away.
  */
-export async function readNodeFile(file: string, mayChown: boolean): Promise<NodeFile> {
+export function readNodeFile(file: string, mayChown: boolean): NodeFile {
   try {
-    const found = await read(file);
+    const found = read(file);
     const { uid, gid } = found.kind === "file" ? found : self;
     if (mayChown || (uid === self.uid && gid === self.gid)) return found;
     return { kind: "refused", why: `it belongs to ${uid}:${gid}, which we may not keep; give it to 0:0` };
@@ -44,24 +43,32 @@ export async function readNodeFile(file: string, mayChown: boolean): Promise<Nod
 const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 
 /** Whether CAP_CHOWN (bit 0) is effective; where /proc cannot be read the attempt will tell. */
-export async function mayGiveAway(): Promise<boolean> {
-  const status = await readFile("/proc/self/status", "utf8").catch(() => "CapEff: 1");
-  return Number.parseInt(/CapEff:\s*([0-9a-f]+)/.exec(status)?.[1]?.slice(-1) ?? "1", 16) % 2 === 1;
+export function mayGiveAway(): boolean {
+  try {
+    const status = readFileSync("/proc/self/status", "utf8");
+    return Number.parseInt(/CapEff:\s*([0-9a-f]+)/.exec(status)?.[1]?.slice(-1) ?? "1", 16) % 2 === 1;
+  } catch {
+    return true;
+  }
 }
 
-async function read(file: string): Promise<NodeFile> {
-  const identity = await identify(file);
+function read(file: string): NodeFile {
+  const identity = identify(file);
   if (identity === "absent") return { kind: "absent", identity, document: emptyDocument };
-  const found = await lstat(file);
+  const found = lstatSync(file);
   if (found.isSymbolicLink()) return { kind: "refused", why: "it is a symbolic link" };
   if (!found.isFile()) return { kind: "refused", why: "it is not a regular file" };
   if (found.nlink > 1) return { kind: "refused", why: `it has ${found.nlink} hard links` };
   if (found.size > mostBytes) return { kind: "refused", why: `it has ${found.size} bytes, more than 2 MiB` };
   // Between lstat and open it may have become a FIFO, which would block, or a link.
-  await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   const bytes = Buffer.alloc(found.size);
-  const { bytesRead } = await handle.read(bytes, 0, found.size, 0);
-  if (bytesRead !== found.size || (await identify(file)) !== identity) return { kind: "changing" };
+  try {
+    if (readSync(descriptor, bytes, 0, found.size, 0) !== found.size) return { kind: "changing" };
+  } finally {
+    closeSync(descriptor);
+  }
+  if (identify(file) !== identity) return { kind: "changing" };
   const reading = readDocument(bytes);
   if (reading.kind === "odd") return { kind: "refused", why: reading.why };
   return {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo } from "node:net";
 import test from "node:test";
 import { probeOn } from "./probe.ts";
 
@@ -31,4 +31,23 @@ test("only one agent of a node has the port, and the next one gets it when that 
   assert.deepEqual([await ask("?revision=1"), await ask("?revision=2")], [503, 200]);
   assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`)).status, 404);
   second.close();
+});
+
+test("whoever connects and says nothing, or too much, is cut off and keeps nobody out", async () => {
+  const port = await freePort();
+  const probe = probeOn(port, 1, readiness);
+  await probe.acquire();
+  const ends: Promise<unknown>[] = [];
+  const silent = () => {
+    const socket = connect(port, "127.0.0.1").resume();
+    ends.push(once(socket, "close"));
+    return once(socket, "connect");
+  };
+  for (let count = 0; count < 40; count++) await silent();
+  assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
+  await Promise.all(ends.slice(0, 24));
+  const flood = connect(port, "127.0.0.1", () => flood.write("x".repeat(10_000))).on("error", () => {});
+  await once(flood.resume(), "close");
+  probe.close();
+  await Promise.all(ends);
 });

@@ -31,7 +31,7 @@ const skip = process.getuid?.() !== 0 && "needs root";
 test("the new bytes are there with the mode that was asked for, and nothing is left staged", async (t) => {
   const { folder, target } = place(t);
   for (const mode of [0o600, 0o644, 0o400]) {
-    await replace({ target, folder, bytes, mode, expected: await identify(target) });
+    await replace({ target, folder, bytes, mode, expected: identify(target) });
     assert.equal(readFileSync(target, "utf8"), "new");
     assert.equal(statSync(target).mode & 0o7777, mode);
   }
@@ -53,7 +53,7 @@ test("a file that another program changed after it was looked at is not replaced
     () => writeFileSync(target, "back"),
   ];
   for (const change of changes) {
-    const expected = await identify(target);
+    const expected = identify(target);
     change();
     await assert.rejects(replace({ target, folder, bytes, mode: 0o600, expected }), FileChanged);
     await assert.rejects(remove(target, expected), FileChanged);

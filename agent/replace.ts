@@ -5,7 +5,7 @@
  * read back (on a full disk write-file-atomic truncates and reports success), synced, compared once more with what was
  * looked at, renamed, directory synced (without it a power cut may bring the old name back).
  */
-import { constants } from "node:fs";
+import { constants, lstatSync } from "node:fs";
 import { lstat, mkdir, open, readdir, readFile, rename, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -41,7 +41,7 @@ export async function replace({ target, folder, bytes, mode, owner, expected }: 
     const written = await readFile(staged);
     if (!written.equals(bytes)) throw new FileError(`short write: ${written.length} of ${bytes.length} bytes`);
     await sync(staged);
-    await expect(target, expected);
+    expect(target, expected);
     await rename(staged, target);
   } catch (error) {
     await unlinkIfThere(staged).catch(() => {});
@@ -52,7 +52,7 @@ export async function replace({ target, folder, bytes, mode, owner, expected }: 
 
 /** Removes the file durably; absent already is fine. Throws FileChanged like replace. */
 export async function remove(target: string, expected?: FileIdentity): Promise<void> {
-  await expect(target, expected);
+  expect(target, expected);
   await unlinkIfThere(target);
   await sync(dirname(target));
 }
@@ -80,14 +80,14 @@ export async function sweep(folder: string, stale = (name: string) => name.inclu
 }
 
 /** `absent`, or inode, size, times, mode and links: any change by another writer changes it. */
-export async function identify(file: string): Promise<FileIdentity> {
-  const found = await lstat(file, { bigint: true }).catch(ignore("ENOENT"));
+export function identify(file: string): FileIdentity {
+  const found = lstatSync(file, { bigint: true, throwIfNoEntry: false });
   if (found === undefined) return "absent";
   return [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs, found.mode, found.nlink].join(":");
 }
 
-async function expect(file: string, expected: FileIdentity | undefined): Promise<void> {
-  if (expected !== undefined && (await identify(file)) !== expected) throw new FileChanged(file);
+function expect(file: string, expected: FileIdentity | undefined): void {
+  if (expected !== undefined && identify(file) !== expected) throw new FileChanged(file);
 }
 
 async function sync(path: string): Promise<void> {

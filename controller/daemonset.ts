@@ -27,6 +27,17 @@ const nodeFlags = [
   "--allow-fs-write=/proc/self/coredump_filter",
 ];
 
+/**
+ * What is freed is given back: one arena; buffers above 128 KiB have pages of their own (glibc would raise that bound to the
+ * largest it has seen); one thread for files. With 1 MiB it is 4 MiB less at rest.
+ */
+const memoryEnvironment = Object.entries({
+  MALLOC_ARENA_MAX: "1",
+  MALLOC_MMAP_THRESHOLD_: "131072",
+  MALLOC_TRIM_THRESHOLD_: "131072",
+  UV_THREADPOOL_SIZE: "1",
+}).map(([name, value]) => ({ name, value }));
+
 export function daemonSet(agent: Agent, revision: number, strategy: Strategy): V1DaemonSet {
   return {
     apiVersion: "apps/v1",
@@ -116,7 +127,7 @@ function container(agent: Agent, revision: number): V1Container {
         valueFrom: { fieldRef: { fieldPath: `metadata.annotations['${names.revisionAnnotation}']` } },
       },
       { name: names.agentEnvironment.node, valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
-      { name: "MALLOC_ARENA_MAX", value: "1" },
+      ...memoryEnvironment,
     ],
     // Period 1 s: see names.guardSeconds.
     readinessProbe: {

@@ -43,7 +43,7 @@ async function life(node: Node, played: PlayedKubelet, end: number): Promise<voi
   const deeds = new Deeds(now);
   const healthz = async () => played.runs;
   const ports = { config, systemd: played.systemd, deeds, now, healthz };
-  const senses = { ...ports, mayChown: await mayGiveAway(), acquire: async () => true, steady: new Steady(now) };
+  const senses = { ...ports, mayChown: mayGiveAway(), acquire: async () => true, steady: new Steady(now) };
   while (played.clock < end) {
     const step = decide(await look(senses));
     await act(step, ports);

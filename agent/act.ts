@@ -60,8 +60,7 @@ async function write({ file }: Plan, found: Found, hands: Hands): Promise<void> 
   const expected = found.identity;
   try {
     if ("absent" in file) return await remove(target, expected);
-    const bytes = Buffer.from(file.bytes, "base64");
-    await replace({ target, folder, bytes, mode: file.mode, owner: file, expected });
+    await replace({ target, folder, bytes: file.bytes, mode: file.mode, owner: file, expected });
     hands.deeds.wrote();
   } catch (error) {
     // Another writer is at work: it is given time. What failed for other reasons has its own back-off.

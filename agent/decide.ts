@@ -93,8 +93,10 @@ function standing(facts: Facts, journal: Journal | undefined, document: Document
     return record("GPS226", facts.lost ? { ...first, phase: "applying", matters: true } : first);
   }
   if (journal.phase === "applying") return written(facts, journal);
-  const current = { ...journal, ...named(planned, document) };
-  if (JSON.stringify(current) !== JSON.stringify(journal)) return record("GPS226", current);
+  const current = named(planned, document);
+  const { owned, revision, content } = journal;
+  if (JSON.stringify(current) !== JSON.stringify({ owned, revision, content }))
+    return record("GPS226", { ...journal, ...current });
   if (journal.phase === "restarting") return restartUntilProved(facts, journal);
   if (journal.phase === "settling") return settle(facts, journal, document.release);
   if (document.release) return leave;

@@ -71,21 +71,28 @@ export function readDocument(bytes: Uint8Array): Reading {
 }
 
 /** The document as bytes: compact, or indented as `like` was; ends with a newline if that did. */
-export function writeDocument(document: NodeDocument, like?: Uint8Array): Uint8Array {
-  const text = like === undefined ? "" : Buffer.from(like).toString("latin1");
-  const indent = /^\s*\{\r?\n([ \t]{1,8})"/.exec(text)?.[1];
+export function writeDocument(document: NodeDocument, like?: Uint8Array): Buffer {
+  const head = Buffer.from(like?.subarray(0, 256) ?? []).toString("latin1");
+  const indent = /^\s*\{\r?\n([ \t]{1,8})"/.exec(head)?.[1];
   const top = Object.fromEntries([["auths", Object.fromEntries(document.auths)], ...document.rest]);
-  return Buffer.from(JSON.stringify(top, undefined, indent) + (text.endsWith("\n") ? "\n" : ""));
+  return Buffer.from(JSON.stringify(top, undefined, indent) + (like?.at(-1) === 0x0a ? "\n" : ""));
 }
 
-/** Same meaning ⇒ same text: keys sorted, white space gone; an empty `auths` is as good as none. */
-export function meaning(document: NodeDocument): string {
-  return stable([Object.fromEntries(document.auths), Object.fromEntries(document.rest)]);
+/** Same meaning ⇒ same digest: order of keys and white space do not count; an empty `auths` is as good as none. */
+export function meaning({ auths, rest }: NodeDocument): string {
+  return `${digestOf(auths)} ${digestOf(rest)}`;
 }
 
-/** What the kubelet takes from a document: same text ⇒ a running kubelet has nothing new to learn. */
-export function credentials(document: NodeDocument): string {
-  return digest([...document.auths].map(([key, entry]) => [key, credentialOf(entry)] as const).toSorted(byKey));
+/** What the kubelet takes from a document: same digest ⇒ a running kubelet has nothing new to learn. */
+export function credentials({ auths }: NodeDocument): string {
+  return digestOf(auths, credentialOf);
+}
+
+/** One by one: the whole as one text would have as many bytes as the file. */
+function digestOf(values: ReadonlyMap<string, Json>, of: (value: Json) => Json = (value) => value): string {
+  const hash = createHash("sha256");
+  for (const [key, value] of [...values].toSorted(byKey)) hash.update(stable([key, of(value)]));
+  return hash.digest("base64url");
 }
 
 /** One value of the document in a comparable form that tells nothing about it. */

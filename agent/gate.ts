@@ -64,6 +64,28 @@ const record = z.looseObject({
 
 export type Record = z.infer<typeof record>;
 
+/**
+ * One JSON object with one member a line, or all of them on one. JSON has no line break within a string, so each line can be
+ * parsed for itself. Throws where it cannot.
+ */
+function parseLines(bytes: Buffer): unknown {
+  const members: [string, unknown][] = [];
+  let begin = 1;
+  if (bytes.at(0) !== code("{") || bytes.at(-1) !== code("}")) throw new SyntaxError("not an object");
+  while (begin < bytes.length) {
+    const found = bytes.indexOf("\n", begin);
+    const end = found < 0 ? bytes.length : found;
+    if (found >= 0 && bytes.at(end - 1) !== code(",")) throw new SyntaxError("not one member a line");
+    members.push(...Object.entries<unknown>(JSON.parse(`{${bytes.toString("utf8", begin, end - 1)}}`)));
+    begin = end + 1;
+  }
+  return Object.fromEntries(members);
+}
+
+function code(sign: string): number {
+  return sign.charCodeAt(0);
+}
+
 function isJson(text: string): boolean {
   try {
     JSON.parse(text);
@@ -74,10 +96,10 @@ function isJson(text: string): boolean {
 }
 
 /** Reads a journal's bytes. A newer one is understood as long as its writer says that version 1 may go on from it. */
-export function readJournal(bytes: Uint8Array): JournalReading {
+export function readJournal(bytes: Buffer): JournalReading {
   let value: unknown;
   try {
-    value = JSON.parse(Buffer.from(bytes).toString("utf8"));
+    value = parseLines(bytes);
   } catch {
     return { kind: "corrupt", why: "not JSON" };
   }

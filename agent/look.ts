@@ -33,8 +33,11 @@ export async function look(senses: Senses): Promise<Facts> {
   const under = (name: string) => join(config.kubeletDirectory, name);
   const alone = await senses.acquire();
   const busy = alone && config.revision > 0;
-  const mounted: Mounted = busy ? readMounted(config.secretDirectory) : { kind: "incomplete", why: "not read" };
   const journal: JournalReading = busy ? await readJournalFile(under(nodeFiles.journal)) : { kind: "none" };
+  // A rollback goes where it went; with the largest files there is no memory to spare.
+  const goingBack = journal.kind === "journal" && ["restoring", "reviving"].includes(journal.journal.phase);
+  const mounted: Mounted =
+    busy && !goingBack ? readMounted(config.secretDirectory) : { kind: "incomplete", why: "not read" };
   const file: NodeFile = busy ? readNodeFile(under(nodeFiles.config), senses.mayChown) : { kind: "changing" };
   const lost = journal.kind === "none" && existsSync(under(corruptJournal));
   const left = journal.kind === "none" && isDirectory(under(nodeFiles.folder));

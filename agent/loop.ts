@@ -37,14 +37,15 @@ export class Loop {
     while (!this.#stop.aborted) {
       // A hint that comes while we work is kept: it wakes the next wait at once.
       this.#wake = new AbortController();
-      const step = await this.#once(turn);
-      if (step.action === "give up") return 1;
-      await this.#wait(this.#pause(step));
+      // Not the step: it may hold 20 MiB, which the next look needs.
+      const { action, again, code } = await this.#once(turn);
+      if (action === "give up") return 1;
+      await this.#wait(this.#pause(again, code));
     }
     return 0;
   }
 
-  async #once(turn: Turn): Promise<Step> {
+  async #once(turn: Turn): Promise<Pick<Step, "action" | "again" | "code">> {
     let step: Step;
     try {
       step = await turn.next();
@@ -54,10 +55,11 @@ export class Loop {
       step = turn.failed(error);
       if (!this.#stop.aborted) await turn.tell(step);
     }
-    return step;
+    const { action, again, code } = step;
+    return { action, again, code };
   }
 
-  #pause({ again, code }: Step): number {
+  #pause(again: Step["again"], code: Code): number {
     if (again !== "back off") {
       this.#tries = 0;
       return again;

@@ -4,8 +4,8 @@ import test from "node:test";
 import fc from "fast-check";
 import { identity } from "../pullsecret/registry.ts";
 import { aliases, readDocument } from "./document.ts";
-import { firstJournal, type Journal, type PreviousFile } from "./journal.ts";
-import { type Document, type Found, plan, planRestore, previous } from "./plan.ts";
+import { firstJournal, type Journal } from "./journal.ts";
+import { type Document, type File, type Found, plan, planRestore, previous } from "./plan.ts";
 
 // Each registry in spellings that the kubelet takes for the same; the first is ours.
 const spellings = [
@@ -81,8 +81,8 @@ function apply(bytes: string | undefined, journal: Journal | undefined, document
   return { planned, bytes: planned.changed ? textOf(planned.file) : bytes, journal: next };
 }
 
-function textOf(one: PreviousFile): string | undefined {
-  return "absent" in one ? undefined : Buffer.from(one.bytes, "base64").toString();
+function textOf(one: File): string | undefined {
+  return "absent" in one ? undefined : one.bytes.toString();
 }
 
 const nothing = mounted({});

@@ -8,12 +8,15 @@ import { nothingOwned, type Owned, put, release, restore, type Wanted } from "./
 export type Found = Extract<NodeFile, { kind: "absent" | "file" }>;
 export type Document = Extract<Mounted, { kind: "document" }>;
 
+/** As bytes, not as text: V8's heap is small. */
+export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: number; uid: number; gid: number }>;
+
 export type Plan = Readonly<{
   /** Whether the file has to be written (or removed). */
   changed: boolean;
   /** Whether the kubelet will find other credentials than it could find before. */
   matters: boolean;
-  file: PreviousFile;
+  file: File;
   owned: Owned;
   /** The file before us, to be kept in the journal. */
   before: PreviousFile;
@@ -21,60 +24,90 @@ export type Plan = Readonly<{
 
 /** Applies or, if the document holds nothing additional, releases. `lost`: an unreadable journal was set aside. */
 export function plan(found: Found, journal: Journal | undefined, document: Document, lost: boolean): Plan {
+  const known = plans.get(found);
+  if (known?.journal === journal && known?.document === document && known.lost === lost) return known.planned;
+  const planned = planAnew(found, journal, document, lost);
+  plans.set(found, { journal, document, lost, planned });
+  return planned;
+}
+
+/** The last plan for a file as it was found: one look asks twice, and a plan may hold 10 MiB. */
+const plans = new WeakMap<
+  Found,
+  Readonly<{ journal: Journal | undefined; document: Document; lost: boolean; planned: Plan }>
+>();
+
+function planAnew(found: Found, journal: Journal | undefined, document: Document, lost: boolean): Plan {
   if (document.release) return planRelease(found, journal, document.wanted);
   const result = put(found.document, journal?.owned ?? nothingOwned, document.wanted, lost);
   const changed = healed(found) || meaning(result.document) !== meaning(found.document);
   const before = journal?.before ?? (lost ? withoutOurs(found, result.owned) : previous(found));
-  const file = changed ? asFile(result.document, found, before) : previous(found);
+  const file = changed ? asFile(result.document, found, before) : present(found);
   return { changed, matters: lost || mattering(found, result.document), file, owned: result.owned, before };
 }
 
 function planRelease(found: Found, journal: Journal | undefined, wanted: Wanted): Plan {
   if (journal === undefined) {
-    const now = previous(found);
-    return { changed: false, matters: false, file: now, owned: nothingOwned, before: now };
+    return { changed: false, matters: false, file: present(found), owned: nothingOwned, before: previous(found) };
   }
   const result = release(found.document, journal.owned, wanted);
-  return { ...back(found, result.document, journal.before), owned: result.owned, before: journal.before };
+  const before = { file: journal.before, document: documentOf(journal.before) };
+  return { ...back(found, result.document, before), owned: result.owned, before: journal.before };
 }
 
 /** Puts back what the change under way replaced. Without a record of it the file stays as it is. */
 export function planRestore(found: Found, { undo, owned, before }: Journal): Plan {
-  if (undo === undefined) return { changed: false, matters: false, file: previous(found), owned, before };
-  const document = restore(found.document, owned, documentOf(undo.file), undo.owned);
-  return { ...back(found, document, undo.file), owned: undo.owned, before };
+  if (undo === undefined) return { changed: false, matters: false, file: present(found), owned, before };
+  const former = { file: undo.file, document: documentOf(undo.file) };
+  const document = restore(found.document, owned, former.document, undo.owned);
+  return { ...back(found, document, former), owned: undo.owned, before };
 }
 
 /** What the file is now, as it is kept in the journal. */
 export function previous(found: Found): PreviousFile {
+  return kept(present(found));
+}
+
+function present(found: Found): File {
   if (found.kind === "absent") return { absent: true };
-  return { bytes: found.bytes.toString("base64"), mode: found.mode, uid: found.uid, gid: found.gid };
+  return { bytes: found.bytes, mode: found.mode, uid: found.uid, gid: found.gid };
+}
+
+function kept(file: File): PreviousFile {
+  return "absent" in file ? file : { ...file, bytes: file.bytes.toString("base64") };
+}
+
+function brought(file: PreviousFile): File {
+  return "absent" in file ? file : { ...file, bytes: Buffer.from(file.bytes, "base64") };
 }
 
 /** Bytes of the file. */
-export function sizeOf(file: PreviousFile): number {
-  return "absent" in file ? 0 : Buffer.byteLength(file.bytes, "base64");
+export function sizeOf(file: File): number {
+  return "absent" in file ? 0 : file.bytes.length;
 }
 
 /** Exactly the former file where the document means the same, else the document with the former file's mode. */
-function back(found: Found, document: NodeDocument, former: PreviousFile): Omit<Plan, "owned" | "before"> {
-  const exact = meaning(document) === meaning(documentOf(former));
-  const file = exact ? former : asFile(document, found, former);
+function back(
+  found: Found,
+  document: NodeDocument,
+  former: Readonly<{ file: PreviousFile; document: NodeDocument }>,
+): Omit<Plan, "owned" | "before"> {
+  const exact = meaning(document) === meaning(former.document);
+  const file = exact ? brought(former.file) : asFile(document, found, former.file);
   return { changed: !isNow(found, file), matters: mattering(found, document), file };
 }
 
-function asFile(document: NodeDocument, found: Found, former: PreviousFile): PreviousFile {
+function asFile(document: NodeDocument, found: Found, former: PreviousFile): File {
   const like = found.kind === "file" ? found : undefined;
-  const bytes = Buffer.from(writeDocument(document, like?.bytes)).toString("base64");
+  const bytes = writeDocument(document, like?.bytes);
   if (!("absent" in former)) return { ...former, bytes };
   // 0600: a new file holds passwords, and only the kubelet (root) reads it.
   return { bytes, mode: like?.mode ?? 0o600, uid: like?.uid ?? 0, gid: like?.gid ?? 0 };
 }
 
-function isNow(found: Found, file: PreviousFile): boolean {
-  const now = previous(found);
-  if ("absent" in now || "absent" in file) return "absent" in now && "absent" in file;
-  return now.bytes === file.bytes && now.mode === file.mode;
+function isNow(found: Found, file: File): boolean {
+  if (found.kind === "absent" || "absent" in file) return found.kind === "absent" && "absent" in file;
+  return found.bytes.equals(file.bytes) && found.mode === file.mode;
 }
 
 function mattering(found: Found, document: NodeDocument): boolean {
@@ -93,5 +126,7 @@ function documentOf(file: PreviousFile): NodeDocument {
 
 function withoutOurs(found: Found, owned: Owned): PreviousFile {
   const { document } = release(found.document, owned, { entries: new Map(), rest: new Map() });
-  return meaning(document) === meaning(emptyDocument) ? { absent: true } : asFile(document, found, previous(found));
+  return meaning(document) === meaning(emptyDocument)
+    ? { absent: true }
+    : kept(asFile(document, found, previous(found)));
 }

@@ -6,7 +6,7 @@
  * looked at, renamed, directory synced (without it a power cut may bring the old name back).
  */
 import { constants, lstatSync } from "node:fs";
-import { lstat, mkdir, open, readdir, readFile, rename, rmdir, unlink } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, rename, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** What tells one file from another, and from itself after a change. */
@@ -21,7 +21,7 @@ export type Replacement = Readonly<{
   target: string;
   /** Where the file is staged; on the same mount as the target. */
   folder: string;
-  bytes: Uint8Array;
+  bytes: Buffer;
   mode: number;
   /** Owner to keep; without it the file belongs to this process. */
   owner?: Readonly<{ uid: number; gid: number }> | undefined;
@@ -37,9 +37,8 @@ export async function replace({ target, folder, bytes, mode, owner, expected }: 
   try {
     // Loaded with the first write: most starts of an agent find nothing to do.
     const { default: writeFileAtomic } = await import("write-file-atomic");
-    await writeFileAtomic(staged, Buffer.from(bytes), { mode, fsync: false, ...(foreign && { chown: owner }) });
-    const written = await readFile(staged);
-    if (!written.equals(bytes)) throw new FileError(`short write: ${written.length} of ${bytes.length} bytes`);
+    await writeFileAtomic(staged, bytes, { mode, fsync: false, ...(foreign && { chown: owner }) });
+    await verify(staged, bytes);
     await sync(staged);
     expect(target, expected);
     await rename(staged, target);
@@ -48,6 +47,21 @@ export async function replace({ target, folder, bytes, mode, owner, expected }: 
     throw error;
   }
   await sync(dirname(target));
+}
+
+/** By 64 KiB at a time: a journal may have 10 MiB. */
+async function verify(file: string, bytes: Buffer): Promise<void> {
+  await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+  const chunk = Buffer.allocUnsafe(65_536);
+  for (let read = 0; ;) {
+    const { bytesRead } = await handle.read(chunk, 0, chunk.length, read);
+    if (!chunk.subarray(0, bytesRead).equals(bytes.subarray(read, read + bytesRead)))
+      throw new FileError(`what was written is not what is read, near byte ${read}`);
+    read += bytesRead;
+    if (bytesRead > 0) continue;
+    if (read === bytes.length) return;
+    throw new FileError(`short write: ${read} of ${bytes.length} bytes`);
+  }
 }
 
 /** Removes the file durably; absent already is fine. Throws FileChanged like replace. */

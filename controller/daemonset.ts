@@ -10,12 +10,12 @@ import type { Strategy } from "./rollout.ts";
 export type Agent = AgentConfig & Readonly<{ image: string; minReadySeconds: number }>;
 
 /**
- * V8's heap is kept small (a 1 MiB Secret needs 12 MiB of it). No flag that changes how V8 compiles, such as
+ * V8's heap is kept small: a 1 MiB Secret needs 12 MiB of it, the largest config.json beside it, rolled back, 26. No flag that changes how V8 compiles, such as
  * --optimize-for-size: Node's own code cache is refused then (docs/decisions/0007). Node's permission model is a second wall: it may
  * write the kubelet's file, our folder beside it and its last words, start no process and load no native code.
  */
 const nodeFlags = [
-  "--max-old-space-size=24",
+  "--max-old-space-size=32",
   "--max-semi-space-size=1",
   "--permission",
   "--allow-fs-read=*",

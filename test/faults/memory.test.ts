@@ -1,5 +1,6 @@
 /** The agent as it is deployed, inside a memory cgroup with the limit that the DaemonSet sets. */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -7,13 +8,14 @@ import { bundle } from "../../build/bundle.ts";
 import { Agent, encode, until } from "./agent.ts";
 import { many, nodeFlags } from "./deployed.ts";
 import { Place } from "./place.ts";
+import { comesBack, crashes } from "./scripted-systemd.ts";
 
 const limit = 96 * 1024 * 1024;
 const hierarchy = "/sys/fs/cgroup/memory";
 
 /** A cgroup of its own below the root of the memory controller (version 1), so that nobody else's limit counts. */
 function cgroup(t: TestContext): string {
-  const group = join(hierarchy, `gps-test-${process.pid}`);
+  const group = join(hierarchy, `gps-test-${process.pid}-${randomUUID()}`);
   mkdirSync(group);
   writeFileSync(join(group, "memory.limit_in_bytes"), String(limit));
   t.after(async () => {
@@ -25,27 +27,74 @@ function cgroup(t: TestContext): string {
 
 const skip = !existsSync(join(hierarchy, "memory.limit_in_bytes")) && "needs the memory controller of cgroup version 1";
 
-test("a limit of 96 MiB is never hit with a 1 MiB Secret beside 1 MiB of others' entries", { skip }, async (t) => {
+/** The agent of a node, in a cgroup of its own, as the DaemonSet starts it. */
+async function deployed(t: TestContext, { node, systemd }: Place) {
   const group = cgroup(t);
   const read = (name: string) => readFileSync(join(group, name), "utf8");
   const program = (await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "";
-  await using place = await Place.make();
-  const { node, systemd } = place;
-  const theirs = Object.entries(many("n")).map(([key, one]) => [key, { auth: encode(one) }] as const);
-  writeFileSync(node.config, JSON.stringify({ auths: Object.fromEntries(theirs) }));
   const under = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group];
   const options = { healthzPort: systemd.healthzPort, program, nodeFlags: nodeFlags(node), under };
+  return {
+    start: (revision: number) => Agent.start(node, { ...options, revision }),
+    inGroup: ({ child }: Agent) => assert.match(read("cgroup.procs"), new RegExp(`^${child.pid}$`, "m")),
+    judge: () => {
+      const most = Number(read("memory.max_usage_in_bytes"));
+      t.diagnostic(`at most ${(most / 1024 / 1024).toFixed(1)} MiB with the files that it read and wrote`);
+      assert.match(read("memory.oom_control"), /^oom_kill 0$/m);
+      return most;
+    },
+  };
+}
+
+test("a limit of 96 MiB is never hit with a 1 MiB Secret beside 1 MiB of others' entries", { skip }, async (t) => {
+  await using place = await Place.make();
+  const { node } = place;
+  const { start, inGroup, judge } = await deployed(t, place);
+  const theirs = Object.entries(many("n")).map(([key, one]) => [key, { auth: encode(one) }] as const);
+  writeFileSync(node.config, JSON.stringify({ auths: Object.fromEntries(theirs) }));
   for (const revision of [1, 2, 3]) {
     node.mount(revision, revision === 3 ? {} : { additional: many(`s${revision}-`) });
-    await using agent = await Agent.start(node, { ...options, revision });
+    await using agent = await start(revision);
     await agent.shows(200, revision === 3 ? "GPS224" : "GPS200", 60_000);
-    assert.match(read("cgroup.procs"), new RegExp(`^${agent.child.pid}$`, "m"));
-    const anonymous = Number(/^rss (\d+)$/m.exec(read("memory.stat"))?.[1]) / 1024 / 1024;
-    t.diagnostic(`revision ${revision}: ${anonymous.toFixed(1)} MiB of its own`);
+    inGroup(agent);
   }
   assert.equal(JSON.parse(node.file ?? "").auths["s1-0.example"], undefined);
-  const most = Number(read("memory.max_usage_in_bytes"));
-  t.diagnostic(`at most ${(most / 1024 / 1024).toFixed(1)} MiB with the files that it read and wrote`);
-  assert.match(read("memory.oom_control"), /^oom_kill 0$/m);
-  assert.ok(most < limit, `${most} bytes`);
+  assert.ok(judge() < limit);
 });
+
+test(
+  "the largest file beside the largest Secret, every entry displaced, applied, rolled back, given back",
+  { skip },
+  async (t) => {
+    await using place = await Place.make();
+    const { node, systemd } = place;
+    systemd.startLimitMicros = 100_000n;
+    const { start, judge } = await deployed(t, place);
+    const theirs = Object.entries(many("s")).map(([key, one]) => [key, { auth: encode(`theirs-${one}`) }] as const);
+    // 2 MiB, and a sign for which V8 needs two bytes for each character of the text.
+    const least = Buffer.byteLength(JSON.stringify({ auths: Object.fromEntries(theirs), note: "\u20ac" }));
+    const note = `\u20ac${"y".repeat(2 * 1024 * 1024 - least)}`;
+    const before = JSON.stringify({ auths: Object.fromEntries(theirs), note });
+    writeFileSync(node.config, before);
+    node.mount(1, { additional: many("s") });
+    {
+      await using agent = await start(1);
+      await agent.shows(200, "GPS200", 60_000);
+    }
+    const applied = node.file;
+    const changed = Object.fromEntries(Object.entries(many("s")).map(([key, one]) => [key, one.replace("x", "z")]));
+    node.mount(2, { additional: changed });
+    systemd.script = [crashes, crashes, crashes, comesBack];
+    {
+      await using agent = await start(2);
+      assert.equal(await agent.ended(), 1, agent.output);
+      assert.match(node.message, /^GPS218 /);
+      assert.equal(node.file, applied);
+    }
+    node.mount(3, {});
+    await using agent = await start(3);
+    await agent.shows(200, "GPS224", 60_000);
+    assert.equal(node.file, before);
+    judge();
+  },
+);

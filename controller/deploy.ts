@@ -5,6 +5,7 @@ import { daemonSet, templateDigest, type Agent } from "./daemonset.ts";
 import { ensure, ensureDaemonSet } from "./ensure.ts";
 import type { Cluster } from "./kube.ts";
 import { recall, remember, type Memory } from "./memory.ts";
+import { nudge, type NudgeClock } from "./nudge.ts";
 import { fatesOf, standing, type Fates, type Standing } from "./nodes.ts";
 import type { Snapshot } from "./observe.ts";
 import { owned } from "./paths.ts";
@@ -20,6 +21,7 @@ export type Deployment = Readonly<{
   maxUnavailable: number | string;
   /** Seconds since the DaemonSet's counters last changed. */
   quietSeconds: (view: DaemonSetView) => number;
+  nudgeSeconds: NudgeClock;
   now: () => Date;
 }>;
 
@@ -33,6 +35,8 @@ export type Progress = Readonly<{
   /** What became of the nodes, where that had to be asked: with every agent available there is nothing to ask. */
   standing: Standing | undefined;
   fates: Fates;
+  /** Seconds until the DaemonSet's controller may have to be asked to look. */
+  nudgeIn: number | undefined;
 }>;
 
 export async function deploy(deployment: Deployment, snapshot: Snapshot, wanted: Wanted): Promise<Progress> {
@@ -41,8 +45,8 @@ export async function deploy(deployment: Deployment, snapshot: Snapshot, wanted:
   const view = snapshot.daemonSet && viewOf(snapshot.daemonSet, agent);
   const memory = recall(snapshot.global);
   const edited = isEdited(snapshot.global);
-  const { turn, seen } = await decideTurn(deployment, { published, edited, view, wanted, memory });
   const pending = isPending(published, wanted, view?.template ?? 0);
+  const { turn, seen } = await decideTurn(deployment, { published, edited, pending, view, memory });
   const publishes = pending && turn.kind === "roll" && (turn.revision === "published" || turn.revision === 0);
   const revision = publishes ? nextRevision(published, view?.template ?? 0) : (published?.revision ?? 0);
   const content =
@@ -57,7 +61,10 @@ export async function deploy(deployment: Deployment, snapshot: Snapshot, wanted:
     // Before the template: from here on a node may hold our entries, and removal must ask for them back.
     global = await remember(cluster, global, { ...recall(global), rolled: true });
   }
-  await ensureDaemonSet(cluster, snapshot.daemonSet, daemonSet(agent, target.template, target.strategy));
+  const declaredSet = daemonSet(agent, target.template, target.strategy);
+  const live = await ensureDaemonSet(cluster, snapshot.daemonSet, declaredSet);
+  const nudgeIn = deployment.nudgeSeconds(live);
+  if (nudgeIn === 0) await nudge(cluster, live, deployment.now());
   return {
     turn,
     revision,
@@ -66,21 +73,22 @@ export async function deploy(deployment: Deployment, snapshot: Snapshot, wanted:
     view,
     standing: seen && standing(seen),
     fates: seen ?? [],
+    nudgeIn,
   };
 }
 
 type Facts = {
   published: Published | undefined;
   edited: boolean;
+  /** What is wanted is not published yet. */
+  pending: boolean;
   view: DaemonSetView | undefined;
-  wanted: Wanted;
   memory: Memory;
 };
 
-async function decideTurn(deployment: Deployment, { published, edited, view, wanted, memory }: Facts) {
+async function decideTurn(deployment: Deployment, { published, edited, pending, view, memory }: Facts) {
   const { cluster, agent, maxUnavailable } = deployment;
   const template = view?.template ?? 0;
-  const pending = isPending(published, wanted, template);
   const rolledOut = memory.conditions.find(({ type, revision }) => type === "RolledOut" && revision === template);
   const input = {
     published: published?.revision ?? 0,

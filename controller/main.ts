@@ -12,6 +12,7 @@ import { createMetrics } from "./metrics.ts";
 import { Mirror } from "./mirror.ts";
 import { mirrored } from "./mirrored.ts";
 import { collections, secretsIn } from "./paths.ts";
+import { nudgeClock } from "./nudge.ts";
 import { quietClock } from "./quiet.ts";
 import { reconcile, type Reconciler } from "./reconcile.ts";
 import { createReport } from "./report.ts";
@@ -61,6 +62,7 @@ async function main(argv: readonly string[]): Promise<void> {
     agent: { ...config.agent, minReadySeconds: config.minReadySeconds, image: await imageOf(config, live) },
     maxUnavailable: config.maxUnavailable,
     quietSeconds: quietClock(now),
+    nudgeSeconds: nudgeClock(now),
     now,
     report: createReport({
       cluster,

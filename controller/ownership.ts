@@ -25,6 +25,8 @@ export const annotations = {
   released: "global-pull-secret/released",
   /** On the DaemonSet: `canary` until the first node has proved the template, then `wave`. */
   stage: "global-pull-secret/stage",
+  /** On the DaemonSet: when its controller was last asked to look at it. */
+  nudged: "global-pull-secret/nudged",
   /** On the DaemonSet's template: digest of the rest of it, so that an upgrade's pods can be told from older ones. */
   template: "global-pull-secret/template",
 } as const;

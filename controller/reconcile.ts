@@ -74,7 +74,8 @@ function isAbsent({ additional }: Snapshot): boolean {
   return additional === undefined || additional.metadata?.deletionTimestamp !== undefined;
 }
 
-function againAfter({ turn }: Progress): Again | undefined {
+function againAfter({ turn, nudgeIn }: Progress): Again | undefined {
   if (turn.kind === "served") return undefined;
-  return turn.kind === "wait" && turn.again !== undefined ? { seconds: turn.again } : soon;
+  const { seconds } = turn.kind === "wait" && turn.again !== undefined ? { seconds: turn.again } : soon;
+  return { seconds: Math.min(seconds, nudgeIn || seconds) };
 }

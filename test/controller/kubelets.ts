@@ -19,7 +19,9 @@ export class Kubelets implements AsyncDisposable {
   readonly #plane: Plane;
   readonly #names: string[] = [];
   readonly #dead = new Set<string>();
-  readonly #told = new Set<string>();
+  /** Of each pod: what was told last; and the pods that were Ready once. */
+  readonly #told = new Map<string, string>();
+  readonly #wereReady = new Set<string>();
   readonly #stop = new AbortController();
   readonly #loops: Promise<void>[];
   behaviour: Behaviour = () => "ready";
@@ -66,7 +68,8 @@ export class Kubelets implements AsyncDisposable {
 
   async revive(name: string): Promise<void> {
     this.#dead.delete(name);
-    for (const key of this.#told) if (key.startsWith(`${name}/`)) this.#told.delete(key);
+    for (const told of [this.#told, this.#wereReady])
+      for (const uid of told.keys()) if (uid.startsWith(`${name}/`)) told.delete(uid);
     await this.#renew();
     await this.#nodeStatus(name, "True");
   }
@@ -121,15 +124,14 @@ export class Kubelets implements AsyncDisposable {
   async #run(pod: V1Pod, node: string): Promise<boolean> {
     const revision = Number(pod.metadata?.annotations?.[revisionAnnotation]);
     const uid = `${node}/${pod.metadata?.uid ?? ""}`;
-    const behaviour = this.behaviour(node, revision);
-    const started = this.#told.has(`${uid}/started`);
-    const key = started ? `${uid}/${behaviour}` : `${uid}/started`;
-    if (!this.#told.has(key)) {
-      if (!started) this.starts.push({ node, revision, at: Date.now() });
-      await this.#podStatus(pod, started ? statusOf(pod, behaviour) : statusOf(pod, "hangs"));
-      this.#told.add(key);
-    }
-    return revision > 0 && !this.#told.has(`${uid}/ready`);
+    const started = this.#told.has(uid);
+    if (!started) this.starts.push({ node, revision, at: Date.now() });
+    // A container that has just started is not Ready yet.
+    const behaviour = started ? this.behaviour(node, revision) : "hangs";
+    if (this.#told.get(uid) !== behaviour) await this.#podStatus(pod, statusOf(pod, behaviour));
+    this.#told.set(uid, behaviour);
+    if (behaviour === "ready") this.#wereReady.add(uid);
+    return revision > 0 && !this.#wereReady.has(uid);
   }
 
   async #finish(pod: V1Pod): Promise<void> {

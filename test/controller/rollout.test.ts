@@ -101,6 +101,26 @@ test("an edit of global-pull-secret in the middle of a rollout is repaired withi
   assert.equal(kubelets.mostAtOnce, 1);
 });
 
+test("a Ready that flickers, as after a kubelet's restart, is counted as soon as it may: the DaemonSet is looked at again", async () => {
+  start("--max-unavailable", "1");
+  const revision = await deployed();
+  const nudged = async () =>
+    (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.annotations?.["global-pull-secret/nudged"] ?? "";
+  const before = await nudged();
+  const since = new Map<string, number>();
+  kubelets.behaviour = (node, of) => {
+    if (of <= revision) return "ready";
+    if (!since.has(node)) since.set(node, Date.now());
+    const age = Date.now() - (since.get(node) ?? 0);
+    // Longer than the second to which Kubernetes rounds the time of a Ready.
+    return age > 100 && age < 1300 ? "hangs" : "ready";
+  };
+  await plane.declare(on, content("two"));
+  await plane.untilRolledOut(on, revision + 1);
+  assert.notEqual(await nudged(), before);
+  assert.equal(kubelets.mostAtOnce, 1);
+});
+
 test("a dead node neither eats the budget nor holds up rollout and removal, and catches up when it returns", async () => {
   start("--max-unavailable", "1");
   const revision = await deployed();

@@ -1,11 +1,10 @@
 /** Nodes that die at the worst moment: noticing that takes the node controller 50 s, so this is no test for every day. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "../../pullsecret/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
-import { allAtOnce, auths } from "./nodes.ts";
+import { allAtOnce, auths, hostFirst } from "./nodes.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
@@ -16,21 +15,10 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/** All nodes, first the one where the controller runs: it must live on. */
-async function hostFirst(): Promise<readonly [Node, Node, Node]> {
-  const selector = "app.kubernetes.io/name=global-pull-secret-controller";
-  const running = ["-l", selector, "--field-selector=status.phase=Running"];
-  const path = "jsonpath={.items[0].spec.nodeName}";
-  const host = await cluster.kubectl("get", "pods", "-n", names.namespace, ...running, "-o", path);
-  const [first, second, third] = cluster.nodes.toSorted((a, b) => Number(b.name === host) - Number(a.name === host));
-  assert.ok(first && second && third);
-  return [first, second, third];
-}
-
 test("H20: a node that dies as removal begins holds nothing up, is named, and is clean after the next life", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
-  const [host, dead, other] = await hostFirst();
+  const [host, dead, other] = (await hostFirst(cluster)) as [Node, Node, Node];
   const others = [host, other];
 
   dead.stop();
@@ -58,7 +46,7 @@ test("H4: two of three nodes that die unnoticed as a rollout begins hold it up o
   await product.installProduct(cluster, { args: ["--max-unavailable=1", "--min-ready-seconds=3"] });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
-  const [host, ...dead] = await hostFirst();
+  const [host, ...dead] = (await hostFirst(cluster)) as [Node, Node, Node];
   for (const node of dead) node.stop();
   const begun = Date.now();
   await product.writeAdditional(cluster, JSON.stringify({ auths: { "second.example": { auth: "dTpw" } } }));

@@ -5,7 +5,7 @@ import * as names from "../../pullsecret/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
-import { allAtOnce, auths } from "./nodes.ts";
+import { allAtOnce, auths, hostFirst } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts } from "./restarts.ts";
 
@@ -21,10 +21,7 @@ before(async () => {
   await product.writeAdditional(cluster, document("first"));
   await product.untilServed(cluster, 1);
   await product.installProduct(cluster, { args: ["--max-unavailable=1", minReady] });
-  const selector = "app.kubernetes.io/name=global-pull-secret-controller";
-  const pods = ["get", "pods", "-n", names.namespace, "-l", selector, "--field-selector=status.phase=Running"];
-  const host = await cluster.kubectl(...pods, "-o", "jsonpath={.items[0].spec.nodeName}");
-  nodes = cluster.nodes.toSorted((a, b) => Number(b.name === host) - Number(a.name === host));
+  nodes = await hostFirst(cluster);
 });
 after(() => cluster?.down());
 

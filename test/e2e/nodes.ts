@@ -49,3 +49,12 @@ export async function agentLog(cluster: Cluster, node: Node): Promise<string> {
 
 /** No stages: for tests of what is not about the order of the nodes. */
 export const allAtOnce = ["--max-unavailable=100%", "--min-ready-seconds=3"] as const;
+
+/** All nodes, first the one where the controller runs: it must live on. */
+export async function hostFirst(cluster: Cluster): Promise<Node[]> {
+  const selector = "app.kubernetes.io/name=global-pull-secret-controller";
+  const running = ["-l", selector, "--field-selector=status.phase=Running"];
+  const path = "jsonpath={.items[0].spec.nodeName}";
+  const host = await cluster.kubectl("get", "pods", "-n", names.namespace, ...running, "-o", path);
+  return cluster.nodes.toSorted((a, b) => Number(b.name === host) - Number(a.name === host));
+}

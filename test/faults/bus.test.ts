@@ -14,7 +14,7 @@ import { BusError, CouldNotAsk } from "../../agent/bus.ts";
 import { systemdOver } from "../../agent/systemd.ts";
 import { until } from "./agent.ts";
 import { configure, startBus } from "./bus.ts";
-import { comesBack, crashes, type Restart, ScriptedSystemd } from "./scripted-systemd.ts";
+import { comesBack, crashes, jobResults, type Restart, ScriptedSystemd } from "./scripted-systemd.ts";
 
 const deadlines = { question: 400, job: 1500 };
 const never = new AbortController().signal;
@@ -74,19 +74,7 @@ test("a restart answers the result of its own job, whatever it is and however th
     { ...comesBack, signalFirst: true },
     { ...comesBack, takes: 300 },
     crashes,
-    ...[
-      "canceled",
-      "timeout",
-      "failed",
-      "dependency",
-      "skipped",
-      "invalid",
-      "assert",
-      "unsupported",
-      "collected",
-      "once",
-      "new",
-    ].map((job) => ({ job, after: "failed" }) as const),
+    ...jobResults.map((job) => ({ job, after: "failed" }) as const),
   ];
   for (const script of scripts) {
     systemd.script = [script];

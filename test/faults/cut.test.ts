@@ -4,13 +4,14 @@
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import test, { type TestContext } from "node:test";
+import test from "node:test";
 import { CouldNotAsk } from "../../agent/bus.ts";
 import { systemdOver } from "../../agent/systemd.ts";
 import { Agent, Node, until } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { content, ours } from "./place.ts";
 import { type Cut, Relay } from "./relay.ts";
+import { sample } from "./sample.ts";
 import { ScriptedSystemd } from "./scripted-systemd.ts";
 
 async function behind(node: Node, cut: Cut) {
@@ -62,15 +63,6 @@ test("a bus that hangs up after any message: could not ask, or asked and the end
 
 test("a bus that falls silent after any message: the same, at the deadline", () => cutEverywhere("falls silent"));
 
-/** Which messages of an apply are tried: a sample, or all of them. */
-function points(t: TestContext, most: number): number[] {
-  const all = Array.from({ length: most }, (_, index) => index + 1);
-  if (process.env["EVERY_POINT"] === "1") return all;
-  const seed = Number(process.env["SEED"] ?? Date.now() % 1000);
-  t.diagnostic(`SEED=${seed}`);
-  return Array.from({ length: 6 }, (_, index) => ((seed * 7 + index * Math.ceil(most / 6)) % most) + 1);
-}
-
 test("a connection that dies after any message of an apply: the file is whole, one restart, and the agent becomes ready", async (t) => {
   using node = new Node();
   await using place = await behind(node, "hangs up");
@@ -87,7 +79,8 @@ test("a connection that dies after any message of an apply: the file is whole, o
   };
   await apply();
   let cuts = 0;
-  const chosen = points(t, relay.passed);
+  const every = Array.from({ length: relay.passed }, (_, index) => index + 1);
+  const chosen = sample(t, every, 6);
   for (const message of chosen) {
     relay.cutAfter = relay.passed + message;
     await apply();

@@ -19,6 +19,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { Agent, encode, Node, until } from "./agent.ts";
 import { startBus } from "./bus.ts";
+import { sample } from "./sample.ts";
 import { ScriptedSystemd } from "./scripted-systemd.ts";
 
 const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
@@ -96,10 +97,8 @@ test("EIO at every fsync, rename or write: the old file stays, no restart, the r
 });
 
 test("EIO at some fsync, rename or write: either document, never a third, one restart, and it heals by itself", async (t) => {
-  const seed = Number(process.env["SEED"] ?? Date.now() % 1000);
-  t.diagnostic(`SEED=${seed}`);
   const every = Array.from({ length: 8 }, (_, index) => index + 1);
-  const firsts = process.env["EVERY_POINT"] === undefined ? [1 + (seed % 8)] : every;
+  const firsts = sample(t, every, 1);
   for (const call of calls)
     for (const first of firsts) {
       await using disk = await Disk.make();

@@ -4,22 +4,7 @@ import test from "node:test";
 import { encode, until } from "./agent.ts";
 import { configure } from "./bus.ts";
 import { ours, Place } from "./place.ts";
-import { comesBack, type Restart } from "./scripted-systemd.ts";
-
-const results = [
-  "done",
-  "canceled",
-  "timeout",
-  "failed",
-  "dependency",
-  "skipped",
-  "invalid",
-  "assert",
-  "unsupported",
-  "collected",
-  "once",
-  "never heard of",
-];
+import { comesBack, jobResults, type Restart } from "./scripted-systemd.ts";
 
 /** Applies a revision for each script; answers how many restarts were asked for it. */
 async function applyEach(place: Place, scripts: readonly (readonly Restart[])[]): Promise<number[]> {
@@ -41,17 +26,17 @@ async function applyEach(place: Place, scripts: readonly (readonly Restart[])[])
 
 test("whatever a job's result: a kubelet that is down afterwards is asked for again", async () => {
   await using place = await Place.make();
-  const scripts = results.map((job): Restart[] => [
+  const scripts = jobResults.map((job): Restart[] => [
     { job, after: job === "failed" ? "failed" : "inactive" },
     comesBack,
   ]);
-  assert.deepEqual(await applyEach(place, scripts), Array(results.length).fill(2));
+  assert.deepEqual(await applyEach(place, scripts), Array(jobResults.length).fill(2));
 });
 
 test("whatever a job's result: a new kubelet that answers is proved by one restart", async () => {
   await using place = await Place.make();
-  const scripts = results.map((job): Restart[] => [{ job, after: "running" }]);
-  assert.deepEqual(await applyEach(place, scripts), Array(results.length).fill(1));
+  const scripts = jobResults.map((job): Restart[] => [{ job, after: "running" }]);
+  assert.deepEqual(await applyEach(place, scripts), Array(jobResults.length).fill(1));
 });
 
 test("somebody else's job for the unit, queued or running, is waited for, and no request is put beside it", async () => {

@@ -3,22 +3,20 @@
  * hears its nth request; the next agent goes on. Whatever the point, the end is the one of an agent that was never killed, and
  * no restart is made twice.
  *
- * `npm test` takes a sample, its seed printed; with EVERY_POINT=1 all of them are tried, as `npm run test:faults` does.
+ * `npm test` takes a sample of the points (sample.ts).
  */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import test, { type TestContext } from "node:test";
-import { Agent, encode, Node } from "./agent.ts";
-import { startBus } from "./bus.ts";
+import { Agent, encode } from "./agent.ts";
 import { atATime, carriedOn } from "./phases.ts";
+import { ours, Place } from "./place.ts";
 import { killingAt, type Point, pointsOf } from "./points.ts";
-import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
+import { everyPoint, sample } from "./sample.ts";
+import { comesBack, crashes } from "./scripted-systemd.ts";
 
 const theirs = `{"auths":{"a.io":{"auth":"${encode("theirs")}"}}}`;
-const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });
-const everyPoint = process.env["EVERY_POINT"] !== undefined;
 
-type Place = Readonly<{ node: Node; systemd: ScriptedSystemd }> & AsyncDisposable;
 type Family = Readonly<{
   revision: number;
   /** What the agent ends with. */
@@ -39,7 +37,7 @@ async function everywhere(t: TestContext, family: Family): Promise<void> {
   {
     await using place = await family.prepare();
     const over = (agent: Agent) => Promise.race([agent.ended(), agent.shows(status, code, 30_000)]);
-    points = chosen(t, await pointsOf(place.node, place.systemd, revision, over), family.sample);
+    points = sample(t, await pointsOf(place.node, place.systemd, revision, over), family.sample);
   }
   const begun = performance.now();
   let kills = 0;
@@ -61,14 +59,6 @@ async function everywhere(t: TestContext, family: Family): Promise<void> {
   assert.deepEqual(broken, []);
   tried += points.length;
   killed += kills;
-}
-
-function chosen(t: TestContext, points: readonly Point[], count: number): readonly Point[] {
-  if (everyPoint) return points;
-  const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
-  t.diagnostic(`SEED=${seed}`);
-  const step = Math.floor(points.length / count);
-  return Array.from({ length: count }, (_, index) => points[(seed + index * step) % points.length] as Point);
 }
 
 /**
@@ -94,21 +84,10 @@ async function interrupted({ node, systemd }: Place, family: Family, point: Poin
 }
 
 async function prepare(): Promise<Place> {
-  const node = new Node();
-  const bus = await startBus(node.dbus);
-  const systemd = await ScriptedSystemd.start(bus.address);
-  systemd.startLimitMicros = 100_000n;
-  writeFileSync(node.config, theirs, { mode: 0o640 });
-  node.mount(1, { additional: { "a.io": "ours" } });
-  return {
-    node,
-    systemd,
-    [Symbol.asyncDispose]: async () => {
-      await systemd[Symbol.asyncDispose]();
-      await bus[Symbol.asyncDispose]();
-      node[Symbol.dispose]();
-    },
-  };
+  const place = await Place.make();
+  place.systemd.startLimitMicros = 100_000n;
+  writeFileSync(place.node.config, theirs, { mode: 0o640 });
+  return place;
 }
 
 test("an agent killed at any point of an apply is made good by the next one, with one restart", async (t) => {

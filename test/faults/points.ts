@@ -3,18 +3,19 @@
  * brings its new points along: each call that changes the file system, each opening of a file that decides what is done,
  * and each request that systemd hears.
  */
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Agent, type Node, until } from "./agent.ts";
+import type { Agent, Node } from "./agent.ts";
 import type { ScriptedSystemd } from "./scripted-systemd.ts";
+import { traced, workerOf } from "./trace.ts";
 
 /** `call` is a system call or a method of systemd; the agent is killed at its nth. */
 export type Point = Readonly<{ call: string; nth: number; heard: boolean }>;
 
 /** Whatever changes a file system. An agent makes but some of them. */
-const changing =
+const changing = (
   "mkdir mkdirat pwrite64 pwritev pwritev2 chmod fchmod fchmodat chown fchown lchown fchownat link linkat symlink symlinkat " +
-  "fsync fdatasync rename renameat renameat2 truncate ftruncate unlink unlinkat rmdir";
+  "fsync fdatasync rename renameat renameat2 truncate ftruncate unlink unlinkat rmdir"
+).split(" ");
 
 const quiet = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"];
 
@@ -38,28 +39,22 @@ export async function pointsOf(
   revision: number,
   over: (agent: Agent) => Promise<unknown>,
 ): Promise<Point[]> {
-  const directory = join(node.root, "points");
-  mkdirSync(directory);
-  const calls = `trace=openat,${changing.replaceAll(" ", ",")}`;
-  // A file for each thread, of whole lines.
-  const under = ["strace", "-D", "-ff", "-y", "-s", "0", "-q", "-o", join(directory, "t"), "-e", calls];
   const before = systemd.calls.length;
-  await using agent = await Agent.start(node, { revision, healthzPort: systemd.healthzPort, under });
-  await over(agent);
-  await agent.end("SIGTERM");
-  const threads = () => readdirSync(directory).map((name) => readFileSync(join(directory, name), "utf8"));
-  if (!(await until(() => threads().every((text) => text.includes("+++ exited"))))) throw new Error("strace goes on");
-  const working = threads().filter((text) => text.includes("rename("));
-  if (working.length !== 1) throw new Error(`${working.length} threads change files`);
+  const threads = await traced(node, systemd, revision, ["openat", ...changing], over);
   const paths = opened(node);
-  const made = (working[0] ?? "").split("\n").flatMap((line) => {
-    const [, call = ""] = /^(\w+)\(/.exec(line) ?? [];
-    const [, path = ""] = /"([^"]*)"/.exec(line) ?? [];
-    return call === "" || (call === "openat" && !paths.includes(path)) ? [] : [call];
-  });
+  const changes = workerOf(threads).map(callOf);
+  // Files are read by another thread than the one that changes them.
+  const reads = threads
+    .flat()
+    .filter((line) => callOf(line) === "openat" && paths.includes(/"([^"]*)"/.exec(line)?.[1] ?? ""));
+  const made = [...changes.filter((call) => changing.includes(call)), ...reads.map(callOf)];
   // Each LoadUnit is followed by two GetAll.
   const heard = systemd.calls.slice(before).filter((member) => member !== "GetAll");
   return [...numbered(made, false), ...numbered(heard, true)];
+}
+
+function callOf(line: string): string {
+  return /^(\w+)\(/.exec(line)?.[1] ?? "";
 }
 
 function numbered(calls: readonly string[], heard: boolean): Point[] {

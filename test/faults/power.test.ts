@@ -5,12 +5,13 @@
  * with ours in place its journal, and no other pair of the two than a kill may leave: kill.test.ts shows what becomes of those.
  */
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import test from "node:test";
-import { Agent, Node, until } from "./agent.ts";
+import type { Node } from "./agent.ts";
 import { ours, Place } from "./place.ts";
 import { comesBack, crashes as crashesAtOnce, type ScriptedSystemd } from "./scripted-systemd.ts";
+import { traced, workerOf } from "./trace.ts";
 
 /** One state of the disk: name → file, and whether a file's bytes are sure. */
 type Names = ReadonlyMap<string, string>;
@@ -81,20 +82,12 @@ function apply(names: Map<string, string>, changes: Change["names"]): void {
 
 /** Runs the agent until it shows `code` or gives up, and answers what its file operations were, in their order. */
 async function recorded(node: Node, systemd: ScriptedSystemd, revision: number, code: string): Promise<string[]> {
-  const directory = join(node.root, `trace${revision}`);
-  mkdirSync(directory);
-  const calls = "trace=openat,rename,unlink,mkdir,rmdir,fsync,pwrite64,write";
-  // A file for each thread: lines are whole. -y names the file behind a descriptor.
-  const under = ["strace", "-D", "-ff", "-y", "-s", "0", "-q", "-o", join(directory, "t"), "-e", calls];
-  await using agent = await Agent.start(node, { revision, healthzPort: systemd.healthzPort, under });
-  const seen = await Promise.race([agent.ended(), agent.shows(200, code)]);
-  assert.ok(seen === 1 ? node.message.includes(code) : typeof seen === "string" && seen.includes(code), agent.output);
-  await agent.end("SIGTERM");
-  const threads = () => readdirSync(directory).map((name) => readFileSync(join(directory, name), "utf8"));
-  assert.ok(await until(() => threads().every((text) => text.includes("+++ exited"))));
-  const working = threads().filter((text) => text.includes("rename("));
-  assert.equal(working.length, 1, "one thread does all file operations");
-  return working[0]?.split("\n") ?? [];
+  const calls = ["openat", "rename", "unlink", "mkdir", "rmdir", "fsync", "pwrite64", "write"];
+  const threads = await traced(node, systemd, revision, calls, async (agent) => {
+    const seen = await Promise.race([agent.ended(), agent.shows(200, code)]);
+    assert.ok(seen === 1 ? node.message.includes(code) : typeof seen === "string" && seen.includes(code), agent.output);
+  });
+  return workerOf(threads);
 }
 
 /** Every state leaves config.json whole, beside ours a whole journal, and the two as a kill may leave them. */

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import test, { after, before, beforeEach } from "node:test";
 import { until } from "../cluster/await.ts";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
-import { encode } from "./agent.ts";
 import { Inside } from "./inside.ts";
+import { content, ours } from "./place.ts";
 
 let cluster: Cluster;
 let inside: Inside;
@@ -21,13 +21,11 @@ before(async () => {
 
 after(() => cluster?.down());
 
-const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });
-
 /** Every test begins with a node that has never seen an agent. */
 beforeEach(async () => {
   await inside.fresh();
   revision += 1;
-  inside.node.mount(revision, { additional: { "a.io": "ours" } });
+  inside.node.mount(revision, content);
 });
 
 test("H16 H17: without capabilities the file is written and the real kubelet restarted once", async () => {
@@ -66,10 +64,7 @@ test("a unit that runs into its start limit is got out of it, and the kubelet en
   assert.equal(await inside.ended(), "1");
   assert.equal(inside.node.file, undefined);
   assert.equal((await inside.kubelet()).ActiveState, "active");
-  const journal = await inside.machine.journal("agent");
-  const jobs = journal
-    .split("\n")
-    .filter((line) => line.includes(`"revision":${revision},`) && line.includes('"msg":"job '));
+  const jobs = await inside.jobs(revision);
   // Three and the rollback's own; a start that systemd made by itself counts as an attempt, too.
   assert.ok(jobs.length >= 2 && jobs.length <= 4, `${jobs.length} restarts were asked for`);
 });

@@ -31,6 +31,22 @@ export type Restart = Readonly<{
 export const comesBack: Restart = { job: "done", after: "running" };
 export const crashes: Restart = { job: "done", after: "auto-restart" };
 
+/** Every result that a job can have (org.freedesktop.systemd1(5), JobRemoved), and one of a systemd to come. */
+export const jobResults = [
+  "done",
+  "canceled",
+  "timeout",
+  "failed",
+  "dependency",
+  "skipped",
+  "invalid",
+  "assert",
+  "unsupported",
+  "collected",
+  "once",
+  "never heard of",
+] as const;
+
 export class ScriptedSystemd implements AsyncDisposable {
   load = "loaded";
   active = "active";

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import test, { after, before, beforeEach } from "node:test";
 import { until } from "../cluster/await.ts";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
-import { encode } from "./agent.ts";
 import { Inside } from "./inside.ts";
+import { content, ours } from "./place.ts";
 
 let cluster: Cluster;
 let inside: Inside;
@@ -19,12 +19,10 @@ before(async () => {
 
 after(() => cluster?.down());
 
-const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });
-
 async function fresh(): Promise<void> {
   revision += 1;
   await inside.fresh();
-  inside.node.mount(revision, { additional: { "a.io": "ours" } });
+  inside.node.mount(revision, content);
 }
 
 beforeEach(fresh);

@@ -19,7 +19,6 @@ const trusted = 10_000;
 export class Rest {
   readonly #config: Pick<Config, "secretDirectory" | "kubeletDirectory">;
   #resting: Readonly<{ state: string; step: Step }> | undefined;
-
   readonly #steady: Steady;
 
   constructor(config: Pick<Config, "secretDirectory" | "kubeletDirectory">, clock: () => number) {

@@ -90,16 +90,20 @@ function mutate(random: Random, value: unknown): unknown {
 
 const cuts = words('{ } [ ] , : " 0 \\ null');
 
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /**
- * Journals with a field lost, of another type or value, and with damaged bytes. The reader does not throw nor tell what is in
- * them, and what it lets through can be decided upon.
+ * Journals with a field lost, of another type or value, and with damaged bytes; one member a line, or all on one. The reader
+ * does not throw nor tell what is in them, and what it lets through can be decided upon.
  */
 export function fuzzJournals(cases: number, from: number): void {
   let through = 0;
   each(cases, from, (random) => {
     let value: unknown = random.pick(journals);
     for (let times = random.below(3); times >= 0; times -= 1) value = mutate(random, value);
-    let text = Buffer.from(writeJournal(value as Journal)).toString();
+    let text = random.once(4) || !isObject(value) ? JSON.stringify(value) : writeJournal(value as Journal).toString();
     if (random.once(8)) {
       const at = random.below(text.length + 1);
       text = text.slice(0, at) + random.pick(cuts) + text.slice(at + random.below(3));

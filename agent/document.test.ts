@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { meaning, readDocument, writeDocument } from "./document.ts";
+import { giveTheSame, meanTheSame, type NodeDocument, readDocument, writeDocument } from "./document.ts";
 
 const good = { auth: "dTpw" };
 
@@ -57,18 +57,38 @@ test("what is written back keeps numbers, indentation and the final newline, and
   }
 });
 
-function of(text: string): string {
+function of(text: string): NodeDocument {
   const reading = readDocument(Buffer.from(text));
   assert.ok(reading.kind === "document");
-  return meaning(reading.document);
+  return reading.document;
 }
 
-test("meaning ignores order and white space, and an empty auths", () => {
+test("order and white space mean nothing, nor does an empty auths", () => {
   const entry = JSON.stringify(good);
-  assert.equal(
+  const [one, other] = [
     of(`{"auths":{"a":${entry},"b":{}},"x":{"p":1,"q":2}}`),
     of(`{"x":{"q":2,"p":1},\n"auths":{"b":{},"a":${entry}}}`),
-  );
-  assert.equal(of("{}"), of('{"auths":{}}'));
-  assert.notEqual(of('{"x":1}'), of('{"x":1.0}'));
+  ];
+  assert.ok(meanTheSame(one, other) && meanTheSame(of("{}"), of('{"auths":{}}')));
+});
+
+test("another number, key or value means something else; the kubelet takes no notice of what is no credential", () => {
+  const pairs: readonly (readonly [one: string, other: string, given: boolean])[] = [
+    ['{"x":1}', '{"x":1.0}', true],
+    ['{"x":1}', '{"y":1}', true],
+    ['{"x":null}', '{"y":null}', true],
+    ['{"auths":{"a":{"auth":"dTpw","email":"x"}}}', '{"auths":{"a":{"username":"u","password":"p"}}}', true],
+    ['{"auths":{"a":null}}', '{"auths":{"a":{}}}', true],
+    ['{"auths":{"a":null}}', '{"auths":{"b":null}}', false],
+    ['{"auths":{"a":{}}}', "{}", false],
+    ['{"auths":{"a":{"auth":"dTpw"}}}', '{"auths":{"a":{"auth":"dTpx"}}}', false],
+  ];
+  for (const [one, other, given] of pairs)
+    for (const [a, b] of [
+      [of(one), of(other)],
+      [of(other), of(one)],
+    ] as const) {
+      assert.ok(!meanTheSame(a, b), one);
+      assert.equal(giveTheSame(a, b), given, one);
+    }
 });

@@ -4,6 +4,7 @@
  * The kubelet drops a whole file for one bad entry and says nothing. So an entry that would void the file is left out of
  * what we go on from (its bytes are in the journal and come back on removal); otherwise ours would never be read.
  */
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { decodeAuth } from "../pullsecret/auth.ts";
 import { readJson } from "../pullsecret/json.ts";
@@ -44,7 +45,7 @@ export function readDocument(bytes: Uint8Array): Reading {
   }
   if (top === null) return { kind: "document", document: emptyDocument };
   if (!isObject(top)) return { kind: "document", document: emptyDocument, healed: "it is not a JSON object" };
-  const ambiguous = ambiguity(bytes);
+  const ambiguous = ambiguity(bytes, source);
   if (ambiguous !== undefined) return { kind: "odd", why: ambiguous };
   const rest = new Map(Object.entries(top));
   // Go's decoder takes AUTHS, Auths and a long s for auths, and merges them: another spelling beside ours would win or lose by order.
@@ -78,27 +79,38 @@ export function writeDocument(document: NodeDocument, like?: Uint8Array): Buffer
   return Buffer.from(JSON.stringify(top, undefined, indent) + (like?.at(-1) === 0x0a ? "\n" : ""));
 }
 
-/** Same meaning ⇒ same digest: order of keys and white space do not count; an empty `auths` is as good as none. */
-export function meaning({ auths, rest }: NodeDocument): string {
-  return `${digestOf(auths)} ${digestOf(rest)}`;
+/** Whether both say the same: order of keys and white space do not count; an empty `auths` is as good as none. */
+export function meanTheSame(one: NodeDocument, other: NodeDocument): boolean {
+  return haveTheSame(one.auths, other.auths) && haveTheSame(one.rest, other.rest);
 }
 
-/** What the kubelet takes from a document: same digest ⇒ a running kubelet has nothing new to learn. */
-export function credentials({ auths }: NodeDocument): string {
-  return digestOf(auths, credentialOf);
+/** Whether the kubelet takes the same from both: a running one then has nothing new to learn. */
+export function giveTheSame(one: NodeDocument, other: NodeDocument): boolean {
+  return haveTheSame(one.auths, other.auths, credentialOf);
 }
 
-/** One by one: the whole as one text would have as many bytes as the file. */
-function digestOf(values: ReadonlyMap<string, Json>, of: (value: Json) => Json = (value) => value): string {
-  const hash = createHash("sha256");
-  for (const [key, value] of [...values].toSorted(byKey)) hash.update(stable([key, of(value)]));
-  return hash.digest("base64url");
+type Values = ReadonlyMap<string, Json>;
+
+/** One by one: the whole as one text would have as many bytes as the file. What is the very same value needs no reading. */
+function haveTheSame(one: Values, other: Values, of: (value: Json) => Json = (value) => value): boolean {
+  if (one.size !== other.size) return false;
+  return [...one].every(([key, value]) => {
+    const there = other.get(key);
+    return value === there || (other.has(key) && stable(of(value)) === stable(of(there)));
+  });
 }
 
 /** One value of the document in a comparable form that tells nothing about it. */
 export function digest(value: Json): string {
-  return createHash("sha256").update(stable(value)).digest("base64url");
+  const known = isObject(value) ? digests.get(value) : undefined;
+  if (known !== undefined) return known;
+  const made = createHash("sha256").update(stable(value)).digest("base64url");
+  if (isObject(value)) digests.set(value, made);
+  return made;
 }
+
+/** A merge asks several times for each of up to 1,000 entries. */
+const digests = new WeakMap<object, string>();
 
 /** An entry in the form in which we write entries, where it says no more than a user and a password. */
 export function plain(entry: Json): Json {
@@ -161,8 +173,8 @@ function isReadable(entry: Json): boolean {
 }
 
 /** What two readers would understand differently, so that writing it back could lose something. */
-function ambiguity(bytes: Uint8Array): string | undefined {
-  const read = readJson(bytes, { bytes: bytes.length, depth: 100 });
+function ambiguity(bytes: Uint8Array, source: string): string | undefined {
+  const read = readJson(bytes, { bytes: bytes.length, depth: 100 }, isUtf8(bytes) ? source : undefined);
   // A number that no double can keep is written back as the text that it was.
   const fault = read.ok ? undefined : read.faults.find(({ kind }) => kind !== "number");
   return fault && `${fault.path}: ${fault.kind}`;

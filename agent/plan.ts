@@ -1,5 +1,5 @@
 /** What config.json is to become: pure, from the file, the journal and the mounted Secret. */
-import { credentials, emptyDocument, meaning, type NodeDocument, readDocument, writeDocument } from "./document.ts";
+import { emptyDocument, giveTheSame, meanTheSame, type NodeDocument, readDocument, writeDocument } from "./document.ts";
 import type { Journal, PreviousFile } from "./journal.ts";
 import type { Mounted } from "./mounted.ts";
 import type { NodeFile } from "./nodefile.ts";
@@ -40,7 +40,7 @@ const plans = new WeakMap<
 function planAnew(found: Found, journal: Journal | undefined, document: Document, lost: boolean): Plan {
   if (document.release) return planRelease(found, journal, document.wanted);
   const result = put(found.document, journal?.owned ?? nothingOwned, document.wanted, lost);
-  const changed = healed(found) || meaning(result.document) !== meaning(found.document);
+  const changed = healed(found) || !meanTheSame(result.document, found.document);
   const before = journal?.before ?? (lost ? withoutOurs(found, result.owned) : previous(found));
   const file = changed ? asFile(result.document, found, before) : present(found);
   return { changed, matters: lost || mattering(found, result.document), file, owned: result.owned, before };
@@ -92,7 +92,7 @@ function back(
   document: NodeDocument,
   former: Readonly<{ file: PreviousFile; document: NodeDocument }>,
 ): Omit<Plan, "owned" | "before"> {
-  const exact = meaning(document) === meaning(former.document);
+  const exact = meanTheSame(document, former.document);
   const file = exact ? brought(former.file) : asFile(document, found, former.file);
   return { changed: !isNow(found, file), matters: mattering(found, document), file };
 }
@@ -111,7 +111,7 @@ function isNow(found: Found, file: File): boolean {
 }
 
 function mattering(found: Found, document: NodeDocument): boolean {
-  return credentials(healed(found) ? emptyDocument : found.document) !== credentials(document);
+  return !giveTheSame(healed(found) ? emptyDocument : found.document, document);
 }
 
 function healed(found: Found): boolean {
@@ -126,7 +126,5 @@ function documentOf(file: PreviousFile): NodeDocument {
 
 function withoutOurs(found: Found, owned: Owned): PreviousFile {
   const { document } = release(found.document, owned, { entries: new Map(), rest: new Map() });
-  return meaning(document) === meaning(emptyDocument)
-    ? { absent: true }
-    : kept(asFile(document, found, previous(found)));
+  return meanTheSame(document, emptyDocument) ? { absent: true } : kept(asFile(document, found, previous(found)));
 }

@@ -47,7 +47,9 @@ export function put(current: NodeDocument, owned: Owned, wanted: Wanted, lost = 
     const displaced = foreign.map((alias) => ({ key: alias, raw: JSON.stringify(auths.get(alias)) }));
     // Replaced in place where the key is there, so that the order of others' entries stays.
     for (const alias of aliases(cleared, key)) if (alias !== key) auths.delete(alias);
-    auths.set(key, value);
+    const there = auths.get(key);
+    // The very value that is there tells whoever compares that nothing has changed.
+    auths.set(key, there !== undefined && digest(there) === digest(value) ? there : value);
     return own(key, value, mine, displaced);
   });
   const keys = [...wanted.rest].map(([key, value]) => {

@@ -24,12 +24,15 @@ const mostFaults = 20;
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads bytes as strict JSON. Never throws; a fault holds no value of the document. */
-export function readJson(bytes: Uint8Array, limits: JsonLimits = documentLimits): JsonRead {
+/**
+ * Reads bytes as strict JSON. Never throws; a fault holds no value of the document. `decoded`: their text, from whoever has it
+ * and knows that they are UTF-8.
+ */
+export function readJson(bytes: Uint8Array, limits: JsonLimits = documentLimits, decoded?: string): JsonRead {
   if (bytes.length > limits.bytes) return { ok: false, faults: [{ kind: "tooBig", path: "document" }] };
   let text: string;
   try {
-    text = strictUtf8.decode(bytes);
+    text = decoded ?? strictUtf8.decode(bytes);
   } catch {
     return { ok: false, faults: [{ kind: "notUtf8", path: `byte ${badByte(bytes)}` }] };
   }

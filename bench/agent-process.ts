@@ -14,7 +14,7 @@ export function agentOn(bed: Bed, { node }: BedNode): number | undefined {
   const group = `/gps${slotOf(bed.cluster)}/${node.name}/`;
   const found = readdirSync("/proc")
     .map(Number)
-    .filter((pid) => pid > 0 && read(`/proc/${pid}/cmdline`).includes("/app/agent.cjs"))
+    .filter((pid) => pid > 0 && read(`/proc/${pid}/cmdline`).includes("/app/start.cjs"))
     .filter((pid) => read(`/proc/${pid}/cgroup`).includes(group));
   return found.length === 0 ? undefined : Math.max(...found);
 }

@@ -8,6 +8,8 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 /** Program → entry point. The CLI's name makes it a kubectl plugin: `kubectl pull-secret`. */
 const programs: Readonly<Record<string, string>> = {
   agent: "agent/main.ts",
+  start: "agent/start.ts",
+  warm: "build/warm.ts",
   controller: "controller/main.ts",
   "kubectl-pull_secret": "cli/main.ts",
 };

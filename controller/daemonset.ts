@@ -113,7 +113,7 @@ function container(agent: Agent, revision: number): V1Container {
     name: "agent",
     image: agent.image,
     imagePullPolicy: "IfNotPresent",
-    command: ["/nodejs/bin/node", ...nodeFlags, "/app/agent.cjs"],
+    command: ["/nodejs/bin/node", ...nodeFlags, "/app/start.cjs"],
     args: Object.entries({
       unit: agent.kubeletUnit,
       restart: agent.restart,

@@ -1,8 +1,11 @@
 /** From the start of the agent's process to its first decision, against a Node that does nothing. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Node } from "../../test/faults/agent.ts";
+import { run } from "../../test/cluster/run.ts";
 import { startBus } from "../../test/faults/bus.ts";
 import { ScriptedSystemd } from "../../test/faults/scripted-systemd.ts";
 import type { Measurement } from "../bench.ts";
@@ -10,19 +13,28 @@ import { compare } from "../result.ts";
 import { interleave } from "../rounds.ts";
 
 /** As the DaemonSet starts it, but for --permission, whose paths are those of the container. */
-const nodeFlags = ["--max-old-space-size=24", "--max-semi-space-size=1"];
-const bundle = join(import.meta.dirname, "../../dist/agent.cjs");
+const nodeFlags = ["--max-old-space-size=32", "--max-semi-space-size=1"];
 
 export const agentStart: Measurement = {
   name: "agent-start",
   run: async (bench) => {
-    const pairs = await interleave(bench.quick ? 15 : 40, decision, nothing);
-    return [compare({ name: "agent-start", unit: "ms", against: "node -e 0", atMost: 2 }, pairs)];
+    const app = mkdtempSync(join(tmpdir(), "app-"));
+    try {
+      // As in the image: the bundle beside V8's cache of it.
+      for (const name of ["agent.cjs", "start.cjs", "warm.cjs"]) copyFileSync(join(dist, name), join(app, name));
+      await run([process.execPath, join(app, "warm.cjs")]);
+      const pairs = await interleave(bench.quick ? 15 : 40, () => decision(join(app, "start.cjs")), nothing);
+      return [compare({ name: "agent-start", unit: "ms", against: "node -e 0", atMost: 2 }, pairs)];
+    } finally {
+      rmSync(app, { recursive: true });
+    }
   },
 };
 
+const dist = join(import.meta.dirname, "../../dist");
+
 /** Milliseconds to the first line, which tells the decision: a new credential is to be written. */
-async function decision(): Promise<number> {
+async function decision(program: string): Promise<number> {
   using node = new Node();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
@@ -37,7 +49,10 @@ async function decision(): Promise<number> {
   ];
   const env = { ...process.env, REVISION: "1", NODE_NAME: "node1", MALLOC_ARENA_MAX: "1" };
   const begun = performance.now();
-  const child = spawn(process.execPath, [...nodeFlags, bundle, ...flags], { env, stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(process.execPath, [...nodeFlags, program, ...flags], {
+    env,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   const took = performance.now() - begun;
   child.kill("SIGKILL");

@@ -1,0 +1,69 @@
+/** The agent's start from the cache of its code, as the image has it. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { parseConfig } from "../controller/config.ts";
+import { daemonSet } from "../controller/daemonset.ts";
+import { bundle } from "./bundle.ts";
+
+const app = mkdtempSync(join(tmpdir(), "app-"));
+after(() => rmSync(app, { recursive: true }));
+const inApp = (name: string): string => join(app, name);
+
+before(async () => {
+  await bundle();
+  for (const name of ["agent.cjs", "start.cjs", "warm.cjs"]) copyFileSync(join("dist", name), inApp(name));
+});
+
+/** Whether V8 takes agent.cache, with these flags of Node. Asked in a process of its own, as each flag counts for one. */
+function accepted(flags: readonly string[]): boolean {
+  const script = `
+    const source = require("node:module").wrap(require("node:fs").readFileSync(process.argv[1], "utf8"));
+    const cachedData = require("node:fs").readFileSync(process.argv[2]);
+    console.log(new (require("node:vm").Script)(source, { cachedData }).cachedDataRejected);`;
+  const argv = [...flags, "-e", script, inApp("agent.cjs"), inApp("agent.cache")];
+  return spawnSync(process.execPath, argv, { encoding: "utf8" }).stdout.trim() === "false";
+}
+
+/** Exit code and error of an agent that is told nonsense. */
+function misused() {
+  const { status, stderr } = spawnSync(process.execPath, [inApp("start.cjs"), "--settle=x"], { encoding: "utf8" });
+  return [status, stderr];
+}
+const refusal = [2, "REVISION: (not set) is not a whole number from 0 to 9007199254740991\n"];
+
+test("what the image's build leaves is taken by V8, with the flags that the DaemonSet gives", () => {
+  const built = spawnSync(process.execPath, [inApp("warm.cjs")], { encoding: "utf8" });
+  assert.equal(built.status, 0, built.stderr);
+  const { config } = parseConfig([]) as Extract<ReturnType<typeof parseConfig>, { ok: true }>;
+  const declared = daemonSet({ ...config.agent, image: "", minReadySeconds: 5 }, 1, {
+    stage: "wave",
+    maxUnavailable: 1,
+  });
+  const command = declared.spec?.template.spec?.containers[0]?.command ?? [];
+  assert.deepEqual([command.at(0), command.at(-1)], ["/nodejs/bin/node", "/app/start.cjs"]);
+  assert.ok(accepted(command.slice(1, -1)));
+  assert.deepEqual(misused(), refusal);
+});
+
+test("a cache of another V8, of other flags, of another bundle, of nothing, and none at all: the agent starts without it", () => {
+  const bytes = readFileSync(inApp("agent.cache"));
+  // What a cache begins with: magic, V8's version, the source's length, flags.
+  const other = [0, 4, 8, 12].map((at) => Buffer.from(bytes).fill(0xff, at, at + 4));
+  for (const spoiled of [...other, bytes.subarray(0, 20), Buffer.alloc(0)]) {
+    writeFileSync(inApp("agent.cache"), spoiled);
+    assert.ok(!accepted([]));
+    assert.deepEqual(misused(), refusal);
+  }
+  rmSync(inApp("agent.cache"));
+  assert.deepEqual(misused(), refusal);
+});
+
+test("the image's build fails where the agent decides something else", () => {
+  const broken = readFileSync(inApp("agent.cjs"), "utf8").replaceAll("GPS210", "GPS999");
+  writeFileSync(inApp("agent.cjs"), broken);
+  assert.equal(spawnSync(process.execPath, [inApp("warm.cjs")]).status, 1);
+});

@@ -1,0 +1,62 @@
+/**
+ * A step of the image's build: runs the agent beside this program until its first decision, and leaves what V8 has compiled
+ * by then in agent.cache. The decision is to wait: there is a new credential, and no bus to ask.
+ */
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { cacheFile, compileAgent, runAgent } from "../agent/code.ts";
+import { agentEnvironment, secretKeys } from "../pullsecret/names.ts";
+
+const root = mkdtempSync(join(tmpdir(), "warm-"));
+const under = (name: string): string => join(root, name);
+
+/** A node with a mounted Secret that it has not got yet. */
+function makeNode(): void {
+  for (const folder of ["kubelet", "secret", "secret/..1", "words"]) mkdirSync(under(folder));
+  const mounted = [
+    [secretKeys.document, '{"auths":{"registry.example":{"auth":"dTpw"}}}'],
+    [secretKeys.revision, "1"],
+    [secretKeys.sources, '{"registry.example":"additional"}'],
+  ] as const;
+  for (const [name, content] of mounted) {
+    writeFileSync(under(`secret/..1/${name}`), content);
+    symlinkSync(`..data/${name}`, under(`secret/${name}`));
+  }
+  symlinkSync("..1", under("secret/..data"));
+}
+
+/** The build may share the machine's network. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await server[Symbol.asyncDispose]();
+  return port;
+}
+
+async function main(): Promise<void> {
+  makeNode();
+  process.argv.push(
+    `--kubelet-directory=${under("kubelet")}`,
+    `--secret-directory=${under("secret")}`,
+    `--dbus-directory=${under("bus")}`,
+    `--termination-log=${under("words/last")}`,
+    `--probe-port=${await freePort()}`,
+  );
+  Object.assign(process.env, { [agentEnvironment.revision]: "1", [agentEnvironment.node]: "build" });
+  const script = compileAgent();
+  watch(under("words"), () => process.kill(process.pid, "SIGTERM"));
+  process.on("exit", () => {
+    const words = readFileSync(under("words/last"), "utf8");
+    rmSync(root, { recursive: true });
+    if (words.startsWith("GPS210")) return writeFileSync(cacheFile, script.createCachedData());
+    process.stderr.write(`the agent decided otherwise: ${words}\n`);
+    process.exitCode = 1;
+  });
+  runAgent(script);
+}
+
+void main();

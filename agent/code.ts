@@ -14,7 +14,8 @@ export const cacheFile = join(folder, "agent.cache");
 
 /** `cache`: V8 takes it if it was made of the same bundle by the same V8 (`cachedDataRejected` says), and else compiles. */
 export function compileAgent(cache?: Buffer): Script {
-  const source = Module.wrap(readFileSync(bundle, "utf8"));
+  // esbuild writes ASCII, and as such it is read at once, without a search for other characters.
+  const source = Module.wrap(readFileSync(bundle, "latin1"));
   return new Script(source, { filename: bundle, ...(cache && { cachedData: cache }) });
 }
 

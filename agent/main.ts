@@ -1,5 +1,5 @@
 /** The agent: wiring only. What it does is read in decide.ts. */
-import { writeFile } from "node:fs/promises";
+import { promises } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles, secretKeys } from "../pullsecret/names.ts";
 import { act } from "./act.ts";
@@ -32,7 +32,7 @@ async function main(): Promise<number> {
   const deeds = new Deeds(clock);
   const systemd = systemdOver(config.dbusDirectory, config.unit, stopping.signal);
   const log = openLog(config.node, config.revision);
-  const teller = new Teller(log, (line) => writeFile(config.terminationLog, line));
+  const teller = new Teller(log, (line) => promises.writeFile(config.terminationLog, line));
   const probe = probeOn(config.probePort, config.revision, () => teller.readiness);
   const loop = new Loop(stopping.signal);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);

@@ -5,8 +5,8 @@
  * read back (on a full disk write-file-atomic truncates and reports success), synced, compared once more with what was
  * looked at, renamed, directory synced (without it a power cut may bring the old name back).
  */
-import { constants, lstatSync } from "node:fs";
-import { lstat, mkdir, open, readdir, rename, rmdir, unlink } from "node:fs/promises";
+// `promises` is loaded when it is first used: most starts of an agent have nothing to write.
+import { constants, lstatSync, promises, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** What tells one file from another, and from itself after a change. */
@@ -41,7 +41,7 @@ export async function replace({ target, folder, bytes, mode, owner, expected }: 
     await verify(staged, bytes);
     await sync(staged);
     expect(target, expected);
-    await rename(staged, target);
+    await promises.rename(staged, target);
   } catch (error) {
     await unlinkIfThere(staged).catch(() => {});
     throw error;
@@ -51,7 +51,7 @@ export async function replace({ target, folder, bytes, mode, owner, expected }: 
 
 /** By 64 KiB at a time: a journal may have 10 MiB. */
 async function verify(file: string, bytes: Buffer): Promise<void> {
-  await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+  await using handle = await promises.open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
   const chunk = Buffer.allocUnsafe(65_536);
   for (let read = 0; ;) {
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, read);
@@ -73,8 +73,8 @@ export async function remove(target: string, expected?: FileIdentity): Promise<v
 
 /** Makes our folder, 0700, durably. */
 export async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { mode: 0o700 }).catch(ignore("EEXIST"));
-  const found = await lstat(folder);
+  await promises.mkdir(folder, { mode: 0o700 }).catch(ignore("EEXIST"));
+  const found = await promises.lstat(folder);
   if (!found.isDirectory()) throw new FileError(`${folder} is not a directory`);
   await sync(dirname(folder));
 }
@@ -83,13 +83,18 @@ export async function makeFolder(folder: string): Promise<void> {
 export async function removeFolder(folder: string, journal: string): Promise<void> {
   await sweep(folder, (name) => name !== journal);
   await unlinkIfThere(join(folder, journal));
-  await rmdir(folder).catch(ignore("ENOENT"));
+  await promises.rmdir(folder).catch(ignore("ENOENT"));
   await sync(dirname(folder));
 }
 
 /** Removes what a killed run left staged: it holds credentials. */
 export async function sweep(folder: string, stale = (name: string) => name.includes(".staged")): Promise<void> {
-  const names = await readdir(folder).catch(ignore("ENOENT", []));
+  let names: readonly string[] = [];
+  try {
+    names = readdirSync(folder);
+  } catch (error) {
+    ignore("ENOENT")(error);
+  }
   for (const name of names) if (stale(name)) await unlinkIfThere(join(folder, name));
 }
 
@@ -105,17 +110,16 @@ function expect(file: string, expected: FileIdentity | undefined): void {
 }
 
 async function sync(path: string): Promise<void> {
-  await using handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  await using handle = await promises.open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   await handle.sync();
 }
 
 async function unlinkIfThere(file: string): Promise<void> {
-  await unlink(file).catch(ignore("ENOENT"));
+  await promises.unlink(file).catch(ignore("ENOENT"));
 }
 
-function ignore<T = undefined>(code: string, instead?: T): (error: unknown) => T {
+function ignore(code: string): (error: unknown) => void {
   return (error) => {
-    if (error instanceof Error && "code" in error && error.code === code) return instead as T;
-    throw error;
+    if (!(error instanceof Error && "code" in error && error.code === code)) throw error;
   };
 }

@@ -114,8 +114,7 @@ async function readUnit(bus: Connection, name: string): Promise<Unit> {
     });
     return properties(all);
   };
-  const unit = await about("Unit");
-  const service = unit["LoadState"] === "loaded" ? await about("Service") : {};
+  const [unit, service] = await Promise.all([about("Unit"), about("Service")]);
   return {
     load: text(unit["LoadState"]),
     active: text(unit["ActiveState"]),

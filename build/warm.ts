@@ -1,6 +1,6 @@
 /**
  * A step of the image's build: runs the agent beside this program until its first decision, and leaves what V8 has compiled
- * by then in agent.cache. The decision is to wait: there is a new credential, and no bus to ask.
+ * by then in agent.cache. The decision is to wait: there is a new credential, and a bus that hangs up at the first message.
  */
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const under = (name: string): string => join(root, name);
 
 /** A node with a mounted Secret that it has not got yet. */
 function makeNode(): void {
-  for (const folder of ["kubelet", "secret", "secret/..1", "words"]) mkdirSync(under(folder));
+  for (const folder of ["kubelet", "secret", "secret/..1", "bus", "words"]) mkdirSync(under(folder));
   const mounted = [
     [secretKeys.document, '{"auths":{"registry.example":{"auth":"dTpw"}}}'],
     [secretKeys.revision, "1"],
@@ -26,6 +26,17 @@ function makeNode(): void {
     symlinkSync(`..data/${name}`, under(`secret/${name}`));
   }
   symlinkSync("..1", under("secret/..data"));
+}
+
+/** Lets whoever comes authenticate, and hangs up. */
+async function playBus(): Promise<void> {
+  const server = createServer((socket) =>
+    socket.on("data", (text) => {
+      if (text.includes("AUTH")) socket.write("OK 0\r\n");
+      if (text.includes("BEGIN")) socket.end();
+    }),
+  );
+  await once(server.listen(under("bus/system_bus_socket")), "listening");
 }
 
 /** The build may share the machine's network. */
@@ -39,6 +50,7 @@ async function freePort(): Promise<number> {
 
 async function main(): Promise<void> {
   makeNode();
+  await playBus();
   process.argv.push(
     `--kubelet-directory=${under("kubelet")}`,
     `--secret-directory=${under("secret")}`,

@@ -37,9 +37,12 @@ async function kubelets(): Promise<string[]> {
   return await Promise.all(nodes().map(async (node) => (await node.unit(["InvocationID"])).InvocationID));
 }
 
-/** For each process of that bundle on any node: what the kernel says of it. The image has no shell to ask in. */
-async function processes(bundle: "agent" | "controller"): Promise<((file: string) => Promise<string>)[]> {
-  const search = ["sh", "-c", `grep -l '/app/${bundle}[.]cjs' /proc/[0-9]*/cmdline || true`];
+/** Role → the program that its containers run. */
+const programs = { agent: "start", controller: "controller" } as const;
+
+/** For each process of that role on any node: what the kernel says of it. The image has no shell to ask in. */
+async function processes(role: keyof typeof programs): Promise<((file: string) => Promise<string>)[]> {
+  const search = ["sh", "-c", `grep -l '/app/${programs[role]}[.]cjs' /proc/[0-9]*/cmdline || true`];
   const found = await Promise.all(
     nodes().map(async (node) =>
       (await node.exec(search))
@@ -177,10 +180,22 @@ test("H22: the agent has no capability, no token and a read-only root", async ()
   assert.doesNotMatch(mounts, /serviceaccount/);
 });
 
+test("the agents' Node takes the cache of the agent's code that the image's build has left", async () => {
+  const script = `
+    const [source, cachedData] = ["cjs", "cache"].map((ending) => require("node:fs").readFileSync("/app/agent." + ending));
+    const wrapped = require("node:module").wrap(source.toString());
+    console.log(new (require("node:vm").Script)(wrapped, { cachedData }).cachedDataRejected);`;
+  const label = `name=${names.syncerName}`;
+  const pods = await cluster.kubectl("get", "pods", "-n", names.namespace, "-l", label, "-o", "name");
+  const [pod = ""] = pods.split("\n");
+  const said = await cluster.kubectl("exec", "-n", names.namespace, pod, "--", "/nodejs/bin/node", "-e", script);
+  assert.equal(said.trim(), "false");
+});
+
 test("no memory of an agent or of the controller would be in a core file", async () => {
-  for (const program of ["agent", "controller"] as const) {
-    const found = await processes(program);
-    assert.equal(found.length, { agent: 2, controller: 1 }[program]);
+  for (const role of ["agent", "controller"] as const) {
+    const found = await processes(role);
+    assert.equal(found.length, { agent: 2, controller: 1 }[role]);
     for (const one of found) assert.match(await one("coredump_filter"), /^0+$/m);
   }
 });

@@ -186,11 +186,19 @@ function fold(key: string): string {
 
 /** JSON.parse, but a number keeps its text: 1.0 and 12345678901234567890 are written back as they were. */
 export function parseKeepingNumbers(source: string): Json {
+  const value = JSON.parse(source) as Json;
+  // Most files have no number, and to be told the source of each value costs V8 as much memory as the values.
+  if (!holdsNumber(value)) return value;
   return JSON.parse(source, ((_key: string, value: unknown, context: { source?: string }) =>
     typeof value === "number" && context.source !== undefined ? json.rawJSON(context.source) : value) as (
     key: string,
     value: unknown,
   ) => unknown);
+}
+
+function holdsNumber(value: Json): boolean {
+  if (typeof value !== "object" || value === null) return typeof value === "number";
+  return Object.values(value).some(holdsNumber);
 }
 
 export function isObject(value: Json): value is Record<string, Json> {

@@ -71,10 +71,10 @@ test(
     systemd.startLimitMicros = 100_000n;
     const { start, judge } = await deployed(t, place);
     const theirs = Object.entries(many("s")).map(([key, one]) => [key, { auth: encode(`theirs-${one}`) }] as const);
-    // 2 MiB, and a sign for which V8 needs two bytes for each character of the text.
-    const least = Buffer.byteLength(JSON.stringify({ auths: Object.fromEntries(theirs), note: "\u20ac" }));
+    // 2 MiB, a sign for which V8 needs two bytes for each character of the text, and a number, whose text is kept.
+    const least = Buffer.byteLength(JSON.stringify({ auths: Object.fromEntries(theirs), note: "\u20ac", n: 1.5 }));
     const note = `\u20ac${"y".repeat(2 * 1024 * 1024 - least)}`;
-    const before = JSON.stringify({ auths: Object.fromEntries(theirs), note });
+    const before = JSON.stringify({ auths: Object.fromEntries(theirs), note, n: 1.5 });
     writeFileSync(node.config, before);
     node.mount(1, { additional: many("s") });
     {

@@ -45,7 +45,7 @@ export const agentCpu: Measurement = {
         used.map(([agent]) => agent),
       ),
       measure(
-        { name: "agent-cpu, limit: a bare Node server", unit },
+        { name: "agent-cpu, beside it: a bare Node server", unit },
         used.map(([, other]) => other),
       ),
       measure({ name: "agent-cpu, log", unit: "lines/h", atMost: 1 }, [said]),

@@ -1,5 +1,6 @@
 /** The agent's start from the cache of its code, as the image has it. */
 import assert from "node:assert/strict";
+import { isAscii } from "node:buffer";
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,6 +37,7 @@ function misused() {
 const refusal = [2, "REVISION: (not set) is not a whole number from 0 to 9007199254740991\n"];
 
 test("what the image's build leaves is taken by V8, with the flags that the DaemonSet gives", () => {
+  assert.ok(isAscii(readFileSync(inApp("agent.cjs"))), "start.cjs reads it as such");
   const built = spawnSync(process.execPath, [inApp("warm.cjs")], { encoding: "utf8" });
   assert.equal(built.status, 0, built.stderr);
   const { config } = parseConfig([]) as Extract<ReturnType<typeof parseConfig>, { ok: true }>;

@@ -102,6 +102,10 @@ const protections: readonly (readonly [protect: string, additional: string, refu
   ["quay.io", "b.io", false],
   ["docker.io", "index.docker.io", true],
   ["index.docker.io", "docker.io/org", true],
+  ["quay.io/v1/foo", "quay.io/foo", true],
+  ["quay.io/v1/foo", "quay.io/v", true],
+  ["quay.io/v1/foo", "quay.io/v1/v1/foo", true],
+  ["quay.io/v1/foo", "quay.io/w", false],
 ];
 
 test("a protected registry is served by no additional entry, whatever the conflict policy", () => {

@@ -4,7 +4,7 @@ import { documentLimits, type JsonObject } from "./json.ts";
 import { formatPath, quote } from "./keypath.ts";
 import type { Accepted, Entry } from "./parse.ts";
 import { problem, type Problem } from "./problems.ts";
-import { identity, overlaps } from "./registry.ts";
+import { identity, overlaps, spelling } from "./registry.ts";
 import { findShadows } from "./shadow.ts";
 
 export type From = "original" | "additional";
@@ -70,8 +70,11 @@ function findProtected(differing: readonly string[], protect: readonly string[])
       problems.push(problem("badProtect", "protect", quote(name)));
       continue;
     }
+    // `a.io/v1/foo` is the registry a.io/foo as a key, and also the beginning of an image's name: both are meant.
+    const asImage = identity(spelling(name)) ?? guarded;
     for (const registry of differing) {
-      if (!overlaps(identity(registry) ?? "", guarded)) continue;
+      const meant = identity(registry) ?? "";
+      if (!overlaps(meant, guarded) && !overlaps(meant, asImage)) continue;
       problems.push(problem("protected", "additional", formatPath(["auths", registry]), quote(name)));
     }
   }

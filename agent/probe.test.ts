@@ -1,17 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo } from "node:net";
+import { connect } from "node:net";
 import test from "node:test";
+import { freePort } from "../test/free-port.ts";
 import { probeOn } from "./probe.ts";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 function readiness() {
   return { ready: true, line: "GPS200" };

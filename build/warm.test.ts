@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { isAscii } from "node:buffer";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { parseConfig } from "../controller/config.ts";
 import { daemonSet } from "../controller/daemonset.ts";
+import { cacheQuestion, copyAgent } from "./app.ts";
 import { bundle } from "./bundle.ts";
 
 const app = mkdtempSync(join(tmpdir(), "app-"));
@@ -16,17 +17,14 @@ const inApp = (name: string): string => join(app, name);
 
 before(async () => {
   await bundle();
-  for (const name of ["agent.cjs", "start.cjs", "warm.cjs"]) copyFileSync(join("dist", name), inApp(name));
+  copyAgent(app);
 });
 
 /** Whether V8 takes agent.cache, with these flags of Node. Asked in a process of its own, as each flag counts for one. */
 function accepted(flags: readonly string[]): boolean {
-  const script = `
-    const source = require("node:module").wrap(require("node:fs").readFileSync(process.argv[1], "utf8"));
-    const cachedData = require("node:fs").readFileSync(process.argv[2]);
-    console.log(new (require("node:vm").Script)(source, { cachedData }).cachedDataRejected);`;
-  const argv = [...flags, "-e", script, inApp("agent.cjs"), inApp("agent.cache")];
-  return spawnSync(process.execPath, argv, { encoding: "utf8" }).stdout.trim() === "false";
+  return (
+    spawnSync(process.execPath, [...flags, "-e", cacheQuestion(app)], { encoding: "utf8" }).stdout.trim() === "false"
+  );
 }
 
 /** Exit code and error of an agent that is told nonsense. */

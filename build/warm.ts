@@ -3,29 +3,24 @@
  * by then in agent.cache. The decision is to wait: there is a new credential, and a bus that hangs up at the first message.
  */
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheFile, compileAgent, runAgent } from "../agent/code.ts";
 import { agentEnvironment, secretKeys } from "../pullsecret/names.ts";
+import { freePort } from "../test/free-port.ts";
 
 const root = mkdtempSync(join(tmpdir(), "warm-"));
 const under = (name: string): string => join(root, name);
 
 /** A node with a mounted Secret that it has not got yet. */
 function makeNode(): void {
-  for (const folder of ["kubelet", "secret", "secret/..1", "bus", "words"]) mkdirSync(under(folder));
-  const mounted = [
-    [secretKeys.document, '{"auths":{"registry.example":{"auth":"dTpw"}}}'],
-    [secretKeys.revision, "1"],
-    [secretKeys.sources, '{"registry.example":"additional"}'],
-  ] as const;
-  for (const [name, content] of mounted) {
-    writeFileSync(under(`secret/..1/${name}`), content);
-    symlinkSync(`..data/${name}`, under(`secret/${name}`));
-  }
-  symlinkSync("..1", under("secret/..data"));
+  for (const folder of ["kubelet", "secret", "bus", "words"]) mkdirSync(under(folder));
+  const mount = (name: string, content: string) => writeFileSync(join(under("secret"), name), content);
+  mount(secretKeys.document, '{"auths":{"registry.example":{"auth":"dTpw"}}}');
+  mount(secretKeys.revision, "1");
+  mount(secretKeys.sources, '{"registry.example":"additional"}');
 }
 
 /** Lets whoever comes authenticate, and hangs up. */
@@ -39,15 +34,6 @@ async function playBus(): Promise<void> {
   await once(server.listen(under("bus/system_bus_socket")), "listening");
 }
 
-/** The build may share the machine's network. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await server[Symbol.asyncDispose]();
-  return port;
-}
-
 async function main(): Promise<void> {
   makeNode();
   await playBus();
@@ -56,6 +42,7 @@ async function main(): Promise<void> {
     `--secret-directory=${under("secret")}`,
     `--dbus-directory=${under("bus")}`,
     `--termination-log=${under("words/last")}`,
+    // The build may share the machine's network.
     `--probe-port=${await freePort()}`,
   );
   Object.assign(process.env, { [agentEnvironment.revision]: "1", [agentEnvironment.node]: "build" });

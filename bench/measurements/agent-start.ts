@@ -1,19 +1,18 @@
 /** From the start of the agent's process to its first decision, against a Node that does nothing. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { copyAgent } from "../../build/app.ts";
 import { Node } from "../../test/faults/agent.ts";
 import { run } from "../../test/cluster/run.ts";
+import { nodeFlags } from "../../test/faults/deployed.ts";
 import { startBus } from "../../test/faults/bus.ts";
 import { ScriptedSystemd } from "../../test/faults/scripted-systemd.ts";
 import type { Measurement } from "../bench.ts";
 import { compare } from "../result.ts";
 import { interleave } from "../rounds.ts";
-
-/** As the DaemonSet starts it, but for --permission, whose paths are those of the container. */
-const nodeFlags = ["--max-old-space-size=32", "--max-semi-space-size=1"];
 
 export const agentStart: Measurement = {
   name: "agent-start",
@@ -21,10 +20,11 @@ export const agentStart: Measurement = {
     const app = mkdtempSync(join(tmpdir(), "app-"));
     try {
       // As in the image: the bundle beside V8's cache of it.
-      for (const name of ["agent.cjs", "start.cjs", "warm.cjs"]) copyFileSync(join(dist, name), join(app, name));
+      copyAgent(app);
       await run([process.execPath, join(app, "warm.cjs")]);
-      const pairs = await interleave(bench.quick ? 15 : 40, () => decision(join(app, "start.cjs")), nothing);
-      const floor = await interleave(bench.quick ? 15 : 40, () => decision("-e", leastProgram, "--"), nothing);
+      const rounds = bench.quick ? 15 : 40;
+      const pairs = await interleave(rounds, () => decision(join(app, "start.cjs")), nothing);
+      const floor = await interleave(rounds, () => decision("-e", leastProgram, "--"), nothing);
       return [
         compare({ name: "agent-start", unit: "ms", against: "node -e 0", atMost: 2 }, pairs),
         compare({ name: "agent-start, limit: listens, reaches the bus", unit: "ms", against: "node -e 0" }, floor),
@@ -34,8 +34,6 @@ export const agentStart: Measurement = {
     }
   },
 };
-
-const dist = join(import.meta.dirname, "../../dist");
 
 /** What Node itself needs, with the modules that an agent cannot do without: the node's lock, and one answer of the bus. */
 const leastProgram = `
@@ -64,7 +62,7 @@ async function decision(...program: readonly string[]): Promise<number> {
   ];
   const env = { ...process.env, REVISION: "1", NODE_NAME: "node1", MALLOC_ARENA_MAX: "1" };
   const begun = performance.now();
-  const child = spawn(process.execPath, [...nodeFlags, ...program, ...flags], {
+  const child = spawn(process.execPath, [...nodeFlags(node), ...program, ...flags], {
     env,
     stdio: ["ignore", "pipe", "ignore"],
   });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { cacheQuestion } from "../../build/app.ts";
 import * as names from "../../pullsecret/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
@@ -181,14 +182,11 @@ test("H22: the agent has no capability, no token and a read-only root", async ()
 });
 
 test("the agents' Node takes the cache of the agent's code that the image's build has left", async () => {
-  const script = `
-    const [source, cachedData] = ["cjs", "cache"].map((ending) => require("node:fs").readFileSync("/app/agent." + ending));
-    const wrapped = require("node:module").wrap(source.toString());
-    console.log(new (require("node:vm").Script)(wrapped, { cachedData }).cachedDataRejected);`;
   const label = `name=${names.syncerName}`;
   const pods = await cluster.kubectl("get", "pods", "-n", names.namespace, "-l", label, "-o", "name");
   const [pod = ""] = pods.split("\n");
-  const said = await cluster.kubectl("exec", "-n", names.namespace, pod, "--", "/nodejs/bin/node", "-e", script);
+  const ask = ["/nodejs/bin/node", "-e", cacheQuestion("/app")];
+  const said = await cluster.kubectl("exec", "-n", names.namespace, pod, "--", ...ask);
   assert.equal(said.trim(), "false");
 });
 

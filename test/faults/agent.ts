@@ -12,10 +12,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { request } from "node:http";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../free-port.ts";
 
 export type Content = Readonly<{
   additional?: Readonly<Record<string, string>>;
@@ -196,14 +196,4 @@ export async function until(condition: () => Promise<boolean> | boolean, within 
     await sleep(20);
   }
   return false;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

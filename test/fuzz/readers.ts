@@ -1,7 +1,7 @@
 /** What must hold for the readers of documents and journals, whatever they are given. Each case repeats itself by its seed. */
 import assert from "node:assert/strict";
 import { decide } from "../../agent/decide.ts";
-import { readDocument } from "../../agent/document.ts";
+import { isObject, readDocument } from "../../agent/document.ts";
 import { atRest, facts, quarantine, restarting, settling, tried, written } from "../../agent/facts.fixture.ts";
 import { readJournal } from "../../agent/gate.ts";
 import { type Journal, writeJournal } from "../../agent/journal.ts";
@@ -89,10 +89,6 @@ function mutate(random: Random, value: unknown): unknown {
 }
 
 const cuts = words('{ } [ ] , : " 0 \\ null');
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /**
  * Journals with a field lost, of another type or value, and with damaged bytes; one member a line, or all on one. The reader

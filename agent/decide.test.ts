@@ -22,6 +22,7 @@ import {
   settling,
   reviving,
   rolledBack,
+  tried,
   facts,
   check,
 } from "./facts.fixture.ts";
@@ -95,7 +96,17 @@ test("config.json is written only where systemd can be asked", () => {
       { file: absent, journal: { ...restarting, phase: "applying" } },
       "apply GPS226 → applying",
     ],
-    ["killed after the rename", { journal: { ...restarting, phase: "applying" } }, "record GPS212 → restarting"],
+    ["killed after the rename", { journal: { ...restarting, phase: "applying" } }, "restart GPS212 → restarting"],
+    [
+      "… and another start is under way",
+      { journal: { ...restarting, phase: "applying" }, unit: { ...unit, busy: true } },
+      "record GPS212 → restarting",
+    ],
+    [
+      "… written again while attempts are made, too soon for the next",
+      { journal: { ...tried(1, 100), phase: "applying" }, unit: crashed, healthy: false },
+      "record GPS212 → restarting",
+    ],
     ["… and the bus is gone", { journal: { ...restarting, phase: "applying" }, unit: noBus }, "wait GPS210"],
     [
       "… policy Never",

@@ -103,14 +103,19 @@ function standing(facts: Facts, journal: Journal | undefined, document: Document
   return inForce(facts, "GPS200");
 }
 
-/** The file is in place. From now on only a process with another InvocationID has been started after it. */
+/**
+ * The file is in place. From now on only a process with another InvocationID has been started after it. Where the restart can
+ * be asked for at once, its own record says so; a step between would cost a look and two syncs.
+ */
 function written(facts: Facts, journal: Journal): Step {
   if (facts.config.restart === "Never") return record("GPS200", confirmed(journal));
   if (!journal.matters && journal.owed === undefined) return record("GPS200", confirmed(journal));
   const unavailable = unitUnavailable(facts);
   if (unavailable !== undefined) return unavailable;
   const owed = journal.matters || journal.owed === undefined ? invocation(facts) : journal.owed;
-  return record("GPS212", { ...journal, phase: "restarting", owed });
+  const restarting: Journal = { ...journal, phase: "restarting", owed };
+  const step = restartUntilProved(facts, restarting);
+  return step.action === "restart" ? step : record("GPS212", restarting);
 }
 
 function restoring(facts: Facts, journal: Journal, found: Found): Step {

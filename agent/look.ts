@@ -41,8 +41,9 @@ export async function look(senses: Senses): Promise<Facts> {
   const file: NodeFile = busy ? readNodeFile(under(nodeFiles.config), senses.mayChown) : { kind: "changing" };
   const lost = journal.kind === "none" && existsSync(under(corruptJournal));
   const left = journal.kind === "none" && isDirectory(under(nodeFiles.folder));
-  const unit = needsUnit(config, mounted, journal, file, lost) ? await askUnit(senses) : undefined;
-  const healthy = busy && (await senses.healthz());
+  const needed = asks(config, mounted, journal, file, lost);
+  const unit = needed.unit ? await askUnit(senses) : undefined;
+  const healthy = busy && needed.healthz && (await senses.healthz());
   const running =
     unit !== undefined && "active" in unit && unit.active === "active" && unit.mainPid > 0
       ? unit.invocation
@@ -73,12 +74,17 @@ export async function look(senses: Senses): Promise<Facts> {
 /** An unreadable journal is kept under this name until the folder goes. */
 export const corruptJournal = `${nodeFiles.journal}.corrupt`;
 
-function needsUnit(config: Config, mounted: Mounted, reading: JournalReading, file: NodeFile, lost: boolean): boolean {
-  if (config.restart === "Never" || reading.kind === "newer" || reading.kind === "corrupt") return false;
+type Asks = Readonly<{ unit: boolean; healthz: boolean }>;
+
+/** Whom the decision has to ask: about the unit not at rest, about healthz not before config.json is written. */
+function asks(config: Config, mounted: Mounted, reading: JournalReading, file: NodeFile, lost: boolean): Asks {
+  const rest: Asks = { unit: false, healthz: true };
+  if (config.restart === "Never" || reading.kind === "newer" || reading.kind === "corrupt") return rest;
   const journal = reading.kind === "journal" ? reading.journal : undefined;
-  if (journal !== undefined && journal.phase !== "applied") return true;
-  if (mounted.kind !== "document" || mounted.revision !== config.revision) return false;
-  return (file.kind === "file" || file.kind === "absent") && plan(file, journal, mounted, lost).changed;
+  if (journal !== undefined && journal.phase !== "applied") return { unit: true, healthz: true };
+  if (mounted.kind !== "document" || mounted.revision !== config.revision) return rest;
+  if (file.kind !== "file" && file.kind !== "absent") return rest;
+  return plan(file, journal, mounted, lost).changed ? { unit: true, healthz: false } : rest;
 }
 
 async function askUnit({ systemd }: Senses): Promise<UnitFact> {

@@ -16,11 +16,13 @@ import { say } from "./problems.ts";
 import { sweep } from "./replace.ts";
 import { Rest } from "./rest.ts";
 import { Deeds, Steady } from "./steady.ts";
+import { fast } from "./step.ts";
 import { systemdOver } from "./systemd.ts";
 import { Teller, trouble } from "./tell.ts";
 import { type Watch, watchDirectories } from "./watch.ts";
 
-const clock = () => performance.now();
+/** Milliseconds that never jump. `performance.now()` would do, and takes 2 ms to load. */
+const clock = () => process.uptime() * 1000;
 
 async function main(): Promise<number> {
   keepMemoryOutOfCores();
@@ -65,8 +67,8 @@ async function main(): Promise<number> {
   const code = await loop.run({
     next: async () => {
       const step = await rest.next(async () => decide(await look(senses)), healthz);
-      // After the first look, which needs no hint: loading it would make every start wait.
-      watch ??= watched();
+      // Not before there is time: to load it takes 30 ms of the processor, and until then nothing waits for a hint.
+      if (step.again === "back off" || step.again > fast) watch ??= watched();
       return step;
     },
     tell: (step) => teller.tell(step),

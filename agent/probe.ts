@@ -6,7 +6,7 @@
  * HTTP by hand, as much as a probe needs: node:http costs twice the CPU at a probe a second, and a fifth of the start
  * (docs/decisions/0007).
  */
-import { createServer, type Socket } from "node:net";
+import { BoundSocket, createServer, type Socket } from "node:net";
 
 export type Readiness = Readonly<{ ready: boolean; line: string }>;
 
@@ -57,7 +57,12 @@ export function probeOn(port: number, revision: number, readiness: () => Readine
         resolve(got);
       };
       server.once("error", () => settle(false)).once("listening", () => settle(true));
-      server.listen({ host: "127.0.0.1", port, exclusive: true });
+      // Two may be bound, one of them can listen. `listen` with a host would look the address up as a name: 7 ms of a start.
+      try {
+        server.listen(new BoundSocket({ host: "127.0.0.1", port }));
+      } catch {
+        settle(false);
+      }
       return promise;
     },
     close: () => {

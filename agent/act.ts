@@ -1,5 +1,5 @@
 /** Does what was decided, one action at a time, the journal first. Every action may be cut off at any instant. */
-import { promises } from "node:fs";
+import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles } from "../pullsecret/names.ts";
 import type { Config } from "./config.ts";
@@ -31,7 +31,7 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
       await keep(step.journal, hands);
       return undefined;
     case "set aside":
-      await promises.rename(under(hands, nodeFiles.journal), under(hands, corruptJournal));
+      renameSync(under(hands, nodeFiles.journal), under(hands, corruptJournal));
       return undefined;
     case "leave":
       await removeFolder(under(hands, nodeFiles.folder), journalName);

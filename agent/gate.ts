@@ -5,6 +5,9 @@
 import * as z from "zod/mini";
 import { type JournalReading, version } from "./journal.ts";
 
+// A schema compiled into a function would not pay within one agent's change.
+z.config({ jitless: true });
+
 const bytesOrAbsent = z.union([
   z.object({ absent: z.literal(true) }),
   z.object({ bytes: z.string(), mode: z.number(), uid: z.number(), gid: z.number() }),
@@ -64,6 +67,8 @@ const record = z.looseObject({
 
 export type Record = z.infer<typeof record>;
 
+const head = z.looseObject({ version: z.number(), reads: z.number() });
+
 /**
  * One JSON object with one member a line, or all of them on one. JSON has no line break within a string, so each line can be
  * parsed for itself. Throws where it cannot.
@@ -103,9 +108,9 @@ export function readJournal(bytes: Buffer): JournalReading {
   } catch {
     return { kind: "corrupt", why: "not JSON" };
   }
-  const head = z.safeParse(z.looseObject({ version: z.number(), reads: z.number() }), value);
-  if (!head.success) return { kind: "corrupt", why: "no version" };
-  if (head.data.reads > version) return { kind: "newer", why: `version ${head.data.version}` };
+  const first = z.safeParse(head, value);
+  if (!first.success) return { kind: "corrupt", why: "no version" };
+  if (first.data.reads > version) return { kind: "newer", why: `version ${first.data.version}` };
   const whole = z.safeParse(record, value);
   if (whole.success) return { kind: "journal", journal: value as Record };
   return { kind: "corrupt", why: `wrong at ${whole.error.issues[0]?.path.join(".") || "the top"}` };

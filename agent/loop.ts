@@ -7,7 +7,7 @@ export type Turn = Readonly<{
   /** Looks and decides. */
   next: () => Promise<Step>;
   /** Makes the step known: readiness, log, termination message. */
-  tell: (step: Step) => Promise<void>;
+  tell: (step: Step) => void;
   /** Does it. */
   act: (step: Step) => Promise<void>;
   /** What a failed look or act means. */
@@ -49,11 +49,11 @@ export class Loop {
     let step: Step;
     try {
       step = await turn.next();
-      await turn.tell(step);
+      turn.tell(step);
       await turn.act(step);
     } catch (error) {
       step = turn.failed(error);
-      if (!this.#stop.aborted) await turn.tell(step);
+      if (!this.#stop.aborted) turn.tell(step);
     }
     const { action, again, code } = step;
     return { action, again, code };

@@ -1,5 +1,5 @@
 /** The agent: wiring only. What it does is read in decide.ts. */
-import { promises } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles, secretKeys } from "../pullsecret/names.ts";
 import { act } from "./act.ts";
@@ -19,7 +19,7 @@ import { Deeds, Steady } from "./steady.ts";
 import { fast } from "./step.ts";
 import { systemdOver } from "./systemd.ts";
 import { Teller, trouble } from "./tell.ts";
-import { type Watch, watchDirectories } from "./watch.ts";
+import { watchDirectories } from "./watch.ts";
 
 /** Milliseconds that never jump. `performance.now()` would do, and takes 2 ms to load. */
 const clock = () => process.uptime() * 1000;
@@ -34,7 +34,7 @@ async function main(): Promise<number> {
   const deeds = new Deeds(clock);
   const systemd = systemdOver(config.dbusDirectory, config.unit, stopping.signal);
   const log = openLog(config.node, config.revision);
-  const teller = new Teller(log, (line) => promises.writeFile(config.terminationLog, line));
+  const teller = new Teller(log, (line) => writeFileSync(config.terminationLog, line));
   const probe = probeOn(config.probePort, config.revision, () => teller.readiness);
   const loop = new Loop(stopping.signal);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
@@ -44,8 +44,8 @@ async function main(): Promise<number> {
     join(config.kubeletDirectory, nodeFiles.config),
     ...["..data", ...Object.values(secretKeys)].map((name) => join(config.secretDirectory, name)),
   ]);
-  let watch: Promise<Watch> | undefined;
-  const watched = () =>
+  let watching: Promise<void> | undefined;
+  const watch = () =>
     watchDirectories(
       [config.secretDirectory, config.kubeletDirectory],
       (path) => targets.has(path),
@@ -56,7 +56,7 @@ async function main(): Promise<number> {
   const acquire = async () => {
     const alone = await probe.acquire();
     // Only the node's only agent may sweep: another one's staged file is about to be renamed.
-    if (alone && !swept && config.revision > 0) await sweep(folder);
+    if (alone && !swept && config.revision > 0) sweep(folder);
     swept ||= alone;
     return alone;
   };
@@ -68,7 +68,7 @@ async function main(): Promise<number> {
     next: async () => {
       const step = await rest.next(async () => decide(await look(senses)), healthz);
       // Not before there is time: to load it takes 30 ms of the processor, and until then nothing waits for a hint.
-      if (step.again === "back off" || step.again > fast) watch ??= watched();
+      if (step.again === "back off" || step.again > fast) watching ??= watch();
       return step;
     },
     tell: (step) => teller.tell(step),
@@ -76,8 +76,6 @@ async function main(): Promise<number> {
     failed: trouble,
   });
   if (code === 0) log({ code: "GPS227" }, say("GPS227"));
-  probe.close();
-  await (await watch)?.close();
   return code;
 }
 

@@ -5,9 +5,24 @@
  * read back (on a full disk write-file-atomic truncates and reports success), synced, compared once more with what was
  * looked at, renamed, directory synced (without it a power cut may bring the old name back).
  */
-// `promises` is loaded when it is first used: most starts of an agent have nothing to write.
-import { constants, lstatSync, promises, readdirSync } from "node:fs";
+// Blocking calls but to sync, which may take seconds: a change makes seventy of them, and on a busy node each trip through the
+// thread pool waits twice for a processor. `promises` is loaded when it is first used: most starts have nothing to write.
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  promises,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
+
+const onlyRead = constants.O_RDONLY | constants.O_NOFOLLOW;
 
 /** What tells one file from another, and from itself after a change. */
 export type FileIdentity = string;
@@ -33,69 +48,67 @@ export type Replacement = Readonly<{
 export async function replace({ target, folder, bytes, mode, owner, expected }: Replacement): Promise<void> {
   const staged = join(folder, `${target.slice(dirname(target).length + 1)}.staged`);
   const foreign = owner !== undefined && (owner.uid !== process.getuid?.() || owner.gid !== process.getgid?.());
-  await unlinkIfThere(staged);
+  unlinkIfThere(staged);
   try {
     // Loaded with the first write: most starts of an agent find nothing to do.
     const { default: writeFileAtomic } = await import("write-file-atomic");
-    await writeFileAtomic(staged, bytes, { mode, fsync: false, ...(foreign && { chown: owner }) });
-    await verify(staged, bytes);
+    writeFileAtomic.sync(staged, bytes, { mode, fsync: false, ...(foreign && { chown: owner }) });
+    verify(staged, bytes);
     await sync(staged);
     expect(target, expected);
-    await promises.rename(staged, target);
+    renameSync(staged, target);
   } catch (error) {
-    await unlinkIfThere(staged).catch(() => {});
+    tidy(staged);
     throw error;
   }
   await sync(dirname(target));
 }
 
 /** By 64 KiB at a time: a journal may have 10 MiB. */
-async function verify(file: string, bytes: Buffer): Promise<void> {
-  await using handle = await promises.open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
-  const chunk = Buffer.allocUnsafe(65_536);
-  for (let read = 0; ;) {
-    const { bytesRead } = await handle.read(chunk, 0, chunk.length, read);
-    if (!chunk.subarray(0, bytesRead).equals(bytes.subarray(read, read + bytesRead)))
-      throw new FileError(`what was written is not what is read, near byte ${read}`);
-    read += bytesRead;
-    if (bytesRead > 0) continue;
-    if (read === bytes.length) return;
-    throw new FileError(`short write: ${read} of ${bytes.length} bytes`);
+function verify(file: string, bytes: Buffer): void {
+  const descriptor = openSync(file, onlyRead);
+  try {
+    const chunk = Buffer.allocUnsafe(65_536);
+    for (let read = 0; ;) {
+      const count = readSync(descriptor, chunk, 0, chunk.length, read);
+      if (!chunk.subarray(0, count).equals(bytes.subarray(read, read + count)))
+        throw new FileError(`what was written is not what is read, near byte ${read}`);
+      read += count;
+      if (count > 0) continue;
+      if (read === bytes.length) return;
+      throw new FileError(`short write: ${read} of ${bytes.length} bytes`);
+    }
+  } finally {
+    closeSync(descriptor);
   }
 }
 
 /** Removes the file durably; absent already is fine. Throws FileChanged like replace. */
 export async function remove(target: string, expected?: FileIdentity): Promise<void> {
   expect(target, expected);
-  await unlinkIfThere(target);
+  unlinkIfThere(target);
   await sync(dirname(target));
 }
 
 /** Makes our folder, 0700, durably. */
 export async function makeFolder(folder: string): Promise<void> {
-  await promises.mkdir(folder, { mode: 0o700 }).catch(ignore("EEXIST"));
-  const found = await promises.lstat(folder);
-  if (!found.isDirectory()) throw new FileError(`${folder} is not a directory`);
+  unless("EEXIST", () => mkdirSync(folder, { mode: 0o700 }));
+  if (!lstatSync(folder).isDirectory()) throw new FileError(`${folder} is not a directory`);
   await sync(dirname(folder));
 }
 
 /** Takes our folder away, with everything that we may have left in it, the journal last. */
 export async function removeFolder(folder: string, journal: string): Promise<void> {
-  await sweep(folder, (name) => name !== journal);
-  await unlinkIfThere(join(folder, journal));
-  await promises.rmdir(folder).catch(ignore("ENOENT"));
+  sweep(folder, (name) => name !== journal);
+  unlinkIfThere(join(folder, journal));
+  unless("ENOENT", () => rmdirSync(folder));
   await sync(dirname(folder));
 }
 
 /** Removes what a killed run left staged: it holds credentials. */
-export async function sweep(folder: string, stale = (name: string) => name.includes(".staged")): Promise<void> {
-  let names: readonly string[] = [];
-  try {
-    names = readdirSync(folder);
-  } catch (error) {
-    ignore("ENOENT")(error);
-  }
-  for (const name of names) if (stale(name)) await unlinkIfThere(join(folder, name));
+export function sweep(folder: string, stale = (name: string) => name.includes(".staged")): void {
+  const names = unless("ENOENT", () => readdirSync(folder)) ?? [];
+  for (const name of names) if (stale(name)) unlinkIfThere(join(folder, name));
 }
 
 /** `absent`, or inode, size, times, mode and links: any change by another writer changes it. */
@@ -109,17 +122,31 @@ function expect(file: string, expected: FileIdentity | undefined): void {
   if (expected !== undefined && identify(file) !== expected) throw new FileChanged(file);
 }
 
+/** By handle: Node's permission model refuses `fsync` of a descriptor. */
 async function sync(path: string): Promise<void> {
-  await using handle = await promises.open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  await using handle = await promises.open(path, onlyRead);
   await handle.sync();
 }
 
-async function unlinkIfThere(file: string): Promise<void> {
-  await promises.unlink(file).catch(ignore("ENOENT"));
+function unlinkIfThere(file: string): void {
+  unless("ENOENT", () => unlinkSync(file));
 }
 
-function ignore(code: string): (error: unknown) => void {
-  return (error) => {
-    if (!(error instanceof Error && "code" in error && error.code === code)) throw error;
-  };
+/** After a failure, which is what is to be told. */
+function tidy(staged: string): void {
+  try {
+    unlinkIfThere(staged);
+  } catch {
+    // The next sweep takes it.
+  }
+}
+
+/** What `call` answers; undefined if it fails with this code. */
+function unless<T>(code: string, call: () => T): T | undefined {
+  try {
+    return call();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === code) return undefined;
+    throw error;
+  }
 }

@@ -11,43 +11,51 @@ function listen() {
   const words: string[] = [];
   const teller = new Teller(
     (_fields, line) => void log.push(line.slice(0, 6)),
-    (word) => (words.push(word.slice(0, 6)), Promise.resolve()),
+    (word) => void words.push(word.slice(0, 6)),
   );
   return { teller, log, words };
 }
 
 const ready: Step = { action: "nothing", code: "GPS200", ready: true, again: 10_000 };
 
-test("an hour of rest leaves one line, and no last words", async () => {
+test("an hour of rest leaves one line, and no last words", () => {
   const { teller, log, words } = listen();
-  for (let looks = 0; looks < 360; looks += 1) await teller.tell(ready);
+  for (let looks = 0; looks < 360; looks += 1) teller.tell(ready);
   assert.deepEqual(log, ["GPS200"]);
   assert.deepEqual(words, []);
   assert.equal(teller.readiness.ready, true);
 });
 
-test("an operation that fails again and again leaves two lines, and two more once something was achieved", async () => {
+test("an operation that fails again and again leaves two lines, and two more once something was achieved", () => {
   const { teller, log } = listen();
   const failing = [wait("GPS226", 0), wait("GPS208", "back off", "ENOSPC")];
-  for (let tries = 0; tries < 100; tries += 1) for (const step of failing) await teller.tell(step);
+  for (let tries = 0; tries < 100; tries += 1) for (const step of failing) teller.tell(step);
   assert.deepEqual(log, ["GPS226", "GPS208"]);
-  await teller.tell(record("GPS212", {} as never));
-  for (const step of failing) await teller.tell(step);
+  teller.tell(record("GPS212", {} as never));
+  for (const step of failing) teller.tell(step);
   assert.deepEqual(log, ["GPS226", "GPS208", "GPS212", "GPS226", "GPS208"]);
 });
 
-test("what changes all the time is followed for a hundred lines, not for ever", async () => {
+test("what changes all the time is followed for a hundred lines, not for ever", () => {
   const { teller, log } = listen();
-  for (let revision = 0; revision < 10_000; revision += 1)
-    await teller.tell(wait("GPS203", 1000, `mounted ${revision}`));
+  for (let revision = 0; revision < 10_000; revision += 1) teller.tell(wait("GPS203", 1000, `mounted ${revision}`));
   assert.equal(log.length, 100);
   assert.match(teller.readiness.line, /mounted 9999/);
 });
 
-test("the last words are the present reason, and none while ready", async () => {
+test("the last words are the present reason, and none while ready", () => {
   const { teller, words } = listen();
-  for (const step of [wait("GPS210", 1000), wait("GPS210", 1000), ready, wait("GPS221", 1000)]) await teller.tell(step);
+  for (const step of [wait("GPS210", 1000), wait("GPS210", 1000), ready, wait("GPS221", 1000)]) teller.tell(step);
   assert.deepEqual(words, ["GPS210", "", "GPS221"]);
+});
+
+test("last words that cannot be left change nothing else", () => {
+  const log: string[] = [];
+  const full = () => assert.fail("ENOSPC");
+  const teller = new Teller((_fields, line) => void log.push(line), full);
+  teller.tell(wait("GPS210", 1000));
+  assert.equal(log.length, 1);
+  assert.match(teller.readiness.line, /^GPS210/);
 });
 
 test("an error becomes a reason: not asked, a file operation, another writer, or unforeseen", () => {

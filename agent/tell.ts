@@ -16,10 +16,10 @@ export class Teller {
   readonly #told = new Set<string>();
   #word = "";
   readonly #log: Log;
-  readonly #leaveWord: (line: string) => Promise<void>;
+  readonly #leaveWord: (line: string) => void;
 
-  /** `leaveWord` replaces the termination message; a failure to do so is nobody's concern. */
-  constructor(log: Log, leaveWord: (line: string) => Promise<void>) {
+  /** `leaveWord` replaces the termination message. */
+  constructor(log: Log, leaveWord: (line: string) => void) {
     this.#log = log;
     this.#leaveWord = leaveWord;
   }
@@ -32,7 +32,7 @@ export class Teller {
    * Tells a step before it is done. The same thing is told once, until something has been achieved: an operation that fails
    * for hours, tried every 30 s, leaves two lines.
    */
-  async tell(step: Step): Promise<void> {
+  tell(step: Step): void {
     const line = say(step.code, step.detail);
     // Between two records the state does not flicker: a step that is over at once changes readiness by its successor.
     if (step.again !== 0 || step.action !== "record") this.#readiness = { ready: step.ready, line };
@@ -45,7 +45,11 @@ export class Teller {
     const word = step.ready ? "" : line;
     if (word === this.#word) return;
     this.#word = word;
-    await this.#leaveWord(word).catch(() => {});
+    try {
+      this.#leaveWord(word);
+    } catch {
+      // Nobody's concern.
+    }
   }
 
   /** What an action answered, such as a job's result. */

@@ -3,17 +3,15 @@
  * A hint carries nothing; whoever gets it looks for itself, and looks every now and then without one.
  */
 
-export type Watch = Readonly<{ close(): Promise<void> }>;
-
 /**
  * Calls `hint` when a name in one of the directories comes, goes or changes. Never fails: a directory that cannot be
- * watched gives no hints, and the timer has to do. The kubelet's directory is large, so `relevant` filters by path.
+ * watched gives no hints, and the timer has to do. It watches to the end of the process. The kubelet's directory is large, so `relevant` filters by path.
  */
 export async function watchDirectories(
   directories: readonly string[],
   relevant: (path: string) => boolean,
   hint: () => void,
-): Promise<Watch> {
+): Promise<void> {
   const { watch } = await import("chokidar");
   const watcher = watch([...directories], {
     depth: 0,
@@ -25,5 +23,4 @@ export async function watchDirectories(
   // What happened before the watch stood.
   watcher.on("ready", hint);
   watcher.on("error", () => {});
-  return { close: () => watcher.close() };
 }

@@ -8,15 +8,19 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheFile, compileAgent, runAgent } from "../agent/code.ts";
-import { agentEnvironment, secretKeys } from "../pullsecret/names.ts";
+import { firstJournal, writeJournal } from "../agent/journal.ts";
+import { agentEnvironment, nodeFiles, secretKeys } from "../pullsecret/names.ts";
 import { freePort } from "../test/free-port.ts";
 
 const root = mkdtempSync(join(tmpdir(), "warm-"));
 const under = (name: string): string => join(root, name);
 
-/** A node with a mounted Secret that it has not got yet. */
+/** A node with a journal and a mounted Secret that it has not got yet. */
 function makeNode(): void {
   for (const folder of ["kubelet", "secret", "bus", "words"]) mkdirSync(under(folder));
+  const kubelet = (name: string) => join(under("kubelet"), name);
+  mkdirSync(kubelet(nodeFiles.folder));
+  writeFileSync(kubelet(nodeFiles.journal), writeJournal(firstJournal({ absent: true })));
   const mount = (name: string, content: string) => writeFileSync(join(under("secret"), name), content);
   mount(secretKeys.document, '{"auths":{"registry.example":{"auth":"dTpw"}}}');
   mount(secretKeys.revision, "1");

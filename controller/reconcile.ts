@@ -56,16 +56,24 @@ export async function reconcile(reconciler: Reconciler): Promise<Again | undefin
     return undefined;
   }
   const verdict = accept(sources, policy);
-  await report.verdict(verdict, snapshot);
+  try {
+    return await serve(reconciler, snapshot, verdict);
+  } finally {
+    // The nodes first: an Event before the change would keep all of them waiting.
+    await report.verdict(verdict, snapshot);
+  }
+}
+
+async function serve(reconciler: Reconciler, snapshot: Snapshot, verdict: Verdict): Promise<Again | undefined> {
   if (verdict.wanted === undefined) return undefined;
   if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
   if (snapshot.global?.immutable === true) {
     // Somebody's edit, and the one that no apply can undo.
-    await cluster.remove(owned.global, snapshot.global.metadata?.uid ?? "");
+    await reconciler.cluster.remove(owned.global, snapshot.global.metadata?.uid ?? "");
     return soon;
   }
   const progress = await deploy(reconciler, snapshot, verdict.wanted);
-  await report.progress(progress, verdict, snapshot);
+  await reconciler.report.progress(progress, verdict, snapshot);
   return againAfter(progress);
 }
 

@@ -3,9 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accept } from "./accept.ts";
 import type { Cluster } from "./kube.ts";
+import type { Condition } from "./memory.ts";
 import { createMetrics } from "./metrics.ts";
 import type { Snapshot } from "./observe.ts";
+import { annotations } from "./ownership.ts";
 import { createReport } from "./report.ts";
+import type { Turn } from "./rollout.ts";
 
 const policy = { conflicts: "additional", protect: [] } as const;
 
@@ -41,4 +44,53 @@ test("another meaning is told, and so is the return to an earlier one, and each 
   const [one, two] = ['{"auths":{"a.io":{"auth":"dTpw"}}}', '{"auths":{"a.io":{"auth":"dTpx"}}}'];
   assert.deepEqual(await told(one, two, one), ["Accepted v0", "Accepted v1", "Accepted v2"]);
   assert.deepEqual(await told(one, "{", "{ ", one), ["Accepted v0", "Rejected v1", "Rejected v2", "Accepted v3"]);
+});
+
+/** The RolledOut condition that is written after this turn, if any; `before`: its status so far, of the same revision. */
+async function concluded(turn: Turn, before?: "True" | "False"): Promise<string | undefined> {
+  let written: string | undefined;
+  const cluster = {
+    apply: (_path: string, object: V1Secret) => {
+      written = object.metadata?.annotations?.[annotations.conditions];
+      return Promise.resolve(object);
+    },
+  };
+  const report = createReport({
+    cluster: cluster as unknown as Cluster,
+    announce: () => Promise.resolve(),
+    metrics: createMetrics(),
+    now: () => new Date(),
+    drainDeadlineSeconds: 0,
+    log: () => {},
+  });
+  const condition = { type: "RolledOut", status: before, reason: "", message: "", revision: 2, lastTransitionTime: "" };
+  const said = { [annotations.conditions]: JSON.stringify(before === undefined ? [] : [condition]) };
+  const global: V1Secret = { metadata: { uid: "u", annotations: said } };
+  const progress = {
+    turn,
+    revision: 2,
+    published: true,
+    global,
+    view: undefined,
+    standing: undefined,
+    fates: [],
+    nudgeIn: undefined,
+  };
+  const verdict = { wanted: undefined, problems: { additional: [], original: [] }, warnings: [] };
+  await report.progress(progress, verdict, {} as Snapshot);
+  const conditions = JSON.parse(written ?? "[]") as Condition[];
+  return conditions.find(({ type }) => type === "RolledOut")?.status;
+}
+
+const strategy = { stage: "wave", maxUnavailable: 1 } as const;
+const roll = { kind: "roll", revision: "published", strategy, reason: "" } as const;
+
+test("what was asked for just now is told by the run that sees it begin, while the nodes need the API", async () => {
+  assert.equal(await concluded(roll), undefined);
+  assert.equal(await concluded(roll, "False"), undefined);
+  assert.equal(await concluded({ kind: "wait", phase: "wave", strategy, reason: "", again: undefined }), "False");
+});
+
+test("an upgrade of the agents is told at once: what is out is no longer out", async () => {
+  assert.equal(await concluded(roll, "True"), "False");
 });

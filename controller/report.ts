@@ -101,9 +101,10 @@ export function createReport({ cluster, announce, metrics, now, drainDeadlineSec
           acceptedCondition("OriginalAccepted", verdict.problems.original, progress.revision),
           now(),
         );
-      const { condition, notice } = judge(progress, before, now());
-      conditions = withCondition(conditions, condition, now());
-      if (notice !== undefined) await announce(notice, secret);
+      const judgement = judge(progress, before, now());
+      if (judgement === undefined) return;
+      conditions = withCondition(conditions, judgement.condition, now());
+      if (judgement.notice !== undefined) await announce(judgement.notice, secret);
       await conclude(progress.global, conditions);
     },
 
@@ -171,14 +172,17 @@ function measure(metrics: Metrics, { revision, turn, view, standing }: Progress)
 
 type Judgement = { condition: Omit<Condition, "lastTransitionTime">; notice: Notice | undefined };
 
-/** The rollout in words. What was said of a revision that is out stays: nodes that come and go later are not its news. */
-function judge(progress: Progress, conditions: readonly Condition[], now: Date): Judgement {
+/**
+ * The rollout in words. What was said of a revision that is out stays: nodes that come and go later are not its news. Undefined for
+ * what was asked for just now: the next run, 0.2 s later, sees it begin, and until then the nodes need the API.
+ */
+function judge(progress: Progress, conditions: readonly Condition[], now: Date): Judgement | undefined {
   const { revision, turn, view, standing, fates } = progress;
   const before = conditions.find(({ type, revision: of }) => type === "RolledOut" && of === revision);
+  if (before?.status !== "True" && turn.kind === "roll") return undefined;
   const type = "RolledOut";
   const troubled = pick(fates, "failed", "stuck");
   const halted = troubled.length > 0 ? say.halted(revision, troubled) : undefined;
-  // An upgrade of the agents rolls the same revision again.
   if (before?.status === "True" && turn.kind !== "roll") return { condition: before, notice: halted };
   if (turn.kind === "served") {
     const total = standing?.total ?? view?.desired ?? 0;

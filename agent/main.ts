@@ -16,6 +16,7 @@ import { say } from "./problems.ts";
 import { sweep } from "./replace.ts";
 import { Rest } from "./rest.ts";
 import { Deeds, Steady } from "./steady.ts";
+import { Spare } from "./spare.ts";
 import { fast } from "./step.ts";
 import { systemdOver } from "./systemd.ts";
 import { Teller, trouble } from "./tell.ts";
@@ -64,8 +65,10 @@ async function main(): Promise<number> {
   const mayChown = mayGiveAway();
   const senses = { config, mayChown, systemd, healthz, acquire, now: Date.now, steady: new Steady(clock), deeds };
   const rest = new Rest(config, clock);
+  const spare = new Spare();
   const code = await loop.run({
     next: async () => {
+      spare.tidy();
       const step = await rest.next(async () => decide(await look(senses)), healthz);
       // Not before there is time: to load it takes 30 ms of the processor, and until then nothing waits for a hint.
       if (step.again === "back off" || step.again > fast) watching ??= watch();

@@ -1,0 +1,42 @@
+/**
+ * Memory between two looks. A look at the largest Secret leaves 4 MB of garbage, and V8 would let its heap grow from 12 to 22 MB
+ * before it collects by itself: on every node, for a change that takes seconds (docs/decisions/0007).
+ */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+/** Bytes. What an agent with a small Secret loads and leaves in its life is 2.4 MB: it never collects. */
+const aLife = 3_000_000;
+/** Bytes of garbage for which a collection of 10 ms is worth it. */
+const aLook = 1_000_000;
+
+export class Spare {
+  #most: number;
+  readonly #used: () => number;
+  readonly #collect: () => void;
+
+  /** `used`: bytes of the heap in use; `collect` collects all garbage at once. */
+  constructor(used = () => process.memoryUsage().heapUsed, collect = collectAll) {
+    this.#used = used;
+    this.#collect = collect;
+    this.#most = used() + aLife;
+  }
+
+  /** Gives back what the looks so far have left, if it is much. Nothing of them may be held any more. */
+  tidy(): void {
+    if (this.#used() < this.#most) return;
+    this.#collect();
+    this.#most = this.#used() + aLook;
+  }
+}
+
+let gc: (() => void) | undefined;
+
+/** Node's flag --expose-gc would do, but as a flag of the start it makes V8 refuse Node's own code cache (27 ms). */
+export function collectAll(): void {
+  if (gc === undefined) {
+    setFlagsFromString("--expose-gc");
+    gc = runInNewContext("gc") as () => void;
+  }
+  gc();
+}

@@ -39,7 +39,7 @@ export const agentStart: Measurement = {
 const leastProgram = `
   const net = require("node:net");
   require("node:crypto");
-  net.createServer(() => {}).listen({ host: "127.0.0.1", port: 31248, exclusive: true }, () => {
+  net.createServer(() => {}).listen(new net.BoundSocket({ host: "127.0.0.1", port: 31248 }), () => {
     const directory = process.argv.find((flag) => flag.startsWith("--dbus-directory=")).split("=")[1];
     const bus = net.connect(directory + "/system_bus_socket");
     bus.once("data", () => require("node:fs").writeSync(1, "GPS226"));

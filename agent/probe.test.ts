@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { BoundSocket, connect, createServer } from "node:net";
 import test from "node:test";
 import { freePort } from "../test/free-port.ts";
 import { probeOn } from "./probe.ts";
@@ -23,6 +23,16 @@ test("only one agent of a node has the port, and the next one gets it when that 
   assert.deepEqual([await ask("?revision=1"), await ask("?revision=2")], [503, 200]);
   assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`)).status, 404);
   second.close();
+});
+
+test("of two that are bound to the port at once only one can listen", async () => {
+  const port = await freePort();
+  const other = new BoundSocket({ host: "127.0.0.1", port });
+  const probe = probeOn(port, 1, readiness);
+  assert.equal(await probe.acquire(), true);
+  const [error] = (await once(createServer().listen(other), "error")) as [NodeJS.ErrnoException];
+  assert.equal(error.code, "EADDRINUSE");
+  probe.close();
 });
 
 test("whoever connects and says nothing, or too much, is cut off and keeps nobody out", async () => {

@@ -1,4 +1,4 @@
-/** The thirteen arrows of the drawn picture, each with the time at which it happened, on a real node. */
+/** The arrows of the drawn picture, each with the time at which it happened, on a real node. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "../../pullsecret/names.ts";
@@ -69,9 +69,8 @@ test("HD: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBind
 
   const steps: readonly Step[] = [
     first("an administrator creates the Secret", "admin", "create", "secrets", names.additionalSecretName, 201),
-    // Its watch brings the Secret, which asks for nothing; what it makes of it is an Event.
-    first("the controller has seen and accepted it", controller, "create", "events", names.additionalSecretName, 201),
-    made("it creates global-pull-secret", "secrets", names.globalSecretName),
+    // Its watch brings the Secret, which asks for nothing.
+    made("the controller has seen it, and creates global-pull-secret", "secrets", names.globalSecretName),
     made("the ServiceAccount", "serviceaccounts", names.syncerName),
     made("the Role", "roles", names.syncerName),
     made("the RoleBinding", "rolebindings", names.syncerName),
@@ -88,4 +87,7 @@ test("HD: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBind
     assert.ok(Number.isFinite(at), shown);
     assert.ok(index === 0 || (steps[index - 1]?.[1] ?? 0) <= at, `in another order:\n${shown}`);
   }
+  const [, daemonSet] = made("the DaemonSet", "daemonsets", names.syncerName);
+  const [, told] = first("it says so", controller, "create", "events", names.additionalSecretName, 201);
+  assert.ok(daemonSet <= told, "the nodes first, then what is said");
 });

@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import type { Agent, Node } from "./agent.ts";
 import type { ScriptedSystemd } from "./scripted-systemd.ts";
-import { traced, workerOf } from "./trace.ts";
+import { assertCountable, callOf, inOrder, traced } from "./trace.ts";
 
 /** `call` is a system call or a method of systemd; the agent is killed at its nth. */
 export type Point = Readonly<{ call: string; nth: number; heard: boolean }>;
@@ -41,20 +41,15 @@ export async function pointsOf(
 ): Promise<Point[]> {
   const before = systemd.calls.length;
   const threads = await traced(node, systemd, revision, ["openat", ...changing], over);
+  assertCountable(threads, changing);
   const paths = opened(node);
-  const changes = workerOf(threads).map(callOf);
-  // Files are read by another thread than the one that changes them.
-  const reads = threads
-    .flat()
-    .filter((line) => callOf(line) === "openat" && paths.includes(/"([^"]*)"/.exec(line)?.[1] ?? ""));
-  const made = [...changes.filter((call) => changing.includes(call)), ...reads.map(callOf)];
+  const decides = (line: string) => callOf(line) === "openat" && paths.includes(/"([^"]*)"/.exec(line)?.[1] ?? "");
+  const made = inOrder(threads)
+    .filter((line) => changing.includes(callOf(line)) || decides(line))
+    .map(callOf);
   // Each LoadUnit is followed by two GetAll.
   const heard = systemd.calls.slice(before).filter((member) => member !== "GetAll");
   return [...numbered(made, false), ...numbered(heard, true)];
-}
-
-function callOf(line: string): string {
-  return /^(\w+)\(/.exec(line)?.[1] ?? "";
 }
 
 function numbered(calls: readonly string[], heard: boolean): Point[] {

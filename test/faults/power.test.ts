@@ -11,7 +11,7 @@ import test from "node:test";
 import type { Node } from "./agent.ts";
 import { ours, Place } from "./place.ts";
 import { comesBack, crashes as crashesAtOnce, type ScriptedSystemd } from "./scripted-systemd.ts";
-import { traced, workerOf } from "./trace.ts";
+import { inOrder, traced } from "./trace.ts";
 
 /** One state of the disk: name → file, and whether a file's bytes are sure. */
 type Names = ReadonlyMap<string, string>;
@@ -28,7 +28,7 @@ type Crash = Readonly<{
 /** Changes of names by one call, all or nothing. */
 type Change = Readonly<{ directory: string; names: readonly (readonly [name: string, file: string | undefined])[] }>;
 
-/** Replays the record of one thread; answers every state in which the power may have left the disk. */
+/** Replays the record; answers every state in which the power may have left the disk. */
 function crashes(lines: readonly string[], start: Names): Crash[] {
   const durable = new Map(start);
   const now = new Map(start);
@@ -87,7 +87,7 @@ async function recorded(node: Node, systemd: ScriptedSystemd, revision: number, 
     const seen = await Promise.race([agent.ended(), agent.shows(200, code)]);
     assert.ok(seen === 1 ? node.message.includes(code) : typeof seen === "string" && seen.includes(code), agent.output);
   });
-  return workerOf(threads);
+  return inOrder(threads);
 }
 
 /** Every state leaves config.json whole, beside ours a whole journal, and the two as a kill may leave them. */

@@ -15,8 +15,8 @@ import { probeOn } from "./probe.ts";
 import { say } from "./problems.ts";
 import { sweep } from "./replace.ts";
 import { Rest } from "./rest.ts";
-import { Deeds, Steady } from "./steady.ts";
 import { Spare } from "./spare.ts";
+import { Deeds, Steady } from "./steady.ts";
 import { fast } from "./step.ts";
 import { systemdOver } from "./systemd.ts";
 import { Teller, trouble } from "./tell.ts";
@@ -79,6 +79,7 @@ async function main(): Promise<number> {
     failed: trouble,
   });
   if (code === 0) log({ code: "GPS227" }, say("GPS227"));
+  probe.close();
   return code;
 }
 

@@ -2,27 +2,34 @@ import type { V1Secret } from "@kubernetes/client-node";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accept } from "./accept.ts";
+import type { Announce } from "./events.ts";
 import type { Cluster } from "./kube.ts";
 import type { Condition } from "./memory.ts";
 import { createMetrics } from "./metrics.ts";
 import type { Snapshot } from "./observe.ts";
 import { annotations } from "./ownership.ts";
+import type { Report } from "./reconcile.ts";
 import { createReport } from "./report.ts";
 import type { Turn } from "./rollout.ts";
 
 const policy = { conflicts: "additional", protect: [] } as const;
 
-/** Reasons and occasions of what is announced for these documents, one after the other. */
-async function told(...documents: readonly string[]): Promise<string[]> {
-  const said = new Set<string>();
-  const report = createReport({
-    cluster: {} as Cluster, // a verdict asks nothing
-    announce: async ({ reason, about }) => void said.add(`${reason} ${about}`),
+function reportWith(cluster: Partial<Cluster>, announce: Announce): Report {
+  return createReport({
+    cluster: cluster as Cluster,
+    announce,
     metrics: createMetrics(),
     now: () => new Date(),
     drainDeadlineSeconds: 0,
     log: () => {},
   });
+}
+
+/** Reasons and occasions of what is announced for these documents, one after the other. */
+async function told(...documents: readonly string[]): Promise<string[]> {
+  const said = new Set<string>();
+  // A verdict asks the cluster nothing.
+  const report = reportWith({}, async ({ reason, about }) => void said.add(`${reason} ${about}`));
   for (const [index, document] of documents.entries()) {
     const additional: V1Secret = {
       type: "kubernetes.io/dockerconfigjson",
@@ -49,20 +56,11 @@ test("another meaning is told, and so is the return to an earlier one, and each 
 /** The RolledOut condition that is written after this turn, if any; `before`: its status so far, of the same revision. */
 async function concluded(turn: Turn, before?: "True" | "False"): Promise<string | undefined> {
   let written: string | undefined;
-  const cluster = {
-    apply: (_path: string, object: V1Secret) => {
-      written = object.metadata?.annotations?.[annotations.conditions];
-      return Promise.resolve(object);
-    },
+  const apply = (_path: string, object: V1Secret) => {
+    written = object.metadata?.annotations?.[annotations.conditions];
+    return Promise.resolve(object);
   };
-  const report = createReport({
-    cluster: cluster as unknown as Cluster,
-    announce: () => Promise.resolve(),
-    metrics: createMetrics(),
-    now: () => new Date(),
-    drainDeadlineSeconds: 0,
-    log: () => {},
-  });
+  const report = reportWith({ apply: apply as unknown as Cluster["apply"] }, () => Promise.resolve());
   const condition = { type: "RolledOut", status: before, reason: "", message: "", revision: 2, lastTransitionTime: "" };
   const said = { [annotations.conditions]: JSON.stringify(before === undefined ? [] : [condition]) };
   const global: V1Secret = { metadata: { uid: "u", annotations: said } };

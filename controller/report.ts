@@ -90,6 +90,8 @@ export function createReport({ cluster, announce, metrics, now, drainDeadlineSec
       measure(metrics, progress);
       const secret = snapshot.additional?.metadata;
       const before = recall(progress.global).conditions.filter(({ type }) => type !== "Removed");
+      const judgement = judge(progress, before, now());
+      if (judgement === undefined) return;
       let conditions = withCondition(
         before,
         acceptedCondition("Accepted", verdict.problems.additional, progress.revision),
@@ -101,8 +103,6 @@ export function createReport({ cluster, announce, metrics, now, drainDeadlineSec
           acceptedCondition("OriginalAccepted", verdict.problems.original, progress.revision),
           now(),
         );
-      const judgement = judge(progress, before, now());
-      if (judgement === undefined) return;
       conditions = withCondition(conditions, judgement.condition, now());
       if (judgement.notice !== undefined) await announce(judgement.notice, secret);
       await conclude(progress.global, conditions);

@@ -6,7 +6,7 @@ import { firstJournal, type Journal } from "./journal.ts";
 import type { NodeFile } from "./nodefile.ts";
 import { type Document, plan } from "./plan.ts";
 import type { Step } from "./step.ts";
-import type { Unit } from "./systemd.ts";
+import type { Unit } from "./unit.ts";
 import { emptyDocument } from "./document.ts";
 
 export const hour = 3_600_000;

@@ -3,7 +3,7 @@ import type { Config } from "./config.ts";
 import type { JournalReading } from "./journal.ts";
 import type { Mounted } from "./mounted.ts";
 import type { NodeFile } from "./nodefile.ts";
-import type { Unit } from "./systemd.ts";
+import type { Unit } from "./unit.ts";
 
 /** `undefined`: the decision does not need it, nobody was asked. */
 export type UnitFact = Unit | Readonly<{ unknown: string; missing: boolean }> | undefined;

@@ -9,7 +9,7 @@ import type { Facts } from "./facts.ts";
 import type { Journal } from "./journal.ts";
 import { quarantineFor } from "./quarantine.ts";
 import { fast, record, type Step, wait } from "./step.ts";
-import type { Unit } from "./systemd.ts";
+import type { Unit } from "./unit.ts";
 
 /** A started kubelet answers healthz within a second; 30 s leaves a starved node its time. */
 const answerWithin = 30_000;

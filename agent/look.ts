@@ -76,12 +76,18 @@ export const corruptJournal = `${nodeFiles.journal}.corrupt`;
 
 type Asks = Readonly<{ unit: boolean; healthz: boolean }>;
 
-/** Whom the decision has to ask: about the unit not at rest, about healthz not before config.json is written. */
+/**
+ * Whom the decision has to ask: about the unit not at rest, about healthz not before config.json is written, nor before the
+ * restart for which it was written.
+ */
 function asks(config: Config, mounted: Mounted, reading: JournalReading, file: NodeFile, lost: boolean): Asks {
   const rest: Asks = { unit: false, healthz: true };
   if (config.restart === "Never" || reading.kind === "newer" || reading.kind === "corrupt") return rest;
   const journal = reading.kind === "journal" ? reading.journal : undefined;
-  if (journal !== undefined && journal.phase !== "applied") return { unit: true, healthz: true };
+  if (journal !== undefined && journal.phase !== "applied") {
+    const awaitsRestart = journal.phase === "applying" && journal.matters;
+    return { unit: true, healthz: !awaitsRestart };
+  }
   if (mounted.kind !== "document" || mounted.revision !== config.revision) return rest;
   if (file.kind !== "file" && file.kind !== "absent") return rest;
   return plan(file, journal, mounted, lost).changed ? { unit: true, healthz: false } : rest;

@@ -1,26 +1,7 @@
 /** The one unit that we may restart, as systemd sees it over D-Bus. */
 import { join } from "node:path";
 import { BusError, type Connection, type Signal, withBus } from "./bus.ts";
-
-export type Unit = Readonly<{
-  /** `loaded`, `not-found`, `masked`, `bad-setting`, `error`. */
-  load: string;
-  /** `active`, `inactive`, `failed`, `activating`, `deactivating`, `reloading`. */
-  active: string;
-  sub: string;
-  /** 32 hexadecimal digits, new at each start; empty if it never ran. */
-  invocation: string;
-  /** A job that is queued or runs for the unit. */
-  busy: boolean;
-  mainPid: number;
-  /** Automatic restarts since the last start that somebody asked for. */
-  restarts: number;
-  /** `success`, `exit-code`, `start-limit-hit` … */
-  result: string;
-  /** Milliseconds; infinity and the switched-off limit are 0. */
-  startLimit: number;
-  restartDelay: number;
-}>;
+import { destination, manager, readUnit, type Unit } from "./unit.ts";
 
 /**
  * What came of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the bus was lost while it ran), or
@@ -37,8 +18,6 @@ export type Systemd = Readonly<{
   resetFailed(): Promise<void>;
 }>;
 
-const destination = "org.freedesktop.systemd1";
-const manager = { destination, path: "/org/freedesktop/systemd1", interface: `${destination}.Manager` } as const;
 const theBus = {
   destination: "org.freedesktop.DBus",
   path: "/org/freedesktop/DBus",
@@ -99,59 +78,4 @@ async function restart(
 
 function isRemovalOf({ member, path, body }: Signal, job: unknown): boolean {
   return member === "JobRemoved" && path === manager.path && body[1] === job;
-}
-
-async function readUnit(bus: Connection, name: string): Promise<Unit> {
-  const [path] = await bus.call({ ...manager, member: "LoadUnit", signature: "s", body: [name] });
-  const about = async (kind: "Unit" | "Service") => {
-    const [all] = await bus.call({
-      destination,
-      path: String(path),
-      interface: "org.freedesktop.DBus.Properties",
-      member: "GetAll",
-      signature: "s",
-      body: [`${destination}.${kind}`],
-    });
-    return properties(all);
-  };
-  const [unit, service] = await Promise.all([about("Unit"), about("Service")]);
-  return {
-    load: text(unit["LoadState"]),
-    active: text(unit["ActiveState"]),
-    sub: text(unit["SubState"]),
-    invocation: hex(unit["InvocationID"]),
-    busy: Array.isArray(unit["Job"]) && Number(unit["Job"][0]) !== 0,
-    mainPid: number(service["MainPID"]),
-    restarts: number(service["NRestarts"]),
-    result: text(service["Result"]),
-    startLimit: milliseconds(unit["StartLimitIntervalUSec"]),
-    restartDelay: milliseconds(service["RestartUSec"]),
-  };
-}
-
-/** `a{sv}` as dbus-next gives it: name → Variant. */
-function properties(value: unknown): Record<string, unknown> {
-  if (typeof value !== "object" || value === null) throw new BusError("unexpected reply", "properties are no map");
-  return Object.fromEntries(
-    Object.entries(value).map(([name, variant]) => [name, (variant as { value?: unknown } | null)?.value]),
-  );
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-function number(value: unknown): number {
-  return typeof value === "number" || typeof value === "bigint" ? Number(value) : 0;
-}
-
-function hex(value: unknown): string {
-  const bytes = Array.isArray(value) && value.every((one) => typeof one === "number") ? Buffer.from(value) : value;
-  return bytes instanceof Uint8Array ? Buffer.from(bytes).toString("hex") : "";
-}
-
-/** Microseconds; 2^64-1 is infinity. */
-function milliseconds(value: unknown): number {
-  const micros = number(value);
-  return micros > 1e15 ? 0 : Math.ceil(micros / 1000);
 }

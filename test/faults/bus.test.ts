@@ -124,10 +124,29 @@ test("a method that is never answered ends at the deadline, before or after the 
     systemd.silent.add(member);
     assert.ok(result in (await open(bus.directory).restart()), member);
   }
-  for (const member of ["LoadUnit", "GetAll"]) {
+  for (const member of ["LoadUnit", "Get"]) {
     systemd.silent.clear();
     systemd.silent.add(member);
     await assert.rejects(open(bus.directory).unit(), CouldNotAsk, member);
+  }
+});
+
+test("a state that changes while it is told is asked for again, until it is told in one piece", async (t) => {
+  await using bus = await startBus(join(place(t), "dbus"));
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  const restarted = { active: "active", sub: "running", mainPid: systemd.mainPid + 1 };
+  const first = await open(bus.directory).unit();
+  const gets = () => systemd.calls.filter((call) => call === "Get").length;
+  const each = gets();
+  for (let nth = 2; nth <= each; nth += 1) {
+    const before = gets();
+    systemd.invocation = Buffer.from(first.invocation, "hex");
+    [systemd.mainPid, systemd.active, systemd.sub] = [first.mainPid, "inactive", "dead"];
+    systemd.onCall = () => gets() === before + nth && systemd.started();
+    const { active, sub, mainPid, invocation } = await open(bus.directory).unit();
+    assert.deepEqual({ active, sub, mainPid }, restarted, `changed before Get ${nth}`);
+    assert.notEqual(invocation, first.invocation);
+    assert.equal(gets() - before, 2 * each);
   }
 });
 

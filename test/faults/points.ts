@@ -47,8 +47,8 @@ export async function pointsOf(
   const made = inOrder(threads)
     .filter((line) => changing.includes(callOf(line)) || decides(line))
     .map(callOf);
-  // Each LoadUnit is followed by two GetAll.
-  const heard = systemd.calls.slice(before).filter((member) => member !== "GetAll");
+  // Each LoadUnit is followed by a dozen Gets.
+  const heard = systemd.calls.slice(before).filter((member) => member !== "Get");
   return [...numbered(made, false), ...numbered(heard, true)];
 }
 

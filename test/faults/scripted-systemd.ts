@@ -55,6 +55,8 @@ export class ScriptedSystemd implements AsyncDisposable {
   invocation = randomBytes(16);
   mainPid = 1000;
   restarts = 0;
+  /** Dates the last change of the state. */
+  changes = 1n;
   /** Id of a job of somebody else's that is queued or runs for the unit; 0: none. */
   job = 0;
   healthy = true;
@@ -123,6 +125,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   started(healthy = true): void {
     this.invocation = randomBytes(16);
     this.mainPid += 1;
+    this.changes += 1n;
     [this.active, this.sub, this.result] = ["active", "running", "success"];
     this.healthy = healthy;
   }
@@ -131,6 +134,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   died(): void {
     [this.active, this.sub, this.result] = ["activating", "auto-restart", "exit-code"];
     this.mainPid = 0;
+    this.changes += 1n;
   }
 
   async #answer(message: Message): Promise<void> {
@@ -146,8 +150,8 @@ export class ScriptedSystemd implements AsyncDisposable {
         return reply("");
       case "LoadUnit":
         return reply("o", `${path}/unit/kubelet`);
-      case "GetAll":
-        return reply("a{sv}", message.body[0] === `${name}.Unit` ? this.#unit() : this.#service());
+      case "Get":
+        return reply("v", this.#property(String(message.body[0]), String(message.body[1])));
       case "RestartUnit":
         return await this.#restart(message, reply);
       default:
@@ -189,8 +193,15 @@ export class ScriptedSystemd implements AsyncDisposable {
     if (now.signalFirst) reply("o", job);
   }
 
+  #property(kind: string, property: string): Variant {
+    const variant = (kind === `${name}.Unit` ? this.#unit() : this.#service())[property];
+    if (variant === undefined) throw new Error(`no script for ${kind}.${property}`);
+    return variant;
+  }
+
   #unit(): Record<string, Variant> {
     return {
+      StateChangeTimestampMonotonic: new Variant("t", this.changes),
       LoadState: new Variant("s", this.load),
       ActiveState: new Variant("s", this.active),
       SubState: new Variant("s", this.sub),

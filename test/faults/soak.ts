@@ -112,7 +112,7 @@ const comingAndGoing: Readonly<Record<string, Fault>> = {
 
 const staying: Readonly<Record<string, Fault>> = {
   async "systemd is mute"() {
-    systemd.silent.add("GetAll");
+    systemd.silent.add("Get");
     await sleep(below(3000));
     systemd.silent.clear();
     return [0, 0];

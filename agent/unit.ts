@@ -1,0 +1,96 @@
+/** What systemd tells of a unit, in one piece. */
+import type { Connection } from "./bus.ts";
+
+export type Unit = Readonly<{
+  /** `loaded`, `not-found`, `masked`, `bad-setting`, `error`. */
+  load: string;
+  /** `active`, `inactive`, `failed`, `activating`, `deactivating`, `reloading`. */
+  active: string;
+  sub: string;
+  /** 32 hexadecimal digits, new at each start; empty if it never ran. */
+  invocation: string;
+  /** A job that is queued or runs for the unit. */
+  busy: boolean;
+  mainPid: number;
+  /** Automatic restarts since the last start that somebody asked for. */
+  restarts: number;
+  /** `success`, `exit-code`, `start-limit-hit` … */
+  result: string;
+  /** Milliseconds; infinity and the switched-off limit are 0. */
+  startLimit: number;
+  restartDelay: number;
+}>;
+
+export const destination = "org.freedesktop.systemd1";
+export const manager = { destination, path: "/org/freedesktop/systemd1", interface: `${destination}.Manager` } as const;
+/**
+ * Asked for one by one, all at once: of a service systemd tells 400 properties, for many of which it reads control groups first,
+ * and to take them apart is most of the work of a look. When the state has changed meanwhile, all are asked for again.
+ */
+export async function readUnit(bus: Connection, name: string): Promise<Unit> {
+  const [path] = await bus.call({ ...manager, member: "LoadUnit", signature: "s", body: [name] });
+  const get = async (kind: "Unit" | "Service", property: string) => {
+    const [variant] = await bus.call({
+      destination,
+      path: String(path),
+      interface: "org.freedesktop.DBus.Properties",
+      member: "Get",
+      signature: "ss",
+      body: [`${destination}.${kind}`, property],
+    });
+    return (variant as { value?: unknown } | null | undefined)?.value;
+  };
+  for (;;) {
+    // Answered in this order.
+    const [before, load, active, sub, invocation, job, startLimit, mainPid, restarts, result, restartDelay, after] =
+      await Promise.all([
+        get("Unit", stateChange),
+        get("Unit", "LoadState"),
+        get("Unit", "ActiveState"),
+        get("Unit", "SubState"),
+        get("Unit", "InvocationID"),
+        get("Unit", "Job"),
+        get("Unit", "StartLimitIntervalUSec"),
+        get("Service", "MainPID"),
+        get("Service", "NRestarts"),
+        get("Service", "Result"),
+        get("Service", "RestartUSec"),
+        get("Unit", stateChange),
+      ]);
+    if (number(before) !== number(after)) continue;
+    return {
+      load: text(load),
+      active: text(active),
+      sub: text(sub),
+      invocation: hex(invocation),
+      busy: Array.isArray(job) && Number(job[0]) !== 0,
+      mainPid: number(mainPid),
+      restarts: number(restarts),
+      result: text(result),
+      startLimit: milliseconds(startLimit),
+      restartDelay: milliseconds(restartDelay),
+    };
+  }
+}
+
+/** Microseconds of a clock that never jumps: new with every change of the state. */
+const stateChange = "StateChangeTimestampMonotonic";
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function number(value: unknown): number {
+  return typeof value === "number" || typeof value === "bigint" ? Number(value) : 0;
+}
+
+function hex(value: unknown): string {
+  const bytes = Array.isArray(value) && value.every((one) => typeof one === "number") ? Buffer.from(value) : value;
+  return bytes instanceof Uint8Array ? Buffer.from(bytes).toString("hex") : "";
+}
+
+/** Microseconds; 2^64-1 is infinity. */
+function milliseconds(value: unknown): number {
+  const micros = number(value);
+  return micros > 1e15 ? 0 : Math.ceil(micros / 1000);
+}

@@ -10,7 +10,7 @@ export class CouldNotAsk extends Error {}
 
 /** The bus or systemd answered with an error. */
 export class BusError extends Error {
-  /** Such as `org.freedesktop.systemd1.NoSuchUnit`. */
+  /** Such as `org.freedesktop.DBus.Error.AccessDenied`. */
   readonly type: string;
   constructor(type: string, text: string) {
     super(`${type}: ${text}`);

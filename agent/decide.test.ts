@@ -76,7 +76,6 @@ test("config.json is written only where systemd can be asked", () => {
   check([
     ["all is well", { file: absent }, "apply GPS226 → applying"],
     ["no bus", { file: absent, unit: noBus }, "wait GPS210"],
-    ["no such unit", { file: absent, unit: { unknown: "NoSuchUnit", missing: true } }, "wait GPS211"],
     ["unit not found", { file: absent, unit: { ...unit, load: "not-found" } }, "wait GPS211"],
     ["unit masked", { file: absent, unit: { ...unit, load: "masked" } }, "wait GPS211"],
     ["kubelet down", { file: absent, unit: stopped, healthy: false }, "apply GPS226 → applying"],

@@ -49,7 +49,7 @@ export const crashed: Unit = {
 };
 export const stopped: Unit = { ...unit, active: "inactive", sub: "dead", mainPid: 0 };
 export const limited: Unit = { ...unit, active: "failed", sub: "failed", mainPid: 0, result: "start-limit-hit" };
-export const noBus = { unknown: "connect ENOENT", missing: false };
+export const noBus = { unknown: "connect ENOENT" };
 
 const planned = plan(absent, undefined, mounted, false);
 export const written: NodeFile = {

@@ -6,7 +6,7 @@ import type { NodeFile } from "./nodefile.ts";
 import type { Unit } from "./unit.ts";
 
 /** `undefined`: the decision does not need it, nobody was asked. */
-export type UnitFact = Unit | Readonly<{ unknown: string; missing: boolean }> | undefined;
+export type UnitFact = Unit | Readonly<{ unknown: string }> | undefined;
 
 export type Facts = Readonly<{
   config: Pick<Config, "revision" | "restart" | "settle" | "unit">;

@@ -159,7 +159,7 @@ export function confirmed(journal: Journal): Journal {
 /** Why systemd cannot tell us about the unit, if so: then nothing is changed. */
 export function unitUnavailable({ unit, config }: Facts): Step | undefined {
   if (unit === undefined) return wait("GPS210", fast);
-  if ("unknown" in unit) return wait(unit.missing ? "GPS211" : "GPS210", "back off", unit.unknown);
+  if ("unknown" in unit) return wait("GPS210", "back off", unit.unknown);
   if (unit.load !== "loaded") return wait("GPS211", "back off", `${config.unit}: ${unit.load}`);
   return undefined;
 }

@@ -7,7 +7,6 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles } from "../pullsecret/names.ts";
-import { BusError } from "./bus.ts";
 import type { Config } from "./config.ts";
 import type { Facts, UnitFact } from "./facts.ts";
 import type { JournalReading } from "./journal.ts";
@@ -97,8 +96,7 @@ async function askUnit({ systemd }: Senses): Promise<UnitFact> {
   try {
     return await systemd.unit();
   } catch (error) {
-    const missing = error instanceof BusError && error.type.endsWith(".NoSuchUnit");
-    return { unknown: error instanceof Error ? error.message : String(error), missing };
+    return { unknown: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -28,11 +28,11 @@ export const manager = { destination, path: "/org/freedesktop/systemd1", interfa
  * and to take them apart is most of the work of a look. When the state has changed meanwhile, all are asked for again.
  */
 export async function readUnit(bus: Connection, name: string): Promise<Unit> {
-  const [path] = await bus.call({ ...manager, member: "LoadUnit", signature: "s", body: [name] });
+  const path = pathOf(name);
   const get = async (kind: "Unit" | "Service", property: string) => {
     const [variant] = await bus.call({
       destination,
-      path: String(path),
+      path,
       interface: "org.freedesktop.DBus.Properties",
       member: "Get",
       signature: "ss",
@@ -71,6 +71,12 @@ export async function readUnit(bus: Connection, name: string): Promise<Unit> {
       restartDelay: milliseconds(restartDelay),
     };
   }
+}
+
+/** As sd_bus_path_encode(3) makes it. A unit that systemd has not loaded is loaded by the question. */
+function pathOf(unit: string): string {
+  const hexOf = (sign: string) => `_${Buffer.from(sign).toString("hex")}`;
+  return `${manager.path}/unit/${unit.replace(/[^A-Za-z0-9]|^[0-9]/g, hexOf)}`;
 }
 
 /** Microseconds of a clock that never jumps: new with every change of the state. */

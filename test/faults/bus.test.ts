@@ -124,11 +124,8 @@ test("a method that is never answered ends at the deadline, before or after the 
     systemd.silent.add(member);
     assert.ok(result in (await open(bus.directory).restart()), member);
   }
-  for (const member of ["LoadUnit", "Get"]) {
-    systemd.silent.clear();
-    systemd.silent.add(member);
-    await assert.rejects(open(bus.directory).unit(), CouldNotAsk, member);
-  }
+  systemd.silent.add("Get");
+  await assert.rejects(open(bus.directory).unit(), CouldNotAsk);
 });
 
 test("a state that changes while it is told is asked for again, until it is told in one piece", async (t) => {
@@ -136,7 +133,7 @@ test("a state that changes while it is told is asked for again, until it is told
   await using systemd = await ScriptedSystemd.start(bus.address);
   const restarted = { active: "active", sub: "running", mainPid: systemd.mainPid + 1 };
   const first = await open(bus.directory).unit();
-  const gets = () => systemd.calls.filter((call) => call === "Get").length;
+  const gets = () => systemd.calls.filter((call) => call.startsWith("Get ")).length;
   const each = gets();
   for (let nth = 2; nth <= each; nth += 1) {
     const before = gets();

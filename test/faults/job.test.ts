@@ -45,7 +45,7 @@ test("somebody else's job for the unit, queued or running, is waited for, and no
   await using agent = await place.agent();
   await agent.shows(503, "GPS213");
   assert.equal(place.node.file, ours);
-  const looks = () => place.systemd.calls.filter((call) => call === "LoadUnit").length;
+  const looks = () => place.systemd.calls.filter((call) => call === "Get LoadState").length;
   const before = looks();
   assert.ok(await until(() => looks() > before + 3));
   assert.equal(place.systemd.restartCalls, 0);

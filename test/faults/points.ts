@@ -11,6 +11,9 @@ import { assertCountable, callOf, inOrder, traced } from "./trace.ts";
 /** `call` is a system call or a method of systemd; the agent is killed at its nth. */
 export type Point = Readonly<{ call: string; nth: number; heard: boolean }>;
 
+/** Part of each look at the unit. */
+const questioned = "Get LoadState";
+
 /** Whatever changes a file system. An agent makes but some of them. */
 const changing = (
   "mkdir mkdirat pwrite64 pwritev pwritev2 chmod fchmod fchmodat chown fchown lchown fchownat link linkat symlink symlinkat " +
@@ -47,8 +50,8 @@ export async function pointsOf(
   const made = inOrder(threads)
     .filter((line) => changing.includes(callOf(line)) || decides(line))
     .map(callOf);
-  // Each LoadUnit is followed by a dozen Gets.
-  const heard = systemd.calls.slice(before).filter((member) => member !== "Get");
+  // Of the dozen that are asked for at once, one.
+  const heard = systemd.calls.slice(before).filter((call) => !call.startsWith("Get ") || call === questioned);
   return [...numbered(made, false), ...numbered(heard, true)];
 }
 

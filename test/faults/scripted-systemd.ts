@@ -63,7 +63,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   /** How often healthz was asked: once a look of the agent. */
   looks = 0;
   startLimitMicros = 0n;
-  /** Methods called, in order, such as `RestartUnit`. */
+  /** Methods called, in order, such as `RestartUnit` or `Get LoadState`. */
   readonly calls: string[] = [];
   /** What the next restarts do; the last one is repeated. */
   script: Restart[] = [comesBack];
@@ -71,8 +71,8 @@ export class ScriptedSystemd implements AsyncDisposable {
   fate: (() => Restart) | undefined;
   /** Methods that are never answered. */
   readonly silent = new Set<string>();
-  /** Called for each method, before it is answered. */
-  onCall: (member: string) => void = () => {};
+  /** Called for each of `calls`, before it is answered. */
+  onCall: (call: string) => void = () => {};
   #job = 0;
   readonly #bus: MessageBus;
   readonly #healthz: Server;
@@ -139,8 +139,9 @@ export class ScriptedSystemd implements AsyncDisposable {
 
   async #answer(message: Message): Promise<void> {
     const { member } = message;
-    this.calls.push(member);
-    this.onCall(member);
+    const call = member === "Get" ? `Get ${message.body[1]}` : member;
+    this.calls.push(call);
+    this.onCall(call);
     if (this.silent.has(member)) return;
     const reply = (signature: string, ...body: unknown[]) =>
       this.#bus.send(Message.newMethodReturn(message, signature, body));
@@ -148,8 +149,6 @@ export class ScriptedSystemd implements AsyncDisposable {
       case "Subscribe":
       case "ResetFailedUnit":
         return reply("");
-      case "LoadUnit":
-        return reply("o", `${path}/unit/kubelet`);
       case "Get":
         return reply("v", this.#property(String(message.body[0]), String(message.body[1])));
       case "RestartUnit":

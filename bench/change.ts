@@ -17,9 +17,16 @@ export type Change = Readonly<{
   silent: readonly number[];
 }>;
 
-/** Time for the kubelets' relists and the pods' terminations of the round before; the same before every side of every round. */
+let calms = 0;
+
+/**
+ * Time for the kubelets' relists and the pods' terminations of the round before; the same before every side of every round, but
+ * for the part of a second. Kubelets act once a second, from their start on: without it every round would meet the same moment.
+ */
 export async function calm(): Promise<void> {
-  await sleep(4000);
+  calms += 1;
+  // Multiples of the golden ratio spread evenly, however many there are.
+  await sleep(4000 + 1000 * ((calms * 0.618034) % 1));
 }
 
 /** Writes another password and waits until every node has it. The product is at rest before and afterwards. */

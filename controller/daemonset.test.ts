@@ -55,11 +55,12 @@ test("single files are never mounted: a replaced file would stay the old one for
   assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
 });
 
-test("the probe looks every second, on the loopback, at the port that the agent was given", () => {
+test("the probe looks every second but the first, on the loopback, at the port that the agent was given", () => {
   const other = daemonSet({ ...agent, probePort: 1234 }, 7, strategy).spec?.template.spec?.containers[0];
   assert.equal(other?.readinessProbe?.httpGet?.port, 1234);
   assert.equal(other?.readinessProbe?.httpGet?.host, "127.0.0.1");
   assert.equal(other?.readinessProbe?.periodSeconds, 1);
+  assert.equal(other?.readinessProbe?.initialDelaySeconds, 1);
   assert.deepEqual(other?.args?.slice(-2), ["--probe-port", "1234"]);
 });
 

@@ -133,6 +133,8 @@ function container(agent: Agent, revision: number): V1Container {
     readinessProbe: {
       // With its revision: a pod that waits for the port would else be called Ready for what another one has done.
       httpGet: { host: "127.0.0.1", path: `/readyz?revision=${revision}`, port: agent.probePort },
+      // A probe before the agent listens fails, and its Event and status cost the moment in which the kubelet is restarted.
+      initialDelaySeconds: 1,
       periodSeconds: 1,
       failureThreshold: 1,
       timeoutSeconds: 1,

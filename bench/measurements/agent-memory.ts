@@ -22,7 +22,7 @@ export const agentMemory: Measurement = {
     const idle: Memory[] = [];
     const work: Memory[] = [];
     let life: readonly Sample[] = [];
-    for (let round = 0; round < (bench.quick ? 2 : 5); round++) {
+    for (let round = 0; round < (bench.quick ? 1 : 5); round++) {
       await calm();
       await change(bed);
       await sleep(10_000);

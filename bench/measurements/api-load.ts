@@ -10,7 +10,7 @@ import { interleave } from "../rounds.ts";
 export const apiLoad: Measurement = {
   name: "api-load",
   run: async (bench) => {
-    const rounds = bench.quick ? 2 : 4;
+    const rounds = bench.quick ? 1 : 4;
     const few = await count(await bench.real(2), rounds);
     const more = await count(await bench.real(4), rounds);
     const against = "the same with 2 nodes";

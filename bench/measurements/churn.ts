@@ -13,7 +13,8 @@ const everyMilliseconds = 600;
 export const churn: Measurement = {
   name: "churn",
   run: async (bench) => {
-    const simulated = await bench.simulated(1000);
+    const nodes = bench.quick ? 300 : 1000;
+    const simulated = await bench.simulated(nodes);
     await simulated.startController("100%", 5);
     const warm = await documentAt(simulated, "churn-warm");
     await until("it is served", () => isAtRest(simulated, warm), { timeout: 600_000, every: 500 });
@@ -31,10 +32,16 @@ export const churn: Measurement = {
     const rollouts = new Set(templates.filter((template) => template > before)).size;
     await simulated.stopController();
     return [
-      compare({ name: "churn, 100 changes in a minute", unit: "revisions", against: "rollouts + 1", atMost: 1 }, [
-        [revisions, rollouts + 1],
-      ]),
-      measure({ name: "churn, last change served after", unit: "s" }, [(Date.now() - written) / 1000]),
+      compare(
+        {
+          name: `churn, ${nodes} nodes, 100 changes in a minute`,
+          unit: "revisions",
+          against: "rollouts + 1",
+          atMost: 1,
+        },
+        [[revisions, rollouts + 1]],
+      ),
+      measure({ name: `churn, ${nodes} nodes, last change served after`, unit: "s" }, [(Date.now() - written) / 1000]),
     ];
   },
 };

@@ -41,7 +41,7 @@ function cycles(bench: Bench): Promise<readonly (readonly [Cycle, Baseline])[]> 
     const bed = await bench.real(2);
     await takeAway(bed);
     return await interleave(
-      bench.quick ? 2 : 5,
+      bench.quick ? 1 : 5,
       async (round) => {
         await calm();
         return await cycle(bed, round);

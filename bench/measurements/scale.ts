@@ -19,10 +19,10 @@ export const scale: Measurement = {
   run: async (bench) => {
     const results: Result[] = [];
     const seen: At[] = [];
-    for (const nodes of bench.quick ? [1000] : [100, 1000, 5000]) {
+    for (const nodes of bench.quick ? [300] : [100, 1000, 5000]) {
       const simulated = await bench.simulated(nodes);
       // One rollout differs from the next by a tenth, with our controller and without.
-      const pairs = await rounds(simulated, nodes === 5000 ? 2 : bench.quick ? 3 : 5);
+      const pairs = await rounds(simulated, bench.quick || nodes === 5000 ? 2 : 7);
       const costs = pairs.map(([cost]) => cost);
       seen.push({ nodes, costs });
       results.push(...rows(nodes, costs, pairs));

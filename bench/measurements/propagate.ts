@@ -37,7 +37,7 @@ function onOneNode(bench: Bench): Promise<readonly (readonly [Change, Least])[]>
     const bed = await bench.real(1);
     await rollEmpty(bed, 1);
     return await interleave(
-      bench.quick ? 4 : 12,
+      bench.quick ? 3 : 12,
       async () => {
         await calm();
         return await change(bed);
@@ -58,7 +58,7 @@ export const propagateAll: Measurement = {
     const bed = await bench.real(4);
     const one = await atBudget(bed, bench.quick ? 1 : 5, "1");
     bench.picture("rollout", await drawRollout(bed));
-    const all = await atBudget(bed, bench.quick ? 2 : 6, "100%");
+    const all = await atBudget(bed, bench.quick ? 1 : 6, "100%");
     await bed.install();
     return [one, all];
   },

@@ -7,6 +7,7 @@ import {
   hour,
   now,
   absent,
+  loaded,
   mounted,
   withdrawn,
   unit,
@@ -76,6 +77,11 @@ test("config.json is written only where systemd can be asked", () => {
   check([
     ["all is well", { file: absent }, "apply GPS226 → applying"],
     ["no bus", { file: absent, unit: noBus }, "wait GPS210"],
+    [
+      "a unit of which no more is known than that it is there",
+      { file: absent, unit: loaded },
+      "apply GPS226 → applying",
+    ],
     ["unit not found", { file: absent, unit: { ...unit, load: "not-found" } }, "wait GPS211"],
     ["unit masked", { file: absent, unit: { ...unit, load: "masked" } }, "wait GPS211"],
     ["kubelet down", { file: absent, unit: stopped, healthy: false }, "apply GPS226 → applying"],

@@ -4,7 +4,7 @@
  */
 import type { Facts } from "./facts.ts";
 import { callsWithin, firstJournal, type Journal } from "./journal.ts";
-import { confirmed, restartUntilProved, settle, unitUnavailable } from "./kubelet.ts";
+import { confirmed, restartUntilProved, settle, unitMissing, unitUnavailable } from "./kubelet.ts";
 import { mostBytes } from "./nodefile.ts";
 import { type Document, type Found, type Plan, plan, planRestore, previous, sizeOf } from "./plan.ts";
 import { isQuarantined, quarantined } from "./quarantine.ts";
@@ -52,8 +52,8 @@ function change(facts: Facts, journal: Journal, found: Found, document: Document
   if (found.kind === "file" && found.healed !== undefined && facts.steady.file < 2000)
     return wait("GPS207", 500, found.healed);
   if (facts.config.restart === "Always") {
-    const unavailable = unitUnavailable(facts);
-    if (unavailable !== undefined) return unavailable;
+    const missing = unitMissing(facts);
+    if (missing !== undefined) return missing;
   }
   // Written all the same, it could not be read again by us, and never be taken back.
   if (sizeOf(planned.file) > mostBytes) return wait("GPS206", soon, "it would have more than 2 MiB");

@@ -49,6 +49,8 @@ export const crashed: Unit = {
 };
 export const stopped: Unit = { ...unit, active: "inactive", sub: "dead", mainPid: 0 };
 export const limited: Unit = { ...unit, active: "failed", sub: "failed", mainPid: 0, result: "start-limit-hit" };
+/** All that is asked before config.json is written. */
+export const loaded = { load: "loaded" };
 export const noBus = { unknown: "connect ENOENT" };
 
 const planned = plan(absent, undefined, mounted, false);

@@ -3,10 +3,10 @@ import type { Config } from "./config.ts";
 import type { JournalReading } from "./journal.ts";
 import type { Mounted } from "./mounted.ts";
 import type { NodeFile } from "./nodefile.ts";
-import type { Unit } from "./unit.ts";
+import type { Loaded, Unit } from "./unit.ts";
 
-/** `undefined`: the decision does not need it, nobody was asked. */
-export type UnitFact = Unit | Readonly<{ unknown: string }> | undefined;
+/** `undefined`: the decision does not need it, nobody was asked. `Loaded`: before config.json is written. */
+export type UnitFact = Unit | Loaded | Readonly<{ unknown: string }> | undefined;
 
 export type Facts = Readonly<{
   config: Pick<Config, "revision" | "restart" | "settle" | "unit">;

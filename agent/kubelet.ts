@@ -157,7 +157,14 @@ export function confirmed(journal: Journal): Journal {
 }
 
 /** Why systemd cannot tell us about the unit, if so: then nothing is changed. */
-export function unitUnavailable({ unit, config }: Facts): Step | undefined {
+export function unitUnavailable(facts: Facts): Step | undefined {
+  const missing = unitMissing(facts);
+  if (missing !== undefined) return missing;
+  return facts.unit !== undefined && "active" in facts.unit ? undefined : wait("GPS210", fast);
+}
+
+/** Why there is nothing that could be restarted, if so. */
+export function unitMissing({ unit, config }: Facts): Step | undefined {
   if (unit === undefined) return wait("GPS210", fast);
   if ("unknown" in unit) return wait("GPS210", "back off", unit.unknown);
   if (unit.load !== "loaded") return wait("GPS211", "back off", `${config.unit}: ${unit.load}`);

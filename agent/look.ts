@@ -41,7 +41,7 @@ export async function look(senses: Senses): Promise<Facts> {
   const lost = journal.kind === "none" && existsSync(under(corruptJournal));
   const left = journal.kind === "none" && isDirectory(under(nodeFiles.folder));
   const needed = asks(config, mounted, journal, file, lost);
-  const unit = needed.unit ? await askUnit(senses) : undefined;
+  const unit = needed.unit && (await askUnit(senses, needed.unit));
   const healthy = busy && needed.healthz && (await senses.healthz());
   const running =
     unit !== undefined && "active" in unit && unit.active === "active" && unit.mainPid > 0
@@ -73,28 +73,29 @@ export async function look(senses: Senses): Promise<Facts> {
 /** An unreadable journal is kept under this name until the folder goes. */
 export const corruptJournal = `${nodeFiles.journal}.corrupt`;
 
-type Asks = Readonly<{ unit: boolean; healthz: boolean }>;
+/** `load`: before anything is written it is enough to know that there will be something to restart. */
+type Asks = Readonly<{ unit: "whole" | "load" | undefined; healthz: boolean }>;
 
 /**
  * Whom the decision has to ask: about the unit not at rest, about healthz not before config.json is written, nor before the
  * restart for which it was written.
  */
 function asks(config: Config, mounted: Mounted, reading: JournalReading, file: NodeFile, lost: boolean): Asks {
-  const rest: Asks = { unit: false, healthz: true };
+  const rest: Asks = { unit: undefined, healthz: true };
   if (config.restart === "Never" || reading.kind === "newer" || reading.kind === "corrupt") return rest;
   const journal = reading.kind === "journal" ? reading.journal : undefined;
   if (journal !== undefined && journal.phase !== "applied") {
     const awaitsRestart = journal.phase === "applying" && journal.matters;
-    return { unit: true, healthz: !awaitsRestart };
+    return { unit: "whole", healthz: !awaitsRestart };
   }
   if (mounted.kind !== "document" || mounted.revision !== config.revision) return rest;
   if (file.kind !== "file" && file.kind !== "absent") return rest;
-  return plan(file, journal, mounted, lost).changed ? { unit: true, healthz: false } : rest;
+  return plan(file, journal, mounted, lost).changed ? { unit: "load", healthz: false } : rest;
 }
 
-async function askUnit({ systemd }: Senses): Promise<UnitFact> {
+async function askUnit({ systemd }: Senses, what: "whole" | "load"): Promise<UnitFact> {
   try {
-    return await systemd.unit();
+    return await (what === "load" ? systemd.load() : systemd.unit());
   } catch (error) {
     return { unknown: error instanceof Error ? error.message : String(error) };
   }

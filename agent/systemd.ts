@@ -1,7 +1,7 @@
 /** The one unit that we may restart, as systemd sees it over D-Bus. */
 import { join } from "node:path";
 import { BusError, type Connection, type Signal, withBus } from "./bus.ts";
-import { destination, manager, readUnit, type Unit } from "./unit.ts";
+import { destination, type Loaded, manager, readLoad, readUnit, type Unit } from "./unit.ts";
 
 /**
  * What came of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the bus was lost while it ran), or
@@ -12,6 +12,8 @@ type Restarted = Readonly<{ result: string }> | Readonly<{ refused: Error }>;
 export type Systemd = Readonly<{
   /** The unit's present state. Throws CouldNotAsk or BusError. */
   unit(): Promise<Unit>;
+  /** Whether the unit is there. Throws like `unit`. */
+  load(): Promise<Loaded>;
   /** Restarts the unit and waits for the job. Never throws, never cancels the job: that would leave the unit stopped. */
   restart(): Promise<Restarted>;
   /** Forgets failures and the start limit's count, so that the next start is not refused. */
@@ -39,6 +41,7 @@ export function systemdOver(dbusDirectory: string, unit: string, stop: AbortSign
   const socket = join(dbusDirectory, "system_bus_socket");
   return {
     unit: () => withBus(socket, deadlines.question, stop, (bus) => readUnit(bus, unit)),
+    load: () => withBus(socket, deadlines.question, stop, (bus) => readLoad(bus, unit)),
     restart: () => restart(unit, (use) => withBus(socket, deadlines.job, stop, use)),
     resetFailed: () =>
       withBus(socket, deadlines.question, stop, async (bus) => {

@@ -21,6 +21,8 @@ export type Unit = Readonly<{
   restartDelay: number;
 }>;
 
+export type Loaded = Pick<Unit, "load">;
+
 export const destination = "org.freedesktop.systemd1";
 export const manager = { destination, path: "/org/freedesktop/systemd1", interface: `${destination}.Manager` } as const;
 /**
@@ -28,18 +30,7 @@ export const manager = { destination, path: "/org/freedesktop/systemd1", interfa
  * and to take them apart is most of the work of a look. When the state has changed meanwhile, all are asked for again.
  */
 export async function readUnit(bus: Connection, name: string): Promise<Unit> {
-  const path = pathOf(name);
-  const get = async (kind: "Unit" | "Service", property: string) => {
-    const [variant] = await bus.call({
-      destination,
-      path,
-      interface: "org.freedesktop.DBus.Properties",
-      member: "Get",
-      signature: "ss",
-      body: [`${destination}.${kind}`, property],
-    });
-    return (variant as { value?: unknown } | null | undefined)?.value;
-  };
+  const get = propertiesOf(bus, name);
   for (;;) {
     // Answered in this order.
     const [before, load, active, sub, invocation, job, startLimit, mainPid, restarts, result, restartDelay, after] =
@@ -71,6 +62,26 @@ export async function readUnit(bus: Connection, name: string): Promise<Unit> {
       restartDelay: milliseconds(restartDelay),
     };
   }
+}
+
+/** Whether it is there to be restarted, and no more. */
+export async function readLoad(bus: Connection, name: string): Promise<Loaded> {
+  return { load: text(await propertiesOf(bus, name)("Unit", "LoadState")) };
+}
+
+function propertiesOf(bus: Connection, name: string) {
+  const path = pathOf(name);
+  return async (kind: "Unit" | "Service", property: string): Promise<unknown> => {
+    const [variant] = await bus.call({
+      destination,
+      path,
+      interface: "org.freedesktop.DBus.Properties",
+      member: "Get",
+      signature: "ss",
+      body: [`${destination}.${kind}`, property],
+    });
+    return (variant as { value?: unknown } | null | undefined)?.value;
+  };
 }
 
 /** As sd_bus_path_encode(3) makes it. A unit that systemd has not loaded is loaded by the question. */

@@ -77,6 +77,7 @@ class PlayedKubelet {
 
   readonly systemd: Systemd = {
     unit: async () => this.#unit(),
+    load: async () => this.#unit(),
     resetFailed: async () => {},
     restart: async () => {
       this.calls += 1;

@@ -1,6 +1,7 @@
 /** The agent as a process, in trouble: what it changes, what it says, and that it heals by itself when the trouble ends. */
 import assert from "node:assert/strict";
 import { chownSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { spawnSync } from "node:child_process";
@@ -44,12 +45,16 @@ test("a second agent on the node touches nothing until the first has ended", asy
   await using first = await place.agent();
   await first.shows(200, "GPS200");
   place.node.mount(2, { additional: { "a.io": "newer" } });
-  const options = { revision: 2, healthzPort: place.systemd.healthzPort, probePort: first.port };
+  const trace = join(place.node.root, "binds");
+  const under = ["strace", "-D", "-f", "-qq", "-o", trace, "-e", "trace=bind"];
+  const options = { revision: 2, healthzPort: place.systemd.healthzPort, probePort: first.port, under };
   await using second = await Agent.start(place.node, options);
   assert.ok(await until(() => second.output.includes("GPS205")));
   assert.equal((await second.probe("?revision=2")).status, 503);
   // It tries for the port every second, and shows nothing while it does not get it.
-  await sleep(2500);
+  const tries = () => readFileSync(trace, "utf8").split("EADDRINUSE").length - 1;
+  const before = tries();
+  assert.ok(await until(() => tries() >= before + 2));
   assert.equal(place.node.file, ours);
   assert.equal(await first.end("SIGTERM"), 0);
   await second.shows(200, "GPS200");

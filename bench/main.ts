@@ -68,6 +68,7 @@ const bench: Bench = {
   async real(nodes) {
     bed ??= await Bed.start();
     await bed.grow(nodes);
+    await bed.install();
     await ensureInForce(bed);
     return bed;
   },

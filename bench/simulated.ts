@@ -21,6 +21,9 @@ import { kwok } from "./kwok.ts";
 import { daemonSets } from "./objects.ts";
 import { Watched } from "./watched.ts";
 
+/** Simulated nodes with --quick: one number for all, or a second cluster would be started. */
+export const quickNodes = 300;
+
 const root = join(import.meta.dirname, "..");
 
 /**

@@ -5,7 +5,7 @@ import { until } from "../../test/cluster/await.ts";
 import type { Measurement } from "../bench.ts";
 import { isServed, putAdditional, revisionOf, secrets } from "../objects.ts";
 import { compare, measure } from "../result.ts";
-import type { Simulated } from "../simulated.ts";
+import { quickNodes, type Simulated } from "../simulated.ts";
 
 const changes = 100;
 const everyMilliseconds = 600;
@@ -13,7 +13,7 @@ const everyMilliseconds = 600;
 export const churn: Measurement = {
   name: "churn",
   run: async (bench) => {
-    const nodes = bench.quick ? 300 : 1000;
+    const nodes = bench.quick ? quickNodes : 1000;
     const simulated = await bench.simulated(nodes);
     await simulated.startController("100%", 5);
     const warm = await documentAt(simulated, "churn-warm");

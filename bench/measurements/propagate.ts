@@ -1,7 +1,7 @@
 /** How long a change takes, against the least that anything built on a DaemonSet and a kubelet restart can take. */
 import type { Bed } from "../bed.ts";
 import type { Bench, Measurement } from "../bench.ts";
-import { calm, change, type Change } from "../change.ts";
+import { calm, change } from "../change.ts";
 import { bareRestart, rollEmpty } from "../empty.ts";
 import { compare, type Result } from "../result.ts";
 import { interleave } from "../rounds.ts";
@@ -29,10 +29,8 @@ export const down: Measurement = {
   },
 };
 
-type Least = Readonly<{ started: number; took: number; silent: number }>;
-
 /** Changes of one node, each beside an empty pod's start and a bare restart; milliseconds. */
-function onOneNode(bench: Bench): Promise<readonly (readonly [Change, Least])[]> {
+function onOneNode(bench: Bench) {
   return bench.once("changes of one node", async () => {
     const bed = await bench.real(1);
     await rollEmpty(bed, 1);
@@ -52,7 +50,6 @@ function onOneNode(bench: Bench): Promise<readonly (readonly [Change, Least])[]>
   });
 }
 
-/** Leaves its budget behind: nothing else is measured on real nodes afterwards. */
 export const propagateAll: Measurement = {
   name: "propagate-n",
   run: async (bench) => {

@@ -5,7 +5,7 @@ import { drawLines } from "../lines.ts";
 import { isServed, put, putAdditional, revisionOf, secrets, syncer } from "../objects.ts";
 import { compare, measure, type Result } from "../result.ts";
 import { interleave } from "../rounds.ts";
-import type { Simulated, Usage } from "../simulated.ts";
+import { quickNodes, type Simulated, type Usage } from "../simulated.ts";
 
 const minReadySeconds = 5;
 /** Every node at once: no wait of ours or of minReadySeconds between waves, so that only work is compared. */
@@ -19,7 +19,7 @@ export const scale: Measurement = {
   run: async (bench) => {
     const results: Result[] = [];
     const seen: At[] = [];
-    for (const nodes of bench.quick ? [300] : [100, 1000, 5000]) {
+    for (const nodes of bench.quick ? [quickNodes] : [100, 1000, 5000]) {
       const simulated = await bench.simulated(nodes);
       // One rollout differs from the next by a tenth, with our controller and without.
       const pairs = await rounds(simulated, bench.quick || nodes === 5000 ? 2 : 7);

@@ -22,7 +22,7 @@ export type Facts = Readonly<{
   left: boolean;
   file: NodeFile;
   unit: UnitFact;
-  /** The kubelet's healthz answers; false where nobody asked, since config.json is about to be written. */
+  /** The kubelet's healthz answers; false where nobody asked, since config.json is about to be written or its restart to be asked for. */
   healthy: boolean;
   /** For how long this process has seen the same, milliseconds of a clock that never jumps. */
   steady: Readonly<{

@@ -25,6 +25,7 @@ export type Loaded = Pick<Unit, "load">;
 
 export const destination = "org.freedesktop.systemd1";
 export const manager = { destination, path: "/org/freedesktop/systemd1", interface: `${destination}.Manager` } as const;
+
 /**
  * Asked for one by one, all at once: of a service systemd tells 400 properties, for many of which it reads control groups first,
  * and to take them apart is most of the work of a look. When the state has changed meanwhile, all are asked for again.

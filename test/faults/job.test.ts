@@ -4,7 +4,7 @@ import test from "node:test";
 import { encode, until } from "./agent.ts";
 import { configure } from "./bus.ts";
 import { ours, Place } from "./place.ts";
-import { comesBack, jobResults, type Restart } from "./scripted-systemd.ts";
+import { comesBack, jobResults, questioned, type Restart } from "./scripted-systemd.ts";
 
 /** Applies a revision for each script; answers how many restarts were asked for it. */
 async function applyEach(place: Place, scripts: readonly (readonly Restart[])[]): Promise<number[]> {
@@ -45,7 +45,7 @@ test("somebody else's job for the unit, queued or running, is waited for, and no
   await using agent = await place.agent();
   await agent.shows(503, "GPS213");
   assert.equal(place.node.file, ours);
-  const looks = () => place.systemd.calls.filter((call) => call === "Get LoadState").length;
+  const looks = () => place.systemd.calls.filter((call) => call === questioned).length;
   const before = looks();
   assert.ok(await until(() => looks() > before + 3));
   assert.equal(place.systemd.restartCalls, 0);

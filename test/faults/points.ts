@@ -5,14 +5,11 @@
  */
 import { join } from "node:path";
 import type { Agent, Node } from "./agent.ts";
-import type { ScriptedSystemd } from "./scripted-systemd.ts";
+import { questioned, type ScriptedSystemd } from "./scripted-systemd.ts";
 import { assertCountable, callOf, inOrder, traced } from "./trace.ts";
 
 /** `call` is a system call or a method of systemd; the agent is killed at its nth. */
 export type Point = Readonly<{ call: string; nth: number; heard: boolean }>;
-
-/** Part of each look at the unit. */
-const questioned = "Get LoadState";
 
 /** Whatever changes a file system. An agent makes but some of them. */
 const changing = (

@@ -47,6 +47,9 @@ export const jobResults = [
   "never heard of",
 ] as const;
 
+/** Part of each look at the unit. */
+export const questioned = "Get LoadState";
+
 export class ScriptedSystemd implements AsyncDisposable {
   load = "loaded";
   active = "active";

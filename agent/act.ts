@@ -43,8 +43,7 @@ const journalName = nodeFiles.journal.slice(nodeFiles.folder.length + 1);
 
 async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands): Promise<string> {
   if (step.resetFirst) await hands.systemd.resetFailed();
-  await keep(step.journal, hands);
-  const asked = await hands.systemd.restart();
+  const asked = await hands.systemd.restart(() => keep(step.journal, hands));
   // Not asked: as if this attempt had never been.
   if ("refused" in asked) {
     await keep(step.unasked, hands);
@@ -71,7 +70,7 @@ async function write({ file }: Plan, found: Found, hands: Hands): Promise<void> 
 
 async function keep(journal: Journal, hands: Hands): Promise<void> {
   const folder = under(hands, nodeFiles.folder);
-  await makeFolder(folder);
+  await makeFolder(folder, journalName);
   await replace({ target: under(hands, nodeFiles.journal), folder, bytes: writeJournal(journal), mode: 0o600 });
 }
 

@@ -1,6 +1,6 @@
 /**
- * One short-lived connection to the system bus over dbus-next: connect, ask, close. dbus-next has no deadlines, never
- * rejects a call when the connection dies, and ends the process when Hello is refused; all of that is contained here.
+ * One connection to the system bus over dbus-next, which has no deadlines, never rejects a call when the connection dies,
+ * and ends the process when Hello is refused; all of that is contained here.
  */
 import type { EventEmitter } from "node:events";
 import type { Message } from "dbus-next";
@@ -35,6 +35,18 @@ export type Connection = Readonly<{
   signal(wanted: (signal: Signal) => boolean): Promise<void>;
 }>;
 
+export type Bus = Readonly<{
+  /**
+   * Gives `use` the connection as soon as it is made. Everything together has `deadline` milliseconds. Throws CouldNotAsk when
+   * the bus cannot be reached, refuses us, dies or stays silent, after which this connection is of no more use; and BusError
+   * when the bus or the one we asked answers with an error.
+   */
+  within<T>(deadline: number, use: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Whether it died, or was stopped. */
+  broken(): boolean;
+  close(): void;
+}>;
+
 /** dbus-next keeps these to itself; they are the only way to notice that the connection died or Hello was refused. */
 type Internals = {
   _connection: { stream: EventEmitter & { destroy(): void } };
@@ -44,24 +56,18 @@ type Internals = {
 /** Signals kept while nobody waits for one: a restart makes a handful. */
 const kept = 1000;
 
-/**
- * Gives `use` a connection to the bus at `socket` and closes it afterwards. Everything together has `deadline`
- * milliseconds. Throws CouldNotAsk when the bus cannot be reached, refuses us, dies or stays silent, and BusError when it
- * or the one we asked answers with an error.
- */
-export async function withBus<T>(
-  socket: string,
-  deadline: number,
-  stop: AbortSignal,
-  use: (connection: Connection) => Promise<T>,
-): Promise<T> {
+/** Begins to connect to the bus at `socket`; `stop` ends whatever is being waited for. */
+export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
   const { Message, MessageType, sessionBus } = await import("dbus-next");
   const { promise: failed, reject } = Promise.withResolvers<never>();
-  const fail = (why: string) => reject(new CouldNotAsk(why));
-  // Whoever loses the race below must not become an unhandled rejection.
+  let broken = false;
+  const fail = (why: string) => {
+    broken = true;
+    reject(new CouldNotAsk(why));
+  };
+  // Whoever loses a race below must not become an unhandled rejection.
   failed.catch(() => {});
   stop.throwIfAborted();
-  const timer = setTimeout(() => fail(`no answer within ${deadline / 1000} s`), deadline);
   const onStop = () => fail("stopped");
   stop.addEventListener("abort", onStop);
 
@@ -94,28 +100,37 @@ export async function withBus<T>(
   });
 
   const race = <R>(other: Promise<R>): Promise<R> => Promise.race([other, failed]);
-  try {
-    await race(ready);
-    return await use({
-      call: async (call) => {
-        // It throws where an answer is used that is no path.
-        const ask = async () => await bus.call(new Message({ ...call, body: [...(call.body ?? [])] }));
-        const reply = await race(ask().catch((error: unknown) => Promise.reject(translate(error))));
-        return reply?.body ?? [];
-      },
-      signal: (wanted) =>
-        race(
-          new Promise<void>((resolve) => {
-            listener = (signal) => wanted(signal) && resolve();
-            signals.forEach(listener);
-          }),
-        ),
-    });
-  } finally {
-    clearTimeout(timer);
-    stop.removeEventListener("abort", onStop);
-    stream.destroy();
-  }
+  const told: Connection = {
+    call: async (call) => {
+      // It throws where an answer is used that is no path.
+      const ask = async () => await bus.call(new Message({ ...call, body: [...(call.body ?? [])] }));
+      const reply = await race(ask().catch((error: unknown) => Promise.reject(translate(error))));
+      return reply?.body ?? [];
+    },
+    signal: (wanted) =>
+      race(
+        new Promise<void>((resolve) => {
+          listener = (signal) => wanted(signal) && resolve();
+          signals.forEach(listener);
+        }),
+      ),
+  };
+  return {
+    within: async (deadline, use) => {
+      const timer = setTimeout(() => fail(`no answer within ${deadline / 1000} s`), deadline);
+      try {
+        await race(ready);
+        return await use(told);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    broken: () => broken,
+    close: () => {
+      stop.removeEventListener("abort", onStop);
+      stream.destroy();
+    },
+  };
 }
 
 function translate(error: unknown): Error {

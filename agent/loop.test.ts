@@ -12,6 +12,7 @@ function turn(next: () => Promise<Step> | Step, change: Partial<Turn> = {}): Tur
     tell: () => {},
     act: () => Promise.resolve(),
     failed: () => wait("GPS228", long),
+    rest: () => {},
     ...change,
   };
 }
@@ -53,6 +54,21 @@ test("one run at a time: the next look waits for the act", async () => {
     ),
   );
   assert.deepEqual(seen.slice(0, 6), ["look", "acted", "look", "acted", "look", "acted"]);
+});
+
+test("what one step keeps for the next is given up before a wait, and only then", async () => {
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const pauses = [0, 0, long];
+  await new Loop(stop.signal).run(
+    turn(() => (seen.push("look"), wait("GPS202", pauses.shift() ?? 0)), {
+      rest: () => {
+        seen.push("rest");
+        stop.abort();
+      },
+    }),
+  );
+  assert.deepEqual(seen, ["look", "look", "look", "rest"]);
 });
 
 test("a step that gives up ends the loop with 1, after it was told and done; a failed one does not end it", async () => {

@@ -12,6 +12,8 @@ export type Turn = Readonly<{
   act: (step: Step) => Promise<void>;
   /** What a failed look or act means. */
   failed: (error: unknown) => Step;
+  /** Gives up what one step keeps for the next: there will be a wait. */
+  rest: () => void;
 }>;
 
 /** Most milliseconds between two tries of what does not work. */
@@ -40,7 +42,10 @@ export class Loop {
       // Not the step: it may hold 20 MiB, which the next look needs.
       const { action, again, code } = await this.#once(turn);
       if (action === "give up") return 1;
-      await this.#wait(this.#pause(again, code));
+      const pause = this.#pause(again, code);
+      if (pause === 0) continue;
+      turn.rest();
+      await this.#wait(pause);
     }
     return 0;
   }
@@ -70,7 +75,6 @@ export class Loop {
   }
 
   async #wait(milliseconds: number): Promise<void> {
-    if (milliseconds === 0) return;
     const signal = AbortSignal.any([this.#wake.signal, this.#stop]);
     await sleep(milliseconds, undefined, { signal }).catch(() => {});
   }

@@ -77,6 +77,7 @@ async function main(): Promise<number> {
     tell: (step) => teller.tell(step),
     act: async (step) => teller.done(step, await act(step, { config, systemd, deeds })),
     failed: trouble,
+    rest: systemd.hangUp,
   });
   if (code === 0) log({ code: "GPS227" }, say("GPS227"));
   probe.close();

@@ -84,8 +84,8 @@ test("a full disk leaves the old file whole", { skip }, async (t) => {
 test("a folder that is a symbolic link is refused; ours is 0700 and goes with all that is in it", async (t) => {
   const { root, folder } = place(t);
   const ours = join(root, "ours");
-  await makeFolder(ours);
-  await makeFolder(ours);
+  await makeFolder(ours, "journal");
+  await makeFolder(ours, "journal");
   assert.equal(statSync(ours).mode & 0o777, 0o700);
   for (const name of ["journal.json", "journal.json.corrupt", "config.json.staged", "config.json.staged.1234"])
     writeFileSync(join(ours, name), "");
@@ -95,5 +95,5 @@ test("a folder that is a symbolic link is refused; ours is 0700 and goes with al
   assert.ok(!existsSync(ours));
   await removeFolder(ours, "journal.json");
   writeFileSync(join(folder, "file"), "");
-  await assert.rejects(makeFolder(join(folder, "file")), /is not a directory/);
+  await assert.rejects(makeFolder(join(folder, "file"), "journal"), /is not a directory/);
 });

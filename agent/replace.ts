@@ -10,6 +10,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -90,11 +91,11 @@ export async function remove(target: string, expected?: FileIdentity): Promise<v
   await sync(dirname(target));
 }
 
-/** Makes our folder, 0700, durably. */
-export async function makeFolder(folder: string): Promise<void> {
+/** Makes our folder, 0700, durably; one that holds the journal was, before there was a journal in it. */
+export async function makeFolder(folder: string, journal: string): Promise<void> {
   unless("EEXIST", () => mkdirSync(folder, { mode: 0o700 }));
   if (!lstatSync(folder).isDirectory()) throw new FileError(`${folder} is not a directory`);
-  await sync(dirname(folder));
+  if (!existsSync(join(folder, journal))) await sync(dirname(folder));
 }
 
 /** Takes our folder away, with everything that we may have left in it, the journal last. */

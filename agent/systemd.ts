@@ -1,6 +1,6 @@
 /** The one unit that we may restart, as systemd sees it over D-Bus. */
 import { join } from "node:path";
-import { BusError, type Connection, type Signal, withBus } from "./bus.ts";
+import { type Bus, BusError, type Connection, openBus, type Signal } from "./bus.ts";
 import { destination, type Loaded, manager, readLoad, readUnit, type Unit } from "./unit.ts";
 
 /**
@@ -9,15 +9,21 @@ import { destination, type Loaded, manager, readLoad, readUnit, type Unit } from
  */
 type Restarted = Readonly<{ result: string }> | Readonly<{ refused: Error }>;
 
+/** Questions that follow each other share one connection, until hangUp. */
 export type Systemd = Readonly<{
   /** The unit's present state. Throws CouldNotAsk or BusError. */
   unit(): Promise<Unit>;
   /** Whether the unit is there. Throws like `unit`. */
   load(): Promise<Loaded>;
-  /** Restarts the unit and waits for the job. Never throws, never cancels the job: that would leave the unit stopped. */
-  restart(): Promise<Restarted>;
+  /**
+   * Restarts the unit and waits for the job; `recorded` is awaited before it is asked for. Never throws, never cancels the job:
+   * that would leave the unit stopped.
+   */
+  restart(recorded: () => Promise<void>): Promise<Restarted>;
   /** Forgets failures and the start limit's count, so that the next start is not refused. */
   resetFailed(): Promise<void>;
+  /** Gives the connection up, before a wait. */
+  hangUp(): void;
 }>;
 
 const theBus = {
@@ -26,7 +32,7 @@ const theBus = {
   interface: "org.freedesktop.DBus",
 } as const;
 
-/** Milliseconds for one connection, from connecting to the last answer. */
+/** Milliseconds for one question or job, from connecting to the last answer. */
 type Deadlines = Readonly<{ question: number; job: number }>;
 
 const usual: Deadlines = {
@@ -39,19 +45,43 @@ const usual: Deadlines = {
 /** `stop` ends whatever is being waited for; a job goes on without us. */
 export function systemdOver(dbusDirectory: string, unit: string, stop: AbortSignal, deadlines = usual): Systemd {
   const socket = join(dbusDirectory, "system_bus_socket");
+  let open: Bus | undefined;
+  const hangUp = () => {
+    open?.close();
+    open = undefined;
+  };
+  const within = async <T>(deadline: number, use: (bus: Connection) => Promise<T>): Promise<T> => {
+    if (open?.broken()) hangUp();
+    open ??= await openBus(socket, stop);
+    try {
+      return await open.within(deadline, use);
+    } catch (error) {
+      hangUp();
+      throw error;
+    }
+  };
   return {
-    unit: () => withBus(socket, deadlines.question, stop, (bus) => readUnit(bus, unit)),
-    load: () => withBus(socket, deadlines.question, stop, (bus) => readLoad(bus, unit)),
-    restart: () => restart(unit, (use) => withBus(socket, deadlines.job, stop, use)),
+    unit: () => within(deadlines.question, (bus) => readUnit(bus, unit)),
+    load: () => within(deadlines.question, (bus) => readLoad(bus, unit)),
+    restart: async (recorded) => {
+      try {
+        return await restart(unit, recorded, (use) => within(deadlines.job, use));
+      } finally {
+        // A connection can subscribe once.
+        hangUp();
+      }
+    },
     resetFailed: () =>
-      withBus(socket, deadlines.question, stop, async (bus) => {
+      within(deadlines.question, async (bus) => {
         await bus.call({ ...manager, member: "ResetFailedUnit", signature: "s", body: [unit] });
       }),
+    hangUp,
   };
 }
 
 async function restart(
   unit: string,
+  recorded: () => Promise<void>,
   connect: (use: (bus: Connection) => Promise<string>) => Promise<string>,
 ): Promise<Restarted> {
   // From the moment when the request is on its way, an error no longer means that there is no job.
@@ -59,8 +89,14 @@ async function restart(
   try {
     const result = await connect(async (bus) => {
       const match = `type='signal',sender='${destination}',interface='${manager.interface}',path='${manager.path}'`;
-      await bus.call({ ...theBus, member: "AddMatch", signature: "s", body: [match] });
-      await bus.call({ ...manager, member: "Subscribe" });
+      const listening = Promise.all([
+        bus.call({ ...theBus, member: "AddMatch", signature: "s", body: [match] }),
+        bus.call({ ...manager, member: "Subscribe" }),
+      ]);
+      // It is awaited below, when what it waits for may have failed already.
+      listening.catch(() => {});
+      await recorded();
+      await listening;
       sent = true;
       const [job] = await bus.call({ ...manager, member: "RestartUnit", signature: "ss", body: [unit, "replace"] });
       let removed = "";

@@ -79,11 +79,13 @@ class PlayedKubelet {
     unit: async () => this.#unit(),
     load: async () => this.#unit(),
     resetFailed: async () => {},
-    restart: async () => {
+    restart: async (recorded) => {
+      await recorded();
       this.calls += 1;
       this.#start();
       return { result: "done" };
     },
+    hangUp: () => {},
   };
 
   #start(): void {

@@ -14,10 +14,12 @@ import { BusError, CouldNotAsk } from "../../agent/bus.ts";
 import { systemdOver } from "../../agent/systemd.ts";
 import { until } from "./agent.ts";
 import { configure, startBus } from "./bus.ts";
+import { Relay } from "./relay.ts";
 import { comesBack, crashes, jobResults, type Restart, ScriptedSystemd } from "./scripted-systemd.ts";
 
 const deadlines = { question: 400, job: 1500 };
 const never = new AbortController().signal;
+const recorded = () => Promise.resolve();
 
 function place(t: TestContext): string {
   const root = mkdtempSync(join(tmpdir(), "gps-bus-"));
@@ -78,9 +80,52 @@ test("a restart answers the result of its own job, whatever it is and however th
   ];
   for (const script of scripts) {
     systemd.script = [script];
-    assert.deepEqual(await open(bus.directory).restart(), { result: script.job }, JSON.stringify(script));
+    assert.deepEqual(await open(bus.directory).restart(recorded), { result: script.job }, JSON.stringify(script));
   }
   assert.ok(!systemd.calls.includes("CancelJob"));
+});
+
+test("a restart is recorded before it is asked for, and not asked for where it could not be recorded", async (t) => {
+  await using bus = await startBus(join(place(t), "dbus"));
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  const asked = () => systemd.restartCalls;
+  let before = -1;
+  await open(bus.directory).restart(async () => {
+    await until(() => systemd.calls.includes("Subscribe"));
+    before = asked();
+  });
+  assert.deepEqual([before, asked()], [0, 1]);
+  const full = new Error("disk full");
+  assert.deepEqual(await open(bus.directory).restart(() => Promise.reject(full)), { refused: full });
+  assert.equal(asked(), 1);
+  await bus.signal("SIGKILL");
+  before = -1;
+  assert.ok("refused" in (await open(bus.directory).restart(async () => void (before = asked()))));
+  assert.equal(before, -1, "recorded, though there is nobody to ask");
+});
+
+test("questions that follow each other share one connection, and one that died meanwhile is replaced", async (t) => {
+  const root = place(t);
+  await using bus = await startBus(join(root, "bus"));
+  await using _systemd = await ScriptedSystemd.start(bus.address);
+  await using relay = await Relay.between(join(root, "dbus"), bus.directory, "hangs up");
+  const descriptors = () => readdirSync("/proc/self/fd").length;
+  const before = descriptors();
+  const systemd = open(join(root, "dbus"));
+  await systemd.load();
+  await systemd.unit();
+  assert.deepEqual(await systemd.restart(recorded), { result: "done" });
+  assert.equal(relay.connections, 1);
+  assert.deepEqual(await systemd.restart(recorded), { result: "done" }, "a connection can subscribe once");
+  await systemd.unit();
+  assert.equal(relay.connections, 3);
+  systemd.hangUp();
+  await systemd.unit();
+  assert.equal(relay.connections, 4);
+  relay.hangUp();
+  assert.ok(await until(() => descriptors() <= before));
+  await systemd.unit();
+  assert.equal(relay.connections, 5);
 });
 
 test("a refused request is told from a job whose end nobody saw", async (t) => {
@@ -88,14 +133,14 @@ test("a refused request is told from a job whose end nobody saw", async (t) => {
   await using systemd = await ScriptedSystemd.start(bus.address);
   for (const name of ["AccessDenied", "InteractiveAuthorizationRequired"]) {
     systemd.script = [{ after: "unchanged", error: `org.freedesktop.DBus.Error.${name}` }];
-    const answer = await open(bus.directory).restart();
+    const answer = await open(bus.directory).restart(recorded);
     assert.ok("refused" in answer && answer.refused instanceof BusError && answer.refused.type.endsWith(name));
   }
   systemd.script = [{ after: "unchanged" }];
-  assert.deepEqual(await open(bus.directory).restart(), { result: "unknown" });
+  assert.deepEqual(await open(bus.directory).restart(recorded), { result: "unknown" });
   systemd.script = [comesBack];
   systemd.onCall = (member) => void (member === "RestartUnit" && bus.signal("SIGKILL"));
-  assert.deepEqual(await open(bus.directory).restart(), { result: "unknown" });
+  assert.deepEqual(await open(bus.directory).restart(recorded), { result: "unknown" });
 });
 
 test("a refusal by the bus reads the same each time, so that it is told once", async (t) => {
@@ -122,7 +167,7 @@ test("a method that is never answered ends at the deadline, before or after the 
   ] as const) {
     systemd.silent.clear();
     systemd.silent.add(member);
-    assert.ok(result in (await open(bus.directory).restart()), member);
+    assert.ok(result in (await open(bus.directory).restart(recorded)), member);
   }
   systemd.silent.add("Get");
   await assert.rejects(open(bus.directory).unit(), CouldNotAsk);
@@ -228,6 +273,6 @@ test("stopping ends a wait at once, and a job goes on without us", async (t) => 
   const stop = new AbortController();
   systemd.onCall = (member) => void (member === "RestartUnit" && setImmediate(() => stop.abort()));
   const began = performance.now();
-  assert.deepEqual(await open(bus.directory, stop.signal).restart(), { result: "unknown" });
+  assert.deepEqual(await open(bus.directory, stop.signal).restart(recorded), { result: "unknown" });
   assert.ok(performance.now() - began < 1000);
 });

@@ -13,6 +13,7 @@ export class Relay implements AsyncDisposable {
    */
   cutAfter = Number.POSITIVE_INFINITY;
   passed = 0;
+  connections = 0;
   /** What becomes of the bytes that the bus sends. */
   spoil: (data: Buffer) => Buffer = (data) => data;
   readonly #cut: Cut;
@@ -35,6 +36,7 @@ export class Relay implements AsyncDisposable {
   }
 
   #pass(agent: Socket): void {
+    this.connections += 1;
     const bus = connect(this.#bus);
     for (const [one, other] of [
       [agent, bus],
@@ -58,9 +60,13 @@ export class Relay implements AsyncDisposable {
     });
   }
 
+  hangUp(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
+    this.hangUp();
     await once(this.#server, "close");
   }
 }

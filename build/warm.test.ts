@@ -62,8 +62,9 @@ test("a cache of another V8, of other flags, of another bundle, of nothing, and 
   assert.deepEqual(misused(), refusal);
 });
 
-test("the image's build fails where the agent decides something else", () => {
-  const broken = readFileSync(inApp("agent.cjs"), "utf8").replaceAll("GPS210", "GPS999");
+test("the image's build fails where the agent does not ask for the restart", () => {
+  const broken = readFileSync(inApp("agent.cjs"), "utf8").replaceAll("RestartUnit", "ReloadUnit");
   writeFileSync(inApp("agent.cjs"), broken);
-  assert.equal(spawnSync(process.execPath, [inApp("warm.cjs")]).status, 1);
+  const { status, stderr } = spawnSync(process.execPath, [inApp("warm.cjs")], { encoding: "utf8" });
+  assert.deepEqual([status, /asked for (\w+)/.exec(stderr)?.[1]], [1, "ReloadUnit"]);
 });

@@ -14,6 +14,7 @@ export function findShadows(original: readonly Entry[], added: readonly string[]
     .flatMap(({ registry }) => identity(registry) ?? [])
     .toSorted()
     .toReversed();
+  if (known.length === 0) return [];
   const near = nearby(known);
   return added.flatMap((key) => {
     const registry = identity(key) ?? key;

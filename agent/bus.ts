@@ -74,8 +74,8 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
   // Only EXTERNAL: with its default methods dbus-next would go looking for cookies under $HOME and hang.
   const options = { busAddress: `unix:path=${socket}`, authMethods: ["EXTERNAL"] };
   const bus = sessionBus(options as Parameters<typeof sessionBus>[0]);
-  const { _connection: connection, _methodReturnHandlers: handlers } = bus as unknown as Internals;
-  const { stream } = connection;
+  const { _connection, _methodReturnHandlers: handlers } = bus as unknown as Internals;
+  const { stream } = _connection;
   bus.on("error", (error: unknown) => fail(error instanceof Error ? error.message : "the bus refused us"));
   for (const event of ["close", "end"]) stream.on(event, () => fail("the connection to the bus was closed"));
   // What dbus-next throws while it parses would otherwise surface as an uncaught exception.
@@ -100,7 +100,7 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
   });
 
   const race = <R>(other: Promise<R>): Promise<R> => Promise.race([other, failed]);
-  const told: Connection = {
+  const connection: Connection = {
     call: async (call) => {
       // It throws where an answer is used that is no path.
       const ask = async () => await bus.call(new Message({ ...call, body: [...(call.body ?? [])] }));
@@ -120,7 +120,7 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
       const timer = setTimeout(() => fail(`no answer within ${deadline / 1000} s`), deadline);
       try {
         await race(ready);
-        return await use(told);
+        return await use(connection);
       } finally {
         clearTimeout(timer);
       }

@@ -22,7 +22,7 @@ import { daemonSets } from "./objects.ts";
 import { Watched } from "./watched.ts";
 
 /** Simulated nodes with --quick: one number for all, or a second cluster would be started. */
-export const quickNodes = 300;
+export const quickNodes = 200;
 
 const root = join(import.meta.dirname, "..");
 

@@ -28,7 +28,7 @@ export const agentCpu: Measurement = {
     const inNode = inNamespace(networkOf(slotOf(bed.cluster)), one.node.name, probes(hour, names.defaultProbePort));
     // An hour's probes at once: an agent runs for days, and V8 has then compiled what it does every second.
     await Promise.all([run(inNode), run(probes(hour, barePort))]);
-    const [rounds, seconds] = bench.quick ? [2, 20] : [6, 100];
+    const [rounds, seconds] = bench.quick ? [1, 30] : [6, 100];
     const before = await lines(bed);
     const used: (readonly [agent: number, bare: number])[] = [];
     for (let round = 0; round < rounds; round++) {
@@ -45,7 +45,7 @@ export const agentCpu: Measurement = {
         used.map(([agent]) => agent),
       ),
       measure(
-        { name: "agent-cpu, beside it: a bare Node server", unit },
+        { name: "agent-cpu, limit: a bare Node server", unit },
         used.map(([, other]) => other),
       ),
       measure({ name: "agent-cpu, log", unit: "lines/h", atMost: 1 }, [said]),

@@ -89,10 +89,11 @@ async function restart(
   try {
     const result = await connect(async (bus) => {
       const match = `type='signal',sender='${destination}',interface='${manager.interface}',path='${manager.path}'`;
-      const listening = Promise.all([
-        bus.call({ ...theBus, member: "AddMatch", signature: "s", body: [match] }),
-        bus.call({ ...manager, member: "Subscribe" }),
-      ]);
+      const listen = async () => {
+        await bus.call({ ...theBus, member: "AddMatch", signature: "s", body: [match] });
+        await bus.call({ ...manager, member: "Subscribe" });
+      };
+      const listening = listen();
       // It is awaited below, when what it waits for may have failed already.
       listening.catch(() => {});
       await recorded();

@@ -62,6 +62,14 @@ test("a cache of another V8, of other flags, of another bundle, of nothing, and 
   assert.deepEqual(misused(), refusal);
 });
 
+test("the image's build says at once that its Node is too old", () => {
+  const old = inApp("old.cjs");
+  writeFileSync(old, 'delete require("node:net").BoundSocket;');
+  const { status, stderr } = spawnSync(process.execPath, ["--require", old, inApp("warm.cjs")], { encoding: "utf8" });
+  const line = `Node ${process.version} is too old for the agent: give a BASE with Node 24.19 or newer\n`;
+  assert.deepEqual([status, stderr], [1, line]);
+});
+
 test("the image's build fails where the agent does not ask for the restart", () => {
   const broken = readFileSync(inApp("agent.cjs"), "utf8").replaceAll("RestartUnit", "ReloadUnit");
   writeFileSync(inApp("agent.cjs"), broken);

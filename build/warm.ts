@@ -3,6 +3,7 @@
  * kubelet's restart, and leaves what V8 has compiled by then in agent.cache.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import * as net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheFile, compileAgent, runAgent } from "../agent/code.ts";
@@ -13,6 +14,11 @@ import { playBus } from "./played-bus.ts";
 
 /** Milliseconds for what takes a tenth of a second. */
 const longest = 30_000;
+
+if (!("BoundSocket" in net)) {
+  process.stderr.write(`Node ${process.version} is too old for the agent: give a BASE with Node 24.19 or newer\n`);
+  process.exit(1);
+}
 
 const root = mkdtempSync(join(tmpdir(), "warm-"));
 const under = (name: string): string => join(root, name);

@@ -223,3 +223,12 @@ export async function untilPublished(plane: Plane, expected: string, timeout = 2
 export async function untilRolledOut(plane: Plane, revision: number, timeout = 90_000): Promise<string> {
   return (await untilEvent(plane, "RolledOut", `revision ${revision} is on`, timeout)).message;
 }
+
+/** Declares this document and waits until it is rolled out; returns its revision. */
+export async function deployed(plane: Plane, text: string): Promise<number> {
+  await declare(plane, text);
+  const revision = await untilPublished(plane, text);
+  await until("the DaemonSet is there", async () => await plane.api.get(paths.daemonSet));
+  await untilRolledOut(plane, revision);
+  return revision;
+}

@@ -1,0 +1,165 @@
+/** What somebody else does to our objects, and to what has our names: repaired, left, or refused. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import type { V1DaemonSet, V1Role, V1RoleBinding, V1Secret } from "@kubernetes/client-node";
+import { stays, until } from "../cluster/await.ts";
+import * as plane from "./plane.ts";
+import { document, paths } from "./plane.ts";
+
+let on: plane.Plane;
+let controller: plane.Controller;
+const first = document({ "quay.io": "robot:first" });
+
+before(async () => {
+  on = await plane.startPlane();
+  controller = plane.startController(on.kubeconfig);
+});
+after(async () => {
+  await controller[Symbol.asyncDispose]();
+  await on[Symbol.asyncDispose]();
+});
+afterEach(() => plane.clear(on));
+
+const kubectl = (...args: string[]) => on.cluster.kubectl("-n", "kube-system", ...args);
+const syncer = "global-pull-secret-syncer";
+const deployed = () => plane.deployed(on, first);
+
+for (const [name, path] of Object.entries(paths).filter(([, path]) => plane.ownPaths.includes(path))) {
+  test(`a deleted ${name} comes back within seconds`, async () => {
+    const revision = await deployed();
+    const uid = (await on.api.get<V1Secret>(path))?.metadata?.uid;
+    await on.api.remove(path, uid ?? "");
+    await until("it is back", async () => ((await on.api.get<V1Secret>(path))?.metadata?.uid ?? uid) !== uid, {
+      timeout: 10_000,
+    });
+    await until("its document and a revision that has not shrunk", async () => {
+      const now = await plane.published(on);
+      return now?.document === first && now.revision >= revision;
+    });
+  });
+}
+
+const edits: readonly (readonly [sentence: string, kind: string, patch: object, repaired: () => Promise<boolean>])[] = [
+  [
+    "the agent's image",
+    "daemonset",
+    { spec: { template: { spec: { containers: [{ name: "agent", image: "evil" }] } } } },
+    async () => (await podSpec())?.containers[0]?.image === plane.agentImage,
+  ],
+  [
+    "a container beside the agent",
+    "daemonset",
+    { spec: { template: { spec: { containers: [{ name: "evil", image: "evil" }] } } } },
+    async () => (await podSpec())?.containers.length === 1,
+  ],
+  [
+    "hostPID",
+    "daemonset",
+    { spec: { template: { spec: { hostPID: true } } } },
+    async () => (await podSpec())?.hostPID === undefined,
+  ],
+  [
+    "the update strategy",
+    "daemonset",
+    { spec: { updateStrategy: { rollingUpdate: { maxUnavailable: "90%" } } } },
+    async () =>
+      (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable === "10%",
+  ],
+  [
+    "the guard against a false Ready",
+    "daemonset",
+    { spec: { minReadySeconds: 0 } },
+    async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.minReadySeconds === 3,
+  ],
+  [
+    "the surge, which would put two agents on a node",
+    "daemonset",
+    { spec: { updateStrategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } } },
+    async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.rollingUpdate?.maxSurge === 0,
+  ],
+  [
+    "a right of the agents",
+    "role",
+    { rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }] },
+    async () => ((await on.api.get<V1Role>(paths.role))?.rules ?? []).length === 0,
+  ],
+  [
+    "a subject of the RoleBinding",
+    "rolebinding",
+    { subjects: [{ kind: "User", name: "eve", apiGroup: "rbac.authorization.k8s.io" }] },
+    async () => (await on.api.get<V1RoleBinding>(paths.roleBinding))?.subjects?.[0]?.name === syncer,
+  ],
+  [
+    "the document",
+    "secret",
+    { data: { ".dockerconfigjson": Buffer.from('{"auths":{}}').toString("base64") } },
+    async () => (await plane.published(on))?.document === first,
+  ],
+  [
+    "immutability",
+    "secret",
+    { immutable: true },
+    async () => (await on.api.get<V1Secret>(paths.global))?.immutable !== true,
+  ],
+  [
+    "our label",
+    "secret",
+    { metadata: { labels: { "app.kubernetes.io/managed-by": null } } },
+    async () =>
+      (await on.api.get<V1Secret>(paths.global))?.metadata?.labels?.["app.kubernetes.io/managed-by"] ===
+      "global-pull-secret",
+  ],
+];
+
+async function isRolledOut(): Promise<boolean> {
+  const { metadata, spec } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
+  const revision = spec?.template.metadata?.annotations?.["global-pull-secret/revision"];
+  const now = await plane.published(on);
+  const stage = metadata?.annotations?.["global-pull-secret/stage"];
+  return now?.document === first && revision === String(now.revision) && stage === "wave";
+}
+
+const podSpec = async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec;
+
+for (const [sentence, kind, patch, repaired] of edits) {
+  test(`an edit of ${sentence} (${kind}) is repaired within seconds, and then there is peace`, async () => {
+    await deployed();
+    const name = kind === "secret" ? "global-pull-secret" : syncer;
+    await kubectl("patch", kind, name, "-p", JSON.stringify(patch));
+    await until("it is repaired", repaired, { timeout: 10_000 });
+    await until("the rollout is over", isRolledOut);
+    const version = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.resourceVersion;
+    await stays(
+      "nobody writes",
+      async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.resourceVersion === version,
+      1500,
+    );
+  });
+}
+
+test("labels and annotations of others survive our repairs", async () => {
+  await deployed();
+  await kubectl("label", "daemonset", syncer, "team=infra");
+  await kubectl("label", "secret", "global-pull-secret", "team=infra");
+  await kubectl("patch", "daemonset", syncer, "-p", '{"spec":{"template":{"spec":{"hostPID":true}}}}');
+  await until("it is repaired", async () => (await podSpec())?.hostPID === undefined);
+  for (const kind of ["daemonset", "secret"])
+    assert.match(await kubectl("get", kind, "-l", "team=infra", "-o", "name"), /global-pull-secret/);
+});
+
+for (const kind of ["secret", "serviceaccount"] as const) {
+  test(`a ${kind} of somebody else under one of our names is refused and never touched`, async () => {
+    const name = kind === "secret" ? "global-pull-secret" : syncer;
+    await (kind === "secret"
+      ? kubectl("create", "secret", "generic", name, "--from-literal=mine=1")
+      : kubectl("create", "serviceaccount", name));
+    const version = async () => await kubectl("get", kind, name, "-o", "jsonpath={.metadata.resourceVersion}");
+    const before = await version();
+    await plane.declare(on, first);
+    await plane.untilEvent(on, "ForeignObject", `${kind}s/${name}`);
+    assert.equal(await on.api.get(paths.daemonSet), undefined);
+    await kubectl("delete", "secret", "additional-pull-secret");
+    await stays("it is untouched", async () => (await version()) === before, 1500);
+    await kubectl("delete", kind, name);
+  });
+}

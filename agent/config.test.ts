@@ -29,7 +29,7 @@ test("a flag that cannot be used is named, with its value and what would be righ
     [["--settle=5s"], '--settle: "5s" is not a whole number from 0 to 3600'],
     [["--settle=3601"], '--settle: "3601" is not a whole number from 0 to 3600'],
     [["--healthz-port=0"], '--healthz-port: "0" is not a whole number from 1 to 65535'],
-    [["--probe-port=65536"], '--probe-port: "65536" is not a whole number from 1 to 65535'],
+    [["--probe-port=1023"], '--probe-port: "1023" is not a whole number from 1024 to 65535'],
     [["--kubelet-directory=var"], '--kubelet-directory: "var" is not an absolute path'],
     [["--nope"], "Unknown option '--nope'"],
     [["extra"], ""],

@@ -46,7 +46,7 @@ export function readConfig(args: readonly string[], environment: Readonly<Record
     // An hour: beyond it a rollout of a few nodes would take days, which nobody means.
     settle: integer("--settle", flags.settle, 0, 3600) * 1000,
     healthzPort: integer("--healthz-port", flags["healthz-port"], 1, 65_535),
-    probePort: integer("--probe-port", flags["probe-port"], 1, 65_535),
+    probePort: integer("--probe-port", flags["probe-port"], 1024, 65_535),
     secretDirectory: directory("--secret-directory", flags["secret-directory"]),
     kubeletDirectory: directory("--kubelet-directory", flags["kubelet-directory"]),
     dbusDirectory: directory("--dbus-directory", flags["dbus-directory"]),

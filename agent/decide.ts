@@ -14,7 +14,7 @@ import { holds } from "./threeway.ts";
 export function decide(facts: Facts): Step {
   const { config, file } = facts;
   if (config.revision === 0) return { action: "nothing", code: "GPS201", ready: true, again: resync };
-  if (!facts.alone) return wait("GPS205", soon);
+  if (!facts.alone) return wait("GPS205", soon, `127.0.0.1:${config.probePort}`);
   if (facts.journal.kind === "newer") return wait("GPS222", resync, facts.journal.why);
   if (facts.journal.kind === "corrupt")
     return { action: "set aside", code: "GPS223", detail: facts.journal.why, ready: false, again: 0 };

@@ -106,7 +106,7 @@ type Change = Partial<Omit<Facts, "config" | "steady" | "journal">> & {
 
 export function facts({ config, steady, journal, ...rest }: Change): Facts {
   return {
-    config: { revision: 7, restart: "Always", settle: 5000, unit: "kubelet.service", ...config },
+    config: { revision: 7, restart: "Always", settle: 5000, unit: "kubelet.service", probePort: 20248, ...config },
     now,
     alone: true,
     mounted,

@@ -9,7 +9,7 @@ import type { Loaded, Unit } from "./unit.ts";
 export type UnitFact = Unit | Loaded | Readonly<{ unknown: string }> | undefined;
 
 export type Facts = Readonly<{
-  config: Pick<Config, "revision" | "restart" | "settle" | "unit">;
+  config: Pick<Config, "revision" | "restart" | "settle" | "unit" | "probePort">;
   /** Wall clock, milliseconds. May jump: only ever compared with what the journal holds, never trusted to go forward. */
   now: number;
   /** Whether we are the node's only agent. */

@@ -6,12 +6,13 @@
  * HTTP by hand, as much as a probe needs: node:http costs twice the CPU at a probe a second, and a fifth of the start
  * (docs/decisions/0007).
  */
-import { BoundSocket, createServer, type Socket } from "node:net";
+import { once } from "node:events";
+import { BoundSocket, createServer, type Server, type Socket } from "node:net";
 
 export type Readiness = Readonly<{ ready: boolean; line: string }>;
 
 export type Probe = Readonly<{
-  /** Tries to become the node's only agent; true once it is. */
+  /** Tries to become the node's only agent; true once it is, false while somebody else has the port. Throws where no try can help. */
   acquire(): Promise<boolean>;
   close(): void;
 }>;
@@ -45,31 +46,28 @@ export function probeOn(port: number, revision: number, readiness: () => Readine
       else if (request.length > mostBytes) socket.destroy();
     });
   });
+  server.on("error", () => {});
   let held = false;
   return {
-    acquire: () => {
-      if (held) return Promise.resolve(true);
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      const settle = (got: boolean) => {
-        server.removeAllListeners("error").removeAllListeners("listening");
-        server.on("error", () => {});
-        held = got;
-        resolve(got);
-      };
-      server.once("error", () => settle(false)).once("listening", () => settle(true));
-      // Two may be bound, one of them can listen. `listen` with a host would look the address up as a name: 7 ms of a start.
-      try {
-        server.listen(new BoundSocket({ host: "127.0.0.1", port }));
-      } catch {
-        settle(false);
-      }
-      return promise;
-    },
+    acquire: async () => (held ||= await listens(server, port)),
     close: () => {
       server.close();
       for (const socket of open) socket.destroy();
     },
   };
+}
+
+/** False where the port is taken. Two may be bound to it, one of them can listen. */
+async function listens(server: Server, port: number): Promise<boolean> {
+  try {
+    // `listen` with a host would look the address up as a name: 7 ms of a start.
+    server.listen(new BoundSocket({ host: "127.0.0.1", port }));
+    await once(server, "listening");
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EADDRINUSE") return false;
+    throw error;
+  }
 }
 
 /** The whole answer, after which the connection ends. */

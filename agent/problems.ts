@@ -12,7 +12,10 @@ export const catalogue = {
   GPS202: { what: "the mounted Secret is not complete", next: "waits for the kubelet to mount it" },
   GPS203: { what: "the mounted Secret holds another revision", next: "waits for its own (up to 90 s)" },
   GPS204: { what: "the mounted Secret is refused", next: "nothing is changed until it is corrected" },
-  GPS205: { what: "another agent works on this node", next: "touches nothing until that one has ended" },
+  GPS205: {
+    what: "another agent works on this node, or another program listens on the probe port",
+    next: "touches nothing until that one has ended; --probe-port names another port",
+  },
   GPS206: { what: "config.json cannot be replaced safely", next: "nothing is changed until it is put right by hand" },
   GPS207: {
     what: "the kubelet can read nothing from config.json",

@@ -99,7 +99,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--dbus-directory /run/../x",
     '--dbus-directory "/run/../x": is no absolute path of a directory without . and .. in it',
   ],
-  ["--probe-port 0", '--probe-port "0": is no whole number from 1 to 65535'],
+  ["--probe-port 1023", '--probe-port "1023": is no whole number from 1024 to 65535'],
   ["--probe-port 10248", "--probe-port 10248: is the kubelet's --healthz-port; choose another"],
   ["--drain-deadline 10", '--drain-deadline "10": is no duration; give one such as 90s, 10m or 2h'],
   ["--listen 8080", '--listen "8080": is no HOST:PORT; give one such as :8080'],

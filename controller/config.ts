@@ -43,7 +43,7 @@ const flags = {
   "kubelet-directory": ["/var/lib/kubelet", check.directory, "the kubelet's root directory on the nodes"],
   "dbus-directory": ["/run/dbus", check.directory, "directory of system_bus_socket on the nodes"],
   "agent-image": ["", check.text, "image of the agents (the controller's own)"],
-  "probe-port": [String(defaultProbePort), check.integer(1, 65535), "loopback port of the agents' readiness"],
+  "probe-port": [String(defaultProbePort), check.integer(1024, 65535), "loopback port of the agents' readiness"],
   "healthz-port": ["10248", check.integer(1, 65535), "loopback port of the kubelet's healthz"],
   "drain-deadline": ["10m", check.duration, "when a removal that hangs is reported"],
   kubeconfig: ["", check.text, "kubeconfig (KUBECONFIG, or the pod's own account)"],

@@ -1,6 +1,8 @@
 /** The agent as a process, in trouble: what it changes, what it says, and that it heals by itself when the trouble ends. */
 import assert from "node:assert/strict";
 import { chownSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -59,6 +61,20 @@ test("a second agent on the node touches nothing until the first has ended", asy
   assert.equal(await first.end("SIGTERM"), 0);
   await second.shows(200, "GPS200");
   assert.match(place.node.file ?? "", new RegExp(encode("newer")));
+});
+
+test("another program on the probe port: nothing is touched, the port is told, and it heals when that one ends", async () => {
+  await using place = await Place.make();
+  const { node, systemd } = place;
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort, probePort: port });
+  await node.says(new RegExp(`^GPS205 .*127\\.0\\.0\\.1:${port}`));
+  assert.equal(node.file, undefined);
+  other.close();
+  await agent.shows(200, "GPS200");
+  assert.equal(systemd.restartCalls, 1);
 });
 
 test("drift in our entry is repaired within seconds, with a restart; in others' it is left alone; then silence", async () => {

@@ -5,8 +5,8 @@
 import type { Facts } from "./facts.ts";
 import { callsWithin, firstJournal, type Journal } from "./journal.ts";
 import { confirmed, restartUntilProved, settle, unitMissing, unitUnavailable } from "./kubelet.ts";
-import { mostBytes } from "./nodefile.ts";
-import { type Document, type Found, type Plan, plan, planRestore, previous, sizeOf } from "./plan.ts";
+import { excess } from "./nodefile.ts";
+import { type Document, type Found, type Plan, plan, planRestore, previous } from "./plan.ts";
 import { isQuarantined, quarantined } from "./quarantine.ts";
 import { fast, record, resync, soon, type Step, wait } from "./step.ts";
 import { holds } from "./threeway.ts";
@@ -56,7 +56,8 @@ function change(facts: Facts, journal: Journal, found: Found, document: Document
     if (missing !== undefined) return missing;
   }
   // Written all the same, it could not be read again by us, and never be taken back.
-  if (sizeOf(planned.file) > mostBytes) return wait("GPS206", soon, "it would have more than 2 MiB");
+  const much = "absent" in planned.file ? undefined : excess(planned.file.bytes);
+  if (much !== undefined) return wait("GPS206", soon, `it would have ${much}`);
   const drift = journal.content === document.content && journal.phase === "applied";
   if (facts.writeIn > 0) return wait(drift ? "GPS225" : "GPS226", facts.writeIn);
   const { undo: kept, ...rest } = journal;

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { closeSync, constants, lstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { emptyDocument, type NodeDocument, readDocument } from "./document.ts";
 import { type FileIdentity, identify } from "./replace.ts";
+import { countValues } from "./values.ts";
 
 export type NodeFile =
   | Readonly<{ kind: "absent"; identity: FileIdentity; document: NodeDocument }>
@@ -23,7 +24,22 @@ export type NodeFile =
   | Readonly<{ kind: "changing" }>;
 
 /** Twice what a Secret may hold: as much of others' as of ours. The largest known pull secrets have some 100 KiB. */
-export const mostBytes = 2 * 1024 * 1024;
+const mostBytes = 2 * 1024 * 1024;
+/**
+ * Bytes, with 100 for each value: 2 MiB of text that V8 keeps in two bytes a character, with 2,000 values, fill its heap of 32 MiB
+ * in a rollback as 20,000 small ones do. With more the agent may be killed in the middle of a step (test/faults/memory.test.ts).
+ */
+const mostWeight = 2_300_000;
+const valueWeight = 100;
+
+/** What is too much for the agent's memory; it may be neither read nor written. */
+export function excess(bytes: Uint8Array): string | undefined {
+  if (bytes.length > mostBytes) return "more than 2 MiB";
+  const values = countValues(bytes);
+  return bytes.length + valueWeight * values > mostWeight
+    ? `${values} values in ${bytes.length} bytes, more than the agent can hold`
+    : undefined;
+}
 
 /**
  * Never throws: whatever cannot be read, or not be replaced by a file of the same owner, is refused with the reason.
@@ -69,6 +85,8 @@ function read(file: string): NodeFile {
     closeSync(descriptor);
   }
   if (identify(file) !== identity) return { kind: "changing" };
+  const much = excess(bytes);
+  if (much !== undefined) return { kind: "refused", why: `it has ${much}` };
   const reading = readDocument(bytes);
   if (reading.kind === "odd") return { kind: "refused", why: reading.why };
   return {

@@ -81,11 +81,6 @@ function brought(file: PreviousFile): File {
   return "absent" in file ? file : { ...file, bytes: Buffer.from(file.bytes, "base64") };
 }
 
-/** Bytes of the file. */
-export function sizeOf(file: File): number {
-  return "absent" in file ? 0 : file.bytes.length;
-}
-
 /** Exactly the former file where the document means the same, else the document with the former file's mode. */
 function back(
   found: Found,

@@ -90,6 +90,30 @@ test("a symbolic link is neither followed nor replaced, whether it leads to a fi
   }
 });
 
+test("a file with more than the agent can hold is neither read nor made, and the reason is told", async () => {
+  const bytes = (count: number) => JSON.stringify({ note: "x".repeat(count - '{"note":""}'.length) });
+  const values = (count: number) => JSON.stringify({ notes: Array(count - 1).fill(0) });
+  const rows: readonly (readonly [file: string, why: RegExp])[] = [
+    [bytes(2 * 1024 * 1024 + 1), /it has 2097153 bytes, more than 2 MiB/],
+    [bytes(2 * 1024 * 1024), /it would have more than 2 MiB/],
+    [values(22_549), /it has 22549 values in 45107 bytes, more than/],
+    [values(22_548), /it would have 22551 values in 451\d\d bytes, more than/],
+  ];
+  for (const [file, why] of rows) {
+    await using place = await Place.make();
+    const { node, systemd } = place;
+    writeFileSync(node.config, file);
+    await using agent = await place.agent();
+    await agent.shows(503, "GPS206");
+    await node.says(why);
+    assert.equal(node.file, file);
+    assert.equal(systemd.restartCalls, 0);
+    writeFileSync(node.config, "{}");
+    await agent.shows(200, "GPS200");
+    assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside({}));
+  }
+});
+
 test("what another program writes between our reading and our rename is not lost", async () => {
   await using place = await Place.make();
   const { node, systemd } = place;

@@ -10,11 +10,16 @@ const mebibyte = 1024 * 1024;
 export type Memory = Readonly<{ working: number; own: number }>;
 
 /** Process id of the agent on this node; undefined while there is none. The newest one while two are there. */
-export function agentOn(bed: Bed, { node }: BedNode): number | undefined {
+export function agentOn(bed: Bed, node: BedNode): number | undefined {
+  return processOn(bed, node, "/app/start.cjs");
+}
+
+/** Process id of the program on this node that has these words in its command line. */
+export function processOn(bed: Bed, { node }: BedNode, words: string): number | undefined {
   const group = `/gps${slotOf(bed.cluster)}/${node.name}/`;
   const found = readdirSync("/proc")
     .map(Number)
-    .filter((pid) => pid > 0 && read(`/proc/${pid}/cmdline`).includes("/app/start.cjs"))
+    .filter((pid) => pid > 0 && read(`/proc/${pid}/cmdline`).includes(words))
     .filter((pid) => read(`/proc/${pid}/cgroup`).includes(group));
   return found.length === 0 ? undefined : Math.max(...found);
 }

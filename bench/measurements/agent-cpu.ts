@@ -1,9 +1,8 @@
 /** What an agent at rest does: answer a probe a second and look twice a minute. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as names from "../../pullsecret/names.ts";
-import { agentOn, cpuOf } from "../agent-process.ts";
+import { agentOn, cpuOf, processOn } from "../agent-process.ts";
 import type { Bed } from "../bed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
@@ -19,24 +18,35 @@ export const agentCpu: Measurement = {
   run: async (bench) => {
     const bed = await bench.real(1);
     await calm();
-    using bare = new BareServer();
+    await startBare(bed);
     // V8 clears up twice within 20 s of a start, and forgets what it compiled: an agent's first minute is not its days.
     await sleep(30_000);
     const [one] = bed.nodes;
     const pid = one && agentOn(bed, one);
-    if (one === undefined || pid === undefined) throw new Error("no agent runs");
-    const inNode = inNamespace(networkOf(slotOf(bed.cluster)), one.node.name, probes(hour, names.defaultProbePort));
+    const bare = one && processOn(bed, one, String(barePort));
+    if (one === undefined || pid === undefined || bare === undefined)
+      throw new Error("no agent runs, or no bare server");
+    const probes = (port: number) =>
+      run(
+        inNamespace(networkOf(slotOf(bed.cluster)), one.node.name, [
+          process.execPath,
+          prober,
+          String(hour),
+          String(port),
+        ]),
+      );
     // An hour's probes at once: an agent runs for days, and V8 has then compiled what it does every second.
-    await Promise.all([run(inNode), run(probes(hour, barePort))]);
-    const [rounds, seconds] = bench.quick ? [1, 30] : [6, 100];
+    await Promise.all([probes(names.defaultProbePort), probes(barePort)]);
+    const [rounds, seconds] = bench.quick ? [1, 30] : [6, 30];
     const before = await lines(bed);
     const used: (readonly [agent: number, bare: number])[] = [];
     for (let round = 0; round < rounds; round++) {
-      const [begun, ...cpu] = [performance.now(), cpuOf(pid), cpuOf(bare.pid)] as const;
-      await run(probes(seconds, barePort, 1000));
+      const [begun, ...cpu] = [performance.now(), cpuOf(pid), cpuOf(bare)] as const;
+      await sleep(seconds * 1000);
       const passed = (performance.now() - begun) / 1000;
-      used.push([((cpuOf(pid) - cpu[0]) / passed) * hour, ((cpuOf(bare.pid) - cpu[1]) / passed) * hour]);
+      used.push([((cpuOf(pid) - cpu[0]) / passed) * hour, ((cpuOf(bare) - cpu[1]) / passed) * hour]);
     }
+    await bed.cluster.kubectl("delete", "pod", bareName, "-n", names.namespace);
     const said = ((await lines(bed)) - before) * (hour / (rounds * seconds));
     const unit = "CPU s/h";
     return [
@@ -53,30 +63,35 @@ export const agentCpu: Measurement = {
   },
 };
 
-function probes(...numbers: readonly number[]): string[] {
-  return [process.execPath, join(import.meta.dirname, "../probes.ts"), ...numbers.map(String)];
-}
-
+const prober = join(import.meta.dirname, "../probes.ts");
+const bareName = "bench-bare";
 const barePort = 31249;
 
-/** What Node costs that answers a probe a second and does nothing else. */
-class BareServer implements Disposable {
-  readonly #child: ChildProcess;
-
-  constructor() {
-    const answer = "HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\nConnection: close\\r\\n\\r\\nok\\n";
-    const program = `require("node:net").createServer((socket) =>
-      socket.on("error", () => {}).on("data", () => socket.end("${answer}"))).listen(${barePort}, "127.0.0.1")`;
-    this.#child = spawn(process.execPath, ["--max-semi-space-size=1", "-e", program], { stdio: "ignore" });
-  }
-
-  get pid(): number {
-    return this.#child.pid ?? 0;
-  }
-
-  [Symbol.dispose](): void {
-    this.#child.kill();
-  }
+/** What Node costs that answers the kubelet's probe a second in a pod, as the agent does, and does nothing else. */
+async function startBare(bed: Bed): Promise<void> {
+  const path = "jsonpath={.spec.template.spec.containers[0].image}";
+  const image = await bed.cluster.kubectl("get", "daemonset", names.syncerName, "-n", names.namespace, "-o", path);
+  const answer = "HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\nConnection: close\\r\\n\\r\\nok\\n";
+  const program = `require("node:net").createServer((socket) =>
+    socket.on("error", () => {}).on("data", () => socket.end("${answer}"))).listen(${barePort}, "127.0.0.1")`;
+  const container = {
+    name: "bare",
+    image,
+    command: ["/nodejs/bin/node", "--max-semi-space-size=1", "-e", program],
+    readinessProbe: { periodSeconds: 1, httpGet: { host: "127.0.0.1", path: "/readyz", port: barePort } },
+  };
+  await bed.cluster.apply({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: bareName, namespace: names.namespace },
+    spec: {
+      nodeName: bed.nodes[0]?.node.name,
+      hostNetwork: true,
+      terminationGracePeriodSeconds: 0,
+      containers: [container],
+    },
+  });
+  await bed.cluster.kubectl("wait", "pod", bareName, "-n", names.namespace, "--for=condition=Ready", "--timeout=60s");
 }
 
 async function lines({ cluster }: Bed): Promise<number> {

@@ -8,6 +8,7 @@ import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles } from "../pullsecret/names.ts";
 import type { Config } from "./config.ts";
+import { hasCode } from "./errno.ts";
 import type { Facts, UnitFact } from "./facts.ts";
 import type { JournalReading } from "./journal.ts";
 import { type Mounted, readMounted } from "./mounted.ts";
@@ -107,7 +108,7 @@ async function readJournalFile(file: string): Promise<JournalReading> {
     const { readJournal } = await import("./gate.ts");
     return readJournal(bytes);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return { kind: "none" };
+    if (hasCode(error, "ENOENT")) return { kind: "none" };
     throw error;
   }
 }

@@ -10,6 +10,7 @@ import { secretKeys } from "../pullsecret/names.ts";
 import { parse } from "../pullsecret/parse.ts";
 import { formatProblem } from "../pullsecret/problems.ts";
 import { isObject } from "./document.ts";
+import { hasCode } from "./errno.ts";
 import type { Wanted } from "./threeway.ts";
 
 export type Mounted =
@@ -78,7 +79,7 @@ function swapTarget(directory: string): string {
   try {
     return readlinkSync(join(directory, "..data"));
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+    if (hasCode(error, "ENOENT")) return "";
     throw error;
   }
 }

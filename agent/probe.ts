@@ -8,6 +8,7 @@
  */
 import { once } from "node:events";
 import { BoundSocket, createServer, type Server, type Socket } from "node:net";
+import { hasCode } from "./errno.ts";
 
 export type Readiness = Readonly<{ ready: boolean; line: string }>;
 
@@ -65,7 +66,7 @@ async function listens(server: Server, port: number): Promise<boolean> {
     await once(server, "listening");
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EADDRINUSE") return false;
+    if (hasCode(error, "EADDRINUSE")) return false;
     throw error;
   }
 }

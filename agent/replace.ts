@@ -22,6 +22,7 @@ import {
   unlinkSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { hasCode } from "./errno.ts";
 
 const onlyRead = constants.O_RDONLY | constants.O_NOFOLLOW;
 
@@ -147,7 +148,7 @@ function unless<T>(code: string, call: () => T): T | undefined {
   try {
     return call();
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === code) return undefined;
+    if (hasCode(error, code)) return undefined;
     throw error;
   }
 }

@@ -132,12 +132,6 @@ export class Model {
     for (const pod of node.pods) pod.ready = undefined;
   }
 
-  /** A node that fell silent under the revision itself eats the budget until it returns: that is meant. */
-  reviveSuspects(): void {
-    for (const [index, { agent, silent }] of this.survey().entries())
-      if (silent && agent?.current && agent.started && !agent.proved) this.revive(index);
-  }
-
   survey(): Survey {
     return this.nodes.map((node, index) => {
       const pod = node.pods.find(({ leaving }) => !leaving);

@@ -41,13 +41,7 @@ function start(...flags: string[]): plane.Controller {
 const content = (word: string) => document({ "quay.io": `robot:${word}` });
 const undeclare = () => on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
 const started = (revision: number) => kubelets.order(revision).length;
-
-async function deployed(word = "one"): Promise<number> {
-  await plane.declare(on, content(word));
-  const revision = await plane.untilPublished(on, content(word));
-  await plane.untilRolledOut(on, revision);
-  return revision;
-}
+const deployed = (word = "one") => plane.deployed(on, content(word));
 
 test("agents come to every node before the first node is changed, and then one node follows the other", async () => {
   start("--max-unavailable", "1");

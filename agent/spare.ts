@@ -5,8 +5,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** Bytes. What an agent with a small Secret loads and leaves in its life is 2.4 MB: it never collects. */
-const aLife = 3_000_000;
+/** Bytes. What an agent with a small Secret loads and leaves until it rests is 2.4 MB: its change is never held up by a collection. */
+const aChange = 3_000_000;
 /** Bytes of garbage for which a collection of 10 ms is worth it. */
 const aLook = 1_000_000;
 
@@ -19,7 +19,7 @@ export class Spare {
   constructor(used = () => process.memoryUsage().heapUsed, collect = collectAll) {
     this.#used = used;
     this.#collect = collect;
-    this.#most = used() + aLife;
+    this.#most = used() + aChange;
   }
 
   /** Gives back what the looks so far have left, if it is much. Nothing of them may be held any more. */

@@ -35,11 +35,9 @@ const mostConnections = 16;
  */
 export function probeOn(port: number, revision: number, readiness: () => Readiness): Probe {
   const recent: Socket[] = [];
-  let count = 0;
   const server = createServer((socket) => {
-    const place = count++ % mostConnections;
-    recent[place]?.destroy();
-    recent[place] = socket.on("error", () => {});
+    recent.push(socket.on("error", () => {}));
+    if (recent.length > mostConnections) recent.shift()?.destroy();
     let request = "";
     socket.on("data", (bytes: Buffer) => {
       request += bytes.toString("latin1");

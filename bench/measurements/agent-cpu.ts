@@ -12,6 +12,8 @@ import { inNamespace, networkOf } from "../../test/cluster/network.ts";
 import { run } from "../../test/cluster/run.ts";
 
 const hour = 3600;
+/** Of a round. */
+const seconds = 30;
 
 export const agentCpu: Measurement = {
   name: "agent-cpu",
@@ -37,7 +39,7 @@ export const agentCpu: Measurement = {
       );
     // An hour's probes at once: an agent runs for days, and V8 has then compiled what it does every second.
     await Promise.all([probes(names.defaultProbePort), probes(barePort)]);
-    const [rounds, seconds] = [bench.quick ? 1 : 6, 30];
+    const rounds = bench.quick ? 1 : 6;
     const before = await lines(bed);
     const used: (readonly [agent: number, bare: number])[] = [];
     for (let round = 0; round < rounds; round++) {

@@ -5,13 +5,14 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** Bytes. What an agent with a small Secret loads and leaves until it rests is 2.4 MB: its change is never held up by a collection. */
-const aChange = 3_000_000;
-/** Bytes of garbage for which a collection of 10 ms is worth it. */
-const aLook = 1_000_000;
+/**
+ * Bytes. What an agent with a small Secret loads and leaves until it rests is 2.4 MB: its change is never held up by a collection.
+ * The kubelet's probes leave as much in an hour, and a collection costs more than its 10 ms: V8 forgets with it what it compiled.
+ */
+const mostGarbage = 3_000_000;
 
 export class Spare {
-  #most: number;
+  #limit: number;
   readonly #used: () => number;
   readonly #collect: () => void;
 
@@ -19,14 +20,14 @@ export class Spare {
   constructor(used = () => process.memoryUsage().heapUsed, collect = collectAll) {
     this.#used = used;
     this.#collect = collect;
-    this.#most = used() + aChange;
+    this.#limit = used() + mostGarbage;
   }
 
   /** Gives back what the looks so far have left, if it is much. Nothing of them may be held any more. */
   tidy(): void {
-    if (this.#used() < this.#most) return;
+    if (this.#used() < this.#limit) return;
     this.#collect();
-    this.#most = this.#used() + aLook;
+    this.#limit = this.#used() + mostGarbage;
   }
 }
 

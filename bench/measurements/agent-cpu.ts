@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as names from "../../pullsecret/names.ts";
 import { agentOn, cpuOf, processOn } from "../agent-process.ts";
-import type { Bed } from "../bed.ts";
+import type { Bed, BedNode } from "../bed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
 import { slotOf } from "../healthz.ts";
@@ -20,25 +20,25 @@ export const agentCpu: Measurement = {
   run: async (bench) => {
     const bed = await bench.real(1);
     await calm();
-    await startBare(bed);
-    // V8 clears up twice within 20 s of a start, and forgets what it compiled: an agent's first minute is not its days.
-    await sleep(30_000);
     const [one] = bed.nodes;
-    const pid = one && agentOn(bed, one);
-    const bare = one && processOn(bed, one, String(barePort));
-    if (one === undefined || pid === undefined || bare === undefined)
-      throw new Error("no agent runs, or no bare server");
-    const probes = (port: number) =>
-      run(
-        inNamespace(networkOf(slotOf(bed.cluster)), one.node.name, [
-          process.execPath,
-          prober,
-          String(hour),
-          String(port),
-        ]),
-      );
-    // An hour's probes at once: an agent runs for days, and V8 has then compiled what it does every second.
-    await Promise.all([probes(names.defaultProbePort), probes(barePort)]);
+    if (one === undefined) throw new Error("no node");
+    await startBare(bed, one);
+    const [pid, bare] = [agentOn(bed, one), processOn(bed, one, String(barePort))];
+    if (pid === undefined || bare === undefined) throw new Error("no agent runs, or no bare server");
+    const askBoth = async (count: number) => {
+      const probes = [names.defaultProbePort, barePort].map((port) => [
+        process.execPath,
+        prober,
+        String(count),
+        String(port),
+      ]);
+      await Promise.all(probes.map((words) => run(inNamespace(networkOf(slotOf(bed.cluster)), one.node.name, words))));
+    };
+    // An agent runs for days: V8 has then compiled what it does every second, and forgets a part whenever it collects, each hour or
+    // so. Hence an hour's probes at once, a look, which collects, and half an hour's probes: the middle between two collections.
+    await askBoth(hour);
+    await sleep(32_000);
+    await askBoth(hour / 2);
     const rounds = bench.quick ? 1 : 6;
     const before = await lines(bed);
     const used: (readonly [agent: number, bare: number])[] = [];
@@ -70,7 +70,7 @@ const bareName = "bench-bare";
 const barePort = 31249;
 
 /** What Node costs that answers the kubelet's probe a second in a pod, as the agent does, and does nothing else. */
-async function startBare(bed: Bed): Promise<void> {
+async function startBare(bed: Bed, { node }: BedNode): Promise<void> {
   const path = "jsonpath={.spec.template.spec.containers[0].image}";
   const image = await bed.cluster.kubectl("get", "daemonset", names.syncerName, "-n", names.namespace, "-o", path);
   const answer = "HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\nConnection: close\\r\\n\\r\\nok\\n";
@@ -87,7 +87,7 @@ async function startBare(bed: Bed): Promise<void> {
     kind: "Pod",
     metadata: { name: bareName, namespace: names.namespace },
     spec: {
-      nodeName: bed.nodes[0]?.node.name,
+      nodeName: node.name,
       hostNetwork: true,
       terminationGracePeriodSeconds: 0,
       containers: [container],

@@ -25,6 +25,20 @@ test("only one agent of a node has the port, and the next one gets it when that 
   second.close();
 });
 
+test("only who names our revision, as the kubelet does, has asked", async () => {
+  const port = await freePort();
+  const probe = probeOn(port, 1, readiness);
+  await probe.acquire();
+  const askedBy = async (path: string) => {
+    await fetch(`http://127.0.0.1:${port}${path}`);
+    return [probe.asked(), probe.asked()];
+  };
+  assert.deepEqual(await askedBy("/readyz?revision=1"), [true, false]);
+  for (const path of ["/readyz", "/readyz?revision=2", "/metrics"])
+    assert.deepEqual(await askedBy(path), [false, false], path);
+  probe.close();
+});
+
 test("of two that are bound to the port at once only one can listen", async () => {
   const port = await freePort();
   const other = new BoundSocket({ host: "127.0.0.1", port });

@@ -15,6 +15,8 @@ export type Readiness = Readonly<{ ready: boolean; line: string }>;
 export type Probe = Readonly<{
   /** Tries to become the node's only agent; true once it is, false while somebody else has the port. Throws where no try can help. */
   acquire(): Promise<boolean>;
+  /** Whether the kubelet has asked since this was last called: nobody else names our revision. */
+  asked(): boolean;
   close(): void;
 }>;
 
@@ -23,9 +25,6 @@ const mostBytes = 4096;
 /**
  * The kubelet makes a new connection for each probe; nothing else has business here. Each one cuts off the sixteenth before it:
  * whoever stays silent cannot keep the others out, and no probe needs a timer, which would be a quarter of its cost.
- *
- * They are kept beyond their end for V8, too. When it collects, it throws away what it has compiled for objects of which none is
- * left, and between two probes there is none: the next hours' probes would be a third dearer (docs/decisions/0007).
  */
 const mostConnections = 16;
 
@@ -35,6 +34,16 @@ const mostConnections = 16;
  */
 export function probeOn(port: number, revision: number, readiness: () => Readiness): Probe {
   const recent: Socket[] = [];
+  let asked = false;
+  const answerTo = (request: string): string => {
+    const [found, named] = /^GET \/readyz(?:\?revision=(\d+))? HTTP\/1\.[01]\r\n/.exec(request) ?? [];
+    if (found === undefined) return answer("404 Not Found", "ask /readyz");
+    if (named !== undefined && named !== String(revision))
+      return answer("503 Service Unavailable", `this agent serves revision ${revision}`);
+    asked ||= named !== undefined;
+    const { ready, line } = readiness();
+    return answer(ready ? "200 OK" : "503 Service Unavailable", line);
+  };
   const server = createServer((socket) => {
     recent.push(socket.on("error", () => {}));
     if (recent.length > mostConnections) recent.shift()?.destroy();
@@ -45,7 +54,7 @@ export function probeOn(port: number, revision: number, readiness: () => Readine
       const whole = request.includes("\r\n\r\n");
       if (!whole && request.length <= mostBytes) return;
       // So little is the kernel's as soon as it is written. `end` would wait for the other side: a sixth of a probe.
-      if (whole) socket.write(answerTo(request, revision, readiness()));
+      if (whole) socket.write(answerTo(request));
       socket.destroy();
     });
   });
@@ -53,6 +62,11 @@ export function probeOn(port: number, revision: number, readiness: () => Readine
   let held = false;
   return {
     acquire: async () => (held ||= await listens(server, port)),
+    asked: () => {
+      const was = asked;
+      asked = false;
+      return was;
+    },
     close: () => {
       server.close();
       for (const socket of recent) socket.destroy();
@@ -73,16 +87,7 @@ async function listens(server: Server, port: number): Promise<boolean> {
   }
 }
 
-/** The whole answer, after which the connection ends. */
-function answerTo(request: string, revision: number, { ready, line }: Readiness): string {
-  const [found, asked] = /^GET \/readyz(?:\?revision=(\d+))? HTTP\/1\.[01]\r\n/.exec(request) ?? [];
-  if (found === undefined) return answer("404 Not Found", "ask /readyz");
-  if (asked !== undefined && asked !== String(revision))
-    return answer("503 Service Unavailable", `this agent serves revision ${revision}`);
-  return answer(ready ? "200 OK" : "503 Service Unavailable", line);
-}
-
+/** It ends with the connection. */
 function answer(status: string, line: string): string {
-  const headers = ["Content-Type: text/plain; charset=utf-8", `Content-Length: ${Buffer.byteLength(line) + 1}`];
-  return [`HTTP/1.1 ${status}`, ...headers, "Connection: close", "", `${line}\n`].join("\r\n");
+  return `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${line}\n`;
 }

@@ -26,13 +26,13 @@ export class Rest {
     this.#steady = new Steady(clock);
   }
 
-  /** The step that `decide` answers, or the last one, if that was to do nothing and nothing has changed since it looked. */
-  async next(decide: () => Promise<Step>, healthz: () => Promise<boolean>): Promise<Step> {
+  /** The step that `decide` answers, or the last one, if that was to do nothing, nothing has changed and the kubelet is `alive`. */
+  async next(decide: () => Promise<Step>, alive: () => Promise<boolean>): Promise<Step> {
     // Before the look: what changes meanwhile makes the next one a whole one.
     const state = this.#state();
     const stood = this.#steady.held("state", state);
     const resting = this.#resting;
-    if (resting !== undefined && resting.state === state && (await healthz())) return resting.step;
+    if (resting !== undefined && resting.state === state && (await alive())) return resting.step;
     const step = await decide();
     const rests = step.action === "nothing" && state !== undefined && stood >= trusted;
     this.#resting = rests ? { state, step } : undefined;

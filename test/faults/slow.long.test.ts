@@ -1,6 +1,7 @@
 /** What takes minutes by nature: a systemd that is slow but works, kubelets that die late, and ones that never answer. */
 import assert from "node:assert/strict";
 import test from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ours, Place } from "./place.ts";
 import { comesBack } from "./scripted-systemd.ts";
 
@@ -45,4 +46,22 @@ test("a kubelet that runs but never answers healthz has failed after 30 s each t
   assert.ok(performance.now() - began > 90_000);
   assert.match(place.node.message, /^GPS218 /);
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 4]);
+});
+
+test("as long as the kubelet asks every second, an agent at rest does not ask healthz; when nobody asks, it does", async () => {
+  await using place = await Place.make();
+  await using agent = await place.agent();
+  await agent.shows(200, "GPS200");
+  const looksWhileAsked = async (query: string, seconds: number) => {
+    const before = place.systemd.looks;
+    for (let second = 0; second < seconds; second++) {
+      await agent.probe(query);
+      await sleep(1000);
+    }
+    return place.systemd.looks - before;
+  };
+  // The first look that finds what has stood for 10 s is a whole one.
+  await looksWhileAsked("?revision=1", 40);
+  assert.equal(await looksWhileAsked("?revision=1", 65), 0);
+  assert.ok((await looksWhileAsked("", 65)) > 0);
 });

@@ -68,7 +68,7 @@ async function main(): Promise<number> {
   const spare = new Spare();
   const code = await loop.run({
     next: async () => {
-      spare.tidy();
+      spare.tidy(rest.rests);
       // A kubelet that asks every second is alive; to ask it back makes all its probes dearer (docs/decisions/0012).
       const asked = probe.asked();
       const step = await rest.next(

@@ -38,6 +38,7 @@ async function looks(rest: Rest, { step = nothing, healthy = true } = {}): Promi
     return Promise.resolve(step);
   };
   assert.deepEqual(await rest.next(decide, () => Promise.resolve(healthy)), step);
+  assert.equal(rest.rests, !looked);
   return looked;
 }
 

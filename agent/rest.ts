@@ -20,6 +20,8 @@ export class Rest {
   readonly #config: Pick<Config, "secretDirectory" | "kubeletDirectory">;
   #resting: Readonly<{ state: string; step: Step }> | undefined;
   readonly #steady: Steady;
+  /** Whether the last look read nothing. */
+  rests = false;
 
   constructor(config: Pick<Config, "secretDirectory" | "kubeletDirectory">, clock: () => number) {
     this.#config = config;
@@ -32,10 +34,11 @@ export class Rest {
     const state = this.#state();
     const stood = this.#steady.held("state", state);
     const resting = this.#resting;
-    if (resting !== undefined && resting.state === state && (await alive())) return resting.step;
+    this.rests = resting !== undefined && resting.state === state && (await alive());
+    if (resting !== undefined && this.rests) return resting.step;
     const step = await decide();
-    const rests = step.action === "nothing" && state !== undefined && stood >= trusted;
-    this.#resting = rests ? { state, step } : undefined;
+    const settled = step.action === "nothing" && state !== undefined && stood >= trusted;
+    this.#resting = settled ? { state, step } : undefined;
     return step;
   }
 

@@ -5,43 +5,49 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/**
- * Bytes. What an agent with a small Secret loads and leaves until it rests is 2.4 MB: its change is never held up by a collection.
- * The kubelet's probes leave as much in an hour, and a collection costs more than its 10 ms: V8 forgets with it what it compiled.
- */
-const mostGarbage = 3_000_000;
+/** Bytes. What an agent with a small Secret loads and leaves until it rests is 2.4 MB: its change is never held up by a collection. */
+const aChange = 3_000_000;
+/** Bytes of garbage for which a collection of 10 ms is worth it, where each look leaves some and the next one adds its own. */
+const aLook = 1_000_000;
 
 export class Spare {
-  #limit: number;
   readonly #used: () => number;
   readonly #collect: () => void;
+  /** In use when it was last tidied up. */
+  #least: number;
+  #atWork = aChange;
 
   /** `used`: bytes of the heap in use; `collect` collects all garbage at once. */
   constructor(used = () => process.memoryUsage().heapUsed, collect = collectAll) {
     this.#used = used;
     this.#collect = collect;
-    this.#limit = used() + mostGarbage;
+    this.#least = used();
   }
 
-  /** Gives back what the looks so far have left, if it is much. Nothing of them may be held any more. */
-  tidy(): void {
-    if (this.#used() < this.#limit) return;
+  /**
+   * Gives back what the looks so far have left, if it is much. Nothing of them may be held any more. An agent that rests leaves
+   * 3 MB an hour, for the kubelet's probes, and pays for a collection with more than its 10 ms (docs/decisions/0012).
+   */
+  tidy(rests: boolean): void {
+    if (this.#used() < this.#least + (rests ? aChange : this.#atWork)) return;
+    // What V8 forgets with it is compiled again after so many calls, 3,000 by default: at a probe a second most of the time until
+    // the next one. At work it would take 6 MiB more.
+    if (rests) setFlagsFromString("--invocation-count-for-turbofan=400");
     this.#collect();
-    this.#limit = this.#used() + mostGarbage;
+    this.#least = this.#used();
+    this.#atWork = aLook;
   }
 }
 
 let gc: (() => void) | undefined;
 
 /**
- * As flags of the start they would make V8 refuse Node's own code cache (27 ms). Marking little by little, V8's usual way, lets the
- * heap go on growing meanwhile: by 8 MB where processors are busy. What V8 forgets with a collection it compiles again after as
- * many calls as that bound says, 3,000 by default: at a probe a second most of the time until the next collection.
+ * As flags of the start both would make V8 refuse Node's own code cache (27 ms). Marking little by little, V8's usual way, lets the
+ * heap go on growing meanwhile: by 8 MB where processors are busy.
  */
 export function collectAll(): void {
   if (gc === undefined) {
-    const flags = ["--expose-gc", "--no-incremental-marking", "--invocation-count-for-turbofan=400"];
-    for (const flag of flags) setFlagsFromString(flag);
+    for (const flag of ["--expose-gc", "--no-incremental-marking"]) setFlagsFromString(flag);
     gc = runInNewContext("gc") as () => void;
   }
   gc();

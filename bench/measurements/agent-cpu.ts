@@ -57,7 +57,7 @@ export const agentCpu: Measurement = {
         used.map(([agent]) => agent),
       ),
       measure(
-        { name: "agent-cpu, limit: a bare Node server", unit },
+        { name: "agent-cpu, a bare Node server", unit },
         used.map(([, other]) => other),
       ),
       measure({ name: "agent-cpu, log", unit: "lines/h", atMost: 1 }, [said]),

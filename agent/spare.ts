@@ -31,7 +31,7 @@ export class Spare {
   tidy(rests: boolean): void {
     if (this.#used() < this.#least + (rests ? aChange : this.#atWork)) return;
     // What V8 forgets with it is compiled again after so many calls, 3,000 by default: at a probe a second most of the time until
-    // the next one. At work it would take 6 MiB more.
+    // the next one.
     if (rests) setFlagsFromString("--invocation-count-for-turbofan=400");
     this.#collect();
     this.#least = this.#used();

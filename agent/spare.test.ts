@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { collectAll, Spare } from "./spare.ts";
 
-test("what looks leave is collected once it is more than a small Secret's agent ever leaves, then look by look, at rest as rarely as at first", () => {
+test("what one large look leaves is collected at once, what small ones leave when it is more than a change with a small Secret leaves", () => {
   let used = 5_000_000;
   let collections = 0;
   const spare = new Spare(
@@ -12,14 +12,13 @@ test("what looks leave is collected once it is more than a small Secret's agent 
       used = 6_000_000;
     },
   );
-  const after = (left: number, rests = false) => {
+  const after = (left: number) => {
     used += left;
-    spare.tidy(rests);
+    spare.tidy(false);
     return collections;
   };
-  assert.deepEqual([after(2_000_000), after(900_000), after(100_000)], [0, 0, 1]);
-  assert.deepEqual([after(900_000), after(100_000), after(4_000_000)], [1, 2, 3]);
-  assert.deepEqual([after(2_900_000, true), after(100_000, true), after(1_000_000)], [3, 4, 5]);
+  assert.deepEqual([after(1_900_000), after(1_000_000), after(100_000)], [0, 0, 1]);
+  assert.deepEqual([after(2_000_000), after(1_900_000), after(1_000_000), after(100_000)], [2, 2, 2, 3]);
 });
 
 test("a collection gives the heap back what nobody holds any more", () => {

@@ -5,23 +5,23 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** Bytes. What an agent with a small Secret loads and leaves until it rests is 2.4 MB: its change is never held up by a collection. */
-const aChange = 3_000_000;
-/** Bytes of garbage for which a collection of 10 ms is worth it, where each look leaves some and the next one adds its own. */
-const aLook = 1_000_000;
+/** Bytes. A small Secret's look leaves 0.3 MB, its first one 1.4; the largest one's leaves 2.7, then 7, and the next adds its own. */
+const aLook = 2_000_000;
+/** Bytes. What an agent with a small Secret loads and leaves until its kubelet's restart is less: no collection holds that up. */
+const inAll = 3_000_000;
 
 export class Spare {
   readonly #used: () => number;
   readonly #collect: () => void;
-  /** In use when it was last tidied up. */
+  /** In use after the last collection, and before the last look. */
   #least: number;
-  #atWork = aChange;
+  #before: number;
 
   /** `used`: bytes of the heap in use; `collect` collects all garbage at once. */
   constructor(used = () => process.memoryUsage().heapUsed, collect = collectAll) {
     this.#used = used;
     this.#collect = collect;
-    this.#least = used();
+    this.#least = this.#before = used();
   }
 
   /**
@@ -29,13 +29,15 @@ export class Spare {
    * 3 MB an hour, for the kubelet's probes, and pays for a collection with more than its 10 ms (docs/decisions/0012).
    */
   tidy(rests: boolean): void {
-    if (this.#used() < this.#least + (rests ? aChange : this.#atWork)) return;
+    const used = this.#used();
+    const much = used - this.#before >= aLook || used - this.#least >= inAll;
+    this.#before = used;
+    if (!much) return;
     // What V8 forgets with it is compiled again after so many calls, 3,000 by default: at a probe a second most of the time until
     // the next one.
     if (rests) setFlagsFromString("--invocation-count-for-turbofan=400");
     this.#collect();
-    this.#least = this.#used();
-    this.#atWork = aLook;
+    this.#least = this.#before = this.#used();
   }
 }
 

@@ -34,8 +34,11 @@ export class Rest {
     const state = this.#state();
     const stood = this.#steady.held("state", state);
     const resting = this.#resting;
-    this.rests = resting !== undefined && resting.state === state && (await alive());
-    if (resting !== undefined && this.rests) return resting.step;
+    this.rests = false;
+    if (resting !== undefined && resting.state === state && (await alive())) {
+      this.rests = true;
+      return resting.step;
+    }
     const step = await decide();
     const settled = step.action === "nothing" && state !== undefined && stood >= trusted;
     this.#resting = settled ? { state, step } : undefined;

@@ -25,17 +25,12 @@ export const agentCpu: Measurement = {
     await startBare(bed, one);
     const [pid, bare] = [agentOn(bed, one), processOn(bed, one, String(barePort))];
     if (pid === undefined || bare === undefined) throw new Error("no agent runs, or no bare server");
-    const askBoth = async (count: number) => {
-      const probes = [names.defaultProbePort, barePort].map((port) => [
-        process.execPath,
-        prober,
-        String(count),
-        String(port),
-      ]);
-      await Promise.all(probes.map((words) => run(inNamespace(networkOf(slotOf(bed.cluster)), one.node.name, words))));
-    };
+    const network = networkOf(slotOf(bed.cluster));
+    const ask = (port: number, count: number) =>
+      run(inNamespace(network, one.node.name, [process.execPath, prober, String(count), String(port)]));
+    const askBoth = (count: number) => Promise.all([ask(names.defaultProbePort, count), ask(barePort, count)]);
     // An agent runs for days: V8 has then compiled what it does every second, and forgets a part whenever it collects, each hour or
-    // so. Hence an hour's probes at once, a look, which collects, and half an hour's probes: the middle between two collections.
+    // so. Hence an hour's probes at once, a look, which collects, and half an hour's probes: if the look did collect, the middle between two collections.
     await askBoth(hour);
     await sleep(32_000);
     await askBoth(hour / 2);

@@ -16,6 +16,7 @@ export class Spare {
   /** In use after the last collection, and before the last look. */
   #least: number;
   #before: number;
+  #rested = false;
 
   /** `used`: bytes of the heap in use; `collect` collects all garbage at once. */
   constructor(used = () => process.memoryUsage().heapUsed, collect = collectAll) {
@@ -25,17 +26,19 @@ export class Spare {
   }
 
   /**
-   * Gives back what the looks so far have left, if it is much. Nothing of them may be held any more. An agent that rests leaves
-   * 3 MB an hour, for the kubelet's probes, and pays for a collection with more than its 10 ms (docs/decisions/0012).
+   * Gives back what the looks so far have left: when the agent comes to rest, and whenever it is much. Nothing of them may be held
+   * any more.
    */
   tidy(rests: boolean): void {
     const used = this.#used();
     const much = used - this.#before >= aLook || used - this.#least >= inAll;
+    const comesToRest = rests && !this.#rested;
     this.#before = used;
-    if (!much) return;
-    // What V8 forgets with it is compiled again after so many calls, 3,000 by default: at a probe a second most of the time until
-    // the next one.
-    if (rests) setFlagsFromString("--invocation-count-for-turbofan=400");
+    this.#rested ||= rests;
+    if (!much && !comesToRest) return;
+    // What was compiled for an agent at work is lost with it, and would be compiled again after 3,000 calls: at a probe a second that
+    // is most of an hour (docs/decisions/0012).
+    if (comesToRest) setFlagsFromString("--invocation-count-for-turbofan=400");
     this.#collect();
     this.#least = this.#before = this.#used();
   }

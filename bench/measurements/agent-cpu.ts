@@ -14,6 +14,8 @@ import { run } from "../../test/cluster/run.ts";
 const hour = 3600;
 /** Of a round. */
 const seconds = 30;
+/** Milliseconds in which an agent at rest looks for certain. */
+const aLook = 32_000;
 
 export const agentCpu: Measurement = {
   name: "agent-cpu",
@@ -29,22 +31,24 @@ export const agentCpu: Measurement = {
     const ask = (port: number, count: number) =>
       run(inNamespace(network, one.node.name, [process.execPath, prober, String(count), String(port)]));
     const askBoth = (count: number) => Promise.all([ask(names.defaultProbePort, count), ask(barePort, count)]);
-    // An agent runs for days: V8 has then compiled what it does every second, and forgets a part whenever it collects, each hour or
-    // so. Hence an hour's probes at once, a look, which collects, and half an hour's probes: if the look did collect, the middle between two collections.
+    // An agent runs for days: V8 compiles what it does every second, and forgets a part whenever it collects. Hence an hour's probes
+    // at once, then before each round a quarter of an hour's and a look, which is when an agent collects. Not before it rests, as it
+    // does within a minute: the look that finds everything still, and the next one, which collects what the start has left.
+    await sleep(3 * aLook);
     await askBoth(hour);
-    await sleep(32_000);
-    await askBoth(hour / 2);
     const rounds = bench.quick ? 1 : 6;
-    const before = await lines(bed);
+    const [before, since] = [await lines(bed), performance.now()];
     const used: (readonly [agent: number, bare: number])[] = [];
     for (let round = 0; round < rounds; round++) {
+      await askBoth(hour / 4);
+      await sleep(aLook);
       const [begun, ...cpu] = [performance.now(), cpuOf(pid), cpuOf(bare)] as const;
       await sleep(seconds * 1000);
       const passed = (performance.now() - begun) / 1000;
       used.push([((cpuOf(pid) - cpu[0]) / passed) * hour, ((cpuOf(bare) - cpu[1]) / passed) * hour]);
     }
     await bed.cluster.kubectl("delete", "pod", bareName, "-n", names.namespace);
-    const said = ((await lines(bed)) - before) * (hour / (rounds * seconds));
+    const said = ((await lines(bed)) - before) * ((hour * 1000) / (performance.now() - since));
     const unit = "CPU s/h";
     return [
       measure(

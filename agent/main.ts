@@ -68,13 +68,14 @@ async function main(): Promise<number> {
   const spare = new Spare();
   const code = await loop.run({
     next: async () => {
-      spare.tidy(rest.rests);
+      spare.tidy();
       // A kubelet that asks every second is alive; to ask it back makes all its probes dearer (docs/decisions/0012).
       const asked = probe.asked();
       const step = await rest.next(
         async () => decide(await look(senses)),
         async () => asked || (await healthz()),
       );
+      if (rest.rests) spare.settle();
       // Not before there is time: to load it takes 30 ms of the processor, and until then nothing waits for a hint.
       if (step.again === "back off" || step.again > fast) watching ??= watch();
       return step;

@@ -16,7 +16,7 @@ export class Spare {
   /** In use after the last collection, and before the last look. */
   #least: number;
   #before: number;
-  #rested = false;
+  #settled = false;
 
   /** `used`: bytes of the heap in use; `collect` collects all garbage at once. */
   constructor(used = () => process.memoryUsage().heapUsed, collect = collectAll) {
@@ -25,20 +25,26 @@ export class Spare {
     this.#least = this.#before = used();
   }
 
-  /**
-   * Gives back what the looks so far have left: when the agent comes to rest, and whenever it is much. Nothing of them may be held
-   * any more.
-   */
-  tidy(rests: boolean): void {
+  /** Gives back what the looks so far have left, if it is much. Nothing of them may be held any more. */
+  tidy(): void {
     const used = this.#used();
     const much = used - this.#before >= aLook || used - this.#least >= inAll;
-    const comesToRest = rests && !this.#rested;
     this.#before = used;
-    this.#rested ||= rests;
-    if (!much && !comesToRest) return;
-    // What was compiled for an agent at work is lost with it, and would be compiled again after 3,000 calls: at a probe a second that
-    // is most of an hour (docs/decisions/0012).
-    if (comesToRest) setFlagsFromString("--invocation-count-for-turbofan=400");
+    if (much) this.#giveBack();
+  }
+
+  /**
+   * Once, for an agent that rests: what was compiled for its work is lost in its first collection, and would be compiled again after
+   * 3,000 calls. At a probe a second that is most of an hour (docs/decisions/0012).
+   */
+  settle(): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    setFlagsFromString("--invocation-count-for-turbofan=400");
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
     this.#collect();
     this.#least = this.#before = this.#used();
   }

@@ -13,7 +13,7 @@ import { run } from "../../test/cluster/run.ts";
 
 const hour = 3600;
 /** Of a round. */
-const seconds = 30;
+const seconds = 60;
 /** Milliseconds in which an agent at rest looks for certain. */
 const aLook = 32_000;
 
@@ -31,12 +31,12 @@ export const agentCpu: Measurement = {
     const ask = (port: number, count: number) =>
       run(inNamespace(network, one.node.name, [process.execPath, prober, String(count), String(port)]));
     const askBoth = (count: number) => Promise.all([ask(names.defaultProbePort, count), ask(barePort, count)]);
-    // An agent runs for days: V8 compiles what it does every second, and forgets a part whenever it collects. Hence an hour's probes
-    // at once, then before each round a quarter of an hour's and a look, which is when an agent collects. Not before it rests, as it
-    // does within a minute: the look that finds everything still, and the next one, which collects what the start has left.
-    await sleep(3 * aLook);
-    await askBoth(hour);
-    const rounds = bench.quick ? 1 : 6;
+    // An agent runs for days: V8 compiles what it does every second, and forgets a part whenever it collects. Hence two hours' probes
+    // at once, then before each round a quarter of an hour's and a look, which is when an agent collects. Not before it rests: it
+    // does with its second look after its last deed, and collects then what its work has left.
+    await sleep(2 * aLook);
+    await askBoth(2 * hour);
+    const rounds = bench.quick ? 1 : 4;
     const [before, since] = [await lines(bed), performance.now()];
     const used: (readonly [agent: number, bare: number])[] = [];
     for (let round = 0; round < rounds; round++) {

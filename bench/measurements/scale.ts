@@ -26,7 +26,7 @@ export const scale: Measurement = {
   run: async (bench) => {
     const results: Result[] = [];
     const seen: At[] = [];
-    for (const { nodes, count } of bench.quick ? [{ nodes: quickNodes, count: 2 }] : sizes) {
+    for (const { nodes, count } of bench.quick ? [{ nodes: quickNodes, count: 1 }] : sizes) {
       const simulated = await bench.simulated(nodes);
       const pairs = await rounds(simulated, count);
       const costs = pairs.map(([cost]) => cost);

@@ -189,6 +189,26 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   ["every node has it", input(), "served wave 10%"],
   [
+    "what a survey finds available the DaemonSet controller must have seen, too: it would replace all others beside the budget",
+    input({
+      pending: true,
+      quietSeconds: 13,
+      daemonSet: view({ template: 0, stage: "canary", maxUnavailable: 1, available: 18 }),
+      standing: standing({ dead: 1, served: 19 }),
+    }),
+    "wait birth canary 1",
+  ],
+  [
+    "nor does a template follow whose pods it has not seen",
+    input({
+      pending: true,
+      quietSeconds: 13,
+      daemonSet: view({ updated: 18, available: 19, maxUnavailable: 2 }),
+      standing: standing({ dead: 1, served: 19 }),
+    }),
+    "wait wave wave 3",
+  ],
+  [
     "every node but the dead has it",
     input({
       quietSeconds: 13,

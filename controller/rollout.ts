@@ -115,7 +115,7 @@ export function decide(input: RolloutInput): Turn {
   const all = daemonSet.updated === daemonSet.desired && daemonSet.available === daemonSet.desired;
   if (!all && input.standing === undefined && isWorthASurvey(input, daemonSet)) return { kind: "survey" };
   const dead = all ? 0 : input.standing?.dead;
-  if (all || (input.standing !== undefined && allLivingServed(input.standing))) {
+  if (all || (input.standing !== undefined && allLivingServed(input.standing, daemonSet))) {
     return nextAfterServed(input, daemonSet, dead ?? 0, first);
   }
   const failed = (input.standing?.failed ?? 0) > 0;
@@ -186,7 +186,13 @@ function isWorthASurvey(input: RolloutInput, daemonSet: DaemonSetView): boolean 
   return canary || input.quietSeconds >= quietLimit(input);
 }
 
-const allLivingServed = (standing: Standing) => standing.served + standing.dead === standing.total;
+/**
+ * And the DaemonSet controller knows it: it replaces at once, beside the budget, what it takes for unavailable, and its own view
+ * may be half a minute older than ours once the API server was away.
+ */
+function allLivingServed({ served, dead, total }: Standing, { updated, available }: DaemonSetView): boolean {
+  return served + dead === total && Math.min(updated, available) >= served;
+}
 
 const phaseOf = (daemonSet: DaemonSetView): Phase => (daemonSet.template === 0 ? "birth" : daemonSet.stage);
 

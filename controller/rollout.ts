@@ -188,7 +188,7 @@ function isWorthASurvey(input: RolloutInput, daemonSet: DaemonSetView): boolean 
 
 /**
  * And the DaemonSet controller knows it: it replaces at once, beside the budget, what it takes for unavailable, and its own view
- * may be half a minute older than ours once the API server was away.
+ * may be half a minute older than ours once the API server was away (docs/decisions/0013).
  */
 function allLivingServed({ served, dead, total }: Standing, { updated, available }: DaemonSetView): boolean {
   return served + dead === total && Math.min(updated, available) >= served;

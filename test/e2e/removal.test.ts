@@ -78,9 +78,9 @@ test("H20: a node that cannot give the entries back is told after the deadline, 
   const [stuck, other] = cluster.nodes;
   assert.ok(stuck && other);
   await deploy();
-  await product.deleteAdditional(cluster);
-  // Its next agent needs a second to come: it finds a file that it may not replace.
+  // A file that no agent may replace, before there is anything to give back.
   await stuck.exec(["sh", "-c", "cd /var/lib/kubelet && mv config.json real.json && ln -s real.json config.json"]);
+  await product.deleteAdditional(cluster);
   const said = new RegExp(`waiting for ${stuck.name};.*: to finish without them: kubectl (.*)$`);
   const event = await product.untilEvent(cluster, "RemovalOverdue", said);
   assert.equal(event.type, "Warning");

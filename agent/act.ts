@@ -6,26 +6,33 @@ import type { Config } from "./config.ts";
 import { type Journal, writeJournal } from "./journal.ts";
 import { corruptJournal } from "./look.ts";
 import type { Found, Plan } from "./plan.ts";
+import type { Lock } from "./lock.ts";
+import { say } from "./problems.ts";
 import { FileChanged, makeFolder, remove, removeFolder, replace } from "./replace.ts";
 import type { Deeds } from "./steady.ts";
 import type { Step } from "./step.ts";
 import type { Systemd } from "./systemd.ts";
 
-export type Hands = Readonly<{ config: Config; systemd: Systemd; deeds: Deeds }>;
+export type Hands = Readonly<{ config: Config; systemd: Systemd; deeds: Deeds; lock: Pick<Lock, "release"> }>;
 
 /** Answers what is worth a line in the log besides the step itself. Throws what the file system or the bus threw. */
 export async function act(step: Step, hands: Hands): Promise<string | undefined> {
   switch (step.action) {
     case "wait":
     case "nothing":
+    case "end":
       return undefined;
     case "apply":
-    case "restore":
       await keep(step.journal, hands);
+      await write(step.plan, step.found, hands);
+      return warning(step.plan);
+    case "restore":
       await write(step.plan, step.found, hands);
       return undefined;
     case "restart":
       return await restart(step, hands);
+    case "revive":
+      return await revive(step.unit, hands);
     case "record":
     case "give up":
       await keep(step.journal, hands);
@@ -34,7 +41,7 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
       renameSync(under(hands, nodeFiles.journal), under(hands, corruptJournal));
       return undefined;
     case "leave":
-      await removeFolder(under(hands, nodeFiles.folder), journalName);
+      await removeFolder(under(hands, nodeFiles.folder), journalName, () => hands.lock.release());
       return undefined;
   }
 }
@@ -42,15 +49,40 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
 const journalName = nodeFiles.journal.slice(nodeFiles.folder.length + 1);
 
 async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands): Promise<string> {
-  if (step.resetFirst) await hands.systemd.resetFailed();
-  const asked = await hands.systemd.restart(() => keep(step.journal, hands));
+  const { unit } = step.journal;
+  if (unit === undefined) throw new Error("a restart is owed, and not known by which unit");
+  if (step.resetFirst) await hands.systemd.resetFailed(unit);
+  let unrecorded: unknown;
+  const asked = await hands.systemd.restart(unit, async () => {
+    try {
+      await keep(step.journal, hands);
+    } catch (error) {
+      if (!step.evenUnrecorded) throw error;
+      unrecorded = error;
+    }
+  });
   // Not asked: as if this attempt had never been.
   if ("refused" in asked) {
-    await keep(step.unasked, hands);
+    if (unrecorded === undefined) await keep(step.unasked, hands);
     throw asked.refused;
   }
-  hands.deeds.restarts += 1;
+  hands.deeds.restarted();
+  if (unrecorded !== undefined) await keep(step.journal, hands);
   return `job ${asked.result}`;
+}
+
+async function revive(unit: string, { systemd, deeds }: Hands): Promise<string> {
+  await systemd.resetFailed(unit);
+  const asked = await systemd.restart(unit, () => Promise.resolve());
+  if ("refused" in asked) throw asked.refused;
+  deeds.restarted();
+  return `job ${asked.result}`;
+}
+
+/** What is to be said of a file that was written, if anything. */
+function warning({ file }: Plan): string | undefined {
+  if ("absent" in file || (file.mode & 0o044) === 0) return undefined;
+  return say("GPS253", `mode ${file.mode.toString(8)}`);
 }
 
 async function write({ file }: Plan, found: Found, hands: Hands): Promise<void> {
@@ -58,20 +90,30 @@ async function write({ file }: Plan, found: Found, hands: Hands): Promise<void> 
   const folder = under(hands, nodeFiles.folder);
   const expected = found.identity;
   try {
-    if ("absent" in file) return await remove(target, expected);
-    await replace({ target, folder, bytes: file.bytes, mode: file.mode, owner: file, expected });
-    hands.deeds.wrote();
+    if ("absent" in file) await remove(target, expected);
+    else {
+      await replace({ target, folder, bytes: file.bytes, mode: file.mode, owner: file, expected });
+      hands.deeds.wrote();
+    }
+    hands.deeds.unwritable = false;
   } catch (error) {
     // Another writer is at work: it is given time. What failed for other reasons has its own back-off.
     if (error instanceof FileChanged) hands.deeds.wrote();
+    else hands.deeds.unwritable = true;
     throw error;
   }
 }
 
 async function keep(journal: Journal, hands: Hands): Promise<void> {
   const folder = under(hands, nodeFiles.folder);
-  await makeFolder(folder, journalName);
-  await replace({ target: under(hands, nodeFiles.journal), folder, bytes: writeJournal(journal), mode: 0o600 });
+  try {
+    await makeFolder(folder, journalName);
+    await replace({ target: under(hands, nodeFiles.journal), folder, bytes: writeJournal(journal), mode: 0o600 });
+    hands.deeds.unwritable = false;
+  } catch (error) {
+    hands.deeds.unwritable = true;
+    throw error;
+  }
 }
 
 function under({ config }: Hands, name: string): string {

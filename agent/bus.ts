@@ -4,12 +4,13 @@
  */
 import type { EventEmitter } from "node:events";
 import type { Message } from "dbus-next";
+import { OwnError } from "./errno.ts";
 
 /** No answer, or not from whom we asked: nothing is known about the unit. */
-export class CouldNotAsk extends Error {}
+export class CouldNotAsk extends OwnError {}
 
 /** The bus or systemd answered with an error. */
-export class BusError extends Error {
+export class BusError extends OwnError {
   /** Such as `org.freedesktop.DBus.Error.AccessDenied`. */
   readonly type: string;
   constructor(type: string, text: string) {

@@ -2,28 +2,37 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { ConfigError, readConfig } from "./config.ts";
 
-const environment = { REVISION: "7", NODE_NAME: "node1" };
+const environment = { REVISION: "7", DIGEST: "seven's", NODE_NAME: "node1" };
 
 test("without flags the agent runs as the DaemonSet mounts it", () => {
   assert.deepEqual(readConfig([], environment), {
     revision: 7,
+    digest: "seven's",
     node: "node1",
-    unit: "kubelet.service",
+    unit: "auto",
     restart: "Always",
+    restartControlPlane: "Never",
+    hiddenFiles: "Look",
     settle: 5000,
     healthzPort: 10248,
     probePort: 20248,
     secretDirectory: "/etc/global-pull-secret",
     kubeletDirectory: "/host/kubelet",
     dbusDirectory: "/host/dbus",
+    podDirectory: "/run/global-pull-secret",
     terminationLog: "/dev/termination-log",
   });
 });
 
 test("a flag that cannot be used is named, with its value and what would be right", () => {
   const table: readonly (readonly [args: string[], message: string])[] = [
-    [["--unit", "kubelet"], '--unit: "kubelet" is not the name of a service unit, such as kubelet.service'],
-    [["--unit", "../x.service"], '--unit: "../x.service" is not the name of a service unit, such as kubelet.service'],
+    [
+      ["--unit", "kubelet"],
+      '--unit: "kubelet" is neither auto nor the name of a service unit, such as kubelet.service',
+    ],
+    [["--unit", "../x.service"], '--unit: "../x.service" is neither auto nor'],
+    [["--restart-control-plane", "no"], '--restart-control-plane: "no" is neither Always nor Never'],
+    [["--hidden-files", "look"], '--hidden-files: "look" is neither Look nor Ignore'],
     [["--restart", "never"], '--restart: "never" is neither Always nor Never'],
     [["--settle", "-1"], ""],
     [["--settle=5s"], '--settle: "5s" is not a whole number from 0 to 3600'],

@@ -7,7 +7,6 @@ import {
   hour,
   now,
   absent,
-  loaded,
   mounted,
   withdrawn,
   unit,
@@ -25,6 +24,7 @@ import {
   rolledBack,
   tried,
   facts,
+  follow,
   check,
 } from "./facts.fixture.ts";
 
@@ -36,7 +36,7 @@ test("what comes before everything else", () => {
       "nothing GPS201 ready",
     ],
     ["two agents on one node", { alone: false, journal: atRest }, "wait GPS205"],
-    ["a journal from a newer agent", { journal: { kind: "newer", why: "version 9" } }, "wait GPS222"],
+    ["a journal from a newer agent", { journal: { kind: "newer", why: "version 9", owes: false } }, "wait GPS222"],
     ["an unreadable journal", { journal: { kind: "corrupt", why: "not JSON" } }, "set aside GPS223"],
     ["config.json is a symlink", { file: { kind: "refused", why: "it is a symbolic link" } }, "wait GPS206"],
     ["config.json changes while it is read", { file: { kind: "changing" } }, "wait GPS209"],
@@ -73,18 +73,96 @@ test("a pod applies its own revision and no other", () => {
   ]);
 });
 
+test("a revision is its number and its digest: one number with two contents is two revisions", () => {
+  const otherDigest = { config: { digest: "restored" } };
+  const lagging: Facts["mounted"] = { kind: "incomplete", why: "ENOENT" };
+  const { digest: _digest, ...undated } = atRest;
+  check([
+    [
+      "the mount has caught up",
+      { mounted: { ...mounted, digest: "restored" }, ...otherDigest, file: absent },
+      "apply GPS226 → applying",
+    ],
+    ["the mount lags", { ...otherDigest, file: absent }, "wait GPS203"],
+    ["… over a journal of the same number", { ...otherDigest, journal: atRest }, "wait GPS203"],
+    ["… and is not there", { ...otherDigest, mounted: lagging, journal: atRest }, "wait GPS202"],
+    ["… and the journal is right", { mounted: lagging, journal: atRest }, "nothing GPS200 ready"],
+    [
+      "a journal of the same number, and another content is mounted",
+      { mounted: { ...mounted, digest: "restored", content: "two" }, ...otherDigest, journal: atRest },
+      "record GPS226 → applied",
+    ],
+    ["an older agent's journal is not believed", { mounted: lagging, journal: undated }, "wait GPS202"],
+    ["… but is gone on from", { journal: undated }, "record GPS226 → applied"],
+    [
+      "a trial of another content of this number is not ours",
+      { ...otherDigest, journal: settling, unit: renewed, steady: { running: 4000, healthy: 4000 } },
+      "wait GPS215",
+    ],
+  ]);
+});
+
+test("what a revision no longer has is ours until it is out of the file: an agent killed before that would leave it there", () => {
+  const entries = new Map([["b.io", { value: { auth: "dTpi" }, original: false }]]);
+  const next = { ...mounted, content: "b", wanted: { entries, rest: new Map() } };
+  const begun = decide(facts({ mounted: next, journal: { ...atRest, revision: 6 } }));
+  assert.ok(begun.action === "apply");
+  assert.deepEqual(begun.journal.owned.entries.map(({ key }) => key).toSorted(), ["a.io", "b.io"]);
+  const again = decide(facts({ mounted: next, journal: begun.journal }));
+  assert.ok(again.action === "apply" && !("absent" in again.plan.file));
+  assert.deepEqual(JSON.parse(again.plan.file.bytes.toString()), { auths: { "b.io": { auth: "dTpi" } } });
+  const { end } = follow({ mounted: next, journal: { ...atRest, revision: 6 } });
+  const journal = end.journal.kind === "journal" ? end.journal.journal : assert.fail();
+  assert.equal(journal.phase, "applying");
+  const placed = decide(end);
+  assert.ok(placed.action === "restart");
+  assert.deepEqual(
+    placed.journal.owned.entries.map(({ key }) => key),
+    ["b.io"],
+  );
+});
+
+test("a withdrawal after a lost journal is not said to be one, unless nothing is there that could be ours", () => {
+  const unverified = { ...atRest, content: "none", unverified: true, owned: { entries: [], rest: [] } };
+  check([
+    ["the journal is lost", { mounted: withdrawn, lost: true, left: true }, "wait GPS250"],
+    ["… and nothing is there", { mounted: withdrawn, lost: true, file: absent }, "record GPS226 → applying"],
+    ["… and somebody has looked", { mounted: withdrawn, left: true }, "leave GPS224"],
+    ["a journal that was made after it", { mounted: withdrawn, lost: true, journal: unverified }, "wait GPS250"],
+    ["… with nothing there", { mounted: withdrawn, lost: true, journal: unverified, file: absent }, "leave GPS224"],
+    ["… and somebody has looked", { mounted: withdrawn, journal: unverified }, "leave GPS224"],
+    [
+      "… whose entries were all there",
+      { mounted: withdrawn, lost: true, journal: { ...unverified, unverified: undefined } },
+      "leave GPS224",
+    ],
+  ]);
+  const doubtful = decide(facts({ lost: true, file: absent }));
+  assert.ok(doubtful.action === "apply" && doubtful.journal.unverified === true);
+  const known = decide(facts({ lost: true }));
+  assert.ok(known.action === "record" && known.journal.unverified === undefined);
+  const later = decide(facts({ lost: true, journal: { ...atRest, revision: 6 } }));
+  assert.ok(later.action === "record" && later.journal.phase === "applied", "once there is a journal again it counts");
+});
+
 test("config.json is written only where systemd can be asked", () => {
   check([
     ["all is well", { file: absent }, "apply GPS226 → applying"],
     ["no bus", { file: absent, unit: noBus }, "wait GPS210"],
-    [
-      "a unit of which no more is known than that it is there",
-      { file: absent, unit: loaded },
-      "apply GPS226 → applying",
-    ],
     ["unit not found", { file: absent, unit: { ...unit, load: "not-found" } }, "wait GPS211"],
     ["unit masked", { file: absent, unit: { ...unit, load: "masked" } }, "wait GPS211"],
-    ["kubelet down", { file: absent, unit: stopped, healthy: false }, "apply GPS226 → applying"],
+    ["kubelet down", { file: absent, unit: stopped, healthy: false }, "wait GPS230"],
+    ["healthz off, or on another port", { file: absent, healthy: false }, "wait GPS221"],
+    [
+      "drift, and nobody knows the kubelet's unit",
+      { file: absent, journal: atRest, unit: { unfound: "" } },
+      "wait GPS229",
+    ],
+    [
+      "drift while a change is under way, and the kubelet is down",
+      { file: absent, journal: restarting, unit: stopped, healthy: false },
+      "apply GPS226 → applying",
+    ],
     [
       "policy Never asks nobody",
       { file: absent, unit: undefined, config: { restart: "Never" } },
@@ -116,7 +194,7 @@ test("config.json is written only where systemd can be asked", () => {
     [
       "… policy Never",
       { journal: { ...restarting, phase: "applying" }, config: { restart: "Never" } },
-      "record GPS200 → applied",
+      "record GPS254 → restarting",
     ],
     ["… nothing that the kubelet sees", { journal: { ...atRest, phase: "applying" } }, "record GPS200 → applied"],
     ["after a lost journal a restart may be owed", { lost: true }, "record GPS226 → applying"],
@@ -135,6 +213,12 @@ test("at rest: ready while the kubelet answers, and a kubelet that somebody stop
       "leave GPS224",
     ],
     ["withdrawn, nothing was ever there", { mounted: withdrawn, file: absent }, "nothing GPS224 ready"],
+    [
+      "… where ours never could be put",
+      { mounted: withdrawn, file: { kind: "refused", why: "" } },
+      "nothing GPS224 ready",
+    ],
+    ["… and the kubelet is down", { mounted: withdrawn, file: absent, healthy: false }, "wait GPS221"],
     ["withdrawn, a stranger's file", { mounted: withdrawn }, "nothing GPS224 ready"],
     ["… and killed before our folder went", { mounted: withdrawn, file: absent, left: true }, "leave GPS224"],
     [
@@ -143,6 +227,21 @@ test("at rest: ready while the kubelet answers, and a kubelet that somebody stop
       "record GPS226 → applying",
     ],
   ]);
+});
+
+test("a node that refuses says so, as long as nothing of it has been touched", () => {
+  const link: Facts["file"] = { kind: "refused", why: "it is a symbolic link" };
+  const missing = { file: absent, unit: { ...unit, load: "not-found" } };
+  const refused = (change: Parameters<typeof facts>[0]) => {
+    const step = decide(facts(change));
+    return step.action === "wait" && step.refused === true;
+  };
+  assert.deepEqual(
+    [refused({ file: link }), refused({ file: link, journal: atRest }), refused(missing)],
+    [true, true, true],
+  );
+  assert.equal(refused({ file: link, journal: { ...restarting, phase: "applying" } }), false);
+  assert.equal(refused({ ...missing, journal: { ...restarting, phase: "applying" } }), false);
 });
 
 function matters(calls: number[]): boolean {

@@ -1,158 +1,151 @@
 /**
- * The agent's decisions: facts → one action with its reason. Pure. A chain of rules, each of which decides or passes on;
- * read from top to bottom it is the order of precedence.
+ * The agent's decisions: facts → one action with its reason. Pure. A chain of rules, each of which
+ * decides or passes on; read from top to bottom it is the order of precedence: what owes a running
+ * kubelet, then the file, then the document. What follows once the file is as it should be is a
+ * table (phases.ts).
  */
+import { change } from "./change.ts";
+import { boundTo, rebound } from "./distributions.ts";
 import type { Facts } from "./facts.ts";
-import { callsWithin, firstJournal, type Journal } from "./journal.ts";
-import { confirmed, restartUntilProved, settle, unitMissing, unitUnavailable } from "./kubelet.ts";
-import { excess } from "./nodefile.ts";
-import { type Document, type Found, type Plan, plan, planRestore, previous } from "./plan.ts";
-import { isQuarantined, quarantined } from "./quarantine.ts";
-import { fast, record, resync, soon, type Step, wait } from "./step.ts";
+import { held, isKept } from "./hold.ts";
+import { firstJournal, type Journal } from "./journal.ts";
+import { byTable, inForce } from "./phases.ts";
+import { type Document, type Found, isUnexplained, type Plan, plan, planRestore } from "./plan.ts";
+import { observe, preflight } from "./preflight.ts";
+import { isQuarantined, quarantined, undone } from "./quarantine.ts";
+import { givesBack, isOurs, ours } from "./revision.ts";
+import { stateOf } from "./state.ts";
+import { fast, named, record, refuse, resync, soon, type Step, wait } from "./step.ts";
 import { holds } from "./threeway.ts";
 
 export function decide(facts: Facts): Step {
   const { config, file } = facts;
-  if (config.revision === 0) return { action: "nothing", code: "GPS201", ready: true, again: resync };
-  if (!facts.alone) return wait("GPS205", soon, `127.0.0.1:${config.probePort}`);
-  if (facts.journal.kind === "newer") return wait("GPS222", resync, facts.journal.why);
+  if (config.revision === 0) return observe(facts);
+  if (!facts.alone) return wait("GPS205", soon);
+  if (facts.journal.kind === "newer") return newer(facts, facts.journal);
   if (facts.journal.kind === "corrupt")
     return { action: "set aside", code: "GPS223", detail: facts.journal.why, ready: false, again: 0 };
-  if (file.kind === "changing") return wait("GPS209", fast);
-  if (file.kind === "refused") return wait("GPS206", soon, file.why);
-  const journal = facts.journal.kind === "journal" ? facts.journal.journal : undefined;
-  if (journal?.phase === "restoring") return restoring(facts, journal, file);
-  if (journal?.phase === "reviving") return restartUntilProved(facts, journal);
+  const journal = facts.journal.kind === "journal" ? rebound(facts.journal.journal, facts.unit) : undefined;
+  // Older agents left the undoing of the journal to the end of the revival.
+  if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));
   const document = ours(facts);
+  if (document?.intent === "release" && isUntouched(facts)) return untouched(facts);
+  if (file.kind === "changing" || file.kind === "refused") return unreadable(facts, journal, file);
+  if (journal?.phase === "restoring") return restoring(facts, journal, file);
   if (document === undefined) return withoutDocument(facts, journal, file);
-  if (isQuarantined(facts, journal, document)) return quarantined(journal);
+  const keeps = isKept(journal, document);
+  if (isQuarantined(facts, journal, document) && !(keeps && journal.quarantine.told)) return quarantined(journal);
+  if (keeps) return held(facts, journal, file, document);
   const planned = plan(file, journal, document, facts.lost);
-  if (planned.changed) return change(facts, journal ?? firstJournal(planned.before), file, document, planned);
-  return standing(facts, journal, document, planned);
+  if (planned.changed) return change(facts, journal, file, document, planned);
+  return standing(facts, journal, file, document, planned);
 }
 
-/** Without our revision's document nothing new is begun, but a restart that is owed is made. */
-function withoutDocument(facts: Facts, journal: Journal | undefined, file: Found): Step {
-  if (journal?.phase === "restarting") return restartUntilProved(facts, journal);
-  if (journal?.phase === "settling") {
-    const step = settle(facts, journal);
-    return { ...step, ready: step.ready && holds(file.document, journal.owned) };
-  }
-  const { mounted, config } = facts;
-  if (journal?.phase === "applied" && journal.revision === config.revision && holds(file.document, journal.owned))
-    return inForce(facts, "GPS200");
-  if (mounted.kind === "incomplete") return wait("GPS202", soon, mounted.why);
-  if (mounted.revision !== config.revision)
-    return wait("GPS203", soon, `mounted ${mounted.revision}, ours ${config.revision}`);
-  return wait("GPS204", resync, mounted.kind === "refused" ? mounted.why : undefined);
+/** Nothing of ours was ever there: what the node's file is like is no matter of a withdrawal, and nothing waits for the node. */
+function untouched({ healthy }: Facts): Step {
+  return healthy ? { action: "nothing", code: "GPS224", ready: true, again: resync } : refuse("GPS221", soon);
 }
 
-/** config.json has to be written: only where systemd can be asked, since a restart will be owed. */
-function change(facts: Facts, journal: Journal, found: Found, document: Document, planned: Plan): Step {
-  if (found.kind === "file" && found.healed !== undefined && facts.steady.file < 2000)
-    return wait("GPS207", 500, found.healed);
-  if (facts.config.restart === "Always") {
-    const missing = unitMissing(facts);
-    if (missing !== undefined) return missing;
-  }
-  // Written all the same, it could not be read again by us, and never be taken back.
-  const much = "absent" in planned.file ? undefined : excess(planned.file.bytes);
-  if (much !== undefined) return wait("GPS206", soon, `it would have ${much}`);
-  const drift = journal.content === document.content && journal.phase === "applied";
-  if (facts.writeIn > 0) return wait(drift ? "GPS225" : "GPS226", facts.writeIn);
-  const { undo: kept, ...rest } = journal;
-  const undo = journal.phase === "applied" ? undoOf(journal, found, drift) : kept;
-  const next: Journal = {
-    ...rest,
-    ...named(planned, document),
-    phase: "applying",
-    matters:
-      (journal.phase === "applying" && journal.matters) || (planned.matters && !(drift && tired(facts, journal))),
-    // Attempts are counted for one content.
-    ...(journal.content !== document.content && { tried: 0, called: false }),
-    ...(undo !== undefined && { undo }),
-  };
-  return {
-    action: "apply",
-    code: drift ? "GPS225" : "GPS226",
-    ready: false,
-    again: 0,
-    journal: next,
-    plan: planned,
-    found,
-  };
+function isUntouched({ journal, lost, left }: Facts): boolean {
+  return journal.kind === "none" && !lost && !left;
 }
 
-const leave: Step = { action: "leave", code: "GPS224", ready: false, again: 0 };
-
-/** config.json is as it should be. */
-function standing(facts: Facts, journal: Journal | undefined, document: Document, planned: Plan): Step {
-  if (journal === undefined) {
-    if (document.release && !facts.lost) return facts.left ? leave : inForce(facts, "GPS224");
-    const first = { ...firstJournal(planned.before), ...named(planned, document) };
-    // After a lost journal nobody knows whether a restart was owed.
-    return record("GPS226", facts.lost ? { ...first, phase: "applying", matters: true } : first);
-  }
-  if (journal.phase === "applying") return written(facts, journal);
-  const current = named(planned, document);
-  const { owned, revision, content } = journal;
-  if (JSON.stringify(current) !== JSON.stringify({ owned, revision, content }))
-    return record("GPS226", { ...journal, ...current });
-  if (journal.phase === "restarting") return restartUntilProved(facts, journal);
-  if (journal.phase === "settling") return settle(facts, journal, document.release);
-  if (document.release) return leave;
-  return inForce(facts, "GPS200");
+/** Nothing of it is ours to write; but a kubelet that its writer left down is started. */
+function newer(facts: Facts, { why, owes }: Extract<Facts["journal"], { kind: "newer" }>): Step {
+  const down = owes && facts.config.restart === "Always" && stateOf(facts, { phase: "reviving" }) === "down";
+  if (!down) return { ...wait("GPS222", resync, why), ...(!owes && { refused: true }) };
+  if (facts.sinceRestart < 60_000) return wait("GPS222", soon, why);
+  const { unit } = boundTo(facts);
+  if (unit === undefined) return wait("GPS222", soon, why);
+  return { action: "revive", code: "GPS222", detail: `${why}; ${unit} is down`, ready: false, again: fast, unit };
 }
 
 /**
- * The file is in place. From now on only a process with another InvocationID has been started after it. Where the restart can
- * be asked for at once, its own record says so; a step between would cost a look and two syncs.
+ * config.json cannot be told or not be replaced: a kubelet that is owed a restart gets it all the
+ * same.
  */
-function written(facts: Facts, journal: Journal): Step {
-  if (facts.config.restart === "Never") return record("GPS200", confirmed(journal));
-  if (!journal.matters && journal.owed === undefined) return record("GPS200", confirmed(journal));
-  const unavailable = unitUnavailable(facts);
-  if (unavailable !== undefined) return unavailable;
-  const owed = journal.matters || journal.owed === undefined ? invocation(facts) : journal.owed;
-  const restarting: Journal = { ...journal, phase: "restarting", owed };
-  const step = restartUntilProved(facts, restarting);
-  return step.action === "restart" ? step : record("GPS212", restarting);
+function unreadable(
+  facts: Facts,
+  journal: Journal | undefined,
+  file: Extract<Facts["file"], { kind: "changing" | "refused" }>,
+): Step {
+  const told = file.kind === "changing" ? wait("GPS209", fast) : wait("GPS206", soon, file.why);
+  if (journal === undefined || journal.phase === "applied")
+    return file.kind === "changing" ? told : refuse("GPS206", soon, file.why);
+  if (journal.phase === "restoring") return reviveMeanwhile(facts, journal, told);
+  // Written again while attempts are made: whether that came to pass or not, the kubelet may be
+  // down.
+  if (journal.phase === "applying" && journal.owed === undefined) return told;
+  const step = byTable(facts, journal.phase === "applying" ? { ...journal, phase: "restarting" } : journal);
+  return { ...step, ready: false };
+}
+
+/**
+ * The previous file cannot be put back for now: until then at least the kubelet is to run, with
+ * whatever file there is.
+ */
+function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Step {
+  if (facts.config.restart === "Never") return otherwise;
+  const step = byTable(facts, { ...journal, phase: "reviving" });
+  if (step.action !== "restart") return otherwise;
+  return { ...step, journal: { ...step.journal, phase: "restoring" }, unasked: journal };
 }
 
 function restoring(facts: Facts, journal: Journal, found: Found): Step {
   const planned = planRestore(found, journal);
-  if (planned.changed)
-    return { action: "restore", code: "GPS216", ready: false, again: 0, journal, plan: planned, found };
-  const unavailable = unitUnavailable(facts);
-  if (unavailable !== undefined) return unavailable;
-  return record("GPS217", { ...journal, phase: "reviving", owed: invocation(facts), tried: 0, called: false });
+  if (!planned.changed) return byTable(facts, journal);
+  const restore: Step = { action: "restore", code: "GPS216", ready: false, again: 0, plan: planned, found };
+  return facts.unwritable ? reviveMeanwhile(facts, journal, restore) : restore;
 }
 
-function inForce(facts: Facts, code: "GPS200" | "GPS224"): Step {
-  // At rest a kubelet that is down is not ours to start: an administrator may have stopped it.
-  if (!facts.healthy) return wait("GPS221", soon);
-  return { action: "nothing", code, ready: true, again: resync };
+/** Without our revision's document nothing new is begun, but a restart that is owed is made. */
+function withoutDocument(facts: Facts, journal: Journal | undefined, file: Found): Step {
+  if (journal?.phase === "restarting" || journal?.phase === "settling") {
+    const step = byTable(facts, journal);
+    return { ...step, ready: step.ready && holds(file.document, journal.owned) };
+  }
+  const { mounted, config } = facts;
+  if (journal?.phase === "applied" && isOurs(journal, config) && holds(file.document, journal.owned))
+    return byTable(facts, journal);
+  if (mounted.kind === "incomplete") return wait("GPS202", soon, mounted.why);
+  if (mounted.revision !== config.revision)
+    return wait("GPS203", soon, `mounted ${mounted.revision}, ours ${config.revision}`);
+  if (mounted.kind === "document") return wait("GPS203", soon, `mounted ${mounted.revision} with another content`);
+  return wait("GPS204", resync, mounted.kind === "refused" ? mounted.why : undefined);
 }
 
-/** Where a rollback would go. A drift that is put right has none: the content is proved, the drift is not wanted. */
-function undoOf(journal: Journal, found: Found, drift: boolean): Journal["undo"] {
-  if (drift) return undefined;
-  return { file: previous(found), owned: journal.owned, revision: journal.revision, content: journal.content };
+/** config.json is as it should be. */
+function standing(facts: Facts, journal: Journal | undefined, found: Found, document: Document, planned: Plan): Step {
+  if (journal === undefined) return withoutJournal(facts, found, document, planned);
+  const current = named(planned, document);
+  // Now that the file is in place, what it lacks is no longer ours.
+  if (journal.phase === "applying") return byTable(facts, { ...journal, ...current });
+  const { owned, revision, digest, content } = journal;
+  if (JSON.stringify(current) !== JSON.stringify({ owned, revision, digest, content }))
+    return record("GPS226", { ...journal, ...current });
+  if (journal.phase === "applied" && givesBack(document)) {
+    const doubt = journal.unverified === true && facts.lost && isUnexplained(found, document);
+    return doubt ? unverified : leave(document);
+  }
+  return byTable(facts, journal);
 }
 
-/** Another program that keeps taking our entries out must not keep restarting the kubelet, which re-reads in 5 minutes. */
-function tired(facts: Facts, journal: Journal): boolean {
-  return callsWithin(journal, facts.now, 3_600_000) >= 3;
+/** Nothing of ours is known to be there. */
+function withoutJournal(facts: Facts, found: Found, document: Document, planned: Plan): Step {
+  if (givesBack(document)) {
+    if (!facts.lost && facts.left) return leave(document);
+    if (document.intent === "hold") return inForce(facts, "GPS251");
+    if (isUnexplained(found, document)) return unverified;
+  }
+  const first = { ...firstJournal(planned.before), ...named(planned, document) };
+  if (!facts.lost) return record("GPS226", first);
+  // Nobody knows whether a restart was owed.
+  return preflight(facts) ?? record("GPS226", { ...first, ...boundTo(facts), phase: "applying", matters: true });
 }
 
-function named(planned: Plan, { revision, content }: Document): Pick<Journal, "owned" | "revision" | "content"> {
-  return { owned: planned.owned as Journal["owned"], revision, content };
+function leave({ intent }: Document): Step {
+  return { action: "leave", code: intent === "hold" ? "GPS251" : "GPS224", ready: false, again: 0 };
 }
 
-function ours({ mounted, config }: Facts): Document | undefined {
-  return mounted.kind === "document" && mounted.revision === config.revision ? mounted : undefined;
-}
-
-function invocation({ unit }: Facts): string {
-  return unit !== undefined && "invocation" in unit ? unit.invocation : "";
-}
+/** Withdrawn as far as anybody knows, which is not said to be withdrawn. */
+const unverified = wait("GPS250", soon);

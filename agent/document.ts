@@ -8,6 +8,7 @@ import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { decodeAuth } from "../pullsecret/auth.ts";
 import { readJson } from "../pullsecret/json.ts";
+import { formatPath, quote } from "../pullsecret/keypath.ts";
 import { identity } from "../pullsecret/registry.ts";
 
 /** A JSON value; numbers keep the text that they had in the file (`JSON.rawJSON`). */
@@ -33,7 +34,10 @@ const json = JSON as typeof JSON & { rawJSON(text: string): object; isRawJSON(va
 
 export const emptyDocument: NodeDocument = { auths: new Map(), rest: new Map() };
 
-/** Reads config.json. Never throws; the reasons name keys of the file, never a value. */
+/**
+ * Reads config.json. Never throws; the reasons name keys of the file, redacted (a key may hold a
+ * password, as in `https://user:password@host`), and never a value.
+ */
 export function readDocument(bytes: Uint8Array): Reading {
   // With a byte order mark the kubelet's decoder fails as JSON.parse does, so it is kept in the text.
   const source = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
@@ -50,7 +54,7 @@ export function readDocument(bytes: Uint8Array): Reading {
   const rest = new Map(Object.entries(top));
   // Go's decoder takes AUTHS, Auths and a long s for auths, and merges them: another spelling beside ours would win or lose by order.
   const other = [...rest.keys()].find((key) => key !== "auths" && fold(key) === "auths");
-  if (other !== undefined) return { kind: "odd", why: `the key ${JSON.stringify(other)} should be spelled "auths"` };
+  if (other !== undefined) return { kind: "odd", why: `the key ${quote(other)} should be spelled "auths"` };
   const found = rest.get("auths") ?? {};
   rest.delete("auths");
   const healed: string[] = [];
@@ -64,7 +68,7 @@ export function readDocument(bytes: Uint8Array): Reading {
   else
     for (const [key, value] of Object.entries(found)) {
       if (isReadable(value)) auths.set(key, value);
-      else healed.push(`auths[${JSON.stringify(key)}]`);
+      else healed.push(formatPath(["auths", key]));
     }
   const document = { auths, rest };
   if (healed.length === 0) return { kind: "document", document };
@@ -141,7 +145,7 @@ const indexes = new WeakMap<NodeDocument, Map<string, string[]>>();
 
 function stable(value: Json): string {
   return JSON.stringify(value, (_key, inner: Json) =>
-    isObject(inner) && !json.isRawJSON(inner) ? Object.fromEntries(Object.entries(inner).toSorted(byKey)) : inner,
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).toSorted(byKey)) : inner,
   );
 }
 
@@ -201,8 +205,9 @@ function holdsNumber(value: Json): boolean {
   return Object.values(value).some(holdsNumber);
 }
 
+/** A number is none, although the raw JSON that keeps its text is one to JavaScript. */
 export function isObject(value: Json): value is Record<string, Json> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !json.isRawJSON(value);
 }
 
 function isStringMap(value: Json): boolean {

@@ -7,7 +7,7 @@ import type { NodeFile } from "./nodefile.ts";
 import { type Document, plan } from "./plan.ts";
 import type { Step } from "./step.ts";
 import type { Unit } from "./unit.ts";
-import { emptyDocument } from "./document.ts";
+import { emptyDocument, readDocument } from "./document.ts";
 
 export const hour = 3_600_000;
 export const now = 1_000 * hour;
@@ -15,18 +15,20 @@ export const absent: NodeFile = { kind: "absent", identity: "absent", document: 
 export const mounted: Document = {
   kind: "document",
   revision: 7,
+  digest: "seven's",
   content: "seven",
   wanted: { entries: new Map([["a.io", { value: { auth: "dTpw" }, original: false }]]), rest: new Map() },
-  release: false,
+  intent: "apply",
 };
 export const withdrawn: Document = {
   ...mounted,
   content: "none",
   wanted: { entries: new Map(), rest: new Map() },
-  release: true,
+  intent: "release",
 };
 
 export const unit: Unit = {
+  name: "kubelet.service",
   load: "loaded",
   active: "active",
   sub: "running",
@@ -49,8 +51,6 @@ export const crashed: Unit = {
 };
 export const stopped: Unit = { ...unit, active: "inactive", sub: "dead", mainPid: 0 };
 export const limited: Unit = { ...unit, active: "failed", sub: "failed", mainPid: 0, result: "start-limit-hit" };
-/** All that is asked before config.json is written. */
-export const loaded = { load: "loaded" };
 export const noBus = { unknown: "connect ENOENT" };
 
 const planned = plan(absent, undefined, mounted, false);
@@ -74,7 +74,9 @@ export const foreign = (healed?: string): NodeFile => ({
 export const atRest: Journal = {
   ...firstJournal({ absent: true }),
   revision: 7,
+  digest: "seven's",
   content: "seven",
+  unit: "kubelet.service",
   owned: planned.owned as Journal["owned"],
 };
 const nothingOwned = { entries: [], rest: [] };
@@ -87,7 +89,6 @@ export const tried = (count: number, ago: number): Journal => ({
   calls: [now - ago],
 });
 export const settling: Journal = { ...tried(1, 2000), phase: "settling", settling: { invocation: "new", restarts: 0 } };
-export const reviving: Journal = { ...restarting, phase: "reviving" };
 export const quarantine = {
   revision: 7,
   content: "seven",
@@ -97,8 +98,18 @@ export const quarantine = {
   told: true,
 };
 export const rolledBack: Journal = { ...firstJournal({ absent: true }), quarantine };
+/** Rolled back, the file is as it was, and the kubelet is still to be proved with it. */
+export const reviving: Journal = {
+  ...rolledBack,
+  phase: "reviving",
+  unit: "kubelet.service",
+  owed: "old",
+  quarantine: { ...quarantine, told: false },
+};
+/** A moment of the node's present boot. */
+export const time = { boot: "b", monotonic: 1_000_000 };
 
-type Change = Partial<Omit<Facts, "config" | "steady" | "journal">> & {
+export type Change = Partial<Omit<Facts, "config" | "steady" | "journal">> & {
   config?: Partial<Facts["config"]>;
   steady?: Partial<Facts["steady"]>;
   journal?: Journal | Facts["journal"];
@@ -106,7 +117,16 @@ type Change = Partial<Omit<Facts, "config" | "steady" | "journal">> & {
 
 export function facts({ config, steady, journal, ...rest }: Change): Facts {
   return {
-    config: { revision: 7, restart: "Always", settle: 5000, unit: "kubelet.service", probePort: 20248, ...config },
+    config: {
+      revision: 7,
+      digest: "seven's",
+      restart: "Always",
+      settle: 5000,
+      unit: "kubelet.service",
+      probePort: 20248,
+      healthzPort: 10248,
+      ...config,
+    },
     now,
     alone: true,
     mounted,
@@ -116,16 +136,46 @@ export function facts({ config, steady, journal, ...rest }: Change): Facts {
         : "kind" in journal
           ? (journal as Facts["journal"])
           : { kind: "journal", journal },
+    time,
     lost: false,
     left: false,
     file: written,
     unit,
     healthy: true,
-    steady: { file: 0, running: 0, healthy: 0, quarantine: 0, ...steady },
+    hides: { kind: "nothing" },
+    unwatched: undefined,
+    steady: { file: 0, running: 0, healthy: 0, busy: 0, quarantine: 0, ...steady },
     writeIn: 0,
     restarts: 1,
+    sinceRestart: Number.POSITIVE_INFINITY,
+    unwritable: false,
     ...rest,
   };
+}
+
+/** config.json as it is after a step. */
+function fileAfter(step: Step, before: NodeFile): NodeFile {
+  if (step.action !== "apply" && step.action !== "restore") return before;
+  const { file } = step.plan;
+  if ("absent" in file) return absent;
+  const reading = readDocument(file.bytes);
+  assert.ok(reading.kind === "document");
+  const digest = file.bytes.toString("base64");
+  return { kind: "file", identity: digest, ...file, document: reading.document, healed: reading.healed, digest };
+}
+
+/** What is decided one after the other, each step done as it was meant, until one neither writes nor records. */
+export function follow(change: Change): Readonly<{ steps: readonly string[]; last: Step; end: Facts }> {
+  const steps: string[] = [];
+  for (let now = facts(change); ;) {
+    const step = decide(now);
+    steps.push(shown(step));
+    assert.ok(steps.length < 20, steps.join(", "));
+    if (step.action === "leave") now = { ...now, journal: { kind: "none" }, left: false, lost: false };
+    else if (step.action === "restore") now = { ...now, file: fileAfter(step, now.file) };
+    else if (step.action !== "apply" && step.action !== "record") return { steps, last: step, end: now };
+    else now = { ...now, journal: { kind: "journal", journal: step.journal }, file: fileAfter(step, now.file) };
+  }
 }
 
 /** `action CODE`, `→ phase` of the journal that it writes, `ready`. */

@@ -1,29 +1,51 @@
 /** Everything that a decision may rest on, gathered in one look. */
+import type { BootTime } from "./boot.ts";
 import type { Config } from "./config.ts";
 import type { JournalReading } from "./journal.ts";
 import type { Mounted } from "./mounted.ts";
 import type { NodeFile } from "./nodefile.ts";
-import type { Loaded, Unit } from "./unit.ts";
+import type { Hides } from "./search.ts";
+import type { Unit } from "./unit.ts";
 
-/** `undefined`: the decision does not need it, nobody was asked. `Loaded`: before config.json is written. */
-export type UnitFact = Unit | Loaded | Readonly<{ unknown: string }> | undefined;
+/**
+ * `undefined`: the decision does not need it, nobody was asked. `unknown`: nobody could be asked.
+ * `unfound`: which of the units that may be the kubelet's is this node's cannot be told.
+ * `outdated`: systemd does not know a property that we need.
+ */
+export type UnitFact =
+  | Unit
+  | Readonly<{ unknown: string; outdated?: boolean }>
+  | Readonly<{ unfound: string }>
+  | undefined;
 
 export type Facts = Readonly<{
-  config: Pick<Config, "revision" | "restart" | "settle" | "unit" | "probePort">;
-  /** Wall clock, milliseconds. May jump: only ever compared with what the journal holds, never trusted to go forward. */
+  /** `restart`: what the flags say of this node's unit. */
+  config: Pick<Config, "revision" | "digest" | "restart" | "settle" | "unit" | "probePort" | "healthzPort">;
+  /**
+   * Wall clock, milliseconds. May jump: only ever compared with what the journal holds, never
+   * trusted to go forward.
+   */
   now: number;
   /** Whether we are the node's only agent. */
   alone: boolean;
   mounted: Mounted;
   journal: JournalReading;
-  /** An unreadable journal was set aside earlier, and no new one exists yet. */
+  /** Since the node's boot; never jumps. */
+  time: BootTime;
+  /** An unreadable journal was set aside earlier, and lies there still. */
   lost: boolean;
-  /** Our folder is there without a journal: what a drain that was cut off at its very end leaves. */
+  /**
+   * Our folder is there without a journal: what a drain that was cut off at its very end leaves.
+   */
   left: boolean;
   file: NodeFile;
   unit: UnitFact;
-  /** The kubelet's healthz answers; false where nobody asked, since config.json is about to be written or its restart to be asked for. */
+  /** The kubelet's healthz answers. */
   healthy: boolean;
+  /** What a new config.json would hide from the kubelet; asked before we first write one. */
+  hides: Hides;
+  /** Why no directory can be watched; asked like `hides`. */
+  unwatched: string | undefined;
   /** For how long this process has seen the same, milliseconds of a clock that never jumps. */
   steady: Readonly<{
     /** The bytes of config.json. */
@@ -32,11 +54,19 @@ export type Facts = Readonly<{
     running: number;
     /** … and its healthz answering. */
     healthy: number;
+    /** One start or stop of the unit, or one job for it, being under way. */
+    busy: number;
     /** The present quarantine. */
     quarantine: number;
   }>;
-  /** Milliseconds until config.json may be written again, should another program keep changing it. */
+  /**
+   * Milliseconds until config.json may be written again, should another program keep changing it.
+   */
   writeIn: number;
   /** Restarts that this process has asked for. */
   restarts: number;
+  /** Milliseconds since the last of them; infinite if there was none. */
+  sinceRestart: number;
+  /** What this process wanted to write last could not be written, such as on a full disk. */
+  unwritable: boolean;
 }>;

@@ -10,7 +10,10 @@ const journal: Journal = {
   revision: 3,
   owned: { entries: [{ key: "a.io", wrote: ["x"], displaced: [{ key: "__proto__", raw: "{}" }] }], rest: [] },
   undo: { file: { absent: true }, owned: { entries: [], rest: [] }, revision: 2, content: "two" },
-  settling: { invocation: "new", restarts: 0 },
+  settling: { invocation: "new", restarts: 0, replaced: 1 },
+  renamed: { boot: "b", monotonic: 1 },
+  left: { mode: 0o600, uid: 0, gid: 0 },
+  unverified: true,
 };
 
 test("a journal is read as it was written", () => {
@@ -21,7 +24,25 @@ test("a newer journal is understood if its writer says so, its unknown fields ar
   const newer = { ...journal, version: 2, added: { by: "the future" } };
   assert.deepEqual(readJournal(Buffer.from(JSON.stringify(newer))), { kind: "journal", journal: newer });
   const stranger = JSON.stringify({ version: 3, reads: 2, phase: "unheard of" });
-  assert.deepEqual(readJournal(Buffer.from(stranger)), { kind: "newer", why: "version 3" });
+  assert.deepEqual(readJournal(Buffer.from(stranger)), { kind: "newer", why: "version 3", owes: false });
+});
+
+test("of a newer journal no more is believed than that its kubelet may be down", () => {
+  for (const [phase, owes] of [
+    ["restarting", true],
+    ["reviving", true],
+    ["applied", false],
+    [7, false],
+  ] as const) {
+    const reading = readJournal(Buffer.from(JSON.stringify({ version: 3, reads: 2, phase })));
+    assert.deepEqual(reading, { kind: "newer", why: "version 3", owes }, String(phase));
+  }
+});
+
+test("a journal of an agent that knew less is read as it is", () => {
+  const { undo: _undo, settling: _settling, digest: _digest, ...old } = journal;
+  const younger = { ...old, phase: "settling", settling: { invocation: "new", restarts: 0 } };
+  assert.deepEqual(readJournal(Buffer.from(JSON.stringify(younger))), { kind: "journal", journal: younger });
 });
 
 test("a truncated journal is seen as such, at every length", () => {

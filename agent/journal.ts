@@ -10,7 +10,8 @@ export type PreviousFile = Journal["before"];
 export type JournalReading =
   | Readonly<{ kind: "none" }>
   | Readonly<{ kind: "journal"; journal: Journal }>
-  | Readonly<{ kind: "newer"; why: string }>
+  /** `owes`: as far as can be told, the kubelet may be down because of what is under way; the one of `unit`. */
+  | Readonly<{ kind: "newer"; why: string; owes: boolean; unit?: string }>
   | Readonly<{ kind: "corrupt"; why: string }>;
 
 /** Of the records that we write, and the newest that we understand. */
@@ -43,6 +44,25 @@ export function firstJournal(before: PreviousFile): Journal {
     called: false,
     calls: [],
   };
+}
+
+/** The change is over and proved. */
+export function confirmed(journal: Journal): Journal {
+  const { undo: _undo, owed: _owed, settling: _settling, renamed: _renamed, quarantine, ...rest } = journal;
+  return {
+    ...rest,
+    phase: "applied",
+    matters: false,
+    tried: 0,
+    called: false,
+    // Another content's quarantine outlives the change: that content may come back.
+    ...(quarantine !== undefined && quarantine.content !== journal.content && { quarantine }),
+  };
+}
+
+/** Nothing is under way: whatever is refused now leaves the node as it is. */
+export function isAtRest(journal: Journal | undefined): boolean {
+  return journal === undefined || journal.phase === "applied";
 }
 
 /** Restarts that we asked for in the last `span` milliseconds before `now`. */

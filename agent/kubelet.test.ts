@@ -6,7 +6,6 @@ import {
   crashed,
   hour,
   limited,
-  loaded,
   mounted,
   noBus,
   quarantine,
@@ -23,7 +22,6 @@ test("a restart is owed until a process with another InvocationID answers", () =
   check([
     ["not made", { journal: restarting }, "restart GPS212 → restarting"],
     ["no bus", { journal: restarting, unit: noBus }, "wait GPS210"],
-    ["no more known than that there is one", { journal: restarting, unit: loaded }, "wait GPS210"],
     ["a job is queued", { journal: restarting, unit: { ...unit, busy: true } }, "wait GPS213"],
     ["stopping", { journal: restarting, unit: { ...unit, active: "deactivating" } }, "wait GPS213"],
     ["starting", { journal: restarting, unit: { ...crashed, sub: "start" } }, "wait GPS213"],

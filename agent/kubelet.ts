@@ -1,14 +1,17 @@
 /**
- * Restart until proved: what to do while a kubelet restart is owed, under way, or being watched. Pure.
+ * Restart until proved: what to do while a kubelet restart is owed, under way, or being watched.
+ * Pure. Which rule is asked when is told by the table in phases.ts.
  *
- * Whether it was made is read off the unit: the journal holds the InvocationID that was current when the file was in
- * place, and systemd gives every start a new one. Unlike a comparison of times this survives clocks that jump.
+ * Whether a restart was made is read off the unit: the journal holds the InvocationID that was
+ * current when the file was in place, and systemd gives every start a new one. Unlike a comparison
+ * of times this survives clocks that jump.
  */
 import { guardSeconds } from "../pullsecret/names.ts";
 import type { Facts } from "./facts.ts";
-import type { Journal } from "./journal.ts";
-import { quarantineFor } from "./quarantine.ts";
-import { fast, record, type Step, wait } from "./step.ts";
+import { confirmed, type Journal } from "./journal.ts";
+import { revived } from "./quarantine.ts";
+import { isOurs, ours } from "./revision.ts";
+import { fast, record, soon, type Step, wait } from "./step.ts";
 import type { Unit } from "./unit.ts";
 
 /** A started kubelet answers healthz within a second; 30 s leaves a starved node its time. */
@@ -20,82 +23,119 @@ const untilProbed = 1000;
 const defaultStartLimit = 10_000;
 const longestSpacing = 60_000;
 const longestRevival = 900_000;
+/**
+ * After a rollback one process that runs for so long is alive, whatever its healthz says: to end it
+ * would help nobody.
+ */
+const livesFor = 180_000;
+/**
+ * A trial may lose its process to a reboot and to an administrator; who replaces it more often has
+ * a kubelet that fails.
+ */
+const mostReplaced = 2;
 
-/** Phases restarting and reviving. */
-export function restartUntilProved(facts: Facts, journal: Journal): Step {
-  if (facts.config.restart === "Never") return record("GPS200", confirmed(journal));
-  const unavailable = unitUnavailable(facts);
-  if (unavailable !== undefined) return unavailable;
-  const unit = facts.unit as Unit;
-  if (isBusy(unit)) return wait("GPS213", fast, `${unit.active}/${unit.sub}`);
-  if (isRunning(unit) && unit.invocation !== journal.owed) {
-    if (facts.healthy) return proved(facts, journal, unit);
-    if (facts.steady.running < answerWithin) return wait("GPS213", fast, "healthz does not answer yet");
-  }
-  return attempt(facts, journal, unit);
+/**
+ * Nobody can tell about the unit, or there is none: nothing is changed, and nothing counts as a
+ * failure of the kubelet.
+ */
+export function awaitUnit(facts: Facts): Step {
+  return unitMissing(facts) ?? wait("GPS210", fast);
+}
+
+/** Why there is nothing that could be restarted, if so. */
+export function unitMissing({ unit }: Facts): Step | undefined {
+  if (unit === undefined) return wait("GPS210", fast);
+  if ("unknown" in unit) return wait(unit.outdated ? "GPS231" : "GPS210", "back off", unit.unknown);
+  if ("unfound" in unit) return wait("GPS229", soon, unit.unfound);
+  if (unit.load !== "loaded") return wait("GPS211", "back off", `${unit.name}: ${unit.load}`);
+  return undefined;
+}
+
+export function underWay(_facts: Facts, _journal: Journal, unit: Unit): Step {
+  return wait("GPS213", fast, `${unit.active}/${unit.sub}`);
 }
 
 /**
- * Phase settling: the new process answers, and is watched until the settle time is over. Ready as late as costs nothing: it is
- * the kubelet that carries our word, and one that dies cannot take it back (docs/decisions/0006). `releases`: the agent
- * is deleted as soon as its Ready counts, and must have left before it is Ready, so its trial ends there.
+ * The new process runs and has not answered yet: it is given its time, and then the attempt has
+ * failed.
  */
-export function settle(facts: Facts, journal: Journal, releases = false): Step {
-  if (facts.config.restart === "Never") return record("GPS200", confirmed(journal));
-  const unavailable = unitUnavailable(facts);
-  if (unavailable !== undefined) return unavailable;
-  const unit = facts.unit as Unit;
-  const watched = journal.settling;
-  const same = isRunning(unit) && unit.invocation === watched?.invocation && unit.restarts <= watched.restarts;
-  if (same && facts.healthy) {
-    const { settle, revision } = facts.config;
-    const guard = guardSeconds * 1000;
-    if (hasLived(facts, releases ? settle - guard : settle)) return record("GPS200", confirmed(journal));
-    const early = hasLived(facts, settle - guard - untilProbed);
-    return { ...wait("GPS215", fast), ready: early && !releases && journal.revision === revision };
-  }
-  if (same && facts.steady.running < answerWithin) return wait("GPS213", fast, "healthz stopped answering");
-  // A node that rebooted, or an administrator: systemd counts no restart of its own. What runs now has read the same file.
-  if (isRunning(unit) && unit.invocation !== watched?.invocation && unit.restarts === 0)
-    return record("GPS215", { ...journal, settling: { invocation: unit.invocation, restarts: 0 } });
-  // It died: a failed attempt. What systemd starts next may prove itself.
-  const { settling: _, ...rest } = journal;
+export function awaitAnswer(facts: Facts, journal: Journal, unit: Unit): Step {
+  if (facts.steady.running < answerWithin) return wait("GPS213", fast, "healthz does not answer yet");
+  return attempt(facts, journal, unit);
+}
+
+/** The new process answers: from now on it is that one that is watched. */
+export function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
+  const settling = { invocation: unit.invocation, restarts: unit.restarts };
+  const tried = journal.called ? journal.tried : journal.tried + 1;
+  return record("GPS215", { ...journal, phase: "settling", settling, tried });
+}
+
+/**
+ * Watches the process until the settle time is over. Ready as late as costs nothing: it is the
+ * kubelet that carries our word, and one that dies cannot take it back (docs/decisions/0006). Under
+ * a release the agent is deleted as soon as its Ready counts, and must have left before it is
+ * Ready, so its trial ends there.
+ */
+export function settle(facts: Facts, journal: Journal): Step {
+  const releases = ours(facts)?.intent === "release";
+  const { settle } = facts.config;
+  const guard = guardSeconds * 1000;
+  if (hasLived(facts, releases ? settle - guard : settle)) return record("GPS200", confirmed(journal));
+  const early = hasLived(facts, settle - guard - untilProbed);
+  return { ...wait("GPS215", fast), ready: early && !releases && isOurs(journal, facts.config) };
+}
+
+/** The process that is watched has fallen silent. */
+export function awaitAnswerAgain(facts: Facts, journal: Journal, unit: Unit): Step {
+  if (facts.steady.running < answerWithin) return wait("GPS213", fast, "healthz stopped answering");
+  return died(facts, journal, unit);
+}
+
+/**
+ * Another process runs than the one that was watched. A node that rebooted, or an administrator:
+ * systemd counts no restart of its own. What runs now has read the same file.
+ */
+export function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
+  const { invocation, replaced: before = 0 } = journal.settling ?? {};
+  if (unit.invocation === invocation || unit.restarts > 0 || before >= mostReplaced) return died(facts, journal, unit);
+  const settling = { invocation: unit.invocation, restarts: 0, replaced: before + 1 };
+  return record("GPS215", { ...journal, settling });
+}
+
+/** A failed attempt. What systemd starts next may prove itself. */
+export function died(facts: Facts, journal: Journal, unit: Unit): Step {
+  const { settling: watched, ...rest } = journal;
   const next: Journal = { ...rest, phase: "restarting", owed: watched?.invocation ?? "", called: false };
+  if (facts.unwritable) return attempt(facts, next, unit);
   if (journal.tried >= attempts(journal)) return rollBack(next);
   return record("GPS214", next, `${unit.active}/${unit.sub}, ${unit.result}, within the settle time`);
 }
 
-/** For so many milliseconds from the start of the process; what has hardly answered yet is waited for. */
-function hasLived({ steady }: Facts, milliseconds: number): boolean {
-  return steady.running >= milliseconds && steady.healthy >= Math.min(milliseconds, answersFor);
-}
-
-function proved(facts: Facts, journal: Journal, unit: Unit): Step {
-  if (journal.phase === "restarting") {
-    const settling = { invocation: unit.invocation, restarts: unit.restarts };
-    const tried = journal.called ? journal.tried : journal.tried + 1;
-    return record("GPS215", { ...journal, phase: "settling", settling, tried });
-  }
+/** Revived: it answers, and is watched like any other. */
+export function settleRevived(facts: Facts, journal: Journal): Step {
   if (!hasLived(facts, facts.config.settle)) return wait("GPS215", fast, "with the previous config.json");
-  if (journal.undo === undefined) return record("GPS200", confirmed(journal));
-  const { revision, content, owned } = journal.undo;
-  const quarantine = quarantineFor(facts, journal);
-  return record("GPS218", { ...confirmed(journal), revision, content, owned, quarantine });
+  return revived(facts, journal);
 }
 
-function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
+/** Revived, and silent: its healthz may be off, or elsewhere. */
+export function awaitLife(facts: Facts, journal: Journal): Step {
+  if (facts.steady.running < livesFor) return wait("GPS213", fast, "healthz does not answer yet");
+  return revived(facts, journal);
+}
+
+export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   // No start since the journal said that one was about to be asked for, and we have asked for none: our predecessor was
   // killed first. Its attempt does not count.
   const unmade = facts.restarts === 0 && journal.called && unit.invocation === journal.owed;
   const failed = journal.tried > 0 && !unmade;
-  if (journal.phase === "restarting" && failed && journal.tried >= attempts(journal)) return rollBack(journal);
+  const tired = failed && journal.phase === "restarting" && journal.tried >= attempts(journal);
+  if (tired && !facts.unwritable) return rollBack(journal);
   const state = `${unit.active}/${unit.sub}, ${unit.result}`;
-  if (failed) {
-    const remaining = sinceLastCall(facts, journal, spacing(journal, unit));
-    if (remaining > 0) {
-      const reviving = journal.phase === "reviving" && journal.tried > 1;
-      return wait(reviving ? "GPS220" : "GPS214", Math.min(remaining, 1000), state);
-    }
+  const remaining = untilNext(facts, journal, spacing(journal, unit), failed);
+  if (remaining > 0) {
+    const reviving = journal.phase === "reviving" && journal.tried > 1;
+    return wait(reviving ? "GPS220" : "GPS214", Math.min(remaining, 1000), state);
   }
   const next: Journal = {
     ...journal,
@@ -104,18 +144,22 @@ function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
     called: true,
     calls: [...journal.calls, facts.now].slice(-16),
   };
-  const resetFirst = failed || unit.active !== "active";
-  const code = journal.phase === "reviving" ? "GPS217" : failed ? "GPS214" : "GPS212";
   return {
     action: "restart",
-    code,
+    code: journal.phase === "reviving" ? "GPS217" : failed ? "GPS214" : "GPS212",
     detail: state,
     ready: false,
     again: 0,
     journal: next,
     unasked: journal,
-    resetFirst,
+    resetFirst: failed || unit.active !== "active",
+    evenUnrecorded: unit.active !== "active",
   };
+}
+
+/** For so many milliseconds from the start of the process; what has hardly answered yet is waited for. */
+function hasLived({ steady }: Facts, milliseconds: number): boolean {
+  return steady.running >= milliseconds && steady.healthy >= Math.min(milliseconds, answersFor);
 }
 
 /** Three, as promised; one for a content that has failed before: it is only probed. */
@@ -124,7 +168,8 @@ function attempts(journal: Journal): number {
 }
 
 function rollBack(journal: Journal): Step {
-  // Nothing to go back to: the file is proved, the kubelet has another trouble. It is revived with the file as it is.
+  // Nothing to go back to: the file is proved, or what it lacks was withdrawn. The kubelet is
+  // revived with the file as it is.
   const phase = journal.undo === undefined ? "reviving" : "restoring";
   return record(phase === "restoring" ? "GPS216" : "GPS220", { ...journal, phase, called: false });
 }
@@ -136,47 +181,14 @@ function spacing(journal: Journal, { startLimit, restartDelay }: Unit): number {
   return Math.min(longestRevival, least * 2 ** Math.min(journal.tried, 10));
 }
 
-/** Milliseconds that remain; none if the clock has jumped back behind the last attempt. */
-function sinceLastCall({ now }: Facts, { calls }: Journal, spacing: number): number {
-  const elapsed = now - (calls.at(-1) ?? 0);
-  return elapsed < 0 ? 0 : Math.max(0, spacing - elapsed);
-}
-
-/** The change is over and proved. */
-export function confirmed(journal: Journal): Journal {
-  const { undo: _undo, owed: _owed, settling: _settling, quarantine, ...rest } = journal;
-  return {
-    ...rest,
-    phase: "applied",
-    matters: false,
-    tried: 0,
-    called: false,
-    // Another content's quarantine outlives the change: that content may come back.
-    ...(quarantine !== undefined && quarantine.content !== journal.content && { quarantine }),
-  };
-}
-
-/** Why systemd cannot tell us about the unit, if so: then nothing is changed. */
-export function unitUnavailable(facts: Facts): Step | undefined {
-  const missing = unitMissing(facts);
-  if (missing !== undefined) return missing;
-  return facts.unit !== undefined && "active" in facts.unit ? undefined : wait("GPS210", fast);
-}
-
-/** Why there is nothing that could be restarted, if so. */
-export function unitMissing({ unit, config }: Facts): Step | undefined {
-  if (unit === undefined) return wait("GPS210", fast);
-  if ("unknown" in unit) return wait("GPS210", "back off", unit.unknown);
-  if (unit.load !== "loaded") return wait("GPS211", "back off", `${config.unit}: ${unit.load}`);
-  return undefined;
-}
-
-function isRunning({ active, mainPid }: Unit): boolean {
-  return active === "active" && mainPid > 0;
-}
-
-/** Something is under way that ends by itself; the wait before an automatic restart is not. */
-function isBusy({ busy, active, sub }: Unit): boolean {
-  if (sub.startsWith("auto-restart")) return false;
-  return busy || ["activating", "deactivating", "reloading"].includes(active);
+/**
+ * Milliseconds until the next attempt is due; none if the clock has jumped back behind the last
+ * one.
+ */
+function untilNext(facts: Facts, { calls }: Journal, spacing: number, failed: boolean): number {
+  // What could not be recorded is known to this process alone.
+  const unrecorded = facts.unwritable ? spacing - facts.sinceRestart : 0;
+  if (!failed) return Math.max(0, unrecorded);
+  const elapsed = facts.now - (calls.at(-1) ?? 0);
+  return Math.max(0, unrecorded, elapsed < 0 ? 0 : spacing - elapsed);
 }

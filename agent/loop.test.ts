@@ -19,7 +19,7 @@ function turn(next: () => Promise<Step> | Step, change: Partial<Turn> = {}): Tur
 
 test("any number of hints while a run is under way mean one more look, not more", async () => {
   const stop = new AbortController();
-  const loop = new Loop(stop.signal);
+  const loop = new Loop(stop.signal, () => performance.now());
   let looks = 0;
   const running = loop.run(
     turn(() => {
@@ -35,7 +35,7 @@ test("any number of hints while a run is under way mean one more look, not more"
 
 test("one run at a time: the next look waits for the act", async () => {
   const stop = new AbortController();
-  const loop = new Loop(stop.signal);
+  const loop = new Loop(stop.signal, () => performance.now());
   const seen: string[] = [];
   await loop.run(
     turn(
@@ -60,7 +60,7 @@ test("what one step keeps for the next is given up before a wait, and only then"
   const stop = new AbortController();
   const seen: string[] = [];
   const pauses = [0, 0, long];
-  await new Loop(stop.signal).run(
+  await new Loop(stop.signal, () => performance.now()).run(
     turn(() => (seen.push("look"), wait("GPS202", pauses.shift() ?? 0)), {
       rest: () => {
         seen.push("rest");
@@ -72,7 +72,7 @@ test("what one step keeps for the next is given up before a wait, and only then"
 });
 
 test("a step that gives up ends the loop with 1, after it was told and done; a failed one does not end it", async () => {
-  const loop = new Loop(new AbortController().signal);
+  const loop = new Loop(new AbortController().signal, () => performance.now());
   const order: string[] = [];
   const journal = {} as never;
   const giveUp: Step = { action: "give up", code: "GPS218", ready: false, again: 0, journal };
@@ -86,4 +86,45 @@ test("a step that gives up ends the loop with 1, after it was told and done; a f
   );
   assert.equal(code, 1);
   assert.deepEqual(order, ["tell GPS218", "tell GPS208", "tell GPS218", "act"]);
+});
+
+test("a hint comes at once, and those that follow it cost no more than ten looks a second", async () => {
+  const stop = new AbortController();
+  const loop = new Loop(stop.signal, () => performance.now());
+  const looks: number[] = [];
+  const hints = setInterval(() => loop.hint(), 3);
+  const begun = performance.now();
+  await loop.run(
+    turn(() => {
+      looks.push(performance.now() - begun);
+      if (looks.length === 8) stop.abort();
+      return wait("GPS202", long);
+    }),
+  );
+  clearInterval(hints);
+  assert.ok((looks[1] ?? 0) < 60, `the first hint after ${looks[1]} ms`);
+  assert.ok((looks.at(-1) ?? 0) >= 590, `eight looks in ${looks.at(-1)} ms`);
+});
+
+test("hints never make a wait longer than it was to be", async () => {
+  const stop = new AbortController();
+  const loop = new Loop(stop.signal, () => performance.now());
+  const hints = setInterval(() => loop.hint(), 1);
+  const begun = performance.now();
+  let looks = 0;
+  await loop.run(turn(() => ((looks += 1) === 20 && stop.abort(), wait("GPS202", 10))));
+  clearInterval(hints);
+  assert.ok(performance.now() - begun < 1500);
+});
+
+test("a step that ends the container ends the loop with its code, after it was told and done", async () => {
+  const order: string[] = [];
+  const end: Step = { action: "end", code: "GPS206", ready: false, again: 0, exit: 3 };
+  const code = await new Loop(new AbortController().signal, () => performance.now()).run(
+    turn(() => end, {
+      tell: ({ code }) => void order.push(`tell ${code}`),
+      act: ({ action }) => Promise.resolve(void order.push(action)),
+    }),
+  );
+  assert.deepEqual([code, ...order], [3, "tell GPS206", "end"]);
 });

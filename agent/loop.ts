@@ -1,5 +1,6 @@
 /** The agent's one loop: look, decide, act, wait; one run at a time. A hint means "look again", however many there were. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { exitCodes } from "../pullsecret/names.ts";
 import type { Code } from "./problems.ts";
 import type { Step } from "./step.ts";
 
@@ -18,15 +19,24 @@ export type Turn = Readonly<{
 
 /** Most milliseconds between two tries of what does not work. */
 const longestBackOff = 30_000;
+/**
+ * Least milliseconds between two looks that hints cause; the first comes at once. A program that writes an
+ * entry of its own 90 times a second would else cost a sixth of a core.
+ */
+const hintSpacing = 100;
 
 export class Loop {
   #wake = new AbortController();
   readonly #stop: AbortSignal;
   #troubled: Code | undefined;
   #tries = 0;
+  #hinted = Number.NEGATIVE_INFINITY;
+  readonly #clock: () => number;
 
-  constructor(stop: AbortSignal) {
+  /** `clock`: milliseconds that never jump. */
+  constructor(stop: AbortSignal, clock: () => number) {
     this.#stop = stop;
+    this.#clock = clock;
   }
 
   /** Look again, soon. */
@@ -34,23 +44,23 @@ export class Loop {
     this.#wake.abort();
   }
 
-  /** Runs until stopped (answers 0) or until a step gives up (answers 1). */
+  /** Runs until stopped, or until a step ends it or gives up; answers the exit code. */
   async run(turn: Turn): Promise<number> {
     while (!this.#stop.aborted) {
       // A hint that comes while we work is kept: it wakes the next wait at once.
       this.#wake = new AbortController();
       // Not the step: it may hold 20 MiB, which the next look needs.
-      const { action, again, code } = await this.#once(turn);
-      if (action === "give up") return 1;
+      const { again, code, exit } = await this.#once(turn);
+      if (exit !== undefined) return exit;
       const pause = this.#pause(again, code);
       if (pause === 0) continue;
       turn.rest();
       await this.#wait(pause);
     }
-    return 0;
+    return exitCodes.done;
   }
 
-  async #once(turn: Turn): Promise<Pick<Step, "action" | "again" | "code">> {
+  async #once(turn: Turn): Promise<Pick<Step, "again" | "code"> & { exit: number | undefined }> {
     let step: Step;
     try {
       step = await turn.next();
@@ -60,8 +70,9 @@ export class Loop {
       step = turn.failed(error);
       if (!this.#stop.aborted) turn.tell(step);
     }
-    const { action, again, code } = step;
-    return { action, again, code };
+    const { again, code } = step;
+    const exit = step.action === "end" ? step.exit : step.action === "give up" ? exitCodes.gaveUp : undefined;
+    return { again, code, exit };
   }
 
   #pause(again: Step["again"], code: Code): number {
@@ -75,7 +86,15 @@ export class Loop {
   }
 
   async #wait(milliseconds: number): Promise<void> {
-    const signal = AbortSignal.any([this.#wake.signal, this.#stop]);
-    await sleep(milliseconds, undefined, { signal }).catch(() => {});
+    const over = this.#clock() + milliseconds;
+    await pass(milliseconds, AbortSignal.any([this.#wake.signal, this.#stop]));
+    if (!this.#wake.signal.aborted) return;
+    const spaced = Math.min(this.#hinted + hintSpacing, over) - this.#clock();
+    if (spaced > 0) await pass(spaced, this.#stop);
+    this.#hinted = this.#clock();
   }
+}
+
+async function pass(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await sleep(milliseconds, undefined, { signal }).catch(() => {});
 }

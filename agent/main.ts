@@ -1,26 +1,29 @@
 /** The agent: wiring only. What it does is read in decide.ts. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { nodeFiles, secretKeys } from "../pullsecret/names.ts";
+import { exitCodes, nodeFiles, secretKeys } from "../pullsecret/names.ts";
 import { act } from "./act.ts";
 import { ConfigError, readConfig } from "./config.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
 import { decide } from "./decide.ts";
+import { describe } from "./errno.ts";
 import { askHealthz } from "./health.ts";
 import { openLog } from "./log.ts";
 import { look } from "./look.ts";
+import { Lock } from "./lock.ts";
 import { Loop } from "./loop.ts";
 import { mayGiveAway } from "./nodefile.ts";
 import { probeOn } from "./probe.ts";
 import { say } from "./problems.ts";
 import { sweep } from "./replace.ts";
 import { Rest } from "./rest.ts";
-import { Spare } from "./spare.ts";
 import { Deeds, Steady } from "./steady.ts";
-import { fast } from "./step.ts";
+import { Stale } from "./stale.ts";
+import { fast, type Step, wait } from "./step.ts";
 import { systemdOver } from "./systemd.ts";
 import { Teller, trouble } from "./tell.ts";
 import { watchDirectories } from "./watch.ts";
+import { Word } from "./word.ts";
 
 /** Milliseconds that never jump. `performance.now()` would do, and takes 2 ms to load. */
 const clock = () => process.uptime() * 1000;
@@ -33,11 +36,18 @@ async function main(): Promise<number> {
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopping.abort());
 
   const deeds = new Deeds(clock);
-  const systemd = systemdOver(config.dbusDirectory, config.unit, stopping.signal);
+  const systemd = systemdOver(config.dbusDirectory, stopping.signal);
   const log = openLog(config.node, config.revision);
-  const teller = new Teller(log, (line) => writeFileSync(config.terminationLog, line));
-  const probe = probeOn(config.probePort, config.revision, () => teller.readiness);
-  const loop = new Loop(stopping.signal);
+  const teller = new Teller(log, config.revision, (line) => writeFileSync(config.terminationLog, line), clock);
+  const loop = new Loop(stopping.signal, clock);
+  const probe = probeOn(
+    config.probePort,
+    config.revision,
+    () => teller.readiness,
+    () => loop.hint(),
+  );
+  const word = new Word(config.podDirectory, config.revision, clock);
+  const stale = new Stale(clock);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
   // The names that matter, and no other: each `..timestamp` folder that a mount goes through would be watched as well, and
   // 10,000 quick swaps would fill the heap.
@@ -51,50 +61,61 @@ async function main(): Promise<number> {
       [config.secretDirectory, config.kubeletDirectory],
       (path) => targets.has(path),
       () => loop.hint(),
+      (why) => log({ code: "GPS242" }, say("GPS242", why)),
     );
 
+  const lock = new Lock(folder);
   let swept = false;
   const acquire = async () => {
-    const alone = await probe.acquire();
+    // Revision 0 touches nothing, and so needs not be alone.
+    if (config.revision === 0) return true;
+    const alone = await lock.acquire();
     // Only the node's only agent may sweep: another one's staged file is about to be renamed.
-    if (alone && !swept && config.revision > 0) sweep(folder);
-    swept ||= alone;
+    if (lock.held && !swept) sweep(folder);
+    swept ||= lock.held;
     return alone;
   };
   const healthz = () => askHealthz(config.healthzPort);
   const mayChown = mayGiveAway();
   const senses = { config, mayChown, systemd, healthz, acquire, now: Date.now, steady: new Steady(clock), deeds };
   const rest = new Rest(config, clock);
-  const spare = new Spare();
   const code = await loop.run({
     next: async () => {
-      spare.tidy();
-      // A kubelet that asks every second is alive; to ask it back makes all its probes dearer (docs/decisions/0012).
-      const asked = probe.asked();
-      const step = await rest.next(
-        async () => decide(await look(senses)),
-        async () => asked || (await healthz()),
-      );
-      if (rest.rests) spare.settle();
+      const decided = await rest.next(async () => decide(await look(senses)), healthz);
+      const step = word.instead(await stale.instead(decided, healthz));
       // Not before there is time: to load it takes 30 ms of the processor, and until then nothing waits for a hint.
       if (step.again === "back off" || step.again > fast) watching ??= watch();
       return step;
     },
-    tell: (step) => teller.tell(step),
-    act: async (step) => teller.done(step, await act(step, { config, systemd, deeds })),
+    tell: (step) => {
+      const taken = probe.taken();
+      teller.tell(step.ready && taken !== undefined ? wait("GPS240", step.again, taken) : step);
+    },
+    act: async (step) => {
+      if (step.action === "end" && step.code !== "GPS241") word.mark(step.exit);
+      // The first deed on this node: it was looked at without the lock, so that it has to be looked at again.
+      if (touches(step) && !lock.held) return void (await lock.acquire(true));
+      teller.done(step, await act(step, { config, systemd, deeds, lock }));
+    },
     failed: trouble,
     rest: systemd.hangUp,
   });
-  if (code === 0) log({ code: "GPS227" }, say("GPS227"));
+  lock.release();
+  if (stopping.signal.aborted) log({ code: "GPS227" }, say("GPS227"));
   probe.close();
   return code;
+}
+
+/** Whether the step does something on the node, for which the lock is needed. */
+function touches({ action }: Step): boolean {
+  return action !== "wait" && action !== "nothing" && action !== "end";
 }
 
 main().then(
   (code) => process.exit(code),
   (error: unknown) => {
     const misused = error instanceof ConfigError;
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(misused ? 2 : 1);
+    process.stderr.write(`${misused ? error.message : describe(error)}\n`);
+    process.exit(misused ? exitCodes.misused : exitCodes.gaveUp);
   },
 );

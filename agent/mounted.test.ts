@@ -7,6 +7,8 @@ import { interpret, readMounted } from "./mounted.ts";
 
 const good = {
   revision: "7",
+  salt: "s".repeat(32),
+  intent: "apply",
   ".dockerconfigjson": '{"auths":{"a.io":{"auth":"dTpw"}}}',
   sources: '{"a.io":"additional"}',
 };
@@ -20,12 +22,29 @@ function mount(t: TestContext, files: Readonly<Record<string, string>>): string 
   return directory;
 }
 
-test("the three files are one document", async (t) => {
+test("the files are one document", async (t) => {
   const mounted = readMounted(mount(t, good));
   assert.ok(mounted.kind === "document");
   assert.equal(mounted.revision, 7);
-  assert.equal(mounted.release, false);
+  assert.equal(mounted.intent, "apply");
   assert.deepEqual([...mounted.wanted.entries], [["a.io", { value: { auth: "dTpw" }, original: false }]]);
+});
+
+test("an entry of the original that has no user and password goes to the node as it is", () => {
+  const document = '{"auths":{"a.io":{},"b.io":{"identitytoken":"t"}}}';
+  const sources = '{"a.io":"original","b.io":"original"}';
+  const { revision, salt, intent } = good;
+  const files = { revision, salt, intent, document, sources };
+  const bytes = Object.entries(files).map(([name, text]) => [name, Buffer.from(text)]);
+  const mounted = interpret(Object.fromEntries(bytes) as Parameters<typeof interpret>[0]);
+  assert.ok(mounted.kind === "document");
+  assert.deepEqual(
+    [...mounted.wanted.entries],
+    [
+      ["a.io", { value: {}, original: true }],
+      ["b.io", { value: { identitytoken: "t" }, original: true }],
+    ],
+  );
 });
 
 test("a mount that is missing, half there or swapped away is waited for", async (t) => {
@@ -48,6 +67,8 @@ test("what is mounted but cannot be applied is refused with a reason that holds 
     [{ revision: "" }, "incomplete"],
     [{ revision: "x" }, "incomplete"],
     [{ revision: "-1" }, "incomplete"],
+    [{ intent: "remove" }, "incomplete"],
+    [{ salt: "short" }, "incomplete"],
     [{ ".dockerconfigjson": "{" }, "refused"],
     [{ ".dockerconfigjson": '{"auths":{"a.io":{"auth":"cGxhbnRlZA=="}}}' }, "refused", /a\.io/],
     [{ ".dockerconfigjson": huge }, "refused", /1 MiB/],
@@ -55,8 +76,7 @@ test("what is mounted but cannot be applied is refused with a reason that holds 
     [{ sources: huge }, "refused", /1 MiB/],
   ];
   for (const [change, kind, why = /./] of table) {
-    const { revision, sources, ".dockerconfigjson": document } = { ...good, ...change };
-    const mounted = interpret(Buffer.from(revision), Buffer.from(document), Buffer.from(sources));
+    const mounted = of(change);
     assert.equal(mounted.kind, kind, JSON.stringify(change).slice(0, 80));
     if (!("why" in mounted)) continue;
     assert.match(mounted.why, why);
@@ -64,13 +84,38 @@ test("what is mounted but cannot be applied is refused with a reason that holds 
   }
 });
 
-function of(sources: string) {
-  return interpret(Buffer.from("1"), Buffer.from(good[".dockerconfigjson"]), Buffer.from(sources));
+function of(change: Partial<typeof good>) {
+  const { ".dockerconfigjson": document, ...others } = { ...good, ...change };
+  const { revision, salt, intent, sources } = others;
+  return interpret({
+    revision: Buffer.from(revision),
+    document: Buffer.from(document),
+    salt: Buffer.from(salt),
+    intent: Buffer.from(intent),
+    sources: Buffer.from(sources),
+  });
 }
 
-test("an entry that sources do not name can be taken back like an additional one; only originals make a release", () => {
-  const named = of('{"a.io":"original"}');
-  assert.ok(named.kind === "document" && named.release && named.wanted.entries.get("a.io")?.original === true);
-  const unnamed = of("{}");
+test("a document of originals only is no release: what is to be done is said, never inferred", () => {
+  const named = of({ sources: '{"a.io":"original"}' });
+  assert.ok(named.kind === "document" && named.intent === "apply");
+  assert.equal(named.wanted.entries.get("a.io")?.original, true);
+});
+
+test("an entry that sources do not name can be taken back like an additional one", () => {
+  const unnamed = of({ sources: "{}" });
   assert.ok(unnamed.kind === "document" && unnamed.wanted.entries.get("a.io")?.original === false);
+});
+
+test("a digest tells the same document of two revisions apart, a content only other documents and a release", () => {
+  const [one, salted, held, released] = [{}, { salt: "t".repeat(32) }, { intent: "hold" }, { intent: "release" }].map(
+    of,
+  );
+  assert.ok(one?.kind === "document" && salted?.kind === "document");
+  assert.ok(held?.kind === "document" && released?.kind === "document");
+  assert.equal(new Set([one, salted, held, released].map(({ digest }) => digest)).size, 4);
+  assert.deepEqual(
+    [salted, held, released].map(({ content }) => content === one.content),
+    [true, true, false],
+  );
 });

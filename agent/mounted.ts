@@ -1,12 +1,13 @@
 /**
- * global-pull-secret as the kubelet mounted it. The three files are read through one `..data` target: the kubelet swaps that
+ * global-pull-secret as the kubelet mounted it. Its files are read through one `..data` target: the kubelet swaps that
  * link when the Secret changes, and a document of one revision with the number of another must never be applied.
  */
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { readJson } from "../pullsecret/json.ts";
-import { secretKeys } from "../pullsecret/names.ts";
+import { digestOf, saltLength } from "../pullsecret/digest.ts";
+import { type Intent, secretKeys } from "../pullsecret/names.ts";
 import { parse } from "../pullsecret/parse.ts";
 import { formatProblem } from "../pullsecret/problems.ts";
 import { isObject } from "./document.ts";
@@ -17,11 +18,13 @@ export type Mounted =
   | Readonly<{
       kind: "document";
       revision: number;
+      /** Salted digest of what the revision says: with the number it makes the revision. */
+      digest: string;
       /** Digest of everything that decides what is written; a content that failed is known by it. */
       content: string;
       wanted: Wanted;
-      /** No entry is an additional one: the node is to be left as if we had never been there. */
-      release: boolean;
+      /** What is to be done with it; a release leaves the node as if we had never been there. */
+      intent: Intent;
     }>
   | Readonly<{ kind: "incomplete"; why: string }>
   | Readonly<{ kind: "refused"; why: string; revision: number }>;
@@ -34,22 +37,29 @@ export function readMounted(directory: string): Mounted {
   try {
     const target = swapTarget(directory);
     const read = (name: string) => readBounded(join(directory, target, name));
-    const [number, document, sources] = [
-      read(secretKeys.revision),
-      read(secretKeys.document),
-      read(secretKeys.sources),
-    ];
+    const files = {
+      revision: read(secretKeys.revision),
+      document: read(secretKeys.document),
+      salt: read(secretKeys.salt),
+      intent: read(secretKeys.intent),
+      sources: read(secretKeys.sources),
+    };
     if (swapTarget(directory) !== target) return { kind: "incomplete", why: "swapped while it was read" };
-    return interpret(number, document, sources);
+    return interpret(files);
   } catch (error) {
     return { kind: "incomplete", why: error instanceof Error && "code" in error ? String(error.code) : String(error) };
   }
 }
 
-/** Pure part of readMounted. */
-export function interpret(number: Buffer, document: Buffer, sources: Buffer): Mounted {
-  const revision = /^\d{1,15}\n?$/.test(number.toString("latin1")) ? Number(number.toString("latin1")) : undefined;
+/** Pure part of readMounted: the files by their keys in names.ts. */
+export function interpret(files: Readonly<Record<keyof typeof secretKeys, Buffer>>): Mounted {
+  const { document, salt, sources } = files;
+  const number = files.revision.toString("latin1");
+  const revision = /^\d{1,15}\n?$/.test(number) ? Number(number) : undefined;
   if (revision === undefined) return { kind: "incomplete", why: "revision is not a number" };
+  const intent = intents.find((one) => one === files.intent.toString("latin1"));
+  if (intent === undefined) return { kind: "incomplete", why: `intent is none of ${intents.join(", ")}` };
+  if (salt.length !== saltLength) return { kind: "incomplete", why: `salt has not ${saltLength} bytes` };
   if (document.length > mostBytes || sources.length > mostBytes)
     return { kind: "refused", revision, why: "more than 1 MiB" };
   const parsed = parse(document, { name: "global-pull-secret", role: "original" });
@@ -63,15 +73,24 @@ export function interpret(number: Buffer, document: Buffer, sources: Buffer): Mo
   const entries = parsed.entries.map(({ registry, credential }) => {
     // An entry that sources do not name is treated as an additional one: that is the one that can be taken back.
     const original = from.get(registry) === "original";
-    return [registry, { value: { auth: credential.encode() }, original }] as const;
+    return [registry, { value: credential.entry(), original }] as const;
   });
   return {
     kind: "document",
     revision,
-    content: createHash("sha256").update(document).update("\0").update(sources).digest("base64url"),
+    digest: digestOf({ salt, intent, sources, document }),
+    content: contentOf(document, sources, intent),
     wanted: { entries: new Map(entries), rest: new Map(Object.entries(parsed.rest)) },
-    release: ![...from.values()].includes("additional"),
+    intent,
   };
+}
+
+const intents = ["apply", "release", "hold"] as const satisfies readonly Intent[];
+
+/** A document that is held is the one that was applied: whoever failed with it has failed with it. */
+function contentOf(document: Buffer, sources: Buffer, intent: Intent): string {
+  const hash = createHash("sha256").update(document).update("\0").update(sources);
+  return (intent === "release" ? hash.update("\0release") : hash).digest("base64url");
 }
 
 /** Name of the directory that holds the present files; empty where the files lie in the directory itself. */

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, constants, lstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { emptyDocument, type NodeDocument, readDocument } from "./document.ts";
+import { describe } from "./errno.ts";
 import { type FileIdentity, identify } from "./replace.ts";
 import { countValues } from "./values.ts";
 
@@ -52,7 +53,7 @@ export function readNodeFile(file: string, mayChown: boolean): NodeFile {
     if (mayChown || (uid === self.uid && gid === self.gid)) return found;
     return { kind: "refused", why: `it belongs to ${uid}:${gid}, which we may not keep; give it to 0:0` };
   } catch (error) {
-    return { kind: "refused", why: error instanceof Error ? error.message : String(error) };
+    return { kind: "refused", why: describe(error) };
   }
 }
 

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { identity } from "../pullsecret/registry.ts";
 import { aliases, readDocument } from "./document.ts";
 import { firstJournal, type Journal } from "./journal.ts";
-import { type Document, type File, type Found, plan, planRestore, previous } from "./plan.ts";
+import { type Document, type File, type Found, isUnexplained, leftBy, plan, planRestore, previous } from "./plan.ts";
 
 // Each registry in spellings that the kubelet takes for the same; the first is ours.
 const spellings = [
@@ -65,7 +65,8 @@ function mounted(entries: Readonly<Record<string, { password: string; original: 
       [key, { value: { auth: Buffer.from(`ours:${secret}`).toString("base64") }, original }] as const,
   );
   const release = wanted.every(([, { original }]) => original);
-  return { kind: "document", revision: 1, content: "", wanted: { entries: new Map(wanted), rest: new Map() }, release };
+  const document = { kind: "document", revision: 1, digest: "", content: "" } as const;
+  return { ...document, wanted: { entries: new Map(wanted), rest: new Map() }, intent: release ? "release" : "apply" };
 }
 
 function onlyAdditional(entries: Readonly<Record<string, string>>): Document {
@@ -104,7 +105,7 @@ test("applying twice changes nothing the second time, and leaves each of our reg
   fc.assert(
     fc.property(file, ours, (before, revision) => {
       const document = mounted(revision);
-      fc.pre(!document.release);
+      fc.pre(document.intent === "apply");
       const once = apply(before, undefined, document);
       const twice = apply(once.bytes, once.journal, document);
       assert.equal(twice.planned.changed, false);
@@ -219,6 +220,54 @@ test("only a change of credentials matters to the kubelet, not of e-mail address
   const same = JSON.stringify({ auths: { "a.io": { ...auth("x"), email: "a@b.c" } } });
   assert.equal(apply(same, undefined, onlyAdditional({ "a.io": "x" })).planned.matters, false);
   assert.equal(apply(same, undefined, onlyAdditional({ "a.io": "y" })).planned.matters, true);
+});
+
+function modeAfter(planned: ReturnType<typeof plan>): number | undefined {
+  return "absent" in planned.file ? undefined : planned.file.mode;
+}
+
+/** Applies, notes the mode as the agent does, and answers file and journal. */
+function applied(bytes: string | undefined, journal: Journal | undefined, document: Document, mode?: number) {
+  const one = apply(bytes, journal, document, mode);
+  return { ...one, journal: { ...one.journal, left: leftBy(one.planned) } };
+}
+
+test("an administrator's chmod while ours are in force is kept: by the next revision, by a rollback and by a removal", () => {
+  const before = JSON.stringify({ auths: { "z.io": theirEntry } });
+  const one = applied(before, undefined, onlyAdditional({ "a.io": "x" }), 0o644);
+  assert.equal(modeAfter(one.planned), 0o644);
+  const two = applied(one.bytes, one.journal, onlyAdditional({ "a.io": "y" }), 0o600);
+  assert.equal(modeAfter(two.planned), 0o600);
+  const gone = apply(two.bytes, two.journal, nothing, 0o600);
+  assert.deepEqual([gone.bytes, modeAfter(gone.planned)], [before, 0o600]);
+  const undo = { file: previous(found(one.bytes, 0o644)), owned: one.journal.owned, revision: 1, content: "" };
+  const back = planRestore(found(two.bytes, 0o600), { ...two.journal, undo });
+  assert.deepEqual(["absent" in back.file, modeAfter(back)], [false, 0o600]);
+});
+
+test("a file that somebody has removed is made again as we left it, and 0600 where nobody knows of one", () => {
+  const before = JSON.stringify({ auths: { "z.io": theirEntry } });
+  const one = applied(before, undefined, onlyAdditional({ "a.io": "x" }), 0o644);
+  const two = applied(one.bytes, one.journal, onlyAdditional({ "a.io": "y" }), 0o600);
+  assert.equal(modeAfter(apply(undefined, two.journal, onlyAdditional({ "a.io": "y" })).planned), 0o600);
+  assert.equal(modeAfter(apply(undefined, one.journal, onlyAdditional({ "a.io": "y" })).planned), 0o644);
+  const { left: _left, ...older } = one.journal;
+  assert.equal(modeAfter(apply(undefined, older, onlyAdditional({ "a.io": "y" })).planned), 0o644);
+  assert.equal(modeAfter(apply(undefined, undefined, onlyAdditional({ "a.io": "y" })).planned), 0o600);
+});
+
+test("after a lost journal whatever is not the original's may be ours, and nobody can tell", () => {
+  const released = mounted({ "d.io": { password: "o", original: true } });
+  const table: readonly (readonly [bytes: string | undefined, unexplained: boolean])[] = [
+    [undefined, false],
+    ['{"auths":{}}', false],
+    [JSON.stringify({ auths: { "d.io": auth("o") } }), false],
+    [JSON.stringify({ auths: { "d.io": auth("older") } }), true],
+    [JSON.stringify({ auths: { "a.io": auth("x") } }), true],
+    [JSON.stringify({ auths: {}, HttpHeaders: { a: "b" } }), true],
+    ["{", true],
+  ];
+  for (const [bytes, unexplained] of table) assert.equal(isUnexplained(found(bytes), released), unexplained, bytes);
 });
 
 function auth(one: string) {

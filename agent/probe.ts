@@ -1,24 +1,23 @@
 /**
- * Readiness on the node's loopback, and with it the lock: agents run in the host's network, so only one process of a node
- * can have the port. The lock dies with its holder, needs no file, and cannot be left behind. An agent that does not get it
- * (a surge, a pod that was deleted by force and still runs) touches nothing.
+ * Readiness on the node's loopback, for the kubelet's probe. Any local process can take the port first, or
+ * answer in our place (SECURITY.md): nothing that the agent does depends on it, and what may not be forged is
+ * said by the container's end (word.ts).
  *
  * HTTP by hand, as much as a probe needs: node:http costs twice the CPU at a probe a second, and a fifth of the start
  * (docs/decisions/0007).
  */
-import { once } from "node:events";
-import { BoundSocket, createServer, type Server, type Socket } from "node:net";
-import { hasCode } from "./errno.ts";
+import { createServer, type Socket } from "node:net";
+import { describe } from "./errno.ts";
 
 export type Readiness = Readonly<{ ready: boolean; line: string }>;
 
 export type Probe = Readonly<{
-  /** Tries to become the node's only agent; true once it is, false while somebody else has the port. Throws where no try can help. */
-  acquire(): Promise<boolean>;
-  /** Whether the kubelet has asked since this was last called: nobody else names our revision. */
-  asked(): boolean;
+  /** Why nobody can ask us, while the port is somebody else's; `undefined` before the first try is over, too. */
+  taken(): string | undefined;
   close(): void;
 }>;
+
+const longestBackOff = 10_000;
 
 /** The kubelet's request has 200 bytes. Whoever sends more is cut off. */
 const mostBytes = 4096;
@@ -29,18 +28,18 @@ const mostBytes = 4096;
 const mostConnections = 16;
 
 /**
- * `GET /readyz` answers 200 or 503 with one line. With `?revision=N` it answers 503 for any other revision than ours: the
- * kubelet's probe of a waiting pod reaches the agent that holds the port, which must not speak for the other.
+ * Listens, and tries again every second, later every ten, where the port is taken; `changed` is called
+ * when it is found taken and when it is had. `GET /readyz` answers 200 or 503 with one line. With
+ * `?revision=N` it answers 503 for any other revision than ours: the kubelet's probe of a waiting pod
+ * reaches the agent that holds the port, which must not speak for the other.
  */
-export function probeOn(port: number, revision: number, readiness: () => Readiness): Probe {
+export function probeOn(port: number, revision: number, readiness: () => Readiness, changed: () => void): Probe {
   const recent: Socket[] = [];
-  let asked = false;
   const answerTo = (request: string): string => {
     const [found, named] = /^GET \/readyz(?:\?revision=(\d+))? HTTP\/1\.[01]\r\n/.exec(request) ?? [];
     if (found === undefined) return answer("404 Not Found", "ask /readyz");
     if (named !== undefined && named !== String(revision))
       return answer("503 Service Unavailable", `this agent serves revision ${revision}`);
-    asked ||= named !== undefined;
     const { ready, line } = readiness();
     return answer(ready ? "200 OK" : "503 Service Unavailable", line);
   };
@@ -58,33 +57,33 @@ export function probeOn(port: number, revision: number, readiness: () => Readine
       socket.destroy();
     });
   });
-  server.on("error", () => {});
-  let held = false;
+  let taken: string | undefined;
+  let retry: NodeJS.Timeout | undefined;
+  let pause = 1000;
+  const listen = () => server.listen(port, "127.0.0.1");
+  server.on("listening", () => {
+    if (taken === undefined) return;
+    taken = undefined;
+    changed();
+  });
+  server.on("error", (error) => {
+    // Of a connection that could not be accepted, for want of descriptors.
+    if (server.listening) return;
+    const known = taken !== undefined;
+    taken = describe(error);
+    retry = setTimeout(listen, pause);
+    pause = Math.min(longestBackOff, 2 * pause);
+    if (!known) changed();
+  });
+  listen();
   return {
-    acquire: async () => (held ||= await listens(server, port)),
-    asked: () => {
-      const was = asked;
-      asked = false;
-      return was;
-    },
+    taken: () => taken,
     close: () => {
+      clearTimeout(retry);
       server.close();
       for (const socket of recent) socket.destroy();
     },
   };
-}
-
-/** False where the port is taken. Two may be bound to it, one of them can listen. */
-async function listens(server: Server, port: number): Promise<boolean> {
-  try {
-    // `listen` with a host would look the address up as a name: 7 ms of a start.
-    server.listen(new BoundSocket({ host: "127.0.0.1", port }));
-    await once(server, "listening");
-    return true;
-  } catch (error) {
-    if (hasCode(error, "EADDRINUSE")) return false;
-    throw error;
-  }
 }
 
 /** It ends with the connection. */

@@ -21,9 +21,10 @@ import {
 test("after a rollback the kubelet is revived until it is proved, and only then the agent gives up", () => {
   const restoring: Journal = { ...restarting, phase: "restoring" };
   check([
-    ["the new file is there still", { journal: restoring }, "restore GPS216 → restoring"],
+    ["the new file is there still", { journal: restoring }, "restore GPS216"],
     ["the old file is back", { journal: restoring, file: absent }, "record GPS217 → reviving"],
-    ["… and the bus is gone", { journal: restoring, file: absent, unit: noBus }, "wait GPS210"],
+    ["… and the bus is gone", { journal: restoring, file: absent, unit: noBus }, "record GPS217 → reviving"],
+    ["revive, but nobody can be asked", { journal: reviving, file: absent, unit: noBus }, "wait GPS210"],
     ["revive", { journal: reviving, file: absent }, "restart GPS217 → reviving"],
     [
       "again",
@@ -47,6 +48,43 @@ test("after a rollback the kubelet is revived until it is proved, and only then 
       "give up GPS218 → applied",
     ],
     ["told once", { journal: rolledBack, file: absent }, "wait GPS219"],
+  ]);
+});
+
+test("what was ours before the change is ours again when the file is back, and the content's time begins with the proof", () => {
+  const four = { entries: [{ key: "four.io", wrote: ["x"], displaced: [] }], rest: [] };
+  const undo = { file: { absent: true as const }, owned: four, revision: 4, digest: "four's", content: "four" };
+  const step = decide(facts({ journal: { ...restarting, phase: "restoring", undo }, file: absent }));
+  assert.ok(step.action === "record");
+  const { owned, revision, digest, content, phase, owed } = step.journal;
+  assert.deepEqual(
+    { owned, revision, digest, content, phase, owed },
+    { owned: four, revision: 4, digest: "four's", content: "four", phase: "reviving", owed: "old" },
+  );
+  assert.equal(step.journal.undo, undefined);
+  const later = { now: now + hour, unit: renewed, steady: { running: 5000, healthy: 5000 } };
+  const proved = decide(facts({ ...later, journal: step.journal }));
+  assert.ok(proved.action === "record");
+  assert.deepEqual(
+    [proved.journal.phase, proved.journal.quarantine?.since, proved.journal.quarantine?.content],
+    ["applied", now + hour, "seven"],
+  );
+});
+
+test("a revival that an older agent began is ended like any other: what was ours before is ours again", () => {
+  const older: Journal = { ...restarting, phase: "reviving" };
+  const step = decide(facts({ journal: older, unit: renewed, steady: { running: 5000, healthy: 5000 }, file: absent }));
+  assert.ok(step.action === "record" && step.code === "GPS218");
+  assert.deepEqual(step.journal.owned, { entries: [], rest: [] });
+  assert.equal(step.journal.quarantine?.content, "seven");
+});
+
+test("a revival ends when one process has run for three minutes, whatever its healthz says, and it is never ended by us", () => {
+  const silent = { journal: reviving, file: absent, unit: renewed, healthy: false };
+  check([
+    ["young", { ...silent, steady: { running: 31_000 } }, "wait GPS213"],
+    ["not yet", { ...silent, steady: { running: 179_999 } }, "wait GPS213"],
+    ["alive", { ...silent, steady: { running: 180_000 } }, "record GPS218 → applied"],
   ]);
 });
 
@@ -81,8 +119,12 @@ test("quarantine: 10 minutes, doubling, to 6 hours; at most four restarts an hou
     ],
   ]);
   const lasting = [1, 2, 3, 4, 5, 6, 7, 60].map((failures) => {
-    const journal = { ...reviving, quarantine: { ...quarantine, failures: failures - 1 } };
-    const step = decide(facts({ journal, unit: renewed, steady: { running: 5000, healthy: 5000 } }));
+    const journal: Journal = {
+      ...restarting,
+      phase: "restoring",
+      quarantine: { ...quarantine, failures: failures - 1 },
+    };
+    const step = decide(facts({ journal, file: absent }));
     return "journal" in step ? (step.journal.quarantine?.lasts ?? 0) / 60_000 : 0;
   });
   assert.deepEqual(lasting, [10, 20, 40, 80, 160, 320, 360, 360]);

@@ -1,8 +1,8 @@
 /** A content that has broken this node's kubelet is not tried again in a hurry. Pure. */
 import type { Facts } from "./facts.ts";
-import { callsWithin, type Journal } from "./journal.ts";
+import { callsWithin, confirmed, type Journal } from "./journal.ts";
 import type { Document } from "./plan.ts";
-import { type Step, wait } from "./step.ts";
+import { record, type Step, wait } from "./step.ts";
 
 const first = 600_000;
 const longest = 21_600_000;
@@ -10,11 +10,31 @@ const longest = 21_600_000;
 const restartsPerHour = 4;
 
 /** The quarantine that follows one more rollback: 10 min, doubling with each failure of the same content, to 6 h. */
-export function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["quarantine"]> {
+function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["quarantine"]> {
   const { revision, content, quarantine } = journal;
   const failures = quarantine?.content === content ? quarantine.failures + 1 : 1;
   const lasts = Math.min(longest, first * 2 ** Math.min(failures - 1, 10));
   return { revision, content, failures, since: now, lasts, told: false };
+}
+
+/**
+ * The journal of a node whose file is as it was before the change: what was ours then is ours, at
+ * the moment when the file is back. The content that failed is quarantined; its time begins anew
+ * when the kubelet is proved.
+ */
+export function undone(facts: Facts, journal: Journal): Journal {
+  const { undo, settling: _settling, renamed: _renamed, ...rest } = journal;
+  if (undo === undefined) return journal;
+  const { revision, digest, content, owned } = undo;
+  return { ...rest, revision, digest, content, owned, quarantine: quarantineFor(facts, journal) };
+}
+
+/** The journal of a node whose kubelet runs again after a rollback, and the code that says so. */
+export function revived(facts: Facts, journal: Journal): Step {
+  const { quarantine } = journal;
+  // Without one nothing was rolled back: a drift that was put right, or a withdrawal.
+  if (quarantine === undefined || quarantine.told) return record("GPS200", confirmed(journal));
+  return record("GPS218", { ...confirmed(journal), quarantine: { ...quarantine, since: facts.now } });
 }
 
 /** A new revision is tried at once, even with a content that has failed. */

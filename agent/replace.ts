@@ -22,17 +22,20 @@ import {
   unlinkSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { hasCode } from "./errno.ts";
+import { hasCode, OwnError } from "./errno.ts";
+
+/** Files in our folder that begin so are sockets, or were (lock.ts). */
+export const lockPrefix = "lock-";
 
 const onlyRead = constants.O_RDONLY | constants.O_NOFOLLOW;
 
 /** What tells one file from another, and from itself after a change. */
 export type FileIdentity = string;
 
-export class FileChanged extends Error {}
+export class FileChanged extends OwnError {}
 
 /** Every call succeeded, and yet the file system does not hold what it should. */
-export class FileError extends Error {}
+export class FileError extends OwnError {}
 
 export type Replacement = Readonly<{
   target: string;
@@ -99,18 +102,41 @@ export async function makeFolder(folder: string, journal: string): Promise<void>
   if (!existsSync(join(folder, journal))) await sync(dirname(folder));
 }
 
-/** Takes our folder away, with everything that we may have left in it, the journal last. */
-export async function removeFolder(folder: string, journal: string): Promise<void> {
-  sweep(folder, (name) => name !== journal);
-  unlinkIfThere(join(folder, journal));
-  unless("ENOENT", () => rmdirSync(folder));
+/**
+ * Takes our folder away, with every file that we may have left in it, the journal last. Then `release`
+ * gives the lock up: from there on another agent may be at work. A directory that somebody made in it,
+ * and what is in that, is not ours: it stays, and the folder with it.
+ */
+export async function removeFolder(folder: string, journal: string, release: () => void): Promise<void> {
+  sweep(folder, (name) => name !== journal && !name.startsWith(lockPrefix));
+  discard(join(folder, journal));
+  release();
+  unless("ENOENT", () => unless("ENOTEMPTY", () => rmdirSync(folder)));
   await sync(dirname(folder));
 }
 
 /** Removes what a killed run left staged: it holds credentials. */
-export function sweep(folder: string, stale = (name: string) => name.includes(".staged")): void {
+export function sweep(folder: string, stale = (name: string) => /\.(staged|new$)/.test(name)): void {
   const names = unless("ENOENT", () => readdirSync(folder)) ?? [];
-  for (const name of names) if (stale(name)) unlinkIfThere(join(folder, name));
+  for (const name of names) if (stale(name)) discard(join(folder, name));
+}
+
+/** Whether our folder is there without a journal, with something that is to be taken away, if only itself. */
+export function isLeft(folder: string): boolean {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  if (found === undefined || !found.isDirectory()) return false;
+  const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => !name.startsWith(lockPrefix));
+  return entries.length === 0 || entries.some((entry) => !entry.isDirectory());
+}
+
+/** Removes a file, or an empty directory. One that holds something, or is mounted on, is somebody's, and stays. */
+export function discard(path: string): void {
+  try {
+    unlinkIfThere(path);
+  } catch (error) {
+    if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+    unless("ENOENT", () => unless("ENOTEMPTY", () => unless("EBUSY", () => rmdirSync(path))));
+  }
 }
 
 /** `absent`, or inode, size, times, mode and links: any change by another writer changes it. */

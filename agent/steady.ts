@@ -28,6 +28,9 @@ export class Steady {
 export class Deeds {
   /** Restarts that systemd has taken on. */
   restarts = 0;
+  /** The last write failed, for another reason than another writer at work. */
+  unwritable = false;
+  #restarted = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;
   #count = 0;
   readonly #clock: () => number;
@@ -40,6 +43,17 @@ export class Deeds {
   writeIn(): number {
     const passed = this.#clock() - this.#last;
     return Math.max(0, Math.min(60_000, 500 * 2 ** this.#count) - passed);
+  }
+
+  /** systemd has taken a restart on. */
+  restarted(): void {
+    this.restarts += 1;
+    this.#restarted = this.#clock();
+  }
+
+  /** Milliseconds since then; infinite before the first. */
+  sinceRestart(): number {
+    return this.#clock() - this.#restarted;
   }
 
   wrote(): void {

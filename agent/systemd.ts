@@ -1,7 +1,7 @@
-/** The one unit that we may restart, as systemd sees it over D-Bus. */
+/** Units as systemd sees them over D-Bus; the kubelet's is the one that we may restart. */
 import { join } from "node:path";
 import { type Bus, BusError, type Connection, openBus, type Signal } from "./bus.ts";
-import { destination, type Loaded, manager, readLoad, readUnit, type Unit } from "./unit.ts";
+import { destination, manager, readStates, readSurroundings, readUnit, type Unit, type UnitState } from "./unit.ts";
 
 /**
  * What came of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the bus was lost while it ran), or
@@ -11,17 +11,19 @@ type Restarted = Readonly<{ result: string }> | Readonly<{ refused: Error }>;
 
 /** Questions that follow each other share one connection, until hangUp. */
 export type Systemd = Readonly<{
-  /** The unit's present state. Throws CouldNotAsk or BusError. */
-  unit(): Promise<Unit>;
-  /** Whether the unit is there. Throws like `unit`. */
-  load(): Promise<Loaded>;
+  /** A unit's present state. Throws CouldNotAsk or BusError. */
+  unit(name: string): Promise<Unit>;
+  /** Which of these are there, and run. Throws like `unit`. */
+  states(names: readonly string[]): Promise<UnitState[]>;
+  /** In what directory and environment the unit's processes begin. Throws like `unit`. */
+  surroundings(name: string): ReturnType<typeof readSurroundings>;
   /**
-   * Restarts the unit and waits for the job; `recorded` is awaited before it is asked for. Never throws, never cancels the job:
+   * Restarts a unit and waits for the job; `recorded` is awaited before it is asked for. Never throws, never cancels the job:
    * that would leave the unit stopped.
    */
-  restart(recorded: () => Promise<void>): Promise<Restarted>;
+  restart(name: string, recorded: () => Promise<void>): Promise<Restarted>;
   /** Forgets failures and the start limit's count, so that the next start is not refused. */
-  resetFailed(): Promise<void>;
+  resetFailed(name: string): Promise<void>;
   /** Gives the connection up, before a wait. */
   hangUp(): void;
 }>;
@@ -43,7 +45,7 @@ const usual: Deadlines = {
 };
 
 /** `stop` ends whatever is being waited for; a job goes on without us. */
-export function systemdOver(dbusDirectory: string, unit: string, stop: AbortSignal, deadlines = usual): Systemd {
+export function systemdOver(dbusDirectory: string, stop: AbortSignal, deadlines = usual): Systemd {
   const socket = join(dbusDirectory, "system_bus_socket");
   let open: Bus | undefined;
   const hangUp = () => {
@@ -61,19 +63,20 @@ export function systemdOver(dbusDirectory: string, unit: string, stop: AbortSign
     }
   };
   return {
-    unit: () => within(deadlines.question, (bus) => readUnit(bus, unit)),
-    load: () => within(deadlines.question, (bus) => readLoad(bus, unit)),
-    restart: async (recorded) => {
+    unit: (name) => within(deadlines.question, (bus) => readUnit(bus, name)),
+    states: (names) => within(deadlines.question, (bus) => readStates(bus, names)),
+    surroundings: (name) => within(deadlines.question, (bus) => readSurroundings(bus, name)),
+    restart: async (name, recorded) => {
       try {
-        return await restart(unit, recorded, (use) => within(deadlines.job, use));
+        return await restart(name, recorded, (use) => within(deadlines.job, use));
       } finally {
         // A connection can subscribe once.
         hangUp();
       }
     },
-    resetFailed: () =>
+    resetFailed: (name) =>
       within(deadlines.question, async (bus) => {
-        await bus.call({ ...manager, member: "ResetFailedUnit", signature: "s", body: [unit] });
+        await bus.call({ ...manager, member: "ResetFailedUnit", signature: "s", body: [name] });
       }),
     hangUp,
   };

@@ -1,48 +1,42 @@
 /** Makes steps known: readiness at once, the log and the termination message when there is something new. */
 import { BusError, CouldNotAsk } from "./bus.ts";
+import { describe } from "./errno.ts";
 import type { Log } from "./log.ts";
+import { News } from "./news.ts";
 import type { Readiness } from "./probe.ts";
 import { type Code, say } from "./problems.ts";
 import { FileChanged, FileError } from "./replace.ts";
-import type { Step } from "./step.ts";
-
-/** After these what was told before may be told again. */
-const achievements: ReadonlySet<Step["action"]> = new Set(["record", "restart", "leave", "give up"]);
-/** Different lines without any achievement: whatever changes that often need not be followed in a log. */
-const mostLines = 100;
+import { type Step, wait } from "./step.ts";
 
 export class Teller {
-  #readiness: Readiness = { ready: false, line: say("GPS202", "starting") };
-  readonly #told = new Set<string>();
+  #readiness: Readiness;
   #word = "";
+  readonly #news: News;
   readonly #log: Log;
+  readonly #revision: number;
   readonly #leaveWord: (line: string) => void;
 
-  /** `leaveWord` replaces the termination message. */
-  constructor(log: Log, leaveWord: (line: string) => void) {
+  /** `leaveWord` replaces the termination message; `clock`: milliseconds that never jump. */
+  constructor(log: Log, revision: number, leaveWord: (line: string) => void, clock: () => number) {
     this.#log = log;
+    this.#revision = revision;
     this.#leaveWord = leaveWord;
+    this.#news = new News(clock);
+    this.#readiness = { ready: false, line: this.#signed(say("GPS202", "starting")) };
   }
 
   get readiness(): Readiness {
     return this.#readiness;
   }
 
-  /**
-   * Tells a step before it is done. The same thing is told once, until something has been achieved: an operation that fails
-   * for hours, tried every 30 s, leaves two lines.
-   */
+  /** Tells a step before it is done; in the log where it is news (news.ts). */
   tell(step: Step): void {
     const line = say(step.code, step.detail);
+    const signed = this.#signed(line);
     // Between two records the state does not flicker: a step that is over at once changes readiness by its successor.
-    if (step.again !== 0 || step.action !== "record") this.#readiness = { ready: step.ready, line };
-    const told = `${step.action} ${line}`;
-    if (!this.#told.has(told) && this.#told.size < mostLines) {
-      if (achievements.has(step.action) || step.ready) this.#told.clear();
-      this.#told.add(told);
-      this.#log({ action: step.action, code: step.code, ready: step.ready }, line);
-    }
-    const word = step.ready ? "" : line;
+    if (step.again !== 0 || step.action !== "record") this.#readiness = { ready: step.ready, line: signed };
+    if (this.#news.take(step, line)) this.#log({ action: step.action, code: step.code, ready: step.ready }, line);
+    const word = step.ready ? "" : signed;
     if (word === this.#word) return;
     this.#word = word;
     try {
@@ -50,6 +44,11 @@ export class Teller {
     } catch {
       // Nobody's concern.
     }
+  }
+
+  /** Of which revision the word is: a pod's status may be read when its template is another one already. */
+  #signed(line: string): string {
+    return `${line} (revision ${this.#revision})`;
   }
 
   /** What an action answered, such as a job's result. */
@@ -60,13 +59,7 @@ export class Teller {
 
 /** An error as a step: nothing is changed, and it is tried again. */
 export function trouble(error: unknown): Step {
-  const failed = (code: Code, again: Step["again"]): Step => ({
-    action: "wait",
-    code,
-    detail: error instanceof Error ? error.message : String(error),
-    ready: false,
-    again,
-  });
+  const failed = (code: Code, again: Step["again"]) => wait(code, again, describe(error));
   if (error instanceof FileChanged) return failed("GPS209", 100);
   if (error instanceof CouldNotAsk || error instanceof BusError) return failed("GPS210", "back off");
   if (error instanceof FileError || (error instanceof Error && "syscall" in error)) return failed("GPS208", "back off");

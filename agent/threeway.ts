@@ -123,6 +123,18 @@ function isOurs(raw: Json, { wrote }: Own): boolean {
   return wrote.includes(digest(raw)) || wrote.includes(digest(plain(raw)));
 }
 
+/**
+ * What may be ours while one takes the place of the other in the file: until that is done, whatever
+ * only the older one knows of may still be there, and must not be taken for somebody else's.
+ */
+export function either(newer: Owned, older: Owned): Owned {
+  const join = (now: readonly Own[], then: readonly Own[]) => {
+    const known = new Set(now.map(({ key }) => key));
+    return [...now, ...then.filter(({ key }) => !known.has(key))];
+  };
+  return { entries: join(newer.entries, older.entries), rest: join(newer.rest, older.rest) };
+}
+
 /** Whether everything that we put there last is there still; needs no Secret. */
 export function holds(current: NodeDocument, owned: Owned): boolean {
   return (

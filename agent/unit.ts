@@ -2,6 +2,7 @@
 import type { Connection } from "./bus.ts";
 
 export type Unit = Readonly<{
+  name: string;
   /** `loaded`, `not-found`, `masked`, `bad-setting`, `error`. */
   load: string;
   /** `active`, `inactive`, `failed`, `activating`, `deactivating`, `reloading`. */
@@ -21,14 +22,17 @@ export type Unit = Readonly<{
   restartDelay: number;
 }>;
 
-export type Loaded = Pick<Unit, "load">;
+/** As much as tells a unit that runs from one that was left over. */
+export type UnitState = Pick<Unit, "name" | "load" | "active">;
 
 export const destination = "org.freedesktop.systemd1";
-export const manager = { destination, path: "/org/freedesktop/systemd1", interface: `${destination}.Manager` } as const;
+const managerPath = "/org/freedesktop/systemd1";
+export const manager = { destination, path: managerPath, interface: `${destination}.Manager` } as const;
 
 /**
- * Asked for one by one, all at once: of a service systemd tells 400 properties, for many of which it reads control groups first,
- * and to take them apart is most of the work of a look. When the state has changed meanwhile, all are asked for again.
+ * Asked for one by one, all at once: of a service systemd tells 400 properties, for many of which
+ * it reads control groups first, and to take them apart is most of the work of a look. When the
+ * state has changed meanwhile, all are asked for again.
  */
 export async function readUnit(bus: Connection, name: string): Promise<Unit> {
   const get = propertiesOf(bus, name);
@@ -51,6 +55,7 @@ export async function readUnit(bus: Connection, name: string): Promise<Unit> {
       ]);
     if (number(before) !== number(after)) continue;
     return {
+      name,
       load: text(load),
       active: text(active),
       sub: text(sub),
@@ -65,30 +70,58 @@ export async function readUnit(bus: Connection, name: string): Promise<Unit> {
   }
 }
 
-/** Whether it is there to be restarted, and no more. */
-export async function readLoad(bus: Connection, name: string): Promise<Loaded> {
-  return { load: text(await propertiesOf(bus, name)("Unit", "LoadState")) };
+/** All at once; of a handful of units. */
+export function readStates(bus: Connection, names: readonly string[]): Promise<UnitState[]> {
+  return Promise.all(
+    names.map(async (name) => {
+      const get = propertiesOf(bus, name);
+      const [load, active] = await Promise.all([get("Unit", "LoadState"), get("Unit", "ActiveState")]);
+      return { name, load: text(load), active: text(active) };
+    }),
+  );
+}
+
+/** In what surroundings systemd starts the unit's processes. */
+export async function readSurroundings(bus: Connection, name: string) {
+  const get = propertiesOf(bus, name);
+  const [workingDirectory, user, environment, manager] = await Promise.all([
+    get("Service", "WorkingDirectory"),
+    get("Service", "User"),
+    get("Service", "Environment"),
+    property(bus, managerPath, `${destination}.Manager`, "Environment"),
+  ]);
+  return {
+    workingDirectory: text(workingDirectory),
+    user: text(user),
+    environment: texts(environment),
+    manager: texts(manager),
+  };
 }
 
 function propertiesOf(bus: Connection, name: string) {
   const path = pathOf(name);
-  return async (kind: "Unit" | "Service", property: string): Promise<unknown> => {
-    const [variant] = await bus.call({
-      destination,
-      path,
-      interface: "org.freedesktop.DBus.Properties",
-      member: "Get",
-      signature: "ss",
-      body: [`${destination}.${kind}`, property],
-    });
-    return (variant as { value?: unknown } | null | undefined)?.value;
-  };
+  return (kind: "Unit" | "Service", which: string): Promise<unknown> =>
+    property(bus, path, `${destination}.${kind}`, which);
 }
 
-/** As sd_bus_path_encode(3) makes it. A unit that systemd has not loaded is loaded by the question. */
+async function property(bus: Connection, path: string, of: string, which: string): Promise<unknown> {
+  const [variant] = await bus.call({
+    destination,
+    path,
+    interface: "org.freedesktop.DBus.Properties",
+    member: "Get",
+    signature: "ss",
+    body: [of, which],
+  });
+  return (variant as { value?: unknown } | null | undefined)?.value;
+}
+
+/**
+ * As sd_bus_path_encode(3) makes it. A unit that systemd has not loaded is loaded by the question.
+ */
 function pathOf(unit: string): string {
   const hexOf = (sign: string) => `_${Buffer.from(sign).toString("hex")}`;
-  return `${manager.path}/unit/${unit.replace(/[^A-Za-z0-9]|^[0-9]/g, hexOf)}`;
+  return `${managerPath}/unit/${unit.replace(/[^A-Za-z0-9]|^[0-9]/g, hexOf)}`;
 }
 
 /** Microseconds of a clock that never jumps: new with every change of the state. */
@@ -96,6 +129,10 @@ const stateChange = "StateChangeTimestampMonotonic";
 
 function text(value: unknown): string {
   return typeof value === "string" ? value : "";
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(text) : [];
 }
 
 function number(value: unknown): number {

@@ -2,15 +2,17 @@
  * Hints that something may have changed. Directories only, never files: after two quick renames a watch on a file is deaf.
  * A hint carries nothing; whoever gets it looks for itself, and looks every now and then without one.
  */
+import { describe } from "./errno.ts";
 
 /**
  * Calls `hint` when a name in one of the directories comes, goes or changes. Never fails: a directory that cannot be
- * watched gives no hints, and the timer has to do. It watches to the end of the process. The kubelet's directory is large, so `relevant` filters by path.
+ * watched gives no hints, and the timer has to do; `deaf` is told why. It watches to the end of the process. The kubelet's directory is large, so `relevant` filters by path.
  */
 export async function watchDirectories(
   directories: readonly string[],
   relevant: (path: string) => boolean,
   hint: () => void,
+  deaf: (why: string) => void,
 ): Promise<void> {
   const { watch } = await import("chokidar");
   const watcher = watch([...directories], {
@@ -22,5 +24,6 @@ export async function watchDirectories(
   watcher.on("all", hint);
   // What happened before the watch stood.
   watcher.on("ready", hint);
-  watcher.on("error", () => {});
+  // EMFILE, ENOSPC: the node's limits of inotify, which all programs of root share.
+  watcher.on("error", (error) => deaf(describe(error)));
 }

@@ -11,7 +11,7 @@ export type Memory = Readonly<{ working: number; own: number }>;
 
 /** Process id of the agent on this node; undefined while there is none. The newest one while two are there. */
 export function agentOn(bed: Bed, node: BedNode): number | undefined {
-  return processOn(bed, node, "/app/start.cjs");
+  return processOn(bed, node, "/app/agent.cjs");
 }
 
 /** Process id of the program on this node that has these words in its command line. */

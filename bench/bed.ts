@@ -21,6 +21,7 @@ export class Bed implements Disposable {
   readonly syncer: Watched<V1DaemonSet>;
   readonly emptySet: Watched<V1DaemonSet>;
   readonly global: Watched<V1Secret>;
+  readonly state: Watched<V1Secret>;
   readonly pods: Watched<V1Pod>;
   #revision = 0;
   #budget = "";
@@ -33,6 +34,7 @@ export class Bed implements Disposable {
     this.syncer = new Watched(api, daemonSets, named(names.syncerName));
     this.emptySet = new Watched(api, daemonSets, named("bench-empty"));
     this.global = new Watched(api, secrets, named(names.globalSecretName));
+    this.state = new Watched(api, secrets, named(names.stateSecretName));
     this.pods = new Watched(api, pods, { labelSelector: `name=${names.syncerName}` });
   }
 
@@ -71,7 +73,7 @@ export class Bed implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const watched of [this.syncer, this.emptySet, this.global, this.pods]) watched[Symbol.dispose]();
+    for (const watched of [this.syncer, this.emptySet, this.global, this.state, this.pods]) watched[Symbol.dispose]();
     for (const { healthz } of this.nodes) healthz[Symbol.dispose]();
     this.cluster.down();
   }

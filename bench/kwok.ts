@@ -1,6 +1,7 @@
 /** kwok, which plays kubelets: pinned by bench/kwok/go.mod, built once into the cache, with the stages of its own module. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { revisionAnnotation } from "../pullsecret/names.ts";
 import { cacheRoot, keyOf, once } from "../test/cluster/cache.ts";
 import { progress, run } from "../test/cluster/run.ts";
 
@@ -30,5 +31,24 @@ export async function kwok(): Promise<{ program: string; configuration: string }
   });
   const module = (await run(["go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"], go)).trim();
   const texts = stages.map((stage) => readFileSync(join(module, `kustomize/stage/${stage}.yaml`), "utf8"));
-  return { program, configuration: texts.join("\n---\n") };
+  return { program, configuration: withWord(texts.join("\n---\n")) };
+}
+
+/**
+ * A played agent's container has ended once with the word that everything was given back: a removal believes nothing less
+ * (docs/decisions/0025), and nobody asks before. YAML and Go's template as kwok reads them.
+ */
+export function withWord(stages: string): string {
+  const [line = "", indent = ""] = /\n( +)ready: true\n/.exec(stages) ?? [];
+  if (line === "") throw new Error("kwok's stage of a Ready pod is not as it was");
+  const revision = `{{ index $.metadata.annotations "${revisionAnnotation}" }}`;
+  const word = [
+    `{{ if eq .name "agent" }}`,
+    "lastState:",
+    "  terminated:",
+    "    exitCode: 0",
+    `    message: 'GPS224 withdrawn (revision ${revision})'`,
+    "{{ end }}",
+  ];
+  return stages.replace(line, () => line + word.map((one) => `${indent}${one}\n`).join(""));
 }

@@ -118,6 +118,7 @@ export class Simulated implements Disposable {
       "--agent-image=example.invalid/agent:1",
       `--max-unavailable=${maxUnavailable}`,
       `--min-ready-seconds=${minReadySeconds}`,
+      "--removal-grace=0s",
       `--listen=127.0.0.1:${port}`,
     ];
     const env = directEnvironment({ MALLOC_ARENA_MAX: "1" });
@@ -125,9 +126,9 @@ export class Simulated implements Disposable {
     const running = { child, metrics: `http://127.0.0.1:${port}`, output: "" };
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (running.output += String(data)));
     this.#controller = running;
-    await until("the controller is ready", async () => (await fetch(`${running.metrics}/readyz`)).ok, {
-      seen: () => running.output,
-    });
+    // Not a standby: one that was killed keeps the Lease until it has run out.
+    const leads = async () => (await (await fetch(`${running.metrics}/readyz`)).text()) === "ok\n";
+    await until("the controller leads", leads, { seen: () => running.output });
   }
 
   async stopController(): Promise<void> {

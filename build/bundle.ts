@@ -5,14 +5,17 @@
 import { build, type Plugin } from "esbuild";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 
-/** Program → entry point. The CLI's name makes it a kubectl plugin: `kubectl pull-secret`. */
-const programs: Readonly<Record<string, string>> = {
+type Programs = Readonly<Record<string, string>>;
+
+/** Program → entry point, of what runs in our image. */
+const programs: Programs = {
   agent: "agent/main.ts",
-  start: "agent/start.ts",
-  warm: "build/warm.ts",
+  hidden: "agent/hidden.ts",
   controller: "controller/main.ts",
-  "kubectl-pull_secret": "cli/main.ts",
 };
+
+/** Runs on users' machines, on Node 20 or newer. The name makes it a kubectl plugin: `kubectl pull-secret`. */
+const plugins: Programs = { "kubectl-pull_secret": "cli/main.ts" };
 
 /**
  * What dbus-next and pino load and we never use: xml2js parses introspection XML (we send low-level messages only),
@@ -48,7 +51,12 @@ const withoutUnused: Plugin = {
 
 /** Bundles every program whose entry point exists; returns the paths of the bundles. */
 export async function bundle(): Promise<string[]> {
-  const entries = Object.entries(programs).filter(([, entry]) => existsSync(entry));
+  return [...(await bundleFor("node24", programs)), ...(await bundleFor("node20", plugins))];
+}
+
+/** `target` rewrites syntax that it lacks; what its library lacks only a run can show (test/cli). */
+async function bundleFor(target: string, wanted: Programs): Promise<string[]> {
+  const entries = Object.entries(wanted).filter(([, entry]) => existsSync(entry));
   const { outputFiles } = await build({
     entryPoints: Object.fromEntries(entries),
     outdir: "dist",
@@ -59,7 +67,7 @@ export async function bundle(): Promise<string[]> {
     keepNames: false,
     platform: "node",
     format: "cjs",
-    target: "node24",
+    target,
     legalComments: "none",
     logLevel: "warning",
     plugins: [withoutUnused],

@@ -50,7 +50,8 @@ function judge(file: string, room: string, specifier: string): string | undefine
     return `imports ${specifier}, which belongs to ${rooms.join(" and ")}`;
   }
   const target = relative(".", join(dirname(file), specifier)).split("/")[0] ?? "";
-  if (target === room || allowed[room]?.includes(target)) return undefined;
+  // Where the version stands.
+  if (target === room || target === "package.json" || allowed[room]?.includes(target)) return undefined;
   if (target === "test" && file.endsWith(".test.ts")) return undefined;
   return `imports from ${target}/, which ${room}/ may not`;
 }

@@ -1,152 +1,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { file, options, run, testCases } from "./cases.ts";
 
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "cli-"));
-after(() => rmSync(folder, { recursive: true }));
-/** The compiled sources are kept between the runs: each costs a quarter of the time. */
-const options = { cwd: folder, env: { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") } };
 
-function file(name: string, text: string): string {
-  writeFileSync(join(folder, name), text);
-  return name;
-}
-
-type Result = Readonly<{ code: number | null; out: string; err: string }>;
-
-/** Runs the command line in the folder of the files; `input` goes to standard input. */
-async function run(argv: readonly string[], input = ""): Promise<Result> {
-  const child = spawn(process.execPath, [program, ...argv], options);
-  let [out, err] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
-  // The command need not read what it is given.
-  child.stdin.on("error", () => {}).end(input);
-  return await new Promise((resolve) => child.on("close", (code) => resolve({ code, out, err })));
-}
-
-const good = file("good.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
-const other = file("other.json", '{\n  "auths": {"https://a.io/v1/": {"username": "x", "password": "y"}}\n}\n');
-const bad = file("bad.json", '{"auths":{"b.io":{"auth":"%%%"},"c.io":{"auth":"bm9jb2xvbg=="}}}');
-const secret = file("secret.json", '{"kind":"Secret","data":{".dockerconfigjson":"e30="}}');
-file("-dash.json", '{"auths":{}}');
-
-const badLines = [
-  'additional: auths["b.io"].auth: not base64; give base64 of user:password in the standard alphabet, without spaces',
-  'additional: auths["c.io"].auth: no colon in the decoded text; give base64 of user:password',
-  "",
-].join("\n");
-const conflictLine =
-  'additional: auths["a.io"]: another credential than in the original; nothing, if this is meant: the additional\'s is used\n';
-
-/** argv (and input), exit code, standard output, standard error; a pattern where only a part matters. */
-const cases: readonly (readonly [
-  argv: string,
-  code: number,
-  out: string | RegExp,
-  err: string | RegExp,
-  input?: string,
-])[] = [
-  [`merge --additional ${good}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
-  [`merge --original ${good} --additional ${other}`, 0, '{"auths":{"a.io":{"auth":"eDp5"}}}\n', conflictLine],
-  [`merge --original ${good} --additional ${other} --conflicts original`, 0, /"dTpw"/, /the original's is used\n$/],
-  [
-    `merge --original ${good} --additional -`,
-    0,
-    '{"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"dTpw"}}}\n',
-    "",
-    '{"auths":{"b.io":{"auth":"dTpw"}}}',
-  ],
-  [`merge --original ${good} --additional ${bad}`, 1, "", badLines],
-  [
-    `merge --original ${bad} --additional ${bad}`,
-    1,
-    "",
-    /^original: .*\noriginal: .*\nadditional: .*\nadditional: .*\n$/,
-  ],
-  [
-    `merge --original ${good} --additional ${other} --protect b.io --protect a.io`,
-    1,
-    "",
-    /^additional: auths\["a\.io"\]: .*protected; .*\n$/,
-  ],
-  [
-    `merge --additional ${secret}`,
-    1,
-    "",
-    /^additional: document: a Secret manifest, .*\.data\[\.dockerconfigjson\]\n$/,
-  ],
-  ["merge --additional /dev/zero", 1, "", /^additional: document: longer than 1 MiB; .*\n$/],
-  ["merge --additional -", 1, "", /^additional: line 1, column 1: not JSON; .*\n$/],
-  ["merge --additional - --original -", 2, "", /^standard input can be only one of the two files\n$/],
-  [`merge --additional ${good} --conflicts newest`, 2, "", /^error: .*Allowed choices are additional, original.*\n$/],
-  [`merge --additional ${good} --protect a.io/*`, 2, "", /^--protect: not a registry; .*\n$/],
-  [`merge --original ${good}`, 2, "", /^error: required option '--additional <F>' not specified\n$/],
-  [`merge --additional ${good} --force`, 2, "", /^error: unknown option '--force'\n/],
-  ["merge --additional nowhere.json", 2, "", /^nowhere\.json: no such file; .*\n$/],
-  ["merge --additional .", 2, "", /^\.: is a directory; .*\n$/],
-  [`merge --additional ${good}/x`, 2, "", /^good\.json\/x: no such file; .*\n$/],
-  [`check ${good}`, 0, "accepted: 1 registry\n", ""],
-  ["check -- -dash.json", 0, "accepted: 0 registries\n", ""],
-  [`check ${bad}`, 1, "", badLines],
-  ["check", 2, "", /^error: missing required argument 'F'\n$/],
-  [`check ${good} ${bad}`, 2, "", /^error: too many arguments/],
-  [
-    `explain a.io/x:1 --file ${good} -o json`,
-    0,
-    '{"image":"a.io/x:1","tries":[{"registry":"a.io","username":"u"}],"ignored":[]}\n',
-    "",
-  ],
-  [
-    `explain b.io/x --file ${good} -o json`,
-    0,
-    '{"image":"b.io/x","tries":[],"ignored":[{"registry":"a.io","reason":"another host"}]}\n',
-    "",
-  ],
-  [`explain a.io/x --file ${good}`, 0, "a.io/x is pulled with, in this order:\n  1  a.io  u\n", ""],
-  [
-    `explain nginx --file ${good}`,
-    0,
-    "nginx is pulled without a credential\nnot tried:\n  -  a.io  another host\n",
-    "",
-  ],
-  [
-    `explain b.io/x --file ${bad} -o json`,
-    0,
-    /"tries":\[\],"ignored":\[\{"registry":"b\.io","reason":"the kubelet drops the whole file: /,
-    /^bad\.json: auths\["b\.io"\]\.auth: not base64; /,
-  ],
-  [
-    "explain b.io/x --file - -o json",
-    0,
-    '{"image":"b.io/x","tries":[],"ignored":[]}\n',
-    /^-: document: not JSON; .*\n$/,
-    "junk",
-  ],
-  [`explain A//b --file ${good}`, 2, "", /^IMAGE: not an image reference; .*\n$/],
-  [`explain a.io/x --file ${good} -o yaml`, 2, "", /Allowed choices are text, json/],
-  ["explain a.io/x", 2, "", /^error: required option '--file <F>' not specified\n$/],
-  ["--help", 0, /Exit codes: 0 done/, ""],
-  ["frobnicate", 2, "", /^error: unknown command 'frobnicate'\n$/],
-  ["", 2, "", /^Usage: kubectl pull-secret/],
-];
-
-for (const [argv, code, out, err, input] of cases) {
-  test(`H24: \`${argv}\` exits with ${code}`, async () => {
-    const result = await run(argv === "" ? [] : argv.split(" "), input);
-    const told = JSON.stringify(result);
-    for (const [wanted, found] of [[out, result.out] as const, [err, result.err] as const]) {
-      if (typeof wanted === "string") assert.equal(found, wanted, told);
-      else assert.match(found, wanted, told);
-    }
-    assert.equal(result.code, code, told);
-  });
-}
+testCases([process.execPath, program], "");
 
 test("no command prints a password, in any form", async () => {
   const [password, user] = ["pl4nted-s3cret", "u"];
@@ -154,18 +14,25 @@ test("no command prints a password, in any form", async () => {
   const planted = file(
     "planted.json",
     JSON.stringify({
-      auths: { "a.io": { auth: encoded, password }, [`u:${password}@b.io`]: { username: user, password, x: password } },
+      auths: {
+        "a.io": { auth: encoded, password },
+        [`u:${password}@b.io`]: { username: user, password, x: password },
+        [`u:${password}%40b.io`]: { auth: encoded },
+        [`u:${password}`]: {},
+        // Some registries take a token as the user, without a password.
+        "b.io/x": { username: password },
+      },
     }),
   );
   const spoiled = file("spoiled.json", `{"auths":{"a.io":{"auth":"${encoded}","password":"${password}"`);
   for (const path of [planted, spoiled]) {
     for (const argv of [
       ["check", path],
-      ["explain", "b.io/x", "--file", path],
-      ["explain", "b.io/x", "--file", path, "-o", "json"],
+      ["explain", "b.io/x/y", "--file", path],
+      ["explain", "b.io/x/y", "--file", path, "-o", "json"],
       ["merge", "--additional", path, "--protect", "a.io"],
     ]) {
-      const { out, err } = await run(argv);
+      const { out, err } = await run([process.execPath, program, ...argv]);
       assert.ok(!`${out}${err}`.includes("s3cret") && !`${out}${err}`.includes(encoded), argv.join(" "));
     }
   }

@@ -1,19 +1,25 @@
 /**
- * From the two Secrets to the document that should be on the nodes. A source that is not acceptable is replaced by its own
- * last good entries, which global-pull-secret still holds: an invalid additional never stops the original's rotation.
+ * From the sources to the document that should be on the nodes. A source that is not acceptable, or that cannot be asked for, is
+ * replaced by its own last accepted document: an invalid additional never stops the original's rotation.
  */
 import { Buffer } from "node:buffer";
-import type { V1Secret } from "@kubernetes/client-node";
 import { canonical, sourcesOf } from "../pullsecret/canonical.ts";
 import { merge, type From, type MergePolicy } from "../pullsecret/merge.ts";
-import { additionalSecretName, secretKeys, secretType } from "../pullsecret/names.ts";
-import { parse, type Accepted } from "../pullsecret/parse.ts";
+import type { Intent } from "../pullsecret/names.ts";
 import type { Problem } from "../pullsecret/problems.ts";
 import { finding } from "./problems.ts";
 import type { Published } from "./publish.ts";
+import { readAdditional, readOriginal, type Additional, type Original, type Source } from "./source.ts";
+import type { State } from "./state.ts";
 
 /** What global-pull-secret should say, whatever its revision. */
-export type Wanted = Readonly<{ document: string; sources: string; entries: number; fromAdditional: number }>;
+export type Wanted = Readonly<{
+  document: string;
+  sources: string;
+  intent: Intent;
+  entries: number;
+  fromAdditional: number;
+}>;
 
 export type Verdict = Readonly<{
   /** undefined: there is nothing that could be deployed, and nothing is. */
@@ -21,95 +27,105 @@ export type Verdict = Readonly<{
   /** What is wrong with each source; empty when it is in order or absent. */
   problems: Readonly<Record<From, readonly Problem[]>>;
   warnings: readonly Problem[];
+  /** The original could not be asked for: its problem is none of its own. */
+  unknown: boolean;
+  /** The additional Secret is absent, and from then on its entries are taken back. */
+  withdrawsAt: Date | undefined;
+  /** Source id → its last accepted document from now on, to be remembered. */
+  accepted: State["accepted"];
 }>;
 
 export type Sources = Readonly<{
-  additional: V1Secret | undefined;
-  original: V1Secret | undefined;
+  additional: Additional;
+  original: Original;
   /** Name of the original as the flag gives it; undefined when none was asked for. */
   originalName: string | undefined;
   published: Published | undefined;
+  state: State;
 }>;
 
-export function accept({ additional, original, originalName, published }: Sources, policy: MergePolicy): Verdict {
-  const first = originalName === undefined ? absent : readOriginal(original, originalName, published);
-  const second = additional === undefined ? absent : readAdditional(additional, published);
-  const verdict = join(first, second, policy);
-  if (verdict !== undefined) return verdict;
-  // The two do not go together (a protected registry, or too much): the additional's last good entries do.
-  const good = lastGood(published, "additional");
-  const refused = mergeOf(first, second, policy);
-  const problems = refused.ok ? [] : refused.problems;
-  const fallback = join(first, { ...second, entries: good, problems }, policy);
-  return fallback ?? { wanted: undefined, problems: { original: first.problems, additional: problems }, warnings: [] };
-}
+/**
+ * 480 KiB, in bytes, for the sources together and for what they merge to (document and source of each registry): the API server
+ * keeps 1 MiB in a Secret's values, and the state holds both.
+ */
+export const largest = 480 * 1024;
 
-type Source = Readonly<{ entries: Accepted | undefined; problems: readonly Problem[]; present: boolean }>;
-const absent: Source = { entries: undefined, problems: [], present: false };
+type Pair = Readonly<Record<From, Source>>;
+const nothing: Source = { entries: undefined, text: undefined, problems: [], present: false };
 
-function join(original: Source, additional: Source, policy: MergePolicy): Verdict | undefined {
-  const problems = { original: original.problems, additional: additional.problems };
+/** Judges the sources. Never throws, and an absent additional always has an answer: withdrawing cannot be refused. */
+export function accept(sources: Sources, asked: MergePolicy): Verdict {
+  const original = readOriginal(sources);
+  const additional = readAdditional(sources);
+  // Protection is from additional entries; a registry that cannot be protected must not stop a withdrawal.
+  const policy = sources.additional === undefined ? { ...asked, protect: [] } : asked;
+  const unknown = sources.originalName !== undefined && sources.original === "unknown";
+  const none = { wanted: undefined, warnings: [], unknown, withdrawsAt: undefined, accepted: sources.state.accepted };
+  const problems = { original: original.now.problems, additional: additional.now.problems };
   // Invalid, and never good: there is nothing to put on a node.
-  if (additional.present && additional.entries === undefined) return { wanted: undefined, problems, warnings: [] };
-  const merged = mergeOf(original, additional, policy);
-  if (!merged.ok) return undefined;
-  const sources = sourcesOf(merged);
-  const wanted = {
-    document: canonical(merged),
-    sources: JSON.stringify(sources),
-    entries: merged.entries.length,
-    fromAdditional: merged.entries.filter(({ from }) => from === "additional").length,
-  };
-  return { wanted, problems, warnings: additional.problems.length > 0 ? [] : merged.warnings };
+  if (additional.now.present && additional.now.entries === undefined) return { ...none, problems };
+
+  const now: Pair = { original: original.now, additional: additional.now };
+  const first = join(now, policy);
+  if (first.ok) return { ...none, ...first.verdict };
+  // They do not go together: the one that is not to blame keeps flowing. Two that did once always do.
+  const refused = (source: Source, before: Source | undefined): Source | undefined =>
+    before && { ...before, present: source.present, problems: [...source.problems, ...first.problems] };
+  const older = refused(additional.now, additional.before);
+  const olderOriginal = refused(original.now, original.before) ?? { ...nothing, problems: first.problems };
+  const pairs: readonly (Pair | false | undefined)[] = [
+    now.additional.present && older && { ...now, additional: older },
+    { ...now, original: olderOriginal },
+    older && { original: olderOriginal, additional: older },
+    !now.additional.present && { original: { ...nothing, problems: first.problems }, additional: nothing },
+  ];
+  for (const pair of pairs) {
+    const joined = pair ? join(pair, policy) : undefined;
+    if (joined?.ok) return { ...none, ...joined.verdict };
+  }
+  const blamed = { original: original.now.problems, additional: first.problems };
+  return { ...none, problems: blamed, wanted: asPublished(sources.published) };
 }
 
-function mergeOf(original: Source, additional: Source, policy: MergePolicy) {
-  return merge(
+type Joined =
+  | { ok: true; verdict: Omit<Verdict, "unknown" | "withdrawsAt"> }
+  | { ok: false; problems: readonly Problem[] };
+
+function join({ original, additional }: Pair, policy: MergePolicy): Joined {
+  const merged = merge(
     {
       ...(original.entries === undefined ? {} : { original: original.entries }),
       ...(additional.entries === undefined ? {} : { additional: additional.entries }),
     },
     policy,
   );
+  if (!merged.ok) return merged;
+  const wanted: Wanted = {
+    document: canonical(merged),
+    sources: JSON.stringify(sourcesOf(merged)),
+    // Said by who knows: whether any entry is labelled additional does not tell whether there is an additional Secret.
+    intent: additional.present ? "apply" : "release",
+    entries: merged.entries.length,
+    fromAdditional: merged.entries.filter(({ from }) => from === "additional").length,
+  };
+  const tooLarge = size(original.text, additional.text) > largest || size(wanted.document, wanted.sources) > largest;
+  if (tooLarge) return { ok: false, problems: [finding("tooMuch", "sources", "document")] };
+  const accepted = Object.fromEntries(
+    Object.entries({ original: original.text, additional: additional.text }).filter(([, text]) => text !== undefined),
+  ) as State["accepted"];
+  const problems = { original: original.problems, additional: additional.problems };
+  const warnings = additional.problems.length > 0 ? [] : merged.warnings;
+  return { ok: true, verdict: { wanted, problems, warnings, accepted } };
 }
 
-function readAdditional(secret: V1Secret, published: Published | undefined): Source {
-  const good = () => lastGood(published, "additional");
-  if (secret.type !== secretType) {
-    const problem = finding("wrongType", additionalSecretName, "type", secret.type ?? "missing");
-    return { entries: good(), problems: [problem], present: true };
-  }
-  return read(secret, { name: "additional", role: "additional" }, good);
-}
+const size = (...texts: readonly (string | undefined)[]) =>
+  texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ""), 0);
 
-function readOriginal(secret: V1Secret | undefined, name: string, published: Published | undefined): Source {
-  const good = () => lastGood(published, "original");
-  // An original that vanished takes nothing away from the nodes: far more often that is an accident.
-  if (secret === undefined)
-    return { entries: good(), problems: [finding("originalMissing", "original", name)], present: false };
-  return read(secret, { name: "original", role: "original" }, good);
-}
-
-function read(secret: V1Secret, source: { name: string; role: From }, good: () => Accepted | undefined): Source {
-  const bytes = secret.data?.[secretKeys.document];
-  if (bytes === undefined) {
-    return {
-      entries: good(),
-      problems: [finding("noDocument", source.name, `data["${secretKeys.document}"]`)],
-      present: true,
-    };
-  }
-  const parsed = parse(Buffer.from(bytes, "base64"), source);
-  return parsed.ok
-    ? { entries: parsed, problems: [], present: true }
-    : { entries: good(), problems: parsed.problems, present: true };
-}
-
-/** The entries of one source in what is published, perhaps none; undefined when nothing is published. */
-function lastGood(published: Published | undefined, role: From): Accepted | undefined {
-  if (published === undefined) return undefined;
-  const parsed = parse(Buffer.from(published.document), { name: "global-pull-secret", role: "original" });
-  if (!parsed.ok) return undefined;
-  const entries = parsed.entries.filter(({ registry }) => published.sources[registry] === role);
-  return { ok: true, entries, rest: role === "original" ? parsed.rest : {}, warnings: [] };
+/** A flag that was changed can make even what is in force unacceptable. It stays, and its objects are kept in repair. */
+function asPublished(published: Published | undefined): Wanted | undefined {
+  if (published === undefined || published.revision === 0 || published.intent !== "apply") return undefined;
+  const froms = Object.values(published.sources);
+  const fromAdditional = froms.filter((from) => from === "additional").length;
+  const { document, sourcesText, intent } = published;
+  return { document, sources: sourcesText, intent, entries: froms.length, fromAdditional };
 }

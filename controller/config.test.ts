@@ -17,16 +17,22 @@ test("the defaults are those of the design", () => {
       protect: [],
       maxUnavailable: "10%",
       minReadySeconds: 5,
+      maxFailures: 0,
+      minIntervalSeconds: 0,
       agent: {
         image: undefined,
         restart: "Always",
-        kubeletUnit: "kubelet.service",
+        restartControlPlane: "Never",
+        hiddenFiles: "Look",
+        kubeletUnit: "auto",
         kubeletDirectory: "/var/lib/kubelet",
         dbusDirectory: "/run/dbus",
         probePort: 20248,
         healthzPort: 10248,
       },
+      removalGraceSeconds: 30,
       drainDeadlineSeconds: 600,
+      forgetAfterSeconds: 86_400,
       kubeconfig: undefined,
       listen: { host: "", port: 8080 },
       logLevel: "info",
@@ -37,14 +43,17 @@ test("the defaults are those of the design", () => {
 test("every flag is read", () => {
   const argv =
     "--original ns/pull --original-kubeconfig /k --conflicts original --protect quay.io --protect gcr.io --max-unavailable 3 --min-ready-seconds 30 " +
-    "--restart Never --kubelet-unit k3s.service --kubelet-directory /var/lib/rancher/k3s --dbus-directory /run/d --agent-image i:1 --probe-port 1234 " +
-    "--healthz-port 10250 --drain-deadline 2h --kubeconfig /kc --listen [::1]:9090 --log-level debug";
+    "--restart Never --restart-control-plane Always --hidden-files Ignore --kubelet-unit k3s.service --kubelet-directory /var/lib/rancher/k3s --dbus-directory /run/d --agent-image i:1 --probe-port 1234 " +
+    "--healthz-port 10250 --max-failures 2% --min-interval 5m --removal-grace 0s --drain-deadline 2h --forget-after 3h --kubeconfig /kc " +
+    "--listen [::1]:9090 --log-level debug";
   const parsed = parseConfig(argv.split(" "));
   assert.ok(parsed.ok);
   const { agent, ...rest } = parsed.config;
   assert.deepEqual(Object.values(agent), [
     "i:1",
     "Never",
+    "Always",
+    "Ignore",
     "k3s.service",
     "/var/lib/rancher/k3s",
     "/run/d",
@@ -58,7 +67,11 @@ test("every flag is read", () => {
     protect: ["quay.io", "gcr.io"],
     maxUnavailable: 3,
     minReadySeconds: 30,
+    maxFailures: "2%",
+    minIntervalSeconds: 300,
+    removalGraceSeconds: 0,
     drainDeadlineSeconds: 7200,
+    forgetAfterSeconds: 10_800,
     kubeconfig: "/kc",
     listen: { host: "::1", port: 9090 },
     logLevel: "debug",
@@ -80,15 +93,16 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--max-unavailable 101%",
     '--max-unavailable "101%": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
   ],
+  ["--max-failures 101%", '--max-failures "101%": is neither a number of nodes nor a percentage from 0% to 100%'],
   ["--min-ready-seconds 2", '--min-ready-seconds "2": is no whole number from 3 to 3600'],
   ["--restart Sometimes", '--restart "Sometimes": is none of the choices; give Always, Never'],
   [
     "--kubelet-unit kubelet",
-    '--kubelet-unit "kubelet": is no systemd service; give one such as kubelet.service or k3s.service',
+    '--kubelet-unit "kubelet": is no systemd service; give auto, or one such as kubelet.service',
   ],
   [
     "--kubelet-unit ../x.service",
-    '--kubelet-unit "../x.service": is no systemd service; give one such as kubelet.service or k3s.service',
+    '--kubelet-unit "../x.service": is no systemd service; give auto, or one such as kubelet.service',
   ],
   [
     "--kubelet-directory var/lib",
@@ -102,6 +116,12 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ["--probe-port 1023", '--probe-port "1023": is no whole number from 1024 to 65535'],
   ["--probe-port 10248", "--probe-port 10248: is the kubelet's --healthz-port; choose another"],
   ["--drain-deadline 10", '--drain-deadline "10": is no duration; give one such as 90s, 10m or 2h'],
+  ["--removal-grace 0", '--removal-grace "0": is no duration; give one such as 90s, 10m or 2h'],
+  ["--protect quay.io/*", '--protect "quay.io/*": is no registry; name it as image names have it, such as quay.io'],
+  [
+    "--protect quay.io:0x",
+    '--protect "quay.io:[redacted]": is no registry; name it as image names have it, such as quay.io',
+  ],
   ["--listen 8080", '--listen "8080": is no HOST:PORT; give one such as :8080'],
   ["--log-level loud", '--log-level "loud": is none of the choices; give trace, debug, info, warn, error'],
   ["--original-kubeconfig /k", "--original-kubeconfig: needs --original NAMESPACE/NAME as well"],
@@ -122,5 +142,5 @@ test("all that is wrong is named at once", () =>
 test("the usage names every flag once", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 17);
+  assert.equal(names.length, 23);
 });

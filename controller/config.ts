@@ -1,5 +1,6 @@
 /** The command line: every flag, its default, and the exact sentence for every wrong value. */
 import { parseArgs } from "node:util";
+import { quote } from "../pullsecret/keypath.ts";
 import { defaultProbePort, namespace } from "../pullsecret/names.ts";
 import * as check from "./flags.ts";
 
@@ -13,8 +14,15 @@ export type Config = Readonly<{
   /** How many nodes may be without a working agent at a time: a number of nodes, or a percentage of them. */
   maxUnavailable: number | string;
   minReadySeconds: number;
+  /** How many nodes may fail newly before a revision is halted: a number of nodes, or a percentage of them. */
+  maxFailures: number | string;
+  /** Between the beginnings of two rollouts of changes. */
+  minIntervalSeconds: number;
   agent: AgentConfig;
+  /** How long a deleted additional Secret may be made anew before the nodes give back its entries. */
+  removalGraceSeconds: number;
   drainDeadlineSeconds: number;
+  forgetAfterSeconds: number;
   kubeconfig: string | undefined;
   listen: Readonly<{ host: string; port: number }>;
   logLevel: string;
@@ -25,6 +33,11 @@ export type AgentConfig = Readonly<{
   /** undefined: the image that the controller itself runs (found by POD_NAME). */
   image: string | undefined;
   restart: "Always" | "Never";
+  /** The same where the kubelet's unit carries a control plane. */
+  restartControlPlane: "Always" | "Never";
+  /** Whether a file that a new config.json would hide from the kubelet is looked for: that takes the node's root directory. */
+  hiddenFiles: "Look" | "Ignore";
+  /** `auto`: each node's own. */
   kubeletUnit: string;
   kubeletDirectory: string;
   dbusDirectory: string;
@@ -38,14 +51,28 @@ const flags = {
   conflicts: ["additional", check.oneOf("additional", "original"), "who wins a conflict"],
   "max-unavailable": ["10%", check.budget, "nodes that may be without an agent at a time, N or N%"],
   "min-ready-seconds": ["5", check.integer(3, 3600), "how long a restarted kubelet must stay well"],
+  "max-failures": ["0", check.failures, "nodes that may fail before a revision is halted, N or N%"],
+  "min-interval": ["0s", check.pause, "least time from one change's rollout to the next one's"],
   restart: ["Always", check.oneOf("Always", "Never"), "restart the kubelet, or let it re-read its file"],
-  "kubelet-unit": ["kubelet.service", check.unit, "the kubelet's systemd unit"],
+  "restart-control-plane": [
+    "Never",
+    check.oneOf("Always", "Never"),
+    "the same for k3s and others with a control plane in it",
+  ],
+  "hidden-files": [
+    "Look",
+    check.oneOf("Look", "Ignore"),
+    "refuse to hide another file of the kubelet's, or do not look",
+  ],
+  "kubelet-unit": ["auto", check.unit, "the kubelet's systemd unit; auto: the active one of those known"],
   "kubelet-directory": ["/var/lib/kubelet", check.directory, "the kubelet's root directory on the nodes"],
   "dbus-directory": ["/run/dbus", check.directory, "directory of system_bus_socket on the nodes"],
   "agent-image": ["", check.text, "image of the agents (the controller's own)"],
   "probe-port": [String(defaultProbePort), check.integer(1024, 65535), "loopback port of the agents' readiness"],
   "healthz-port": ["10248", check.integer(1, 65535), "loopback port of the kubelet's healthz"],
-  "drain-deadline": ["10m", check.duration, "when a removal that hangs is reported"],
+  "removal-grace": ["30s", check.pause, "how long a deleted Secret may be made anew before it is withdrawn"],
+  "drain-deadline": ["10m", check.duration, "when a removal that does not move is reported"],
+  "forget-after": ["24h", check.duration, "how long a removal waits for nodes that are away"],
   kubeconfig: ["", check.text, "kubeconfig (KUBECONFIG, or the pod's own account)"],
   listen: [":8080", check.address, "where /healthz, /readyz and /metrics are served"],
   "log-level": ["info", check.oneOf("trace", "debug", "info", "warn", "error"), "least severe log line"],
@@ -73,8 +100,10 @@ export function parseConfig(argv: readonly string[]): Parsed {
     if (result instanceof check.Wrong) errors.push(`--${name} ${JSON.stringify(all[0])}: ${result.message}`);
     else values[name] = result;
   }
-  for (const registry of given["protect"] ?? [])
-    if (registry.trim() === "") errors.push('--protect "": is empty; give a registry such as quay.io');
+  for (const registry of given["protect"] ?? []) {
+    const result = check.registry(registry);
+    if (result instanceof check.Wrong) errors.push(`--protect ${quote(registry)}: ${result.message}`);
+  }
   if (values["probe-port"] === values["healthz-port"])
     errors.push(`--probe-port ${String(values["probe-port"])}: is the kubelet's --healthz-port; choose another`);
   if (values["original-kubeconfig"] !== undefined && values["original"] === undefined)
@@ -93,16 +122,22 @@ function toConfig(values: Values, protect: readonly string[]): Config {
     protect,
     maxUnavailable: values["max-unavailable"],
     minReadySeconds: values["min-ready-seconds"],
+    maxFailures: values["max-failures"],
+    minIntervalSeconds: values["min-interval"],
     agent: {
       image: values["agent-image"],
       restart: values.restart,
+      restartControlPlane: values["restart-control-plane"],
+      hiddenFiles: values["hidden-files"],
       kubeletUnit: values["kubelet-unit"],
       kubeletDirectory: values["kubelet-directory"],
       dbusDirectory: values["dbus-directory"],
       probePort: values["probe-port"],
       healthzPort: values["healthz-port"],
     },
+    removalGraceSeconds: values["removal-grace"],
     drainDeadlineSeconds: values["drain-deadline"],
+    forgetAfterSeconds: values["forget-after"],
     kubeconfig: values.kubeconfig,
     listen: values.listen,
     logLevel: values["log-level"],
@@ -112,8 +147,8 @@ function toConfig(values: Values, protect: readonly string[]): Config {
 /** The text of `--help`. */
 export function usage(): string {
   const lines = Object.entries(flags).map(
-    ([name, [standard, , what]]) => `  --${name.padEnd(20)} ${what}${standard === "" ? "" : ` [${standard}]`}`,
+    ([name, [standard, , what]]) => `  --${name.padEnd(21)} ${what}${standard === "" ? "" : ` [${standard}]`}`,
   );
-  lines.push(`  --${"protect".padEnd(20)} registry that no additional entry may shadow; may be repeated`);
+  lines.push(`  --${"protect".padEnd(21)} registry that no additional entry may shadow; may be repeated`);
   return `Global Pull Secret's controller. Works in the namespace ${namespace}.\n${lines.toSorted().join("\n")}\n`;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { contains } from "./contains.ts";
+import { contains, differing } from "./contains.ts";
 
 const cases: readonly (readonly [sentence: string, live: unknown, declared: unknown, answer: boolean])[] = [
   ["defaults of the server do not count", { a: 1, b: 2 }, { a: 1 }, true],
@@ -24,3 +24,30 @@ for (const [sentence, live, declared, answer] of cases) {
 test("law: everything contains itself", () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => contains(value, value)));
 });
+
+const paths: readonly (readonly [
+  sentence: string,
+  live: unknown,
+  declared: unknown,
+  named: string[],
+  exact: string[],
+])[] = [
+  ["nothing differs", { a: [{ name: "x", v: 1 }] }, { a: [{ name: "x" }] }, [], []],
+  ["an item beside ours", { a: [{ name: "y" }, { name: "x" }] }, { a: [{ name: "x" }] }, [], ["a"]],
+  ["another value in a named item", { a: [{ name: "x", v: 2 }] }, { a: [{ name: "x", v: 1 }] }, ["a[x].v"], ["a[0].v"]],
+  ["a named item is gone", { a: [] }, { a: [{ name: "x" }] }, ["a[x]"], ["a"]],
+  ["a list of values", { a: ["--x", "--y"] }, { a: ["--x"] }, ["a"], ["a"]],
+  [
+    "mounts go by their path",
+    { a: [{ name: "v", mountPath: "/b" }] },
+    { a: [{ name: "v", mountPath: "/a" }] },
+    ["a[/a]"],
+    ["a[0].mountPath"],
+  ],
+];
+for (const [sentence, live, declared, named, exact] of paths) {
+  test(`what differs is named by its path: ${sentence}`, () => {
+    assert.deepEqual(differing(live, declared, "named"), named);
+    assert.deepEqual(differing(live, declared), exact);
+  });
+}

@@ -3,19 +3,39 @@
  * others or the API server's defaults added does not count, and an empty list may come back as nothing or as null.
  */
 export function contains(live: unknown, declared: unknown): boolean {
+  return differing(live, declared).length === 0;
+}
+
+/** How lists are compared: item by item, or each declared item with the live one of its name, beside which others may stand. */
+type Lists = "exact" | "named";
+
+/** Paths of the declared fields that `live` does not have so, such as `spec.template.spec.tolerations`. Never a value. */
+export function differing(live: unknown, declared: unknown, lists: Lists = "exact", path = ""): string[] {
   if (Array.isArray(declared)) {
-    if (!Array.isArray(live)) return declared.length === 0 && (live === undefined || live === null);
-    return live.length === declared.length && declared.every((item, index) => contains(live[index], item));
+    if (!Array.isArray(live)) return isNothing(live) && declared.length === 0 ? [] : [path];
+    if (lists === "named" && declared.every((item) => keyOf(item) !== undefined))
+      return declared.flatMap((item) => {
+        const same = live.find((one) => keyOf(one) === keyOf(item));
+        return differing(same, item, lists, `${path}[${keyOf(item)}]`);
+      });
+    if (live.length !== declared.length) return [path];
+    return declared.flatMap((item, index) => differing(live[index], item, lists, `${path}[${index}]`));
   }
   if (typeof declared === "object" && declared !== null) {
-    if (typeof live !== "object" || live === null) return Object.keys(declared).length === 0 && live === undefined;
-    return Object.entries(declared).every(
-      ([key, value]) =>
-        value === undefined ||
-        (Object.hasOwn(live, key)
-          ? contains((live as Record<string, unknown>)[key], value)
-          : contains(undefined, value)),
-    );
+    const entries = Object.entries(declared).filter(([, value]) => value !== undefined);
+    if (typeof live !== "object" || live === null) return entries.length === 0 && live === undefined ? [] : [path];
+    return entries.flatMap(([key, value]) => {
+      const found = Object.hasOwn(live, key) ? (live as Record<string, unknown>)[key] : undefined;
+      return differing(found, value, lists, path === "" ? key : `${path}.${key}`);
+    });
   }
-  return live === declared;
+  return live === declared ? [] : [path];
+}
+
+const isNothing = (value: unknown) => value === undefined || value === null;
+
+/** What the API server merges lists of containers, variables, volumes and mounts by. */
+function keyOf(item: unknown): string | undefined {
+  const { mountPath, name } = (item ?? {}) as { mountPath?: string; name?: string };
+  return mountPath ?? name;
 }

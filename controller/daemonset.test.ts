@@ -8,12 +8,13 @@ const parsed = parseConfig([]);
 assert.ok(parsed.ok);
 const agent: Agent = { ...parsed.config.agent, image: "example.com/gps:1", minReadySeconds: 5 };
 const strategy = { stage: "canary", maxUnavailable: 1 } as const;
-const spec = daemonSet(agent, 7, strategy).spec;
+const seven = { revision: 7, digest: "seven's" };
+const spec = daemonSet(agent, seven, strategy).spec;
 const pod = spec?.template.spec;
 const [container] = pod?.containers ?? [];
 
 test("H12, H13: the DaemonSet has the promised name, and its pods the promised label", () => {
-  const { metadata } = daemonSet(agent, 7, strategy);
+  const { metadata } = daemonSet(agent, seven, strategy);
   assert.equal(`${metadata?.namespace}/${metadata?.name}`, "kube-system/global-pull-secret-syncer");
   assert.equal(spec?.template.metadata?.labels?.["name"], "global-pull-secret-syncer");
   assert.deepEqual(spec?.selector.matchLabels, { name: "global-pull-secret-syncer" });
@@ -50,13 +51,13 @@ test("H11: ServiceAccount, Role and RoleBinding have the promised name and belon
 test("single files are never mounted: a replaced file would stay the old one for ever", () => {
   assert.deepEqual(
     pod?.volumes?.map(({ hostPath, secret }) => hostPath?.type ?? secret?.secretName),
-    ["global-pull-secret", "Directory", "Directory"],
+    ["global-pull-secret", "Directory", "Directory", undefined, "Directory"],
   );
   assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
 });
 
 test("the probe looks every second but the first, on the loopback, at the port that the agent was given", () => {
-  const other = daemonSet({ ...agent, probePort: 1234 }, 7, strategy).spec?.template.spec?.containers[0];
+  const other = daemonSet({ ...agent, probePort: 1234 }, seven, strategy).spec?.template.spec?.containers[0];
   assert.equal(other?.readinessProbe?.httpGet?.port, 1234);
   assert.equal(other?.readinessProbe?.httpGet?.host, "127.0.0.1");
   assert.equal(other?.readinessProbe?.periodSeconds, 1);
@@ -65,7 +66,8 @@ test("the probe looks every second but the first, on the loopback, at the port t
 });
 
 const probed = (revision: number) =>
-  daemonSet(agent, revision, strategy).spec?.template.spec?.containers[0]?.readinessProbe?.httpGet?.path;
+  daemonSet(agent, { revision, digest: "" }, strategy).spec?.template.spec?.containers[0]?.readinessProbe?.httpGet
+    ?.path;
 
 test("the probe asks for the pod's own revision: the agent that holds the port does not answer for another's", () => {
   assert.deepEqual([probed(0), probed(7)], ["/readyz?revision=0", "/readyz?revision=7"]);
@@ -74,14 +76,76 @@ test("the probe asks for the pod's own revision: the agent that holds the port d
 test("the trial is the agent's, and Kubernetes waits out the false Ready in its last part", () => {
   assert.deepEqual(
     container?.args,
-    "--unit kubelet.service --restart Always --settle 5 --healthz-port 10248 --probe-port 20248".split(" "),
+    (
+      "--unit auto --restart Always --restart-control-plane Never --hidden-files Look --settle 5 " +
+      "--healthz-port 10248 --probe-port 20248"
+    ).split(" "),
   );
-  assert.equal(daemonSet({ ...agent, minReadySeconds: 30 }, 1, strategy).spec?.minReadySeconds, 3);
+  assert.equal(daemonSet({ ...agent, minReadySeconds: 30 }, seven, strategy).spec?.minReadySeconds, 3);
 });
 
 test("the digest tells agents apart, not revisions", () => {
   assert.notEqual(templateDigest({ ...agent, image: "example.com/gps:2" }), templateDigest(agent));
   const digest = (revision: number) =>
-    daemonSet(agent, revision, strategy).spec?.template.metadata?.annotations?.["global-pull-secret/template"];
+    daemonSet(agent, { revision, digest: "" }, strategy).spec?.template.metadata?.annotations?.[
+      "global-pull-secret/template"
+    ];
   assert.equal(digest(7), digest(8));
+});
+
+test("an agent learns number and digest of its revision from its own template, and is mounted nothing else of the Secret", () => {
+  const { annotations } = spec?.template.metadata ?? {};
+  const env = container?.env?.slice(0, 2).map(({ valueFrom }) => valueFrom?.fieldRef?.fieldPath);
+  assert.equal(annotations?.["global-pull-secret/revision"], "7");
+  assert.equal(annotations["globalpullsecret.io/digest"], "seven's");
+  assert.deepEqual(env, [
+    "metadata.annotations['global-pull-secret/revision']",
+    "metadata.annotations['globalpullsecret.io/digest']",
+  ]);
+  const items = pod?.volumes?.[0]?.secret?.items?.map(({ key }) => key);
+  assert.deepEqual(items, [".dockerconfigjson", "revision", "salt", "intent", "sources"]);
+});
+
+test("an unmount on the node reaches the agent: its copies of other pods' mounts would keep devices busy", () => {
+  const mount = container?.volumeMounts?.find(({ name }) => name === "kubelet");
+  assert.equal(mount?.mountPropagation, "HostToContainer");
+});
+
+const podOf = (change: Partial<Agent>) => daemonSet({ ...agent, ...change }, seven, strategy).spec?.template.spec;
+const hostPaths = (change: Partial<Agent>) =>
+  podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
+
+test("who restarts nothing has no bus: access to it as root is root on the node, and some nodes have none", () => {
+  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/"]);
+  assert.deepEqual(hostPaths({ restart: "Never" }), ["/var/lib/kubelet", "/"]);
+  const mounts = podOf({ restart: "Never" })?.containers[0]?.volumeMounts?.map(({ name }) => name);
+  assert.deepEqual(mounts, ["global-pull-secret", "kubelet", "pod"]);
+});
+
+test("the node's root directory is the first container's alone, read-only, and gone with --hidden-files Ignore", () => {
+  const [look] = pod?.initContainers ?? [];
+  assert.deepEqual(look?.volumeMounts, [
+    { name: "root", mountPath: "/host/root", readOnly: true },
+    { name: "pod", mountPath: "/run/global-pull-secret" },
+  ]);
+  assert.deepEqual(look?.securityContext, container?.securityContext);
+  assert.ok(!container?.volumeMounts?.some(({ name }) => name === "root"));
+  assert.equal(podOf({ hiddenFiles: "Ignore" })?.initContainers, undefined);
+  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/dbus"]);
+});
+
+test("the first container may open the few files that a kubelet searches, and the journal", () => {
+  const { command = [] } = podOf({ kubeletDirectory: "/data/kubelet" })?.initContainers?.[0] ?? {};
+  const flags = command.filter((flag) => flag.startsWith("--allow")).map((flag) => flag.slice("--allow-fs-".length));
+  assert.deepEqual(flags, [
+    "read=/app/hidden.cjs",
+    "read=/host/root/config.json",
+    "read=/host/root/root/.docker/config.json",
+    "read=/host/root/.docker/config.json",
+    "read=/host/root/root/.dockercfg",
+    "read=/host/root/.dockercfg",
+    "read=/host/root/data/kubelet/global-pull-secret/journal.json",
+    "write=/run/global-pull-secret/*",
+    "write=/proc/self/coredump_filter",
+  ]);
 });

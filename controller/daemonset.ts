@@ -3,11 +3,13 @@ import { createHash } from "node:crypto";
 import type { V1Container, V1DaemonSet, V1PodTemplateSpec, V1Volume } from "@kubernetes/client-node";
 import * as names from "../pullsecret/names.ts";
 import type { AgentConfig } from "./config.ts";
+import { confined, firstContainer } from "./firstcontainer.ts";
 import { annotations, ownerLabels } from "./ownership.ts";
-import type { Strategy } from "./rollout.ts";
+import { affinityTo, type Pinned } from "./pinned.ts";
+import type { Strategy } from "./strategy.ts";
 
-/** `minReadySeconds`: how long a restarted kubelet is on trial. */
-export type Agent = AgentConfig & Readonly<{ image: string; minReadySeconds: number }>;
+/** `minReadySeconds`: how long a restarted kubelet is on trial. `pinned`: the only nodes that still get one. */
+export type Agent = AgentConfig & Readonly<{ image: string; minReadySeconds: number; pinned?: Pinned }>;
 
 /**
  * V8's heap is kept small: a 1 MiB Secret needs 12 MiB of it, the largest config.json beside it, rolled back, 26. No flag that changes how V8 compiles, such as
@@ -23,6 +25,7 @@ const nodeFlags = [
   // With the star: Node takes a path that does not exist yet for a file's, and would refuse what is made below it.
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
   `--allow-fs-write=${names.mountPaths.terminationLog}`,
+  `--allow-fs-write=${names.mountPaths.pod}/*`,
   // So that a core file holds no memory.
   "--allow-fs-write=/proc/self/coredump_filter",
 ];
@@ -38,7 +41,16 @@ const memoryEnvironment = Object.entries({
   UV_THREADPOOL_SIZE: "1",
 }).map(([name, value]) => ({ name, value }));
 
-export function daemonSet(agent: Agent, revision: number, strategy: Strategy): V1DaemonSet {
+/**
+ * minReadySeconds at birth: agents that touch nothing are Ready, not available, so that `kubectl rollout status` waits. It is
+ * lowered together with the first revision, which is safe for pods that have been Ready for longer; never raised with one.
+ */
+const bornSeconds = 86_400;
+
+/** What the template makes an agent apply: a revision, and the salted digest of its content (empty for revision 0). */
+export type Content = Readonly<{ revision: number; digest: string }>;
+
+export function daemonSet(agent: Agent, content: Content, strategy: Strategy): V1DaemonSet {
   return {
     apiVersion: "apps/v1",
     kind: "DaemonSet",
@@ -46,18 +58,21 @@ export function daemonSet(agent: Agent, revision: number, strategy: Strategy): V
       name: names.syncerName,
       namespace: names.namespace,
       labels: { ...names.syncerLabels, ...ownerLabels },
-      annotations: { [annotations.stage]: strategy.stage },
+      annotations: {
+        [annotations.stage]: strategy.stage,
+        ...(agent.pinned && { [annotations.awaitedSince]: agent.pinned.since }),
+      },
     },
     spec: {
       selector: { matchLabels: { ...names.syncerLabels } },
-      minReadySeconds: names.guardSeconds,
+      minReadySeconds: content.revision === 0 ? bornSeconds : names.guardSeconds,
       revisionHistoryLimit: 2,
       updateStrategy: {
         type: "RollingUpdate",
         // maxSurge stays 0: two agents on one node would both own its file.
         rollingUpdate: { maxUnavailable: strategy.maxUnavailable, maxSurge: 0 },
       },
-      template: template(agent, revision),
+      template: template(agent, content),
     },
   };
 }
@@ -70,16 +85,18 @@ export function templateDigest(agent: Agent): string {
     .slice(0, 16);
 }
 
-function template(agent: Agent, revision: number): V1PodTemplateSpec {
+function template(agent: Agent, { revision, digest }: Content): V1PodTemplateSpec {
   return {
     metadata: {
       labels: { ...names.syncerLabels, ...ownerLabels },
       annotations: {
         [names.revisionAnnotation]: String(revision),
+        [names.digestAnnotation]: digest,
         [annotations.template]: templateDigest(agent),
       },
     },
-    spec: podSpec(agent, revision),
+    // Beside the digest: an agent is the same one wherever it may be.
+    spec: { ...podSpec(agent, revision), ...(agent.pinned && { affinity: affinityTo(agent.pinned) }) },
   };
 }
 
@@ -103,6 +120,7 @@ function podSpec(agent: Agent, revision: number): NonNullable<V1PodTemplateSpec[
       appArmorProfile: { type: "Unconfined" },
       seLinuxOptions: { type: "spc_t" },
     },
+    ...(agent.hiddenFiles === "Look" && { initContainers: [firstContainer(agent)] }),
     containers: [container(agent, revision)],
     volumes: volumes(agent),
   };
@@ -110,22 +128,22 @@ function podSpec(agent: Agent, revision: number): NonNullable<V1PodTemplateSpec[
 
 function container(agent: Agent, revision: number): V1Container {
   return {
-    name: "agent",
+    name: names.agentContainer,
     image: agent.image,
     imagePullPolicy: "IfNotPresent",
-    command: ["/nodejs/bin/node", ...nodeFlags, "/app/start.cjs"],
+    command: ["/nodejs/bin/node", ...nodeFlags, "/app/agent.cjs"],
     args: Object.entries({
       unit: agent.kubeletUnit,
       restart: agent.restart,
+      "restart-control-plane": agent.restartControlPlane,
+      "hidden-files": agent.hiddenFiles,
       settle: agent.minReadySeconds,
       "healthz-port": agent.healthzPort,
       "probe-port": agent.probePort,
     }).flatMap(([name, value]) => [`--${name}`, String(value)]),
     env: [
-      {
-        name: names.agentEnvironment.revision,
-        valueFrom: { fieldRef: { fieldPath: `metadata.annotations['${names.revisionAnnotation}']` } },
-      },
+      fromAnnotation(names.agentEnvironment.revision, names.revisionAnnotation),
+      fromAnnotation(names.agentEnvironment.digest, names.digestAnnotation),
       { name: names.agentEnvironment.node, valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
       ...memoryEnvironment,
     ],
@@ -141,26 +159,44 @@ function container(agent: Agent, revision: number): V1Container {
     },
     // 96Mi: Node's own text is 40 to 50 MiB and must fit too; 72Mi sometimes thrashes without end.
     resources: { requests: { cpu: "10m", memory: "32Mi" }, limits: { memory: "96Mi" } },
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ["ALL"] },
-    },
+    securityContext: confined,
     terminationMessagePath: names.mountPaths.terminationLog,
     terminationMessagePolicy: "File",
     volumeMounts: [
       { name: "global-pull-secret", mountPath: names.mountPaths.secret, readOnly: true },
-      { name: "kubelet", mountPath: names.mountPaths.kubelet },
-      { name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true },
+      // Without it the agent's own copies of other pods' mounts would keep their devices busy after the kubelet's unmount.
+      { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
+      ...(asksSystemd(agent) ? [{ name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true }] : []),
+      { name: "pod", mountPath: names.mountPaths.pod },
     ],
   };
+}
+
+/** Access to the bus as root is root on the node: who restarts nothing has none, and runs where there is no bus. */
+function asksSystemd(agent: Agent): boolean {
+  return agent.restart === "Always";
+}
+
+function fromAnnotation(name: string, annotation: string) {
+  return { name, valueFrom: { fieldRef: { fieldPath: `metadata.annotations['${annotation}']` } } };
 }
 
 /** Directories, never single files: a file that is replaced under a mount of itself stays the old one for ever. */
 function volumes(agent: Agent): V1Volume[] {
   return [
-    { name: "global-pull-secret", secret: { secretName: names.globalSecretName, defaultMode: 0o400, optional: false } },
+    { name: "global-pull-secret", secret: mountedSecret },
     { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type: "Directory" } },
-    { name: "dbus", hostPath: { path: agent.dbusDirectory, type: "Directory" } },
+    ...(asksSystemd(agent) ? [{ name: "dbus", hostPath: { path: agent.dbusDirectory, type: "Directory" } }] : []),
+    // What the first container saw; and the mark that this pod has ended once to say its word.
+    { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
+    ...(agent.hiddenFiles === "Look" ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }] : []),
   ];
 }
+
+/** By key: what a later version keeps in the Secret besides is no node's business. */
+const mountedSecret = {
+  secretName: names.globalSecretName,
+  defaultMode: 0o400,
+  optional: false,
+  items: Object.values(names.secretKeys).map((key) => ({ key, path: key })),
+};

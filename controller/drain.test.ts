@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { nextDrainStep, type DrainInput } from "./drain.ts";
 
-const all = { daemonSet: true, roleBinding: true, role: true, serviceAccount: true, global: true };
+const all = { daemonSet: true, roleBinding: true, role: true, serviceAccount: true, global: true, state: true };
 const input = (changes: Partial<DrainInput> = {}): DrainInput => ({
   rolled: true,
   released: true,
@@ -33,9 +33,14 @@ const cases: readonly (readonly [sentence: string, input: DrainInput, step: stri
     "delete serviceAccount",
   ],
   [
-    "the Secret last, for it is the memory",
+    "then the Secret",
     input({ exists: without("daemonSet", "roleBinding", "role", "serviceAccount"), agents: 0 }),
     "delete global",
+  ],
+  [
+    "the memory last of all",
+    input({ exists: without("daemonSet", "roleBinding", "role", "serviceAccount", "global") }),
+    "delete state",
   ],
   [
     "objects without a Secret are left from before it",
@@ -47,7 +52,7 @@ const cases: readonly (readonly [sentence: string, input: DrainInput, step: stri
     input({
       rolled: false,
       released: false,
-      exists: without("daemonSet", "roleBinding", "role", "serviceAccount", "global"),
+      exists: without("daemonSet", "roleBinding", "role", "serviceAccount", "global", "state"),
     }),
     "done",
   ],
@@ -59,7 +64,14 @@ for (const [sentence, facts, step] of cases) {
 
 test("law: whatever exists, doing the steps ends with nothing, and no object goes before the nodes have given back", () => {
   const flag = fc.boolean();
-  const exists = fc.record({ daemonSet: flag, roleBinding: flag, role: flag, serviceAccount: flag, global: flag });
+  const exists = fc.record({
+    daemonSet: flag,
+    roleBinding: flag,
+    role: flag,
+    serviceAccount: flag,
+    global: flag,
+    state: flag,
+  });
   fc.assert(
     fc.property(exists, flag, (found, rolled) => {
       let released = false;
@@ -79,7 +91,7 @@ test("law: whatever exists, doing the steps ends with nothing, and no object goe
           left[step.split(" ")[1] as "global"] = false;
         }
       }
-      assert.deepEqual(Object.values(left), [false, false, false, false, false]);
+      assert.deepEqual(Object.values(left), [false, false, false, false, false, false]);
     }),
   );
 });

@@ -1,45 +1,100 @@
-/** Brings one of our objects to what we declare, with as few words as possible: nothing is sent when nothing differs. */
+/**
+ * Brings one of our objects to what we declare, with as few words as possible: nothing is sent when nothing differs. Drift is what a
+ * write of ours would change (docs/decisions/0015): where the live object is not as declared, the API server is asked
+ * by a dry run what it would make of it. What it answers is what other people's admission lets us have.
+ */
 import type { KubernetesObject, V1DaemonSet, V1ManagedFieldsEntry, V1ObjectMeta } from "@kubernetes/client-node";
 import { contains } from "./contains.ts";
-import type { Cluster } from "./kube.ts";
+import { demand } from "./demands.ts";
+import { newborn, type Cluster } from "./kube.ts";
 import { fieldManager, memoryManager } from "./ownership.ts";
 import { owned } from "./paths.ts";
+import { isSame, type Settled } from "./settled.ts";
 
-type Live<T> = (T & { metadata?: V1ObjectMeta }) | undefined;
+type Live<T> = T & { metadata?: V1ObjectMeta };
+type On = Readonly<{ cluster: Cluster; settled: Settled }>;
 
 /**
- * Creates or repairs. A new object is applied without force, so that one that somebody else made in the same instant gives
- * a 409 instead of being taken over; an existing one only in the very version that was seen.
+ * Creates or repairs. A new object is only created, one that somebody else made in the same instant gives a 409; an existing
+ * one is changed only in the very version that was seen. What others put into a spec (a container, hostPID …), which an apply
+ * alone would leave, is taken out. Labels and annotations of others stay.
  */
 export async function ensure<T extends KubernetesObject>(
-  cluster: Cluster,
+  on: On,
+  path: string,
+  live: Live<T> | undefined,
+  declared: T,
+): Promise<T> {
+  const { cluster, settled } = on;
+  if (live === undefined) {
+    const metadata = { ...declared.metadata, resourceVersion: newborn };
+    const made = await cluster.apply<T>(path, { ...declared, metadata }, { manager: fieldManager, force: false });
+    return accept(settled, path, declared, made);
+  }
+  if (isSame(await plan(on, path, live, declared), live)) return live;
+  const applied = contains(live, declared) ? live : await write(cluster, path, live, declared, false);
+  const made = hasForeignSpec(applied.metadata) ? await overwrite(cluster, path, applied, declared, false) : applied;
+  return accept(settled, path, declared, made);
+}
+
+/** True when a write of ours would change the DaemonSet's spec. */
+export async function isDrifted(on: On, live: V1DaemonSet, declared: V1DaemonSet): Promise<boolean> {
+  const { spec } = await plan(on, owned.daemonSet, live, declared);
+  return !isSame({ ...live, spec } as KubernetesObject, live);
+}
+
+/** What the API server would make of `live` if we wrote what we declare; `live` itself when that is known. */
+async function plan<T extends KubernetesObject>(
+  { cluster, settled }: On,
   path: string,
   live: Live<T>,
   declared: T,
 ): Promise<T> {
-  if (live === undefined) return cluster.apply<T>(path, declared, { manager: fieldManager, force: false });
-  if (contains(live, declared)) return live;
-  return cluster.apply<T>(path, sameVersion(declared, live), { manager: fieldManager, force: true });
+  if (isPlain(live, declared)) {
+    settled.forget(path);
+    return live;
+  }
+  if (settled.holds(path, declared, live)) return live;
+  const applied = await write(cluster, path, live, declared, true);
+  const made = hasForeignSpec(applied.metadata) ? await overwrite(cluster, path, applied, declared, true) : applied;
+  demand(path, declared, made);
+  if (isSame(made, live)) settled.keep(path, declared, live);
+  return made;
 }
 
-function sameVersion<T extends KubernetesObject>(declared: T, live: { metadata?: V1ObjectMeta }): T {
-  const { uid, resourceVersion } = live.metadata ?? {};
-  return { ...declared, metadata: { ...declared.metadata, uid, resourceVersion } };
+/** As declared, with nothing of others in its spec: nobody need be asked. */
+const isPlain = (live: Live<KubernetesObject>, declared: KubernetesObject) =>
+  contains(live, declared) && !hasForeignSpec(live.metadata);
+
+function accept<T extends KubernetesObject>(settled: Settled, path: string, declared: T, made: T): T {
+  demand(path, declared, made);
+  if (isPlain(made, declared)) settled.forget(path);
+  else settled.keep(path, declared, made);
+  return made;
 }
 
-/**
- * As `ensure`, and takes out what others put into the spec (a container, hostPID …), which an apply alone would leave.
- * Labels and annotations of others stay.
- */
-export async function ensureDaemonSet(
+async function write<T extends KubernetesObject>(
   cluster: Cluster,
-  live: Live<V1DaemonSet>,
-  declared: V1DaemonSet,
-): Promise<V1DaemonSet> {
-  const applied = await ensure<V1DaemonSet>(cluster, owned.daemonSet, live, declared);
-  if (!hasForeignSpec(applied.metadata)) return applied;
+  path: string,
+  live: Live<T>,
+  declared: T,
+  dryRun: boolean,
+): Promise<Live<T>> {
+  const { uid, resourceVersion } = live.metadata ?? {};
+  const body = { ...declared, metadata: { ...declared.metadata, uid, resourceVersion } };
+  return cluster.apply<Live<T>>(path, body, { manager: fieldManager, force: true, dryRun });
+}
+
+/** In the place of the object that an apply of ours has just made, with its version. */
+async function overwrite<T extends KubernetesObject>(
+  cluster: Cluster,
+  path: string,
+  applied: Live<T>,
+  declared: T,
+  dryRun: boolean,
+): Promise<T> {
   const metadata = { ...applied.metadata, managedFields: undefined };
-  return cluster.replace<V1DaemonSet>(owned.daemonSet, { ...declared, metadata });
+  return cluster.replace<T>(path, { ...declared, metadata }, { dryRun });
 }
 
 /** True when another manager holds fields of the spec that we do not declare. */

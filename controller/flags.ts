@@ -1,4 +1,5 @@
 /** Readers of flag values: the value, or what is wrong with it and what to give instead. */
+import { identity } from "../pullsecret/registry.ts";
 
 export class Wrong {
   readonly message: string;
@@ -32,6 +33,13 @@ export function budget(value: string): number | string | Wrong {
   return new Wrong("is neither a number of nodes from 1 nor a percentage from 1% to 100%");
 }
 
+/** As a budget, and 0 besides. */
+export function failures(value: string): number | string | Wrong {
+  if (/^0%?$/.test(value)) return 0;
+  const result = budget(value);
+  return result instanceof Wrong ? new Wrong("is neither a number of nodes nor a percentage from 0% to 100%") : result;
+}
+
 const dnsName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 export function secretReference(value: string): { namespace: string; name: string } | undefined | Wrong {
@@ -41,10 +49,10 @@ export function secretReference(value: string): { namespace: string; name: strin
   return new Wrong("is not NAMESPACE/NAME of a Secret; give one such as kube-system/pull-secret");
 }
 
-/** systemd's own alphabet for unit names, 255 characters at most; only services can be restarted into health. */
+/** `auto`, or systemd's own alphabet for unit names, 255 characters at most; only services can be restarted into health. */
 export function unit(value: string): string | Wrong {
-  if (/^[A-Za-z0-9:_.\\@-]+\.service$/.test(value) && value.length <= 255) return value;
-  return new Wrong("is no systemd service; give one such as kubelet.service or k3s.service");
+  if (value === "auto" || (/^[A-Za-z0-9:_.\\@-]+\.service$/.test(value) && value.length <= 255)) return value;
+  return new Wrong("is no systemd service; give auto, or one such as kubelet.service");
 }
 
 export function directory(value: string): string | Wrong {
@@ -57,6 +65,19 @@ export function duration(value: string): number | Wrong {
   const [, number, unit] = /^([1-9]\d{0,5})(s|m|h)$/.exec(value) ?? [];
   if (number === undefined) return new Wrong("is no duration; give one such as 90s, 10m or 2h");
   return Number(number) * { s: 1, m: 60, h: 3600 }[unit as "s" | "m" | "h"];
+}
+
+/** Seconds; `0s` is none. */
+export function pause(value: string): number | Wrong {
+  return value === "0s" ? 0 : duration(value);
+}
+
+/** Registries as the merge can protect them; one that it cannot would refuse every merge from then on. */
+export function registry(value: string): string | Wrong {
+  if (value.trim() === "") return new Wrong("is empty; give a registry such as quay.io");
+  return identity(value) === undefined
+    ? new Wrong("is no registry; name it as image names have it, such as quay.io")
+    : value;
 }
 
 /** An empty host means every address; IPv6 is written in brackets. */

@@ -11,21 +11,42 @@ export interface Cluster {
   /** Where this is, for the log. */
   readonly identity: string;
   /** The object, or undefined when there is none. */
-  get<T>(path: string): Promise<T | undefined>;
-  /** Calls `each` with one page of at most 500 items after the other, so that no list is ever held whole. */
-  pages<T>(path: string, query: Query, each: (items: readonly T[]) => void): Promise<void>;
+  get<T>(path: string, options?: Patience): Promise<T | undefined>;
+  /**
+   * Calls `each` with one page of at most 500 items after the other, so that no list is ever held whole. As rows: what kubectl would
+   * print, a tenth of the objects.
+   */
+  pages<T>(path: string, query: Query, each: (items: readonly T[]) => void, as?: "rows"): Promise<void>;
   /** Server-side apply of exactly the fields in `body`. A 409 means that someone else was there first: look again. */
-  apply<T>(path: string, body: object, options: { manager: string; force: boolean }): Promise<T>;
+  apply<T>(path: string, body: object, options: Apply): Promise<T>;
   create(path: string, body: object): Promise<void>;
   /** Puts `body` in the place of the object whose resourceVersion it carries. */
-  replace<T>(path: string, body: object): Promise<T>;
-  /** Deletes the very object of that uid; one that is gone or was replaced meanwhile is left alone. */
-  remove(path: string, uid: string): Promise<void>;
+  replace<T>(path: string, body: object, options?: DryRun): Promise<T>;
+  /**
+   * Deletes the very object of that uid, in that version when one is given. One that is gone is no error; one that was
+   * replaced or changed meanwhile is left alone, with a 409: look again.
+   */
+  remove(path: string, uid: string, resourceVersion?: string): Promise<void>;
   /** Lines of a list-then-watch request, until the server ends it. */
   stream(path: string, query: Query, signal: AbortSignal, line: (line: string) => void): Promise<void>;
 }
 
+/**
+ * resourceVersion of an apply that may only create. No object ever has this version, so that one that is there already gives a 409,
+ * also when this program made it: to the same manager an apply without force is no conflict.
+ */
+export const newborn = "1";
+
+/** A row has 200 bytes, so that 5,000 of them fit one answer. */
+const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+
+type Types = Readonly<{ type?: string; accept?: string }>;
 type Query = Readonly<Record<string, string>>;
+/** Seconds that the answer may take, where it must not take as long as any. */
+type Patience = Readonly<{ seconds?: number }>;
+/** The answer is what the request would make; nothing is written. */
+type DryRun = Readonly<{ dryRun?: boolean }>;
+type Apply = DryRun & Patience & Readonly<{ manager: string; force: boolean }>;
 
 /** One request may last this long; a watch may be silent this long (the server sends a bookmark about once a minute). */
 const requestSeconds = 30;
@@ -50,7 +71,7 @@ export function connect(config: KubeConfig, asked: (method: string, status: numb
     query: Query,
     signal: AbortSignal,
     body?: object,
-    type?: string,
+    { type, accept = "application/json" }: Types = {},
   ) {
     const url = new URL(server + path);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
@@ -63,7 +84,7 @@ export function connect(config: KubeConfig, asked: (method: string, status: numb
     }
     if (connections.pool !== undefined) context.setDispatcher(connections.pool);
     context.setHeaderParam("User-Agent", fieldManager);
-    context.setHeaderParam("Accept", "application/json");
+    context.setHeaderParam("Accept", accept);
     if (body !== undefined) {
       context.setHeaderParam("Content-Type", type ?? "application/json");
       context.setBody(JSON.stringify(body));
@@ -74,14 +95,22 @@ export function connect(config: KubeConfig, asked: (method: string, status: numb
       asked(query["watch"] === "true" ? "WATCH" : method, response.httpStatusCode);
       return response;
     } catch (error) {
-      asked(method, 0);
+      asked(query["watch"] === "true" ? "WATCH" : method, 0);
+      // A connection that hangs would make the next request hang, too: the next one gets a new pool.
+      if (connections !== undefined) connections.until = 0;
       throw new ApiError({ status: 0, reason: "Unreachable", method, path, detail: problemOf(error) });
     }
   }
 
-  async function request<T>(method: HttpMethod, path: string, query: Query, body?: object, type?: string): Promise<T> {
-    const signal = AbortSignal.timeout(requestSeconds * 1000);
-    const response = await send(method, path, query, signal, body, type);
+  async function request<T>(
+    method: HttpMethod,
+    path: string,
+    query: Query,
+    body?: object,
+    { seconds = requestSeconds, ...types }: Types & Patience = {},
+  ): Promise<T> {
+    const signal = AbortSignal.timeout(seconds * 1000);
+    const response = await send(method, path, query, signal, body, types);
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {
@@ -100,38 +129,41 @@ export function connect(config: KubeConfig, asked: (method: string, status: numb
 
   return {
     identity: server,
-    async get<T>(path: string): Promise<T | undefined> {
+    async get<T>(path: string, patience?: Patience): Promise<T | undefined> {
       try {
-        return await request<T>(HttpMethod.GET, path, {});
+        return await request<T>(HttpMethod.GET, path, {}, undefined, patience);
       } catch (error) {
         if (error instanceof ApiError && error.status === 404) return undefined;
         throw error;
       }
     },
-    async pages(path, query, each) {
+    async pages(path, query, each, as) {
       let next: string | undefined = "";
+      const how = as === "rows" ? { includeObject: "None", limit: "5000" } : { limit: "500" };
+      const accept = as === "rows" ? { accept: table } : {};
       while (next !== undefined) {
-        const page: Page = await request(HttpMethod.GET, path, { ...query, limit: "500", continue: next });
-        each(page.items as never[]);
+        const page: Page = await request(HttpMethod.GET, path, { ...query, ...how, continue: next }, undefined, accept);
+        each((as === "rows" ? (page.rows ?? []) : page.items) as never[]);
         next = page.metadata?.continue || undefined;
       }
     },
-    async apply(path, body, { manager, force }) {
-      const query = { fieldManager: manager, force: String(force) };
-      return request(HttpMethod.PATCH, path, query, body, "application/apply-patch+yaml");
+    async apply(path, body, { manager, force, dryRun, seconds }) {
+      const query = { fieldManager: manager, force: String(force), ...dry(dryRun) };
+      const type = "application/apply-patch+yaml";
+      return request(HttpMethod.PATCH, path, query, body, seconds === undefined ? { type } : { type, seconds });
     },
     async create(path, body) {
       await request(HttpMethod.POST, path, { fieldManager }, body);
     },
-    async replace(path, body) {
-      return request(HttpMethod.PUT, path, { fieldManager }, body);
+    async replace(path, body, options) {
+      return request(HttpMethod.PUT, path, { fieldManager, ...dry(options?.dryRun) }, body);
     },
-    async remove(path, uid) {
-      const options = { propagationPolicy: "Background", preconditions: { uid } };
+    async remove(path, uid, resourceVersion) {
+      const options = { propagationPolicy: "Background", preconditions: { uid, resourceVersion } };
       try {
         await request(HttpMethod.DELETE, path, {}, options);
       } catch (error) {
-        if (error instanceof ApiError && (error.status === 404 || error.status === 409)) return;
+        if (error instanceof ApiError && error.status === 404) return;
         throw error;
       }
     },
@@ -167,4 +199,6 @@ export function connect(config: KubeConfig, asked: (method: string, status: numb
   };
 }
 
-type Page = { items: unknown[]; metadata?: { continue?: string } };
+const dry = (wanted = false): Query => (wanted ? { dryRun: "All" } : {});
+
+type Page = { items: unknown[]; rows?: unknown[]; metadata?: { continue?: string } };

@@ -16,6 +16,13 @@ test("a condition's time changes with its status or revision, not with its words
   assert.equal(time(withCondition(first, { ...said, revision: 4 }, late)), late.toISOString());
 });
 
+test("since when a source is what it is does not change with the revision", () => {
+  const unknown = { ...said, type: "OriginalAccepted", status: "Unknown" } as const;
+  const later = withCondition(withCondition([], unknown, early), { ...unknown, revision: 4 }, late);
+  assert.equal(later[0]?.lastTransitionTime, early.toISOString());
+  assert.equal(withCondition(later, { ...unknown, status: "True" }, late)[0]?.lastTransitionTime, late.toISOString());
+});
+
 test("conditions of other types stay", () => {
   const both = withCondition(withCondition([], said, early), { ...said, type: "Accepted" }, early);
   assert.deepEqual(
@@ -25,14 +32,16 @@ test("conditions of other types stay", () => {
 });
 
 test("what is remembered is recalled, and nothing is written when nothing changed", async () => {
-  const written: { metadata: { annotations: Record<string, string>; uid: string } }[] = [];
+  const written: { metadata: { annotations: Record<string, string>; uid: string; resourceVersion: string } }[] = [];
   const cluster = {
     apply: async (_: string, body: (typeof written)[0]) => void written.push(body),
   } as unknown as Cluster;
   const memory = { conditions: withCondition([], said, early), rolled: true, released: 3 };
-  await remember(cluster, { metadata: { uid: "u" } }, memory);
+  await remember(cluster, { metadata: { uid: "u", resourceVersion: "7" } }, memory);
   const annotations = written[0]?.metadata.annotations ?? {};
+  // In the version that was seen: a controller that stood still remembers what is no longer so.
   assert.equal(written[0]?.metadata.uid, "u");
+  assert.equal(written[0]?.metadata.resourceVersion, "7");
   const secret = { metadata: { uid: "u", annotations } };
   assert.deepEqual(recall(secret), memory);
   await remember(cluster, secret, memory);

@@ -8,8 +8,8 @@ import { owned } from "./paths.ts";
 
 /** One line of the state in words, as in a Kubernetes status. `revision` is the one that it was said of. */
 export type Condition = Readonly<{
-  type: "Accepted" | "OriginalAccepted" | "RolledOut" | "Removed";
-  status: "True" | "False";
+  type: "Accepted" | "OriginalAccepted" | "Deployed" | "RolledOut" | "Removed";
+  status: "True" | "False" | "Unknown";
   reason: string;
   message: string;
   revision: number;
@@ -43,10 +43,11 @@ export async function remember(cluster: Cluster, secret: V1Secret, memory: Memor
   };
   const same = Object.values(annotations).every((name) => before[name] === (after as Record<string, string>)[name]);
   if (same) return secret;
-  const uid = secret.metadata?.uid;
+  const { uid, resourceVersion } = secret.metadata ?? {};
   if (uid === undefined) throw new ApiError({ status: 409, reason: "NoUid", method: "PATCH", path: owned.global });
-  // The uid keeps the apply from creating a Secret without data when ours was deleted meanwhile.
-  const metadata = { name: globalSecretName, namespace, uid, annotations: after };
+  // The uid keeps the apply from creating a Secret without data when ours was deleted meanwhile; the version keeps what a
+  // controller that stood still remembers from replacing what its successor knows.
+  const metadata = { name: globalSecretName, namespace, uid, resourceVersion, annotations: after };
   return cluster.apply<V1Secret>(
     owned.global,
     { apiVersion: "v1", kind: "Secret", metadata },
@@ -54,18 +55,23 @@ export async function remember(cluster: Cluster, secret: V1Secret, memory: Memor
   );
 }
 
-/** The list with this condition in it. The time stays while status and revision do. */
+/**
+ * The list with this condition in it. The time stays while status and revision do; of a source, which no revision changes, while the
+ * status does.
+ */
 export function withCondition(
   conditions: readonly Condition[],
   said: Omit<Condition, "lastTransitionTime">,
   now: Date,
 ): readonly Condition[] {
   const before = conditions.find(({ type }) => type === said.type);
-  const unchanged = before?.status === said.status && before.revision === said.revision;
+  const unchanged = before?.status === said.status && (ofSource(said.type) || before.revision === said.revision);
   const lastTransitionTime = unchanged ? before.lastTransitionTime : now.toISOString();
   const others = conditions.filter(({ type }) => type !== said.type);
   return [...others, { ...said, lastTransitionTime }].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }
+
+const ofSource = (type: Condition["type"]) => type === "Accepted" || type === "OriginalAccepted";
 
 function readConditions(text: string | undefined): readonly Condition[] {
   try {

@@ -48,6 +48,13 @@ test("what we wrote is read back at once and without a question", async () => {
   assert.deepEqual(asked, ["PATCH"]);
 });
 
+test("what a dry run would make is shown to nobody", async () => {
+  const { asked, cluster } = setUp({ live: at("2") });
+  await cluster.apply(path, {}, { manager: "us", force: true, dryRun: true });
+  assert.deepEqual(await cluster.get(path), at("1"));
+  assert.deepEqual(asked, ["PATCH"]);
+});
+
 test("after a write without an answer the API server is asked once, and late events change nothing", async () => {
   const { asked, mirror, cluster } = setUp({ live: at("3"), refuses: true });
   await assert.rejects(cluster.apply(path, {}, { manager: "us", force: true }));

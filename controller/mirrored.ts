@@ -11,11 +11,12 @@ export type Followed = Readonly<{ target: Target; mirror: Mirror }>;
 export function mirrored(live: Cluster, followed: readonly Followed[]): Cluster {
   const byPath = new Map(followed.map((one) => [`${one.target.collection}/${one.target.name}`, one]));
 
-  async function written<T>(path: string, write: () => Promise<T>): Promise<T> {
+  async function written<T>(path: string, write: () => Promise<T>, options?: { dryRun?: boolean }): Promise<T> {
     const mirror = byPath.get(path)?.mirror;
     try {
       const reply = await write();
-      mirror?.wrote(reply as KubernetesObject);
+      // A dry run has written nothing, and what it answers is nowhere to be seen.
+      if (options?.dryRun !== true) mirror?.wrote(reply as KubernetesObject);
       return reply;
     } catch (error) {
       mirror?.doubt();
@@ -34,11 +35,11 @@ export function mirrored(live: Cluster, followed: readonly Followed[]): Cluster 
       one.mirror.settled(object, version);
       return object as T | undefined;
     },
-    apply: (path, body, options) => written(path, () => live.apply(path, body, options)),
-    replace: (path, body) => written(path, () => live.replace(path, body)),
-    async remove(path, uid) {
+    apply: (path, body, options) => written(path, () => live.apply(path, body, options), options),
+    replace: (path, body, options) => written(path, () => live.replace(path, body, options), options),
+    async remove(path, uid, resourceVersion) {
       byPath.get(path)?.mirror.doubt();
-      await live.remove(path, uid);
+      await live.remove(path, uid, resourceVersion);
     },
   };
 }

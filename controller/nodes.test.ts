@@ -1,21 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fatesOf, pick, standing } from "./nodes.ts";
+import { fatesOf, nobody, pick, type Rereads, standing } from "./nodes.ts";
 import type { AgentPod, SurveyedNode } from "./survey.ts";
 
 const agent = (changes: Partial<AgentPod> = {}): AgentPod => ({
   current: true,
   available: false,
+  running: true,
   started: true,
   proved: false,
   ageSeconds: 10,
+  unavailableSeconds: 0,
   gaveUp: false,
+  gaveBack: false,
+  refused: false,
   message: undefined,
   ...changes,
 });
 const node = (changes: Partial<SurveyedNode> = {}): SurveyedNode => ({
   name: "n",
   silent: false,
+  silentSeconds: 0,
+  podlessSeconds: 0,
+  controlPlane: false,
   agent: agent(),
   ...changes,
 });
@@ -45,6 +52,12 @@ const cases: readonly (readonly [sentence: string, node: SurveyedNode, fate: str
   ["a young agent is on its way", node(), "moving"],
   ["an agent is given a minute besides the trial", node({ agent: agent({ ageSeconds: 64 }) }), "moving"],
   ["an agent unavailable for longer is stuck", node({ agent: agent({ ageSeconds: 65 }) }), "stuck"],
+  [
+    "an agent that found the node unfit has refused",
+    node({ agent: agent({ refused: true, ageSeconds: 600 }) }),
+    "refused",
+  ],
+  ["alone it is stuck for ever", node({ agent: agent({ ageSeconds: 900, unavailableSeconds: 900 }) }), "stuck"],
   ["no agent yet is on its way", node({ agent: undefined }), "moving"],
   ["an old agent that is not available is on its way", node({ agent: agent(old) }), "moving"],
 ];
@@ -63,19 +76,43 @@ test("a node that cannot start the agent is dead once another node could, and st
   assert.equal(fatesOf([cannot], trial)[0]?.[1], "stuck");
 });
 
-test("every node is counted once", () => {
-  const counts = standing(
-    fatesOf(
-      cases.map(([, one]) => one),
-      trial,
-    ),
-  );
-  const { total, ...each } = counts;
-  assert.equal(total, cases.length);
+const served = node({ name: "served", agent: agent({ available: true }) });
+const known = { excused: new Set(["old"]), failed: new Set(["again"]), harmless: false };
+const others: readonly (readonly [sentence: string, node: SurveyedNode, fate: string])[] = [
+  [
+    "unavailable for five minutes is excused",
+    node({ agent: agent({ ageSeconds: 400, unavailableSeconds: 300 }) }),
+    "excused",
+  ],
+  ["with a break it is stuck", node({ agent: agent({ ageSeconds: 400, unavailableSeconds: 299 }) }), "stuck"],
+  ["unavailable since before the template is excused at once", node({ name: "old" }), "excused"],
+  ["also when it gives up now", node({ name: "old", agent: agent({ gaveUp: true }) }), "excused"],
+  [
+    "what failed already and fails again is excused",
+    node({ name: "again", agent: agent({ gaveUp: true }) }),
+    "excused",
+  ],
+  ["and has its trial before", node({ name: "again" }), "moving"],
+];
+for (const [sentence, one, fate] of others) {
+  test(`fate of a node where another is served: ${sentence}`, () =>
+    assert.equal(fatesOf([one, served], trial, known)[0]?.[1], fate));
+}
+
+test("every node is counted once; those that are away, or excused without their own word, are counted again as out", () => {
+  const away = node({ silent: true, silentSeconds: 400, agent: undefined });
+  const off = node({ silent: true, silentSeconds: 4000, agent: undefined });
+  const fallen = node({ silent: true, silentSeconds: 40, agent: undefined });
+  const all = [...cases, ...others].map(([, one]) => one);
+  const fates = fatesOf([...all, served, away, off, fallen, node({ agent: agent(old) })], trial, known);
+  const { total, out, fallen: lately, ...each } = standing(fates, known);
   assert.equal(
     Object.values(each).reduce((sum, count) => sum + count, 0),
-    cases.length,
+    total,
   );
+  assert.deepEqual([out, lately], [each.excused + each.dead - 1, lately]);
+  const few = standing(fatesOf([served, away, off, fallen, node({ agent: agent(old) })], trial));
+  assert.deepEqual([few.out, few.fallen, few.dead], [2, 2, 3]);
 });
 
 test("the worst are named first", () => {
@@ -87,4 +124,29 @@ test("the worst are named first", () => {
     pick(fatesOf(nodes, trial), "failed", "stuck").map(({ name }) => name),
     ["b", "a"],
   );
+});
+
+test("where no kubelet is restarted a running agent is given the time in which the kubelet reads by itself", () => {
+  const served = node({ agent: agent({ available: true }) });
+  const fate = (seconds: number, rereads: Rereads, changes: Partial<AgentPod> = {}, controlPlane = false) => {
+    const waiting = agent({ ageSeconds: seconds, unavailableSeconds: seconds, ...changes });
+    return fatesOf([node({ controlPlane, agent: waiting }), served], trial, nobody, rereads)[0]?.[1];
+  };
+  assert.equal(fate(369, "everywhere"), "moving");
+  assert.equal(fate(370, "everywhere"), "stuck");
+  assert.equal(fate(604, "everywhere"), "stuck");
+  assert.equal(fate(605, "everywhere"), "excused");
+  assert.equal(fate(65, "everywhere", { running: false }), "stuck", "one that does not run waits for nothing");
+  assert.equal(fate(65, "control plane"), "stuck");
+  assert.equal(fate(369, "control plane", {}, true), "moving");
+  assert.equal(fate(65, "nowhere", {}, true), "stuck");
+});
+
+test("a node that no pod is let in to holds nobody up after a minute, where others have the template", () => {
+  const served = node({ agent: agent({ available: true }) });
+  const fate = (podlessSeconds: number, ...others: SurveyedNode[]) =>
+    fatesOf([node({ agent: undefined, podlessSeconds }), ...others], trial)[0]?.[1];
+  assert.equal(fate(59, served), "moving");
+  assert.equal(fate(60, served), "dead");
+  assert.equal(fate(600), "moving", "where nobody has it, the cluster lets no pod in");
 });

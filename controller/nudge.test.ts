@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import { nudgeClock } from "./nudge.ts";
+import { ApiError } from "./apierror.ts";
+import type { Cluster } from "./kube.ts";
+import { nudge, nudgeClock } from "./nudge.ts";
 
 /** [seconds of the clock, ready, available, what is answered] */
 type Row = readonly [at: number, ready: number, available: number, answer: number | undefined];
@@ -56,3 +58,31 @@ for (const [name, rows] of Object.entries(tables)) {
     );
   });
 }
+
+const nudged = (status: number | undefined) => {
+  const sent: { metadata: object }[] = [];
+  const cluster = {
+    async apply(path: string, body: { metadata: object }) {
+      sent.push(body);
+      if (status !== undefined) throw new ApiError({ status, reason: "Refused", method: "PATCH", path });
+    },
+  } as unknown as Cluster;
+  return { sent, done: nudge(cluster, { metadata: { uid: "u", resourceVersion: "7" } }, new Date(0)) };
+};
+
+test("the DaemonSet is nudged in the very version that was seen", async () => {
+  const { sent, done } = nudged(undefined);
+  await done;
+  const { uid, resourceVersion } = (sent[0]?.metadata ?? {}) as Record<string, unknown>;
+  assert.deepEqual([uid, resourceVersion], ["u", "7"]);
+});
+
+test("a DaemonSet that was changed meanwhile need not be nudged; any other refusal is an error", async () => {
+  await nudged(409).done;
+  await assert.rejects(nudged(403).done, /403/);
+});
+
+test("at birth nobody is asked to look: agents that touch nothing are never to be available", () => {
+  const spec = { minReadySeconds: 86_400 } as V1DaemonSet["spec"];
+  assert.equal(nudgeClock(() => new Date(0))({ ...daemonSet(9, 0), ...(spec && { spec }) }), undefined);
+});

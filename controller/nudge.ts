@@ -7,6 +7,7 @@
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { guardSeconds, namespace, syncerName } from "../pullsecret/names.ts";
+import { ApiError } from "./apierror.ts";
 import type { Cluster } from "./kube.ts";
 import { annotations, memoryManager } from "./ownership.ts";
 import { owned } from "./paths.ts";
@@ -26,7 +27,9 @@ export function nudgeClock(now: () => Date): NudgeClock {
   let key = "";
   let since = 0;
   let made = 0;
-  return ({ status }) => {
+  return ({ spec, status }) => {
+    // At birth agents are not to become available.
+    if ((spec?.minReadySeconds ?? 0) > guardSeconds) return undefined;
     const { numberReady = 0, numberAvailable = 0, updatedNumberScheduled = 0 } = status ?? {};
     const seen = [numberReady, numberAvailable, updatedNumberScheduled].join("/");
     if (seen !== key) [key, since, made] = [seen, now().getTime(), 0];
@@ -38,11 +41,19 @@ export function nudgeClock(now: () => Date): NudgeClock {
   };
 }
 
-/** Makes the DaemonSet controller look. Nothing of what is declared changes. */
+/**
+ * Makes the DaemonSet controller look. Nothing of what is declared changes. When somebody changed the DaemonSet meanwhile its
+ * controller looks anyway, so that a conflict is as good as an answer.
+ */
 export async function nudge(cluster: Cluster, { metadata }: V1DaemonSet, now: Date): Promise<void> {
   const said = { [annotations.nudged]: now.toISOString() };
   // The uid keeps the apply from creating a DaemonSet without a spec when ours was deleted meanwhile.
-  const patch = { name: syncerName, namespace, uid: metadata?.uid, annotations: said };
+  const { uid, resourceVersion } = metadata ?? {};
+  const patch = { name: syncerName, namespace, uid, resourceVersion, annotations: said };
   const object = { apiVersion: "apps/v1", kind: "DaemonSet", metadata: patch };
-  await cluster.apply(owned.daemonSet, object, { manager: memoryManager, force: true });
+  try {
+    await cluster.apply(owned.daemonSet, object, { manager: memoryManager, force: true });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 409) throw error;
+  }
 }

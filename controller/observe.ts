@@ -1,14 +1,22 @@
 /** One snapshot: every object that a decision rests on. */
-import type { V1DaemonSet, V1Role, V1RoleBinding, V1Secret, V1ServiceAccount } from "@kubernetes/client-node";
+import type {
+  KubernetesObject,
+  V1DaemonSet,
+  V1Role,
+  V1RoleBinding,
+  V1Secret,
+  V1ServiceAccount,
+} from "@kubernetes/client-node";
 import { additionalSecretName } from "../pullsecret/names.ts";
-import { ApiError } from "./apierror.ts";
 import type { Cluster } from "./kube.ts";
 import { isOurs } from "./ownership.ts";
 import { collections, owned, type OwnedName } from "./paths.ts";
+import type { Original } from "./source.ts";
 
 export type Snapshot = Readonly<{
   additional: V1Secret | undefined;
-  original: V1Secret | undefined;
+  original: Original;
+  state: V1Secret | undefined;
   global: V1Secret | undefined;
   serviceAccount: V1ServiceAccount | undefined;
   role: V1Role | undefined;
@@ -16,30 +24,21 @@ export type Snapshot = Readonly<{
   daemonSet: V1DaemonSet | undefined;
 }>;
 
-/** Where the original is, when there is one. */
-export type OriginalPlace = Readonly<{ cluster: Cluster; path: string }>;
+/** How the original is read, when there is to be one. */
+export type OriginalPlace = Readonly<{ read: () => Promise<Original> }>;
 
 export async function observe(cluster: Cluster, original: OriginalPlace | undefined): Promise<Snapshot> {
-  const [additional, originalSecret, global, serviceAccount, role, roleBinding, daemonSet] = await Promise.all([
+  const [additional, originalSecret, state, global, serviceAccount, role, roleBinding, daemonSet] = await Promise.all([
     cluster.get<V1Secret>(`${collections.secrets}/${additionalSecretName}`),
-    original === undefined ? undefined : readOriginal(original),
+    original === undefined ? ("absent" as const) : original.read(),
+    cluster.get<V1Secret>(owned.state),
     cluster.get<V1Secret>(owned.global),
     cluster.get<V1ServiceAccount>(owned.serviceAccount),
     cluster.get<V1Role>(owned.role),
     cluster.get<V1RoleBinding>(owned.roleBinding),
     cluster.get<V1DaemonSet>(owned.daemonSet),
   ]);
-  return { additional, original: originalSecret, global, serviceAccount, role, roleBinding, daemonSet };
-}
-
-/** Without the right to read it an original is as good as missing; that must not hold up the additional. */
-async function readOriginal({ cluster, path }: OriginalPlace): Promise<V1Secret | undefined> {
-  try {
-    return await cluster.get<V1Secret>(path);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return undefined;
-    throw error;
-  }
+  return { additional, original: originalSecret, state, global, serviceAccount, role, roleBinding, daemonSet };
 }
 
 /** Our objects by name, where they exist. */
@@ -50,9 +49,14 @@ export function ownedOf(snapshot: Snapshot): (readonly [OwnedName, NonNullable<S
   });
 }
 
+/** True for an object that somebody else made. */
+export function isForeign(object: KubernetesObject | undefined): boolean {
+  return object !== undefined && !isOurs(object.metadata);
+}
+
 /** Objects under our names that somebody else made. */
 export function foreignOf(snapshot: Snapshot): OwnedName[] {
   return ownedOf(snapshot)
-    .filter(([, object]) => !isOurs(object.metadata))
+    .filter(([, object]) => isForeign(object))
     .map(([name]) => name);
 }

@@ -9,8 +9,14 @@ import { globalSecretName } from "../pullsecret/names.ts";
 /** Owner of the fields that we declare by server-side apply. */
 export const fieldManager = "global-pull-secret-controller";
 
+/** Name of the Lease in kube-system whose holder writes. */
+export const leaseName = "global-pull-secret-controller";
+
 /** Owner of our own memory on global-pull-secret (annotations): separate, so that it is written without the data. */
 export const memoryManager = "global-pull-secret-controller-memory";
+
+/** Owner of global-pull-secret-state: another object, so that no rule for the fields of one is a rule for the other's. */
+export const stateManager = "global-pull-secret-controller-state";
 
 const ownerLabel = "app.kubernetes.io/managed-by";
 export const ownerLabels: Readonly<Record<string, string>> = { [ownerLabel]: globalSecretName };
@@ -27,6 +33,8 @@ export const annotations = {
   stage: "global-pull-secret/stage",
   /** On the DaemonSet: when its controller was last asked to look at it. */
   nudged: "global-pull-secret/nudged",
+  /** On a DaemonSet that is pinned to nodes that were away at a removal: since when they have been waited for. */
+  awaitedSince: "globalpullsecret.io/awaited-since",
   /** On the DaemonSet's template: digest of the rest of it, so that an upgrade's pods can be told from older ones. */
   template: "global-pull-secret/template",
 } as const;
@@ -34,5 +42,7 @@ export const annotations = {
 /** True when we made the object, whatever was edited on it since. */
 export function isOurs(metadata: V1ObjectMeta | undefined): boolean {
   if (metadata?.labels?.[ownerLabel] === ownerLabels[ownerLabel]) return true;
-  return (metadata?.managedFields ?? []).some((entry) => entry.manager === fieldManager && entry.operation === "Apply");
+  return (metadata?.managedFields ?? []).some(
+    ({ manager, operation }) => (manager === fieldManager || manager === stateManager) && operation === "Apply",
+  );
 }

@@ -1,5 +1,6 @@
 /** Where the objects live in the API. */
-import { globalSecretName, namespace, syncerName } from "../pullsecret/names.ts";
+import { globalSecretName, namespace, stateSecretName, syncerName } from "../pullsecret/names.ts";
+import { leaseName } from "./ownership.ts";
 
 /** A collection's path in a namespace. */
 const collection = (group: string, resource: string, where = namespace) => `/${group}/namespaces/${where}/${resource}`;
@@ -19,12 +20,16 @@ export const collections = {
 
 /** The objects that we own, in the order in which they are created. */
 export const owned = {
+  state: `${collections.secrets}/${stateSecretName}`,
   global: `${collections.secrets}/${globalSecretName}`,
   serviceAccount: `${collections.serviceAccounts}/${syncerName}`,
   role: `${collections.roles}/${syncerName}`,
   roleBinding: `${collections.roleBindings}/${syncerName}`,
   daemonSet: `${collections.daemonSets}/${syncerName}`,
 } as const;
+
+/** Who may write (lease.ts). Not among what we own: it stays when everything else is removed. */
+export const leasePath = `${collection("apis/coordination.k8s.io/v1", "leases")}/${leaseName}`;
 
 export type OwnedName = keyof typeof owned;
 

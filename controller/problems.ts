@@ -22,6 +22,25 @@ export const catalogue = {
   halted: ["GPS305", "{}", "correct the Secret or the nodes; the others are untouched"],
   overdue: ["GPS306", "{}", "repair or delete what is waited for"],
   leftBehind: ["GPS307", "{}", "remove the entries from their kubelet's config.json if these nodes return"],
+  tooMuch: [
+    "GPS308",
+    "the sources together, or what they merge to, are longer than 480 KiB",
+    "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB",
+  ],
+  originalUnknown: [
+    "GPS309",
+    "cannot be read now",
+    "nothing if its API server is away for a while; else renew the credential in --original-kubeconfig",
+  ],
+  podsRefused: ["GPS320", "{}", "let the agents' pods be created: they need the host's network and directories"],
+  refused: ["GPS321", "{}", "let the controller do it: a right, an admission policy or a webhook is in its way"],
+  mutated: ["GPS322", "{}", "leave our objects out of the policy that changes them"],
+  unsupported: [
+    "GPS323",
+    "the cluster serves {}, whose operator owns the nodes' pull secrets",
+    "give the credential to that operator; nothing is deployed here",
+  ],
+  awaited: ["GPS324", "{}", "let these nodes return, or delete them"],
 } as const satisfies Record<string, readonly [code: string, what: string, todo: string]>;
 
 /** A finding of the controller about `source`, which is an object's name; `path` is the place in it. */

@@ -1,5 +1,5 @@
 /** How long the DaemonSet's counters have stood still. Lost at a restart, which only makes the next survey later. */
-import type { DaemonSetView } from "./rollout.ts";
+import type { DaemonSetView } from "./turn.ts";
 
 export function quietClock(now: () => Date): (view: DaemonSetView) => number {
   let key = "";
@@ -10,6 +10,20 @@ export function quietClock(now: () => Date): (view: DaemonSetView) => number {
       key = seen;
       since = now().getTime();
     }
+    return (now().getTime() - since) / 1000;
+  };
+}
+
+/**
+ * Seconds since we last saw more agents Ready, or agents of another template: by our own clock, whatever time the nodes' kubelets give
+ * for it.
+ */
+export function readyClock(now: () => Date): (view: DaemonSetView) => number {
+  let last = { template: -1, ready: 0 };
+  let since = 0;
+  return ({ template, ready }) => {
+    if (template !== last.template || ready > last.ready) since = now().getTime();
+    last = { template, ready };
     return (now().getTime() - since) / 1000;
   };
 }

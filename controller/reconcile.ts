@@ -4,77 +4,130 @@
  */
 import type { MergePolicy } from "../pullsecret/merge.ts";
 import { accept, type Verdict } from "./accept.ts";
-import { deploy, type Deployment, type Progress } from "./deploy.ts";
+import { deploy, type Progress } from "./deploy.ts";
 import type { Cluster } from "./kube.ts";
+import { absenceOf, withdrawal, type Withdrawal } from "./grace.ts";
 import type { Again } from "./loop.ts";
-import { foreignOf, observe, ownedOf, type OriginalPlace, type Snapshot } from "./observe.ts";
+import { foreignOf, isForeign, observe, ownedOf, type OriginalPlace, type Snapshot } from "./observe.ts";
 import { owned, type OwnedName } from "./paths.ts";
+import { pinnedOf } from "./pinned.ts";
+import { platformPause } from "./platform.ts";
 import { readPublished } from "./publish.ts";
-import { remove, takesAway, type Removal } from "./remove.ts";
+import { remove, takesAway, type Removal, type Remover } from "./remove.ts";
+import type { Settled } from "./settled.ts";
+import { readState, writeState } from "./state.ts";
 
-export type Reconciler = Deployment &
+export type Reconciler = Remover &
   Readonly<{
     /** The same cluster without mirrors. */
     live: Cluster;
     original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
     policy: MergePolicy;
+    removalGraceSeconds: number;
+    /** The API group of another operator that owns the nodes' pull secrets, where there is one. */
+    platform: () => Promise<string | undefined>;
     report: Report;
   }>;
 
 /** Where the outcome of a run goes: Events, conditions, metrics, log. */
 export type Report = Readonly<{
+  /** `group`: undefined, when nobody else owns the nodes' pull secrets. */
+  unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
   foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;
   verdict: (verdict: Verdict, snapshot: Snapshot) => Promise<void>;
   progress: (progress: Progress, verdict: Verdict, snapshot: Snapshot) => Promise<void>;
   removal: (removal: Removal, snapshot: Snapshot) => Promise<void>;
+  /** Nothing is declared, and nothing of ours is there. */
+  idle: () => void;
+  /** How the whole run ended. Never rejects. */
+  succeeded: () => void;
+  failed: (error: unknown) => Promise<void>;
 }>;
 
 /** While objects vanish there is nothing to wait for but the API. */
 const soon: Again = { seconds: 1 };
 
 export async function reconcile(reconciler: Reconciler): Promise<Again | undefined> {
+  try {
+    const again = await run(reconciler);
+    reconciler.report.succeeded();
+    return again;
+  } catch (error) {
+    await reconciler.report.failed(error);
+    throw error;
+  }
+}
+
+async function run(reconciler: Reconciler): Promise<Again | undefined> {
   const { cluster, live, original, policy, report } = reconciler;
   let snapshot = await observe(cluster, original);
   if (isAbsent(snapshot) && takesAway(snapshot)) snapshot = await observe(live, original);
+  const absent = isAbsent(snapshot);
+  if (absent && ownedOf(snapshot).length === foreignOf(snapshot).length) {
+    report.idle();
+    return undefined;
+  }
+  const absence = absent ? withdrawal(absenceOf(snapshot, reconciler)) : undefined;
   const sources = {
-    additional: snapshot.additional,
+    additional: absent ? ("kept" as const) : snapshot.additional,
     original: snapshot.original,
     originalName: original?.name,
     published: readPublished(snapshot.global),
+    state: readState(snapshot.state),
   };
 
-  if (isAbsent(snapshot)) {
-    if (ownedOf(snapshot).length === foreignOf(snapshot).length) return undefined;
+  if (absence?.due) {
+    snapshot = await forgotten(reconciler, snapshot, absence);
     const removal = await remove(reconciler, snapshot, sources, policy);
     await report.removal(removal, snapshot);
-    return removal.progress === undefined ? soon : againAfter(removal.progress);
+    return removal.again ?? (removal.progress && againAfter(removal.progress, reconciler.settled));
   }
 
+  const platform = await reconciler.platform();
+  await report.unsupported(platform, snapshot);
+  if (platform !== undefined) return sooner(platformPause, until(absence, reconciler));
   const foreign = foreignOf(snapshot);
-  if (foreign.length > 0) {
-    await report.foreign(foreign, snapshot);
-    return undefined;
-  }
-  const verdict = accept(sources, policy);
+  await report.foreign(foreign, snapshot);
+  if (foreign.length > 0) return until(absence, reconciler);
+  const verdict = { ...accept(sources, policy), withdrawsAt: absence?.begins };
   try {
-    return await serve(reconciler, snapshot, verdict);
+    return sooner(await serve(reconciler, snapshot, verdict, absence?.since), until(absence, reconciler));
   } finally {
     // The nodes first: an Event before the change would keep all of them waiting.
     await report.verdict(verdict, snapshot);
   }
 }
 
-async function serve(reconciler: Reconciler, snapshot: Snapshot, verdict: Verdict): Promise<Again | undefined> {
+async function serve(
+  reconciler: Reconciler,
+  snapshot: Snapshot,
+  verdict: Verdict,
+  absentSince: Date | undefined,
+): Promise<Again | undefined> {
+  if (verdict.wanted === undefined && absentSince === undefined) return undefined;
+  // Before it is published: what is in force must be known when its source breaks in the next moment.
+  const state = await writeState(reconciler.cluster, snapshot.state, {
+    ...readState(snapshot.state),
+    accepted: verdict.accepted,
+    absentSince,
+  });
   if (verdict.wanted === undefined) return undefined;
   if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
-  if (snapshot.global?.immutable === true) {
-    // Somebody's edit, and the one that no apply can undo.
-    await reconciler.cluster.remove(owned.global, snapshot.global.metadata?.uid ?? "");
+  if (pinnedOf(snapshot.daemonSet) !== undefined) {
+    // A removal's rest, which most nodes have left. Born anew it comes to them by its budget, not to all of them at once.
+    const { uid = "", resourceVersion } = snapshot.daemonSet?.metadata ?? {};
+    await reconciler.cluster.remove(owned.daemonSet, uid, resourceVersion);
     return soon;
   }
-  const progress = await deploy(reconciler, snapshot, verdict.wanted);
+  if (snapshot.global?.immutable === true) {
+    // Somebody's edit, and the one that no apply can undo.
+    const { uid = "", resourceVersion } = snapshot.global.metadata ?? {};
+    await reconciler.cluster.remove(owned.global, uid, resourceVersion);
+    return soon;
+  }
+  const progress = await deploy(reconciler, { ...snapshot, state }, verdict.wanted);
   await reconciler.report.progress(progress, verdict, snapshot);
-  return againAfter(progress);
+  return againAfter(progress, reconciler.settled);
 }
 
 /** A Secret that waits for a finalizer of somebody else has been deleted by its owner. */
@@ -82,8 +135,29 @@ function isAbsent({ additional }: Snapshot): boolean {
   return additional === undefined || additional.metadata?.deletionTimestamp !== undefined;
 }
 
-function againAfter({ turn, nudgeIn }: Progress): Again | undefined {
-  if (turn.kind === "served") return undefined;
-  const { seconds } = turn.kind === "wait" && turn.again !== undefined ? { seconds: turn.again } : soon;
+/** What is withdrawn is to be the last good of nobody, nor the last served; and the grace is not to begin anew. */
+async function forgotten({ cluster }: Reconciler, snapshot: Snapshot, { since }: Withdrawal): Promise<Snapshot> {
+  const { global, state, daemonSet } = snapshot;
+  if ((global === undefined && daemonSet === undefined) || isForeign(state)) return snapshot;
+  const before = readState(state);
+  const { additional: _, ...accepted } = before.accepted;
+  const served = before.served?.intent === "release" ? before.served : undefined;
+  return { ...snapshot, state: await writeState(cluster, state, { ...before, accepted, served, absentSince: since }) };
+}
+
+function until(absence: Withdrawal | undefined, { now }: Reconciler): Again | undefined {
+  return absence && { seconds: Math.max(0, (absence.begins.getTime() - now().getTime()) / 1000) };
+}
+
+function sooner(one: Again | undefined, other: Again | undefined): Again | undefined {
+  return one && other ? { seconds: Math.min(one.seconds, other.seconds) } : (one ?? other);
+}
+
+function againAfter({ turn, nudgeIn }: Progress, { againSeconds }: Settled): Again | undefined {
+  if (turn.kind === "served") {
+    const seconds = Math.min(turn.again ?? Infinity, againSeconds ?? Infinity);
+    return seconds === Infinity ? undefined : { seconds };
+  }
+  const { seconds } = turn.kind === "wait" ? { seconds: turn.again } : soon;
   return { seconds: Math.min(seconds, nudgeIn || seconds) };
 }

@@ -1,34 +1,67 @@
-/** The outcome of a run, told: as an Event when it is new, as a condition when it changed, as metrics always. */
+/** The outcome of a run, told: as conditions when they change, as metrics always, as an Event when it is new or lasts. */
 import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
-import type { Verdict } from "./accept.ts";
-import { contains } from "./contains.ts";
+import { ApiError } from "./apierror.ts";
+import { AdmissionError } from "./demands.ts";
+import {
+  deployedCondition,
+  haltOf,
+  judge,
+  sourceConditions,
+  troubled,
+  withConditions,
+  withdrawalAwaited,
+  type Trouble,
+} from "./conditions.ts";
 import type { Progress } from "./deploy.ts";
 import type { Announce, Notice } from "./events.ts";
+import * as gauges from "./gauges.ts";
 import type { Cluster } from "./kube.ts";
-import { recall, remember, withCondition, type Condition } from "./memory.ts";
+import { recall, remember, type Condition } from "./memory.ts";
 import type { Metrics } from "./metrics.ts";
-import { pick } from "./nodes.ts";
+import { Occasions } from "./occasions.ts";
+import { isOurs } from "./ownership.ts";
 import { owned } from "./paths.ts";
+import { podlessClock } from "./podless.ts";
 import type { Report } from "./reconcile.ts";
-import type { Removal } from "./remove.ts";
 import * as say from "./say.ts";
+import type { Settled } from "./settled.ts";
+import { kindOf, troubles } from "./troubles.ts";
 
 type Options = Readonly<{
   cluster: Cluster;
   announce: Announce;
   metrics: Metrics;
+  /** What other people's admission makes of what we declare. */
+  settled: Pick<Settled, "differences">;
   now: () => Date;
-  drainDeadlineSeconds: number;
   log: (fields: object, message: string) => void;
 }>;
 
-export function createReport({ cluster, announce, metrics, now, drainDeadlineSeconds, log }: Options): Report {
+/** Of what a trouble is: each run says anew, of each of these that it comes to, what is the matter with it. */
+type Area = "cluster" | "requests" | "objects" | "sources" | "template" | "rollout" | "removal";
+
+/** One refusal may be a moment's (a right that is being granted, a webhook that restarts); the second is told. */
+const refusalsTold = 2;
+
+export function createReport({ cluster, announce, metrics, settled, now, log }: Options): Report {
+  const occasions = new Occasions();
+  const podless = podlessClock(cluster, now);
+  const standing = new Map<Area, readonly Trouble[]>();
   let lastTurn = "";
-  let lastOriginal = "";
-  let lastEdit: { said: Readonly<Record<string, string>> | undefined; version: string } = {
-    said: undefined,
-    version: "",
-  };
+  let refusals = 0;
+  let secret: V1ObjectMeta | undefined;
+
+  function stands(area: Area, found: readonly Trouble[]): void {
+    standing.set(area, found);
+    for (const [, notice] of found) announce(notice, secret);
+    const kinds = new Set([...standing.values()].flat().map(([kind]) => kind));
+    for (const [kind, { event }] of Object.entries(troubles))
+      metrics.troubles.set({ reason: event }, kinds.has(kind as keyof typeof troubles) ? 1 : 0);
+  }
+
+  function ends(...areas: readonly Area[]): void {
+    for (const area of areas) stands(area, []);
+  }
 
   function logTurn({ turn, revision, view }: Progress) {
     const reason = turn.kind === "survey" ? "" : turn.reason;
@@ -41,168 +74,143 @@ export function createReport({ cluster, announce, metrics, now, drainDeadlineSec
     await remember(cluster, global, { ...recall(global), conditions });
   }
 
-  /**
-   * The version in which the Secret got its present meaning: an edit of its labels or of white space is no news. What is
-   * refused has no meaning to compare, and is told again when its bytes change.
-   */
-  function occasion(secret: V1Secret | undefined, { wanted, problems }: Verdict): string {
-    const refused = wanted === undefined || problems.additional.length > 0;
-    const said = refused ? secret?.data : { document: wanted.document, sources: wanted.sources };
-    if (said === undefined || lastEdit.said === undefined || !isSame(said, lastEdit.said))
-      lastEdit = { said, version: versionOf(secret?.metadata) };
-    return lastEdit.version;
+  /** The condition Deployed, where a run got no further. Best effort: what is refused may be this very write. */
+  async function deployed(global: V1Secret | undefined): Promise<void> {
+    if (global === undefined || !isOurs(global.metadata)) return;
+    const { conditions } = recall(global);
+    const revision = conditions.find(({ type }) => type === "Deployed")?.revision ?? 0;
+    const said = deployedCondition([...standing.values()].flat(), revision);
+    await conclude(global, withConditions(conditions, [said], now())).catch(() => {});
   }
 
-  /** One that is gone is told of once for each one that was there: it may come and go any number of times. */
-  function originalOccasion(secret: V1Secret | undefined): string {
-    if (secret === undefined) return `gone after ${lastOriginal}`;
-    lastOriginal = versionOf(secret.metadata);
-    return lastOriginal;
-  }
+  /** For the time after the additional Secret, whose uid told occasions apart: revisions begin again in the next life. */
+  const inThisLife = (global: V1Secret | undefined, notice: Notice): Notice => ({
+    ...notice,
+    about: `${global?.metadata?.uid ?? ""}/${notice.about}`,
+  });
 
   return {
+    async unsupported(group, snapshot) {
+      secret = snapshot.additional?.metadata;
+      const before = standing.get("cluster") ?? [];
+      stands("cluster", group === undefined ? [] : [["unsupported", say.unsupported(group)]]);
+      if (group !== undefined || before.length > 0) await deployed(snapshot.global);
+    },
+
     async foreign(names, snapshot) {
+      secret = snapshot.additional?.metadata;
       const objects = names.map((name) => [owned[name].split("/").slice(-2).join("/"), snapshot[name]] as const);
       const about = objects.map(([, object]) => object?.metadata?.uid ?? "").join();
-      const said = say.foreign(
-        objects.map(([object]) => object),
-        about,
-      );
-      await announce(said, snapshot.additional?.metadata);
+      const said = objects.map(([object]) => object);
+      stands("objects", names.length === 0 ? [] : [["foreign", say.foreign(said, about)]]);
+      if (names.length > 0) await deployed(snapshot.global);
     },
 
     async verdict(verdict, snapshot) {
       const { wanted, problems, warnings } = verdict;
-      const secret = snapshot.additional?.metadata;
-      const about = occasion(snapshot.additional, verdict);
-      const aboutOriginal = originalOccasion(snapshot.original);
-      metrics.accepted.set({ source: "additional" }, problems.additional.length === 0 ? 1 : 0);
-      metrics.accepted.set({ source: "original" }, problems.original.length === 0 ? 1 : 0);
-      if (problems.additional.length > 0)
-        await announce(say.rejected(problems.additional, wanted !== undefined, about), secret);
-      else if (wanted !== undefined) await announce(say.accepted(wanted.fromAdditional, wanted.entries, about), secret);
-      if (problems.original.length > 0) await announce(say.originalRejected(problems.original, aboutOriginal), secret);
-      if (warnings.length > 0) await announce(say.warned(warnings, about), secret);
+      secret = snapshot.additional?.metadata;
+      const about = occasions.additional(snapshot.additional, verdict);
+      const aboutOriginal = occasions.original(snapshot.original);
+      const there = snapshot.additional !== undefined;
+      if (there) metrics.accepted.set({ source: "additional" }, problems.additional.length === 0 ? 1 : 0);
+      else metrics.accepted.remove({ source: "additional" });
+      if (snapshot.original === "absent" && problems.original.length === 0)
+        metrics.accepted.remove({ source: "original" });
+      else metrics.accepted.set({ source: "original" }, problems.original.length === 0 ? 1 : 0);
+      const found: Trouble[] = [];
+      if (verdict.withdrawsAt !== undefined)
+        announce(inThisLife(snapshot.global, say.withdrawing(verdict.withdrawsAt)), undefined);
+      else if (problems.additional.length > 0)
+        found.push(["rejected", say.rejected(problems.additional, wanted !== undefined, about)]);
+      else if (wanted !== undefined) announce(say.accepted(wanted.fromAdditional, wanted.entries, about), secret);
+      if (problems.original.length > 0 && verdict.unknown)
+        found.push(["originalUnknown", say.originalUnknown(problems.original, aboutOriginal)]);
+      else if (problems.original.length > 0)
+        found.push(["originalRejected", say.originalRejected(problems.original, aboutOriginal)]);
+      if (warnings.length > 0 && verdict.withdrawsAt === undefined) announce(say.warned(warnings, about), secret);
+      stands("sources", found);
     },
 
     async progress(progress, verdict, snapshot) {
       logTurn(progress);
-      measure(metrics, progress);
-      const secret = snapshot.additional?.metadata;
-      const before = recall(progress.global).conditions.filter(({ type }) => type !== "Removed");
+      gauges.show(metrics, gauges.gaugesOf(progress, false));
+      secret = snapshot.additional?.metadata;
+      ends("removal");
+      const without = await podless(snapshot.daemonSet);
+      const found: Trouble[] = [];
+      if (settled.differences.length > 0) found.push(["mutated", say.mutated(settled.differences)]);
+      if (without !== undefined) found.push(["podsRefused", say.podsRefused(without.count, without.quoted)]);
+      stands("template", found);
+      const waits = verdict.withdrawsAt !== undefined;
+      const before = recall(progress.global).conditions.filter(({ type }) => type !== "Removed" || waits);
       const judgement = judge(progress, before, now());
       if (judgement === undefined) return;
-      let conditions = withCondition(
-        before,
-        acceptedCondition("Accepted", verdict.problems.additional, progress.revision),
-        now(),
-      );
-      if (snapshot.original !== undefined || verdict.problems.original.length > 0)
-        conditions = withCondition(
-          conditions,
-          acceptedCondition("OriginalAccepted", verdict.problems.original, progress.revision),
-          now(),
-        );
-      conditions = withCondition(conditions, judgement.condition, now());
-      if (judgement.notice !== undefined) await announce(judgement.notice, secret);
-      await conclude(progress.global, conditions);
+      const { condition, notice } = judgement;
+      const said = [
+        ...sourceConditions(verdict, snapshot.original, progress.revision),
+        deployedCondition(found, progress.revision),
+        ...withdrawalAwaited(verdict.withdrawsAt, progress.revision),
+        condition,
+      ];
+      await conclude(progress.global, withConditions(before, said, now()));
+      const kind = kindOf(notice?.reason);
+      stands("rollout", notice !== undefined && kind !== undefined ? [[kind, notice]] : []);
+      if (notice !== undefined && kind === undefined) announce(notice, secret);
     },
 
     async removal(removal, snapshot) {
-      if (removal.progress !== undefined) await draining(removal, removal.progress);
-      else log({ step: removal.step, revision: removal.revision }, "removal");
-      metrics.revision.set(removal.step === "delete global" ? 0 : removal.revision);
-      if (removal.step === "delete global") await tell(snapshot.global, say.removed(removal.revision));
+      const { step, revision, progress, releasing, leftBehind, overdue, awaited } = removal;
+      secret = undefined;
+      metrics.accepted.reset();
+      const life = (notice: Notice) => inThisLife(snapshot.global ?? snapshot.state, notice);
+      const tell = (notice: Notice) => announce(life(notice), undefined);
+      const found: Trouble[] = [];
+      if (progress === undefined) log({ step, revision }, "removal");
+      else logTurn(progress);
+      gauges.show(metrics, progress ? gauges.gaugesOf(progress, true) : gauges.deleting(revision));
+      const halted = progress && haltOf(progress);
+      if (halted !== undefined) found.push([kindOf(halted.reason) ?? "halted", life(halted)]);
+      if (overdue !== undefined)
+        found.push(["overdue", life(say.overdue(revision, overdue.waiting, overdue.seconds, releasing))]);
+      if (awaited !== undefined) found.push(["awaited", life(say.awaited(revision, awaited.names, awaited.until))]);
+      const without = await podless(snapshot.daemonSet);
+      if (without !== undefined) found.push(["podsRefused", life(say.podsRefused(without.count, without.quoted))]);
+      ends("cluster", "objects", "sources", "template", "rollout");
+      stands("removal", found);
+      if (progress !== undefined && !removal.released) {
+        const worst = found.find(([kind]) => troubles[kind].condition === "Removed");
+        const message = "the nodes give back the entries";
+        const draining = { type: "Removed", status: "False", reason: "Draining", message, revision } as const;
+        const said = worst === undefined ? draining : troubled(worst, revision);
+        await conclude(progress.global, withConditions(recall(progress.global).conditions, [said], now()));
+      }
+      if (leftBehind.length > 0) tell(say.leftBehind(revision, leftBehind));
+      if (progress !== undefined && releasing) tell(say.removing(revision));
+      if (step !== "delete global" && step !== "delete state") return;
+      gauges.show(metrics, gauges.nothing);
+      tell(say.removed(revision, removal.abandoned));
+    },
+
+    idle() {
+      secret = undefined;
+      metrics.accepted.reset();
+      gauges.show(metrics, gauges.nothing);
+      ends("cluster", "requests", "objects", "sources", "template", "rollout", "removal");
+    },
+
+    succeeded() {
+      refusals = 0;
+      ends("requests");
+    },
+
+    async failed(error) {
+      const refused =
+        error instanceof ApiError ? ![0, 409, 429].includes(error.status) : error instanceof AdmissionError;
+      if (!refused) return;
+      refusals += 1;
+      if (refusals < refusalsTold) return;
+      stands("requests", [["refused", say.refused((error as Error).message)]]);
+      await deployed(await cluster.get<V1Secret>(owned.global).catch(() => undefined));
     },
   };
-
-  /** For the time after the additional Secret, whose uid told occasions apart: revisions begin again in the next life. */
-  async function tell(global: V1Secret | undefined, notice: Notice): Promise<void> {
-    await announce({ ...notice, about: `${global?.metadata?.uid ?? ""}/${notice.about}` }, undefined);
-  }
-
-  async function draining({ revision, releasing, leftBehind }: Removal, progress: Progress): Promise<void> {
-    logTurn(progress);
-    measure(metrics, progress);
-    const troubled = pick(progress.fates, "failed", "stuck");
-    if (troubled.length > 0) await tell(progress.global, say.halted(revision, troubled));
-    if (leftBehind.length > 0) await tell(progress.global, say.leftBehind(revision, leftBehind));
-    if (progress.turn.kind === "served") return;
-    if (releasing) await tell(progress.global, say.removing(revision));
-    const said = {
-      type: "Removed",
-      status: "False",
-      reason: "Draining",
-      message: "the nodes give back the entries",
-      revision,
-    } as const;
-    const conditions = withCondition(recall(progress.global).conditions, said, now());
-    await conclude(progress.global, conditions);
-    const since = Date.parse(conditions.find(({ type }) => type === "Removed")?.lastTransitionTime ?? "");
-    if (now().getTime() - since < drainDeadlineSeconds * 1000) return;
-    const waiting = pick(progress.fates, "failed", "stuck", "moving", "waiting").map(({ name }) => name);
-    await tell(progress.global, say.overdue(revision, waiting, drainDeadlineSeconds, releasing));
-  }
 }
-
-const isSame = (a: unknown, b: unknown) => contains(a, b) && contains(b, a);
-
-const versionOf = (metadata: V1ObjectMeta | undefined) => metadata?.resourceVersion ?? "";
-
-function acceptedCondition(
-  type: "Accepted" | "OriginalAccepted",
-  problems: readonly { code: string }[],
-  revision: number,
-) {
-  const fine = problems.length === 0;
-  const message = fine
-    ? "in order"
-    : `${problems.map(({ code }) => code).join(", ")}: the last good entries stay in force`;
-  return { type, status: fine ? "True" : "False", reason: fine ? "Accepted" : "Rejected", message, revision } as const;
-}
-
-function measure(metrics: Metrics, { revision, turn, view, standing }: Progress): void {
-  metrics.revision.set(revision);
-  metrics.rolledOut.set(turn.kind === "served" ? 1 : 0);
-  for (const state of ["desired", "updated", "available"] as const) metrics.nodes.set({ state }, view?.[state] ?? 0);
-  const all = turn.kind === "served" && standing === undefined;
-  if (standing === undefined && !all) return;
-  for (const state of ["dead", "failed", "stuck"] as const) metrics.nodes.set({ state }, standing?.[state] ?? 0);
-}
-
-type Judgement = { condition: Omit<Condition, "lastTransitionTime">; notice: Notice | undefined };
-
-/**
- * The rollout in words. What was said of a revision that is out stays: nodes that come and go later are not its news. Undefined for
- * what was asked for just now: the next run, 0.2 s later, sees it begin, and until then the nodes need the API.
- */
-function judge(progress: Progress, conditions: readonly Condition[], now: Date): Judgement | undefined {
-  const { revision, turn, view, standing, fates } = progress;
-  const before = conditions.find(({ type, revision: of }) => type === "RolledOut" && of === revision);
-  if (before?.status !== "True" && turn.kind === "roll") return undefined;
-  const type = "RolledOut";
-  const troubled = pick(fates, "failed", "stuck");
-  const halted = troubled.length > 0 ? say.halted(revision, troubled) : undefined;
-  if (before?.status === "True" && turn.kind !== "roll") return { condition: before, notice: halted };
-  if (turn.kind === "served") {
-    const total = standing?.total ?? view?.desired ?? 0;
-    const seconds =
-      before === undefined ? 0 : Math.round((now.getTime() - Date.parse(before.lastTransitionTime)) / 1000);
-    const missing = pick(fates, "dead").map(({ name }) => name);
-    const notice = say.rolledOut(revision, standing?.served ?? total, missing, seconds);
-    return { condition: { type, status: "True", reason: "RolledOut", message: notice.message, revision }, notice };
-  }
-  if (halted !== undefined) {
-    return {
-      condition: { type, status: "False", reason: "Halted", message: halted.message, revision },
-      notice: halted,
-    };
-  }
-  const reason = turn.kind === "wait" ? phaseWords[turn.phase] : "RollingOut";
-  return {
-    condition: { type, status: "False", reason, message: `revision ${revision} is on its way`, revision },
-    notice: undefined,
-  };
-}
-
-const phaseWords = { birth: "StartingAgents", canary: "OneNodeFirst", wave: "RollingOut", halted: "Halted" } as const;

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Standing } from "./nodes.ts";
-import { decide, type DaemonSetView, type RolloutInput, type Turn } from "./rollout.ts";
+import { decide } from "./rollout.ts";
+import type { DaemonSetView, RolloutInput, Turn } from "./turn.ts";
 
 const view = (changes: Partial<DaemonSetView> = {}): DaemonSetView => ({
+  digest: "",
   template: 4,
   drifted: false,
   stage: "wave",
@@ -11,6 +13,7 @@ const view = (changes: Partial<DaemonSetView> = {}): DaemonSetView => ({
   observed: true,
   desired: 20,
   updated: 20,
+  ready: 20,
   available: 20,
   ...changes,
 });
@@ -18,13 +21,23 @@ const view = (changes: Partial<DaemonSetView> = {}): DaemonSetView => ({
 const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
   published: 4,
   pending: false,
+  intent: "apply",
+  wanted: "apply",
   lost: false,
+  complete: false,
   daemonSet: view(),
   quietSeconds: 0,
+  readySeconds: 3,
+  surveySeconds: 0,
+  suspicious: false,
   haltKnown: false,
   trialSeconds: 5,
+  restSeconds: 0,
+  retrySeconds: 0,
   standing: undefined,
   maxUnavailable: "10%",
+  restarts: true,
+  maxFailures: 0,
   ...changes,
 });
 
@@ -32,6 +45,10 @@ const standing = (changes: Partial<Standing>): Standing => ({
   total: 20,
   served: 0,
   dead: 0,
+  refused: 0,
+  excused: 0,
+  out: 0,
+  fallen: 0,
   failed: 0,
   stuck: 0,
   waiting: 0,
@@ -43,12 +60,19 @@ const standing = (changes: Partial<Standing>): Standing => ({
 function brief(turn: Turn): string {
   if (turn.kind === "survey") return turn.kind;
   const { stage, maxUnavailable } = turn.strategy;
-  const what = turn.kind === "roll" ? `roll ${turn.revision}` : turn.kind === "wait" ? `wait ${turn.phase}` : turn.kind;
+  const halt = "halt" in turn && turn.halt !== undefined ? ` halt ${turn.halt}` : "";
+  const what =
+    turn.kind === "roll"
+      ? `roll ${turn.revision}${halt}`
+      : turn.kind === "wait"
+        ? `wait ${turn.phase}${halt}`
+        : turn.kind;
   return `${what} ${stage} ${maxUnavailable}`;
 }
 
 const canary = { stage: "canary", maxUnavailable: 1 } as const;
 const rolling = { updated: 6, available: 18 };
+const born = view({ template: 0, ...canary, available: 0 });
 const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: string])[] = [
   ["the DaemonSet is born at revision 0", input({ daemonSet: undefined }), "roll 0 canary 1"],
   [
@@ -57,19 +81,40 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "roll published wave 100%",
   ],
   [
+    "where no kubelet is restarted what follows the canary needs no budget",
+    input({ restarts: false, daemonSet: view({ ...canary, updated: 1 }) }),
+    "wait wave wave 100%",
+  ],
+  [
     "nothing is decided on a status made for another spec",
     input({ pending: true, daemonSet: view({ observed: false }) }),
     "wait wave wave 10%",
   ],
   [
     "agents that are starting are waited for",
-    input({ daemonSet: view({ template: 0, ...canary, available: 3 }) }),
+    input({ daemonSet: view({ template: 0, ...canary, ready: 3, available: 0 }) }),
+    "wait birth canary 1",
+  ],
+  ["all agents Ready: they must stay so", input({ readySeconds: 2, daemonSet: born }), "wait birth canary 1"],
+  [
+    "all agents Ready for as long as counts: looked at one by one",
+    input({ quietSeconds: 3, daemonSet: born }),
+    "survey",
+  ],
+  [
+    "… and the first revision goes to one node",
+    input({ quietSeconds: 3, daemonSet: born, standing: standing({ served: 20 }) }),
+    "roll published canary 1",
+  ],
+  [
+    "an agent whose Ready lies in our future would be replaced beside the budget: it is waited for",
+    input({ quietSeconds: 3, daemonSet: born, standing: standing({ served: 19, moving: 1 }) }),
     "wait birth canary 1",
   ],
   [
-    "all agents ready: the first revision goes to one node",
-    input({ daemonSet: view({ template: 0, ...canary }) }),
-    "roll published canary 1",
+    "an unfit node is passed at birth",
+    input({ daemonSet: { ...born, ready: 19 }, standing: standing({ served: 19, refused: 1 }) }),
+    "roll published canary 2",
   ],
   [
     "the canary is at work",
@@ -106,7 +151,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       daemonSet: view(rolling),
       standing: standing({ served: 5, failed: 1, waiting: 14 }),
     }),
-    "roll published canary 1",
+    "roll published canary 2",
   ],
   [
     "stuck nodes do not, while others still move",
@@ -126,16 +171,84 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       daemonSet: view(rolling),
       standing: standing({ served: 5, stuck: 2, waiting: 13 }),
     }),
-    "roll published canary 1",
+    "roll published canary 3",
   ],
   [
-    "without a change a halted revision stays where it is",
+    "without a change every node is told to keep what it has",
     input({
       quietSeconds: 13,
       daemonSet: view({ ...canary, updated: 1, available: 19 }),
       standing: standing({ failed: 1, waiting: 19 }),
     }),
-    "wait halted canary 1",
+    "roll published halt failed wave 100%",
+  ],
+  [
+    "a withdrawal that fails is never held to an older document: it stands",
+    input({
+      intent: "release",
+      wanted: "release",
+      daemonSet: view({ ...canary, updated: 1, available: 19 }),
+      quietSeconds: 13,
+      standing: standing({ failed: 1, waiting: 19 }),
+    }),
+    "wait halted halt failed canary 1",
+  ],
+  [
+    "a node that fails when every node had the revision is no failure of its rollout",
+    input({
+      complete: true,
+      quietSeconds: 13,
+      daemonSet: view({ available: 19 }),
+      standing: standing({ failed: 1, served: 19 }),
+    }),
+    "served wave 10%",
+  ],
+  [
+    "the order to keep goes out at once, whatever the status is of",
+    input({ wanted: "hold", pending: true, daemonSet: view({ ...rolling, observed: false }) }),
+    "roll published wave 100%",
+  ],
+  ["while it is in force nothing goes on", input({ intent: "hold", wanted: "hold" }), "wait held wave 100%"],
+  ["and when it is over one node is first again", input({ intent: "hold", pending: true }), "roll published canary 1"],
+  [
+    "an outage in mid-wave holds",
+    input({
+      daemonSet: view({ updated: 6, available: 3 }),
+      standing: standing({ dead: 15, out: 15, fallen: 11, served: 3, waiting: 2 }),
+    }),
+    "roll published halt outage wave 100%",
+  ],
+  ["what may be one is looked into at once", input({ daemonSet: view({ updated: 6, available: 3 }) }), "survey"],
+  [
+    "failures within the tolerance are passed",
+    input({
+      maxFailures: 2,
+      quietSeconds: 13,
+      daemonSet: view({ updated: 6, available: 18 }),
+      standing: standing({ failed: 2, served: 4, waiting: 14 }),
+    }),
+    "wait wave wave 4",
+  ],
+  [
+    "never more slots than agents are missing",
+    input({
+      daemonSet: view({ maxUnavailable: 8, updated: 6, available: 19 }),
+      surveySeconds: 30,
+      standing: standing({ dead: 6, served: 14 }),
+    }),
+    "wait wave wave 3",
+  ],
+  [
+    "raised, a wave is looked into every half minute",
+    input({ surveySeconds: 30, daemonSet: view({ ...rolling, maxUnavailable: 4 }) }),
+    "survey",
+  ],
+  ["the next change waits for the least interval", input({ pending: true, restSeconds: 9 }), "wait interval wave 10%"],
+  ["a withdrawal does not", input({ pending: true, wanted: "release", restSeconds: 9 }), "roll published canary 1"],
+  [
+    "a false Ready is not built on, though the node's clock makes it count",
+    input({ readySeconds: 0, daemonSet: view({ ...canary, updated: 1 }) }),
+    "wait canary canary 1",
   ],
   [
     "a longer trial is silent for longer",
@@ -193,7 +306,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       pending: true,
       quietSeconds: 13,
-      daemonSet: view({ template: 0, stage: "canary", maxUnavailable: 1, available: 18 }),
+      daemonSet: view({ ...born, ready: 18 }),
       standing: standing({ dead: 1, served: 19 }),
     }),
     "wait birth canary 1",
@@ -239,6 +352,11 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "roll 4 canary 1",
   ],
   [
+    "… but not while its controller would take every agent for unavailable",
+    input({ published: 5, daemonSet: view({ drifted: true, updated: 20, available: 3 }) }),
+    "survey",
+  ],
+  [
     "a lost Secret is replaced at once",
     input({ lost: true, pending: true, daemonSet: view(rolling) }),
     "roll published canary 1",
@@ -258,3 +376,13 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
 for (const [sentence, facts, expected] of cases) {
   test(`rollout: ${sentence}`, () => assert.equal(brief(decide(facts)), expected));
 }
+
+test("a canary whose Ready has not stood yet is looked at as soon as it has, whatever the counters say meanwhile", () => {
+  const turn = (readySeconds: number) =>
+    decide(input({ readySeconds, quietSeconds: 0.5, daemonSet: view({ ...canary, updated: 2, available: 19 }) }));
+  const waits = [2.5, 3].map(turn).map((one) => (one.kind === "wait" ? [one.strategy.stage, one.again] : one.kind));
+  assert.deepEqual(waits, [
+    ["canary", 0.5],
+    ["wave", 13],
+  ]);
+});

@@ -4,215 +4,229 @@
  *
  *   birth (revision 0, touches nothing) → canary (one node) → wave (the budget) → served
  *
+ * A revision that fails, or whose wave meets an outage, gives way to one that says "hold": every node keeps what it has.
  * What makes it safe is written at each rule. The rules about available pods follow kubernetes/pkg/controller/daemon/update.go.
  */
-import type { Standing } from "./nodes.ts";
+import { guardSeconds } from "../pullsecret/names.ts";
+import { brokenFor, isOutage, tooManyFailed, unavailableFor } from "./excuses.ts";
+import { isCalm, isWorthASurvey, quietLimit } from "./patience.ts";
+import { budgetNodes, everyNode, firstStrategy, raisedBy, type Strategy } from "./strategy.ts";
+import type { DaemonSetView, Phase, RolloutInput, Turn } from "./turn.ts";
 
-export type DaemonSetView = Readonly<{
-  /** Revision in the template; 0 at birth. */
-  template: number;
-  /** Someone else edited the spec, or we would now write another one (an upgrade of the agent). */
-  drifted: boolean;
-  stage: "canary" | "wave";
-  maxUnavailable: number | string;
-  /** The status was made for the present spec. */
-  observed: boolean;
-  /** From the status: nodes that should have an agent; that have one of this template; whose agent is available. */
-  desired: number;
-  updated: number;
-  available: number;
-}>;
-
-export type RolloutInput = Readonly<{
-  /** Revision of global-pull-secret as it stands. */
-  published: number;
-  /** What should be published differs from what is. */
-  pending: boolean;
-  /** global-pull-secret is missing or was edited by someone else: agents find nothing that they should use. */
-  lost: boolean;
-  daemonSet: DaemonSetView | undefined;
-  /** Seconds since the DaemonSet's counters last changed. */
-  quietSeconds: number;
-  /** A look before this one found the template's revision halted. */
-  haltKnown: boolean;
-  /** How long a restarted kubelet is on trial. */
-  trialSeconds: number;
-  /** Read on request only. */
-  standing: Standing | undefined;
-  maxUnavailable: number | string;
-}>;
-
-/** How the template is to be brought to the nodes. */
-export type Strategy = Readonly<{
-  stage: "canary" | "wave";
-  /** A number of nodes or a percentage, as Kubernetes writes it. */
-  maxUnavailable: number | string;
-}>;
-
-export type Turn =
-  /** Read nodes and pods, then decide again. */
-  | Readonly<{ kind: "survey" }>
-  /** Publish what is pending, then give the template this revision (or the published one) and this strategy. */
-  | Readonly<{ kind: "roll"; revision: "published" | number; strategy: Strategy; reason: string }>
-  /** Leave the template; set the strategy if it differs. `again`: seconds. */
-  | Readonly<{ kind: "wait"; phase: Phase; strategy: Strategy; reason: string; again: number | undefined }>
-  | Readonly<{ kind: "served"; strategy: Strategy; reason: string }>;
-
-type Phase = "birth" | "canary" | "wave" | "halted";
-
-/** Pod, container, restart and some air: what a node takes besides the trial. */
-const besidesTrial = 8;
-/** A revision that is known to have halted must give way at once when it is corrected. */
-const quietWhenHalted = 2;
 /** Nobody but an administrator, or a node's own recovery, which shows in the counters, ends a halt. */
 const haltedPause = 30;
 
-/**
- * Seconds of silence after which it is worth reading nodes and pods. A healthy wave changes the counters more often than that;
- * a survey of 5,000 nodes reads 25 MB, so one for each node that is on trial would be ruinous.
- */
-function quietLimit({ pending, haltKnown, trialSeconds }: RolloutInput): number {
-  return pending && haltKnown ? quietWhenHalted : trialSeconds + besidesTrial;
+export function decide(input: RolloutInput): Turn {
+  const { daemonSet } = input;
+  if (daemonSet === undefined) return born(input);
+  const waits = input.pending || input.published > daemonSet.template;
+  // Nothing to wait for: it restarts no kubelet, and until it is there nodes may begin what halted.
+  if (input.wanted === "hold" && waits && daemonSet.template > 0)
+    return { kind: "roll", revision: "published", strategy: everyNode, reason: "every node keeps what it has" };
+  const kept: Strategy = { stage: daemonSet.stage, maxUnavailable: daemonSet.maxUnavailable };
+  if (input.lost || daemonSet.drifted) return repair(input, daemonSet, kept);
+  if (!daemonSet.observed)
+    return wait(phaseOf(daemonSet), kept, "not yet seen by the DaemonSet controller", quietLimit(input));
+  return rollOut(input, daemonSet, kept);
 }
 
-export function decide(input: RolloutInput): Turn {
-  const { daemonSet, published, pending } = input;
-  const fast = input.maxUnavailable === "100%";
-  const first: Strategy = fast ? { stage: "wave", maxUnavailable: "100%" } : { stage: "canary", maxUnavailable: 1 };
-  if (daemonSet === undefined) {
-    const reason = fast
-      ? "born at its revision: the budget is every node"
-      : "born at revision 0, which touches nothing";
-    return { kind: "roll", revision: fast ? "published" : 0, strategy: first, reason };
+function born({ maxUnavailable }: RolloutInput): Turn {
+  const strategy = firstStrategy(maxUnavailable);
+  return maxUnavailable === "100%"
+    ? { kind: "roll", revision: "published", strategy, reason: "born at its revision: the budget is every node" }
+    : { kind: "roll", revision: 0, strategy, reason: "born at revision 0, which touches nothing" };
+}
+
+/**
+ * The Secret or the template is not what we wrote. The Secret is put right at once, the template only when its controller takes no
+ * more agents for unavailable than it may: it would replace all others, too (docs/decisions/0013).
+ */
+function repair(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy): Turn {
+  const { lost, standing } = input;
+  if (!isCalm(input, daemonSet)) {
+    if (standing === undefined && isWorthASurvey(input, daemonSet)) return { kind: "survey" };
+    const reason = "to be repaired when the agents that are missing are back";
+    return { ...wait(phaseOf(daemonSet), kept, reason, quietLimit(input)), ...(lost ? { publish: true } : {}) };
   }
-  const kept: Strategy = { stage: daemonSet.stage, maxUnavailable: daemonSet.maxUnavailable };
-  if (input.lost) {
-    return {
-      kind: "roll",
-      revision: daemonSet.template === 0 ? 0 : "published",
-      strategy: first,
-      reason: "global-pull-secret was lost or edited",
-    };
+  const odd = standing === undefined ? slotsOf(daemonSet, input) : brokenFor(standing);
+  // The same revision: agents are replaced, kubelets are not restarted. Still one node first: an image can be broken.
+  const revision = lost && daemonSet.template > 0 ? "published" : daemonSet.template;
+  const reason = lost ? "global-pull-secret was lost or edited" : "the template is not the declared one";
+  return { kind: "roll", revision, strategy: first(input, daemonSet, odd), reason };
+}
+
+function rollOut(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy): Turn {
+  const { standing, pending, published } = input;
+  const all = daemonSet.updated === daemonSet.desired && provedBy(daemonSet) === daemonSet.desired;
+  if (standing === undefined && (daemonSet.template === 0 ? isBorn(input, all) : !all) && isDue(input, daemonSet, all))
+    return { kind: "survey" };
+  if (standing === undefined && daemonSet.template === 0 && daemonSet.desired > 0)
+    return carryOn(input, daemonSet, kept);
+  const counted = all && (standing === undefined || daemonSet.template > 0);
+  const served = counted || allLivingServed(input, daemonSet);
+  const done = served && !pending && published === daemonSet.template;
+  if (standing !== undefined && !done && isOutage(standing, input, daemonSet))
+    return halt(input, daemonSet, kept, "outage");
+  const odd = all ? 0 : standing && unavailableFor(standing);
+  if (served) {
+    if (!hasStood(input)) return wait(phaseOf(daemonSet), kept, "a Ready must last to count", guardSeconds);
+    return nextAfterServed(input, daemonSet, odd ?? 0);
   }
-  if (daemonSet.drifted) {
-    // The same revision: agents are replaced, kubelets are not restarted. Still one node first: an image can be broken.
-    return {
-      kind: "roll",
-      revision: daemonSet.template,
-      strategy: first,
-      reason: "the template is not the declared one",
-    };
-  }
-  if (!daemonSet.observed) {
-    return {
-      kind: "wait",
-      phase: phaseOf(daemonSet),
-      strategy: kept,
-      reason: "not yet seen by the DaemonSet controller",
-      again: quietLimit(input),
-    };
-  }
-  const all = daemonSet.updated === daemonSet.desired && daemonSet.available === daemonSet.desired;
-  if (!all && input.standing === undefined && isWorthASurvey(input, daemonSet)) return { kind: "survey" };
-  const dead = all ? 0 : input.standing?.dead;
-  if (all || (input.standing !== undefined && allLivingServed(input.standing, daemonSet))) {
-    return nextAfterServed(input, daemonSet, dead ?? 0, first);
-  }
-  const failed = (input.standing?.failed ?? 0) > 0;
-  const halted = failed || ((input.standing?.stuck ?? 0) > 0 && input.standing?.moving === 0);
   if (daemonSet.template > 0 && published > daemonSet.template) {
     // We stopped between Secret and template: a pod of the old revision that starts now would wait for ever.
-    return roll(first, dead, "published, but not yet in the template");
+    if (isCalm(input, daemonSet)) return roll(input, daemonSet, odd ?? 0, "published, but not yet in the template");
+    return wait(phaseOf(daemonSet), kept, "published; the agents that are missing come first", quietLimit(input));
   }
-  if (pending && halted && daemonSet.template > 0) return roll(first, dead, "the halted revision gives way");
-  return carryOn(input, daemonSet, { kept, dead, halted, failed, fast });
+  if (standing !== undefined && isHalted(input) && daemonSet.template > 0 && input.intent !== "hold") {
+    if (pending) return roll(input, daemonSet, brokenFor(standing), "the halted revision gives way");
+    if (isHopeless(input) && !input.complete) return halt(input, daemonSet, kept, "failed");
+  }
+  const rests = input.complete && standing === undefined && daemonSet.stage === "wave" && !pending;
+  if (rests && daemonSet.updated === daemonSet.desired && input.intent !== "hold") {
+    // It was served once. Agents that joined or fell out since are looked after, which is no news of the rollout.
+    const strategy: Strategy = { stage: "wave", maxUnavailable: input.maxUnavailable };
+    return { kind: "served", strategy, reason: "every node had it", again: quietLimit(input) };
+  }
+  return carryOn(input, daemonSet, kept);
 }
 
-/** Every node that can be served has the template, available: only now may the next change follow. */
-function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetView, dead: number, first: Strategy): Turn {
-  if (input.pending || input.published !== daemonSet.template) {
-    return roll(first, dead, daemonSet.template === 0 ? "every agent is ready" : "every node has the revision before");
-  }
-  const strategy: Strategy = { stage: "wave", maxUnavailable: input.maxUnavailable };
-  return {
-    kind: "served",
-    strategy,
-    reason: dead === 0 ? "every node has it" : `every node has it but ${dead} not Ready`,
-  };
+/** At birth agents are Ready, never available (docs/decisions/0023). */
+const provedBy = ({ template, ready, available }: DaemonSetView) => (template === 0 ? ready : available);
+
+/** Every agent Ready for so long as makes it available: a survey says so of each by name, whatever its node's clock. */
+function isBorn({ quietSeconds, readySeconds }: RolloutInput, all: boolean): boolean {
+  return !all || Math.min(quietSeconds, readySeconds) >= guardSeconds;
 }
 
-type State = Readonly<{ kept: Strategy; dead: number | undefined; halted: boolean; failed: boolean; fast: boolean }>;
-
-function carryOn(input: RolloutInput, daemonSet: DaemonSetView, { kept, dead, halted, failed, fast }: State): Turn {
-  const again = halted ? haltedPause : quietLimit(input);
-  const wait = (strategy: Strategy, reason: string): Turn => ({
-    kind: "wait",
-    phase: halted ? "halted" : daemonSet.template === 0 ? "birth" : strategy.stage,
-    strategy,
-    reason,
-    again,
-  });
-  if (fast || daemonSet.template === 0)
-    return wait(kept, `${daemonSet.available} of ${daemonSet.desired} agents available`);
-  const progress = `${daemonSet.updated} of ${daemonSet.desired} nodes updated, ${daemonSet.available} available`;
-  const proved = daemonSet.stage === "wave" || (!failed && isProved(input, daemonSet));
-  if (!proved) {
-    return wait(
-      dead === undefined ? kept : withDead({ stage: "canary", maxUnavailable: 1 }, dead),
-      `one node first: ${progress}`,
-    );
-  }
-  if (daemonSet.stage === "canary") {
-    const assumed = dead ?? Math.max(0, Number(daemonSet.maxUnavailable) - 1);
-    return wait(waveStrategy(input, daemonSet, assumed), `the first node has proved it: ${progress}`);
-  }
-  return wait(dead === undefined ? kept : waveStrategy(input, daemonSet, dead), progress);
+function isDue(input: RolloutInput, daemonSet: DaemonSetView, all: boolean): boolean {
+  return (all && daemonSet.template === 0) || isWorthASurvey(input, daemonSet);
 }
 
 /**
- * At least one pod of the template is available. From the counters alone: there are more updated nodes than unavailable
- * ones. A survey says it directly, which is needed when dead nodes are unavailable all the time.
+ * Availability is reckoned from the time that a node's kubelet gives for its Ready. One whose clock is behind makes even a false Ready,
+ * which lasts a second at most, count at once: so that nobody builds on it, it must have stood for as long as the guard is.
  */
-function isProved(input: RolloutInput, daemonSet: DaemonSetView): boolean {
-  return daemonSet.updated > daemonSet.desired - daemonSet.available || (input.standing?.served ?? 0) > 0;
-}
-
-function isWorthASurvey(input: RolloutInput, daemonSet: DaemonSetView): boolean {
-  const unavailable = daemonSet.desired - daemonSet.available;
-  const raised = Number(daemonSet.maxUnavailable) - 1;
-  // With d dead nodes the counters never prove the canary; but when all that are unavailable may be dead, one may have.
-  const mayBeDead = unavailable > 0 && unavailable <= raised;
-  const canary = daemonSet.stage === "canary" && daemonSet.template > 0 && daemonSet.updated > 0 && mayBeDead;
-  return canary || input.quietSeconds >= quietLimit(input);
+function hasStood({ readySeconds, quietSeconds }: RolloutInput): boolean {
+  return Math.max(readySeconds, quietSeconds) >= guardSeconds;
 }
 
 /**
  * And the DaemonSet controller knows it: it replaces at once, beside the budget, what it takes for unavailable, and its own view
  * may be half a minute older than ours once the API server was away (docs/decisions/0013).
  */
-function allLivingServed({ served, dead, total }: Standing, { updated, available }: DaemonSetView): boolean {
-  return served + dead === total && Math.min(updated, available) >= served;
+function allLivingServed({ standing, complete, intent, ...input }: RolloutInput, daemonSet: DaemonSetView): boolean {
+  if (standing === undefined) return false;
+  const { served, failed, stuck, total } = standing;
+  const excused = intent === "hold" || complete;
+  const tolerated = excused ? failed + stuck : intent === "release" || tooManyFailed(standing, input) ? 0 : failed;
+  const enough = served + unavailableFor(standing) + tolerated === total;
+  return enough && Math.min(daemonSet.updated, provedBy(daemonSet)) >= served;
+}
+
+/** Every node that can be served has the template, available: only now may the next change follow. */
+function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetView, odd: number): Turn {
+  const { standing, restSeconds } = input;
+  const strategy: Strategy = { stage: "wave", maxUnavailable: input.maxUnavailable };
+  if (input.pending || input.published !== daemonSet.template) {
+    const broken = standing === undefined ? odd : brokenFor(standing);
+    const spared = input.pending && input.wanted === "apply" && daemonSet.template > 0 && input.intent !== "hold";
+    if (spared && restSeconds > 0)
+      return {
+        ...wait("interval", strategy, "the rollout before began too short a time ago", restSeconds),
+        served: true,
+      };
+    const reason = daemonSet.template === 0 ? "every agent is ready" : "every node has the revision before";
+    return { ...roll(input, daemonSet, broken, reason), served: true };
+  }
+  if (input.intent === "hold")
+    return wait("held", everyNode, "every node keeps what it has", Math.max(1, input.retrySeconds));
+  const reason = odd === 0 ? "every node has it" : `every node has it but ${odd} that cannot be served`;
+  return { kind: "served", strategy, reason, again: undefined };
+}
+
+/**
+ * Stops a wave. What contains a revision is the Secret: a pod applies its own revision only, so from the reply on no node begins
+ * it. A withdrawn credential is never held to an older document: its wave only stands (docs/decisions/0022).
+ */
+function halt(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy, why: "failed" | "outage"): Turn {
+  const reason = why === "failed" ? "nodes failed with it" : "too many nodes are out of reach";
+  const held = input.intent === "hold" || daemonSet.template === 0 || input.published !== daemonSet.template;
+  const reached = input.complete || (why === "outage" && daemonSet.updated === daemonSet.desired);
+  if (input.intent === "apply" && !held && !reached)
+    return { kind: "roll", revision: "published", strategy: everyNode, reason, halt: why };
+  const phase = why === "failed" ? "halted" : "outage";
+  const told = why === "failed" ? { halt: why } : {};
+  return { ...wait(phase, kept, reason, why === "failed" ? haltedPause : quietLimit(input)), ...told };
+}
+
+/** Nodes have failed newly, or nothing moves any more but what is stuck. */
+function isHalted(input: RolloutInput): boolean {
+  const { standing } = input;
+  if (standing === undefined) return false;
+  return tooManyFailed(standing, input) || (standing.stuck > 0 && standing.moving === 0);
+}
+
+/** Waiting would not help: stuck nodes are excused in time, but only where others have the template. */
+function isHopeless(input: RolloutInput): boolean {
+  const { standing } = input;
+  if (standing === undefined) return false;
+  return tooManyFailed(standing, input) || standing.served === 0;
+}
+
+function carryOn(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy): Turn {
+  const { standing } = input;
+  const halted = isHalted(input) && input.intent !== "hold";
+  const again = halted ? haltedPause : quietLimit(input);
+  const phase = (stage: Phase) => (halted ? "halted" : input.intent === "hold" ? "held" : stage);
+  if (daemonSet.template === 0) {
+    const soon = Math.min(again, Math.max(1, guardSeconds - input.readySeconds));
+    return wait(phase("birth"), kept, `${daemonSet.ready} of ${daemonSet.desired} agents ready`, soon);
+  }
+  const progress = `${daemonSet.updated} of ${daemonSet.desired} nodes updated, ${daemonSet.available} available`;
+  if (input.maxUnavailable === "100%") return wait(phase("wave"), kept, progress, again);
+  const odd = standing && unavailableFor(standing) + (tooManyFailed(standing, input) ? 0 : standing.failed);
+  const proved = daemonSet.stage === "wave" || isProved(input, daemonSet);
+  if (!proved) {
+    const strategy = odd === undefined ? kept : raisedBy({ stage: "canary", maxUnavailable: 1 }, odd, daemonSet);
+    // The counters may say nothing more until the next node's false Ready, and that would have to stand as well.
+    const stands = Math.max(0.1, guardSeconds - Math.max(input.readySeconds, input.quietSeconds));
+    return wait(phase("canary"), strategy, `one node first: ${progress}`, hasStood(input) ? again : stands);
+  }
+  const spared = input.intent === "hold" || !input.restarts;
+  const wave: Strategy = spared ? everyNode : { stage: "wave", maxUnavailable: input.maxUnavailable };
+  if (daemonSet.stage === "canary") {
+    const assumed = odd ?? slotsOf(daemonSet, input);
+    return wait(phase("wave"), raisedBy(wave, assumed, daemonSet), `the first node has proved it: ${progress}`, again);
+  }
+  return wait(phase("wave"), odd === undefined ? kept : raisedBy(wave, odd, daemonSet), progress, again);
+}
+
+/**
+ * At least one pod of the template is available. From the counters alone: there are more updated nodes than unavailable
+ * ones. A survey says it directly, which is needed when odd nodes are unavailable all the time.
+ */
+function isProved(input: RolloutInput, daemonSet: DaemonSetView): boolean {
+  if (input.standing !== undefined && tooManyFailed(input.standing, input)) return false;
+  const counted = daemonSet.updated > daemonSet.desired - daemonSet.available;
+  return hasStood(input) && (counted || (input.standing?.served ?? 0) > 0);
+}
+
+/** How many slots the strategy in force has for nodes that cannot be available. */
+function slotsOf({ stage, maxUnavailable, desired }: DaemonSetView, input: RolloutInput): number {
+  if (typeof maxUnavailable !== "number") return 0;
+  return Math.max(0, maxUnavailable - (stage === "canary" ? 1 : budgetNodes(input.maxUnavailable, desired)));
 }
 
 const phaseOf = (daemonSet: DaemonSetView): Phase => (daemonSet.template === 0 ? "birth" : daemonSet.stage);
 
-function roll(first: Strategy, dead: number | undefined, reason: string): Turn {
-  return { kind: "roll", revision: "published", strategy: withDead(first, dead ?? 0), reason };
+function wait(phase: Phase, strategy: Strategy, reason: string, again: number): Turn & { kind: "wait" } {
+  return { kind: "wait", phase, strategy, reason, again };
 }
 
-/** A dead node's agent is unavailable and would eat the budget for ever: it is added, and taken back when it returns. */
-function withDead(strategy: Strategy, dead: number): Strategy {
-  if (dead === 0 || typeof strategy.maxUnavailable !== "number") return strategy;
-  return { ...strategy, maxUnavailable: strategy.maxUnavailable + dead };
+function roll(input: RolloutInput, daemonSet: DaemonSetView, odd: number, reason: string): Turn & { kind: "roll" } {
+  return { kind: "roll", revision: "published", strategy: first(input, daemonSet, odd), reason };
 }
 
-function waveStrategy(input: RolloutInput, daemonSet: DaemonSetView, dead: number): Strategy {
-  const budget = dead === 0 ? input.maxUnavailable : budgetNodes(input.maxUnavailable, daemonSet.desired) + dead;
-  return { stage: "wave", maxUnavailable: budget };
-}
-
-/** The budget in nodes, rounded up and at least 1, as the DaemonSet controller does. */
-export function budgetNodes(budget: number | string, desired: number): number {
-  const nodes = typeof budget === "number" ? budget : Math.ceil((Number.parseInt(budget, 10) * desired) / 100);
-  return Math.max(1, nodes);
+function first({ wanted, maxUnavailable }: RolloutInput, daemonSet: DaemonSetView, odd: number): Strategy {
+  return wanted === "hold" ? everyNode : raisedBy(firstStrategy(maxUnavailable), odd, daemonSet);
 }

@@ -7,13 +7,20 @@ const problem = finding("wrongType", "additional-pull-secret", "type", "Opaque")
 const node = (name: string, message: string | undefined) => ({
   name,
   silent: false,
+  silentSeconds: 0,
+  podlessSeconds: 0,
+  controlPlane: false,
   agent: {
     current: true,
     available: false,
+    running: true,
     started: true,
     proved: false,
     ageSeconds: 9,
+    unavailableSeconds: 0,
     gaveUp: message !== undefined,
+    gaveBack: false,
+    refused: false,
     message,
   },
 });
@@ -51,7 +58,7 @@ test("a halted rollout names the nodes and the agents' last words", () => {
 
 test("a removal that hangs is told with the command that finishes it", () => {
   const { message } = say.overdue(9, ["a", "b"], 45, true);
-  assert.match(message, /not finished after 45 s, waiting for a, b;/);
+  assert.match(message, /has not moved for 45 s, waiting for a, b;/);
   assert.match(
     message,
     /to finish without them: kubectl annotate secret global-pull-secret -n kube-system --overwrite global-pull-secret\/released=9$/,
@@ -71,6 +78,25 @@ test("nodes that were not reached are named", () => {
   );
   assert.match(
     say.leftBehind(4, ["a", "b", "c", "d", "e", "f"]).message,
-    /6 nodes not Ready kept the entries: a, b, c, d, e and 1 more;/,
+    /6 nodes could not be asked and may keep the entries: a, b, c, d, e and 1 more;/,
   );
+});
+
+test("a hold says on which nodes it failed, when it is tried again and how at once; a stalled one whose fault it hardly is", () => {
+  const halt = {
+    content: "c",
+    revision: 7,
+    nodes: ["a", "b"],
+    since: "2026-11-23T00:00:00.000Z",
+    tries: 1,
+    retryAt: "2026-11-23T00:20:00.000Z",
+    asked: "",
+  };
+  const { message, lasting } = say.held({ ...halt, reason: "failed" });
+  assert.match(message, /revision 7 failed on a, b; every node keeps what it has; it goes on at 2026-11-23T00:20/);
+  assert.match(message, /kubectl annotate secret additional-pull-secret .* globalpullsecret.io\/retry=/);
+  assert.equal(lasting, true);
+  assert.match(say.held({ ...halt, reason: "stalled" }).message, /kubelet restarts fail there.*seldom the cause/);
+  assert.match(say.held({ ...halt, reason: "outage" }).message, /it goes on when they are back/);
+  assert.match(say.outage(7, ["a", "b"]).message, /2 nodes out of reach.*: a, b/);
 });

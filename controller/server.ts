@@ -5,8 +5,8 @@ import type { Registry } from "prom-client";
 type Health = Readonly<{
   /** Why the process should be restarted; undefined when it is well. */
   sick: () => string | undefined;
-  /** A reconcile has succeeded since the start. */
-  ready: () => boolean;
+  /** Whether this controller is of use, and what it does or waits for. */
+  ready: () => Readonly<{ ready: boolean; says: string }>;
 }>;
 
 /** Resolves when the port is open; rejects when it cannot be. */
@@ -37,8 +37,10 @@ async function answer(
       const sick = health.sick();
       return { status: sick === undefined ? 200 : 500, body: `${sick ?? "ok"}\n` };
     }
-    case "/readyz":
-      return health.ready() ? { status: 200, body: "ok\n" } : { status: 503, body: "no reconcile has succeeded yet\n" };
+    case "/readyz": {
+      const { ready, says } = health.ready();
+      return { status: ready ? 200 : 503, body: `${says}\n` };
+    }
     case "/metrics":
       return { status: 200, body: await metrics.metrics(), type: metrics.contentType };
     default:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cluster } from "./kube.ts";
-import { countAgents, survey } from "./survey.ts";
+import { glance, survey } from "./survey.ts";
 
 const now = Date.parse("2026-11-21T12:00:00Z");
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString();
@@ -25,6 +25,7 @@ type Pod = {
 const pod = ({ node, revision = "3", digest = "d", ready, well, message, exitCode = 1, deleted }: Pod) => ({
   metadata: {
     creationTimestamp: ago(300),
+    ownerReferences: [{ kind: "DaemonSet", name: "global-pull-secret-syncer", controller: true }],
     annotations: { "global-pull-secret/revision": revision, "global-pull-secret/template": digest },
     ...(deleted === undefined ? {} : { deletionTimestamp: ago(deleted) }),
   },
@@ -35,9 +36,11 @@ const pod = ({ node, revision = "3", digest = "d", ready, well, message, exitCod
       { type: "ContainersReady", status: well === undefined ? "False" : "True", lastTransitionTime: ago(well ?? 0) },
     ],
     containerStatuses: [
+      { name: "someone's", ready: true, state: { running: {} }, lastState: { terminated: { exitCode: 1 } } },
       message === undefined
-        ? { ready: well !== undefined, state: { running: {} } }
+        ? { name: "agent", ready: well !== undefined, state: { running: {} } }
         : {
+            name: "agent",
             ready: false,
             state: { waiting: { reason: "CrashLoopBackOff" } },
             lastState: { terminated: { message, exitCode } },
@@ -121,11 +124,42 @@ test("an agent that goes away is no agent; an ill node is given time for its nex
   assert.equal((await one(node("a", "Unknown"), { deleted: -30 })).silent, true);
 });
 
-test("pods of nodes that are gone are not counted, and of silent ones not waited for", async () => {
+test("pods of nodes that are gone are not counted", async () => {
   const cluster = serving(
     [node("a", "True"), node("b", "Unknown")],
     [pod({ node: "a" }), pod({ node: "b" }), pod({ node: "gone" })],
   );
   assert.equal((await survey(cluster, mark, now)).length, 2);
-  assert.equal(await countAgents(cluster), 1);
+});
+
+test("a pod that only carries the agents' label is no agent", async () => {
+  const stranger = { ...pod({ node: "a", ready: 9 }), metadata: { labels: { name: "global-pull-secret-syncer" } } };
+  const [found] = await survey(serving([node("a", "True")], [stranger]), mark, now);
+  assert.equal(found?.agent, undefined);
+});
+
+test("given back is what the container's own last word says, of its pod's revision and no other", async () => {
+  const said = async (message: string, exitCode = 0, revision = "3") =>
+    (await one(node("a", "True"), { message, exitCode, revision })).agent?.gaveBack;
+  const word = "GPS224 withdrawn: the node is as it was before (revision 3)";
+  assert.equal(await said(word), true);
+  assert.equal(await said(word, 1), false);
+  assert.equal(await said(word, 0, "30"), false);
+  assert.equal(await said("GPS224 withdrawn (revision 2)"), false);
+  assert.equal(await said("GPS200 in force (revision 3)"), false);
+  assert.equal((await one(node("a", "True"), { ready: 9 })).agent?.gaveBack, false);
+});
+
+test("in a wave only what has ended and is not Ready is suspicious, as the rows say that kubectl prints", async () => {
+  const rows = [
+    ["a", "1/1", "Running", "0"],
+    ["b", "0/1", "Running", "0"],
+    ["c", "0/1", "CrashLoopBackOff", "1 (5s ago)"],
+    ["d", "0/1", "Error", "0"],
+    ["e", "1/1", "Running", "3 (2d ago)"],
+    ["f", "0/1", "Running", "2"],
+    ["g", "0/1", "ContainerCreating", "0"],
+  ].map((cells) => ({ cells }));
+  const cluster = { pages: async (_: string, __: object, each: (items: object[]) => void) => each(rows) };
+  assert.deepEqual(await glance(cluster as unknown as Cluster), ["c/1", "d/0", "f/2"]);
 });

@@ -3,8 +3,9 @@
  * few words per node, so that 5,000 nodes cost memory for their names only.
  */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
-import { guardSeconds, revisionAnnotation, syncerName } from "../pullsecret/names.ts";
+import { agentContainer, exitCodes, guardSeconds, revisionAnnotation, syncerName } from "../pullsecret/names.ts";
 import type { Cluster } from "./kube.ts";
+import { isAgent } from "./leaving.ts";
 import { annotations } from "./ownership.ts";
 import { collections } from "./paths.ts";
 
@@ -14,13 +15,21 @@ export type AgentPod = Readonly<{
   current: boolean;
   /** Ready for longer than a false Ready lasts. */
   available: boolean;
+  /** Its container runs now. */
+  running: boolean;
   /** Its container has run at least once, so it may have touched the node. */
   started: boolean;
   /** It was well for so long before its node fell silent, or does so little (revision 0), that it cannot be the cause. */
   proved: boolean;
   ageSeconds: number;
+  /** Since when it has not been available, as far as its pod tells: at most its age. */
+  unavailableSeconds: number;
   /** It rolled back and ended for that (exit code 1); one that is killed or told to stop has not given up. */
   gaveUp: boolean;
+  /** Its container has ended with the word that everything of ours was given back, under its pod's own revision. */
+  gaveBack: boolean;
+  /** It ended once to say that the node is unfit and that nothing was touched (exit code 3). */
+  refused: boolean;
   /** The agent's last words, or why its container cannot start; never a credential. */
   message: string | undefined;
 }>;
@@ -29,6 +38,12 @@ export type SurveyedNode = Readonly<{
   name: string;
   /** Its kubelet is not heard of, or has called the node not Ready for long and runs no agent either. */
   silent: boolean;
+  /** For how long; 0 when it is not. */
+  silentSeconds: number;
+  /** For how long it has had no agent's pod at all, as far as this process has seen; 0 when it has one. */
+  podlessSeconds: number;
+  /** It is labelled as one of the control plane, whose kubelet may share its process with an API server. */
+  controlPlane: boolean;
   agent: AgentPod | undefined;
 }>;
 export type Survey = readonly SurveyedNode[];
@@ -55,21 +70,26 @@ const leavingSeconds = 60;
 const linux = { labelSelector: "kubernetes.io/os=linux" };
 const agents = { labelSelector: `name=${syncerName}` };
 
+/** kubeadm's, k3s', RKE2's and k0s' label, and MicroK8s'. */
+const controlPlaneLabels = ["node-role.kubernetes.io/control-plane", "node.kubernetes.io/microk8s-controlplane"];
+
 /** Reads all Linux nodes and their agents. `now` in milliseconds. */
 export async function survey(cluster: Cluster, mark: TemplateMark, now: number): Promise<Survey> {
-  const nodes = new Map<string, { state: "fine" | "ill" | "silent"; since: number }>();
+  const nodes = new Map<string, { state: "fine" | "ill" | "silent"; since: number; controlPlane: boolean }>();
   await cluster.pages<V1Node>(collections.nodes, linux, (items) => {
     for (const node of items) {
       const { status, since } = condition(node.status?.conditions, "Ready");
       const ill = status === "False" && now - since >= illSeconds * 1000;
       const state = ill ? "ill" : status === "Unknown" ? "silent" : "fine";
-      nodes.set(node.metadata?.name ?? "", { state, since });
+      const controlPlane = controlPlaneLabels.some((label) => node.metadata?.labels?.[label] !== undefined);
+      nodes.set(node.metadata?.name ?? "", { state, since, controlPlane });
     }
   });
   const found = new Map<string, AgentPod>();
   const leaving = new Set<string>();
   await cluster.pages<V1Pod>(collections.pods, agents, (items) => {
     for (const pod of items) {
+      if (!isAgent(pod)) continue;
       const name = pod.spec?.nodeName ?? boundFor(pod);
       const node = nodes.get(name);
       const deleted = pod.metadata?.deletionTimestamp;
@@ -78,44 +98,71 @@ export async function survey(cluster: Cluster, mark: TemplateMark, now: number):
       else if (now - time(deleted) < leavingSeconds * 1000) leaving.add(name);
     }
   });
-  return [...nodes].map(([name, { state }]) => {
+  return [...nodes].map(([name, { state, since, controlPlane }]) => {
     const silent = state === "silent" || (state === "ill" && !leaving.has(name));
-    return { name, silent, agent: found.get(name) };
+    return {
+      name,
+      silent,
+      silentSeconds: silent ? (now - since) / 1000 : 0,
+      podlessSeconds: 0,
+      controlPlane,
+      agent: found.get(name),
+    };
   });
 }
 
-/** How many agents' pods there are on nodes that are Ready, those that are going away included. */
-export async function countAgents(cluster: Cluster): Promise<number> {
-  const living = new Set<string>();
-  await cluster.pages<V1Node>(collections.nodes, linux, (items) => {
-    for (const node of items)
-      if (condition(node.status?.conditions, "Ready").status === "True") living.add(node.metadata?.name ?? "");
-  });
-  let count = 0;
-  await cluster.pages<V1Pod>(collections.pods, agents, (items) => {
-    count += items.filter((pod) => living.has(pod.spec?.nodeName ?? "")).length;
-  });
-  return count;
+/**
+ * Names and restarts of agents' pods that ended and are not Ready, from rows as kubectl prints them: Name, Ready, Status,
+ * Restarts. Cheap enough to be asked in a wave, where the counters do not tell failing agents from those at work.
+ */
+export async function glance(cluster: Cluster): Promise<string[]> {
+  const ended: string[] = [];
+  const each = (rows: readonly Readonly<{ cells: readonly unknown[] }>[]) => {
+    for (const { cells } of rows) {
+      const [name, ready, status, restarts] = cells.map(String);
+      const again = Number.parseInt(restarts ?? "", 10) || 0;
+      const broken = status === "Error" || status === "CrashLoopBackOff";
+      if (ready?.startsWith("0/") === true && (again > 0 || broken)) ended.push(`${name}/${again}`);
+    }
+  };
+  await cluster.pages(collections.pods, agents, each, "rows");
+  return ended;
 }
 
 function describe(pod: V1Pod, mark: TemplateMark, node: { since: number }, now: number): AgentPod {
-  const container = pod.status?.containerStatuses?.[0];
+  // By name: other people's admission may put a container of its own beside it.
+  const container = pod.status?.containerStatuses?.find(({ name }) => name === agentContainer);
   const ready = condition(pod.status?.conditions, "Ready");
   const containersReady = condition(pod.status?.conditions, "ContainersReady");
   const ended = container?.state?.terminated ?? container?.lastState?.terminated;
   // A silent node's pods lose their Ready condition; ContainersReady stays the kubelet's last word.
   const wasWell = containersReady.status === "True" && container?.ready === true;
   const marks = pod.metadata?.annotations ?? {};
+  const ageSeconds = (now - time(pod.metadata?.creationTimestamp)) / 1000;
   return {
     current: marks[revisionAnnotation] === String(mark.revision) && marks[annotations.template] === mark.digest,
     available: ready.status === "True" && now - ready.since >= guardSeconds * 1000,
+    running: container?.state?.running !== undefined,
     started: container?.state?.running !== undefined || ended !== undefined,
     proved:
       mark.revision === 0 || mark.complete || (wasWell && node.since - containersReady.since >= provedSeconds * 1000),
-    ageSeconds: (now - time(pod.metadata?.creationTimestamp)) / 1000,
-    gaveUp: ended?.exitCode === 1,
-    message: firstLine(ended?.message ?? container?.state?.waiting?.reason),
+    ageSeconds,
+    unavailableSeconds: ready.status === "True" ? 0 : Math.min(ageSeconds, (now - ready.since) / 1000),
+    gaveUp: ended?.exitCode === exitCodes.gaveUp,
+    refused: ended?.exitCode === exitCodes.refused,
+    gaveBack: ended?.exitCode === exitCodes.done && saysGivenBack(ended.message, marks[revisionAnnotation]),
+    message: firstLine(ended?.message ?? waitsFor(container?.state?.waiting)),
   };
+}
+
+/** `GPS224 …` that names the pod's revision: a word of an earlier one is none. */
+function saysGivenBack(message = "", revision = ""): boolean {
+  return message.startsWith("GPS224") && new RegExp(`\\brevision ${revision}\\b`).test(message);
+}
+
+/** Why its runtime does not start it, in the runtime's own words. */
+function waitsFor(waiting: { reason?: string; message?: string } | undefined): string | undefined {
+  return waiting && [waiting.reason, waiting.message].filter(Boolean).join(": ");
 }
 
 /** Before it is bound, a DaemonSet's pod names its node in its affinity only. */

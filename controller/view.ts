@@ -1,28 +1,42 @@
 /** The live DaemonSet in the words of the rollout's decision. */
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import { revisionAnnotation } from "../pullsecret/names.ts";
-import { contains } from "./contains.ts";
+import { digestAnnotation, revisionAnnotation } from "../pullsecret/names.ts";
 import { daemonSet, type Agent } from "./daemonset.ts";
-import { hasForeignSpec } from "./ensure.ts";
 import { annotations } from "./ownership.ts";
-import type { DaemonSetView } from "./rollout.ts";
+import type { Strategy } from "./strategy.ts";
+import type { DaemonSetView } from "./turn.ts";
 
-export function viewOf(live: V1DaemonSet, agent: Agent): DaemonSetView {
-  const { spec, status, metadata } = live;
-  const template = revisionOf(live);
-  const stage = metadata?.annotations?.[annotations.stage] === "canary" ? "canary" : "wave";
-  const maxUnavailable = spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1;
-  const declared = daemonSet(agent, template, { stage, maxUnavailable });
+/** `drifted`: a write of `declaredAsIs` would change the live spec, as the API server said. */
+export function viewOf(live: V1DaemonSet, drifted: boolean): DaemonSetView {
+  const { status, metadata } = live;
   return {
-    template,
-    drifted: !contains(live.spec, declared.spec) || hasForeignSpec(metadata),
-    stage,
-    maxUnavailable,
+    ...contentOf(live),
+    ...strategyOf(live),
+    drifted,
     observed: (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0),
     desired: status?.desiredNumberScheduled ?? 0,
     updated: status?.updatedNumberScheduled ?? 0,
+    ready: status?.numberReady ?? 0,
     available: status?.numberAvailable ?? 0,
   };
+}
+
+/** What we declare when the revision and the way to bring it are to stay as they are. */
+export function declaredAsIs(live: V1DaemonSet, agent: Agent): V1DaemonSet {
+  const { template, digest } = contentOf(live);
+  return daemonSet(agent, { revision: template, digest }, strategyOf(live));
+}
+
+function contentOf(live: V1DaemonSet) {
+  const digest = live.spec?.template.metadata?.annotations?.[digestAnnotation] ?? "";
+  return { template: revisionOf(live), digest };
+}
+
+function strategyOf({ metadata, spec }: V1DaemonSet): Strategy {
+  const stage = metadata?.annotations?.[annotations.stage] === "canary" ? "canary" : "wave";
+  const { maxUnavailable = 1 } = spec?.updateStrategy?.rollingUpdate ?? {};
+  // Somebody's edit, together with a surge: without one the API server refuses it.
+  return { stage, maxUnavailable: Number.parseInt(String(maxUnavailable), 10) === 0 ? 1 : maxUnavailable };
 }
 
 /** The revision in the template; 0 when there is none or it was edited into nonsense. */

@@ -26,7 +26,7 @@ export const registryKey: fc.Arbitrary<string> = fc
     ),
     fc.constantFrom("", "", ":5000", ":443"),
     fc.oneof(
-      fc.constantFrom("", "/", "/v1/", "/v2/", "/foo", "/foo/bar", "/v1/foo"),
+      fc.constantFrom("", "/", "/v1/", "/v2/", "/v1", "/v1/access-token", "/foo", "/foo/bar", "/v1/foo"),
       part.map((name) => `/${name}`),
     ),
   )
@@ -39,8 +39,14 @@ const credential = fc.record({
 });
 
 const entry = fc.oneof(
-  credential.map(({ username, password }) => ({ auth: Buffer.from(`${username}:${password}`).toString("base64") })),
-  credential,
+  {
+    weight: 5,
+    arbitrary: credential.map(({ username, password }) => ({
+      auth: Buffer.from(`${username}:${password}`).toString("base64"),
+    })),
+  },
+  { weight: 5, arbitrary: credential },
+  { weight: 1, arbitrary: fc.constantFrom({}, { identitytoken: "t\u20ac\u0001" }, { email: "e" }) },
 );
 
 const otherKeys = fc.dictionary(

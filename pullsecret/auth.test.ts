@@ -18,6 +18,7 @@ test("H24: a credential cannot be printed by accident", () => {
     JSON.stringify(Object.entries(credential)),
     JSON.stringify({ ...credential }),
     JSON.stringify(structuredClone(credential)),
+    inspect(Credential.ofToken("user pl4nted-s3cret"), { showHidden: true, depth: 9 }),
   ];
   for (const text of printed) assert.ok(!text.includes("s3cret") && !text.includes("user"), text);
 });
@@ -25,6 +26,8 @@ test("H24: a credential cannot be printed by accident", () => {
 test("two credentials are equal when user and password are", () => {
   assert.ok(credential.equals(new Credential("user", "pl4nted-s3cret")));
   assert.ok(!credential.equals(new Credential("user", "")) && !credential.equals(new Credential("", "pl4nted-s3cret")));
+  assert.ok(!Credential.ofToken("t").equals(new Credential("", "")));
+  assert.ok(Credential.ofToken("t").equals(Credential.ofToken("t")));
 });
 
 test("what is encoded is decoded again, padded or not", () => {

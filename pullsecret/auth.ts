@@ -8,9 +8,17 @@ const redacted = "[redacted]";
  * util.inspect all give `[redacted]`.
  */
 export class Credential {
+  /** The credential of an original's entry that has nothing but an identity token. */
+  static ofToken(identitytoken: string): Credential {
+    const credential = new Credential("", "");
+    credential.#token = identitytoken;
+    return credential;
+  }
+
   readonly #username: string;
   readonly #password: string;
   #encoded: string | undefined;
+  #token: string | undefined;
 
   /** `encoded`, where it is known already: what encode() would give. */
   constructor(username: string, password: string, encoded?: string) {
@@ -27,14 +35,24 @@ export class Credential {
     return this.#password;
   }
 
-  /** The `auth` field: padded standard base64 of `user:password`, the only form that CRI-O reads. */
+  /** The `auth` field: padded base64 of `user:password`, the only form that CRI-O reads. */
   encode(): string {
     this.#encoded ??= Buffer.from(`${this.#username}:${this.#password}`, "utf8").toString("base64");
     return this.#encoded;
   }
 
+  /**
+   * The member of `auths` as it is written. Without user and password it has no `auth`: to the
+   * kubelet that is the same, while CRI-O, which reads identity tokens, must find no user.
+   */
+  entry(): Readonly<{ auth?: string; identitytoken?: string }> {
+    if (this.#token !== undefined) return { identitytoken: this.#token };
+    return this.#username === "" && this.#password === "" ? {} : { auth: this.encode() };
+  }
+
   equals(other: Credential): boolean {
-    return this.#username === other.#username && this.#password === other.#password;
+    const samePair = this.#username === other.#username && this.#password === other.#password;
+    return samePair && this.#token === other.#token;
   }
 
   toJSON(): string {

@@ -3,13 +3,14 @@ import type { Json, JsonObject } from "./json.ts";
 import type { From, MergedEntry } from "./merge.ts";
 
 /**
- * The document that nodes get: compact JSON, keys sorted by code unit at every level, in `auths` one padded `auth` per
- * registry and nothing else, beside it the original's other top-level keys. No line break at the end.
+ * The document that nodes get: compact JSON, keys sorted by code unit at every level, beside `auths`
+ * the original's other top-level keys. Each registry has one padded `auth` and nothing else; without
+ * user and password it has `{}`, or its identity token. No line break at the end.
  */
 export function canonical(merged: Readonly<{ entries: readonly MergedEntry[]; rest: JsonObject }>): string {
   const entries = merged.entries.toSorted((a, b) => (a.registry < b.registry ? -1 : 1));
   const auths = entries.map(
-    ({ registry, credential }) => `${JSON.stringify(registry)}:{"auth":"${credential.encode()}"}`,
+    ({ registry, credential }) => `${JSON.stringify(registry)}:${JSON.stringify(credential.entry())}`,
   );
   const members = Object.keys(merged.rest).map((name) => [name, write(merged.rest[name] ?? null)] as const);
   return writeMembers([...members, ["auths", `{${auths.join(",")}}`]]);

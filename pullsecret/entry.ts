@@ -28,15 +28,33 @@ export function readCredential(value: Json, path: Steps, report: Report): Creden
   const fields = readFields(value, path, report);
   if (report.problems.length > before) return undefined;
   const token = fields.identitytoken !== undefined ? "identitytoken" : "registrytoken";
-  if (fields.auth === undefined && fields.username === undefined && fields[token] !== undefined) {
-    // In an original too: CRI-O may live by the token, and the output has no place for it.
-    report.refuse("tokenOnly", path, token);
-    return undefined;
+  const { identitytoken = "" } = fields;
+  if (fields[token] !== undefined && fields.auth === undefined && fields.username === undefined) {
+    report.dislike("tokenOnly", path, token);
+    // CRI-O may live by an identity token; no reader of this file knows registry tokens.
+    if (fields.password === undefined) {
+      return identitytoken === "" ? new Credential("", "") : Credential.ofToken(identitytoken);
+    }
   }
-  if (fields[token] !== undefined) report.warn("dropped", [...path, token], token);
   const credential = fields.auth === undefined ? fromPair(fields, path, report) : fromAuth(fields.auth, path, report);
-  if (credential !== undefined) judge(credential, fields, path, report);
+  if (credential === undefined) return undefined;
+  const emptyPassword = credential.username !== "" && credential.password === "";
+  if (fields[token] !== undefined) {
+    report.warn(emptyPassword ? "tokenBesideEmpty" : "dropped", [...path, token], token);
+  } else if (emptyPassword) report.warn("emptyPassword", fields.auth === undefined ? path : [...path, "auth"]);
+  judge(credential, fields, path, report);
   return credential;
+}
+
+/**
+ * Whether a member of `auths` is what docker login leaves behind when a credential helper keeps the
+ * credential: nothing, or an e-mail address.
+ */
+export function isMarker(value: Json): boolean {
+  return (
+    isObject(value) &&
+    Object.entries(value).every(([name, text]) => silentlyDropped.has(name) && typeof text === "string")
+  );
 }
 
 /** The entry's known fields; null and the empty string count as absent, as in the kubelet. */
@@ -80,7 +98,6 @@ function judge(credential: Credential, fields: Fields, path: Steps, report: Repo
   const at = fields.auth === undefined ? path : [...path, "auth"];
   // containerd and CRI-O take a credential without user for none.
   if (username === "") report.dislike("noUser", at);
-  else if (password === "") report.warn("emptyPassword", at);
   if (!noControls.test(username)) report.dislike("control", at, "user name");
   else if (username.trim() !== username) report.warn("whiteSpace", at, "user name");
   if (!noOddControls.test(password)) report.dislike("control", at, "password");

@@ -1,6 +1,6 @@
 /** explain: what the kubelet would do with a file for an image, for people. */
-import { readAsKubelet } from "./kubelet.ts";
-import { redactKey } from "./keypath.ts";
+import { readAsKubelet, type KubeletEntry } from "./kubelet.ts";
+import { redacted, redactKey } from "./keypath.ts";
 import { match } from "./match.ts";
 import { problem, type Problem } from "./problems.ts";
 import { repositoryOf } from "./image.ts";
@@ -14,8 +14,9 @@ export type Explanation = Readonly<{
 }>;
 
 /**
- * Which credentials of a file the kubelet would try for an image. Answers for any bytes; when the kubelet drops the whole
- * file nothing is tried, and `dropped` says why. Holds no password. `undefined`: the image is no valid reference.
+ * Which credentials of a file the kubelet would try for an image. Answers for any bytes; when the
+ * kubelet drops the whole file nothing is tried, and `dropped` says why. Holds no password, nor a
+ * user name that serves as one. `undefined`: the image is no valid reference.
  */
 export function explain(
   bytes: Uint8Array,
@@ -35,10 +36,13 @@ export function explain(
   return {
     explanation: {
       image,
-      tries: tries
-        .flat()
-        .map(({ key, username }) => ({ registry: redactKey(key), username: username.toString("utf8") })),
+      tries: tries.flat().map((entry) => ({ registry: redactKey(entry.key), username: shownUser(entry) })),
       ignored: ignored.map(({ key, reason }) => ({ registry: redactKey(key), reason })),
     },
   };
+}
+
+/** Some registries take a token as the user name, without a password. */
+function shownUser({ username, password }: KubeletEntry): string {
+  return username.length > 0 && password.length === 0 ? redacted : username.toString("utf8");
 }

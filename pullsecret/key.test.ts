@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import { parse, type Parsed } from "./parse.ts";
+import { formatProblem } from "./problems.ts";
 
 function read(auths: Readonly<Record<string, string>>, role: "original" | "additional"): Parsed {
   const members = Object.entries(auths).map(([key, text]) => [key, { auth: Buffer.from(text).toString("base64") }]);
@@ -21,6 +22,8 @@ const keys: readonly (readonly [key: string, verdict: string, written: string, w
   ["https://a.io/v1/", "accept", "a.io", "nor an API version"],
   ["a.io/v2/foo", "accept", "a.io/foo", "also before a path"],
   ["a.io/v1", "GPS158", "a.io/v1", "without the slash it is a repository path"],
+  ["https://a.io/v1", "GPS158", "https://a.io/v1", "which CRI-O takes for the host, because of the scheme"],
+  ["http://a.io:5000/v2", "GPS158", "https://a.io:5000/v2", "the same, in one spelling"],
   ["a.io/v1/v1/x", "accept", "a.io/v1/v1/x", "the first is lost, so it is written again"],
   ["a.io/foo/", "accept", "a.io/foo/", "images below foo, but not foob: not the same as a.io/foo"],
   ["a.io:443", "GPS159", "a.io:443", "the kubelet compares ports as texts"],
@@ -56,10 +59,10 @@ const keys: readonly (readonly [key: string, verdict: string, written: string, w
   ["*.a.io:5000/x", "GPS156", "*.a.io:5000/x", "a port and a path may follow"],
   ["index.docker.io", "accept", "https://index.docker.io/v1/", "Docker Hub has one spelling"],
   ["https://index.docker.io/v2/", "accept", "https://index.docker.io/v1/", "the same"],
-  ["https://index.docker.io/v1", "!GPS123", "https://index.docker.io/v1", "the kubelet looks for the host alone"],
   ["index.docker.io/org", "!GPS123", "index.docker.io/org", "images of index.docker.io are renamed to docker.io"],
   ["docker.io", "accept", "docker.io", "tried for Docker Hub's images before index.docker.io"],
   ["registry-1.docker.io", "GPS160", "registry-1.docker.io", "Docker Hub's real host, which no image name says"],
+  ["https://hub.docker.com", "GPS160", "hub.docker.com", "Docker Hub's web site"],
   [`a.io/${"x".repeat(522)}`, "!GPS122", `a.io/${"x".repeat(522)}`, "longer than any image name"],
 ];
 
@@ -82,6 +85,9 @@ const pairs: readonly (readonly [keys: Record<string, string>, verdict: string, 
   [{ "a.io": "u:p", "a.io:443": "u:q" }, "GPS159", "two registries for the kubelet"],
   [{ "docker.io": "u:p", "index.docker.io": "u:q" }, "GPS162", "docker.io matches first, always"],
   [{ "*.io": "u:p", "index.docker.io": "u:q" }, "GPS156 GPS162", "so does a wildcard"],
+  [{ "a.io/v1": "u:p", "https://a.io/v1": "u:q" }, "!GPS126", "one for the kubelet, two for CRI-O"],
+  [{ "https://index.docker.io/v1": "u:p", "index.docker.io": "u:p" }, "GPS157 GPS161", "read as it is meant"],
+  [{ "https://index.docker.io/v1": "u:p", "index.docker.io": "u:q" }, "!GPS126", "the same"],
   [{ "docker.io": "u:p", "index.docker.io": "u:p" }, "accept", "the same credential: nothing is hidden"],
   [{ "docker.io/org": "u:p", "index.docker.io": "u:q" }, "accept", "other images are left to the second"],
 ];
@@ -89,5 +95,22 @@ const pairs: readonly (readonly [keys: Record<string, string>, verdict: string, 
 test("H24: two keys of one source are judged together", () => {
   for (const [auths, expected, why] of pairs) {
     assert.equal(verdict(read(auths, "additional")), expected, why);
+  }
+});
+
+test("Docker Hub's key without its slash is meant so in an additional, and left alone in an original", () => {
+  for (const key of ["https://index.docker.io/v1", "http://index.docker.io/v2", "index.docker.io/v1"]) {
+    const [additional, original] = [read({ [key]: "u:p" }, "additional"), read({ [key]: "u:p" }, "original")];
+    assert.ok(additional.ok && original.ok);
+    assert.equal(additional.entries[0]?.registry, "https://index.docker.io/v1/");
+    assert.deepEqual(additional.warnings.map(formatProblem), [
+      `additional: auths["${key}"]: is read as "https://index.docker.io/v1/"; write it so`,
+    ]);
+    // The kubelet has never used it: a stale credential would begin to spoil pulls that need none.
+    assert.equal(original.entries[0]?.registry, key);
+    assert.deepEqual(original.warnings.map(formatProblem), [
+      `original: auths["${key}"]: kept, but only https://index.docker.io/v1/, with its last slash, is Docker Hub's key; ` +
+        "correct it in the original",
+    ]);
   }
 });

@@ -7,6 +7,7 @@ import { accepted, documentText, registryKey, reordered, spoiledBytes } from "./
 import { canonical, sourcesOf } from "./canonical.ts";
 import { explain } from "./explain.ts";
 import { readAsKubelet } from "./kubelet.ts";
+import { meaningOf } from "./key.ts";
 import { match } from "./match.ts";
 import { merge, type Merged, type MergePolicy } from "./merge.ts";
 import { parse, type Accepted } from "./parse.ts";
@@ -74,19 +75,35 @@ test("H9: no entry is lost or invented, and a conflict goes the way of the polic
     fc.property(accepted("original"), accepted("additional"), policies, (original, additional, policy) => {
       const merged = mergeAll({ original, additional }, policy);
       const [ours, theirs] = [original, additional].map(
-        ({ entries }) => new Map(entries.map((e) => [e.registry, e.credential])),
+        ({ entries }) => new Map(entries.map((e) => [meaningOf(e.registry), e.credential])),
       );
       const registries = merged.entries.map(({ registry }) => registry);
-      assert.deepEqual(registries, [...new Set([...(ours?.keys() ?? []), ...(theirs?.keys() ?? [])])].toSorted());
+      assert.deepEqual(
+        registries.map(meaningOf).toSorted(),
+        [...new Set([...(ours?.keys() ?? []), ...(theirs?.keys() ?? [])])].toSorted(),
+      );
       const sources = sourcesOf(merged);
       for (const { registry, credential, from } of merged.entries) {
-        const [mine, added] = [ours?.get(registry), theirs?.get(registry)];
+        const [mine, added] = [ours?.get(meaningOf(registry)), theirs?.get(meaningOf(registry))];
         const agreed = mine !== undefined && added?.equals(mine) === true;
         const fromOriginal = added === undefined || agreed || (mine !== undefined && policy.conflicts === "original");
         assert.equal(from, fromOriginal ? "original" : "additional");
         assert.equal(sources[registry], from);
         assert.ok(credential.equals((fromOriginal ? mine : added) ?? assert.fail()));
       }
+    }),
+  );
+});
+
+test("what is written is read back as the same entries, wherever each came from", () => {
+  fc.assert(
+    fc.property(accepted("original"), accepted("additional"), policies, (original, additional, policy) => {
+      const merged = mergeAll({ original, additional }, policy);
+      const again = reparse(merged);
+      assert.deepEqual(
+        again.entries.map(({ registry, credential }) => [registry, credential.entry()]),
+        merged.entries.map(({ registry, credential }) => [registry, credential.entry()]),
+      );
     }),
   );
 });
@@ -189,6 +206,9 @@ test("no line holds a password, wherever it was put", () => {
     (s: string) => `{"auths":{"u:${s}@a.io":{"auth":"dTpw"}}}`,
     (s: string) => `{"auths":{"https://u:${s}@a.io/x":{"auth":5}}}`,
     (s: string) => `{"auths":{"a.io?token=${s}":{"auth":"dTpw"}}}`,
+    (s: string) => `{"auths":{"https://u:${s}%40a.io":{"auth":"dTpw"},"b.io":{"auth":"dTpw"}}}`,
+    (s: string) => `{"auths":{"b.io":{"auth":"dTo=","identitytoken":"${s}"}}}`,
+    (s: string) => `{"auths":{"a.io":{"username":"${s}"}}}`,
     (s: string) => `{"auths":{"a.io":"${s}"}}`,
     (s: string) => `{"auths":"${s}"}`,
     (s: string) => `"${s}"`,

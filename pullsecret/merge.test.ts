@@ -157,6 +157,43 @@ test("canonical output: sorted at every level, one padded auth per registry, the
   );
 });
 
+/** An original's entry, and how it is written for the nodes. */
+const kept: readonly (readonly [why: string, entry: unknown, written: string])[] = [
+  ["an empty entry hides the host's from CRI-O, and has no auth", {}, "{}"],
+  ["null is the same to the kubelet and to CRI-O", null, "{}"],
+  ["so is an entry of nothing but an address", { email: "e", auth: "" }, "{}"],
+  ["CRI-O may live by an identity token", { identitytoken: "t\u20ac" }, '{"identitytoken":"t\u20ac"}'],
+  ["nothing that reads the file there knows a registry token", { registrytoken: "t" }, "{}"],
+  ["a password without user", { password: "p" }, '{"auth":"OnA="}'],
+  ["of a token beside a password only the password", { auth: "dTpw", identitytoken: "t" }, '{"auth":"dTpw"}'],
+];
+
+test("an original's entry without user and password is written as what it is, and stops no rotation", () => {
+  for (const [why, entry, written] of kept) {
+    const bytes = Buffer.from(JSON.stringify({ auths: { "a.io": entry, "b.io": { auth: "dTpw" } } }));
+    const original = parse(bytes, { name: "original", role: "original" });
+    assert.ok(original.ok, why);
+    const merged = merge({ original }, { conflicts: "additional", protect: [] });
+    assert.ok(merged.ok, why);
+    assert.equal(canonical(merged), `{"auths":{"a.io":${written},"b.io":{"auth":"dTpw"}}}`, why);
+    const again = parse(Buffer.from(canonical(merged)), { name: "original", role: "original" });
+    assert.ok(again.ok && original.entries[0]?.credential.equals(again.entries[0]?.credential ?? assert.fail()), why);
+  }
+});
+
+test("H9: a registry is one in all its spellings, and is written as its winner spells it", () => {
+  const [api, bare] = ["https://a.io/v1", "a.io/v1"];
+  for (const [conflicts, additional, expected] of [
+    ["additional", "x:y", { [bare]: { auth: "eDp5" } }],
+    ["original", "x:y", { [api]: { auth: "dTpw" } }],
+    ["additional", "u:p", { [api]: { auth: "dTpw" } }],
+  ] as const) {
+    const merged = mergeKeys({ [api]: "u:p" }, { [bare]: additional }, { conflicts });
+    assert.ok(merged.ok);
+    assert.equal(canonical(merged), JSON.stringify({ auths: expected }));
+  }
+});
+
 test("sources have no prototype: a registry is there or not", () => {
   const sources = sourcesOf(mergeKeys({}, { "a.io": "u:p" }) as Extract<Merged, { ok: true }>);
   assert.equal(Object.getPrototypeOf(sources), null);

@@ -1,6 +1,7 @@
 /** original + additional → one list of entries, each with its source. */
 import { Buffer } from "node:buffer";
 import { documentLimits, type JsonObject } from "./json.ts";
+import { meaningOf } from "./key.ts";
 import { formatPath, quote } from "./keypath.ts";
 import type { Accepted, Entry } from "./parse.ts";
 import { problem, type Problem } from "./problems.ts";
@@ -32,18 +33,20 @@ export function merge(
   { conflicts, protect }: MergePolicy,
 ): Merged {
   const merged = new Map<string, MergedEntry>();
-  for (const entry of original.entries) merged.set(entry.registry, { ...entry, from: "original" });
+  for (const entry of original.entries) {
+    merged.set(meaningOf(entry.registry), { ...entry, from: "original" });
+  }
   const warnings = [...original.warnings, ...additional.warnings];
   const differing: string[] = [];
   const fresh: string[] = [];
   for (const entry of additional.entries) {
-    const present = merged.get(entry.registry);
+    const meaning = meaningOf(entry.registry);
+    const present = merged.get(meaning);
     if (present?.credential.equals(entry.credential) === true) continue;
     differing.push(entry.registry);
     if (present === undefined) fresh.push(entry.registry);
     else warnings.push(conflict(entry.registry, conflicts));
-    if (present === undefined || conflicts === "additional")
-      merged.set(entry.registry, { ...entry, from: "additional" });
+    if (present === undefined || conflicts === "additional") merged.set(meaning, { ...entry, from: "additional" });
   }
   const problems = findProtected(differing, protect);
   warnings.push(...findShadows(original.entries, fresh));
@@ -86,7 +89,7 @@ function secretSize(entries: readonly MergedEntry[], rest: JsonObject): number {
   let size = Buffer.byteLength(JSON.stringify({ auths: {}, ...rest })) + 2 + 20;
   for (const { registry, credential, from } of entries) {
     const key = Buffer.byteLength(JSON.stringify(registry));
-    size += key + ':{"auth":""},'.length + credential.encode().length;
+    size += key + ":,".length + Buffer.byteLength(JSON.stringify(credential.entry()));
     size += key + ':"",'.length + from.length;
   }
   return size;

@@ -12,8 +12,14 @@ export const additionalSecretName = "additional-pull-secret";
 /** The merged result, mounted by every agent. */
 export const globalSecretName = "global-pull-secret";
 
+/** The controller's memory: last accepted documents, last served revision. Never mounted; removed last of all. */
+export const stateSecretName = "global-pull-secret-state";
+
 /** One name for ServiceAccount, Role, RoleBinding and DaemonSet. */
 export const syncerName = "global-pull-secret-syncer";
+
+/** The agent's container in its pods. */
+export const agentContainer = "agent";
 
 /** The label of the agent's pods, and the DaemonSet's (immutable) selector. */
 export const syncerLabels = { name: syncerName } as const;
@@ -27,12 +33,31 @@ export const secretKeys = {
   document: ".dockerconfigjson",
   /** A decimal integer that only grows. */
   revision: "revision",
+  /** 32 random bytes, new with each revision: with them a digest of the document tells nobody what is in it. */
+  salt: "salt",
+  /** What the nodes are to do with the document: an `Intent`. Said by the controller, never inferred. */
+  intent: "intent",
   /** JSON object: registry → `original` | `additional`. Holds no credential. */
   sources: "sources",
 } as const;
 
+/**
+ * `apply`: put the document in force. `release`: take back whatever is ours. `hold`: a node that has something of ours in
+ * force keeps it, whatever its revision; only a node that has nothing takes the document.
+ */
+export type Intent = "apply" | "release" | "hold";
+
 /** On the DaemonSet's pod template: the one revision that a pod of it applies. `0` means observe, touch nothing. */
 export const revisionAnnotation = "global-pull-secret/revision";
+
+/**
+ * On the DaemonSet's pod template: salted digest of what the revision says (`digest.ts`). A number may come back with other content
+ * when etcd is restored or the product is installed anew; a number and this digest never do.
+ */
+export const digestAnnotation = "globalpullsecret.io/digest";
+
+/** On global-pull-secret, `true`: a deleted additional Secret is withdrawn from the nodes at once, without the grace. */
+export const withdrawNowAnnotation = "globalpullsecret.io/withdraw-now";
 
 /** Where the agent's container finds what it needs. The paths on the host are the controller's flags. */
 export const mountPaths = {
@@ -42,6 +67,10 @@ export const mountPaths = {
   kubelet: "/host/kubelet",
   /** The directory that holds system_bus_socket. */
   dbus: "/host/dbus",
+  /** An emptyDir of the pod's own: it outlives the container, and no other pod can write to it. */
+  pod: "/run/global-pull-secret",
+  /** The node's root directory, in the pod's first container only. */
+  root: "/host/root",
   /** The kubelet reads the agent's last words here. */
   terminationLog: "/dev/termination-log",
 } as const;
@@ -52,6 +81,13 @@ export const mountPaths = {
  */
 export const guardSeconds = 3;
 
+/**
+ * How long after a rename the kubelet must have read the new file by itself: it keeps what it has read for 300 s, counted from
+ * the end of the reading, and one that began just before the rename has ended 5 s later. Where no kubelet is restarted an agent is
+ * Ready only then.
+ */
+export const rereadSeconds = 305;
+
 /** Our own folder and files below the kubelet's root directory. */
 export const nodeFiles = {
   config: "config.json",
@@ -59,10 +95,44 @@ export const nodeFiles = {
   journal: "global-pull-secret/journal.json",
 } as const;
 
+/** Files in the pod's own directory. */
+export const podFiles = {
+  /** What the first container saw: where else the kubelet may find credentials. */
+  hidden: "hidden.json",
+} as const;
+
+/**
+ * Where an ordinary kubelet searches for credentials besides its own directory, in its order: the pod's first container may open
+ * these on the node, and no other file.
+ */
+export const credentialFiles = [
+  "/config.json",
+  "/root/.docker/config.json",
+  "/.docker/config.json",
+  "/root/.dockercfg",
+  "/.dockercfg",
+] as const;
+
 /** Environment of the agent's container, filled by the downward API. */
 export const agentEnvironment = {
   revision: "REVISION",
+  digest: "DIGEST",
   node: "NODE_NAME",
+} as const;
+
+/**
+ * How an agent's container ends. `refused` and a `released` end happen once in a pod's life: they are words that only this
+ * container can say, while its readiness can be forged by any process that takes the probe's port.
+ */
+export const exitCodes = {
+  /** Stopped, or everything of ours was given back; the termination message says which. */
+  done: 0,
+  /** The kubelet failed with the revision, and the node was rolled back. */
+  gaveUp: 1,
+  /** A flag or variable that cannot be used. */
+  misused: 2,
+  /** The node is not fit for the revision, and nothing of it was touched. */
+  refused: 3,
 } as const;
 
 /** Loopback port of the agent's readiness; 10248 (the kubelet's healthz) plus 10,000, clear of the NodePort range. */

@@ -100,7 +100,10 @@ const entries: readonly (readonly [why: string, entry: unknown, additional: stri
     "accept",
   ],
   ["null is an empty credential that is tried", null, "!GPS109", "GPS163"],
-  ["so is {}", {}, "!GPS118", "GPS163"],
+  ["so is {}, a credential helper's marker, of which an additional is left with nothing", {}, "!GPS132", "GPS163"],
+  ["helpers leave an e-mail address behind", { email: "e" }, "!GPS132", "GPS163"],
+  ["an empty auth is no marker: something should have stood there", { auth: "" }, "!GPS118", "GPS163"],
+  ["nor is a misspelt password", { pasword: "x" }, "!GPS118", "GPS152 GPS163"],
   ["a list makes the kubelet drop the file", [], "!GPS109", "!GPS109"],
   ["so does a number", 5, "!GPS109", "!GPS109"],
   ["and auth as a number", { auth: 5 }, "!GPS113", "!GPS113"],
@@ -112,15 +115,16 @@ const entries: readonly (readonly [why: string, entry: unknown, additional: stri
   ["password only is anonymous for every runtime", { password: "p" }, "!GPS118", "GPS163"],
   ["no user in auth", { auth: auth(":p") }, "!GPS118", "GPS163"],
   ["a colon in username cannot be written as auth", { username: "u:v", password: "p" }, "!GPS131", "!GPS131"],
-  ["an identity token alone: CRI-O may live by it", { identitytoken: "t" }, "!GPS120", "!GPS120"],
+  ["an identity token alone: CRI-O may live by it", { identitytoken: "t" }, "!GPS120", "GPS163"],
   [
-    "docker login to Azure writes a null user beside the token",
+    "docker login to Azure writes a null user beside the token: the kubelet pulls with the empty password",
     { auth: auth("00000000-0000-0000-0000-000000000000:"), identitytoken: "t" },
-    "GPS152 GPS154",
-    "GPS152 GPS154",
+    "GPS168",
+    "GPS168",
   ],
   ["a mistyped token breaks CRI-O", { auth: "dTpw", identitytoken: 5 }, "!GPS113", "!GPS113"],
-  ["a registry token alone", { registrytoken: "t" }, "!GPS120", "!GPS120"],
+  ["a registry token alone", { registrytoken: "t" }, "!GPS120", "GPS163"],
+  ["a token beside a password is dropped", { auth: "dTpw", registrytoken: "t" }, "GPS152", "GPS152"],
   ["an empty token is none", { auth: "dTpw", identitytoken: "" }, "accept", "accept"],
   ["an unknown field", { auth: "dTpw", pasword: "x" }, "GPS152", "GPS152"],
   ["serveraddress repeats the key", { auth: "dTpw", serveraddress: "a.io" }, "accept", "accept"],
@@ -196,4 +200,39 @@ test("an original's other keys come through with every value, an additional's do
   assert.ok(original.ok && additional.ok);
   assert.equal(JSON.stringify(original.rest), '{"credHelpers":{"a.io":"ecr"},"x":[1,{"constructor":null}]}');
   assert.equal(JSON.stringify(additional.rest), "{}");
+});
+
+const hub = "https://index.docker.io/v1/";
+
+/** What tools leave beside real entries; what an additional is told, and what an original is told. */
+const leftovers: readonly (readonly [why: string, auths: object, additional: string, original: string])[] = [
+  ["a helper's marker", { "a.io": { auth: "dTpw" }, "b.io": {} }, "GPS166", "GPS163"],
+  ["also under a key that would be refused", { "a.io": { auth: "dTpw" }, "B.IO": {} }, "GPS166", "GPS163 GPS163"],
+  [
+    "docker login in a browser",
+    { [hub]: { auth: "dTpw" }, [`${hub}access-token`]: { auth: "dTph" }, [`${hub}refresh-token`]: { auth: "dTpy" } },
+    "GPS167 GPS167",
+    "GPS167 GPS167",
+  ],
+  ["but not broken ones", { [hub]: { auth: "dTpw" }, [`${hub}access-token`]: { auth: 5 } }, "!GPS113", "!GPS113"],
+  ["the same without Docker Hub's entry", { [`${hub}access-token`]: { auth: "dTph" } }, "!GPS132", "!GPS132"],
+  ["markers only", { "a.io": {}, "b.io": {} }, "!GPS132", "GPS163 GPS163"],
+  ["a marker beside a mistake", { "a.io": {}, "b.io": { auth: "%" } }, "!GPS115", "!GPS115"],
+];
+
+test("H24: what docker login and credential helpers leave beside real entries refuses nothing", () => {
+  for (const [why, auths, additional, original] of leftovers) {
+    const text = JSON.stringify({ auths });
+    assert.equal(verdict(read(text, "additional")), additional, `additional: ${why}`);
+    assert.equal(verdict(read(text, "original")), original, `original: ${why}`);
+  }
+});
+
+test("a source of which nothing is left is told what to give", () => {
+  const parsed = read('{"auths":{"a.io":{},"b.io":{}}}');
+  assert.ok(!parsed.ok);
+  assert.deepEqual(parsed.problems.map(formatProblem), [
+    'additional: auths["a.io"]: holds no credential for a node, nor does any other entry; give auth, or username and ' +
+      "password: a credential helper keeps them elsewhere",
+  ]);
 });

@@ -1,12 +1,12 @@
 /** The front door: the bytes of a pull secret → entries, or every reason why the whole source is refused. */
 import type { Credential } from "./auth.ts";
-import { readCredential } from "./entry.ts";
+import { isMarker, readCredential } from "./entry.ts";
 import { fold } from "./fold.ts";
 import { isObject, readJson, type Json, type JsonObject } from "./json.ts";
-import { readKey } from "./key.ts";
-import { quote } from "./keypath.ts";
+import { meaningOf, readKey } from "./key.ts";
+import { quote, type Steps } from "./keypath.ts";
 import { problem, type Problem } from "./problems.ts";
-import { dockerHubKey, hidesDockerHub } from "./registry.ts";
+import { dockerHubKey, hidesDockerHub, isHubToken } from "./registry.ts";
 import { Report, type Source } from "./report.ts";
 
 export type { Source } from "./report.ts";
@@ -28,9 +28,11 @@ export type Parsed = Accepted | Rejected;
 const maxEntries = 1000;
 
 /**
- * Reads one source. Refused as a whole when any part would hurt a node: the kubelet drops a file for one bad entry. An
- * additional is also refused for entries that could never serve an image; in an original, which nodes may already live
- * with, these are kept with a warning, because the kubelet skips them one by one. Never throws, names no value.
+ * Reads one source. Refused as a whole when any part would hurt a node: the kubelet drops a file for
+ * one bad entry. An additional is also refused for entries that could never serve an image; in an
+ * original, which nodes may already live with, these are kept with a warning, because the kubelet
+ * skips them one by one. What docker login and credential helpers leave beside real entries is left
+ * out with a warning, unless nothing else is there. Never throws, names no value.
  */
 export function parse(bytes: Uint8Array, source: Source): Parsed {
   const read = readJson(bytes);
@@ -62,29 +64,56 @@ function readEntries(auths: JsonObject, report: Report): Entry[] {
   }
   const seen = new Map<string, { key: string; credential: Credential }>();
   const entries: Entry[] = [];
+  let leftOut: Steps | undefined;
   for (const key of keys) {
     const path = ["auths", key];
+    const value = auths[key] ?? null;
+    if (isLeftOut(key, value, report.source)) {
+      report.warn(isHubToken(key) ? "hubToken" : "marker", path);
+      refuseBroken(value, path, report);
+      leftOut ??= path;
+      continue;
+    }
     const registry = readKey(key, path, report);
-    const credential = readCredential(auths[key] ?? null, path, report);
+    const credential = readCredential(value, path, report);
     if (credential === undefined) continue;
-    const earlier = seen.get(registry);
+    const meaning = meaningOf(registry);
+    const earlier = seen.get(meaning);
     if (earlier === undefined) {
-      seen.set(registry, { key, credential });
+      seen.set(meaning, { key, credential });
       entries.push({ registry, credential });
     } else if (earlier.credential.equals(credential)) report.warn("twice", path, quote(earlier.key));
     // Both would be tried, in an order that the kubelet draws at random.
     else report.refuse("sameRegistry", path, quote(earlier.key));
   }
+  if (leftOut !== undefined && entries.length === 0 && report.problems.length === 0) {
+    report.refuse("nothingLeft", leftOut);
+  }
   warnOfHiddenHub(seen, report);
   return entries;
 }
 
+/**
+ * What tools leave beside real entries, and nodes have no use for. A marker of an original stays:
+ * nodes may live with it, as CRI-O looks no further once it has found one.
+ */
+function isLeftOut(key: string, value: Json, { role }: Source): boolean {
+  return isHubToken(key) || (role === "additional" && isMarker(value));
+}
+
+/** What would make the kubelet drop the source is refused even where it is left out. */
+function refuseBroken(value: Json, path: Steps, report: Report): void {
+  const lenient = new Report({ ...report.source, role: "original" });
+  readCredential(value, path, lenient);
+  report.problems.push(...lenient.problems);
+}
+
 /** The kubelet falls back to Docker Hub's own entry only when nothing else matches. */
 function warnOfHiddenHub(seen: ReadonlyMap<string, { key: string; credential: Credential }>, report: Report): void {
-  const hub = seen.get(dockerHubKey);
+  const hub = seen.get(meaningOf(dockerHubKey));
   if (hub === undefined) return;
-  for (const [registry, { key, credential }] of seen) {
-    if (credential.equals(hub.credential) || !hidesDockerHub(registry)) continue;
+  for (const { key, credential } of seen.values()) {
+    if (credential.equals(hub.credential) || !hidesDockerHub(key)) continue;
     report.warn("hidden", ["auths", hub.key], quote(key));
     return;
   }

@@ -49,6 +49,11 @@ export const catalogue = {
     "a colon in the user name",
     "remove it: auth, which is split at its first colon, cannot hold it",
   ],
+  nothingLeft: [
+    "GPS132",
+    "holds no credential for a node, nor does any other entry",
+    "give auth, or username and password: a credential helper keeps them elsewhere",
+  ],
 
   disagree: ["GPS151", "auth and {} disagree", "remove one: auth is used"],
   dropped: [
@@ -73,6 +78,21 @@ export const catalogue = {
   kept: ["GPS163", "kept, but {}", "correct it in the original"],
   conflict: ["GPS164", "another credential than in {}", "nothing, if this is meant: {}"],
   shadow: ["GPS165", "is tried before {} of the original", "nothing, if this is meant: it takes over those images"],
+  marker: [
+    "GPS166",
+    "holds no credential, and is left out",
+    "nothing, if a credential helper wrote it: what it keeps is not in this file",
+  ],
+  hubToken: [
+    "GPS167",
+    "docker login's own token, left out",
+    "nothing: pulls use the entry https://index.docker.io/v1/ beside it",
+  ],
+  tokenBesideEmpty: [
+    "GPS168",
+    "{} is dropped, and the password is empty",
+    "give a password: the kubelet reads no token, and pulls with the empty password",
+  ],
 } as const;
 
 export type ProblemKind = keyof typeof catalogue;

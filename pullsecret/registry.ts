@@ -48,6 +48,19 @@ export function spelling(registry: string): string {
   return registry.replace("/", "/v1/");
 }
 
+/**
+ * Whether a key is Docker Hub's but for its last slash: then the kubelet takes `/v1` for the
+ * beginning of a repository's name, which no image of index.docker.io has.
+ */
+export function isHubWithoutSlash(key: string): boolean {
+  return /^index\.docker\.io\/v[12]$/.test(normalise(key) ?? "");
+}
+
+/** Whether docker login in a browser keeps its own tokens under this key. */
+export function isHubToken(key: string): boolean {
+  return /^index\.docker\.io\/(?:access|refresh)-token$/.test(normalise(key) ?? "");
+}
+
 const globLabel = /^[A-Za-z0-9*](?:[A-Za-z0-9*_-]*[A-Za-z0-9*])?$/;
 const address = /^\[[A-Fa-f0-9:]+\]:[0-9]+$/;
 /** A beginning of `/repository/path` as image references allow it. */

@@ -38,12 +38,14 @@ export const bad: Measurement = {
 
 /** One process of the agent, until it gives up or the time is over. */
 async function life(node: Node, played: PlayedKubelet, end: number): Promise<void> {
-  const flags = [`--secret-directory=${node.secret}`, `--kubelet-directory=${node.kubelet}`];
-  const config = readConfig(flags, { REVISION: "1", NODE_NAME: "node1" });
+  const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
+  const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
+  const config = readConfig(flags, { REVISION: "1", DIGEST: node.digest(1), NODE_NAME: "node1" });
   const now = () => played.clock;
   const deeds = new Deeds(now);
   const healthz = async () => played.runs;
-  const ports = { config, systemd: played.systemd, deeds, now, healthz };
+  const lock = { release: () => {} };
+  const ports = { config, systemd: played.systemd, deeds, now, healthz, lock };
   const senses = { ...ports, mayChown: mayGiveAway(), acquire: async () => true, steady: new Steady(now) };
   while (played.clock < end) {
     const step = decide(await look(senses));
@@ -77,9 +79,10 @@ class PlayedKubelet {
 
   readonly systemd: Systemd = {
     unit: async () => this.#unit(),
-    load: async () => this.#unit(),
+    states: async () => [this.#unit()],
+    surroundings: async () => ({ workingDirectory: "", user: "", environment: [], manager: [] }),
     resetFailed: async () => {},
-    restart: async (recorded) => {
+    restart: async (_unit, recorded) => {
       await recorded();
       this.calls += 1;
       this.#start();
@@ -95,6 +98,7 @@ class PlayedKubelet {
 
   #unit(): Unit {
     return {
+      name: "kubelet.service",
       load: "loaded",
       active: this.#up ? "active" : "activating",
       sub: this.#up ? "running" : "auto-restart",

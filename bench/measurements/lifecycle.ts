@@ -90,11 +90,11 @@ async function cycle(bed: Bed, round: number): Promise<Cycle> {
   return { first: (last - begun) / 1000, removed: (await takeAway(bed)) / 1000 };
 }
 
-/** Deletes additional-pull-secret; milliseconds until nothing is left. global-pull-secret is the last to go. */
+/** Deletes additional-pull-secret; milliseconds until nothing is left. global-pull-secret-state is the last to go. */
 async function takeAway(bed: Bed): Promise<number> {
   const begun = Date.now();
   await remove(bed.api, additional);
-  const { at } = await bed.global.first("global-pull-secret is gone", ({ gone }) => gone, begun);
+  const { at } = await bed.state.first("global-pull-secret-state is gone", ({ gone }) => gone, begun);
   for (const { node } of bed.nodes)
     if (node.readFile("global-pull-secret/journal.json") !== undefined) throw new Error(`${node.name} has a rest`);
   return at - begun;

@@ -1,41 +1,30 @@
-/** The bundle that users install, run from its one file. */
+/** The bundle that users install, run from its one file, with the Node that they may have. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { folder, run, testCases } from "../../cli/cases.ts";
 
-const bundle = fileURLToPath(new URL("../../dist/kubectl-pull_secret.cjs", import.meta.url));
-const [original, additional] = [
-  '{"auths":{"a.io":{"auth":"dTpw"}},"credHelpers":{}}',
-  '{"auths":{"a.io/x":{"auth":"eDp5"}}}',
-];
+const [bundle, likeNode20] = ["../../dist/kubectl-pull_secret.cjs", "like-node-20.cjs"].map((path) =>
+  fileURLToPath(new URL(path, import.meta.url)),
+) as [string, string];
+/** Alone in a folder: it needs nothing but its one file. */
+const plugin = join(folder, "kubectl-pull_secret.cjs");
+copyFileSync(bundle, plugin);
 
-test("the kubectl plugin needs nothing but its one file", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "plugin-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const plugin = join(folder, "kubectl-pull_secret.cjs");
-  copyFileSync(bundle, plugin);
-  const run = (argv: readonly string[], input: string) =>
-    spawnSync(process.execPath, [plugin, ...argv], { cwd: folder, input, encoding: "utf8" });
+/** build/run.mjs is started by the machine's own Node. Where that is no Node 20, the second stands for it. */
+const own = process.env["NODE_BEFORE"] ?? process.execPath;
+testCases([own, plugin], ", with the machine's own Node");
+testCases([process.execPath, "--require", likeNode20, plugin], ", with what Node 20 has");
 
-  const checked = run(["check", "-"], original);
-  assert.match(checked.stderr, /^additional: credHelpers: taken out; /);
-  assert.deepEqual([checked.status, checked.stdout], [0, "accepted: 1 registry\n"]);
+test("what is newer than Node 20 is really taken away", async () => {
+  const source = `console.log(typeof Map.groupBy, typeof [].values().map, typeof new Set().union, typeof Iterator)`;
+  const { out, err } = await run([process.execPath, "--require", likeNode20, "--eval", source]);
+  assert.deepEqual([out, err], [`${"undefined ".repeat(4).trim()}\n`, ""]);
+});
 
-  const merged = run(["merge", "--additional", "-"], additional);
-  assert.deepEqual([merged.status, merged.stdout, merged.stderr], [0, `${additional}\n`, ""]);
-
-  const explained = run(["explain", "a.io/x/y:1", "--file", "-", "-o", "json"], additional);
-  assert.deepEqual(JSON.parse(explained.stdout), {
-    image: "a.io/x/y:1",
-    tries: [{ registry: "a.io/x", username: "x" }],
-    ignored: [],
-  });
-
-  const refused = run(["check", "-"], "{}");
-  assert.deepEqual([refused.status, refused.stdout], [1, ""]);
-  assert.equal(run(["check"], "").status, 2);
+test("the plugin starts on Node 20 or newer, whichever it was tried with", async () => {
+  const { out } = await run([own, "--version"]);
+  assert.ok(Number(/^v(\d+)\./.exec(out)?.[1]) >= 20, out);
 });

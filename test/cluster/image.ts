@@ -10,7 +10,7 @@ const repository = join(import.meta.dirname, "../..");
 const built = join(cacheRoot, "built");
 
 /** What the Containerfile copies. */
-const bundles = ["agent", "start", "warm", "controller"].map((name) => `dist/${name}.cjs`);
+const bundles = ["agent", "hidden", "controller"].map((name) => `dist/${name}.cjs`);
 
 /**
  * Builds the image of the bundles in dist/ (4 s, once for the same content) and pushes it to the cluster's registry

@@ -1,6 +1,6 @@
 /** What somebody else does to our objects, and to what has our names: repaired, left, or refused. */
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { after, before, test } from "node:test";
 import type { V1DaemonSet, V1Role, V1RoleBinding, V1Secret } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
@@ -18,10 +18,10 @@ after(async () => {
   await controller[Symbol.asyncDispose]();
   await on[Symbol.asyncDispose]();
 });
-afterEach(() => plane.clear(on));
 
 const kubectl = (...args: string[]) => on.cluster.kubectl("-n", "kube-system", ...args);
 const syncer = "global-pull-secret-syncer";
+/** What one test leaves is what the next one edits: a deployment for each would be three minutes more. */
 const deployed = () => plane.deployed(on, first);
 
 for (const [name, path] of Object.entries(paths).filter(([, path]) => plane.ownPaths.includes(path))) {
@@ -96,6 +96,18 @@ const edits: readonly (readonly [sentence: string, kind: string, patch: object, 
     async () => (await plane.published(on))?.document === first,
   ],
   [
+    "the salt",
+    "secret",
+    { data: { salt: Buffer.alloc(32).toString("base64") } },
+    async () => (await valueOf("salt")) !== Buffer.alloc(32).toString("base64"),
+  ],
+  [
+    "the intent",
+    "secret",
+    { data: { intent: Buffer.from("release").toString("base64") } },
+    async () => (await valueOf("intent")) === Buffer.from("apply").toString("base64"),
+  ],
+  [
     "immutability",
     "secret",
     { immutable: true },
@@ -110,6 +122,8 @@ const edits: readonly (readonly [sentence: string, kind: string, patch: object, 
       "global-pull-secret",
   ],
 ];
+
+const valueOf = async (key: string) => (await on.api.get<V1Secret>(paths.global))?.data?.[key];
 
 async function isRolledOut(): Promise<boolean> {
   const { metadata, spec } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
@@ -147,9 +161,13 @@ test("labels and annotations of others survive our repairs", async () => {
     assert.match(await kubectl("get", kind, "-l", "team=infra", "-o", "name"), /global-pull-secret/);
 });
 
-for (const kind of ["secret", "serviceaccount"] as const) {
-  test(`a ${kind} of somebody else under one of our names is refused and never touched`, async () => {
-    const name = kind === "secret" ? "global-pull-secret" : syncer;
+for (const [kind, name] of [
+  ["secret", "global-pull-secret"],
+  ["secret", "global-pull-secret-state"],
+  ["serviceaccount", syncer],
+] as const) {
+  test(`a ${kind} ${name} of somebody else is refused and never touched`, async () => {
+    await plane.clear(on);
     await (kind === "secret"
       ? kubectl("create", "secret", "generic", name, "--from-literal=mine=1")
       : kubectl("create", "serviceaccount", name));

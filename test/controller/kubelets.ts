@@ -2,13 +2,16 @@
  * Played kubelets: nodes with leases, and agents' pods that start, become Ready, fail or go as told. Only the API
  * is real, which is all that the controller and the DaemonSet controller ever see of a node.
  */
-import type { V1Node, V1ObjectMeta, V1Pod } from "@kubernetes/client-node";
+import type { V1Node, V1ObjectMeta, V1Pod, V1Secret } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
-import { revisionAnnotation } from "../../pullsecret/names.ts";
-import type { Plane } from "./plane.ts";
+import { exitCodes, revisionAnnotation } from "../../pullsecret/names.ts";
+import { paths, type Plane } from "./plane.ts";
 
-/** What an agent of this revision does on this node: gets Ready, never does, or gives up with these last words. */
-export type Behaviour = (node: string, revision: number) => "ready" | "hangs" | string;
+/**
+ * What an agent of this revision does on this node: gets Ready, never does, ends once to say that the node is unfit and stays, or
+ * gives up with these last words.
+ */
+export type Behaviour = (node: string, revision: number) => "ready" | "hangs" | "refuses" | string;
 
 export type Start = Readonly<{ node: string; revision: number; at: number }>;
 
@@ -25,6 +28,11 @@ export class Kubelets implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #loops: Promise<void>[];
   behaviour: Behaviour = () => "ready";
+  /** Nodes whose agents get Ready under a release without having said that they gave anything back. */
+  readonly wordless = new Set<string>();
+  #releasing = false;
+  /** Of each pod: with what word its container ended once. */
+  readonly #words = new Map<string, string>();
   /** Every start of an agent, in order. */
   readonly starts: Start[] = [];
   /** Most agents that were at work without being Ready at the same time, revision 0 apart. */
@@ -52,6 +60,12 @@ export class Kubelets implements AsyncDisposable {
     this.#names.splice(this.#names.indexOf(name), 1);
     this.#dead.delete(name);
     await this.#plane.cluster.kubectl("delete", "node", name);
+  }
+
+  /** Leaves these nodes, alive: what a test that failed has added or killed must not fail the next one. */
+  async reset(names: readonly string[]): Promise<void> {
+    for (const name of this.#names.filter((one) => !names.includes(one))) await this.remove(name);
+    for (const name of this.#dead) await this.revive(name);
   }
 
   /** The kubelet falls silent, and the node controller has noticed: node Unknown, its pods not Ready. */
@@ -111,6 +125,8 @@ export class Kubelets implements AsyncDisposable {
 
   async #sync(): Promise<void> {
     let atWork = 0;
+    const global = await this.#plane.api.get<V1Secret>(paths.global);
+    this.#releasing = Buffer.from(global?.data?.["intent"] ?? "", "base64").toString() === "release";
     for (const pod of await this.#pods()) {
       const node = pod.spec?.nodeName;
       if (node === undefined || this.#dead.has(node) || !this.#names.includes(node)) continue;
@@ -125,10 +141,15 @@ export class Kubelets implements AsyncDisposable {
     const revision = Number(pod.metadata?.annotations?.[revisionAnnotation]);
     const uid = `${node}/${pod.metadata?.uid ?? ""}`;
     const started = this.#told.has(uid);
-    if (!started) this.starts.push({ node, revision, at: Date.now() });
+    if (!started) {
+      this.starts.push({ node, revision, at: Date.now() });
+      const gives = this.#releasing && revision > 0 && !this.wordless.has(node);
+      this.#words.set(uid, gives ? `GPS224 withdrawn (revision ${revision})` : "");
+    }
     // A container that has just started is not Ready yet.
     const behaviour = started ? this.behaviour(node, revision) : "hangs";
-    if (this.#told.get(uid) !== behaviour) await this.#podStatus(pod, statusOf(pod, behaviour));
+    const word = this.#words.get(uid) ?? "";
+    if (this.#told.get(uid) !== behaviour) await this.#podStatus(pod, statusOf(pod, behaviour, word));
     this.#told.set(uid, behaviour);
     if (behaviour === "ready") this.#wereReady.add(uid);
     return revision > 0 && !this.#wereReady.has(uid);
@@ -188,10 +209,11 @@ function unconditional(metadata: V1ObjectMeta | undefined): V1ObjectMeta {
   return rest;
 }
 
-function statusOf(pod: V1Pod, behaviour: string): object {
+function statusOf(pod: V1Pod, behaviour: string, word: string): object {
   const now = new Date().toISOString();
   const ready = behaviour === "ready";
-  const running = { state: { running: { startedAt: now } }, ready, started: true, restartCount: 0 };
+  const ended = ready && word !== "" ? { lastState: { terminated: { exitCode: 0, message: word } } } : {};
+  const running = { state: { running: { startedAt: now } }, ...ended, ready, started: true, restartCount: 0 };
   const failed = {
     state: { waiting: { reason: "CrashLoopBackOff" } },
     lastState: { terminated: { exitCode: 1, message: behaviour } },
@@ -199,7 +221,9 @@ function statusOf(pod: V1Pod, behaviour: string): object {
     started: false,
     restartCount: 1,
   };
-  const state = ready || behaviour === "hangs" ? running : failed;
+  const unfit = { exitCode: exitCodes.refused, message: "GPS206 config.json is a symbolic link" };
+  const refused = { ...running, lastState: { terminated: unfit }, restartCount: 1 };
+  const state = behaviour === "refuses" ? refused : ready || behaviour === "hangs" ? running : failed;
   const condition = (type: string, status: boolean) => ({
     type,
     status: status ? "True" : "False",

@@ -36,6 +36,7 @@ test("H5, H10, H11, H12, H14: the Secret alone brings everything, in the drawn o
   assert.deepEqual(
     made.map(({ resource, name }) => `${resource} ${name}`),
     [
+      "secrets global-pull-secret-state",
       "secrets global-pull-secret",
       `serviceaccounts ${syncer}`,
       `rbac.authorization.k8s.io/roles ${syncer}`,
@@ -55,7 +56,7 @@ test("H20, H21: deleting the Secret deletes all of it, the Secret with our memor
   const gone = plane.requests(on, since).filter(({ verb }) => verb === "delete");
   assert.deepEqual(
     gone.map(({ resource }) => resource.split("/").at(-1)),
-    ["daemonsets", "rolebindings", "roles", "serviceaccounts", "secrets"],
+    ["daemonsets", "rolebindings", "roles", "serviceaccounts", "secrets", "secrets"],
   );
   await plane.untilEvent(on, "Removed");
 });

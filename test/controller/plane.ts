@@ -63,18 +63,27 @@ export type Controller = Readonly<{
   output: () => string;
   /** SIGTERM and wait; resolves with the exit code. */
   stop: () => Promise<number>;
-  /** SIGKILL and wait. */
+  /** SIGKILL and wait. The Lease is not given back: another controller waits until it has run out. */
   kill: () => Promise<void>;
+  signal: (name: NodeJS.Signals) => void;
+  /** The exit code, once it has ended. */
+  exited: () => number | undefined;
 }> &
   AsyncDisposable;
+
+/** A controller has this long to give back the Lease before a test goes on without it. */
+const patience = 5000;
 
 export const agentImage = "example.invalid/global-pull-secret:test";
 
 /** With POD_NAME in the environment it is left to find the agents' image by itself. */
 export function startController(kubeconfig: string, ...flags: readonly string[]): Controller {
   const image = process.env["POD_NAME"] === undefined ? ["--agent-image", agentImage] : [];
-  const defaults = ["--kubeconfig", kubeconfig, ...image, "--min-ready-seconds", "3"];
-  const argv = [join(root, "controller/main.ts"), ...defaults, "--listen", "127.0.0.1:0", ...flags];
+  // Most tests end with a removal, and mean it.
+  const grace = flags.includes("--removal-grace") ? [] : ["--removal-grace", "0s"];
+  const listen = flags.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
+  const defaults = ["--kubeconfig", kubeconfig, ...image, ...grace, ...listen, "--min-ready-seconds", "3"];
+  const argv = [join(root, "controller/main.ts"), ...defaults, ...flags];
   const child = spawn(process.execPath, argv, { env: directEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -89,7 +98,13 @@ export function startController(kubeconfig: string, ...flags: readonly string[])
     output: () => output,
     stop: () => end("SIGTERM"),
     kill: async () => void (await end("SIGKILL")),
-    [Symbol.asyncDispose]: async () => void (await end("SIGKILL")),
+    signal: (name) => void child.kill(name),
+    exited: () => (child.signalCode === null ? (child.exitCode ?? undefined) : 128),
+    async [Symbol.asyncDispose]() {
+      const timer = setTimeout(() => child.kill("SIGKILL"), patience);
+      await end("SIGTERM");
+      clearTimeout(timer);
+    },
   };
 }
 
@@ -97,13 +112,33 @@ const system = "/namespaces/kube-system";
 export const paths = {
   secrets: `/api/v1${system}/secrets`,
   additional: `/api/v1${system}/secrets/additional-pull-secret`,
+  state: `/api/v1${system}/secrets/global-pull-secret-state`,
   global: `/api/v1${system}/secrets/global-pull-secret`,
   daemonSet: `/apis/apps/v1${system}/daemonsets/global-pull-secret-syncer`,
   serviceAccount: `/api/v1${system}/serviceaccounts/global-pull-secret-syncer`,
   role: `/apis/rbac.authorization.k8s.io/v1${system}/roles/global-pull-secret-syncer`,
   roleBinding: `/apis/rbac.authorization.k8s.io/v1${system}/rolebindings/global-pull-secret-syncer`,
 };
-export const ownPaths = [paths.global, paths.serviceAccount, paths.role, paths.roleBinding, paths.daemonSet];
+export const ownPaths = [
+  paths.state,
+  paths.global,
+  paths.serviceAccount,
+  paths.role,
+  paths.roleBinding,
+  paths.daemonSet,
+];
+
+const lease = ["lease", "global-pull-secret-controller", "-n", "kube-system"] as const;
+
+/** Name of the controller that holds the Lease; empty when nobody does. */
+export async function leader(plane: Plane): Promise<string> {
+  return await plane.cluster.kubectl("get", ...lease, "--ignore-not-found", "-o", "jsonpath={.spec.holderIdentity}");
+}
+
+/** As if it had run out after a kill. */
+export async function freeLease(plane: Plane): Promise<void> {
+  await plane.cluster.kubectl("delete", ...lease, "--ignore-not-found");
+}
 
 /** A pull secret's document with one entry per pair. */
 export function document(entries: Record<string, string>): string {
@@ -148,6 +183,17 @@ export async function untilEvent(plane: Plane, reason: string, words = "", timeo
   );
 }
 
+/** Deletes all of ours by hand, while no controller runs: for the next test, without a removal that nobody looks at. */
+export async function wipe(plane: Plane): Promise<void> {
+  const kubectl = (...args: string[]) => plane.cluster.kubectl("-n", "kube-system", ...args, "--ignore-not-found");
+  const secrets = ["additional-pull-secret", "global-pull-secret", "global-pull-secret-state"];
+  const syncer = "global-pull-secret-syncer";
+  await kubectl("delete", "secrets", ...secrets);
+  await kubectl("delete", "daemonset", syncer, "--cascade=foreground", "--timeout=60s");
+  await kubectl("delete", "rolebinding,role,serviceaccount", syncer);
+  await plane.cluster.kubectl("delete", "events", "-n", "kube-system", "--all");
+}
+
 /** Deletes additional-pull-secret, waits until nothing of ours is left, and forgets the Events. */
 export async function clear(plane: Plane): Promise<void> {
   await plane.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system", "--ignore-not-found");
@@ -155,7 +201,7 @@ export async function clear(plane: Plane): Promise<void> {
   await plane.cluster.kubectl("delete", "events", "-n", "kube-system", "--all");
 }
 
-export async function untilGone(plane: Plane, timeout = 120_000): Promise<void> {
+export async function untilGone(plane: Plane, timeout = 180_000): Promise<void> {
   const left = async () =>
     (await Promise.all(ownPaths.map((path) => plane.api.get(path)))).filter((o) => o !== undefined).length;
   await until("nothing of ours is left", async () => (await left()) === 0, { timeout, seen: left });
@@ -180,8 +226,12 @@ type AuditLine = {
   requestReceivedTimestamp: string;
 };
 
-/** What the controller asked of the API server from `since` on, watches when they ended. */
+/** What the controller asked of the API server from `since` on, watches when they ended; what keeps its Lease apart. */
 export function requests(plane: Plane, since = ""): Request[] {
+  return allRequests(plane, since).filter(({ resource }) => resource !== "coordination.k8s.io/leases");
+}
+
+export function allRequests(plane: Plane, since = ""): Request[] {
   const lines = readFileSync(plane.cluster.auditLog, "utf8").split("\n").slice(0, -1);
   return lines
     .map((line) => JSON.parse(line) as AuditLine)
@@ -220,7 +270,7 @@ export async function untilPublished(plane: Plane, expected: string, timeout = 2
 }
 
 /** Waits until every living node has this revision, as the Event says; returns what it says. */
-export async function untilRolledOut(plane: Plane, revision: number, timeout = 90_000): Promise<string> {
+export async function untilRolledOut(plane: Plane, revision: number, timeout = 180_000): Promise<string> {
   return (await untilEvent(plane, "RolledOut", `revision ${revision} is on`, timeout)).message;
 }
 

@@ -8,7 +8,8 @@ import { readAsKubelet } from "../../pullsecret/kubelet.ts";
 import { match } from "../../pullsecret/match.ts";
 import { merge, type Merged } from "../../pullsecret/merge.ts";
 import { parse, type Accepted } from "../../pullsecret/parse.ts";
-import { identity } from "../../pullsecret/registry.ts";
+import { formatPath } from "../../pullsecret/keypath.ts";
+import { dockerHubKey, identity, isHubWithoutSlash } from "../../pullsecret/registry.ts";
 import { ask, held, type Answer, type Held, type Question } from "./oracle.ts";
 import { randomFile } from "./files.ts";
 import { Random } from "./random.ts";
@@ -86,7 +87,7 @@ test(`the kubelet reads what we emit as the same credentials, and finds them as 
     if (!parsed.ok) continue;
     const alone = merge({ [role]: parsed }, { conflicts: "additional", protect: [] });
     assert.ok(alone.ok);
-    cases.push({ merged: alone, source: bytes, images });
+    cases.push({ merged: alone, source: asMeant(bytes, parsed), images });
     if (role === "additional" && earlier !== undefined) {
       const both = merge({ original: earlier, additional: parsed }, { conflicts: "additional", protect: [] });
       assert.ok(both.ok);
@@ -112,6 +113,19 @@ test(`the kubelet reads what we emit as the same credentials, and finds them as 
   t.diagnostic(`${cases.length} documents emitted`);
   assert.ok(cases.length > files / 10);
 });
+
+/** The source without what is left out on purpose, and with Docker Hub's key as it is meant. */
+function asMeant(source: Buffer, { entries, warnings }: Accepted): Buffer {
+  const document = JSON.parse(source.toString()) as { auths?: Record<string, unknown> | null } | null;
+  const told = (key: string, ...codes: readonly string[]): boolean =>
+    warnings.some(({ code, path }) => codes.includes(code) && path === formatPath(["auths", key]));
+  const isMeant = (key: string): boolean => told(key, "GPS157") && isHubWithoutSlash(key);
+  const auths = Object.entries(document?.auths ?? {})
+    .filter(([key]) => !told(key, "GPS166", "GPS167"))
+    .map(([key, entry]) => [isMeant(key) ? dockerHubKey : key, entry] as const);
+  assert.ok(auths.length >= entries.length);
+  return Buffer.from(JSON.stringify({ ...document, auths: Object.fromEntries(auths) }));
+}
 
 /** One registry in two spellings is tried twice with the same credential; we write it once. */
 function withoutRepeats(tries: readonly Held[]): Held[] {

@@ -30,9 +30,13 @@ const usual = words(
     "localhost https://a.io/v2/ http://a.io docker.io/library",
 );
 
+/** What docker login writes beside its entries, and what people write for the host. */
+const meant = words("https://a.io/v1 https://index.docker.io/v1 https://index.docker.io/v1/access-token");
+
 /** A registry key, every second one usual. */
 export function randomKey(random: Random): string {
   if (random.once(2)) return random.pick(usual);
+  if (random.once(20)) return random.pick(meant);
   const plain = random.pick(hosts) + random.pick(ports) + random.pick(paths);
   if (random.once(2)) return plain;
   return random.pick(schemes) + random.pick(users) + plain + random.pick(tails);

@@ -40,7 +40,9 @@ export function auditOf(cluster: Cluster, since = ""): Asked[] {
   });
 }
 
-/** What the controller asked for, its watches and the probes of its watches left out. */
+/** What the controllers asked for, without their watches and what keeps their Lease. */
 export function askedByController(cluster: Cluster, since = ""): Asked[] {
-  return auditOf(cluster, since).filter(({ user, verb }) => user === controllerAccount && verb !== "watch");
+  return auditOf(cluster, since).filter(
+    ({ user, verb, resource }) => user === controllerAccount && verb !== "watch" && resource !== "leases",
+  );
 }

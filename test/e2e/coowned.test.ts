@@ -199,7 +199,7 @@ test("H18: a rollback takes back our change and nothing of others, not even what
   assert.ok("bad.example" in auths(bare), "the other node's kubelet runs well with it");
   await shared.healKubelet();
   await product.writeAdditional(cluster, JSON.stringify({ auths: { [cluster.registry.host]: ours() } }));
-  await product.untilServed(cluster, served + 2);
+  await product.untilServed(cluster, served + 3);
 });
 
 test("H20: removal gives back what ours displaced, keeps what others added, and an absent file is absent again", async () => {

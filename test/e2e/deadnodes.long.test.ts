@@ -1,6 +1,7 @@
 /** Nodes that die at the worst moment: noticing that takes the node controller 50 s, so this is no test for every day. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import * as names from "../../pullsecret/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
@@ -15,7 +16,7 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-test("H20: a node that dies as removal begins holds nothing up, is named, and is clean after the next life", async () => {
+test("H20: a node that dies as removal begins holds nothing up, is waited for alone and gives back when it returns", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
   const [host, dead, other] = (await hostFirst(cluster)) as [Node, Node, Node];
@@ -23,23 +24,43 @@ test("H20: a node that dies as removal begins holds nothing up, is named, and is
 
   dead.stop();
   await product.deleteAdditional(cluster);
-  // The dead node's pod cannot go before its kubelet says so.
-  const left = async () => (await product.ourObjects(cluster)).filter((name) => !name.startsWith("pod/"));
-  const patience = { timeout: 180_000, seen: left };
-  await until("nothing of ours is left in the cluster", async () => (await left()).length === 0, patience);
-  const event = await product.untilEvent(cluster, "NodesLeftBehind", new RegExp(dead.name));
-  assert.match(event.message, /1 node not Ready kept the entries/);
+  const waits = async () => (await product.events(cluster, "NodesAwaited")).length > 0;
+  await until("the removal waits for it", waits, { timeout: 180_000 });
+  const event = await product.untilEvent(cluster, "NodesAwaited", new RegExp(`1 node away may hold .*: ${dead.name};`));
+  assert.equal(event.type, "Warning");
   for (const node of others) assert.equal(node.readFile("config.json"), undefined, node.name);
   assert.ok(cluster.registry.host in auths(dead));
+  // The dead node's pods cannot go before its kubelet says so.
+  const placed = ["-o", `jsonpath={.items[?(@.spec.nodeName!="${dead.name}")].metadata.name}`];
+  const elsewhere = () =>
+    cluster.kubectl("get", "pods", "-n", names.namespace, "-l", `name=${names.syncerName}`, ...placed);
+  await until("the other nodes have no agent any more", async () => (await elsewhere()) === "", { timeout: 60_000 });
+  const secrets = await cluster.kubectl("get", "secrets", "-n", names.namespace, "-o", "json");
+  assert.ok(!secrets.includes(Buffer.from(cluster.registry.document("additional")).toString("base64")));
 
   await dead.start();
   await cluster.untilReady(dead);
-  await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await until("it is published", async () => (await product.revision(cluster)) === 1);
-  await product.untilServed(cluster, 1);
-  await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined, node.name);
+});
+
+test("the node of the controller that writes is pulled: the other writes within seconds, and no living node waits for it", async (context) => {
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await product.untilServed(cluster, (await until("published", () => product.revision(cluster))) ?? 0);
+  const before = (await product.revision(cluster)) ?? 0;
+  const [host, ...others] = (await hostFirst(cluster)) as [Node, Node, Node];
+  const begun = Date.now();
+  host.stop();
+  await product.writeAdditional(cluster, JSON.stringify({ auths: { "pulled.example": { auth: "dTpw" } } }));
+  await until("it is published", async () => ((await product.revision(cluster)) ?? 0) > before);
+  context.diagnostic(`published ${Math.round((Date.now() - begun) / 1000)} s after the node was pulled`);
+  for (const node of others)
+    await until(`${node.name} has it`, () => "pulled.example" in auths(node), { timeout: 180_000 });
+  context.diagnostic(`on every living node after ${Math.round((Date.now() - begun) / 1000)} s`);
+  await host.start();
+  await until("it catches up", () => "pulled.example" in auths(host), { timeout: 180_000 });
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
 });
 
 test("H4: two of three nodes that die unnoticed as a rollout begins hold it up only until they are missed", async (context) => {

@@ -5,6 +5,7 @@ import type { TestContext } from "node:test";
 import * as names from "../../pullsecret/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
+import { freeLease, leader } from "./leader.ts";
 import { auths } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts } from "./restarts.ts";
@@ -55,14 +56,15 @@ export async function rolloutAndDrainUnderKills(cluster: Cluster, kills: number,
   const deleted = deletions(cluster, drainSince);
   assert.deepEqual(
     deleted.map(({ resource }) => resource),
-    ["daemonsets", "rolebindings", "roles", "serviceaccounts", "secrets"],
+    ["daemonsets", "rolebindings", "roles", "serviceaccounts", "secrets", "secrets"],
   );
   const last = Math.max(...drain.map(({ up }) => up));
   assert.ok((deleted[0]?.at ?? 0) > last + 3000, "every node had given its entries back before the first object went");
 }
 
 /**
- * SIGKILL, so that nothing is finished or tidied; then the pod goes, so that the next one does not wait for a back-off.
+ * SIGKILL of the one that writes, so that nothing is finished or tidied; then its pod and its Lease go, so that the next one waits
+ * neither for a back-off nor for the Lease to run out.
  * Returns how many of the kills came before the end.
  */
 async function killAtRandom(
@@ -73,7 +75,7 @@ async function killAtRandom(
 ): Promise<number> {
   let early = 0;
   for (let kill = 0; kill < kills; kill++) {
-    const [name, host] = await until("a controller runs", async () => await running(cluster));
+    const { name, host } = await leader(cluster);
     const life = random() * 4000;
     const begun = Date.now();
     await until("its time is up", () => Date.now() - begun >= life, { every: 20 });
@@ -82,28 +84,10 @@ async function killAtRandom(
     const search = "kill -KILL $(grep -l '/app/controller[.]cjs' /proc/[0-9]*/cmdline | cut -d/ -f3)";
     await node?.exec(["sh", "-c", search]);
     await cluster.kubectl("delete", "pod", name, "-n", names.namespace, "--grace-period=0", "--force");
+    await freeLease(cluster);
   }
-  await until("a controller runs", async () => await running(cluster));
+  await leader(cluster);
   return early;
-}
-
-type Pods = {
-  items: {
-    metadata: { name: string; deletionTimestamp?: string };
-    spec: { nodeName?: string };
-    status: { containerStatuses?: { state: { running?: object } }[] };
-  }[];
-};
-
-/** Name and node of the controller's pod, once its container runs. */
-async function running(cluster: Cluster): Promise<[string, string] | undefined> {
-  const selector = "app.kubernetes.io/name=global-pull-secret-controller";
-  const pods = await cluster.get<Pods>("pods", "-n", names.namespace, "-l", selector);
-  for (const { metadata, spec, status } of pods?.items ?? []) {
-    const runs = status.containerStatuses?.[0]?.state.running !== undefined;
-    if (runs && metadata.deletionTimestamp === undefined) return [metadata.name, spec.nodeName ?? ""];
-  }
-  return undefined;
 }
 
 type AuditLine = {

@@ -1,7 +1,9 @@
 /** What a test sees on the nodes: the kubelet's process, its file, and the agents' pods. */
 import * as names from "../../pullsecret/names.ts";
+import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
+import { leader } from "./leader.ts";
 
 /** What identifies the kubelet's process on every node, in the nodes' order. */
 export async function kubelets(cluster: Cluster, unit = "kubelet.service"): Promise<string[]> {
@@ -47,14 +49,25 @@ export async function agentLog(cluster: Cluster, node: Node): Promise<string> {
   return await cluster.kubectl("logs", "-n", names.namespace, (await agentOn(cluster, node)).metadata.name);
 }
 
+/**
+ * Restart `Never`: moves the time of the file in the node's journal back, as if the five minutes
+ * were over after which the kubelet has read it again. What it does in them is in
+ * policies.long.test.ts.
+ */
+export async function letReread(node: Node, directory = "/var/lib/kubelet"): Promise<void> {
+  const file = `${directory}/global-pull-secret/journal.json`;
+  const read = async () => JSON.parse((await node.exec(["sh", "-c", `cat ${file} 2>/dev/null || true`])) || "{}");
+  await until("the agent waits for the kubelet", async () => (await read()).renamed !== undefined);
+  const journal = await read();
+  const renamed = { ...journal.renamed, monotonic: journal.renamed.monotonic - 305_000 };
+  await node.exec(["tee", file], JSON.stringify({ ...journal, renamed }));
+}
+
 /** No stages: for tests of what is not about the order of the nodes. */
 export const allAtOnce = ["--max-unavailable=100%", "--min-ready-seconds=3"] as const;
 
-/** All nodes, first the one where the controller runs: it must live on. */
+/** All nodes, first the one where the controller that writes runs: a test of something else lets it live. */
 export async function hostFirst(cluster: Cluster): Promise<Node[]> {
-  const selector = "app.kubernetes.io/name=global-pull-secret-controller";
-  const running = ["-l", selector, "--field-selector=status.phase=Running"];
-  const path = "jsonpath={.items[0].spec.nodeName}";
-  const host = await cluster.kubectl("get", "pods", "-n", names.namespace, ...running, "-o", path);
+  const { host } = await leader(cluster);
   return cluster.nodes.toSorted((a, b) => Number(b.name === host) - Number(a.name === host));
 }

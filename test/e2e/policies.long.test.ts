@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startCluster } from "../cluster/cluster.ts";
 import { until } from "../cluster/await.ts";
-import { allAtOnce, kubelets } from "./nodes.ts";
+import { agentOn, allAtOnce, auths, kubelets } from "./nodes.ts";
 import { podOn, pullRefused, stateOf, untilState } from "./pods.ts";
 import * as product from "./product.ts";
 
@@ -18,7 +18,7 @@ test("restart Never: a private image runs when the kubelet has read its file aga
   await untilState(cluster, "app", ...pullRefused);
   const began = Date.now();
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await product.untilServed(cluster, 1);
+  await until("the file has it", async () => Object.keys(auths(node)).length > 0);
   assert.notEqual(await stateOf(cluster, "app"), "Running", "it had remembered nothing: the test shows nothing");
   // The back-off of the pull doubles to 5 minutes.
   await until("the pod runs", async () => (await stateOf(cluster, "app")) === "Running", {
@@ -26,6 +26,16 @@ test("restart Never: a private image runs when the kubelet has read its file aga
     every: 1000,
     seen: () => stateOf(cluster, "app"),
   });
+  // Not before the kubelet must have read its file again does any agent say that the node has the revision.
+  await until(
+    "the node has the revision",
+    async () => (await agentOn(cluster, node)).status.containerStatuses?.[0]?.ready === true,
+    {
+      timeout: 400_000,
+      every: 1000,
+    },
+  );
+  assert.ok(Date.now() - began >= 305_000, `Ready after ${Date.now() - began} ms`);
   t.diagnostic(`after ${Math.round((Date.now() - began) / 1000)} s`);
   assert.deepEqual(await kubelets(cluster), first);
 });

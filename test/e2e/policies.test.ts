@@ -7,7 +7,7 @@ import * as names from "../../pullsecret/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
-import { agentOn, allAtOnce, kubelets } from "./nodes.ts";
+import { agentOn, allAtOnce, kubelets, letReread } from "./nodes.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
@@ -26,7 +26,7 @@ before(async () => {
   const args = [
     "--conflicts=original",
     "--protect=platform.example",
-    `--kubelet-unit=${unit}`,
+    "--restart-control-plane=Always",
     `--kubelet-directory=${directory}`,
     ...allAtOnce,
   ];
@@ -75,13 +75,13 @@ test("wrong flags are all named at once, with what to give instead, and nothing 
   assert.deepEqual([status, stdout], [2, ""]);
   assert.deepEqual(stderr.trim().split("\n").toSorted(), [
     '--kubelet-directory "kubelet": is no absolute path of a directory without . and .. in it',
-    '--kubelet-unit "kubelet": is no systemd service; give one such as kubelet.service or k3s.service',
+    '--kubelet-unit "kubelet": is no systemd service; give auto, or one such as kubelet.service',
     '--max-unavailable "0": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
     '--restart "Sometimes": is none of the choices; give Always, Never',
   ]);
 });
 
-test("H17: another unit and another root directory are served; a conflict is won by the original if so wanted", async () => {
+test("H17: another unit is found, and another root directory served; a conflict is won by the original if so wanted", async () => {
   const first = await kubelet();
   await writeSecret(names.additionalSecretName, {
     [cluster.registry.host]: cluster.registry.auth("additional"),
@@ -112,7 +112,7 @@ test("the budget is the DaemonSet's own", async () => {
   );
 });
 
-test("restart Never: the agents are replaced, then a change reaches the file, and the kubelet stays the same process", async () => {
+test("restart Never: the agents are replaced, then a change reaches the file and is waited for, and the kubelet stays the same process", async () => {
   const first = await kubelet();
   const { uid } = (await agentOn(cluster, node)).metadata;
   const patch = [{ op: "add", path: "/spec/template/spec/containers/0/args/-", value: "--restart=Never" }];
@@ -120,9 +120,11 @@ test("restart Never: the agents are replaced, then a change reaches the file, an
   await cluster.kubectl("patch", ...deployment, "--type=json", "-p", JSON.stringify(patch));
   await until("another agent is there", async () => (await agentOn(cluster, node)).metadata.uid !== uid);
   await writeSecret(names.additionalSecretName, { "third.example": { auth: "dGhpcmQ6b25l" } });
+  await letReread(node, directory);
   await product.untilServed(cluster, 2);
   assert.ok("third.example" in ((await fileOf()) as object));
   await product.deleteAdditional(cluster);
+  await letReread(node, directory);
   await product.untilRemoved(cluster);
   assert.equal(await node.exec(["sh", "-c", `ls -A ${directory} | grep -E 'config|global' || true`]), "");
   assert.equal(await kubelet(), first);

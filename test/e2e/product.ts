@@ -23,12 +23,18 @@ export async function installProduct(
   const at = image.lastIndexOf(":");
   const overlay = join(cluster.directory, "overlay");
   mkdirSync(overlay, { recursive: true });
-  const patch = args.map((value) => ({ op: "add", path: "/spec/template/spec/containers/0/args/-", value }));
+  // Most tests end with a removal, and mean it.
+  const grace = args.some((arg) => arg.startsWith("--removal-grace=")) ? [] : ["--removal-grace=0s"];
+  const patch = [...args, ...grace].map((value) => ({
+    op: "add",
+    path: "/spec/template/spec/containers/0/args/-",
+    value,
+  }));
   const kustomization = {
     resources: [relative(overlay, manifests)],
     components: components.map((name) => relative(overlay, join(manifests, name))),
     images: [{ name: imageName, newName: image.slice(0, at), newTag: image.slice(at + 1) }],
-    patches: args.length === 0 ? [] : [{ target: { kind: "Deployment" }, patch: JSON.stringify(patch) }],
+    patches: [{ target: { kind: "Deployment" }, patch: JSON.stringify(patch) }],
   };
   writeFileSync(join(overlay, "kustomization.yaml"), JSON.stringify(kustomization)); // JSON is YAML
   await cluster.kubectl("apply", "-k", overlay);
@@ -119,6 +125,7 @@ export async function ourObjects(cluster: Cluster): Promise<string[]> {
   const kinds = [
     ...["daemonset", "serviceaccount", "role", "rolebinding"].map((kind) => `${kind}/${names.syncerName}`),
     `secret/${names.globalSecretName}`,
+    `secret/${names.stateSecretName}`,
   ];
   const found = await Promise.all([
     cluster.kubectl("get", ...kinds, "-n", names.namespace, "--ignore-not-found", "-o", "name"),

@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -15,11 +16,16 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Content as Found } from "../../agent/search.ts";
+import { digestOf, saltLength } from "../../pullsecret/digest.ts";
+import { credentialFiles, type Intent, podFiles } from "../../pullsecret/names.ts";
 import { freePort } from "../free-port.ts";
 
 export type Content = Readonly<{
   additional?: Readonly<Record<string, string>>;
   original?: Readonly<Record<string, string>>;
+  /** Without one: `release`, if there is nothing additional. */
+  intent?: Intent;
 }>;
 
 /** A directory that looks to the agent like a node: kubelet directory, mounted Secret, termination log. */
@@ -29,9 +35,12 @@ export class Node implements Disposable {
   readonly secret: string;
   readonly dbus: string;
   readonly terminationLog: string;
+  /** The pod's own directory: a new node's pod has ended before, to say its words (word.ts). */
+  readonly pod: string;
   readonly config: string;
   readonly folder: string;
   #swaps = 0;
+  readonly #digests = new Map<number, string>();
 
   /** `kubelet`: a kubelet directory that is there already, such as a booted node's. */
   constructor(root = mkdtempSync(join(tmpdir(), "gps-node-")), kubelet = join(root, "kubelet")) {
@@ -42,24 +51,28 @@ export class Node implements Disposable {
     this.terminationLog = join(root, "termination-log");
     this.config = join(kubelet, "config.json");
     this.folder = join(kubelet, "global-pull-secret");
-    for (const directory of [kubelet, this.secret]) mkdirSync(directory, { recursive: true });
+    this.pod = join(root, "pod");
+    for (const directory of [kubelet, this.secret, this.pod]) mkdirSync(directory, { recursive: true });
+    writeFileSync(join(this.pod, "word"), "refused\nreleased\n");
+    this.sees({});
     writeFileSync(this.terminationLog, "");
   }
 
+  /** What the pod's first container saw at the places that a kubelet searches besides its own directory. */
+  sees(others: Readonly<Record<string, Found>>): void {
+    const files = { ...Object.fromEntries(credentialFiles.map((path) => [path, "none"])), ...others };
+    writeFileSync(join(this.pod, podFiles.hidden), JSON.stringify({ kind: "seen", files }));
+  }
+
   /** Mounts a revision as the kubelet does: new directory, then the `..data` link swapped by rename. */
-  mount(revision: number, { additional = {}, original = {} }: Content): void {
-    const entries = { ...original, ...additional };
-    const auths = Object.fromEntries(
-      Object.entries(entries).map(([key, password]) => [key, { auth: encode(password) }]),
-    );
-    const sources = Object.fromEntries(
-      Object.keys(entries).map((key) => [key, key in additional ? "additional" : "original"]),
-    );
-    this.mountFiles({
-      ".dockerconfigjson": JSON.stringify({ auths }),
-      revision: String(revision),
-      sources: JSON.stringify(sources),
-    });
+  mount(revision: number, content: Content): void {
+    this.#digests.set(revision, digestFor(revision, content));
+    this.mountFiles(filesFor(revision, content));
+  }
+
+  /** What the template of this revision's agents says; that of the last mount of this number. */
+  digest(revision: number): string {
+    return this.#digests.get(revision) ?? "";
   }
 
   mountFiles(files: Readonly<Record<string, string>>): void {
@@ -79,6 +92,16 @@ export class Node implements Disposable {
     return existsSync(this.config) ? readFileSync(this.config, "utf8") : undefined;
   }
 
+  /** From now on the pod is a new one, which has said nothing. */
+  newPod(): void {
+    rmSync(join(this.pod, "word"), { force: true });
+  }
+
+  /** What lies in our folder, but for the lock. */
+  get kept(): string[] {
+    return readdirSync(this.folder).filter((name) => !name.startsWith("lock-"));
+  }
+
   get message(): string {
     return readFileSync(this.terminationLog, "utf8");
   }
@@ -91,6 +114,29 @@ export class Node implements Disposable {
   [Symbol.dispose](): void {
     rmSync(this.root, { recursive: true, force: true });
   }
+}
+
+/** The files of a revision in the mounted Secret. Its salt is its number: most tests have one content for each. */
+function filesFor(revision: number, { additional = {}, original = {}, intent }: Content) {
+  const entries = { ...original, ...additional };
+  const auths = Object.fromEntries(Object.entries(entries).map(([key, password]) => [key, { auth: encode(password) }]));
+  const sources = Object.fromEntries(
+    Object.keys(entries).map((key) => [key, key in additional ? "additional" : "original"]),
+  );
+  return {
+    ".dockerconfigjson": JSON.stringify({ auths }),
+    revision: String(revision),
+    salt: String(revision).padStart(saltLength, "0"),
+    intent: intent ?? (Object.keys(additional).length > 0 ? "apply" : "release"),
+    sources: JSON.stringify(sources),
+  } as const;
+}
+
+/** What the template says of such a revision. */
+export function digestFor(revision: number, content: Content): string {
+  const { salt, intent, sources, ".dockerconfigjson": document } = filesFor(revision, content);
+  const bytes = (text: string) => Buffer.from(text);
+  return digestOf({ salt: bytes(salt), intent, sources: bytes(sources), document: bytes(document) });
 }
 
 export function encode(password: string): string {
@@ -107,6 +153,8 @@ export type AgentOptions = Readonly<{
   nodeFlags?: readonly string[];
   probePort?: number;
   program?: string;
+  /** Of the revision, as the pod's template gives it; without it that of its last mount. */
+  digest?: string;
 }>;
 
 export class Agent implements AsyncDisposable {
@@ -133,6 +181,7 @@ export class Agent implements AsyncDisposable {
       `--kubelet-directory=${node.kubelet}`,
       `--dbus-directory=${node.dbus}`,
       `--termination-log=${node.terminationLog}`,
+      `--pod-directory=${node.pod}`,
       `--probe-port=${port}`,
       `--healthz-port=${options.healthzPort}`,
       "--settle=1",
@@ -140,7 +189,8 @@ export class Agent implements AsyncDisposable {
     ];
     // strace counts a thread's calls: with one thread for all file operations its nth is the agent's nth.
     const oneThread = options.under?.includes("strace") ? { UV_THREADPOOL_SIZE: "1" } : {};
-    const env = { ...process.env, ...oneThread, REVISION: String(options.revision), NODE_NAME: "node1" };
+    const { revision, digest = node.digest(revision) } = options;
+    const env = { ...process.env, ...oneThread, REVISION: String(revision), DIGEST: digest, NODE_NAME: "node1" };
     return new Agent(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), port);
   }
 

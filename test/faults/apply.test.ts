@@ -42,6 +42,34 @@ test("H20: a withdrawn revision leaves the very bytes that were there, and no fo
   assert.equal(systemd.restartCalls, 2);
 });
 
+test("a halted rollout: a node keeps what it has and is ready, restarts nothing, and puts drift right only in its own content", async () => {
+  using node = new Node();
+  await using bus = await startBus(node.dbus);
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  const agentOf = (revision: number) => Agent.start(node, { revision, healthzPort: systemd.healthzPort });
+  const [own, other] = [{ additional: { "a.io": "halted" } }, { additional: { "a.io": "served before" } }];
+  node.mount(1, own);
+  {
+    await using agent = await agentOf(1);
+    await agent.shows(200, "GPS200");
+  }
+  const kept = node.file;
+  node.mount(2, { ...other, intent: "hold" });
+  {
+    await using agent = await agentOf(2);
+    await agent.shows(200, "GPS251");
+    assert.equal(node.file, kept);
+    writeFileSync(node.config, "{}");
+    await agent.shows(200, "GPS252");
+    assert.equal(node.file, "{}");
+  }
+  node.mount(3, { ...own, intent: "hold" });
+  await using agent = await agentOf(3);
+  await agent.shows(200, "GPS251");
+  assert.equal(node.file, kept);
+  assert.equal(systemd.restartCalls, 1);
+});
+
 test("H18: three failed restarts put the old file back, restart the kubelet with it, and say so once", async () => {
   using node = new Node();
   await using bus = await startBus(node.dbus);

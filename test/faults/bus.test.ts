@@ -27,9 +27,17 @@ function place(t: TestContext): string {
   return root;
 }
 
+/** Of one unit. */
 function open(directory: string, stop = never) {
-  return systemdOver(directory, "kubelet.service", stop, deadlines);
+  const systemd = systemdOver(directory, stop, deadlines);
+  return {
+    ...systemd,
+    unit: () => systemd.unit(kubelet),
+    restart: (recording: () => Promise<void>) => systemd.restart(kubelet, recording),
+  };
 }
+
+const kubelet = "kubelet.service";
 
 /** A server in the bus's place. */
 async function impostor(directory: string, talk: (socket: Socket) => void): Promise<AsyncDisposable> {
@@ -55,6 +63,7 @@ test("the unit's state is what systemd says", async (t) => {
   await using systemd = await ScriptedSystemd.start(bus.address);
   const unit = await open(bus.directory).unit();
   assert.deepEqual(unit, {
+    name: kubelet,
     load: "loaded",
     active: "active",
     sub: "running",
@@ -112,7 +121,7 @@ test("questions that follow each other share one connection, and one that died m
   const descriptors = () => readdirSync("/proc/self/fd").length;
   const before = descriptors();
   const systemd = open(join(root, "dbus"));
-  await systemd.load();
+  await systemd.states([kubelet]);
   await systemd.unit();
   assert.deepEqual(await systemd.restart(recorded), { result: "done" });
   assert.equal(relay.connections, 1);

@@ -31,12 +31,12 @@ async function cutEverywhere(cut: Cut): Promise<void> {
   const { systemd, relay } = place;
   // Each silence lasts as long; far more than a busy machine needs for a whole conversation.
   const deadlines = { question: 1000, job: 1000 };
-  const open = systemdOver(node.dbus, "kubelet.service", new AbortController().signal, deadlines);
+  const open = systemdOver(node.dbus, new AbortController().signal, deadlines);
   const seen = { refused: 0, unknown: 0, asked: 0 };
   for (let message = 1; ; message += 1) {
     relay.cutAfter = relay.passed + message;
     const calls = systemd.restartCalls;
-    const answer = await open.restart(async () => {});
+    const answer = await open.restart("kubelet.service", async () => {});
     if (relay.passed < relay.cutAfter) {
       assert.deepEqual(answer, { result: "done" }, "not cut, and not the whole conversation");
       break;
@@ -55,7 +55,7 @@ async function cutEverywhere(cut: Cut): Promise<void> {
   assert.deepEqual([seen.unknown, seen.asked], [1, 1]);
   for (let message = 1; ; message += 1) {
     relay.cutAfter = relay.passed + message;
-    const answer = await open.unit().catch((error: unknown) => error);
+    const answer = await open.unit("kubelet.service").catch((error: unknown) => error);
     if (relay.passed < relay.cutAfter) {
       assert.ok(!(answer instanceof Error), `not cut, and not the whole conversation: ${String(answer)}`);
       break;

@@ -1,25 +1,25 @@
 /** The agent as the controller deploys it: the flags are taken from the very object that it applies. */
+import { parseConfig } from "../../controller/config.ts";
 import { daemonSet } from "../../controller/daemonset.ts";
 import { mountPaths } from "../../pullsecret/names.ts";
 import type { Node } from "./agent.ts";
 
-/** The flags of the DaemonSet, its mount paths replaced by the node's. */
+/** The DaemonSet with the flags' defaults. */
+export function daemonSetOf(): ReturnType<typeof daemonSet> {
+  const parsed = parseConfig([]);
+  if (!parsed.ok) throw new Error(parsed.errors.join());
+  const agent = { ...parsed.config.agent, image: "x", minReadySeconds: 5 };
+  return daemonSet(agent, { revision: 1, digest: "" }, { stage: "wave", maxUnavailable: 1 });
+}
+
+/** Node's flags in the DaemonSet, its mount paths replaced by the node's. */
 export function nodeFlags(node: Node): string[] {
-  const agent = {
-    image: "x",
-    kubeletUnit: "kubelet.service",
-    restart: "Always",
-    minReadySeconds: 5,
-    healthzPort: 10248,
-    probePort: 20248,
-    kubeletRootDir: "/var/lib/kubelet",
-  } as unknown as Parameters<typeof daemonSet>[0];
-  const strategy = { stage: "wave", maxUnavailable: 1 } as const;
-  const [, ...flags] = daemonSet(agent, 1, strategy).spec?.template.spec?.containers[0]?.command?.slice(0, -1) ?? [];
+  const [, ...flags] = daemonSetOf().spec?.template.spec?.containers[0]?.command?.slice(0, -1) ?? [];
   return flags.map((flag) =>
     flag
       .replace(mountPaths.kubelet, node.kubelet)
       .replace(mountPaths.secret, node.secret)
+      .replace(mountPaths.pod, node.pod)
       .replace(mountPaths.terminationLog, node.terminationLog),
   );
 }

@@ -20,7 +20,7 @@ import test from "node:test";
 import { Agent, encode, Node, until } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { sample } from "./sample.ts";
-import { ScriptedSystemd } from "./scripted-systemd.ts";
+import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
 
 const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
 /** Three pages of a file system, so that it can be full in the middle of a write. */
@@ -69,7 +69,7 @@ class Disk implements AsyncDisposable {
     await agent.shows(200, "GPS200", 60_000);
     assert.equal(this.node.file, after, where);
     assert.equal(this.systemd.restartCalls, 1, where);
-    assert.deepEqual(readdirSync(this.node.folder), ["journal.json"], where);
+    assert.deepEqual(this.node.kept, ["journal.json"], where);
   }
   async [Symbol.asyncDispose](): Promise<void> {
     for (const end of this.#ends) await end();
@@ -92,7 +92,7 @@ test("EIO at every fsync, rename or write: the old file stays, no restart, the r
     disk.untouched(call);
     await disk.node.says(/^GPS208 .*EIO/);
     assert.doesNotMatch(agent.output, new RegExp(encode(long)));
-    assert.deepEqual(readdirSync(disk.node.folder), []);
+    assert.deepEqual(disk.node.kept, []);
   }
 });
 
@@ -134,6 +134,30 @@ test("a disk that is full at any write: the old file stays whole, no restart; wi
   assert.deepEqual([...stages], ["journal", "config.json", "none"]);
 });
 
+test("a disk that fills up while the kubelet is down: it is restarted all the same, and rolled back when there is room", async () => {
+  await using disk = await Disk.make("mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs");
+  const { node, systemd } = disk;
+  const filler = join(node.kubelet, "filler");
+  systemd.startLimitMicros = 100_000n;
+  systemd.fate = () => {
+    if (systemd.restartCalls === 2) {
+      const { bavail, bsize } = statfsSync(node.kubelet);
+      writeFileSync(filler, Buffer.alloc(bavail * bsize));
+    }
+    return crashes;
+  };
+  await using agent = await disk.agent();
+  assert.ok(await until(() => systemd.restartCalls >= 5, 60_000), agent.output);
+  assert.match(agent.output, /GPS208.*ENOSPC/);
+  systemd.fate = () => comesBack;
+  truncateSync(filler, 0);
+  assert.ok(
+    await until(async () => node.file === theirs || (await agent.probe()).status === 200, 60_000),
+    agent.output,
+  );
+  assert.equal(systemd.active, "active");
+});
+
 test("a read-only file system: nothing is changed, the reason is told, and it heals when it can be written", async () => {
   await using disk = await Disk.make("mount", "--bind");
   run("mount", "-o", "remount,ro,bind", disk.node.kubelet);
@@ -154,7 +178,7 @@ test("the kubelet's directory is missing, or our folder is somebody's file: noth
   assert.equal(disk.systemd.restartCalls, 0);
   writeFileSync(`${disk.node.kubelet}.away/global-pull-secret`, "somebody's");
   renameSync(`${disk.node.kubelet}.away`, disk.node.kubelet);
-  assert.ok(await until(() => agent.output.includes("ENOTDIR") || agent.output.includes("not a directory"), 60_000));
+  await agent.shows(503, "not a directory", 60_000);
   disk.untouched("a file");
   rmSync(disk.node.folder);
   mkdirSync(disk.node.folder);

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundle } from "../../build/bundle.ts";
-import { Agent, encode, until } from "./agent.ts";
+import { Agent, digestFor, encode, until } from "./agent.ts";
 import { nodeFlags } from "./deployed.ts";
 import { content, ours, Place } from "./place.ts";
 
@@ -54,23 +54,32 @@ test("10,000 quick changes of the mounted Secret: few restarts, no more memory, 
 test("H15: a mount that is behind, ahead, incomplete or nonsense is waited for, and touches nothing; a good one is taken", async () => {
   await using place = await Place.make();
   const { node } = place;
-  const files = { ".dockerconfigjson": '{"auths":{}}', revision: "2", sources: "{}" };
+  const intent = { salt: "2".repeat(32), intent: "apply" };
+  const files = { ".dockerconfigjson": '{"auths":{}}', revision: "2", sources: "{}", ...intent };
   const { sources: _, ...half } = files;
-  const mounts: readonly (readonly [code: string, mount: () => void])[] = [
-    ["GPS203", () => node.mount(1, content)],
-    ["GPS203", () => node.mount(3, content)],
-    ["GPS202", () => node.mountFiles(half)],
-    ["GPS202", () => node.mountFiles({ ...files, revision: "two" })],
-    ["GPS204", () => node.mountFiles({ ...files, ".dockerconfigjson": '{"auths":{"a.io":{"auth":"%"}}}' })],
-    ["GPS204", () => node.mountFiles({ ...files, ".dockerconfigjson": " ".repeat(1024 * 1024 + 1) })],
-    ["GPS204", () => node.mountFiles({ ...files, sources: "[]" })],
+  // Each shows words of its own: the answer to the mount before would pass for this one's.
+  const mounts: readonly (readonly [words: string, mount: () => void])[] = [
+    ["GPS203 the mounted Secret holds another revision (mounted 1, ours 2)", () => node.mount(1, content)],
+    ["GPS202 the mounted Secret is not complete (ENOENT)", () => node.mountFiles(half)],
+    ["GPS203 the mounted Secret holds another revision (mounted 3, ours 2)", () => node.mount(3, content)],
+    ["GPS203 the mounted Secret holds another revision (mounted 2 with another", () => node.mountFiles(files)],
+    [
+      "GPS202 the mounted Secret is not complete (revision is not",
+      () => node.mountFiles({ ...files, revision: "two" }),
+    ],
+    ["GPS202 the mounted Secret is not complete (intent is none", () => node.mountFiles({ ...files, intent: "drop" })],
+    ["GPS202 the mounted Secret is not complete (salt has not", () => node.mountFiles({ ...files, salt: "" })],
+    ["not base64", () => node.mountFiles({ ...files, ".dockerconfigjson": '{"auths":{"a.io":{"auth":"%"}}}' })],
+    ["more than 1 MiB", () => node.mountFiles({ ...files, ".dockerconfigjson": " ".repeat(1024 * 1024 + 1) })],
+    ["sources: not a JSON object", () => node.mountFiles({ ...files, sources: "[]" })],
   ];
-  await using agent = await place.agent([], 2);
-  for (const [code, mount] of mounts) {
+  const options = { revision: 2, digest: digestFor(2, content), healthzPort: place.systemd.healthzPort };
+  await using agent = await Agent.start(node, options);
+  for (const [words, mount] of mounts) {
     mount();
-    await agent.shows(503, code);
-    assert.equal(node.file, undefined, code);
-    assert.deepEqual(place.systemd.calls, [], code);
+    await agent.shows(503, words);
+    assert.equal(node.file, undefined, words);
+    assert.deepEqual(place.systemd.calls, [], words);
   }
   node.mount(2, content);
   await agent.shows(200, "GPS200");

@@ -82,3 +82,25 @@ test(
     for (const needle of needles) assert.ok(!next.output.includes(needle));
   },
 );
+
+test("a secret in a registry key of the node's file, or of what is mounted, is in no line, readiness or last words", async () => {
+  await using place = await Place.make();
+  const { node, systemd } = place;
+  const said: string[] = [];
+  const key = (at: number) => `https://robot:planted-in-a-key${at}@registry.corp`;
+  const files: readonly (readonly [code: string, text: string])[] = [
+    ["GPS207", JSON.stringify({ auths: { [key(1)]: { auth: "!" }, [key(2)]: 5 } })],
+    ["GPS206", `{"auths":{"${key(3)}":{},"${key(3)}":{}}}`],
+    ["GPS206", `{"auths":{"${key(4)}":{"__proto__":{}}}}`],
+    ["GPS206", `{"${key(5)}":{"a":"\\ud800"}}`],
+  ];
+  for (const [code, text] of files) {
+    writeFileSync(node.config, text);
+    await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
+    said.push(await agent.shows(503, code));
+    await node.says(new RegExp(`^${code}`));
+    said.push(node.message, agent.output);
+  }
+  assert.match(said.join(""), /registry\.corp/);
+  assert.ok(!/planted-in-a-key/.test(said.join("")), "a planted secret was said");
+});

@@ -1,6 +1,6 @@
 /**
  * Points at which an agent can be killed. They are counted in a run that nobody disturbs, so that a change of the agent
- * brings its new points along: each call that changes the file system, each opening of a file that decides what is done,
+ * brings its new points along: each call that changes the file system (the lock's socket is bound in it), each opening of a file that decides what is done,
  * and each request that systemd hears.
  */
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export type Point = Readonly<{ call: string; nth: number; heard: boolean }>;
 /** Whatever changes a file system. An agent makes but some of them. */
 const changing = (
   "mkdir mkdirat pwrite64 pwritev pwritev2 chmod fchmod fchmodat chown fchown lchown fchownat link linkat symlink symlinkat " +
-  "fsync fdatasync rename renameat renameat2 truncate ftruncate unlink unlinkat rmdir"
+  "bind listen fsync fdatasync rename renameat renameat2 truncate ftruncate unlink unlinkat rmdir"
 ).split(" ");
 
 const quiet = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"];

@@ -73,7 +73,7 @@ test("a killed agent makes up the restart it owed, on the real bus", async () =>
   const old = await inside.kubelet();
   await inside.machine.exec(["systemctl", "stop", "dbus.socket", "dbus.service"]);
   await inside.start(revision, "--restart=Never");
-  await inside.shows(200, "GPS200");
+  await inside.shows(503, "GPS254");
   await inside.kill("SIGKILL");
   // As if it had been killed right after the rename, with the restart still to be made.
   const journal = join(inside.node.folder, "journal.json");

@@ -51,6 +51,15 @@ export const jobResults = [
 export const questioned = "Get LoadState";
 
 export class ScriptedSystemd implements AsyncDisposable {
+  /** The unit that it is; every other one is not there, or is as `others` says. */
+  unit = "kubelet.service";
+  /** Unit → its ActiveState. */
+  readonly others = new Map<string, string>();
+  /** Properties that this systemd is too old to know. */
+  readonly unknown = new Set<string>();
+  workingDirectory = "";
+  user = "";
+  environment: string[] = [];
   load = "loaded";
   active = "active";
   sub = "running";
@@ -66,8 +75,10 @@ export class ScriptedSystemd implements AsyncDisposable {
   /** How often healthz was asked: once a look of the agent. */
   looks = 0;
   startLimitMicros = 0n;
-  /** Methods called, in order, such as `RestartUnit` or `Get LoadState`. */
+  /** Methods called, in order, such as `RestartUnit`, `Get LoadState` or `Get LoadState of another`. */
   readonly calls: string[] = [];
+  /** Units that RestartUnit was asked for. */
+  readonly restarted: string[] = [];
   /** What the next restarts do; the last one is repeated. */
   script: Restart[] = [comesBack];
   /** Decides a restart at the moment when it is asked for, instead of the script. */
@@ -142,7 +153,8 @@ export class ScriptedSystemd implements AsyncDisposable {
 
   async #answer(message: Message): Promise<void> {
     const { member } = message;
-    const call = member === "Get" ? `Get ${message.body[1]}` : member;
+    const other = unitOf(message.path ?? "") === this.unit || message.path === path ? "" : " of another";
+    const call = member === "Get" ? `Get ${message.body[1]}${other}` : member;
     this.calls.push(call);
     this.onCall(call);
     if (this.silent.has(member)) return;
@@ -152,8 +164,14 @@ export class ScriptedSystemd implements AsyncDisposable {
       case "Subscribe":
       case "ResetFailedUnit":
         return reply("");
-      case "Get":
-        return reply("v", this.#property(String(message.body[0]), String(message.body[1])));
+      case "Get": {
+        const [kind, property] = message.body.map(String) as [string, string];
+        if (this.unknown.has(property))
+          return this.#bus.send(
+            Message.newError(message as never, "org.freedesktop.DBus.Error.UnknownProperty", property),
+          );
+        return reply("v", this.#property(message.path ?? "", kind, property));
+      }
       case "RestartUnit":
         return await this.#restart(message, reply);
       default:
@@ -162,6 +180,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   }
 
   async #restart(message: Message, reply: (signature: string, ...body: unknown[]) => void): Promise<void> {
+    this.restarted.push(String(message.body[0]));
     const [next, ...then] = this.script;
     if (then.length > 0) this.script = then;
     const now = this.fate?.() ?? next;
@@ -188,14 +207,21 @@ export class ScriptedSystemd implements AsyncDisposable {
       // Another unit's job first: the agent must wait for its own.
       for (const [id, unit, result] of [
         [`${path}/job/9999`, "other.service", "failed"],
-        [job, "kubelet.service", now.job],
+        [job, this.unit, now.job],
       ] as const)
         this.#bus.send(Message.newSignal(path, `${name}.Manager`, "JobRemoved", "uoss", [this.#job, id, unit, result]));
     }
     if (now.signalFirst) reply("o", job);
   }
 
-  #property(kind: string, property: string): Variant {
+  #property(of: string, kind: string, property: string): Variant {
+    if (kind === `${name}.Manager`) return new Variant("as", []);
+    const asked = unitOf(of);
+    if (asked !== this.unit) {
+      const there = this.others.get(asked);
+      const other = { LoadState: there === undefined ? "not-found" : "loaded", ActiveState: there ?? "inactive" };
+      if (property === "LoadState" || property === "ActiveState") return new Variant("s", other[property]);
+    }
     const variant = (kind === `${name}.Unit` ? this.#unit() : this.#service())[property];
     if (variant === undefined) throw new Error(`no script for ${kind}.${property}`);
     return variant;
@@ -219,6 +245,9 @@ export class ScriptedSystemd implements AsyncDisposable {
       MainPID: new Variant("u", this.mainPid),
       NRestarts: new Variant("u", this.restarts),
       RestartUSec: new Variant("t", 100_000n),
+      WorkingDirectory: new Variant("s", this.workingDirectory),
+      User: new Variant("s", this.user),
+      Environment: new Variant("as", this.environment),
     };
   }
 
@@ -228,4 +257,11 @@ export class ScriptedSystemd implements AsyncDisposable {
     this.#healthz.closeAllConnections();
     await Promise.resolve();
   }
+}
+
+/** The unit of an object's path. */
+function unitOf(object: string): string {
+  return object
+    .slice(object.lastIndexOf("/") + 1)
+    .replace(/_([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

@@ -4,9 +4,11 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, Node, until } from "./agent.ts";
 import { type Bus, startBus } from "./bus.ts";
 import { content, ours } from "./place.ts";
+import { startHealthz } from "./healthz.ts";
 import { ScriptedSystemd } from "./scripted-systemd.ts";
 
 function mount(...args: readonly string[]): void {
@@ -52,7 +54,8 @@ async function stale(goes: (host: string) => void, comesBack: (host: string, dbu
   await lost.signal("SIGKILL");
   goes(host);
   writeFileSync(node.config, "{}");
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: 1 });
+  await using healthz = await startHealthz();
+  await using agent = await Agent.start(node, { revision: 1, healthzPort: healthz.port });
   await agent.shows(503, "GPS210");
   await node.says(/^GPS210 .*(ECONNREFUSED|ENOENT)/);
   assert.equal(node.file, "{}");
@@ -68,6 +71,41 @@ test("a stale mount, the host's directory mounted over: could not ask, nothing i
     (host) => mount("-t", "tmpfs", "tmpfs", host),
     (_host, dbus) => startBus(dbus),
   ));
+
+/** The agent's clock, an hour in a minute: it is patient for five minutes. */
+const hastened = "--import=data:text/javascript,const u=process.uptime.bind(process);process.uptime=()=>60*u()";
+
+test("a stale mount, the host's directory removed: the container ends after five minutes, once the kubelet answers, and the next one heals", async () => {
+  using place = mounted();
+  const { node, host } = place;
+  await using lost = await startBus(host);
+  await using kubelet = await ScriptedSystemd.start(lost.address);
+  await lost.signal("SIGKILL");
+  rmSync(host, { recursive: true });
+  {
+    kubelet.healthy = false;
+    await using agent = await Agent.start(node, {
+      revision: 1,
+      healthzPort: kubelet.healthzPort,
+      nodeFlags: [hastened],
+    });
+    await node.says(/^GPS210 .*ENOENT/);
+    await sleep(7000);
+    assert.equal(agent.child.exitCode, null, "a kubelet that is down would start no container");
+    kubelet.healthy = true;
+    assert.equal(await agent.ended(), 0);
+    assert.match(node.message, /^GPS241 .*ENOENT.*revision 1\b/);
+    assert.equal(node.file, undefined);
+  }
+  mkdirSync(host);
+  assert.equal(spawnSync("umount", [node.dbus]).status, 0);
+  mount("--bind", host, node.dbus);
+  await using bus = await startBus(host);
+  await using systemd = await ScriptedSystemd.start(bus.address);
+  await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
+  await agent.shows(200, "GPS200");
+  assert.deepEqual([node.file, systemd.restartCalls], [ours, 1]);
+});
 
 test("a stale mount, the host's directory removed: could not ask, nothing is changed, healed by a new mount", () =>
   stale(

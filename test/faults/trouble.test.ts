@@ -1,6 +1,17 @@
 /** The agent as a process, in trouble: what it changes, what it says, and that it heals by itself when the trouble ends. */
 import assert from "node:assert/strict";
-import { chownSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
@@ -9,6 +20,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { spawnSync } from "node:child_process";
 import { Agent, encode, Node, until } from "./agent.ts";
 import { startBus } from "./bus.ts";
+import { startHealthz } from "./healthz.ts";
 import { content, ours, Place } from "./place.ts";
 import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
 
@@ -16,7 +28,8 @@ test("without a bus nothing is changed, the reason is told, and it heals by itse
   using node = new Node();
   node.mount(1, content);
   writeFileSync(node.config, "{}");
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: 1 });
+  await using healthz = await startHealthz();
+  await using agent = await Agent.start(node, { revision: 1, healthzPort: healthz.port });
   await agent.shows(503, "GPS210");
   assert.equal(node.file, "{}");
   await node.says(/^GPS210 .*ENOENT/);
@@ -26,11 +39,22 @@ test("without a bus nothing is changed, the reason is told, and it heals by itse
   assert.equal(node.file, ours);
 });
 
-test("policy Never writes the file and asks nobody", async () => {
+test("policy Never writes the file, asks nobody, and is ready when the kubelet must have read it, across agents", async () => {
   await using place = await Place.make();
+  const journal = join(place.node.folder, "journal.json");
+  {
+    await using first = await place.agent(["--restart=Never"]);
+    await first.shows(503, "GPS254");
+    assert.equal(place.node.file, ours);
+  }
+  const { renamed, ...rest } = JSON.parse(readFileSync(journal, "utf8"));
+  assert.equal(renamed.boot, readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
+  // Five minutes and five seconds later, but for seven.
+  writeFileSync(journal, JSON.stringify({ ...rest, renamed: { ...renamed, monotonic: renamed.monotonic - 298_000 } }));
   await using agent = await place.agent(["--restart=Never"]);
+  assert.match(await agent.shows(503, "GPS254"), /[1-7] s more/);
   await agent.shows(200, "GPS200");
-  assert.equal(place.node.file, ours);
+  assert.ok(process.hrtime.bigint() / 1_000_000n >= BigInt(renamed.monotonic + 7000));
   assert.deepEqual(place.systemd.calls, []);
 });
 
@@ -39,42 +63,115 @@ test("revision 0 is ready and touches nothing", async () => {
   await using agent = await place.agent([], 0);
   await agent.shows(200, "GPS201");
   assert.equal(place.node.file, undefined);
-  assert.deepEqual(place.systemd.calls, []);
+  assert.ok(place.systemd.calls.every((call) => call.startsWith("Get ")));
+  assert.ok(!existsSync(place.node.folder));
 });
 
-test("a second agent on the node touches nothing until the first has ended", async () => {
+test("a second agent on the node touches nothing until the first has ended, whatever port it has", async () => {
+  for (const samePort of [true, false]) {
+    await using place = await Place.make();
+    await using first = await place.agent();
+    await first.shows(200, "GPS200");
+    place.node.mount(2, { additional: { "a.io": "newer" } });
+    const options = { revision: 2, healthzPort: place.systemd.healthzPort };
+    await using second = await Agent.start(place.node, {
+      ...options,
+      ...(samePort && { probePort: first.port }),
+    });
+    assert.ok(await until(() => second.output.includes("GPS205")));
+    assert.equal((await second.probe("?revision=2")).status, 503);
+    const { mtimeMs } = statSync(place.node.folder);
+    await sleep(2500);
+    assert.equal(place.node.file, ours);
+    assert.equal(statSync(place.node.folder).mtimeMs, mtimeMs, "nor does it stir our folder while it waits");
+    assert.equal(await first.end("SIGTERM"), 0);
+    await second.shows(200, "GPS200", 20_000);
+    assert.match(place.node.file ?? "", new RegExp(encode("newer")));
+  }
+});
+
+test("a frozen agent keeps the lock; killed, it gives it up at once", async () => {
   await using place = await Place.make();
   await using first = await place.agent();
   await first.shows(200, "GPS200");
+  first.child.kill("SIGSTOP");
   place.node.mount(2, { additional: { "a.io": "newer" } });
-  const trace = join(place.node.root, "binds");
-  const under = ["strace", "-D", "-f", "-qq", "-o", trace, "-e", "trace=bind"];
-  const options = { revision: 2, healthzPort: place.systemd.healthzPort, probePort: first.port, under };
-  await using second = await Agent.start(place.node, options);
-  assert.ok(await until(() => second.output.includes("GPS205")));
-  assert.equal((await second.probe("?revision=2")).status, 503);
-  // It tries for the port every second, and shows nothing while it does not get it.
-  const tries = () => readFileSync(trace, "utf8").split("EADDRINUSE").length - 1;
-  const before = tries();
-  assert.ok(await until(() => tries() >= before + 2));
+  await using second = await place.agent([], 2);
+  await second.shows(503, "GPS205");
+  await sleep(2500);
   assert.equal(place.node.file, ours);
-  assert.equal(await first.end("SIGTERM"), 0);
+  await first.end("SIGKILL");
   await second.shows(200, "GPS200");
-  assert.match(place.node.file ?? "", new RegExp(encode("newer")));
 });
 
-test("another program on the probe port: nothing is touched, the port is told, and it heals when that one ends", async () => {
+test("another program on the probe port: the work is done, the port is told, and it is Ready when that one ends", async () => {
   await using place = await Place.make();
   const { node, systemd } = place;
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
   await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort, probePort: port });
-  await node.says(new RegExp(`^GPS205 .*127\\.0\\.0\\.1:${port}`));
-  assert.equal(node.file, undefined);
-  other.close();
-  await agent.shows(200, "GPS200");
+  await node.says(new RegExp(`^GPS240 .*127\\.0\\.0\\.1:${port}.*--probe-port.*revision 1`));
+  assert.match(agent.output, /GPS240/);
+  assert.equal(node.file, ours);
   assert.equal(systemd.restartCalls, 1);
+  other.close();
+  await agent.shows(200, "GPS200", 20_000);
+  await node.says(/^$/);
+});
+
+test("a pod that has given the node back ends once to say so, before it is Ready, and then stays", async () => {
+  await using place = await Place.make();
+  const { node } = place;
+  {
+    await using agent = await place.agent();
+    await agent.shows(200, "GPS200");
+  }
+  node.newPod();
+  node.mount(2, {});
+  {
+    await using agent = await place.agent([], 2);
+    let ready = false;
+    const asking = setInterval(() => void agent.probe().then(({ status }) => (ready ||= status === 200)), 20);
+    assert.equal(await agent.ended(), 0);
+    clearInterval(asking);
+    assert.equal(ready, false);
+    assert.match(node.message, /^GPS224 .*\brevision 2\b/);
+    assert.ok(!existsSync(node.folder));
+  }
+  await using agent = await place.agent([], 2);
+  await agent.shows(200, "GPS224");
+  assert.equal(agent.child.exitCode, null);
+});
+
+test("a node with nothing of ours is given back without a trace: no folder is made, no lock is needed", async () => {
+  await using place = await Place.make();
+  const { node } = place;
+  node.newPod();
+  node.mount(2, {});
+  const stirred = statSync(node.kubelet).mtimeMs;
+  for (const exit of [0, null]) {
+    await using agent = await place.agent([], 2);
+    if (exit === null) await agent.shows(200, "GPS224");
+    else assert.equal(await agent.ended(), exit);
+  }
+  assert.deepEqual([existsSync(node.folder), statSync(node.kubelet).mtimeMs], [false, stirred]);
+});
+
+test("the released word is said again if the container was killed before, and never where it cannot be marked", async () => {
+  await using place = await Place.make();
+  const { node } = place;
+  node.mount(2, {});
+  rmSync(node.pod, { recursive: true });
+  {
+    await using agent = await place.agent([], 2);
+    await agent.shows(503, "GPS208");
+    await node.says(/^GPS208 .*ENOENT.*word/);
+    assert.equal(agent.child.exitCode, null);
+  }
+  mkdirSync(node.pod);
+  await using agent = await place.agent([], 2);
+  assert.equal(await agent.ended(), 0);
 });
 
 test("drift in our entry is repaired within seconds, with a restart; in others' it is left alone; then silence", async () => {
@@ -143,6 +240,7 @@ test("what is no plain file of its own is refused and left as it is", async () =
     ["2 MiB", () => writeFileSync(config, " ".repeat(2 * 1024 * 1024 + 1))],
     ["duplicate", () => writeFileSync(config, '{"auths":{"a.io":{},"a.io":{}}}')],
   ];
+  place.node.mount(2, content);
   await using agent = await place.agent(["--restart=Never"], 2);
   for (const [why, make] of kinds) {
     rmSync(config, { recursive: true, force: true });
@@ -156,7 +254,8 @@ test("what is no plain file of its own is refused and left as it is", async () =
   }
   rmSync(config);
   place.node.mount(2, content);
-  await agent.shows(200, "GPS200");
+  await agent.shows(503, "GPS254");
+  assert.equal(place.node.file, ours);
 });
 
 test("without capabilities a file of root's is replaced, and one of somebody else's is left with the reason", async () => {
@@ -231,24 +330,64 @@ test("a kubelet that stays down after the rollback is revived again and again, a
   assert.equal(place.systemd.active, "active");
 });
 
-test("a journal that cannot be read is kept aside, and a restart is made in case one was owed", async () => {
+test("a journal that cannot be read, or is too large to be, is kept aside, and a restart is made in case one was owed", async () => {
+  const harms: readonly (readonly [why: string, harm: (journal: string) => void])[] = [
+    ["not JSON", (journal) => truncateSync(journal, 100)],
+    ["more than 32 MiB", (journal) => truncateSync(journal, 33 * 1024 * 1024)],
+  ];
+  for (const [why, harm] of harms) {
+    await using place = await Place.make();
+    {
+      await using agent = await place.agent();
+      await agent.shows(200, "GPS200");
+    }
+    harm(`${place.node.folder}/journal.json`);
+    {
+      await using agent = await place.agent();
+      await agent.shows(200, "GPS200");
+      assert.match(agent.output, new RegExp(`GPS223 .*${why}`));
+      assert.equal(place.systemd.restartCalls, 2);
+    }
+    place.node.mount(2, {});
+    await using agent = await place.agent([], 2);
+    await agent.shows(200, "GPS224");
+    assert.equal(place.node.file, undefined);
+  }
+});
+
+test("a directory that somebody made in our folder stops no removal, and stays", async () => {
+  await using place = await Place.make();
+  const { node } = place;
+  {
+    await using agent = await place.agent();
+    await agent.shows(200, "GPS200");
+  }
+  mkdirSync(`${node.folder}/backup/of-theirs`, { recursive: true });
+  node.mount(2, {});
+  await using agent = await place.agent([], 2);
+  await agent.shows(200, "GPS224");
+  assert.deepEqual([node.file, ...node.kept], [undefined, "backup"]);
+});
+
+test("a withdrawal after a lost journal is not said to be one, until somebody has looked", async () => {
   await using place = await Place.make();
   {
     await using agent = await place.agent();
     await agent.shows(200, "GPS200");
   }
-  const journal = `${place.node.folder}/journal.json`;
-  writeFileSync(journal, readFileSync(journal).subarray(0, 100));
-  {
-    await using agent = await place.agent();
-    await agent.shows(200, "GPS200");
-    assert.match(agent.output, /GPS223/);
-    assert.equal(place.systemd.restartCalls, 2);
-  }
+  writeFileSync(`${place.node.folder}/journal.json`, "{");
   place.node.mount(2, {});
-  await using agent = await place.agent([], 2);
-  await agent.shows(200, "GPS224");
-  assert.equal(place.node.file, undefined);
+  place.node.newPod();
+  {
+    await using agent = await place.agent([], 2);
+    await agent.shows(503, "GPS250");
+    assert.equal(place.node.file, ours);
+    assert.equal(place.systemd.restartCalls, 1);
+    rmSync(place.node.config);
+    rmSync(`${place.node.folder}/journal.json.corrupt`);
+    assert.equal(await agent.ended(), 0);
+  }
+  assert.match(place.node.message, /^GPS224 /);
 });
 
 test("a newer agent's journal is left alone, if its writer wants that", async () => {

@@ -35,11 +35,16 @@ test("under the DaemonSet's flags the agent applies, repairs, and leaves no trac
     assert.match(node.file ?? "", new RegExp(encode("ours")));
   }
   node.mount(2, {});
+  node.newPod();
+  {
+    await using agent = await Agent.start(node, { ...options, revision: 2 });
+    assert.equal(await agent.ended(), 0);
+    assert.match(node.message, /^GPS224/);
+  }
   await using agent = await Agent.start(node, { ...options, revision: 2 });
   await agent.shows(200, "GPS224");
   assert.equal(node.file, undefined);
   assert.ok(!existsSync(node.folder));
-  await node.says(/^$/);
 });
 
 test("under the DaemonSet's flags nothing else can be written, and no process started", () => {
@@ -47,6 +52,7 @@ test("under the DaemonSet's flags nothing else can be written, and no process st
   const elsewhere = mkdtempSync(join(tmpdir(), "gps-wall-"));
   const script = join(elsewhere, "try.cjs");
   const attempts = [
+    `fs.writeFileSync(${JSON.stringify(join(node.root, "word"))}, "")`,
     `fs.writeFileSync(${JSON.stringify(join(node.kubelet, "other"))}, "")`,
     `fs.writeFileSync(${JSON.stringify(join(node.kubelet, "config.json.tmp"))}, "")`,
     `fs.mkdirSync(${JSON.stringify(join(node.kubelet, "pods"))})`,

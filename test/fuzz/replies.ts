@@ -48,7 +48,7 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
   await using _systemd = await ScriptedSystemd.start(bus.address);
   await using relay = await Relay.between(node.dbus, bus.directory, "hangs up");
   const deadline = 60;
-  const open = systemdOver(node.dbus, "kubelet.service", new AbortController().signal, {
+  const open = systemdOver(node.dbus, new AbortController().signal, {
     question: deadline,
     job: deadline,
   });
@@ -60,13 +60,13 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
     relay.spoil = (data) => (random.once(3) ? damage(random, data) : data);
     const began = performance.now();
     try {
-      await open.unit();
+      await open.unit("kubelet.service");
       seen.read += 1;
     } catch (error) {
       assert.ok(error instanceof CouldNotAsk || error instanceof BusError, `SEED=${seed} ${String(error)}`);
       seen.thrown += 1;
     }
-    const answer = await open.restart(async () => {});
+    const answer = await open.restart("kubelet.service", async () => {});
     if ("refused" in answer)
       assert.ok(
         answer.refused instanceof CouldNotAsk || answer.refused instanceof BusError,

@@ -1,0 +1,219 @@
+/**
+ * A node that is played: revisions, holds and withdrawals come as they like, flags change, the kubelet
+ * dies, hangs, falls silent or is restarted by others, the agent is killed, the disk is full, somebody
+ * spoils config.json. Whatever came, a withdrawal leaves the node as it was, and its kubelet running.
+ */
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { decide } from "./decide.ts";
+import { readDocument } from "./document.ts";
+import type { Facts } from "./facts.ts";
+import { facts as complete, unit } from "./facts.fixture.ts";
+import type { Journal } from "./journal.ts";
+import type { NodeFile } from "./nodefile.ts";
+import type { Document, File } from "./plan.ts";
+import { progress } from "./state.ts";
+import { Steady } from "./steady.ts";
+import type { Step } from "./step.ts";
+import { holds } from "./threeway.ts";
+import type { Unit } from "./unit.ts";
+
+const before = '{"auths":{"a.io":{"auth":"dTp0aGVpcnM="},"z.io":{"auth":"dTp0aGVpcnM="}}}';
+const hour = 3_600_000;
+
+type Fate = "up" | "silent" | "crashing" | "failed" | "hanging" | "refused" | "unchanged";
+const fates = ["up", "silent", "crashing", "failed", "hanging", "refused", "unchanged"] as const;
+
+class World {
+  clock = 1_000_000 * hour;
+  file: NodeFile = fileOf(before);
+  refused = false;
+  full = false;
+  restart: Facts["config"]["restart"] = "Always";
+  fate: Fate = "up";
+  revision = 1;
+  document: Document = documentOf(1, {}, "release");
+  journal: Journal | undefined;
+  unit: Unit = unit;
+  healthy = true;
+  #starts = 0;
+  #restarts = 0;
+  #restarted = Number.NEGATIVE_INFINITY;
+  #unwritable = false;
+  #steady = new Steady(() => this.clock);
+
+  publish(entries: Readonly<Record<string, string>>, intent: Document["intent"]): void {
+    this.revision += 1;
+    this.document = documentOf(this.revision, entries, intent);
+    this.kill();
+  }
+
+  kill(): void {
+    this.#restarts = 0;
+    this.#restarted = Number.NEGATIVE_INFINITY;
+    this.#unwritable = false;
+    this.#steady = new Steady(() => this.clock);
+  }
+
+  start(fate: Fate): void {
+    if (fate === "refused" || fate === "unchanged") return;
+    this.#starts += 1;
+    const started = { ...unit, invocation: `start ${this.#starts}`, mainPid: this.#starts };
+    const down = { ...started, mainPid: 0, result: "exit-code" };
+    this.healthy = fate === "up";
+    this.unit = {
+      up: started,
+      silent: started,
+      crashing: { ...down, active: "activating", sub: "auto-restart" },
+      failed: { ...down, active: "failed", sub: "failed", result: "start-limit-hit" },
+      hanging: { ...down, active: "activating", sub: "start" },
+    }[fate];
+  }
+
+  get facts(): Facts {
+    const { clock, journal, restart } = this;
+    const steady = this.#steady;
+    const known = restart === "Never" ? undefined : this.unit;
+    const running = known?.active === "active" ? known.invocation : undefined;
+    const quarantine = journal?.quarantine && `${journal.quarantine.revision} ${journal.quarantine.failures}`;
+    return complete({
+      config: { revision: this.revision, digest: this.document.digest, restart },
+      now: clock,
+      time: { boot: "b", monotonic: clock },
+      mounted: this.document,
+      ...(journal !== undefined && { journal }),
+      left: false,
+      file: this.refused ? { kind: "refused", why: "it has 2 hard links" } : this.file,
+      unit: known,
+      healthy: this.healthy,
+      steady: {
+        file: 2000,
+        running: steady.held("running", running),
+        healthy: steady.held("healthy", this.healthy ? running : undefined),
+        busy: steady.held("busy", progress(known)),
+        quarantine: steady.held("quarantine", quarantine),
+      },
+      restarts: this.#restarts,
+      sinceRestart: clock - this.#restarted,
+      unwritable: this.#unwritable,
+    });
+  }
+
+  /** One step of the agent's; `cut`: it is killed in the middle. */
+  step(cut = false): Step {
+    const { facts } = this;
+    const step = decide(facts);
+    if (step.ready) this.#proved(facts);
+    this.#act(step, cut);
+    const pause = this.#unwritable || step.again === "back off" ? 1000 : step.again;
+    this.clock += Math.max(1, pause);
+    if (cut || step.action === "give up") this.kill();
+    return step;
+  }
+
+  #act(step: Step, cut: boolean): void {
+    if (step.action === "leave") this.journal = undefined;
+    else if (step.action === "restore") this.#write(step.plan.file);
+    else if (step.action === "apply") {
+      if (this.#keep(step.journal) && !cut) this.#write(step.plan.file);
+    } else if (step.action === "record" || step.action === "give up") this.#keep(step.journal);
+    else if (step.action === "restart") {
+      if (!this.#keep(step.journal) && !step.evenUnrecorded) return;
+      if (cut) return;
+      if (this.fate === "refused") return void this.#keep(step.unasked);
+      this.start(this.fate);
+      this.#restarts += 1;
+      this.#restarted = this.clock;
+    }
+  }
+
+  #keep(journal: Journal): boolean {
+    this.#unwritable = this.full;
+    if (!this.full) this.journal = journal;
+    return !this.full;
+  }
+
+  #write(file: File): void {
+    this.#unwritable = this.full;
+    if (this.full) return;
+    this.file = "absent" in file ? fileOf(undefined) : fileOf(file.bytes.toString());
+  }
+
+  #proved({ file, journal, healthy, mounted }: Facts): void {
+    assert.ok(healthy, "Ready, and the kubelet does not answer");
+    // Where nothing of ours ever was, whatever lies there has nothing to give back.
+    if (mounted.kind === "document" && mounted.intent === "release" && journal.kind === "none") return;
+    assert.ok(file.kind === "file" || file.kind === "absent", "Ready, and the file cannot be told");
+    if (mounted.kind === "document" && mounted.intent !== "hold" && journal.kind === "journal")
+      assert.ok(holds(file.document, journal.journal.owned), "Ready without what is ours");
+  }
+}
+
+function fileOf(text: string | undefined): NodeFile {
+  const bytes = Buffer.from(text ?? "{}");
+  const reading = readDocument(bytes);
+  assert.ok(reading.kind === "document");
+  if (text === undefined) return { kind: "absent", identity: "absent", document: reading.document };
+  const owner = { mode: 0o600, uid: 0, gid: 0 };
+  return { kind: "file", identity: text, bytes, ...owner, document: reading.document, healed: undefined, digest: text };
+}
+
+function documentOf(revision: number, auths: Readonly<Record<string, string>>, intent: Document["intent"]): Document {
+  const content = JSON.stringify([auths, intent === "release"]);
+  const entries = Object.entries(auths).map(
+    ([key, auth]) => [key, { value: { auth: Buffer.from(`u:${auth}`).toString("base64") }, original: false }] as const,
+  );
+  const wanted = { entries: new Map(entries), rest: new Map() };
+  return { kind: "document", revision, digest: `${revision} ${content}`, content, wanted, intent };
+}
+
+const entries = fc.dictionary(fc.constantFrom("a.io", "b.io"), fc.constantFrom("one", "two"), { minKeys: 1 });
+const event: fc.Arbitrary<(world: World) => void> = fc.oneof(
+  { weight: 4, arbitrary: entries.map((one) => (world: World) => world.publish(one, "apply")) },
+  { weight: 2, arbitrary: entries.map((one) => (world: World) => world.publish(one, "hold")) },
+  fc.constant((world: World) => world.publish({}, "hold")),
+  { weight: 2, arbitrary: fc.constant((world: World) => world.publish({}, "release")) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom("Always", "Never").map((restart) => (world: World) => void (world.restart = restart)),
+  },
+  { weight: 6, arbitrary: fc.constantFrom(...fates).map((fate) => (world: World) => void (world.fate = fate)) },
+  { weight: 3, arbitrary: fc.constantFrom(...fates).map((fate) => (world: World) => world.start(fate)) },
+  fc.boolean().map((full) => (world: World) => void (world.full = full)),
+  fc.boolean().map((refused) => (world: World) => void (world.refused = refused)),
+  fc.constant((world: World) => world.kill()),
+  { weight: 2, arbitrary: fc.constant((world: World) => void world.step(true)) },
+  // Another program brings its own copy back.
+  fc.constant((world: World) => void (world.file = fileOf(before))),
+);
+const history = fc.array(fc.tuple(event, fc.constantFrom(0, 1, 2, 5, 60)), { maxLength: 25 });
+
+function play(world: World, happened: readonly (readonly [(world: World) => void, number])[]): void {
+  for (const [happen, steps] of happened) {
+    happen(world);
+    for (let done = 0; done < steps; done += 1) world.step();
+  }
+}
+
+test("H20: whatever happened before, a withdrawal leaves the node as it was before us, and its kubelet running", () => {
+  fc.assert(
+    fc.property(history, fc.constantFrom("Always", "Never"), (happened, restart) => {
+      const world = new World();
+      play(world, happened);
+      [world.full, world.refused, world.fate, world.restart] = [false, false, "up", restart];
+      world.publish({}, "release");
+      let last = world.step();
+      for (let steps = 0; steps < 3000 && !(last.ready && last.code === "GPS224"); steps += 1) {
+        // At rest, or where nothing may be restarted, it is somebody else who starts a kubelet.
+        const ours = world.restart === "Always" && world.journal !== undefined && world.journal.phase !== "applied";
+        if (!ours && !(world.healthy && world.unit.active === "active")) world.start("up");
+        last = world.step();
+      }
+      assert.equal(`${last.code} ${last.ready}`, "GPS224 true", world.journal?.phase);
+      assert.ok(world.file.kind === "file" && world.file.bytes.toString() === before);
+      assert.equal(world.unit.active, "active");
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,140 @@
+/** No reason that the agent gives holds a secret, wherever in a document the secret stands: also in a key. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+import fc from "fast-check";
+import { BusError, CouldNotAsk } from "./bus.ts";
+import { readDocument } from "./document.ts";
+import { describe } from "./errno.ts";
+import { interpret } from "./mounted.ts";
+import { readNodeFile } from "./nodefile.ts";
+import { FileError } from "./replace.ts";
+import { trouble } from "./tell.ts";
+
+const planted = "pl4nted-S3CRET-t0ken";
+
+/** As it comes into a key: pasted with user and host, alone after a user, in a query, percent-encoded. */
+const keys = [
+  `https://robot:${planted}@registry.corp`,
+  `https://robot:${planted}@registry.corp:5000/team/`,
+  `robot:${planted}`,
+  `registry.corp?token=${planted}`,
+  `https://robot:${planted}%40registry.corp`,
+  `robot:${planted}@`,
+  `robot:${planted}\u0000\n@a.io`,
+];
+const key = fc.constantFrom(...keys);
+const bad = fc.constantFrom(
+  `"${planted}"`,
+  `{"auth":"${planted}"}`,
+  `{"auth":{"${planted}@":1}}`,
+  `{"password":["${planted}"]}`,
+  `{"x":1e999,"y":"\\ud800"}`,
+  `{"__proto__":{}}`,
+  `{"a":1,"a":2}`,
+  `[{"b":{"b":1,"b":2}}]`,
+  `{"Auth":"${planted}"}`,
+  `{"auth":`,
+  "null",
+);
+
+/** Documents with a secret in a key, in a value, or in both, each with something wrong. */
+const document = fc
+  .tuple(key, bad, key, bad, fc.constantFrom("auths", "AUTHS", "HttpHeaders", "credHelpers", ...keys))
+  .map(([one, wrong, other, alsoWrong, top]) => {
+    const member = (name: string, value: string) => `${JSON.stringify(name)}:${value}`;
+    return `{${member("auths", `{${member(one, wrong)},${member(other, alsoWrong)}}`)},${member(
+      top,
+      `{${member(other, wrong)}}`,
+    )}}`;
+  });
+
+/** Five characters of it would be enough to know it again. */
+function assertHidden(reason: string | undefined): void {
+  for (let at = 0; at + 5 <= planted.length; at++)
+    assert.ok(!reason?.includes(planted.slice(at, at + 5)), "a part of a planted secret is in a reason");
+}
+
+test("a secret in a key or a value of config.json is in no reason", () => {
+  let told = 0;
+  fc.assert(
+    fc.property(document, (text) => {
+      const reading = readDocument(Buffer.from(text));
+      const reason = reading.kind === "odd" ? reading.why : reading.healed;
+      assertHidden(reason);
+      told += Number(/auths\[/.test(reason ?? ""));
+    }),
+    { numRuns: 2000 },
+  );
+  assert.ok(told > 100, `${told} reasons named a key of auths`);
+});
+
+test("a refusal of config.json holds no secret from its keys", () => {
+  const directory = mkdtempSync(join(tmpdir(), "gps-redaction-"));
+  const file = join(directory, "config.json");
+  for (const one of keys) {
+    const name = JSON.stringify(one);
+    writeFileSync(file, `{"auths":{${name}:{},${name}:{}}}`);
+    const found = readNodeFile(file, true);
+    assert.equal(found.kind, "refused");
+    assertHidden(found.kind === "refused" ? found.why : "");
+    writeFileSync(file, `{"auths":{${name}:5}}`);
+    const healed = readNodeFile(file, true);
+    assert.match((healed.kind === "file" && healed.healed) || "", /auths\["/);
+    assertHidden(healed.kind === "file" ? healed.healed : "");
+  }
+  rmSync(directory, { recursive: true });
+});
+
+test("a mounted Secret is refused without a secret from its keys", () => {
+  let refused = 0;
+  fc.assert(
+    fc.property(document, document, fc.boolean(), (text, other, inSources) => {
+      const mounted = interpret({
+        revision: Buffer.from("1"),
+        salt: Buffer.from("s".repeat(32)),
+        intent: Buffer.from("apply"),
+        document: Buffer.from(inSources ? "{}" : text),
+        sources: Buffer.from(inSources ? other : "{}"),
+      });
+      if (mounted.kind === "document") return;
+      refused += 1;
+      assertHidden(mounted.why);
+    }),
+    { numRuns: 1000 },
+  );
+  assert.ok(refused > 300, `${refused} refusals`);
+});
+
+test("what we say ourselves, and what the operating system says, is told as it is", () => {
+  const refused = Object.assign(new Error("connect ENOENT /host/dbus/system_bus_socket"), { syscall: "connect" });
+  const errors: readonly (readonly [Error, string])[] = [
+    [new CouldNotAsk("no answer within 10 s"), "no answer within 10 s"],
+    [new BusError("org.freedesktop.DBus.Error.AccessDenied", "no"), "org.freedesktop.DBus.Error.AccessDenied: no"],
+    [new FileError("short write: 0 of 100 bytes"), "short write: 0 of 100 bytes"],
+    [refused, refused.message],
+  ];
+  for (const [error, said] of errors) assert.deepEqual([describe(error), trouble(error).detail], [said, said]);
+});
+
+test("an unforeseen error is told by its class and place: its message may quote what it was about", () => {
+  const errors: (() => unknown)[] = [
+    () => JSON.parse(planted),
+    () => JSON.parse(`{"a":"${planted}"`),
+    () => (undefined as unknown as Record<string, string>)[planted]?.at(0),
+    () => BigInt(planted),
+  ];
+  for (const fail of errors) {
+    let step;
+    try {
+      fail();
+    } catch (error) {
+      step = trouble(error);
+    }
+    assert.equal(step?.code, "GPS228");
+    assertHidden(step?.detail);
+    assert.match(step?.detail ?? "", /^\w+Error at [\w.]+:\d+:\d+$/);
+  }
+});

@@ -1,0 +1,69 @@
+/**
+ * What must arrive as we declare it, whatever other people's admission does with the rest. Everything else is theirs to change: a
+ * mirrored image, a toleration, a proxy's address are what the cluster's administrator wants of every pod.
+ */
+import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
+import { differing } from "./contains.ts";
+
+/** Admission changes what it must not: nothing is written until it lets us. Retried, as everything is. */
+export class AdmissionError extends Error {
+  /** The object, as `daemonsets/global-pull-secret-syncer`. */
+  readonly object: string;
+  /** Paths of the fields; never a value. */
+  readonly fields: readonly string[];
+
+  constructor(path: string, fields: readonly string[]) {
+    const object = path.split("/").slice(-2).join("/");
+    super(
+      `admission changes ${fields.slice(0, 3).join(", ")} of ${object}: exempt this object from that policy or webhook`,
+    );
+    this.object = object;
+    this.fields = fields;
+  }
+}
+
+/** Throws when `made`, which the API server made of `declared`, lacks what must not be changed. */
+export function demand(path: string, declared: KubernetesObject, made: KubernetesObject): void {
+  const { kind } = declared;
+  const fields =
+    kind === "DaemonSet"
+      ? differing(made, daemonSetDemands(declared), "named")
+      : differing(made, otherDemands(declared));
+  if (fields.length > 0) throw new AdmissionError(path, fields);
+}
+
+/** Credentials and rights, whole. Labels and annotations are others' to change. */
+function otherDemands(declared: KubernetesObject): object {
+  return Object.fromEntries(Object.entries(declared).filter(([key]) => key !== "metadata"));
+}
+
+/**
+ * What a revision is known by, what makes an agent find and prove it, and what stages the kubelets' restarts. A policy that opens
+ * the budget would restart all kubelets at once; one that takes the revision from the template would leave every agent waiting.
+ */
+function daemonSetDemands({ spec }: V1DaemonSet): object {
+  if (spec === undefined) return {};
+  const { metadata, spec: pod } = spec.template;
+  const { hostNetwork, volumes, containers = [] } = pod ?? {};
+  return {
+    spec: {
+      minReadySeconds: spec.minReadySeconds,
+      updateStrategy: spec.updateStrategy,
+      template: {
+        metadata: { annotations: metadata?.annotations },
+        spec: {
+          hostNetwork,
+          volumes,
+          containers: containers.map(({ name, command, args, env, readinessProbe, volumeMounts }) => ({
+            name,
+            command,
+            args,
+            env,
+            readinessProbe,
+            volumeMounts,
+          })),
+        },
+      },
+    },
+  };
+}

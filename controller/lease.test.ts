@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { afterConflict, heldBy, holds, lease, readLease, watch, type Found, type Watched } from "./lease.ts";
+
+const lent = (holder: string, renewed: string, changes: Partial<Found> = {}): Found => ({
+  holder,
+  renewed,
+  seconds: 15,
+  acquired: "t0",
+  transitions: 1,
+  uid: "u",
+  version: "7",
+  ...changes,
+});
+
+/** [seconds of the standby's clock, what it reads, whether it takes the Lease] */
+type Row = readonly [now: number, found: Found | undefined, take: boolean];
+const a1 = lent("a", "1");
+
+const standbys: Readonly<Record<string, readonly Row[]>> = {
+  "takes what is not there": [[0, undefined, true]],
+  "takes at once what was given back": [[0, lent("", "1"), true]],
+  "takes what is its own: the reply to its own write was lost": [[0, lent("me", "1"), true]],
+  "waits for the whole duration from when it first saw a renewal, however old that says it is": [
+    [0, a1, false],
+    [2, a1, false],
+    [14, a1, false],
+  ],
+  "takes what was silent for 15 s, watched all the time": [
+    ...[0, 2, 4, 6, 8, 10, 12, 14].map((now) => [now, a1, false] as const),
+    [15, a1, true],
+  ],
+  "begins again with each renewal": [
+    ...[0, 4, 8, 12].map((now) => [now, a1, false] as const),
+    [14, lent("a", "2"), false],
+    ...[16, 20, 24, 28].map((now) => [now, lent("a", "2"), false] as const),
+    [29, lent("a", "2"), true],
+  ],
+  "begins again when the holder has changed": [
+    ...[0, 4, 8, 12].map((now) => [now, a1, false] as const),
+    [16, lent("b", "1", { transitions: 2 }), false],
+  ],
+  "does not take on the word of its clock alone: a jump counts for two looks": [
+    [0, a1, false],
+    [3600, a1, false],
+    [7200, a1, false],
+  ],
+  "is not misled by a clock that goes back": [
+    [100, a1, false],
+    [0, a1, false],
+    [2, a1, false],
+  ],
+  "heeds another build's longer Lease": [
+    ...[0, 4, 8, 12, 16].map((now) => [now, lent("a", "1", { seconds: 20 }), false] as const),
+    [20, lent("a", "1", { seconds: 20 }), true],
+  ],
+};
+for (const [sentence, rows] of Object.entries(standbys)) {
+  test(`a standby ${sentence}`, () => {
+    let watched: Watched | undefined;
+    for (const [now, found, take] of rows) {
+      const look = watch(watched, found, "me", now);
+      assert.equal(look.take, take, `at ${now} s`);
+      assert.ok(look.again > 0 && look.again <= lease.look);
+      watched = look.watched;
+    }
+  });
+}
+
+const holders: readonly (readonly [sentence: string, renewed: number, now: number, answer: boolean])[] = [
+  ["has renewed just now", 5, 5, true],
+  ["has renewed within the deadline", 5, 14.9, true],
+  ["has not renewed for the deadline", 5, 15, false],
+  ["whose clock has jumped ahead has no time left, for it may have stood still", 5, 3600, false],
+  ["whose clock went back cannot know", 5, 4, false],
+];
+for (const [sentence, renewed, now, answer] of holders)
+  test(`a holder that ${sentence}: ${answer ? "may write" : "may not write"}`, () =>
+    assert.equal(holds(renewed, now), answer));
+
+test("a holder stops well before a standby may begin, and tries at least twice before", () => {
+  assert.ok(lease.deadline + lease.look < lease.duration);
+  assert.ok(lease.renew + lease.answer + lease.retry + lease.answer > lease.deadline, "a third attempt is wasted");
+  assert.ok(lease.renew + lease.answer + lease.retry < lease.deadline);
+});
+
+const conflicts: readonly (readonly [sentence: string, found: Found | undefined, answer: "renew" | "end"])[] = [
+  ["somebody annotated the Lease", lent("me", "1"), "renew"],
+  ["somebody deleted it", undefined, "renew"],
+  ["somebody emptied it", lent("", "1"), "renew"],
+  ["another holds it", lent("b", "1"), "end"],
+];
+for (const [sentence, found, answer] of conflicts)
+  test(`a renewal is refused because ${sentence}: ${answer}`, () => assert.equal(afterConflict(found, "me"), answer));
+
+const now = new Date("2026-11-23T10:00:00.123Z");
+
+test("taking counts a transition and begins a term; renewing does neither; both name uid and version", () => {
+  const taken = heldBy("me", a1, now);
+  assert.equal(taken.spec?.leaseTransitions, 2);
+  assert.equal(taken.spec?.acquireTime, "2026-11-23T10:00:00.123000Z");
+  assert.deepEqual([taken.metadata?.uid, taken.metadata?.resourceVersion], ["u", "7"]);
+  const renewed = heldBy("a", a1, now);
+  assert.equal(renewed.spec?.leaseTransitions, 1);
+  assert.equal(renewed.spec?.acquireTime, "t0");
+});
+
+test("what is not there can only be created, never changed", () => {
+  assert.deepEqual(heldBy("me", undefined, now).metadata?.resourceVersion, "1");
+});
+
+test("giving back empties the holder and counts nothing", () => {
+  const back = heldBy("", a1, now);
+  assert.equal(back.spec?.holderIdentity, "");
+  assert.equal(back.spec?.leaseTransitions, 1);
+});
+
+test("an empty or absurd Lease reads as nobody's, or at most a minute's", () => {
+  assert.equal(readLease({}).holder, "");
+  assert.equal(readLease({ spec: { holderIdentity: "x", leaseDurationSeconds: 100_000 } }).seconds, 60);
+});

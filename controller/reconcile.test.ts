@@ -1,0 +1,200 @@
+/** Runs of the whole controller on a cluster in memory that has no nodes: whatever is declared is served at once. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { secretType, withdrawNowAnnotation } from "../pullsecret/names.ts";
+import type { Cluster } from "./kube.ts";
+import { collections, owned } from "./paths.ts";
+import { readPublished } from "./publish.ts";
+import { reconcile, type Reconciler, type Report } from "./reconcile.ts";
+import { Settled } from "./settled.ts";
+import { readState, stateSecret } from "./state.ts";
+
+type Object = KubernetesObject & { data?: Record<string, string>; spec?: object; status?: object };
+
+/** Keeps objects by path. An apply replaces what it names; that is enough for one writer. */
+function inMemory() {
+  const objects = new Map<string, Object>();
+  let version = 0;
+  const put = (path: string, body: Object): Object => {
+    version += 1;
+    const before = objects.get(path);
+    const annotations = { ...before?.metadata?.annotations, ...body.metadata?.annotations };
+    const metadata = { uid: String(version), generation: version, ...before?.metadata, ...body.metadata, annotations };
+    const status = {
+      observedGeneration: 1e9,
+      desiredNumberScheduled: 0,
+      updatedNumberScheduled: 0,
+      numberAvailable: 0,
+    };
+    const object = { ...before, ...body, metadata: { ...metadata, resourceVersion: String(version) }, status };
+    objects.set(path, object);
+    return object;
+  };
+  const cluster = {
+    get: async (path: string) => objects.get(path),
+    pages: async () => {},
+    apply: async (path: string, body: Object) => put(path, body),
+    replace: async (path: string, body: Object) => put(path, body),
+    create: async () => {},
+    remove: async (path: string) => void objects.delete(path),
+  } as unknown as Cluster;
+  return { objects, cluster, put };
+}
+
+const additionalPath = `${collections.secrets}/additional-pull-secret`;
+const originalPath = `${collections.secrets}/pull-secret`;
+const text = (pair: string) => JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
+
+function start(removalGraceSeconds: number) {
+  const { objects, cluster, put } = inMemory();
+  let seconds = 0;
+  const nothing = async () => {};
+  const report: Report = {
+    unsupported: nothing,
+    foreign: nothing,
+    verdict: nothing,
+    progress: nothing,
+    removal: nothing,
+    idle: () => {},
+    succeeded: () => {},
+    failed: nothing,
+  };
+  const reconciler = {
+    cluster,
+    live: cluster,
+    original: { read: async () => objects.get(originalPath) ?? "absent", name: "kube-system/pull-secret" },
+    policy: { conflicts: "additional", protect: [] },
+    removalGraceSeconds,
+    report,
+    agent: { image: "i", restart: "Always", minReadySeconds: 3 },
+    maxUnavailable: "100%",
+    settled: new Settled({ now: () => new Date() }),
+    drainDeadlineSeconds: 600,
+    forgetAfterSeconds: 3600,
+    stillSeconds: () => 0,
+    platform: async () => undefined,
+    maxFailures: 0,
+    minIntervalSeconds: 0,
+    lookout: { clocks: () => ({ quietSeconds: 0, readySeconds: 9, surveySeconds: 0 }), glances: () => false },
+    nudgeSeconds: () => undefined,
+    now: () => new Date(1e12 + seconds * 1000),
+  } as unknown as Reconciler;
+  const declare = (path: string, document: string) =>
+    put(path, {
+      type: secretType,
+      data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
+    } as Object);
+  return {
+    objects,
+    put,
+    additional: (document: string) => declare(additionalPath, document),
+    original: (document: string) => declare(originalPath, document),
+    withdraw: () => objects.delete(additionalPath),
+    look: () => reconcile(reconciler),
+    /** Runs until nothing is to be done now; returns the seconds until the next look. */
+    async settle() {
+      for (let runs = 0; runs < 20; runs++) {
+        const before = JSON.stringify([...objects]);
+        const again = await reconcile(reconciler);
+        if (before === JSON.stringify([...objects])) return again?.seconds;
+      }
+      throw new Error("it does not come to rest");
+    },
+    pass: (more: number) => (seconds += more),
+    published: () => readPublished(objects.get(owned.global)),
+    state: () => readState(objects.get(owned.state)),
+    generation: () => objects.get(owned.daemonSet)?.metadata?.generation,
+  };
+}
+
+async function deployed(graceSeconds: number) {
+  const on = start(graceSeconds);
+  on.original(text("orig:1"));
+  on.additional(text("add:1"));
+  await on.settle();
+  assert.equal(on.published()?.document, text("add:1"));
+  return on;
+}
+
+test("a Secret that is deleted and made anew within the grace is no change at all", async () => {
+  const on = await deployed(30);
+  const before = [on.published(), on.generation()];
+  on.withdraw();
+  assert.equal(await on.settle(), 30);
+  on.pass(29);
+  assert.equal(await on.settle(), 1);
+  on.additional(text("add:1"));
+  await on.settle();
+  assert.deepEqual([on.published(), on.generation()], before);
+  assert.equal(on.state().absentSince, undefined);
+});
+
+test("one that is made anew with other entries is one change", async () => {
+  const on = await deployed(30);
+  const revision = on.published()?.revision ?? 0;
+  on.withdraw();
+  await on.settle();
+  on.additional(text("add:2"));
+  await on.settle();
+  assert.equal(on.published()?.document, text("add:2"));
+  assert.equal(on.published()?.revision, revision + 1);
+});
+
+test("after the grace all of it goes, and what was withdrawn is remembered by nobody", async () => {
+  const on = await deployed(30);
+  on.withdraw();
+  await on.settle();
+  on.pass(30);
+  await on.settle();
+  assert.deepEqual([...on.objects.keys()], [originalPath]);
+});
+
+test("a credential that is being withdrawn is in none of our Secrets any more, nor is a revision that held it", async () => {
+  const on = await deployed(0);
+  const { document, sourcesText: sources } = on.published() ?? { document: "", sourcesText: "" };
+  const served = { revision: 1, intent: "apply", document, sources } as const;
+  on.put(owned.state, stateSecret({ ...on.state(), served }));
+  on.withdraw();
+  await on.look();
+  assert.equal(on.published()?.intent, "release");
+  assert.deepEqual(Object.keys(on.state().accepted), ["original"]);
+  assert.equal(on.state().served, undefined);
+});
+
+test("without a grace it goes at once, and so it does when somebody asks for haste in the midst of one", async () => {
+  const at0 = await deployed(0);
+  at0.withdraw();
+  await at0.settle();
+  assert.equal(at0.objects.has(owned.global), false);
+  const on = await deployed(3600);
+  on.withdraw();
+  await on.settle();
+  on.put(owned.global, { metadata: { annotations: { [withdrawNowAnnotation]: "true" } } });
+  await on.settle();
+  assert.equal(on.objects.has(owned.global), false);
+});
+
+test("during the grace the original's rotation flows, and what somebody deletes comes back", async () => {
+  const on = await deployed(30);
+  on.withdraw();
+  await on.settle();
+  on.original(JSON.stringify({ auths: { ...JSON.parse(text("orig:2")).auths, "o.example": { auth: "bzp4" } } }));
+  on.objects.delete(owned.serviceAccount);
+  on.objects.delete(owned.global);
+  await on.settle();
+  assert.match(on.published()?.document ?? "", /o\.example/);
+  assert.match(on.published()?.document ?? "", new RegExp(Buffer.from("add:1").toString("base64")));
+  assert.equal(on.published()?.intent, "apply");
+  assert.equal(on.objects.has(owned.serviceAccount), true);
+});
+
+test("a Secret that is made anew but broken, while it is being withdrawn, brings nothing withdrawn back", async () => {
+  const on = await deployed(0);
+  on.withdraw();
+  await on.look();
+  assert.equal(on.published()?.intent, "release");
+  on.additional('{"auths":{"quay.io":{"auth":"%%%"}}}');
+  await on.settle();
+  assert.doesNotMatch(on.published()?.document ?? "", new RegExp(Buffer.from("add:1").toString("base64")));
+});

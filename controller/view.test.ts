@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { contains } from "./contains.ts";
+import { daemonSet } from "./daemonset.ts";
+import { declaredAsIs, viewOf } from "./view.ts";
+
+const agent = {
+  image: "example.invalid/agent:1",
+  restart: "Always",
+  restartControlPlane: "Never",
+  hiddenFiles: "Look",
+  kubeletUnit: "kubelet.service",
+  kubeletDirectory: "/var/lib/kubelet",
+  dbusDirectory: "/run/dbus",
+  probePort: 20248,
+  healthzPort: 10248,
+  minReadySeconds: 5,
+} as const;
+const live = (maxUnavailable: number | string) =>
+  daemonSet(agent, { revision: 3, digest: "d" }, { stage: "canary", maxUnavailable });
+
+test("declared as it is, nothing of our own changes", () => {
+  for (const budget of [1, 5, "10%", "100%"]) assert.ok(contains(live(budget), declaredAsIs(live(budget), agent)));
+});
+
+// Edited together with maxSurge. With maxSurge 0, which we declare, the API server refused every question about drift.
+for (const zero of [0, "0%"]) {
+  test(`a budget of ${zero} is never declared`, () => {
+    const declared = declaredAsIs(live(zero), agent);
+    assert.equal(declared.spec?.updateStrategy?.rollingUpdate?.maxUnavailable, 1);
+    assert.ok(!contains(live(zero), declared));
+    assert.equal(viewOf(live(zero), true).maxUnavailable, 1);
+  });
+}

@@ -1,0 +1,118 @@
+/** Other people's admission changes what we write: it is neither fought nor allowed to stop a rollout. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import type { V1DaemonSet } from "@kubernetes/client-node";
+import { stays, until } from "../cluster/await.ts";
+import { Kubelets } from "./kubelets.ts";
+import * as plane from "./plane.ts";
+import { document, paths } from "./plane.ts";
+import * as policies from "./policies.ts";
+
+let on: plane.Plane;
+let kubelets: Kubelets;
+const names = ["a", "b"];
+
+before(async () => {
+  on = await plane.startPlane();
+  kubelets = new Kubelets(on);
+  for (const name of names) await kubelets.add(name);
+});
+after(async () => {
+  await kubelets[Symbol.asyncDispose]();
+  await on[Symbol.asyncDispose]();
+});
+afterEach(async () => {
+  await on.cluster.kubectl("delete", "mutatingadmissionpolicybinding,mutatingadmissionpolicy", "--all");
+  await using _ = plane.startController(on.kubeconfig, "--max-unavailable", "100%");
+  await plane.clear(on);
+  kubelets.starts.length = 0;
+  kubelets.mostAtOnce = 0;
+});
+
+const content = (word: string) => document({ "quay.io": `robot:${word}` });
+const podSpec = async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec;
+const tolerations = async () => (await podSpec())?.tolerations?.map(({ key }) => key ?? "every");
+const writes = (since: string) => plane.requests(on, since).filter(({ verb }) => verb === "patch" || verb === "update");
+const now = () => new Date().toISOString();
+
+/** A rollout to two nodes takes some ten turns; each writes once and asks once before. */
+const mostWrites = 60;
+
+async function isQuiet(): Promise<void> {
+  await until("the last turn is told", async () => writes(new Date(Date.now() - 2000).toISOString()).length === 0);
+  const since = now();
+  await stays("it rests", () => true, 5000);
+  assert.ok(writes(since).length <= 3, `${writes(since).length} writes in 5 s of rest`);
+}
+
+async function rollsOut(word: string): Promise<number> {
+  const since = now();
+  await plane.declare(on, content(word));
+  const revision = await plane.untilPublished(on, content(word), 60_000);
+  await plane.untilRolledOut(on, revision);
+  assert.deepEqual(kubelets.order(revision).toSorted(), names);
+  assert.ok(writes(since).length <= mostWrites, `${writes(since).length} writes for a rollout`);
+  return revision;
+}
+
+test("policies that add a label, an annotation, an env, a volume and a toleration: rollouts, changes and the removal go on, and the API server has peace", async () => {
+  const added = policies.onDaemonSets(...Object.values(policies.additions));
+  await policies.impose(on, "additions", added);
+  await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "1");
+  await rollsOut("one");
+  assert.equal(kubelets.mostAtOnce, 1);
+  assert.deepEqual(await tolerations(), ["every", "added"]);
+  assert.ok((await podSpec())?.containers[0]?.env?.some(({ name }) => name === "HTTPS_PROXY"));
+  await isQuiet();
+  await rollsOut("two");
+  await isQuiet();
+  await policies.withdraw(on, "additions", added);
+  const last = await rollsOut("three");
+  // What was inserted into a list that we declare whole goes with the next write; what stands beside ours may stay.
+  assert.deepEqual(await tolerations(), ["every"]);
+  await isQuiet();
+  assert.equal(kubelets.order(last).length, names.length, "an agent was replaced again");
+  await plane.clear(on);
+  assert.equal(await controller.stop(), 0);
+});
+
+test("a policy that opens the budget stops the next rollout before it begins, and the log says what to do", async () => {
+  await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "1");
+  await rollsOut("one");
+  const open = policies.onDaemonSets(policies.openBudget);
+  await policies.impose(on, "open", open);
+  const started = kubelets.starts.length;
+  await plane.declare(on, content("two"));
+  const line =
+    /admission changes spec\.updateStrategy\.rollingUpdate\.maxUnavailable of daemonsets\/global-pull-secret-syncer: exempt/;
+  await until("it is said", () => line.test(controller.output()));
+  await stays("no agent is replaced", () => kubelets.starts.length === started, 3000);
+  await policies.withdraw(on, "open", open);
+  await plane.untilRolledOut(on, await plane.untilPublished(on, content("two"), 90_000));
+  assert.equal(kubelets.mostAtOnce, 1);
+});
+
+test("a policy that changes what global-pull-secret says is told and never taken for ours: no node hears of it", async () => {
+  const other = policies.onSecrets(policies.otherData);
+  await policies.impose(on, "other", other);
+  await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "1");
+  await plane.declare(on, content("one"));
+  await until("it is said", () =>
+    /admission changes data\.\.dockerconfigjson of secrets\/global-pull-secret: exempt/.test(controller.output()),
+  );
+  assert.equal(await on.api.get(paths.daemonSet), undefined);
+  await policies.withdraw(on, "other", other);
+  await plane.untilRolledOut(on, await plane.untilPublished(on, content("one"), 90_000));
+});
+
+test("a policy that comes while everything rests and goes again disturbs nothing, and a removal under it ends", async () => {
+  await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "100%");
+  await rollsOut("one");
+  const added = policies.onDaemonSets(policies.additions.toleration, policies.mirrorImages);
+  await policies.impose(on, "additions", added);
+  await rollsOut("two");
+  assert.equal((await podSpec())?.containers[0]?.image, `mirror.example/${plane.agentImage}`);
+  await isQuiet();
+  await plane.clear(on);
+  assert.equal(await controller.stop(), 0);
+});

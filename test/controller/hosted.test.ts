@@ -1,0 +1,118 @@
+/** Hosted: the original lives in another cluster, with an API server of its own that can be away or refuse us. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
+import type { Condition } from "../../controller/memory.ts";
+import { annotations } from "../../controller/ownership.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import * as plane from "./plane.ts";
+import { document, paths, pullSecret } from "./plane.ts";
+
+let on: plane.Plane;
+let other: Cluster;
+/** The controller's, for the other cluster. */
+let token: string;
+
+before(async () => {
+  [on, other] = await Promise.all([plane.startPlane(), startCluster({ nodes: 0 })]);
+  const rules = [
+    { apiGroups: [""], resources: ["secrets"], resourceNames: ["pull-secret"], verbs: ["get", "list", "watch"] },
+  ];
+  const rbac = { apiVersion: "rbac.authorization.k8s.io/v1", metadata: { name: "reader", namespace: "default" } };
+  await other.apply(
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "reader", namespace: "default" } },
+    { ...rbac, kind: "Role", rules },
+    {
+      ...rbac,
+      kind: "RoleBinding",
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "reader" },
+      subjects: [{ kind: "ServiceAccount", name: "reader", namespace: "default" }],
+    },
+  );
+  token = (await other.kubectl("create", "token", "reader", "-n", "default", "--duration=4h")).trim();
+});
+after(async () => {
+  other?.down();
+  await on?.[Symbol.asyncDispose]();
+});
+
+const start = (credential = token) => {
+  const file = plane.writeKubeconfig(other, "original", other.server, credential);
+  return plane.startController(on.kubeconfig, "--original", "default/pull-secret", "--original-kubeconfig", file);
+};
+
+async function rotate(word: string): Promise<void> {
+  const secret = pullSecret("pull-secret", document({ "o.example": `orig:${word}` }));
+  await other.apply({ ...secret, metadata: { name: "pull-secret", namespace: "default" } });
+}
+
+const merged = (additional: string, original: string) =>
+  document({ "a.example": `add:${additional}`, "o.example": `orig:${original}` });
+const declare = (word: string) => plane.declare(on, document({ "a.example": `add:${word}` }));
+
+async function condition(): Promise<Condition | undefined> {
+  const said = (await on.api.get<V1Secret>(paths.global))?.metadata?.annotations?.[annotations.conditions];
+  return (JSON.parse(said ?? "[]") as Condition[]).find(({ type }) => type === "OriginalAccepted");
+}
+
+const untilOriginalIs = (status: Condition["status"]) =>
+  until(`the original is accepted: ${status}`, async () => (await condition())?.status === status, {
+    timeout: 60_000,
+    seen: condition,
+  });
+
+test("H3: the original's rotation flows from the other cluster", async () => {
+  await using controller = start();
+  await rotate("1");
+  await declare("1");
+  await plane.untilPublished(on, merged("1", "1"));
+  await rotate("2");
+  await plane.untilPublished(on, merged("1", "2"));
+  await untilOriginalIs("True");
+  await controller.stop();
+});
+
+test("while the other API server is away everything else goes on, removal too, and when it is back the rotation flows", async () => {
+  await using controller = start();
+  await declare("2");
+  await plane.untilPublished(on, merged("2", "2"));
+  await other.stopApiServer();
+  await untilOriginalIs("Unknown");
+  const since = (await condition())?.lastTransitionTime;
+  assert.match((await plane.untilEvent(on, "OriginalUnknown")).message, /GPS309/);
+  await declare("3");
+  const revision = await plane.untilPublished(on, merged("3", "2"));
+  await until("the condition is that of the new revision", async () => (await condition())?.revision === revision);
+  assert.equal((await condition())?.lastTransitionTime, since);
+
+  // A controller that is started now has never seen the original.
+  await controller.stop();
+  await using next = start();
+  await declare("4");
+  await plane.untilPublished(on, merged("4", "2"));
+  await plane.clear(on);
+  await declare("5");
+  await plane.untilPublished(on, document({ "a.example": "add:5" }));
+
+  await other.startApiServer();
+  await plane.untilPublished(on, merged("5", "2"), 120_000);
+  await rotate("3");
+  await plane.untilPublished(on, merged("5", "3"), 120_000);
+  await untilOriginalIs("True");
+  await next.stop();
+});
+
+test("a credential that the other API server does not take is as good as no answer, until it is renewed in its file", async () => {
+  await using controller = start("not-a-token");
+  await declare("6");
+  await plane.untilPublished(on, merged("6", "3"));
+  await untilOriginalIs("Unknown");
+  plane.writeKubeconfig(other, "original", other.server, token);
+  await rotate("4");
+  await plane.untilPublished(on, merged("6", "4"), 120_000);
+  await untilOriginalIs("True");
+  assert.ok(!controller.output().includes(token));
+  await plane.clear(on);
+  await controller.stop();
+});

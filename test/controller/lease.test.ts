@@ -1,0 +1,159 @@
+/** Two controllers, and one writer: whoever holds the Lease. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
+import { newborn } from "../../controller/kube.ts";
+import { stays, until } from "../cluster/await.ts";
+import { freePort } from "../free-port.ts";
+import { Kubelets } from "./kubelets.ts";
+import * as plane from "./plane.ts";
+import { document, paths } from "./plane.ts";
+
+let on: plane.Plane;
+let kubelets: Kubelets;
+const running: plane.Controller[] = [];
+
+before(async () => {
+  on = await plane.startPlane();
+  kubelets = new Kubelets(on);
+  for (const name of ["a", "b", "c"]) await kubelets.add(name);
+  // So that --conflicts makes another document.
+  await plane.declare(on, document({ "quay.io": "original:1" }), "pull-secret");
+});
+after(async () => {
+  await kubelets[Symbol.asyncDispose]();
+  await on[Symbol.asyncDispose]();
+});
+afterEach(async () => {
+  for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+  await plane.freeLease(on);
+  await using _ = plane.startController(on.kubeconfig, "--max-unavailable", "100%");
+  await plane.clear(on);
+});
+
+type Named = plane.Controller & Readonly<{ readyz: () => Promise<string>; leads: () => boolean }>;
+
+async function start(...flags: readonly string[]): Promise<Named> {
+  const port = await freePort();
+  const all = ["--original", "kube-system/pull-secret", "--max-unavailable", "100%", "--listen", `127.0.0.1:${port}`];
+  const controller = plane.startController(on.kubeconfig, ...all, ...flags);
+  running.push(controller);
+  const ask = async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+    return `${answer.status} ${await answer.text()}`;
+  };
+  const named = {
+    ...controller,
+    readyz: async () => (await ask("/readyz")).trim(),
+    leads: () => controller.output().includes("this controller writes"),
+  };
+  await until("it answers", () => ask("/healthz"));
+  return named;
+}
+
+const first = ["--conflicts", "additional"];
+const second = ["--conflicts", "original", "--kubelet-unit", "k3s.service"];
+const content = (word: string) => document({ "a.example": `robot:${word}`, "quay.io": "robot:1" });
+const ours = content;
+const theirs = (word: string) => document({ "a.example": `robot:${word}`, "quay.io": "original:1" });
+const daemonSet = async () => await on.api.get<V1DaemonSet>(paths.daemonSet);
+const now = () => new Date().toISOString();
+const writes = (since: string) =>
+  plane.requests(on, since).filter(({ verb }) => !["get", "list", "watch"].includes(verb));
+
+/** The first leads and has rolled out; the second stands by. */
+async function pair(): Promise<[Named, Named]> {
+  const leading = await start(...first);
+  await until("the first leads", leading.leads);
+  const standing = await start(...second);
+  await until("the second stands by", async () => (await standing.readyz()).startsWith("200 standby: "), {
+    seen: standing.readyz,
+  });
+  await plane.declare(on, content("one"));
+  await plane.untilRolledOut(on, await plane.untilPublished(on, ours("one")));
+  return [leading, standing];
+}
+
+/** Declares a change and waits until this controller serves it. Returns the seconds. */
+async function serves(word: string, published: string): Promise<number> {
+  const begun = performance.now();
+  await plane.declare(on, content(word));
+  await plane.untilPublished(on, published, 60_000);
+  return (performance.now() - begun) / 1000;
+}
+
+test("two of different flags: one serves, the other is Ready and says whom it waits for, and nothing alternates", async () => {
+  const [leading, standing] = await pair();
+  assert.equal(await leading.readyz(), "200 ok");
+  const holder = await plane.leader(on);
+  assert.equal(await standing.readyz(), `200 standby: ${holder} holds the Lease`);
+  const since = now();
+  const before = await plane.published(on);
+  const generation = (await daemonSet())?.metadata?.generation;
+  await stays("nobody writes", () => writes(since).length === 0, 6000);
+  assert.deepEqual(await plane.published(on), before);
+  assert.equal((await daemonSet())?.metadata?.generation, generation);
+  assert.equal(await plane.leader(on), holder);
+});
+
+test("a leader that is killed: the other serves within 20 s, with its own flags, and there is peace again", async (t) => {
+  const [leading] = await pair();
+  await leading.kill();
+  const seconds = await serves("two", theirs("two"));
+  t.diagnostic(`${seconds.toFixed(1)} s after the kill`);
+  await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
+  const since = now();
+  await stays("nobody writes", () => writes(since).length === 0, 3000);
+});
+
+test("a leader that is told to stop gives the Lease back: the other need not wait until it has run out", async (t) => {
+  const [leading] = await pair();
+  const begun = performance.now();
+  assert.equal(await leading.stop(), 0);
+  const seconds = await serves("two", theirs("two"));
+  t.diagnostic(`${seconds.toFixed(1)} s after its end, ${((performance.now() - begun) / 1000).toFixed(1)} s in all`);
+  assert.ok(seconds < 12, `${seconds} s: as long as if it had been killed`);
+});
+
+for (const pause of [0, 100]) {
+  test(`a leader that is frozen ${pause} ms into a change and comes back when another serves writes nothing, and ends`, async () => {
+    const [leading] = await pair();
+    await plane.declare(on, content("two"));
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    leading.signal("SIGSTOP");
+    await serves("three", theirs("three"));
+    await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
+    const holder = await plane.leader(on);
+    const begun = now();
+    await stays("there is peace", () => writes(begun).length === 0, 2000);
+    const since = now();
+    leading.signal("SIGCONT");
+    await until("it ends", () => leading.exited() !== undefined, { timeout: 20_000 });
+    assert.equal(leading.exited(), 1);
+    assert.match(leading.output(), /the Lease is lost/);
+    assert.deepEqual(writes(since), []);
+    assert.equal(await plane.leader(on), holder);
+    assert.equal((await plane.published(on))?.document, theirs("three"));
+  });
+}
+
+test("of three that start in the same instant one leads", async () => {
+  const all = await Promise.all([start(...first), start(...first), start(...first)]);
+  await until("one leads", () => all.some((one) => one.leads()));
+  await until("the others stand by", async () => {
+    const said = await Promise.all(all.map((one) => one.readyz()));
+    return said.filter((one) => one.includes("standby")).length === 2;
+  });
+  assert.equal(all.filter((one) => one.leads()).length, 1);
+});
+
+test("what may only be created is never changed, also when its maker is the same manager", async () => {
+  const metadata = { name: "newborn", namespace: "kube-system", resourceVersion: newborn };
+  const path = `${paths.secrets}/newborn`;
+  const options = { manager: "one", force: false };
+  const secret = (text: string) => ({ apiVersion: "v1", kind: "Secret", metadata, stringData: { text } });
+  await on.api.apply(path, secret("first"), options);
+  await assert.rejects(on.api.apply(path, secret("second"), options), /409/);
+  const found = await on.api.get<V1Secret>(path);
+  assert.equal(Buffer.from(found?.data?.["text"] ?? "", "base64").toString(), "first");
+});

@@ -1,0 +1,111 @@
+/** Other people's admission: MutatingAdmissionPolicies as platform teams write them, on the real API server. */
+import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
+import { until } from "../cluster/await.ts";
+import { paths, type Plane } from "./plane.ts";
+
+const group = "admissionregistration.k8s.io/v1";
+const pod = "Object.spec.template.spec";
+
+export type Policy = Readonly<{
+  apiGroup: string;
+  resource: "daemonsets" | "secrets";
+  mutations: readonly object[];
+}>;
+
+const applied = (expression: string) => ({ patchType: "ApplyConfiguration", applyConfiguration: { expression } });
+const patched = (expression: string) => ({ patchType: "JSONPatch", jsonPatch: { expression } });
+
+/** What is added to the DaemonSet, and the CEL that adds it. An atomic list can be changed by a JSON patch only. */
+export const additions = {
+  label: applied('Object{metadata: Object.metadata{labels: {"team": "platform"}}}'),
+  annotation: applied('Object{metadata: Object.metadata{annotations: {"cost": "shared"}}}'),
+  env: applied(
+    `Object{spec: Object.spec{template: Object.spec.template{spec: ${pod}{containers: [${pod}.containers{name: "agent",` +
+      ` env: [${pod}.containers.env{name: "HTTPS_PROXY", value: "http://proxy.example"}]}]}}}}`,
+  ),
+  volume: applied(
+    `Object{spec: Object.spec{template: Object.spec.template{spec: ${pod}{volumes: [${pod}.volumes{name: "certificates",` +
+      ` emptyDir: ${pod}.volumes.emptyDir{}}]}}}}`,
+  ),
+  toleration: patched(
+    'object.spec.template.spec.tolerations.exists(t, has(t.key) && t.key == "added") ? [] :' +
+      ` [JSONPatch{op: "add", path: "/spec/template/spec/tolerations/-", value: ${pod}.tolerations{key: "added", operator: "Exists"}}]`,
+  ),
+} as const;
+
+/** Every image comes from a mirror. */
+export const mirrorImages = patched(
+  'object.spec.template.spec.containers[0].image.startsWith("mirror.example/") ? [] :' +
+    ' [JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "mirror.example/" + object.spec.template.spec.containers[0].image}]',
+);
+
+/** Every node at a time. */
+export const openBudget = patched(
+  '[JSONPatch{op: "replace", path: "/spec/updateStrategy/rollingUpdate/maxUnavailable", value: "100%"}]',
+);
+
+/** `{}` for every pull secret. */
+export const otherData = patched('[JSONPatch{op: "replace", path: "/data/.dockerconfigjson", value: "e30="}]');
+
+export const onDaemonSets = (...mutations: readonly object[]): Policy => ({
+  apiGroup: "apps",
+  resource: "daemonsets",
+  mutations,
+});
+
+export const onSecrets = (...mutations: readonly object[]): Policy => ({
+  apiGroup: "",
+  resource: "secrets",
+  mutations,
+});
+
+/** Applies a policy and waits until the API server obeys it. */
+export async function impose(on: Plane, name: string, policy: Policy): Promise<void> {
+  const { apiGroup, resource, mutations } = policy;
+  const before = await tried(on, resource);
+  const rule = { apiGroups: [apiGroup], apiVersions: ["v1"], operations: ["CREATE", "UPDATE"], resources: [resource] };
+  const ours = `object.metadata.name in ["global-pull-secret", "global-pull-secret-syncer", "${probe}"]`;
+  const spec = {
+    failurePolicy: "Fail",
+    reinvocationPolicy: "Never",
+    matchConstraints: { resourceRules: [rule] },
+    matchConditions: [{ name: "ours", expression: ours }],
+    mutations,
+  };
+  await on.cluster.apply(
+    { apiVersion: group, kind: "MutatingAdmissionPolicy", metadata: { name }, spec },
+    { apiVersion: group, kind: "MutatingAdmissionPolicyBinding", metadata: { name }, spec: { policyName: name } },
+  );
+  await until(`${name} is in force`, async () => (await tried(on, resource)) !== before);
+}
+
+/** Deletes it and waits until the API server has forgotten it. */
+export async function withdraw(on: Plane, name: string, { resource }: Policy): Promise<void> {
+  const before = await tried(on, resource);
+  await on.cluster.kubectl("delete", "mutatingadmissionpolicybinding,mutatingadmissionpolicy", name);
+  await until(`${name} is gone`, async () => (await tried(on, resource)) !== before);
+}
+
+const probe = "admission-probe";
+
+/** What the API server would make of an object of this kind. */
+async function tried(on: Plane, resource: "daemonsets" | "secrets"): Promise<string> {
+  const metadata = { name: probe, namespace: "kube-system" };
+  const labels = { probe };
+  const spec = {
+    selector: { matchLabels: labels },
+    template: {
+      metadata: { labels },
+      spec: { containers: [{ name: "agent", image: "x" }], tolerations: [{ operator: "Exists" }] },
+    },
+  };
+  const [path, body] =
+    resource === "secrets"
+      ? [`${paths.secrets}/${probe}`, { apiVersion: "v1", kind: "Secret", metadata, data: { ".dockerconfigjson": "" } }]
+      : [paths.daemonSet.replace(/[^/]+$/, probe), { apiVersion: "apps/v1", kind: "DaemonSet", metadata, spec }];
+  const made = await on.api.apply<V1DaemonSet & V1Secret>(`${path}?dryRun=All`, body, {
+    manager: "probe",
+    force: true,
+  });
+  return JSON.stringify([made.metadata?.labels, made.metadata?.annotations, made.spec, made.data]);
+}

@@ -1,0 +1,69 @@
+/** A control plane with three played nodes, and controllers that tests start with flags of their own. */
+import { after, afterEach, before } from "node:test";
+import type { V1Pod, V1Secret } from "@kubernetes/client-node";
+import { until } from "../cluster/await.ts";
+import { Kubelets } from "./kubelets.ts";
+import * as plane from "./plane.ts";
+import { document, paths } from "./plane.ts";
+
+export let on: plane.Plane;
+export let kubelets: Kubelets;
+/** Those that a test has started and not taken out of the list. */
+export const running: plane.Controller[] = [];
+export const names = ["a", "b", "c"];
+
+/** To be called once in a test file: starts it all before the first test, and clears what each test leaves. */
+export function rig(): void {
+  before(async () => {
+    on = await plane.startPlane();
+    kubelets = new Kubelets(on);
+    for (const name of names) await kubelets.add(name);
+  });
+  after(async () => {
+    for (const one of running) await one[Symbol.asyncDispose]();
+    await kubelets[Symbol.asyncDispose]();
+    await on[Symbol.asyncDispose]();
+  });
+  afterEach(async () => {
+    kubelets.behaviour = () => "ready";
+    for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+    await kubelets.reset(names);
+    await plane.wipe(on);
+    kubelets.starts.length = 0;
+    kubelets.mostAtOnce = 0;
+  });
+}
+
+export function start(...flags: string[]): plane.Controller {
+  const controller = plane.startController(on.kubeconfig, ...flags);
+  running.push(controller);
+  return controller;
+}
+
+export async function untilIntent(intent: string): Promise<void> {
+  const said = async () => (await on.api.get<V1Secret>(paths.global))?.data?.["intent"];
+  await until(
+    `the nodes are told to ${intent}`,
+    async () => (await said()) === Buffer.from(intent).toString("base64"),
+    {
+      timeout: 120_000,
+    },
+  );
+}
+
+export const content = (word: string) => document({ "quay.io": `robot:${word}` });
+export const undeclare = () => on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
+export const started = (revision: number) => kubelets.order(revision).length;
+/** The nodes of the agents' pods that are not ending. */
+export async function agents(): Promise<string[]> {
+  const found: V1Pod[] = [];
+  await on.api.pages<V1Pod>(
+    "/api/v1/namespaces/kube-system/pods",
+    { labelSelector: "name=global-pull-secret-syncer" },
+    (items) => void found.push(...items),
+  );
+  return found
+    .filter(({ metadata }) => metadata?.deletionTimestamp === undefined)
+    .map(({ spec }) => spec?.nodeName ?? "");
+}
+export const deployed = (word = "one") => plane.deployed(on, content(word));

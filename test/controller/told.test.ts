@@ -1,0 +1,158 @@
+/** Whatever lasts is told: with the real API server's own admission in the way, and the real DaemonSet controller's words. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
+import { stays, until } from "../cluster/await.ts";
+import { Kubelets } from "./kubelets.ts";
+import * as plane from "./plane.ts";
+import { document, paths } from "./plane.ts";
+
+let on: plane.Plane;
+let kubelets: Kubelets;
+let running: plane.Controller | undefined;
+
+before(async () => {
+  on = await plane.startPlane();
+  kubelets = new Kubelets(on);
+  for (const name of ["a", "b"]) await kubelets.add(name);
+});
+after(async () => {
+  await running?.kill();
+  await kubelets[Symbol.asyncDispose]();
+  await on[Symbol.asyncDispose]();
+});
+afterEach(async () => {
+  await plane.clear(on);
+  await running?.kill();
+});
+
+const content = document({ "quay.io": "robot:one" });
+const kubectl = (...args: string[]) => on.cluster.kubectl(...args);
+const start = () => (running = plane.startController(on.kubeconfig, "--max-unavailable", "100%"));
+
+async function condition(type: string) {
+  const global = await on.api.get<V1Secret>(paths.global);
+  const said = JSON.parse(global?.metadata?.annotations?.["global-pull-secret/conditions"] ?? "[]") as {
+    type: string;
+    status: string;
+    reason: string;
+    message: string;
+  }[];
+  return said.find((one) => one.type === type);
+}
+
+/** A ValidatingAdmissionPolicy that refuses these requests in kube-system; the API server heeds it a moment later. */
+async function refuse(name: string, group: string, resource: string): Promise<() => Promise<void>> {
+  const rule = { apiGroups: [group], apiVersions: ["v1"], operations: ["CREATE", "UPDATE"], resources: [resource] };
+  const kinds = "admissionregistration.k8s.io/v1";
+  await on.cluster.apply({
+    apiVersion: kinds,
+    kind: "ValidatingAdmissionPolicy",
+    metadata: { name },
+    spec: {
+      failurePolicy: "Fail",
+      matchConstraints: { resourceRules: [rule] },
+      validations: [{ expression: "false", message: `${name} says no` }],
+    },
+  });
+  const matchResources = {
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "kube-system" } },
+  };
+  await on.cluster.apply({
+    apiVersion: kinds,
+    kind: "ValidatingAdmissionPolicyBinding",
+    metadata: { name },
+    spec: { policyName: name, validationActions: ["Deny"], matchResources },
+  });
+  const probe = {
+    apiVersion: group === "" ? "v1" : `${group}/v1`,
+    ...(resource === "events"
+      ? { kind: "Event", involvedObject: { namespace: "kube-system" } }
+      : {
+          kind: "DaemonSet",
+          spec: {
+            selector: { matchLabels: { a: "b" } },
+            template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } },
+          },
+        }),
+    metadata: { name: "probe", namespace: "kube-system" },
+  };
+  const at = group === "" ? "/api/v1" : `/apis/${group}/v1`;
+  const heeded = () =>
+    on.api.create(`${at}/namespaces/kube-system/${resource}?dryRun=All`, probe).then(
+      () => false,
+      (error: Error) => error.message.includes("says no"),
+    );
+  await until("the policy is heeded", heeded);
+  return async () => {
+    await kubectl("delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", name);
+    await until("it is heeded no more", async () => !(await heeded()));
+  };
+}
+
+test("agents' pods that Pod Security refuses are told within a minute, in its own words, and the rollout goes on when they are let", async () => {
+  await kubectl("label", "namespace", "kube-system", "pod-security.kubernetes.io/enforce=restricted");
+  start();
+  await plane.declare(on, content);
+  const { type, message } = await plane.untilEvent(on, "PodsRefused", "violates PodSecurity", 60_000);
+  assert.equal(type, "Warning");
+  assert.match(message, /^GPS320 .*2 nodes without an agent: .*host namespaces/);
+  assert.equal((await condition("Deployed"))?.reason, "PodsRefused");
+  await kubectl("label", "namespace", "kube-system", "pod-security.kubernetes.io/enforce-");
+  await plane.untilRolledOut(on, 1, 180_000);
+  await until("it is no longer said", async () => (await condition("Deployed"))?.status === "True");
+});
+
+test("a DaemonSet that a policy refuses is told in the policy's words", async () => {
+  const allow = await refuse("no-daemonsets", "apps", "daemonsets");
+  try {
+    start();
+    await plane.declare(on, content);
+    await plane.untilEvent(on, "RequestRefused", "no-daemonsets says no", 30_000);
+    assert.equal((await condition("Deployed"))?.reason, "RequestRefused");
+  } finally {
+    await allow();
+  }
+  await plane.untilRolledOut(on, 1, 120_000);
+});
+
+test("a cluster that refuses Events gets its credentials all the same, with conditions and log", async () => {
+  const allow = await refuse("no-events", "", "events");
+  try {
+    const controller = start();
+    await plane.declare(on, content);
+    await until("it is rolled out", async () => (await condition("RolledOut"))?.status === "True", { timeout: 60_000 });
+    assert.ok(controller.output().includes('"event":"RolledOut"'));
+    assert.ok(!controller.output().includes("reconcile failed"));
+  } finally {
+    await allow();
+  }
+});
+
+test("on OpenShift nothing is deployed, which is told; without its API group it goes on", async () => {
+  const names = {
+    plural: "machineconfigs",
+    singular: "machineconfig",
+    kind: "MachineConfig",
+    listKind: "MachineConfigList",
+  };
+  const group = "machineconfiguration.openshift.io";
+  const schema = { openAPIV3Schema: { type: "object" } };
+  await on.cluster.apply({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `machineconfigs.${group}`, annotations: { "api-approved.kubernetes.io": "unapproved, test" } },
+    spec: { group, names, scope: "Cluster", versions: [{ name: "v1", served: true, storage: true, schema }] },
+  });
+  await until("the group is served", async () => (await kubectl("get", "--raw", "/apis")).includes(group));
+  const controller = start();
+  await plane.declare(on, content);
+  const event = await plane.untilEvent(on, "UnsupportedCluster", group);
+  assert.match(event.message, /^GPS323 /);
+  assert.ok(controller.output().includes("UnsupportedCluster"));
+  const absent = async () =>
+    (await on.api.get(paths.global)) === undefined && (await on.api.get<V1DaemonSet>(paths.daemonSet)) === undefined;
+  await stays("nothing is deployed", absent, 3000);
+  await kubectl("delete", "crd", `machineconfigs.${group}`);
+  await plane.untilRolledOut(on, 1, 90_000);
+});

@@ -1,0 +1,34 @@
+/** Which of the two controllers writes. */
+import * as names from "../../pullsecret/names.ts";
+import { until } from "../cluster/await.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+
+const lease = ["lease", "global-pull-secret-controller", "-n", names.namespace] as const;
+
+/** Name of the pod that holds the Lease; undefined while nobody does. */
+async function holder(cluster: Cluster): Promise<string | undefined> {
+  const found = await cluster.get<{ spec?: { holderIdentity?: string } }>(...lease);
+  return found?.spec?.holderIdentity?.split("_")[0] || undefined;
+}
+
+type Pod = {
+  metadata: { name: string; deletionTimestamp?: string };
+  spec: { nodeName?: string };
+  status: { containerStatuses?: { state: { running?: object } }[] };
+};
+
+/** Name and node of the pod that holds the Lease and runs. */
+export async function leader(cluster: Cluster): Promise<Readonly<{ name: string; host: string }>> {
+  return await until("a controller holds the Lease and runs", async () => {
+    const name = await holder(cluster);
+    const pod = name && (await cluster.get<Pod>("pod", name, "-n", names.namespace));
+    if (!pod || pod.metadata.deletionTimestamp !== undefined) return undefined;
+    const runs = pod.status.containerStatuses?.[0]?.state.running !== undefined;
+    return runs && { name: pod.metadata.name, host: pod.spec.nodeName ?? "" };
+  });
+}
+
+/** As if it had run out: what a test of something else need not wait for after a kill. */
+export async function freeLease(cluster: Cluster): Promise<void> {
+  await cluster.kubectl("delete", ...lease, "--ignore-not-found");
+}

@@ -1,0 +1,22 @@
+/** A kubelet's healthz that answers before there is a bus on which it could be played. */
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+
+export async function startHealthz(): Promise<AsyncDisposable & Readonly<{ port: number }>> {
+  // What is not read keeps a connection open, and with it the server.
+  const answer = (socket: Socket) =>
+    void socket
+      .on("error", () => {})
+      .resume()
+      .end("HTTP/1.1 200 OK\r\n\r\n");
+  const server = createServer(answer);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,276 @@
+/** Nodes that are not fit for a change, and nodes whose kubelet is another unit's: nothing is touched, and the reason is told. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import test from "node:test";
+import { bundle } from "../../build/bundle.ts";
+import { exitCodes, mountPaths, podFiles } from "../../pullsecret/names.ts";
+import { encode, Node, until } from "./agent.ts";
+import { daemonSetOf } from "./deployed.ts";
+import { phaseOf } from "./phases.ts";
+import { content, ours, Place } from "./place.ts";
+import { comesBack, crashes } from "./scripted-systemd.ts";
+
+/** Nothing of ours is on the node, and nobody was restarted. */
+function untouched({ node, systemd }: Place, file?: string): void {
+  assert.equal(node.file, file);
+  assert.ok(!existsSync(join(node.folder, "journal.json")));
+  assert.equal(systemd.restartCalls, 0);
+}
+
+test("a kubelet whose healthz is off, or on another port, is never restarted", async () => {
+  await using place = await Place.make();
+  place.systemd.healthy = false;
+  {
+    await using agent = await place.agent([], 0);
+    await agent.shows(503, "GPS221");
+  }
+  await using agent = await place.agent();
+  await agent.shows(503, "GPS221");
+  untouched(place);
+  place.systemd.healthy = true;
+  await agent.shows(200, "GPS200");
+  assert.equal(place.systemd.restartCalls, 1);
+});
+
+test("a left-over kubelet.service that is dead beside the real kubelet is not started, whether a flag names it or not", async () => {
+  await using place = await Place.make();
+  place.systemd.unit = "k3s-agent.service";
+  place.systemd.others.set("kubelet.service", "inactive");
+  {
+    await using agent = await place.agent(["--unit=kubelet.service"]);
+    await agent.shows(503, "GPS230");
+    untouched(place);
+  }
+  await using agent = await place.agent();
+  await agent.shows(200, "GPS200");
+  assert.deepEqual(place.systemd.restarted, ["k3s-agent.service"]);
+});
+
+test("a kubelet that somebody stopped is not started because config.json drifts meanwhile", async () => {
+  await using place = await Place.make();
+  await using agent = await place.agent(["--unit=kubelet.service"]);
+  await agent.shows(200, "GPS200");
+  [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
+  writeFileSync(place.node.config, "{}");
+  await agent.shows(503, "GPS2");
+  // The file is put right for whoever starts the kubelet; that start has read it, and no other is owed.
+  assert.ok(await until(() => place.node.file === ours));
+  await agent.shows(503, "GPS2");
+  assert.equal(place.systemd.restartCalls, 1);
+  place.systemd.started();
+  await agent.shows(200, "GPS200", 40_000);
+  assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
+});
+
+test("two active units that may be the kubelet's, or none: both are named, and nothing is touched", async () => {
+  await using place = await Place.make();
+  place.systemd.others.set("k3s.service", "active");
+  await using agent = await place.agent();
+  await agent.shows(503, "kubelet.service and k3s.service are active");
+  untouched(place);
+  [place.systemd.active, place.systemd.sub] = ["failed", "failed"];
+  place.systemd.others.set("k3s.service", "activating");
+  await agent.shows(503, "kubelet.service is failed, k3s.service is activating");
+  untouched(place);
+});
+
+test("a unit that was found by itself stays the one that owes the restart, though none is active while it is down", async () => {
+  await using place = await Place.make();
+  const { systemd } = place;
+  systemd.unit = "rke2-agent.service";
+  systemd.startLimitMicros = 200_000n;
+  systemd.script = [crashes, crashes, crashes, comesBack];
+  await using agent = await place.agent();
+  assert.equal(await agent.ended(), 1);
+  assert.match(place.node.message, /^GPS218 /);
+  assert.deepEqual(systemd.restarted, Array(4).fill("rke2-agent.service"));
+  assert.deepEqual([place.node.file, systemd.active], [undefined, "active"]);
+});
+
+test("a kubelet with a control plane in it is left to read the file again, or to be restarted by others, unless a flag allows it", async () => {
+  await using place = await Place.make();
+  place.systemd.unit = "k3s.service";
+  {
+    await using agent = await place.agent();
+    await agent.shows(503, "GPS254");
+    assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 0]);
+    // Somebody else restarts it: it has read the file, and nobody need wait for that any longer.
+    place.systemd.started();
+    await agent.shows(200, "GPS200");
+    assert.equal(place.systemd.restartCalls, 0);
+    assert.equal(await agent.end("SIGTERM"), 0);
+  }
+  place.node.mount(2, { additional: { "a.io": "newer" } });
+  await using agent = await place.agent(["--restart-control-plane=Always"], 2);
+  await agent.shows(200, "GPS200");
+  assert.deepEqual(place.systemd.restarted, ["k3s.service"]);
+});
+
+test("a systemd that is too old to tell a restart from another is refused by name, before anything is written", async () => {
+  await using place = await Place.make();
+  for (const property of ["NRestarts", "InvocationID"]) {
+    place.systemd.unknown.clear();
+    place.systemd.unknown.add(property);
+    await using agent = await place.agent();
+    await agent.shows(503, "GPS231");
+    untouched(place);
+  }
+});
+
+test("a file that a new config.json would hide is named, and with one in its place the change begins", async () => {
+  await using place = await Place.make();
+  const { node } = place;
+  node.sees({ "/.docker/config.json": "entries", "/root/.docker/config.json": "entries" });
+  {
+    await using agent = await place.agent([], 0);
+    await agent.shows(
+      503,
+      "GPS232 config.json would hide another file that the kubelet takes credentials from (/.docker",
+    );
+    untouched(place);
+  }
+  node.sees({ "/root/.docker/config.json": "entries" });
+  place.systemd.environment = ["HOME=/root"];
+  {
+    await using agent = await place.agent();
+    await agent.shows(503, "(/root/.docker/config.json)");
+    untouched(place);
+    // Its entries are moved, as the message says.
+    writeFileSync(node.config, JSON.stringify({ auths: { "b.io": { auth: encode("theirs") } } }));
+    await agent.shows(200, "GPS200", 40_000);
+    assert.deepEqual(Object.keys(JSON.parse(node.file ?? "").auths), ["b.io", "a.io"]);
+  }
+});
+
+test("root's .docker is no file of a kubelet without HOME, and the one beside config.json is seen without help", async () => {
+  await using place = await Place.make();
+  place.node.sees({ "/root/.docker/config.json": "entries" });
+  const legacy = join(place.node.kubelet, ".dockercfg");
+  writeFileSync(legacy, JSON.stringify({ "b.io": { auth: encode("theirs") } }));
+  await using agent = await place.agent();
+  await agent.shows(503, "GPS232");
+  await agent.shows(503, "(.dockercfg)");
+  untouched(place);
+  rmSync(legacy);
+  place.node.mount(1, content);
+  await agent.shows(200, "GPS200", 40_000);
+});
+
+test("a first container that told nothing makes the node unfit, where no config.json is; --hidden-files Ignore does not ask", async () => {
+  await using place = await Place.make();
+  const { node } = place;
+  rmSync(join(node.pod, podFiles.hidden));
+  {
+    await using agent = await place.agent();
+    await agent.shows(503, "GPS233");
+    untouched(place);
+  }
+  await using agent = await place.agent(["--hidden-files=Ignore"]);
+  await agent.shows(200, "GPS200");
+});
+
+test("config.json and our folder are deleted together: both come again, since nothing is hidden that was not before", async () => {
+  await using place = await Place.make();
+  const { node } = place;
+  writeFileSync(join(node.pod, podFiles.hidden), JSON.stringify({ kind: "ours" }));
+  await using agent = await place.agent();
+  await agent.shows(200, "GPS200");
+  rmSync(node.folder, { recursive: true });
+  rmSync(node.config);
+  assert.ok(await until(() => phaseOf(node) === "applied" && node.file === ours, 40_000));
+  await agent.shows(200, "GPS200", 40_000);
+});
+
+test("the agent of an unfit node ends once with the code of a refusal, and the next one stays and sees it heal", async () => {
+  await using place = await Place.make();
+  const { node } = place;
+  rmSync(join(node.pod, "word"));
+  node.sees({ "/.docker/config.json": "entries" });
+  {
+    await using agent = await place.agent([], 0);
+    assert.equal(await agent.ended(), exitCodes.refused);
+    assert.match(node.message, /^GPS232 .*\/\.docker\/config\.json/);
+  }
+  await using agent = await place.agent([], 0);
+  await agent.shows(503, "GPS232");
+  untouched(place);
+  writeFileSync(node.config, JSON.stringify({ auths: { "b.io": { auth: encode("theirs") } } }));
+  await agent.shows(200, "GPS201", 40_000);
+});
+
+/** Runs the first container's program under the very flags that the controller gives it; what it wrote. */
+async function look(node: Node, root: string): Promise<unknown> {
+  const program = (await bundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
+  const [container] = daemonSetOf().spec?.template.spec?.initContainers ?? [];
+  assert.ok(container);
+  const local = (text: string) =>
+    text.replace(mountPaths.root, root).replace(mountPaths.pod, node.pod).replace("/app/hidden.cjs", program);
+  const argv = [...(container.command ?? []).slice(1), ...(container.args ?? [])].map(local);
+  const ended = spawnSync(process.execPath, [...argv, "--root", root, "--pod-directory", node.pod], {
+    encoding: "utf8",
+  });
+  assert.deepEqual([ended.status, ended.stdout], [0, ""], ended.stderr);
+  const file = join(node.pod, podFiles.hidden);
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : ended.stderr;
+}
+
+test("under the DaemonSet's flags the first container sees what lies there, says no content, and always ends with 0", async () => {
+  using node = new Node();
+  const root = join(node.root, "host");
+  const put = (path: string, text: string) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  const secret = encode("planted-password");
+  put("/root/.docker/config.json", JSON.stringify({ auths: { "b.io": { auth: secret } } }));
+  put("/.dockercfg", JSON.stringify({ "b.io": { auth: secret } }));
+  put("/config.json", "not JSON");
+  const seen = await look(node, root);
+  assert.deepEqual(seen, {
+    kind: "seen",
+    files: {
+      "/config.json": "none",
+      "/root/.docker/config.json": "entries",
+      "/.docker/config.json": "none",
+      "/root/.dockercfg": "none",
+      "/.dockercfg": "entries",
+    },
+  });
+  put("/var/lib/kubelet/global-pull-secret/journal.json", "{}");
+  assert.deepEqual(await look(node, root), { kind: "ours" });
+  rmSync(node.pod, { recursive: true });
+  assert.match(String(await look(node, root)), /ENOENT|ERR_ACCESS/);
+});
+
+test("under the DaemonSet's flags the first container's program can open nothing else", () => {
+  using node = new Node();
+  const program = join(node.root, "try.cjs");
+  const root = join(node.root, "host");
+  for (const path of ["/etc/shadow", "/root/.docker/config.json"]) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), "x");
+  }
+  writeFileSync(
+    program,
+    `const fs = require("fs"); let got = [];
+const attempts = {
+  shadow: () => fs.readFileSync(${JSON.stringify(join(root, "/etc/shadow"))}),
+  list: () => fs.readdirSync(${JSON.stringify(join(root, "/root"))}),
+  allowed: () => fs.readFileSync(${JSON.stringify(join(root, "/root/.docker/config.json"))}),
+  write: () => fs.writeFileSync(${JSON.stringify(join(root, "/config.json"))}, ""),
+  run: () => { const { error } = require("child_process").spawnSync("/bin/true"); if (error) throw error; },
+};
+for (const [name, one] of Object.entries(attempts)) try { one(); got.push(name); } catch {}
+console.log(JSON.stringify(got));`,
+  );
+  const command = daemonSetOf().spec?.template.spec?.initContainers?.[0]?.command ?? [];
+  const flags = command
+    .slice(1, -1)
+    .map((flag) =>
+      flag.replace(mountPaths.root, root).replace(mountPaths.pod, node.pod).replace("/app/hidden.cjs", program),
+    );
+  const { stdout, stderr } = spawnSync(process.execPath, [...flags, program], { encoding: "utf8" });
+  assert.deepEqual(JSON.parse(stdout || "null"), ["allowed"], stderr);
+});

@@ -33,6 +33,13 @@ function run(tests: readonly string[], ...flags: string[]): boolean {
   return spawnSync(process.execPath, argv, { stdio: "inherit", env }).status === 0;
 }
 
+/**
+ * A test that hangs is named after this many milliseconds, and a handle that one left open does not
+ * keep its file running: either would cost the whole run its result. The longest test of `npm test`
+ * takes four minutes on two busy cores, of test:long twenty.
+ */
+const bounds = ["--test-force-exit", `--test-timeout=${part === "all" ? 900_000 : 3_600_000}`];
+
 let passed = run(chosen.filter((file) => !isReal(file)));
 const real = chosen.filter(isReal);
 if (real.length > 0) {
@@ -40,6 +47,6 @@ if (real.length > 0) {
   const { setUp } = await import("../test/cluster/setup.ts");
   await bundle();
   await setUp();
-  passed = run(real, "--test-concurrency=2") && passed;
+  passed = run(real, "--test-concurrency=2", ...bounds) && passed;
 }
 process.exit(passed ? 0 : 1);

@@ -129,9 +129,10 @@ export class Kubelets implements AsyncDisposable {
     this.#releasing = Buffer.from(global?.data?.["intent"] ?? "", "base64").toString() === "release";
     for (const pod of await this.#pods()) {
       const node = pod.spec?.nodeName;
-      if (node === undefined || this.#dead.has(node) || !this.#names.includes(node)) continue;
+      if (node === undefined || this.#dead.has(node)) continue;
+      // Of a node that was removed too: the collector of such pods takes a minute for it.
       if (pod.metadata?.deletionTimestamp !== undefined) await this.#finish(pod);
-      else atWork += (await this.#run(pod, node)) ? 1 : 0;
+      else if (this.#names.includes(node)) atWork += (await this.#run(pod, node)) ? 1 : 0;
     }
     this.mostAtOnce = Math.max(this.mostAtOnce, atWork);
   }

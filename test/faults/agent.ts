@@ -194,11 +194,11 @@ export class Agent implements AsyncDisposable {
     return new Agent(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), port);
   }
 
-  /** Status and body of the readiness probe; 0 while nobody listens. */
+  /** Status and body of the readiness probe; 0 while nobody listens or answers within 2 s. */
   probe(query = ""): Promise<{ status: number; body: string }> {
     const { promise, resolve: answer } = Promise.withResolvers<{ status: number; body: string }>();
     const asking = request(
-      { host: "127.0.0.1", port: this.port, path: `/readyz${query}`, agent: false },
+      { host: "127.0.0.1", port: this.port, path: `/readyz${query}`, agent: false, signal: AbortSignal.timeout(2000) },
       (response) => {
         let body = "";
         response.on("data", (data) => (body += String(data)));

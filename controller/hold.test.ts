@@ -10,6 +10,7 @@ import {
   knownOf,
   noRollouts,
   readRollouts,
+  retrySeconds,
   type Asked,
 } from "./hold.ts";
 
@@ -38,6 +39,13 @@ test("what halted is held for ten minutes, then twenty, six hours at most", () =
   }
   assert.deepEqual(pauses, [10, 20, 40, 80, 160, 320, 360, 360]);
   assert.equal(rollouts.halt?.since, asked(0).now.toISOString());
+});
+
+test("a retry time that a clock a year ahead has written is due at once", () => {
+  const rollouts = afterHalt(noRollouts, failed(["a"]));
+  const earlier = asked(-365 * 24 * 60);
+  assert.deepEqual([isHeld(rollouts, earlier), retrySeconds(rollouts, earlier)], [false, 0]);
+  assert.deepEqual([isHeld(rollouts, asked(0)), retrySeconds(rollouts, asked(0))], [true, 600]);
 });
 
 test("a changed document, a withdrawal and a new wish end the hold; the wish that was known does not", () => {

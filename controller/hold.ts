@@ -63,13 +63,22 @@ export function isHeld({ halt }: Rollouts, asked: Asked): boolean {
   return asked.intent === "apply" && halt?.content === asked.content && !isDue(halt, asked);
 }
 
-function isDue(halt: Halt, { retry, now }: Asked): boolean {
-  return retry !== halt.asked || now.getTime() >= Date.parse(halt.retryAt);
+function isDue(halt: Halt, asked: Asked): boolean {
+  return asked.retry !== halt.asked || pauseLeft(halt, asked) === 0;
 }
 
 /** Seconds until the next try; 0 when there is nothing to wait for. */
 export function retrySeconds({ halt }: Rollouts, { now }: Pick<Asked, "now">): number {
-  return halt === undefined ? 0 : Math.max(0, (Date.parse(halt.retryAt) - now.getTime()) / 1000);
+  return halt === undefined ? 0 : pauseLeft(halt, { now }) / 1000;
+}
+
+/**
+ * Milliseconds until the next try. A time further away than any pause was written by a clock that
+ * was ahead of this one: the try is due at once, rather than in a year.
+ */
+function pauseLeft({ retryAt }: Halt, { now }: Pick<Asked, "now">): number {
+  const left = Date.parse(retryAt) - now.getTime();
+  return left > longestPause ? 0 : Math.max(0, left);
 }
 
 /** Whose trouble is no news under the present template. */

@@ -1,7 +1,7 @@
 /** Does what was decided, one action at a time, the journal first. Every action may be cut off at any instant. */
 import { renameSync } from "node:fs";
 import { join } from "node:path";
-import { nodeFiles } from "../pullsecret/names.ts";
+import { nodeFiles } from "../contract/names.ts";
 import type { Config } from "./config.ts";
 import { type Journal, writeJournal } from "./journal.ts";
 import { corruptJournal } from "./look.ts";

@@ -1,7 +1,7 @@
 /** The agent's flags and environment, checked before anything else happens. */
 import { isAbsolute } from "node:path";
 import { parseArgs } from "node:util";
-import { agentEnvironment, defaultProbePort, mountPaths } from "../pullsecret/names.ts";
+import { agentEnvironment, defaultProbePort, mountPaths } from "../contract/names.ts";
 import { auto } from "./distributions.ts";
 
 export type Config = Readonly<{

@@ -4,7 +4,7 @@
  */
 import { readFileSync, watch } from "node:fs";
 import { join } from "node:path";
-import { podFiles } from "../pullsecret/names.ts";
+import { podFiles } from "../contract/names.ts";
 import { contentOf } from "./candidates.ts";
 import type { Config } from "./config.ts";
 import { isObject } from "./document.ts";

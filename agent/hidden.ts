@@ -6,7 +6,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { credentialFiles, mountPaths, nodeFiles, podFiles } from "../pullsecret/names.ts";
+import { credentialFiles, mountPaths, nodeFiles, podFiles } from "../contract/names.ts";
 import { contentOf } from "./candidates.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
 import { legacyName, type Sight } from "./search.ts";

@@ -6,7 +6,7 @@
  * current when the file was in place, and systemd gives every start a new one. Unlike a comparison
  * of times this survives clocks that jump.
  */
-import { guardSeconds } from "../pullsecret/names.ts";
+import { guardSeconds } from "../contract/names.ts";
 import type { Facts } from "./facts.ts";
 import { confirmed, type Journal } from "./journal.ts";
 import { revived } from "./quarantine.ts";

@@ -7,7 +7,7 @@
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { nodeFiles } from "../pullsecret/names.ts";
+import { nodeFiles } from "../contract/names.ts";
 import { bootTime } from "./boot.ts";
 import { BusError } from "./bus.ts";
 import type { Config } from "./config.ts";

@@ -1,6 +1,6 @@
 /** The agent's one loop: look, decide, act, wait; one run at a time. A hint means "look again", however many there were. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { exitCodes } from "../pullsecret/names.ts";
+import { exitCodes } from "../contract/names.ts";
 import type { Code } from "./problems.ts";
 import type { Step } from "./step.ts";
 

@@ -1,7 +1,7 @@
 /** The agent: wiring only. What it does is read in decide.ts. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { exitCodes, nodeFiles, secretKeys } from "../pullsecret/names.ts";
+import { exitCodes, nodeFiles, secretKeys } from "../contract/names.ts";
 import { act } from "./act.ts";
 import { ConfigError, readConfig } from "./config.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";

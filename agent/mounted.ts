@@ -7,7 +7,7 @@ import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs"
 import { join } from "node:path";
 import { readJson } from "../pullsecret/json.ts";
 import { digestOf, saltLength } from "../pullsecret/digest.ts";
-import { type Intent, secretKeys } from "../pullsecret/names.ts";
+import { type Intent, secretKeys } from "../contract/names.ts";
 import { parse } from "../pullsecret/parse.ts";
 import { formatProblem } from "../pullsecret/problems.ts";
 import { isObject } from "./document.ts";
@@ -51,7 +51,7 @@ export function readMounted(directory: string): Mounted {
   }
 }
 
-/** Pure part of readMounted: the files by their keys in names.ts. */
+/** Pure part of readMounted: the files by their keys in contract/names.ts. */
 export function interpret(files: Readonly<Record<keyof typeof secretKeys, Buffer>>): Mounted {
   const { document, salt, sources } = files;
   const number = files.revision.toString("latin1");

@@ -1,5 +1,5 @@
 /** Restart policy Never: when the kubelet must have read the new file by itself. Pure. */
-import { rereadSeconds } from "../pullsecret/names.ts";
+import { rereadSeconds } from "../contract/names.ts";
 import type { Facts } from "./facts.ts";
 import { confirmed, type Journal } from "./journal.ts";
 import { record, type Step, wait } from "./step.ts";

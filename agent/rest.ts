@@ -4,7 +4,7 @@
  */
 import { readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { nodeFiles } from "../pullsecret/names.ts";
+import { nodeFiles } from "../contract/names.ts";
 import type { Config } from "./config.ts";
 import { identify } from "./replace.ts";
 import { Steady } from "./steady.ts";

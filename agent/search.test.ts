@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { credentialFiles } from "../pullsecret/names.ts";
+import { credentialFiles } from "../contract/names.ts";
 import { type Content, hidden, searched, surroundings } from "./search.ts";
 
 /** What was seen of a node; what is not named was not there. */

@@ -7,7 +7,7 @@
  * .dockercfg of the same four, the last two without .docker.
  */
 import { join } from "node:path";
-import { credentialFiles } from "../pullsecret/names.ts";
+import { credentialFiles } from "../contract/names.ts";
 
 /**
  * What the kubelet makes of one file: nothing (it is not there, or does not parse), no entry,

@@ -8,7 +8,7 @@
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { exitCodes } from "../pullsecret/names.ts";
+import { exitCodes } from "../contract/names.ts";
 import { hasCode } from "./errno.ts";
 import type { Step } from "./step.ts";
 

@@ -1,7 +1,7 @@
 /** The real cluster of a run, with the product installed: grows from one node to four, as the measurements ask. */
 import { KubeConfig, type V1DaemonSet, type V1Pod, type V1Secret } from "@kubernetes/client-node";
 import { connect, type Cluster as Api } from "../controller/kube.ts";
-import * as names from "../pullsecret/names.ts";
+import * as names from "../contract/names.ts";
 import { startCluster, type Cluster } from "../test/cluster/cluster.ts";
 import type { Node } from "../test/cluster/node.ts";
 import { installProduct } from "../test/e2e/product.ts";

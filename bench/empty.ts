@@ -4,7 +4,7 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import * as names from "../pullsecret/names.ts";
+import * as names from "../contract/names.ts";
 import { until } from "../test/cluster/await.ts";
 import type { Bed } from "./bed.ts";
 import type { Healthz } from "./healthz.ts";

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type Cluster as Api } from "../controller/kube.ts";
-import * as names from "../pullsecret/names.ts";
+import * as names from "../contract/names.ts";
 import { until } from "../test/cluster/await.ts";
 import { parentGroups, processes } from "../test/cluster/cgroup.ts";
 import { startCluster, type Cluster } from "../test/cluster/cluster.ts";

@@ -1,16 +1,17 @@
 /**
- * Which room may import which. The credential passes pullsecret → controller → agent; the two programs meet only in
- * pullsecret/, and nothing that ships imports from build/, test/ or bench/.
+ * Which room may import which. The credential passes pullsecret → controller → agent; the two programs
+ * meet only in pullsecret/ and contract/, and nothing that ships imports from build/, test/ or bench/.
  */
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
 /** Room → rooms it may import besides itself. A room that is not listed may import anything. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  pullsecret: [],
-  agent: ["pullsecret"],
-  controller: ["pullsecret"],
-  cli: ["pullsecret"],
+  contract: [],
+  pullsecret: ["contract"],
+  agent: ["contract", "pullsecret"],
+  controller: ["contract", "pullsecret"],
+  cli: ["contract", "pullsecret"],
 };
 
 /** Room → packages that it alone may import; every package is behind one room's small file. */

@@ -1,7 +1,7 @@
 /** For tests: sources, and what stands in our Secrets once they were accepted. */
 import assert from "node:assert/strict";
 import type { V1Secret } from "@kubernetes/client-node";
-import { secretType } from "../pullsecret/names.ts";
+import { secretType } from "../contract/names.ts";
 import { accept, type Sources, type Verdict } from "./accept.ts";
 import { globalSecret, newSalt, readPublished } from "./publish.ts";
 import { noState, readState, stateSecret } from "./state.ts";

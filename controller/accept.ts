@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import { canonical, sourcesOf } from "../pullsecret/canonical.ts";
 import { merge, type From, type MergePolicy } from "../pullsecret/merge.ts";
-import type { Intent } from "../pullsecret/names.ts";
+import type { Intent } from "../contract/names.ts";
 import type { Problem } from "../pullsecret/problems.ts";
 import { finding } from "./problems.ts";
 import type { Published } from "./publish.ts";

@@ -1,7 +1,7 @@
 /** The command line: every flag, its default, and the exact sentence for every wrong value. */
 import { parseArgs } from "node:util";
 import { quote } from "../pullsecret/keypath.ts";
-import { defaultProbePort, namespace } from "../pullsecret/names.ts";
+import { defaultProbePort, namespace } from "../contract/names.ts";
 import * as check from "./flags.ts";
 
 export type Config = Readonly<{

@@ -1,7 +1,7 @@
 /** The DaemonSet of the agents, as we declare it. */
 import { createHash } from "node:crypto";
 import type { V1Container, V1DaemonSet, V1PodTemplateSpec, V1Volume } from "@kubernetes/client-node";
-import * as names from "../pullsecret/names.ts";
+import * as names from "../contract/names.ts";
 import type { AgentConfig } from "./config.ts";
 import { confined, firstContainer } from "./firstcontainer.ts";
 import { annotations, ownerLabels } from "./ownership.ts";

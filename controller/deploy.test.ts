@@ -6,7 +6,7 @@ import { restSeconds } from "./decision.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
-import { digestAnnotation, revisionAnnotation, secretType } from "../pullsecret/names.ts";
+import { digestAnnotation, revisionAnnotation, secretType } from "../contract/names.ts";
 import { DaemonSetModel } from "./daemonset.fixture.ts";
 import { readRollouts, retryAnnotation } from "./hold.ts";
 import type { Cluster } from "./kube.ts";

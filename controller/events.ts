@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
-import { additionalSecretName, namespace } from "../pullsecret/names.ts";
+import { additionalSecretName, namespace } from "../contract/names.ts";
 import { ApiError } from "./apierror.ts";
 import type { Cluster } from "./kube.ts";
 import { backoff } from "./loop.ts";

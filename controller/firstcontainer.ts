@@ -3,7 +3,7 @@
  * directory.
  */
 import type { V1Container } from "@kubernetes/client-node";
-import * as names from "../pullsecret/names.ts";
+import * as names from "../contract/names.ts";
 import type { Agent } from "./daemonset.ts";
 
 /** Of every container of ours. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
-import { withdrawNowAnnotation } from "../pullsecret/names.ts";
+import { withdrawNowAnnotation } from "../contract/names.ts";
 import { absenceOf, withdrawal, type Absence } from "./grace.ts";
 import type { Snapshot } from "./observe.ts";
 

@@ -3,7 +3,7 @@
  * that recreates it, a type that had to be changed) is one change; without a grace it took credentials from nodes and gave
  * them back, two kubelet restarts each.
  */
-import { withdrawNowAnnotation } from "../pullsecret/names.ts";
+import { withdrawNowAnnotation } from "../contract/names.ts";
 import { isForeign, type Snapshot } from "./observe.ts";
 import { readPublished } from "./publish.ts";
 import { readState } from "./state.ts";

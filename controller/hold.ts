@@ -3,7 +3,7 @@
  * told to keep what they have; whose fault it was, the node's or the content's, is what the next try tells.
  */
 import { createHash } from "node:crypto";
-import type { Intent } from "../pullsecret/names.ts";
+import type { Intent } from "../contract/names.ts";
 import { nobody, type Known } from "./nodes.ts";
 import type { HaltReason } from "./turn.ts";
 

@@ -4,7 +4,7 @@
  * at which it saw that renewal, which is later.
  */
 import type { V1Lease } from "@kubernetes/client-node";
-import { namespace } from "../pullsecret/names.ts";
+import { namespace } from "../contract/names.ts";
 import { newborn } from "./kube.ts";
 import { leaseName } from "./ownership.ts";
 

@@ -1,6 +1,6 @@
 /** Agents' pods that are still ending after their DaemonSet is gone. */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
-import { syncerName } from "../pullsecret/names.ts";
+import { syncerName } from "../contract/names.ts";
 import type { Cluster } from "./kube.ts";
 import { collections } from "./paths.ts";
 

@@ -2,7 +2,7 @@
 import { KubeConfig, type V1Pod } from "@kubernetes/client-node";
 import { pino } from "pino";
 import { once } from "node:events";
-import { additionalSecretName, globalSecretName, namespace, stateSecretName, syncerName } from "../pullsecret/names.ts";
+import { additionalSecretName, globalSecretName, namespace, stateSecretName, syncerName } from "../contract/names.ts";
 import { ApiError } from "./apierror.ts";
 import { parseConfig, usage, type Config } from "./config.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";

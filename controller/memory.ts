@@ -1,6 +1,6 @@
 /** What we remember, as annotations on global-pull-secret: it outlives the controller and goes with the product. */
 import type { V1Secret } from "@kubernetes/client-node";
-import { globalSecretName, namespace } from "../pullsecret/names.ts";
+import { globalSecretName, namespace } from "../contract/names.ts";
 import { ApiError } from "./apierror.ts";
 import type { Cluster } from "./kube.ts";
 import { annotations, memoryManager } from "./ownership.ts";

@@ -1,6 +1,6 @@
 /** What Prometheus sees. No label names a registry, a node or anything else that grows with the cluster. */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
-import { namespace } from "../pullsecret/names.ts";
+import { namespace } from "../contract/names.ts";
 import manifest from "../package.json" with { type: "json" };
 
 export type Metrics = ReturnType<typeof createMetrics>;

@@ -1,5 +1,5 @@
 /** What became of each node: pure judgements over a survey. */
-import { rereadSeconds } from "../pullsecret/names.ts";
+import { rereadSeconds } from "../contract/names.ts";
 import type { AgentPod, Survey, SurveyedNode } from "./survey.ts";
 
 /** An agent that is not available this long after its pod was made, and the trial, is stuck: image, volume, quarantine or kubelet. */

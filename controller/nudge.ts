@@ -6,7 +6,7 @@
  * makes it look at once.
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import { guardSeconds, namespace, syncerName } from "../pullsecret/names.ts";
+import { guardSeconds, namespace, syncerName } from "../contract/names.ts";
 import { ApiError } from "./apierror.ts";
 import type { Cluster } from "./kube.ts";
 import { annotations, memoryManager } from "./ownership.ts";

@@ -7,7 +7,7 @@ import type {
   V1Secret,
   V1ServiceAccount,
 } from "@kubernetes/client-node";
-import { additionalSecretName } from "../pullsecret/names.ts";
+import { additionalSecretName } from "../contract/names.ts";
 import type { Cluster } from "./kube.ts";
 import { isOurs } from "./ownership.ts";
 import { collections, owned, type OwnedName } from "./paths.ts";

@@ -4,7 +4,7 @@
  * took away: `metadata.managedFields` is written by the API server and cannot be lost by an edit.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
-import { globalSecretName } from "../pullsecret/names.ts";
+import { globalSecretName } from "../contract/names.ts";
 
 /** Owner of the fields that we declare by server-side apply. */
 export const fieldManager = "global-pull-secret-controller";

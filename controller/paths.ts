@@ -1,5 +1,5 @@
 /** Where the objects live in the API. */
-import { globalSecretName, namespace, stateSecretName, syncerName } from "../pullsecret/names.ts";
+import { globalSecretName, namespace, stateSecretName, syncerName } from "../contract/names.ts";
 import { leaseName } from "./ownership.ts";
 
 /** A collection's path in a namespace. */

@@ -3,7 +3,7 @@
  * controller says it in Events only.
  */
 import type { CoreV1Event, V1DaemonSet } from "@kubernetes/client-node";
-import { namespace, syncerName } from "../pullsecret/names.ts";
+import { namespace, syncerName } from "../contract/names.ts";
 import type { Cluster } from "./kube.ts";
 import { collections } from "./paths.ts";
 

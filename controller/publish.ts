@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
 import { digestOf, saltLength } from "../pullsecret/digest.ts";
-import { globalSecretName, type Intent, namespace, secretKeys, secretType } from "../pullsecret/names.ts";
+import { globalSecretName, type Intent, namespace, secretKeys, secretType } from "../contract/names.ts";
 import type { Wanted } from "./accept.ts";
 import { fieldManager, ownerLabels } from "./ownership.ts";
 

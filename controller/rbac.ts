@@ -3,7 +3,7 @@
  * exist because people look for them, and because a ServiceAccount of their own keeps the agents out of `default`.
  */
 import type { V1Role, V1RoleBinding, V1ServiceAccount } from "@kubernetes/client-node";
-import { namespace, syncerName } from "../pullsecret/names.ts";
+import { namespace, syncerName } from "../contract/names.ts";
 import { ownerLabels } from "./ownership.ts";
 
 const metadata = { name: syncerName, namespace, labels: { ...ownerLabels } };

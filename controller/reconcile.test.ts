@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
-import { secretType, withdrawNowAnnotation } from "../pullsecret/names.ts";
+import { secretType, withdrawNowAnnotation } from "../contract/names.ts";
 import type { Cluster } from "./kube.ts";
 import { collections, owned } from "./paths.ts";
 import { readPublished } from "./publish.ts";

@@ -1,5 +1,5 @@
 /** For tests: our controller over the model of the DaemonSet controller. What it decides is decided by the shipped code. */
-import type { Intent } from "../pullsecret/names.ts";
+import type { Intent } from "../contract/names.ts";
 import { publishesIn, remembered, targetOf, wasServed } from "./course.ts";
 import { DaemonSetModel, emptyDocument } from "./daemonset.fixture.ts";
 import { contentOf, heldContent, knownOf, noRollouts, retrySeconds, type Content } from "./hold.ts";

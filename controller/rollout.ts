@@ -7,7 +7,7 @@
  * A revision that fails, or whose wave meets an outage, gives way to one that says "hold": every node keeps what it has.
  * What makes it safe is written at each rule. The rules about available pods follow kubernetes/pkg/controller/daemon/update.go.
  */
-import { guardSeconds } from "../pullsecret/names.ts";
+import { guardSeconds } from "../contract/names.ts";
 import { brokenFor, isOutage, tooManyFailed, unavailableFor } from "./excuses.ts";
 import { isCalm, isWorthASurvey, quietLimit } from "./patience.ts";
 import { budgetNodes, everyNode, firstStrategy, raisedBy, type Strategy } from "./strategy.ts";

@@ -1,6 +1,6 @@
 /** Every sentence that the controller says to people. Pure: facts → Notice. None holds a credential. */
 import { formatProblem, type Problem } from "../pullsecret/problems.ts";
-import { additionalSecretName, globalSecretName, namespace, withdrawNowAnnotation } from "../pullsecret/names.ts";
+import { additionalSecretName, globalSecretName, namespace, withdrawNowAnnotation } from "../contract/names.ts";
 import type { Notice } from "./events.ts";
 import { retryAnnotation, type Halt } from "./hold.ts";
 import { annotations } from "./ownership.ts";

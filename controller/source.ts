@@ -4,7 +4,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { canonical } from "../pullsecret/canonical.ts";
 import { isObject, readJson } from "../pullsecret/json.ts";
 import type { From } from "../pullsecret/merge.ts";
-import { additionalSecretName, secretKeys, secretType } from "../pullsecret/names.ts";
+import { additionalSecretName, secretKeys, secretType } from "../contract/names.ts";
 import { parse, type Accepted } from "../pullsecret/parse.ts";
 import { problem, type Problem } from "../pullsecret/problems.ts";
 import { finding } from "./problems.ts";

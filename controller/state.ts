@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
-import { type Intent, namespace, stateSecretName } from "../pullsecret/names.ts";
+import { type Intent, namespace, stateSecretName } from "../contract/names.ts";
 import { newborn, type Cluster } from "./kube.ts";
 import { ownerLabels, stateManager } from "./ownership.ts";
 import { owned } from "./paths.ts";

@@ -3,7 +3,7 @@
  * few words per node, so that 5,000 nodes cost memory for their names only.
  */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
-import { agentContainer, exitCodes, guardSeconds, revisionAnnotation, syncerName } from "../pullsecret/names.ts";
+import { agentContainer, exitCodes, guardSeconds, revisionAnnotation, syncerName } from "../contract/names.ts";
 import type { Cluster } from "./kube.ts";
 import { isAgent } from "./leaving.ts";
 import { annotations } from "./ownership.ts";

@@ -1,5 +1,5 @@
 /** What a rollout's decision rests on, and what it may be. */
-import type { Intent } from "../pullsecret/names.ts";
+import type { Intent } from "../contract/names.ts";
 import type { Standing } from "./nodes.ts";
 import type { Strategy } from "./strategy.ts";
 

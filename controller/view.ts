@@ -1,6 +1,6 @@
 /** The live DaemonSet in the words of the rollout's decision. */
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import { digestAnnotation, revisionAnnotation } from "../pullsecret/names.ts";
+import { digestAnnotation, revisionAnnotation } from "../contract/names.ts";
 import { daemonSet, type Agent } from "./daemonset.ts";
 import { annotations } from "./ownership.ts";
 import type { Strategy } from "./strategy.ts";

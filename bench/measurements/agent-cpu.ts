@@ -1,7 +1,7 @@
 /** What an agent at rest does: answer a probe a second and look twice a minute. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import * as names from "../../pullsecret/names.ts";
+import * as names from "../../contract/names.ts";
 import { agentOn, cpuOf, processOn } from "../agent-process.ts";
 import type { Bed, BedNode } from "../bed.ts";
 import type { Measurement } from "../bench.ts";

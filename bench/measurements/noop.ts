@@ -1,5 +1,5 @@
 /** Rewrites that mean the same must cost nothing. */
-import * as names from "../../pullsecret/names.ts";
+import * as names from "../../contract/names.ts";
 import { stays } from "../../test/cluster/await.ts";
 import { auditMark, controllerWrites } from "../audit.ts";
 import type { Bed } from "../bed.ts";

@@ -4,7 +4,7 @@
  */
 import type { V1Node, V1ObjectMeta, V1Pod, V1Secret } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
-import { exitCodes, revisionAnnotation } from "../../pullsecret/names.ts";
+import { exitCodes, revisionAnnotation } from "../../contract/names.ts";
 import { paths, type Plane } from "./plane.ts";
 
 /**

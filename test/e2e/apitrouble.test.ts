@@ -1,7 +1,7 @@
 /** The control plane in trouble: the API server or etcd away, overloaded, or somebody else who writes in between. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "../../pullsecret/names.ts";
+import * as names from "../../contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { askedByController } from "./audit.ts";

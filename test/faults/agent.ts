@@ -18,7 +18,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Content as Found } from "../../agent/search.ts";
 import { digestOf, saltLength } from "../../pullsecret/digest.ts";
-import { credentialFiles, type Intent, podFiles } from "../../pullsecret/names.ts";
+import { credentialFiles, type Intent, podFiles } from "../../contract/names.ts";
 import { freePort } from "../free-port.ts";
 
 export type Content = Readonly<{

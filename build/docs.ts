@@ -64,7 +64,7 @@ ${table(
 ## What lasts
 
 For as long as it lasts \`trouble{reason}\` is 1, the condition is not True, and the Event (Warning, on \`additional-pull-secret\`) is repeated every half hour. Conditions
-are in the annotation \`global-pull-secret/conditions\` of global-pull-secret, where there is one ([why](decisions/0024-whatever-lasts-is-told.md)).
+are in the annotation \`globalpullsecret.io/conditions\` of global-pull-secret, where there is one ([why](decisions/0024-whatever-lasts-is-told.md)).
 
 ${table(["Event, `reason`", "condition", "its reason"], rows)}
 

@@ -48,7 +48,7 @@ export const secretKeys = {
 export type Intent = "apply" | "release" | "hold";
 
 /** On the DaemonSet's pod template: the one revision that a pod of it applies. `0` means observe, touch nothing. */
-export const revisionAnnotation = "global-pull-secret/revision";
+export const revisionAnnotation = "globalpullsecret.io/revision";
 
 /**
  * On the DaemonSet's pod template: salted digest of what the revision says (`digest.ts`). A number may come back with other content

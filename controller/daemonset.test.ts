@@ -88,7 +88,7 @@ test("the digest tells agents apart, not revisions", () => {
   assert.notEqual(templateDigest({ ...agent, image: "example.com/gps:2" }), templateDigest(agent));
   const digest = (revision: number) =>
     daemonSet(agent, { revision, digest: "" }, strategy).spec?.template.metadata?.annotations?.[
-      "global-pull-secret/template"
+      "globalpullsecret.io/template"
     ];
   assert.equal(digest(7), digest(8));
 });
@@ -96,10 +96,10 @@ test("the digest tells agents apart, not revisions", () => {
 test("an agent learns number and digest of its revision from its own template, and is mounted nothing else of the Secret", () => {
   const { annotations } = spec?.template.metadata ?? {};
   const env = container?.env?.slice(0, 2).map(({ valueFrom }) => valueFrom?.fieldRef?.fieldPath);
-  assert.equal(annotations?.["global-pull-secret/revision"], "7");
+  assert.equal(annotations?.["globalpullsecret.io/revision"], "7");
   assert.equal(annotations["globalpullsecret.io/digest"], "seven's");
   assert.deepEqual(env, [
-    "metadata.annotations['global-pull-secret/revision']",
+    "metadata.annotations['globalpullsecret.io/revision']",
     "metadata.annotations['globalpullsecret.io/digest']",
   ]);
   const items = pod?.volumes?.[0]?.secret?.items?.map(({ key }) => key);

@@ -58,7 +58,7 @@ const annotationsOf = (made: V1DaemonSet) => made.spec?.template.metadata?.annot
 const refused: readonly (readonly [sentence: string, edit: Edit, field: string])[] = [
   [
     "take the revision from the template",
-    (made) => void delete annotationsOf(made)["global-pull-secret/revision"],
+    (made) => void delete annotationsOf(made)["globalpullsecret.io/revision"],
     "revision",
   ],
   ["change the digest in the template", (made) => (annotationsOf(made)["globalpullsecret.io/digest"] = "e"), "digest"],

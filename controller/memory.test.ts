@@ -48,7 +48,18 @@ test("what is remembered is recalled, and nothing is written when nothing change
   assert.equal(written.length, 1);
 });
 
+test("what a controller before version 0.2 remembered is recalled, and written under the new names", async () => {
+  const before = { "global-pull-secret/rolled": "true", "global-pull-secret/released": "4" };
+  const secret = { metadata: { uid: "u", annotations: before } };
+  assert.deepEqual(recall(secret), { conditions: [], rolled: true, released: 4 });
+  const written: object[] = [];
+  const cluster = { apply: async (_: string, body: object) => void written.push(body) } as unknown as Cluster;
+  await remember(cluster, secret, recall(secret));
+  const annotations = { "globalpullsecret.io/rolled": "true", "globalpullsecret.io/released": "4" };
+  assert.partialDeepStrictEqual(written, [{ metadata: { annotations } }]);
+});
+
 test("nonsense in the annotations reads as nothing", () => {
-  const annotations = { "global-pull-secret/conditions": "{]", "global-pull-secret/released": "soon" };
+  const annotations = { "globalpullsecret.io/conditions": "{]", "globalpullsecret.io/released": "soon" };
   assert.deepEqual(recall({ metadata: { annotations } }), { conditions: [], rolled: false, released: 0 });
 });

@@ -3,7 +3,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { globalSecretName, namespace } from "../contract/names.ts";
 import { ApiError } from "./apierror.ts";
 import type { Cluster } from "./kube.ts";
-import { annotations, memoryManager } from "./ownership.ts";
+import { annotationOf, annotations, memoryManager } from "./ownership.ts";
 import { owned } from "./paths.ts";
 
 /** One line of the state in words, as in a Kubernetes status. `revision` is the one that it was said of. */
@@ -25,11 +25,11 @@ export type Memory = Readonly<{
 }>;
 
 export function recall(secret: V1Secret | undefined): Memory {
-  const said = secret?.metadata?.annotations ?? {};
+  const said = (name: string) => annotationOf(secret?.metadata, name);
   return {
-    conditions: readConditions(said[annotations.conditions]),
-    rolled: said[annotations.rolled] === "true",
-    released: Number(said[annotations.released] ?? 0) || 0,
+    conditions: readConditions(said(annotations.conditions)),
+    rolled: said(annotations.rolled) === "true",
+    released: Number(said(annotations.released) ?? 0) || 0,
   };
 }
 

@@ -24,20 +24,32 @@ export const ownerLabels: Readonly<Record<string, string>> = { [ownerLabel]: glo
 /** Our memory: everything that cannot be read off the objects themselves. */
 export const annotations = {
   /** On global-pull-secret: JSON list of conditions, the state in words. Written at transitions only. */
-  conditions: "global-pull-secret/conditions",
+  conditions: "globalpullsecret.io/conditions",
   /** On global-pull-secret: `true` as soon as a revision may have touched a node; removal must then drain first. */
-  rolled: "global-pull-secret/rolled",
+  rolled: "globalpullsecret.io/rolled",
   /** On global-pull-secret: the revision that every node has given back its entries with; removal may then delete. */
-  released: "global-pull-secret/released",
+  released: "globalpullsecret.io/released",
   /** On the DaemonSet: `canary` until the first node has proved the template, then `wave`. */
-  stage: "global-pull-secret/stage",
+  stage: "globalpullsecret.io/stage",
   /** On the DaemonSet: when its controller was last asked to look at it. */
-  nudged: "global-pull-secret/nudged",
+  nudged: "globalpullsecret.io/nudged",
   /** On a DaemonSet that is pinned to nodes that were away at a removal: since when they have been waited for. */
   awaitedSince: "globalpullsecret.io/awaited-since",
   /** On the DaemonSet's template: digest of the rest of it, so that an upgrade's pods can be told from older ones. */
-  template: "global-pull-secret/template",
+  template: "globalpullsecret.io/template",
 } as const;
+
+/** Prefix of our annotations until version 0.1; it was no domain. */
+const formerPrefix = "global-pull-secret/";
+
+/**
+ * The value of one of our annotations, under the name that it had before version 0.2 if need be: an
+ * upgrade finds what the older controller remembered. Nothing is written under that name.
+ */
+export function annotationOf(metadata: V1ObjectMeta | undefined, name: string): string | undefined {
+  const former = formerPrefix + name.slice(name.indexOf("/") + 1);
+  return metadata?.annotations?.[name] ?? metadata?.annotations?.[former];
+}
 
 /** True when we made the object, whatever was edited on it since. */
 export function isOurs(metadata: V1ObjectMeta | undefined): boolean {

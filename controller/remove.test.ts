@@ -87,7 +87,7 @@ class World {
 
   pods(): object[] {
     const { annotations: marks } = this.daemonSet.spec?.template.metadata ?? {};
-    const revision = marks?.["global-pull-secret/revision"] ?? "";
+    const revision = marks?.["globalpullsecret.io/revision"] ?? "";
     return this.covered().map(([nodeName, { says }]) => {
       const message = `GPS224 withdrawn (revision ${revision})`;
       const lastState = says === "back" ? { terminated: { exitCode: 0, message } } : {};
@@ -95,7 +95,7 @@ class World {
         metadata: {
           creationTimestamp: new Date(start).toISOString(),
           annotations: {
-            "global-pull-secret/revision": says === "away" ? "1" : revision,
+            "globalpullsecret.io/revision": says === "away" ? "1" : revision,
             [annotations.template]: templateDigest(agent),
           },
           ownerReferences,

@@ -26,7 +26,7 @@ const pod = ({ node, revision = "3", digest = "d", ready, well, message, exitCod
   metadata: {
     creationTimestamp: ago(300),
     ownerReferences: [{ kind: "DaemonSet", name: "global-pull-secret-syncer", controller: true }],
-    annotations: { "global-pull-secret/revision": revision, "global-pull-secret/template": digest },
+    annotations: { "globalpullsecret.io/revision": revision, "globalpullsecret.io/template": digest },
     ...(deleted === undefined ? {} : { deletionTimestamp: ago(deleted) }),
   },
   spec: { nodeName: node },

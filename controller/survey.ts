@@ -6,7 +6,7 @@ import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import { agentContainer, exitCodes, guardSeconds, revisionAnnotation, syncerName } from "../contract/names.ts";
 import type { Cluster } from "./kube.ts";
 import { isAgent } from "./leaving.ts";
-import { annotations } from "./ownership.ts";
+import { annotationOf, annotations } from "./ownership.ts";
 import { collections } from "./paths.ts";
 
 /** An agent's pod as its node last described it. */
@@ -150,7 +150,9 @@ function describe(pod: V1Pod, mark: TemplateMark, node: { since: number }, now: 
     unavailableSeconds: ready.status === "True" ? 0 : Math.min(ageSeconds, (now - ready.since) / 1000),
     gaveUp: ended?.exitCode === exitCodes.gaveUp,
     refused: ended?.exitCode === exitCodes.refused,
-    gaveBack: ended?.exitCode === exitCodes.done && saysGivenBack(ended.message, marks[revisionAnnotation]),
+    gaveBack:
+      ended?.exitCode === exitCodes.done &&
+      saysGivenBack(ended.message, annotationOf(pod.metadata, revisionAnnotation)),
     message: firstLine(ended?.message ?? waitsFor(container?.state?.waiting)),
   };
 }

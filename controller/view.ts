@@ -2,7 +2,7 @@
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { digestAnnotation, revisionAnnotation } from "../contract/names.ts";
 import { daemonSet, type Agent } from "./daemonset.ts";
-import { annotations } from "./ownership.ts";
+import { annotationOf, annotations } from "./ownership.ts";
 import type { Strategy } from "./strategy.ts";
 import type { DaemonSetView } from "./turn.ts";
 
@@ -28,12 +28,12 @@ export function declaredAsIs(live: V1DaemonSet, agent: Agent): V1DaemonSet {
 }
 
 function contentOf(live: V1DaemonSet) {
-  const digest = live.spec?.template.metadata?.annotations?.[digestAnnotation] ?? "";
+  const digest = annotationOf(live.spec?.template.metadata, digestAnnotation) ?? "";
   return { template: revisionOf(live), digest };
 }
 
 function strategyOf({ metadata, spec }: V1DaemonSet): Strategy {
-  const stage = metadata?.annotations?.[annotations.stage] === "canary" ? "canary" : "wave";
+  const stage = annotationOf(metadata, annotations.stage) === "canary" ? "canary" : "wave";
   const { maxUnavailable = 1 } = spec?.updateStrategy?.rollingUpdate ?? {};
   // Somebody's edit, together with a surge: without one the API server refuses it.
   return { stage, maxUnavailable: Number.parseInt(String(maxUnavailable), 10) === 0 ? 1 : maxUnavailable };
@@ -41,6 +41,6 @@ function strategyOf({ metadata, spec }: V1DaemonSet): Strategy {
 
 /** The revision in the template; 0 when there is none or it was edited into nonsense. */
 export function revisionOf(live: V1DaemonSet | undefined): number {
-  const text = live?.spec?.template.metadata?.annotations?.[revisionAnnotation] ?? "";
+  const text = annotationOf(live?.spec?.template.metadata, revisionAnnotation) ?? "";
   return /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }

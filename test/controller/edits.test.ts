@@ -127,9 +127,9 @@ const valueOf = async (key: string) => (await on.api.get<V1Secret>(paths.global)
 
 async function isRolledOut(): Promise<boolean> {
   const { metadata, spec } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
-  const revision = spec?.template.metadata?.annotations?.["global-pull-secret/revision"];
+  const revision = spec?.template.metadata?.annotations?.["globalpullsecret.io/revision"];
   const now = await plane.published(on);
-  const stage = metadata?.annotations?.["global-pull-secret/stage"];
+  const stage = metadata?.annotations?.["globalpullsecret.io/stage"];
   return now?.document === first && revision === String(now.revision) && stage === "wave";
 }
 

@@ -63,7 +63,7 @@ test("H20, H21: deleting the Secret deletes all of it, the Secret with our memor
 
 test("H20: a word that the nodes have given back counts for the revision that withdraws, and for no other", async () => {
   const revision = await deployed();
-  await kubectl("annotate", "secret", "global-pull-secret", `global-pull-secret/released=${revision}`);
+  await kubectl("annotate", "secret", "global-pull-secret", `globalpullsecret.io/released=${revision}`);
   const since = new Date().toISOString();
   await kubectl("delete", "secret", "additional-pull-secret");
   await plane.untilGone(on);
@@ -103,7 +103,7 @@ test("a change is a new revision, in the template as well", async () => {
   assert.equal(await plane.untilPublished(on, other), revision + 1);
   await until("the template has it", async () => {
     const live = await on.api.get<V1DaemonSet>(paths.daemonSet);
-    return live?.spec?.template.metadata?.annotations?.["global-pull-secret/revision"] === String(revision + 1);
+    return live?.spec?.template.metadata?.annotations?.["globalpullsecret.io/revision"] === String(revision + 1);
   });
 });
 

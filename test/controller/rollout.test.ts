@@ -139,7 +139,7 @@ test("a Ready that flickers, as after a kubelet's restart, is counted as soon as
   start("--max-unavailable", "1");
   const revision = await deployed();
   const nudged = async () =>
-    (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.annotations?.["global-pull-secret/nudged"] ?? "";
+    (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.annotations?.["globalpullsecret.io/nudged"] ?? "";
   const before = await nudged();
   const since = new Map<string, number>();
   kubelets.behaviour = (node, of) => {
@@ -245,7 +245,7 @@ test("an upgrade of the agent keeps the revision and goes to one node first", as
   assert.ok((starts[1]?.at ?? 0) - (starts[0]?.at ?? 0) >= 3000, "the second followed before the first was available");
   assert.equal(
     (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.metadata?.annotations?.[
-      "global-pull-secret/revision"
+      "globalpullsecret.io/revision"
     ],
     String(revision),
   );

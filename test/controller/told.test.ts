@@ -32,7 +32,7 @@ const start = () => (running = plane.startController(on.kubeconfig, "--max-unava
 
 async function condition(type: string) {
   const global = await on.api.get<V1Secret>(paths.global);
-  const said = JSON.parse(global?.metadata?.annotations?.["global-pull-secret/conditions"] ?? "[]") as {
+  const said = JSON.parse(global?.metadata?.annotations?.["globalpullsecret.io/conditions"] ?? "[]") as {
     type: string;
     status: string;
     reason: string;

@@ -61,5 +61,5 @@ async function stageOf(cluster: Cluster): Promise<string | undefined> {
   const found = await cluster.get<DaemonSet>("daemonset", names.syncerName, "-n", names.namespace);
   const revision = Number(found?.spec.template.metadata.annotations[names.revisionAnnotation]);
   if (revision > 1) return "drain";
-  return revision === 0 ? "birth" : found?.metadata.annotations["global-pull-secret/stage"];
+  return revision === 0 ? "birth" : found?.metadata.annotations["globalpullsecret.io/stage"];
 }

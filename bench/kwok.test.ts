@@ -13,7 +13,7 @@ test("a played agent has said that it gave back, of its pod's own revision", () 
   ]);
   assert.match(
     withWord(stage),
-    /\(revision \{\{ index \$\.metadata\.annotations "global-pull-secret\/revision" \}\}\)/,
+    /\(revision \{\{ index \$\.metadata\.annotations "globalpullsecret.io\/revision" \}\}\)/,
   );
   assert.throws(() => withWord("other"), /not as it was/);
 });

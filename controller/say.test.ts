@@ -61,7 +61,7 @@ test("a removal that hangs is told with the command that finishes it", () => {
   assert.match(message, /has not moved for 45 s, waiting for a, b;/);
   assert.match(
     message,
-    /to finish without them: kubectl annotate secret global-pull-secret -n kube-system --overwrite global-pull-secret\/released=9$/,
+    /to finish without them: kubectl annotate secret global-pull-secret -n kube-system --overwrite globalpullsecret.io\/released=9$/,
   );
 });
 

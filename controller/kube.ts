@@ -2,7 +2,7 @@
  * One cluster, reached as one identity. Plain JSON over @kubernetes/client-node's connection and credentials: its typed
  * API rebuilds every object and drops the fields that it does not know.
  */
-import { HttpMethod, IsomorphicFetchHttpLibrary, RequestContext, type KubeConfig } from "@kubernetes/client-node";
+import { HttpMethod, IsomorphicFetchHttpLibrary, KubeConfig, RequestContext } from "@kubernetes/client-node";
 import { ApiError, problemOf } from "./apierror.ts";
 import { fieldManager } from "./ownership.ts";
 
@@ -57,6 +57,14 @@ const largestAnswer = 32 * 1024 * 1024;
 
 /** How long connections, and the CA and client certificate behind them, are kept before they are read again. */
 const connectionSeconds = 60;
+
+/** The kubeconfig in `file`; without one KUBECONFIG's, or the pod's own account. */
+export function loadKubeConfig(file: string | undefined): KubeConfig {
+  const config = new KubeConfig();
+  if (file === undefined) config.loadFromDefault();
+  else config.loadFromFile(file);
+  return config;
+}
 
 /** `asked` is told of every request and its outcome, for the metrics. */
 export function connect(config: KubeConfig, asked: (method: string, status: number) => void): Cluster {

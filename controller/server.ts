@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import type { Registry } from "prom-client";
 
-type Health = Readonly<{
+export type Health = Readonly<{
   /** Why the process should be restarted; undefined when it is well. */
   sick: () => string | undefined;
   /** Whether this controller is of use, and what it does or waits for. */

@@ -1,0 +1,74 @@
+/** A reconciler with everything that it needs, made from the command line's values. */
+import type { Logger } from "pino";
+import type { Config } from "./config.ts";
+import { announcer } from "./events.ts";
+import type { Cluster } from "./kube.ts";
+import { createLookout } from "./lookout.ts";
+import type { Metrics } from "./metrics.ts";
+import { nudgeClock } from "./nudge.ts";
+import { platformClock } from "./platform.ts";
+import type { Reconciler } from "./reconcile.ts";
+import { createReport } from "./report.ts";
+import { Settled } from "./settled.ts";
+import { stillClock } from "./still.ts";
+
+const now = () => new Date();
+
+/** `live` is `cluster` without informers. */
+type Open = Readonly<{
+  config: Config;
+  log: Logger;
+  metrics: Metrics;
+  live: Cluster;
+  cluster: Cluster;
+  original: Reconciler["original"];
+}>;
+
+/** `image`: what the agents run. */
+export function assembled({ config, log, metrics, live, cluster, original }: Open, image: string): Reconciler {
+  const settled = new Settled({
+    now,
+    changed: (path, fields) =>
+      log.warn(
+        { object: path.split("/").slice(-2).join("/"), fields },
+        "admission changes what we declare; it is left so",
+      ),
+  });
+  const { announce } = announcer({
+    cluster: live,
+    said: ({ type, reason, message }) => log[type === "Warning" ? "warn" : "info"]({ event: reason }, message),
+    sent: ({ reason }) => metrics.events.inc({ reason }),
+    dropped({ reason }, why) {
+      metrics.eventsDropped.inc();
+      log.warn({ event: reason, error: why }, "an Event was given up");
+    },
+    now,
+  });
+  return {
+    cluster,
+    live,
+    original,
+    settled,
+    now,
+    removalGraceSeconds: config.removalGraceSeconds,
+    policy: { conflicts: config.conflicts, protect: config.protect },
+    agent: { ...config.agent, minReadySeconds: config.minReadySeconds, image },
+    maxUnavailable: config.maxUnavailable,
+    maxFailures: config.maxFailures,
+    minIntervalSeconds: config.minIntervalSeconds,
+    drainDeadlineSeconds: config.drainDeadlineSeconds,
+    forgetAfterSeconds: config.forgetAfterSeconds,
+    lookout: createLookout(now),
+    nudgeSeconds: nudgeClock(now),
+    stillSeconds: stillClock(now),
+    platform: platformClock(live, now),
+    report: createReport({
+      cluster,
+      announce,
+      metrics,
+      settled,
+      now,
+      log: (fields, message) => log.info(fields, message),
+    }),
+  };
+}

@@ -1,0 +1,134 @@
+/**
+ * Everything that serves one cluster, as one value: client, informers, Lease, loop and reconciler.
+ * Nothing here is global, so that one process can serve several clusters.
+ */
+import { once } from "node:events";
+import type { Logger } from "pino";
+import { additionalSecretName, globalSecretName, stateSecretName, syncerName } from "../contract/names.ts";
+import { ApiError } from "./apierror.ts";
+import type { Config } from "./config.ts";
+import { patiently, stand } from "./election.ts";
+import { fenced } from "./fenced.ts";
+import { imageOf } from "./image.ts";
+import { connect, loadKubeConfig, type Cluster } from "./kube.ts";
+import { createLoop } from "./loop.ts";
+import { labels, type Metrics } from "./metrics.ts";
+import { Mirror } from "./mirror.ts";
+import { mirrored, type Followed } from "./mirrored.ts";
+import { openOriginal } from "./original-place.ts";
+import { collections } from "./paths.ts";
+import { assembled } from "./assembly.ts";
+import { reconcile, type Reconciler } from "./reconcile.ts";
+import type { Health } from "./server.ts";
+import { follow, type Target } from "./watch.ts";
+
+/** 10 minutes without a finished reconcile, failed ones included: the loop hangs. */
+const hangsSeconds = 600;
+
+/** Only these names, and the original's, are ever read or watched. */
+const targets: readonly Target[] = [
+  { collection: collections.secrets, name: additionalSecretName },
+  { collection: collections.secrets, name: stateSecretName },
+  { collection: collections.secrets, name: globalSecretName },
+  { collection: collections.serviceAccounts, name: syncerName },
+  { collection: collections.roles, name: syncerName },
+  { collection: collections.roleBindings, name: syncerName },
+  { collection: collections.daemonSets, name: syncerName },
+];
+
+type Options = Readonly<{
+  config: Config;
+  log: Logger;
+  metrics: Metrics;
+  /** Called when the Lease is lost: nothing may be written from then on. */
+  end: () => void;
+}>;
+
+export type ServedCluster = Readonly<{
+  health: Health;
+  /** Waits for the Lease and reconciles until `signal` aborts; the Lease is given back last. */
+  serve: (signal: AbortSignal) => Promise<void>;
+}>;
+
+/** The cluster that the kubeconfig names. Opens no connection before `serve`. */
+export function openCluster({ config, log, metrics, end }: Options): ServedCluster {
+  const asked = (method: string, status: number) => metrics.requests.inc({ method, status: String(status) });
+  const direct = connect(loadKubeConfig(config.kubeconfig), asked);
+  const { leader, standby } = stand(direct, metrics, log, end);
+  const live = fenced(direct, leader.holds);
+  const here = targets.map((target) => ({ live, target, mirror: new Mirror() }));
+  const original = openOriginal(config, live, asked, log);
+  const open = { config, log, metrics, live, cluster: mirrored(live, here), original };
+
+  let finished = Date.now();
+  let succeeded = false;
+  let reconciler: Reconciler | undefined;
+  const loop = createLoop({
+    async run() {
+      if (reconciler === undefined) return undefined;
+      const stopTimer = metrics.seconds.startTimer(labels);
+      const again = await reconcile(reconciler).finally(stopTimer);
+      metrics.reconciles.inc({ ...labels, result: "ok" });
+      metrics.lastSuccess.setToCurrentTime();
+      succeeded = true;
+      finished = Date.now();
+      return again;
+    },
+    failed(error, failures) {
+      finished = Date.now();
+      metrics.reconciles.inc({ ...labels, result: "error" });
+      // A conflict means that someone wrote between our look and our write: looking again is the normal answer.
+      const level = error instanceof ApiError && error.status === 409 ? "debug" : "error";
+      log[level]({ failures, error: (error as Error).message }, "reconcile failed; it is tried again");
+      return error instanceof ApiError ? error.retryAfterSeconds : undefined;
+    },
+  });
+
+  return {
+    health: {
+      sick: () =>
+        reconciler !== undefined && Date.now() - finished > hangsSeconds * 1000
+          ? `no reconcile for ${hangsSeconds} s`
+          : undefined,
+      ready: () =>
+        succeeded
+          ? { ready: true, says: "ok" }
+          : { ready: standby() !== "", says: standby() || "no reconcile has succeeded yet" },
+    },
+    async serve(signal) {
+      const stopped = signal.aborted ? Promise.resolve() : once(signal, "abort");
+      const image = await Promise.race([patiently(() => imageOf(config, direct)), stopped.then(() => undefined)]);
+      if (image === undefined) return;
+      log.info({ cluster: direct.identity, image }, "started");
+      const followed = [...here, ...(original === undefined ? [] : [original.followed])];
+      const watches = followed.map((one) => watchOver(one, loop.hint, signal, log));
+      const over = new AbortController();
+      const campaign = leader.until(over.signal);
+      await Promise.race([leader.elected, stopped]);
+      if (!signal.aborted) {
+        finished = Date.now();
+        reconciler = assembled(open, image);
+        await loop.until(signal);
+      }
+      // Until the last write is over the Lease is renewed; then the next controller need not wait.
+      over.abort();
+      await Promise.all([campaign, ...watches]);
+    },
+  };
+}
+
+function watchOver(
+  { live, target, mirror }: Followed & Readonly<{ live: Cluster }>,
+  hint: () => void,
+  signal: AbortSignal,
+  log: Logger,
+) {
+  return follow({
+    cluster: live,
+    target,
+    mirror,
+    hint,
+    failed: (error) => log.warn({ error: error.message, name: target.name }, "watch failed; it starts again"),
+    signal,
+  });
+}

@@ -47,6 +47,9 @@ export const secretKeys = {
  */
 export type Intent = "apply" | "release" | "hold";
 
+/** What a revision says, whatever its number: the canonical document, and each registry's source. */
+export type Content = Readonly<{ document: string; sources: string; intent: Intent }>;
+
 /** On the DaemonSet's pod template: the one revision that a pod of it applies. `0` means observe, touch nothing. */
 export const revisionAnnotation = "globalpullsecret.io/revision";
 

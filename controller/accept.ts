@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import { canonical, sourcesOf } from "../pullsecret/canonical.ts";
 import { merge, type From, type MergePolicy } from "../pullsecret/merge.ts";
-import type { Intent } from "../contract/names.ts";
+import type { Content } from "../contract/names.ts";
 import type { Problem } from "../pullsecret/problems.ts";
 import { finding } from "./problems.ts";
 import type { Published } from "./publish.ts";
@@ -13,13 +13,7 @@ import { readAdditional, readOriginal, type Additional, type Original, type Sour
 import type { State } from "./state.ts";
 
 /** What global-pull-secret should say, whatever its revision. */
-export type Wanted = Readonly<{
-  document: string;
-  sources: string;
-  intent: Intent;
-  entries: number;
-  fromAdditional: number;
-}>;
+export type Wanted = Content & Readonly<{ entries: number; fromAdditional: number }>;
 
 export type Verdict = Readonly<{
   /** undefined: there is nothing that could be deployed, and nothing is. */

@@ -1,6 +1,6 @@
 /** The outcome of a run as conditions: pure. Their words are say.ts's; their times memory.ts's. */
 import type { Verdict } from "./accept.ts";
-import type { Progress } from "./deploy.ts";
+import type { Progress } from "./step.ts";
 import type { Notice } from "./events.ts";
 import { withCondition, type Condition } from "./memory.ts";
 import { pick } from "./nodes.ts";

@@ -1,4 +1,5 @@
 /** What is to be published in view of what halted, and what a turn leaves to be remembered. Pure. */
+import type { Content } from "../contract/names.ts";
 import { pick, type Fates } from "./nodes.ts";
 import {
   afterHalt,
@@ -10,7 +11,6 @@ import {
   isTold,
   mostNames,
   type Asked,
-  type Content,
   type Rollouts,
 } from "./hold.ts";
 import type { Turn } from "./turn.ts";

@@ -2,9 +2,9 @@
  * For tests: nodes, their kubelets and agents, and the DaemonSet controller (kubernetes/pkg/controller/daemon/update.go, maxSurge 0)
  * as a model. Nothing of ours but the template, the Secret and the strategy reaches it.
  */
-import type { Content } from "./hold.ts";
+import type { Content } from "../contract/names.ts";
 import { budgetNodes, type Strategy } from "./strategy.ts";
-import type { Survey } from "./survey.ts";
+import type { Survey } from "./surveyed.ts";
 
 /** Seconds of Ready that make an agent available, and that nobody may trust less. */
 const guard = 3;

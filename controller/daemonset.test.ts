@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseConfig } from "./config.ts";
-import { daemonSet, templateDigest, type Agent } from "./daemonset.ts";
+import type { Agent } from "./agent.ts";
+import { daemonSet, templateDigest } from "./daemonset.ts";
 import { role, roleBinding, serviceAccount } from "./rbac.ts";
 
 const parsed = parseConfig([]);

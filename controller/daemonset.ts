@@ -2,14 +2,11 @@
 import { createHash } from "node:crypto";
 import type { V1Container, V1DaemonSet, V1PodTemplateSpec, V1Volume } from "@kubernetes/client-node";
 import * as names from "../contract/names.ts";
-import type { AgentConfig } from "./config.ts";
+import type { Agent } from "./agent.ts";
 import { confined, firstContainer } from "./firstcontainer.ts";
 import { annotations, ownerLabels } from "./ownership.ts";
-import { affinityTo, type Pinned } from "./pinned.ts";
+import { affinityTo } from "./pinned.ts";
 import type { Strategy } from "./strategy.ts";
-
-/** `minReadySeconds`: how long a restarted kubelet is on trial. `pinned`: the only nodes that still get one. */
-export type Agent = AgentConfig & Readonly<{ image: string; minReadySeconds: number; pinned?: Pinned }>;
 
 /**
  * V8's heap is kept small: a 1 MiB Secret needs 12 MiB of it, the largest config.json beside it, rolled back, 26. No flag that changes how V8 compiles, such as
@@ -48,9 +45,9 @@ const memoryEnvironment = Object.entries({
 const bornSeconds = 86_400;
 
 /** What the template makes an agent apply: a revision, and the salted digest of its content (empty for revision 0). */
-export type Content = Readonly<{ revision: number; digest: string }>;
+export type TemplateContent = Readonly<{ revision: number; digest: string }>;
 
-export function daemonSet(agent: Agent, content: Content, strategy: Strategy): V1DaemonSet {
+export function daemonSet(agent: Agent, content: TemplateContent, strategy: Strategy): V1DaemonSet {
   return {
     apiVersion: "apps/v1",
     kind: "DaemonSet",
@@ -85,7 +82,7 @@ export function templateDigest(agent: Agent): string {
     .slice(0, 16);
 }
 
-function template(agent: Agent, { revision, digest }: Content): V1PodTemplateSpec {
+function template(agent: Agent, { revision, digest }: TemplateContent): V1PodTemplateSpec {
   return {
     metadata: {
       labels: { ...names.syncerLabels, ...ownerLabels },

@@ -1,11 +1,12 @@
 /** The one turn of a rollout, decided on what is found: reads nodes and pods where the decision asks for them. */
 import type { V1Secret } from "@kubernetes/client-node";
+import type { Content } from "../contract/names.ts";
 import type { Wanted } from "./accept.ts";
 import { publishesIn, remembered, targetOf, wasServed } from "./course.ts";
 import { templateDigest } from "./daemonset.ts";
-import type { Deployment } from "./deploy.ts";
+import type { RolloutContext } from "./context.ts";
 import { contentOf, heldContent, knownOf, readRollouts, retryAnnotation, retrySeconds } from "./hold.ts";
-import type { Asked, Content, Rollouts } from "./hold.ts";
+import type { Asked, Rollouts } from "./hold.ts";
 import { recall } from "./memory.ts";
 import { fatesOf, standing, type Fates, type Rereads, type Standing } from "./nodes.ts";
 import type { Snapshot } from "./observe.ts";
@@ -28,7 +29,7 @@ export type Decision = Readonly<{
 }>;
 
 export async function decided(
-  deployment: Deployment,
+  context: RolloutContext,
   snapshot: Snapshot,
   wanted: Wanted,
   view: DaemonSetView | undefined,
@@ -36,19 +37,19 @@ export async function decided(
   const published = readPublished(snapshot.global);
   const state = readState(snapshot.state);
   const before = readRollouts(state.halted);
-  const asked = wish(snapshot.additional, wanted, deployment.now());
+  const asked = wish(snapshot.additional, wanted, context.now());
   const goal = targetOf(before, asked, wanted, state.served);
   const template = { revision: view?.template ?? 0, digest: view?.digest ?? "" };
   const pending = isPending(published, goal, template);
   const input = {
-    ...(await inputOf(deployment, snapshot, { published, state, view })),
+    ...(await inputOf(context, snapshot, { published, state, view })),
     lost: isLost(published, template) || (isEdited(snapshot.global) && pending),
     pending,
     wanted: goal.intent,
-    restSeconds: asked.retry === (before.halt?.asked ?? asked.retry) ? restSeconds(before, deployment) : 0,
+    restSeconds: asked.retry === (before.halt?.asked ?? asked.retry) ? restSeconds(before, context) : 0,
     retrySeconds: retrySeconds(before, asked),
   };
-  const { turn, fates, seen } = await decideWith(deployment, { input, before, asked });
+  const { turn, fates, seen } = await decideWith(context, { input, before, asked });
   const held = turn.kind === "roll" && turn.halt !== undefined;
   const target = held ? heldContent(state.served) : goal;
   const publish = isPending(published, target, template) && publishesIn(turn) ? target : undefined;
@@ -83,7 +84,7 @@ function wish(additional: V1Secret | undefined, wanted: Wanted, now: Date): Aske
 /** Seconds until a change may be rolled out, by the time at which the last one was. */
 export function restSeconds(
   { rolledAt }: Rollouts,
-  { minIntervalSeconds, now }: Pick<Deployment, "minIntervalSeconds" | "now">,
+  { minIntervalSeconds, now }: Pick<RolloutContext, "minIntervalSeconds" | "now">,
 ): number {
   if (rolledAt === undefined) return 0;
   const left = minIntervalSeconds - (now().getTime() - Date.parse(rolledAt)) / 1000;
@@ -94,8 +95,8 @@ export function restSeconds(
 type Found = Readonly<{ published: Published | undefined; state: State; view: DaemonSetView | undefined }>;
 
 /** What is found, whatever is wanted. */
-async function inputOf(deployment: Deployment, snapshot: Snapshot, { published, state, view }: Found) {
-  const { agent, cluster, lookout, maxUnavailable, maxFailures } = deployment;
+async function inputOf(context: RolloutContext, snapshot: Snapshot, { published, state, view }: Found) {
+  const { agent, cluster, lookout, maxUnavailable, maxFailures } = context;
   const { conditions } = recall(snapshot.global);
   const template = view?.template ?? 0;
   const said = conditions.find(({ type, revision }) => type === "RolledOut" && revision === template);
@@ -117,15 +118,15 @@ async function inputOf(deployment: Deployment, snapshot: Snapshot, { published, 
 }
 
 /** The agents of control-plane nodes decide for themselves, by their kubelet's unit. */
-function rereadsOf({ restart, restartControlPlane }: Deployment["agent"]): Rereads {
+function rereadsOf({ restart, restartControlPlane }: RolloutContext["agent"]): Rereads {
   if (restart === "Never") return "everywhere";
   return restartControlPlane === "Never" ? "control plane" : "nowhere";
 }
 
 type Question = Readonly<{ input: RolloutInput; before: Rollouts; asked: Asked }>;
 
-async function decideWith(deployment: Deployment, { input, before, asked }: Question) {
-  const { cluster, agent, lookout } = deployment;
+async function decideWith(context: RolloutContext, { input, before, asked }: Question) {
+  const { cluster, agent, lookout } = context;
   const view = input.daemonSet;
   const turn = decide(input);
   if (turn.kind !== "survey" || view === undefined) return { turn, fates: [], seen: undefined };

@@ -2,7 +2,7 @@
  * Removal: first every node gives back our entries, then the objects go, the Secrets last, because they are our memory. Pure
  * and derived from what exists, so that a controller that was killed goes on where the last one stopped.
  */
-import type { Survey } from "./survey.ts";
+import type { Survey } from "./surveyed.ts";
 
 export type DrainInput = Readonly<{
   /** A revision above 0 may have reached a node. */

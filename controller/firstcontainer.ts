@@ -4,7 +4,7 @@
  */
 import type { V1Container } from "@kubernetes/client-node";
 import * as names from "../contract/names.ts";
-import type { Agent } from "./daemonset.ts";
+import type { Agent } from "./agent.ts";
 
 /** Of every container of ours. */
 export const confined: NonNullable<V1Container["securityContext"]> = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Progress } from "./deploy.ts";
+import type { Progress } from "./step.ts";
 import { deleting, gaugesOf, nothing, show, type Gauges } from "./gauges.ts";
 import { createMetrics } from "./metrics.ts";
 import type { Turn } from "./turn.ts";

@@ -2,7 +2,7 @@
  * States as the values of gauges. Pure, so that one place says what each means when what it speaks of is gone: a series that is absent
  * raises no alert, a value that stays for ever does. The table is in docs/metrics.md.
  */
-import type { Progress } from "./deploy.ts";
+import type { Progress } from "./step.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Standing } from "./nodes.ts";
 

@@ -1,7 +1,8 @@
 /** What a removal asks the nodes: whether they have given back our entries, and those that are away when they return. */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { templateDigest } from "./daemonset.ts";
-import type { Deployment, Progress } from "./deploy.ts";
+import type { RolloutContext } from "./context.ts";
+import type { Progress } from "./step.ts";
 import { givenBack, type GivenBack } from "./drain.ts";
 import { ensure } from "./ensure.ts";
 import type { Snapshot } from "./observe.ts";
@@ -20,7 +21,7 @@ export type Patience = Readonly<{
 export type Awaited = Readonly<{ names: readonly string[]; until: string; seconds: number }>;
 
 /** Of every node that the DaemonSet calls served. Reads nodes and pods, if this run has not done so. */
-export async function askedOf({ cluster, agent, now }: Deployment, progress: Progress): Promise<GivenBack> {
+export async function askedOf({ cluster, agent, now }: RolloutContext, progress: Progress): Promise<GivenBack> {
   const { fates, revision } = progress;
   if (fates.length > 0) return givenBack(fates.map(([node]) => node));
   const mark = { revision, digest: templateDigest(agent), complete: true };
@@ -32,26 +33,26 @@ export async function askedOf({ cluster, agent, now }: Deployment, progress: Pro
  * long enough.
  */
 export async function awaitReturn(
-  deployment: Deployment & Patience,
+  context: RolloutContext & Patience,
   snapshot: Snapshot,
   names: readonly string[],
 ): Promise<Awaited | undefined> {
-  const { pinned } = deployment.agent;
-  const time = deployment.now().getTime();
+  const { pinned } = context.agent;
+  const time = context.now().getTime();
   const since = pinned?.since ?? new Date(time).toISOString();
-  const until = Date.parse(since) + deployment.forgetAfterSeconds * 1000;
+  const until = Date.parse(since) + context.forgetAfterSeconds * 1000;
   if (names.length === 0 || time >= until) return undefined;
-  if (JSON.stringify(names) !== JSON.stringify(pinned?.names)) await pin(deployment, snapshot, { names, since });
+  if (JSON.stringify(names) !== JSON.stringify(pinned?.names)) await pin(context, snapshot, { names, since });
   // Nodes that return or are deleted change the DaemonSet's counters, which is a hint.
   const seconds = Math.max(1, Math.min(300, (until - time) / 1000));
   return { names, until: new Date(until).toISOString(), seconds };
 }
 
-async function pin(deployment: Deployment, snapshot: Snapshot, pinned: Pinned): Promise<void> {
-  const { cluster, agent } = deployment;
+async function pin(context: RolloutContext, snapshot: Snapshot, pinned: Pinned): Promise<void> {
+  const { cluster, agent } = context;
   // Whoever asked for a withdrawal wants the credential nowhere, our memory included.
   await writeState(cluster, snapshot.state, { ...readState(snapshot.state), accepted: {}, served: undefined });
   const live = await cluster.get<V1DaemonSet>(owned.daemonSet);
   if (live === undefined) return;
-  await ensure<V1DaemonSet>(deployment, owned.daemonSet, live, declaredAsIs(live, { ...agent, pinned }));
+  await ensure<V1DaemonSet>(context, owned.daemonSet, live, declaredAsIs(live, { ...agent, pinned }));
 }

@@ -3,7 +3,7 @@
  * told to keep what they have; whose fault it was, the node's or the content's, is what the next try tells.
  */
 import { createHash } from "node:crypto";
-import type { Intent } from "../contract/names.ts";
+import type { Content, Intent } from "../contract/names.ts";
 import { nobody, type Known } from "./nodes.ts";
 import type { HaltReason } from "./turn.ts";
 
@@ -31,9 +31,6 @@ export type Rollouts = Readonly<{
   /** When the last rollout of a change began. */
   rolledAt: string | undefined;
 }>;
-
-/** What a revision may say, whatever its number. */
-export type Content = Readonly<{ document: string; sources: string; intent: Intent }>;
 
 /** Asks for a retry at once: another value than before, on additional-pull-secret. */
 export const retryAnnotation = "globalpullsecret.io/retry";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLookout } from "./lookout.ts";
-import type { Survey } from "./survey.ts";
+import type { Survey } from "./surveyed.ts";
 import type { DaemonSetView } from "./turn.ts";
 
 const view = (changes: Partial<DaemonSetView> = {}): DaemonSetView => ({

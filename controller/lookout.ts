@@ -2,7 +2,7 @@
 import type { Fates } from "./nodes.ts";
 import { glancePause, surveyPause } from "./patience.ts";
 import { quietClock, readyClock } from "./quiet.ts";
-import type { Survey } from "./survey.ts";
+import type { Survey } from "./surveyed.ts";
 import type { DaemonSetView } from "./turn.ts";
 
 type Clocks = Readonly<{ quietSeconds: number; readySeconds: number; surveySeconds: number }>;

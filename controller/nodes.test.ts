@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fatesOf, nobody, pick, type Rereads, standing } from "./nodes.ts";
-import type { AgentPod, SurveyedNode } from "./survey.ts";
+import type { AgentPod, SurveyedNode } from "./surveyed.ts";
 
 const agent = (changes: Partial<AgentPod> = {}): AgentPod => ({
   current: true,

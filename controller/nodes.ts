@@ -1,6 +1,6 @@
 /** What became of each node: pure judgements over a survey. */
 import { rereadSeconds } from "../contract/names.ts";
-import type { AgentPod, Survey, SurveyedNode } from "./survey.ts";
+import type { AgentPod, Survey, SurveyedNode } from "./surveyed.ts";
 
 /** An agent that is not available this long after its pod was made, and the trial, is stuck: image, volume, quarantine or kubelet. */
 const stuckSeconds = 60;

@@ -3,8 +3,7 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
 import { digestOf, saltLength } from "../pullsecret/digest.ts";
-import { globalSecretName, type Intent, namespace, secretKeys, secretType } from "../contract/names.ts";
-import type { Wanted } from "./accept.ts";
+import { type Content, globalSecretName, type Intent, namespace, secretKeys, secretType } from "../contract/names.ts";
 import { fieldManager, ownerLabels } from "./ownership.ts";
 
 /** The Secret as we find it. Whatever was edited into nonsense reads as absent, and is then written anew. */
@@ -75,11 +74,7 @@ export function isLost(published: Published | undefined, template: Template): bo
  * True when a new revision is due: another document or other sources (both canonical, so other bytes are another meaning), another
  * intent, a Secret that an older controller wrote, or one that is lost.
  */
-export function isPending(
-  published: Published | undefined,
-  wanted: Pick<Wanted, "document" | "sources" | "intent">,
-  template: Template,
-): boolean {
+export function isPending(published: Published | undefined, wanted: Content, template: Template): boolean {
   if (published === undefined || isLost(published, template)) return true;
   if (published.salt.length !== saltLength || published.intent !== wanted.intent) return true;
   return published.document !== wanted.document || published.sourcesText !== wanted.sources;
@@ -105,13 +100,7 @@ export function nextRevision(published: Published | undefined, ...seen: readonly
 const encode = (text: string) => Buffer.from(text).toString("base64");
 
 /** The Secret as we declare it. */
-export function globalSecret(content: {
-  document: string;
-  sources: string;
-  intent: Intent;
-  salt: Buffer;
-  revision: number;
-}): V1Secret {
+export function globalSecret(content: Content & Readonly<{ salt: Buffer; revision: number }>): V1Secret {
   return {
     apiVersion: "v1",
     kind: "Secret",

@@ -6,7 +6,8 @@ import { secretType, withdrawNowAnnotation } from "../contract/names.ts";
 import type { Cluster } from "./kube.ts";
 import { collections, owned } from "./paths.ts";
 import { readPublished } from "./publish.ts";
-import { reconcile, type Reconciler, type Report } from "./reconcile.ts";
+import type { Report } from "./outcome.ts";
+import { reconcile, type Reconciler } from "./reconcile.ts";
 import { Settled } from "./settled.ts";
 import { readState, stateSecret } from "./state.ts";
 

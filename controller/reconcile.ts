@@ -4,16 +4,17 @@
  */
 import type { MergePolicy } from "../pullsecret/merge.ts";
 import { accept, type Verdict } from "./accept.ts";
-import { deploy, type Progress } from "./deploy.ts";
+import { takeStep, type Progress } from "./step.ts";
 import type { Cluster } from "./kube.ts";
 import { absenceOf, withdrawal, type Withdrawal } from "./grace.ts";
 import type { Again } from "./loop.ts";
 import { foreignOf, isForeign, observe, ownedOf, type OriginalPlace, type Snapshot } from "./observe.ts";
-import { owned, type OwnedName } from "./paths.ts";
+import { owned } from "./paths.ts";
+import type { Report } from "./outcome.ts";
 import { pinnedOf } from "./pinned.ts";
 import { platformPause } from "./platform.ts";
 import { readPublished } from "./publish.ts";
-import { remove, takesAway, type Removal, type Remover } from "./remove.ts";
+import { remove, takesAway, type Remover } from "./remove.ts";
 import type { Settled } from "./settled.ts";
 import { readState, writeState } from "./state.ts";
 
@@ -28,21 +29,6 @@ export type Reconciler = Remover &
     platform: () => Promise<string | undefined>;
     report: Report;
   }>;
-
-/** Where the outcome of a run goes: Events, conditions, metrics, log. */
-export type Report = Readonly<{
-  /** `group`: undefined, when nobody else owns the nodes' pull secrets. */
-  unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
-  foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;
-  verdict: (verdict: Verdict, snapshot: Snapshot) => Promise<void>;
-  progress: (progress: Progress, verdict: Verdict, snapshot: Snapshot) => Promise<void>;
-  removal: (removal: Removal, snapshot: Snapshot) => Promise<void>;
-  /** Nothing is declared, and nothing of ours is there. */
-  idle: () => void;
-  /** How the whole run ended. Never rejects. */
-  succeeded: () => void;
-  failed: (error: unknown) => Promise<void>;
-}>;
 
 /** While objects vanish there is nothing to wait for but the API. */
 const soon: Again = { seconds: 1 };
@@ -125,7 +111,7 @@ async function serve(
     await reconciler.cluster.remove(owned.global, uid, resourceVersion);
     return soon;
   }
-  const progress = await deploy(reconciler, { ...snapshot, state }, verdict.wanted);
+  const progress = await takeStep(reconciler, { ...snapshot, state }, verdict.wanted);
   await reconciler.report.progress(progress, verdict, snapshot);
   return againAfter(progress, reconciler.settled);
 }

@@ -2,7 +2,8 @@
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { MergePolicy } from "../pullsecret/merge.ts";
 import { accept, type Sources, type Wanted } from "./accept.ts";
-import { deploy, type Deployment, type Progress } from "./deploy.ts";
+import type { RolloutContext } from "./context.ts";
+import { takeStep, type Progress } from "./step.ts";
 import { nextDrainStep, pauseAfter, type DrainInput, type DrainStep } from "./drain.ts";
 import { askedOf, awaitReturn, type Awaited, type Patience } from "./giveback.ts";
 import { agentsLeft } from "./leaving.ts";
@@ -16,7 +17,7 @@ import { pinnedOf } from "./pinned.ts";
 import { isPending, readPublished, type Published } from "./publish.ts";
 import { revisionOf } from "./view.ts";
 
-export type Remover = Deployment &
+export type Remover = RolloutContext &
   Patience &
   Readonly<{
     /** Without any progress for so long a removal is told to stand. */
@@ -154,9 +155,9 @@ async function release(remover: Remover, snapshot: Snapshot, sources: Sources, p
   const { wanted = noCredential } = accept({ ...sources, additional: undefined }, policy);
   const due = pinned === undefined ? wanted : noCredential;
   // All that are left are awaited, one by one as they return: there is no outage, and no wave.
-  const deployment =
+  const context =
     pinned === undefined ? remover : { ...remover, maxUnavailable: "100%", agent: { ...remover.agent, pinned } };
-  const progress = await deploy(deployment, snapshot, due);
+  const progress = await takeStep(context, snapshot, due);
   const { revision, turn, view, fates } = progress;
   const releasing = !isPending(readPublished(progress.global), due, { revision: 0, digest: "" });
   const common = { ...standing, step: "release", revision, progress, releasing } as const;
@@ -165,11 +166,11 @@ async function release(remover: Remover, snapshot: Snapshot, sources: Sources, p
     const waiting = pick(fates, "failed", "stuck", "moving", "waiting").map(({ name }) => name);
     return { ...common, overdue: overdue(remover, remover.stillSeconds(counters), waiting), again: undefined };
   }
-  const { lacking, away, beyond } = await askedOf(deployment, progress);
+  const { lacking, away, beyond } = await askedOf(context, progress);
   const still = remover.stillSeconds(`${counters} ${lacking.length}`);
   if (lacking.length > 0)
     return { ...common, overdue: overdue(remover, still, lacking), again: { seconds: pauseAfter(still) } };
-  const awaited = await awaitReturn(deployment, snapshot, away);
+  const awaited = await awaitReturn(context, snapshot, away);
   if (awaited !== undefined) return { ...common, awaited, again: { seconds: awaited.seconds } };
   await remember(remover.cluster, progress.global, { ...recall(progress.global), released: revision });
   return { ...common, released: true, leftBehind: [...away, ...beyond], again: { seconds: 1 } };

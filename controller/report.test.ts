@@ -10,7 +10,7 @@ import type { Condition } from "./memory.ts";
 import { createMetrics } from "./metrics.ts";
 import type { Snapshot } from "./observe.ts";
 import { annotations } from "./ownership.ts";
-import type { Report } from "./reconcile.ts";
+import type { Report } from "./outcome.ts";
 import { createReport } from "./report.ts";
 import { noState } from "./state.ts";
 import type { Turn } from "./turn.ts";

@@ -12,7 +12,7 @@ import {
   withdrawalAwaited,
   type Trouble,
 } from "./conditions.ts";
-import type { Progress } from "./deploy.ts";
+import type { Progress } from "./step.ts";
 import type { Announce, Notice } from "./events.ts";
 import * as gauges from "./gauges.ts";
 import type { Cluster } from "./kube.ts";
@@ -22,7 +22,7 @@ import { Occasions } from "./occasions.ts";
 import { isOurs } from "./ownership.ts";
 import { owned } from "./paths.ts";
 import { podlessClock } from "./podless.ts";
-import type { Report } from "./reconcile.ts";
+import type { Report } from "./outcome.ts";
 import * as say from "./say.ts";
 import type { Settled } from "./settled.ts";
 import { kindOf, troubles } from "./troubles.ts";

@@ -1,8 +1,8 @@
 /** For tests: our controller over the model of the DaemonSet controller. What it decides is decided by the shipped code. */
-import type { Intent } from "../contract/names.ts";
+import type { Content, Intent } from "../contract/names.ts";
 import { publishesIn, remembered, targetOf, wasServed } from "./course.ts";
 import { DaemonSetModel, emptyDocument } from "./daemonset.fixture.ts";
-import { contentOf, heldContent, knownOf, noRollouts, retrySeconds, type Content } from "./hold.ts";
+import { contentOf, heldContent, knownOf, noRollouts, retrySeconds } from "./hold.ts";
 import { createLookout } from "./lookout.ts";
 import { fatesOf, standing } from "./nodes.ts";
 import { decide } from "./rollout.ts";

@@ -5,7 +5,7 @@ import type { Notice } from "./events.ts";
 import { retryAnnotation, type Halt } from "./hold.ts";
 import { annotations } from "./ownership.ts";
 import { finding } from "./problems.ts";
-import type { SurveyedNode } from "./survey.ts";
+import type { SurveyedNode } from "./surveyed.ts";
 import { troubles, type TroubleKind } from "./troubles.ts";
 
 /** More lines than this are counted, not shown: an Event holds 1,024 characters. */

@@ -1,7 +1,8 @@
 /** The live DaemonSet in the words of the rollout's decision. */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { digestAnnotation, revisionAnnotation } from "../contract/names.ts";
-import { daemonSet, type Agent } from "./daemonset.ts";
+import type { Agent } from "./agent.ts";
+import { daemonSet } from "./daemonset.ts";
 import { annotationOf, annotations } from "./ownership.ts";
 import type { Strategy } from "./strategy.ts";
 import type { DaemonSetView } from "./turn.ts";

@@ -14,7 +14,8 @@ import { createLookout } from "./lookout.ts";
 import { annotations } from "./ownership.ts";
 import { collections, owned } from "./paths.ts";
 import { readPublished } from "./publish.ts";
-import { reconcile, type Reconciler, type Report } from "./reconcile.ts";
+import type { Report } from "./outcome.ts";
+import { reconcile, type Reconciler } from "./reconcile.ts";
 import { Settled } from "./settled.ts";
 import { readState } from "./state.ts";
 

@@ -1,36 +1,22 @@
 /** One step towards every node having what is wanted: Secret, ServiceAccount, Role, RoleBinding, DaemonSet, in this order. */
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import type { Wanted } from "./accept.ts";
-import { daemonSet, type Agent } from "./daemonset.ts";
+import type { RolloutContext } from "./context.ts";
+import { daemonSet } from "./daemonset.ts";
 import { decided } from "./decision.ts";
 import { ensure, isDrifted } from "./ensure.ts";
 import type { Rollouts } from "./hold.ts";
-import type { Cluster } from "./kube.ts";
-import type { Lookout } from "./lookout.ts";
 import { recall, remember } from "./memory.ts";
-import { nudge, type NudgeClock } from "./nudge.ts";
+import { nudge } from "./nudge.ts";
 import type { Fates, Standing } from "./nodes.ts";
 import type { Snapshot } from "./observe.ts";
 import { owned } from "./paths.ts";
 import { globalSecret, newSalt, nextRevision, publishedDigest, readPublished } from "./publish.ts";
 import { role, roleBinding, serviceAccount } from "./rbac.ts";
-import type { Settled } from "./settled.ts";
 import { writeState } from "./state.ts";
 import type { Strategy } from "./strategy.ts";
 import type { DaemonSetView, Turn } from "./turn.ts";
 import { declaredAsIs, viewOf } from "./view.ts";
-
-export type Deployment = Readonly<{
-  cluster: Cluster;
-  settled: Settled;
-  agent: Agent;
-  maxUnavailable: number | string;
-  maxFailures: number | string;
-  minIntervalSeconds: number;
-  lookout: Lookout;
-  nudgeSeconds: NudgeClock;
-  now: () => Date;
-}>;
 
 export type Progress = Readonly<{
   turn: Turn;
@@ -48,10 +34,10 @@ export type Progress = Readonly<{
   nudgeIn: number | undefined;
 }>;
 
-export async function deploy(deployment: Deployment, snapshot: Snapshot, wanted: Wanted): Promise<Progress> {
-  const { cluster, agent } = deployment;
-  const view = snapshot.daemonSet && (await look(deployment, snapshot.daemonSet));
-  const { turn, published, publish, state, rollouts, ...seen } = await decided(deployment, snapshot, wanted, view);
+export async function takeStep(context: RolloutContext, snapshot: Snapshot, wanted: Wanted): Promise<Progress> {
+  const { cluster, agent } = context;
+  const view = snapshot.daemonSet && (await look(context, snapshot.daemonSet));
+  const { turn, published, publish, state, rollouts, ...seen } = await decided(context, snapshot, wanted, view);
   // First of all: a halt that is not remembered would publish again what halted.
   if (snapshot.state !== undefined) await writeState(cluster, snapshot.state, state);
   const revision =
@@ -60,15 +46,10 @@ export async function deploy(deployment: Deployment, snapshot: Snapshot, wanted:
       : nextRevision(published, view?.template ?? 0, state.served?.revision ?? 0);
   const kept = published && { ...published, sources: published.sourcesText };
   const content = publish === undefined && kept ? kept : { ...(publish ?? wanted), salt: newSalt() };
-  let global = await ensure<V1Secret>(
-    deployment,
-    owned.global,
-    snapshot.global,
-    globalSecret({ ...content, revision }),
-  );
-  await ensure(deployment, owned.serviceAccount, snapshot.serviceAccount, serviceAccount);
-  await ensure(deployment, owned.role, snapshot.role, role);
-  await ensure(deployment, owned.roleBinding, snapshot.roleBinding, roleBinding);
+  let global = await ensure<V1Secret>(context, owned.global, snapshot.global, globalSecret({ ...content, revision }));
+  await ensure(context, owned.serviceAccount, snapshot.serviceAccount, serviceAccount);
+  await ensure(context, owned.role, snapshot.role, role);
+  await ensure(context, owned.roleBinding, snapshot.roleBinding, roleBinding);
   const target = targetOf(turn, revision, view);
   if (target.template > 0) {
     // Before the template: from here on a node may hold our entries, and removal must ask for them back.
@@ -76,14 +57,14 @@ export async function deploy(deployment: Deployment, snapshot: Snapshot, wanted:
   }
   const digest = digestFor(target.template, { global, revision, view });
   const declaredSet = daemonSet(agent, { revision: target.template, digest }, target.strategy);
-  const live = await ensure<V1DaemonSet>(deployment, owned.daemonSet, snapshot.daemonSet, declaredSet);
-  const nudgeIn = deployment.nudgeSeconds(live);
-  if (nudgeIn === 0) await nudge(cluster, live, deployment.now());
+  const live = await ensure<V1DaemonSet>(context, owned.daemonSet, snapshot.daemonSet, declaredSet);
+  const nudgeIn = context.nudgeSeconds(live);
+  if (nudgeIn === 0) await nudge(cluster, live, context.now());
   return { turn, revision, published: publish !== undefined, global, view, rollouts, ...seen, nudgeIn };
 }
 
-async function look(deployment: Deployment, live: V1DaemonSet): Promise<DaemonSetView> {
-  return viewOf(live, await isDrifted(deployment, live, declaredAsIs(live, deployment.agent)));
+async function look(context: RolloutContext, live: V1DaemonSet): Promise<DaemonSetView> {
+  return viewOf(live, await isDrifted(context, live, declaredAsIs(live, context.agent)));
 }
 
 type Known = Readonly<{ global: V1Secret; revision: number; view: DaemonSetView | undefined }>;

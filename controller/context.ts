@@ -1,0 +1,18 @@
+/** What a rollout works with: its cluster, its policy, and what this process remembers of its looks. */
+import type { Agent } from "./agent.ts";
+import type { Cluster } from "./kube.ts";
+import type { Lookout } from "./lookout.ts";
+import type { NudgeClock } from "./nudge.ts";
+import type { Settled } from "./settled.ts";
+
+export type RolloutContext = Readonly<{
+  cluster: Cluster;
+  settled: Settled;
+  agent: Agent;
+  maxUnavailable: number | string;
+  maxFailures: number | string;
+  minIntervalSeconds: number;
+  lookout: Lookout;
+  nudgeSeconds: NudgeClock;
+  now: () => Date;
+}>;

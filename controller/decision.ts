@@ -140,5 +140,11 @@ async function decideWith(context: RolloutContext, { input, before, asked }: Que
   const fates = fatesOf(found, agent.minReadySeconds, known, rereadsOf(agent));
   lookout.judged(fates);
   const seen = standing(fates, known);
-  return { turn: decide({ ...input, standing: seen }), fates, seen };
+  const last = decide({ ...input, standing: seen });
+  return { turn: sooner(last, lookout.outdated(view)), fates, seen };
+}
+
+/** What rests on a survey older than the counters is decided again as soon as there may be another. */
+function sooner(turn: Turn, seconds = Number.POSITIVE_INFINITY): Turn {
+  return turn.kind === "wait" ? { ...turn, again: Math.min(turn.again, seconds) } : turn;
 }

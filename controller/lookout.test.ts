@@ -60,6 +60,17 @@ test("a survey is believed while the counters stand still: five minutes at rest,
   assert.equal(lookout.recent(view(), false), undefined);
 });
 
+test("a survey older than the counters says when there may be another: two seconds after it", () => {
+  const { lookout, pass } = start();
+  assert.equal(lookout.outdated(view()), undefined, "there is none");
+  lookout.seen(view(), missing(0));
+  pass(0.5);
+  assert.equal(lookout.outdated(view()), undefined, "it is of these counters");
+  assert.equal(lookout.outdated(view({ available: 1 })), 1.5);
+  pass(1.5);
+  assert.equal(lookout.outdated(view({ available: 1 })), undefined, "there may be one now");
+});
+
 test("as long as something goes on it is believed for ten seconds", () => {
   const { lookout, pass } = start();
   const found = lookout.seen(view(), missing(0));

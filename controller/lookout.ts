@@ -1,6 +1,6 @@
 /** What the process remembers of its looks at the DaemonSet and its nodes. Lost at a restart, which only makes it look sooner. */
 import type { Fates } from "./nodes.ts";
-import { glancePause, surveyPause } from "./patience.ts";
+import { glancePause, leastSeconds, surveyPause } from "./patience.ts";
 import { quietClock, readyClock } from "./quiet.ts";
 import type { Survey } from "./surveyed.ts";
 import type { DaemonSetView } from "./turn.ts";
@@ -11,6 +11,8 @@ export type Lookout = Readonly<{
   clocks: (view: DaemonSetView) => Clocks;
   /** The last survey, as long as another one would not tell more. */
   recent: (view: DaemonSetView, pending: boolean) => Survey | undefined;
+  /** Seconds until another survey may be made, where the counters have changed since the last one. */
+  outdated: (view: DaemonSetView) => number | undefined;
   /** Keeps a survey; returns it with what former ones knew: for how long a node has been unavailable, or without a pod. */
   seen: (view: DaemonSetView, survey: Survey) => Survey;
   /** True when it is time to look, in a wave, for agents that have ended. */
@@ -20,9 +22,6 @@ export type Lookout = Readonly<{
   /** Told what became of the nodes: as long as something goes on, the next survey comes sooner. */
   judged: (fates: Fates) => void;
 }>;
-
-/** Two surveys are never closer, whatever the counters do. */
-const leastSeconds = 2;
 
 export function createLookout(now: () => Date): Lookout {
   const quiet = quietClock(now);
@@ -42,6 +41,11 @@ export function createLookout(now: () => Date): Lookout {
       if (last === undefined || last.template !== view.template) return undefined;
       const pause = last.key === keyOf(view) ? surveyPause(transient, pending) : leastSeconds;
       return age() < pause ? last.survey : undefined;
+    },
+
+    outdated(view) {
+      const left = leastSeconds - age();
+      return last === undefined || last.key === keyOf(view) || left <= 0 ? undefined : left;
     },
 
     seen(view, survey) {

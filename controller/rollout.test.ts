@@ -300,6 +300,64 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     }),
     "wait canary canary 2",
   ],
+  [
+    "… also when the next node was taken before the canary's Ready had stood: nobody looked since",
+    input({
+      surveySeconds: 2,
+      daemonSet: view({ ...canary, maxUnavailable: 2, updated: 2, available: 18 }),
+    }),
+    "survey",
+  ],
+  [
+    "… but not again once somebody looked",
+    input({
+      readySeconds: 6,
+      surveySeconds: 2,
+      daemonSet: view({ ...canary, maxUnavailable: 2, updated: 2, available: 18 }),
+    }),
+    "wait canary canary 2",
+  ],
+  [
+    "a wave of which only odd nodes may be missing is looked into at once",
+    input({ daemonSet: view({ maxUnavailable: 4, updated: 18, available: 18 }) }),
+    "survey",
+  ],
+  [
+    "… not while one that is missing has no slot of its own",
+    input({ daemonSet: view({ maxUnavailable: 4, updated: 20, available: 17 }) }),
+    "wait wave wave 4",
+  ],
+  [
+    "… nor while one may lack the template",
+    input({ daemonSet: view({ maxUnavailable: 4, updated: 17, available: 18 }) }),
+    "wait wave wave 4",
+  ],
+  [
+    "a change that finds agents missing where every node had the revision before asks at once",
+    input({ pending: true, complete: true, daemonSet: view({ available: 19 }) }),
+    "survey",
+  ],
+  [
+    "… but not while the least interval lasts",
+    input({ pending: true, complete: true, restSeconds: 9, daemonSet: view({ available: 19 }) }),
+    "wait wave wave 10%",
+  ],
+  [
+    "… which a withdrawal does not wait for",
+    input({
+      pending: true,
+      complete: true,
+      wanted: "release",
+      restSeconds: 9,
+      daemonSet: view({ available: 19 }),
+    }),
+    "survey",
+  ],
+  [
+    "without a change nobody is in a hurry",
+    input({ complete: true, daemonSet: view({ available: 19 }) }),
+    "served wave 10%",
+  ],
   ["every node has it", input(), "served wave 10%"],
   [
     "what a survey finds available the DaemonSet controller must have seen, too: it would replace all others beside the budget",
@@ -385,4 +443,18 @@ test("a canary whose Ready has not stood yet is looked at as soon as it has, wha
     ["canary", 0.5],
     ["wave", 13],
   ]);
+});
+
+test("beside odd nodes a canary that was looked at before its Ready had stood is looked at again, 2 s later", () => {
+  const odd = view({ ...canary, maxUnavailable: 2, updated: 2, available: 18 });
+  const again = (surveySeconds: number, readySeconds: number) => {
+    const turn = decide(input({ surveySeconds, readySeconds, daemonSet: odd }));
+    return turn.kind === "wait" ? turn.again : turn.kind;
+  };
+  assert.deepEqual([again(0.5, 2.5), again(1, 3), again(2, 4), again(2, 7)], [1.5, 1, "survey", 13]);
+});
+
+test("a Ready that has not lasted is waited for, and no longer", () => {
+  const turn = decide(input({ readySeconds: 2.5, quietSeconds: 0.1 }));
+  assert.deepEqual(turn.kind === "wait" && [turn.reason, turn.again], ["a Ready must last to count", 0.5]);
 });

@@ -9,8 +9,8 @@
  */
 import { guardSeconds } from "../contract/names.ts";
 import { brokenFor, isOutage, tooManyFailed, unavailableFor } from "./excuses.ts";
-import { isCalm, isWorthASurvey, quietLimit } from "./patience.ts";
-import { budgetNodes, everyNode, firstStrategy, raisedBy, type Strategy } from "./strategy.ts";
+import { canaryPause, hasStood, isCalm, isWorthASurvey, quietLimit, standsIn } from "./patience.ts";
+import { everyNode, firstStrategy, raisedBy, slotsOf, type Strategy } from "./strategy.ts";
 import type { DaemonSetView, Phase, RolloutInput, Turn } from "./turn.ts";
 
 /** Nobody but an administrator, or a node's own recovery, which shows in the counters, ends a halt. */
@@ -69,7 +69,7 @@ function rollOut(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy):
     return halt(input, daemonSet, kept, "outage");
   const odd = all ? 0 : standing && unavailableFor(standing);
   if (served) {
-    if (!hasStood(input)) return wait(phaseOf(daemonSet), kept, "a Ready must last to count", guardSeconds);
+    if (!hasStood(input)) return wait(phaseOf(daemonSet), kept, "a Ready must last to count", standsIn(input));
     return nextAfterServed(input, daemonSet, odd ?? 0);
   }
   if (daemonSet.template > 0 && published > daemonSet.template) {
@@ -100,14 +100,6 @@ function isBorn({ quietSeconds, readySeconds }: RolloutInput, all: boolean): boo
 
 function isDue(input: RolloutInput, daemonSet: DaemonSetView, all: boolean): boolean {
   return (all && daemonSet.template === 0) || isWorthASurvey(input, daemonSet);
-}
-
-/**
- * Availability is reckoned from the time that a node's kubelet gives for its Ready. One whose clock is behind makes even a false Ready,
- * which lasts a second at most, count at once: so that nobody builds on it, it must have stood for as long as the guard is.
- */
-function hasStood({ readySeconds, quietSeconds }: RolloutInput): boolean {
-  return Math.max(readySeconds, quietSeconds) >= guardSeconds;
 }
 
 /**
@@ -188,9 +180,8 @@ function carryOn(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy):
   const proved = daemonSet.stage === "wave" || isProved(input, daemonSet);
   if (!proved) {
     const strategy = odd === undefined ? kept : raisedBy({ stage: "canary", maxUnavailable: 1 }, odd, daemonSet);
-    // The counters may say nothing more until the next node's false Ready, and that would have to stand as well.
-    const stands = Math.max(0.1, guardSeconds - Math.max(input.readySeconds, input.quietSeconds));
-    return wait(phase("canary"), strategy, `one node first: ${progress}`, hasStood(input) ? again : stands);
+    // The counters may say nothing more until the next node's false Ready, which must stand as well.
+    return wait(phase("canary"), strategy, `one node first: ${progress}`, canaryPause(input, daemonSet) || again);
   }
   const spared = input.intent === "hold" || !input.restarts;
   const wave: Strategy = spared ? everyNode : { stage: "wave", maxUnavailable: input.maxUnavailable };
@@ -209,12 +200,6 @@ function isProved(input: RolloutInput, daemonSet: DaemonSetView): boolean {
   if (input.standing !== undefined && tooManyFailed(input.standing, input)) return false;
   const counted = daemonSet.updated > daemonSet.desired - daemonSet.available;
   return hasStood(input) && (counted || (input.standing?.served ?? 0) > 0);
-}
-
-/** How many slots the strategy in force has for nodes that cannot be available. */
-function slotsOf({ stage, maxUnavailable, desired }: DaemonSetView, input: RolloutInput): number {
-  if (typeof maxUnavailable !== "number") return 0;
-  return Math.max(0, maxUnavailable - (stage === "canary" ? 1 : budgetNodes(input.maxUnavailable, desired)));
 }
 
 const phaseOf = (daemonSet: DaemonSetView): Phase => (daemonSet.template === 0 ? "birth" : daemonSet.stage);

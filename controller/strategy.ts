@@ -37,4 +37,14 @@ export function raisedBy(strategy: Strategy, odd: number, counters: Counters): S
   return { ...strategy, maxUnavailable: budgetNodes(strategy.maxUnavailable, counters.desired) + slots };
 }
 
+/** How many slots the strategy in force has for nodes that cannot be available. */
+export function slotsOf(
+  inForce: Strategy & Counters,
+  { maxUnavailable: budget }: { maxUnavailable: number | string },
+): number {
+  const { stage, maxUnavailable, desired } = inForce;
+  if (typeof maxUnavailable !== "number") return 0;
+  return Math.max(0, maxUnavailable - (stage === "canary" ? 1 : budgetNodes(budget, desired)));
+}
+
 type Counters = Readonly<{ desired: number; available: number }>;

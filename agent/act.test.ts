@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { act } from "./act.ts";
-import { readConfig } from "./config.ts";
+import { parseConfig } from "./config.ts";
 import { restarting, reviving } from "./facts.fixture.ts";
 import { Lock } from "./lock.ts";
 import { readNodeFile } from "./nodefile.ts";
@@ -36,7 +36,9 @@ function place(t: TestContext) {
     resetFailed: () => Promise.resolve(void asked.push("reset")),
     hangUp: () => {},
   };
-  const config = readConfig([`--kubelet-directory=${directory}`], { REVISION: "7" });
+  const parsed = parseConfig([`--kubelet-directory=${directory}`], { REVISION: "7" });
+  assert.ok(parsed.ok);
+  const config = parsed.value;
   const deeds = new Deeds(() => 0);
   const folder = join(directory, "global-pull-secret");
   return {

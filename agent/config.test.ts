@@ -1,11 +1,23 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ConfigError, readConfig } from "./config.ts";
+import { parseConfig } from "./config.ts";
+import { usage } from "./flags.ts";
 
 const environment = { REVISION: "7", DIGEST: "seven's", NODE_NAME: "node1" };
 
+function configOf(...argv: readonly string[]) {
+  const parsed = parseConfig(argv, environment);
+  assert.ok(parsed.ok);
+  return parsed.value;
+}
+
+function errorsOf(argv: readonly string[], given: Record<string, string> = environment) {
+  const parsed = parseConfig(argv, given);
+  return parsed.ok ? [] : parsed.errors;
+}
+
 test("without flags the agent runs as the DaemonSet mounts it", () => {
-  assert.deepEqual(readConfig([], environment), {
+  assert.deepEqual(configOf(), {
     revision: 7,
     digest: "seven's",
     node: "node1",
@@ -24,34 +36,58 @@ test("without flags the agent runs as the DaemonSet mounts it", () => {
   });
 });
 
-test("a flag that cannot be used is named, with its value and what would be right", () => {
-  const table: readonly (readonly [args: string[], message: string])[] = [
-    [
-      ["--unit", "kubelet"],
-      '--unit: "kubelet" is neither auto nor the name of a service unit, such as kubelet.service',
-    ],
-    [["--unit", "../x.service"], '--unit: "../x.service" is neither auto nor'],
-    [["--restart-control-plane", "no"], '--restart-control-plane: "no" is neither Always nor Never'],
-    [["--hidden-files", "look"], '--hidden-files: "look" is neither Look nor Ignore'],
-    [["--restart", "never"], '--restart: "never" is neither Always nor Never'],
-    [["--settle", "-1"], ""],
-    [["--settle=5s"], '--settle: "5s" is not a whole number from 0 to 3600'],
-    [["--settle=3601"], '--settle: "3601" is not a whole number from 0 to 3600'],
-    [["--healthz-port=0"], '--healthz-port: "0" is not a whole number from 1 to 65535'],
-    [["--probe-port=1023"], '--probe-port: "1023" is not a whole number from 1024 to 65535'],
-    [["--kubelet-directory=var"], '--kubelet-directory: "var" is not an absolute path'],
-    [["--nope"], "Unknown option '--nope'"],
-    [["extra"], ""],
-  ];
-  for (const [args, message] of table)
-    assert.throws(
-      () => readConfig(args, environment),
-      (error) => error instanceof ConfigError && error.message.startsWith(message),
-      args.join(" "),
-    );
+test("every flag is read", () => {
+  const argv =
+    "--unit k3s.service --restart Never --restart-control-plane Always --hidden-files Ignore --settle 0 " +
+    "--healthz-port 10250 --probe-port 1234 --secret-directory /s --kubelet-directory /k --dbus-directory /d " +
+    "--pod-directory /p --termination-log /t";
+  assert.equal(
+    Object.values(configOf(...argv.split(" "))).join(" "),
+    "7 seven's node1 k3s.service Never Always Ignore 0 10250 1234 /s /k /d /p /t",
+  );
 });
 
+const wrong: readonly (readonly [argv: string, error: string])[] = [
+  ["--unit kubelet", '--unit "kubelet": is no systemd service; give auto, or one such as kubelet.service'],
+  ["--unit ../x.service", '--unit "../x.service": is no systemd service; give auto, or one such as kubelet.service'],
+  ["--restart never", '--restart "never": is none of the choices; give Always, Never'],
+  ["--restart-control-plane no", '--restart-control-plane "no": is none of the choices; give Always, Never'],
+  ["--hidden-files look", '--hidden-files "look": is none of the choices; give Look, Ignore'],
+  ["--settle -1", '--settle "-1": is no whole number from 0 to 3600'],
+  ["--settle=5s", '--settle "5s": is no whole number from 0 to 3600'],
+  ["--settle=3601", '--settle "3601": is no whole number from 0 to 3600'],
+  ["--settle=1 --settle=2", "--settle: given 2 times; give it once"],
+  ["--settle", "--settle: has no value; write --settle=VALUE"],
+  ["--healthz-port=0", '--healthz-port "0": is no whole number from 1 to 65535'],
+  ["--probe-port=1023", '--probe-port "1023": is no whole number from 1024 to 65535'],
+  ["--kubelet-directory=var", '--kubelet-directory "var": is no absolute path of a directory without . and .. in it'],
+  ["--termination-log=log", '--termination-log "log": is no absolute path of a file without . and .. in it'],
+  ["--nope", "--nope: is no flag; --help names all"],
+  ["--setle=1", "--setle: is no flag; give --settle"],
+  ["extra", '"extra": belongs to no flag; remove it'],
+];
+for (const [argv, error] of wrong) test(`refused: ${argv}`, () => assert.deepEqual(errorsOf(argv.split(" ")), [error]));
+
 test("REVISION must be a whole number", () => {
-  for (const revision of [undefined, "", "-1", "1.5", "7 ", "1e3", "99999999999999999"])
-    assert.throws(() => readConfig([], { REVISION: revision }), /^ConfigError|REVISION: /);
+  for (const revision of ["", "-1", "1.5", "7 ", "1e3", "99999999999999999"])
+    assert.deepEqual(errorsOf([], { REVISION: revision }), [
+      `REVISION "${revision}": is no whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
+    ]);
+  assert.deepEqual(errorsOf([], {}), [
+    "REVISION: is missing; give the one revision that this pod applies, 0 to observe",
+  ]);
+});
+
+test("all that is wrong is named at once, flags and variables", () =>
+  assert.deepEqual(errorsOf(["--restart=No", "--nope", "--settle=x"], { REVISION: "x" }), [
+    "--nope: is no flag; --help names all",
+    `REVISION "x": is no whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
+    '--restart "No": is none of the choices; give Always, Never',
+    '--settle "x": is no whole number from 0 to 3600',
+  ]));
+
+test("the usage names every flag and variable once", () => {
+  const names = [...usage().matchAll(/^ {2}(--[a-z-]+|[A-Z_]+) /gm)].map(([, name]) => name);
+  assert.equal(new Set(names).size, names.length);
+  assert.equal(names.length, 15);
 });

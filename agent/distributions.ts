@@ -5,12 +5,10 @@
  * k3s and RKE2 have two of them in every cluster, one for servers and one for workers, so a name
  * for all nodes is wrong on half.
  */
+import { auto } from "../contract/values.ts";
 import type { UnitFact } from "./facts.ts";
 import type { Journal, JournalReading } from "./journal.ts";
 import type { UnitState } from "./unit.ts";
-
-/** In place of a unit's name: the node's own one is found. */
-export const auto = "auto";
 
 /** A restart of what `carries` a control plane takes the API server or its supervisor along. */
 const kubelets: readonly Readonly<{ name: string; carries: boolean }>[] = [

@@ -8,10 +8,11 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles } from "../contract/names.ts";
+import { auto } from "../contract/values.ts";
 import { bootTime } from "./boot.ts";
 import { BusError } from "./bus.ts";
 import type { Config } from "./config.ts";
-import { auto, found, kubeletUnits, owing, policyFor } from "./distributions.ts";
+import { found, kubeletUnits, owing, policyFor } from "./distributions.ts";
 import { describe, hasCode } from "./errno.ts";
 import type { Facts, UnitFact } from "./facts.ts";
 import { askHides, unwatched } from "./fitness.ts";

@@ -1,12 +1,14 @@
 /** The agent: wiring only. What it does is read in decide.ts. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { asksForHelp } from "../contract/arguments.ts";
 import { exitCodes, nodeFiles, secretKeys } from "../contract/names.ts";
 import { act } from "./act.ts";
-import { ConfigError, readConfig } from "./config.ts";
+import { parseConfig, type Config } from "./config.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
 import { decide } from "./decide.ts";
 import { describe } from "./errno.ts";
+import { usage } from "./flags.ts";
 import { askHealthz } from "./health.ts";
 import { openLog } from "./log.ts";
 import { look } from "./look.ts";
@@ -28,9 +30,20 @@ import { Word } from "./word.ts";
 /** Milliseconds that never jump. `performance.now()` would do, and takes 2 ms to load. */
 const clock = () => process.uptime() * 1000;
 
-async function main(): Promise<number> {
+async function main(argv: readonly string[]): Promise<number> {
   keepMemoryOutOfCores();
-  const config = readConfig(process.argv.slice(2), process.env);
+  if (asksForHelp(argv)) return print(process.stdout, usage(), exitCodes.done);
+  const parsed = parseConfig(argv, process.env);
+  if (!parsed.ok) return print(process.stderr, `${parsed.errors.join("\n")}\n`, exitCodes.misused);
+  return await serve(parsed.value);
+}
+
+function print(stream: NodeJS.WriteStream, text: string, code: number): number {
+  stream.write(text);
+  return code;
+}
+
+async function serve(config: Config): Promise<number> {
   const stopping = new AbortController();
   // Node as process 1 ignores signals that it does not handle, and the pod would take its whole grace period to end.
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopping.abort());
@@ -111,11 +124,10 @@ function touches({ action }: Step): boolean {
   return action !== "wait" && action !== "nothing" && action !== "end";
 }
 
-main().then(
+main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
-    const misused = error instanceof ConfigError;
-    process.stderr.write(`${misused ? error.message : describe(error)}\n`);
-    process.exit(misused ? exitCodes.misused : exitCodes.gaveUp);
+    process.stderr.write(`${describe(error)}\n`);
+    process.exit(exitCodes.gaveUp);
   },
 );

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { catalogue as agent } from "../agent/problems.ts";
-import { usage } from "../controller/config.ts";
+import { usage } from "../controller/flags.ts";
 import { catalogue as controller } from "../controller/problems.ts";
 import { troubles } from "../controller/troubles.ts";
 import { catalogue as documents } from "../pullsecret/problems.ts";

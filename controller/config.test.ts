@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseConfig, usage } from "./config.ts";
+import { parseConfig } from "./config.ts";
+import { usage } from "./flags.ts";
 
 const errorsOf = (...argv: string[]) => {
   const parsed = parseConfig(argv);
@@ -10,7 +11,7 @@ const errorsOf = (...argv: string[]) => {
 test("the defaults are those of the design", () => {
   assert.deepEqual(parseConfig([]), {
     ok: true,
-    config: {
+    value: {
       original: undefined,
       originalKubeconfig: undefined,
       conflicts: "additional",
@@ -48,7 +49,7 @@ test("every flag is read", () => {
     "--listen [::1]:9090 --log-level debug";
   const parsed = parseConfig(argv.split(" "));
   assert.ok(parsed.ok);
-  const { agent, ...rest } = parsed.config;
+  const { agent, ...rest } = parsed.value;
   assert.deepEqual(Object.values(agent), [
     "i:1",
     "Never",
@@ -126,8 +127,13 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ["--log-level loud", '--log-level "loud": is none of the choices; give trace, debug, info, warn, error'],
   ["--original-kubeconfig /k", "--original-kubeconfig: needs --original NAMESPACE/NAME as well"],
   ["--conflicts original --conflicts additional", "--conflicts: given 2 times; give it once"],
-  ["--colour red", "Unknown option '--colour'"],
-  ["stray", "Unexpected argument 'stray'"],
+  ["--colour red", "--colour: is no flag; --help names all"],
+  ["--max-unavailble=3", "--max-unavailble: is no flag; give --max-unavailable"],
+  ["stray", '"stray": belongs to no flag; remove it'],
+  ["robot:t0ken", '"robot:[redacted]": belongs to no flag; remove it'],
+  ["--kubeconfig --listen :1", "--kubeconfig: has no value; write --kubeconfig=VALUE"],
+  ["--kubeconfig", "--kubeconfig: has no value; write --kubeconfig=VALUE"],
+  ["--max-failures -1", '--max-failures "-1": is neither a number of nodes nor a percentage from 0% to 100%'],
 ];
 for (const [argv, error] of wrong)
   test(`refused: ${argv}`, () => assert.deepEqual(errorsOf(...argv.split(" ")), [error]));
@@ -137,7 +143,13 @@ test("an empty protected registry is refused", () => {
 });
 
 test("all that is wrong is named at once", () =>
-  assert.equal(errorsOf("--restart", "No", "--probe-port", "x").length, 2));
+  assert.deepEqual(errorsOf(..."--restart No --probe-port x --healthz-port y --colour red --listen".split(" ")), [
+    "--colour: is no flag; --help names all",
+    '--restart "No": is none of the choices; give Always, Never',
+    '--probe-port "x": is no whole number from 1024 to 65535',
+    '--healthz-port "y": is no whole number from 1 to 65535',
+    "--listen: has no value; write --listen=VALUE",
+  ]));
 
 test("the usage names every flag once", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);

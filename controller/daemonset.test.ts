@@ -7,7 +7,7 @@ import { role, roleBinding, serviceAccount } from "./rbac.ts";
 
 const parsed = parseConfig([]);
 assert.ok(parsed.ok);
-const agent: Agent = { ...parsed.config.agent, image: "example.com/gps:1", minReadySeconds: 5 };
+const agent: Agent = { ...parsed.value.agent, image: "example.com/gps:1", minReadySeconds: 5 };
 const strategy = { stage: "canary", maxUnavailable: 1 } as const;
 const seven = { revision: 7, digest: "seven's" };
 const spec = daemonSet(agent, seven, strategy).spec;

@@ -1,89 +1,119 @@
-/** Readers of flag values: the value, or what is wrong with it and what to give instead. */
-import { identity } from "../pullsecret/registry.ts";
+/** The controller's flags, each with its default and what it is for. */
+import { defaultProbePort, namespace } from "../contract/names.ts";
+import { usage as usageOf, type Table } from "../contract/table.ts";
+import { address, auto, directory, duration, integer, oneOf, pause, text, unit } from "../contract/values.ts";
+import { protectable } from "../pullsecret/protect.ts";
+import { budget, failures, secretReference } from "./values.ts";
 
-export class Wrong {
-  readonly message: string;
-  constructor(message: string) {
-    this.message = message;
-  }
-}
+export const flags = {
+  original: {
+    read: secretReference,
+    what: "Secret with the original pull secret, NAMESPACE/NAME (none)",
+  },
+  "original-kubeconfig": {
+    read: text,
+    what: "kubeconfig of the cluster that holds the original (the same cluster)",
+  },
+  conflicts: {
+    read: oneOf("additional", "original"),
+    standard: "additional",
+    what: "who wins a conflict",
+  },
+  protect: {
+    read: protectable,
+    repeated: true,
+    what: "registry that no additional entry may shadow",
+  },
+  "max-unavailable": {
+    read: budget,
+    standard: "10%",
+    what: "nodes that may be without an agent at a time, N or N%",
+  },
+  "min-ready-seconds": {
+    read: integer(3, 3600),
+    standard: "5",
+    what: "how long a restarted kubelet must stay well",
+  },
+  "max-failures": {
+    read: failures,
+    standard: "0",
+    what: "nodes that may fail before a revision is halted, N or N%",
+  },
+  "min-interval": {
+    read: pause,
+    standard: "0s",
+    what: "least time from one change's rollout to the next one's",
+  },
+  restart: {
+    read: oneOf("Always", "Never"),
+    standard: "Always",
+    what: "restart the kubelet, or let it re-read its file",
+  },
+  "restart-control-plane": {
+    read: oneOf("Always", "Never"),
+    standard: "Never",
+    what: "the same for k3s and others with a control plane in it",
+  },
+  "hidden-files": {
+    read: oneOf("Look", "Ignore"),
+    standard: "Look",
+    what: "refuse to hide another file of the kubelet's, or do not look",
+  },
+  "kubelet-unit": {
+    read: unit,
+    standard: auto,
+    what: "the kubelet's systemd unit; auto: the active one of those known",
+  },
+  "kubelet-directory": {
+    read: directory,
+    standard: "/var/lib/kubelet",
+    what: "the kubelet's root directory on the nodes",
+  },
+  "dbus-directory": {
+    read: directory,
+    standard: "/run/dbus",
+    what: "directory of system_bus_socket on the nodes",
+  },
+  "agent-image": { read: text, what: "image of the agents (the controller's own)" },
+  "probe-port": {
+    read: integer(1024, 65_535),
+    standard: String(defaultProbePort),
+    what: "loopback port of the agents' readiness",
+  },
+  "healthz-port": {
+    read: integer(1, 65_535),
+    standard: "10248",
+    what: "loopback port of the kubelet's healthz",
+  },
+  "removal-grace": {
+    read: pause,
+    standard: "30s",
+    what: "how long a deleted Secret may be made anew before it is withdrawn",
+  },
+  "drain-deadline": {
+    read: duration,
+    standard: "10m",
+    what: "when a removal that does not move is reported",
+  },
+  "forget-after": {
+    read: duration,
+    standard: "24h",
+    what: "how long a removal waits for nodes that are away",
+  },
+  kubeconfig: { read: text, what: "kubeconfig (KUBECONFIG, or the pod's own account)" },
+  listen: {
+    read: address,
+    standard: ":8080",
+    what: "where /healthz, /readyz and /metrics are served",
+  },
+  "log-level": {
+    read: oneOf("trace", "debug", "info", "warn", "error"),
+    standard: "info",
+    what: "least severe log line",
+  },
+} as const satisfies Table;
 
-export function text(value: string): string | undefined {
-  return value === "" ? undefined : value;
-}
-
-export function oneOf<const Choice extends string>(...choices: readonly Choice[]) {
-  return (value: string): Choice | Wrong =>
-    choices.find((choice) => choice === value) ?? new Wrong(`is none of the choices; give ${choices.join(", ")}`);
-}
-
-export function integer(least: number, most: number) {
-  return (value: string): number | Wrong => {
-    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
-    return number >= least && number <= most ? number : new Wrong(`is no whole number from ${least} to ${most}`);
-  };
-}
-
-/** `10%` stays text, as Kubernetes writes it; `3` becomes a number. */
-export function budget(value: string): number | string | Wrong {
-  const [, digits, percent] = /^(\d{1,6})(%?)$/.exec(value) ?? [];
-  const number = Number(digits);
-  if (percent === "%" && number >= 1 && number <= 100) return `${number}%`;
-  if (percent === "" && number >= 1) return number;
-  return new Wrong("is neither a number of nodes from 1 nor a percentage from 1% to 100%");
-}
-
-/** As a budget, and 0 besides. */
-export function failures(value: string): number | string | Wrong {
-  if (/^0%?$/.test(value)) return 0;
-  const result = budget(value);
-  return result instanceof Wrong ? new Wrong("is neither a number of nodes nor a percentage from 0% to 100%") : result;
-}
-
-const dnsName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
-
-export function secretReference(value: string): { namespace: string; name: string } | undefined | Wrong {
-  if (value === "") return undefined;
-  const [namespace = "", name = "", ...more] = value.split("/");
-  if (more.length === 0 && dnsName.test(namespace) && dnsName.test(name)) return { namespace, name };
-  return new Wrong("is not NAMESPACE/NAME of a Secret; give one such as kube-system/pull-secret");
-}
-
-/** `auto`, or systemd's own alphabet for unit names, 255 characters at most; only services can be restarted into health. */
-export function unit(value: string): string | Wrong {
-  if (value === "auto" || (/^[A-Za-z0-9:_.\\@-]+\.service$/.test(value) && value.length <= 255)) return value;
-  return new Wrong("is no systemd service; give auto, or one such as kubelet.service");
-}
-
-export function directory(value: string): string | Wrong {
-  const tidy = value.startsWith("/") && value !== "/" && !/\/\/|\/$|(^|\/)\.\.?(\/|$)|[:\0]/.test(value);
-  return tidy ? value : new Wrong("is no absolute path of a directory without . and .. in it");
-}
-
-/** Seconds. */
-export function duration(value: string): number | Wrong {
-  const [, number, unit] = /^([1-9]\d{0,5})(s|m|h)$/.exec(value) ?? [];
-  if (number === undefined) return new Wrong("is no duration; give one such as 90s, 10m or 2h");
-  return Number(number) * { s: 1, m: 60, h: 3600 }[unit as "s" | "m" | "h"];
-}
-
-/** Seconds; `0s` is none. */
-export function pause(value: string): number | Wrong {
-  return value === "0s" ? 0 : duration(value);
-}
-
-/** Registries as the merge can protect them; one that it cannot would refuse every merge from then on. */
-export function registry(value: string): string | Wrong {
-  if (value.trim() === "") return new Wrong("is empty; give a registry such as quay.io");
-  return identity(value) === undefined
-    ? new Wrong("is no registry; name it as image names have it, such as quay.io")
-    : value;
-}
-
-/** An empty host means every address; IPv6 is written in brackets. */
-export function address(value: string): { host: string; port: number } | Wrong {
-  const { v6, host, port } =
-    /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:]*)):(?<port>\d{1,5})$/.exec(value)?.groups ?? {};
-  if (port === undefined || Number(port) > 65535) return new Wrong("is no HOST:PORT; give one such as :8080");
-  return { host: v6 ?? host ?? "", port: Number(port) };
+/** The text of `--help`. */
+export function usage(): string {
+  return `Global Pull Secret's controller. Works in the namespace ${namespace}.\n${usageOf(flags)}`;
 }

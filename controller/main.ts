@@ -1,19 +1,21 @@
 /** Global Pull Secret's controller: reads the command line, serves its cluster until SIGTERM. */
 import { pino } from "pino";
+import { asksForHelp } from "../contract/arguments.ts";
 import { openCluster } from "./cluster.ts";
-import { parseConfig, usage } from "./config.ts";
+import { parseConfig } from "./config.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
+import { usage } from "./flags.ts";
 import { createMetrics } from "./metrics.ts";
 import { serve } from "./server.ts";
 
 async function main(argv: readonly string[]): Promise<void> {
-  if (argv.includes("--help")) return void process.stdout.write(usage());
+  if (asksForHelp(argv)) return void process.stdout.write(usage());
   const parsed = parseConfig(argv);
   if (!parsed.ok) {
     process.stderr.write(`${parsed.errors.join("\n")}\n`);
     process.exit(2);
   }
-  const { config } = parsed;
+  const config = parsed.value;
   keepMemoryOutOfCores();
   // Synchronous: the last lines before an exit are the ones that matter.
   const log = pino({ level: config.logLevel, base: null }, pino.destination({ dest: 1, sync: true }));

@@ -43,7 +43,6 @@ async function decision(...program: readonly string[]): Promise<number> {
     `--secret-directory=${node.secret}`,
     `--kubelet-directory=${node.kubelet}`,
     `--dbus-directory=${node.dbus}`,
-    `--pod-directory=${node.pod}`,
     `--termination-log=${node.terminationLog}`,
     `--pod-directory=${node.pod}`,
     `--healthz-port=${systemd.healthzPort}`,

@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { act } from "../../agent/act.ts";
-import { readConfig } from "../../agent/config.ts";
+import { parseConfig } from "../../agent/config.ts";
 import { decide } from "../../agent/decide.ts";
 import { look } from "../../agent/look.ts";
 import { mayGiveAway } from "../../agent/nodefile.ts";
@@ -40,7 +40,9 @@ export const bad: Measurement = {
 async function life(node: Node, played: PlayedKubelet, end: number): Promise<void> {
   const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
   const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
-  const config = readConfig(flags, { REVISION: "1", DIGEST: node.digest(1), NODE_NAME: "node1" });
+  const parsed = parseConfig(flags, { REVISION: "1", DIGEST: node.digest(1), NODE_NAME: "node1" });
+  if (!parsed.ok) throw new Error(parsed.errors.join("\n"));
+  const config = parsed.value;
   const now = () => played.clock;
   const deeds = new Deeds(now);
   const healthz = async () => played.runs;

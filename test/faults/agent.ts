@@ -157,6 +157,11 @@ export type AgentOptions = Readonly<{
   digest?: string;
 }>;
 
+/** A flag may be given once: what a test says of the settle time stands for what is usual. */
+export function withSettle(seconds: number, flags: readonly string[]): readonly string[] {
+  return flags.some((flag) => flag.startsWith("--settle=")) ? flags : [`--settle=${seconds}`, ...flags];
+}
+
 export class Agent implements AsyncDisposable {
   readonly child: ChildProcess;
   readonly port: number;
@@ -184,8 +189,7 @@ export class Agent implements AsyncDisposable {
       `--pod-directory=${node.pod}`,
       `--probe-port=${port}`,
       `--healthz-port=${options.healthzPort}`,
-      "--settle=1",
-      ...(options.flags ?? []),
+      ...withSettle(1, options.flags ?? []),
     ];
     // strace counts a thread's calls: with one thread for all file operations its nth is the agent's nth.
     const oneThread = options.under?.includes("strace") ? { UV_THREADPOOL_SIZE: "1" } : {};

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { bundle } from "../../build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import type { Node as ClusterNode } from "../cluster/node.ts";
-import { Node } from "./agent.ts";
+import { Node, withSettle } from "./agent.ts";
 
 /** Below the node's root; what is put there is the same file inside and outside. */
 const place = "root/agent";
@@ -71,8 +71,7 @@ export class Inside {
       "--dbus-directory=/run/dbus",
       `--pod-directory=/${place}/pod`,
       `--termination-log=/${place}/termination-log`,
-      "--settle=3",
-      ...flags,
+      ...withSettle(3, flags),
     ]);
   }
 

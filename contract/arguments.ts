@@ -1,0 +1,98 @@
+/** The arguments of a program, sorted: which text belongs to which flag, and which to none. */
+import { parseArgs } from "node:util";
+
+/** Flag → its one-letter form, if it has one. */
+type Flags = Readonly<Record<string, Readonly<{ short?: string }>>>;
+
+export type Arguments = Readonly<{
+  /** Flag or operand → its texts in order; undefined where a flag stands without a value. */
+  texts: ReadonlyMap<string, readonly (string | undefined)[]>;
+  /** Looks like a flag and is none. The name holds no value; the whole argument may. */
+  unknown: readonly Readonly<{ name: string; argument: string }>[];
+  /** Belongs to no flag and fills no operand's place. */
+  strays: readonly string[];
+}>;
+
+type Token = Readonly<{
+  kind: "option" | "positional" | "option-terminator";
+  index: number;
+  name?: string;
+  rawName?: string;
+  value?: string | undefined;
+  inlineValue?: boolean | undefined;
+}>;
+
+/** Whether help is asked for; what follows `--` asks for nothing. */
+export function asksForHelp(argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  const before = end < 0 ? argv : argv.slice(0, end);
+  return before.includes("--help") || before.includes("-h");
+}
+
+/** Sorts by the flags that the program knows; `places` are its operands' names, in order. */
+export function sortArguments(argv: readonly string[], flags: Flags, places: readonly string[]): Arguments {
+  const tokens = tokenize(argv, flags, 0);
+  const of = (wanted: Token["kind"]) => tokens.filter(({ kind }) => kind === wanted);
+  const isKnown = ({ name = "" }: Token) => Object.hasOwn(flags, name);
+  const unknown = of("option").filter((token) => !isKnown(token));
+  const positional = of("positional");
+  const filled = places.slice(0, positional.length);
+  return {
+    texts: textsOf([
+      ...of("option").filter(isKnown),
+      ...filled.map((name, place) => ({ name, value: positional[place]?.value })),
+    ]),
+    unknown: onePerArgument(unknown, argv),
+    strays: strays(positional.slice(places.length), unknown),
+  };
+}
+
+/** Node's tokens, but no flag is another one's value: `--kubeconfig --listen :1` is two flags. */
+function tokenize(argv: readonly string[], flags: Flags, from: number): Token[] {
+  const how = { strict: false, allowPositionals: true, tokens: true } as const;
+  const parsed = parseArgs({ args: argv.slice(from), options: textual(flags), ...how });
+  const tokens = parsed.tokens.map((one): Token => Object.assign(one, { index: one.index + from }));
+  const at = tokens.findIndex((token) => swallowsFlag(token, flags));
+  const flag = tokens[at];
+  if (flag === undefined) return tokens;
+  const rest = tokenize(argv, flags, flag.index + 1);
+  return [...tokens.slice(0, at), { ...flag, value: undefined }, ...rest];
+}
+
+/** As parseArgs wants it: each flag takes a text. */
+function textual(flags: Flags) {
+  const type = "string" as const;
+  const rows = Object.entries(flags).map(([name, { short }]) => {
+    return [name, short === undefined ? { type } : { type, short }] as const;
+  });
+  return Object.fromEntries(rows);
+}
+
+function swallowsFlag({ inlineValue, value = "" }: Token, flags: Flags): boolean {
+  return inlineValue === false && looksLikeFlag(value, flags);
+}
+
+/** `-1` and `-dash.json` do not: one dash begins many a value. */
+function looksLikeFlag(value: string, flags: Flags): boolean {
+  return value.startsWith("--") || Object.values(flags).some(({ short }) => value === `-${short}`);
+}
+
+/** Repeated ones collected under their name. */
+function textsOf(given: readonly Pick<Token, "name" | "value">[]): Arguments["texts"] {
+  const texts = new Map<string, (string | undefined)[]>();
+  for (const { name = "", value } of given) texts.set(name, [...(texts.get(name) ?? []), value]);
+  return texts;
+}
+
+/** What follows an unknown flag is most likely its value, told with it, and may be a secret. */
+function strays(left: readonly Token[], unknown: readonly Token[]): string[] {
+  const waiting = unknown.filter(({ inlineValue }) => inlineValue !== true);
+  const values = new Set(waiting.map(({ index }) => index + 1));
+  return left.filter(({ index }) => !values.has(index)).map(({ value = "" }) => value);
+}
+
+/** Node takes `-psecret` for seven flags: told as one, by its first letter. */
+function onePerArgument(tokens: readonly Token[], argv: readonly string[]): Arguments["unknown"] {
+  const first = tokens.filter(({ index }, at) => tokens[at - 1]?.index !== index);
+  return first.map(({ rawName = "", index }) => ({ name: rawName, argument: argv[index] ?? "" }));
+}

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { asksForHelp } from "./arguments.ts";
+import { readFlags, type Rule } from "./flags.ts";
+import { usage, type Table } from "./table.ts";
+import { integer, oneOf, text } from "./values.ts";
+
+const table = {
+  colour: { read: oneOf("red", "blue"), standard: "red", what: "of the paint" },
+  coats: { read: integer(1, 9), standard: "2", what: "how many times it is put on" },
+  file: { read: text, required: true, short: "f", what: "the file to paint" },
+  note: { read: text, what: "for the painter" },
+  tag: { read: oneOf("a", "b"), repeated: true, what: "to find it again" },
+  PLACE: { read: integer(0, 99), from: "environment", required: true, what: "the number of the place" },
+  WALL: { read: text, from: "operand", required: true, what: "the wall" },
+  DOOR: { read: text, from: "operand", what: "the door in it" },
+} as const satisfies Table;
+
+const blueIsThin: Rule<typeof table> = ({ colour, coats }) =>
+  colour === "blue" && coats === 1 ? "--coats 1: is too few for --colour blue; give 2" : undefined;
+
+const quote = (given: string) => JSON.stringify(given.replace("s3cret", "***"));
+const read = (line: string, environment: Record<string, string> = { PLACE: "7" }) =>
+  readFlags(table, { argv: line === "" ? [] : line.split(" "), environment, quote }, blueIsThin);
+
+const enough = { colour: "red", coats: 2, file: "f", note: undefined, tag: [], PLACE: 7, WALL: "w", DOOR: undefined };
+const accepted: readonly (readonly [line: string, differing: Record<string, unknown>])[] = [
+  ["--file f w", {}],
+  ["w --file=f", {}],
+  ["-f f w", {}],
+  ["-ff w", {}],
+  ["--file f w d", { DOOR: "d" }],
+  ["--colour blue --coats=3 --file f w", { colour: "blue", coats: 3 }],
+  ["--tag b --tag a --file f w", { tag: ["b", "a"] }],
+  ["--file f -- --colour", { WALL: "--colour" }],
+  ["--file - -", { file: "-", WALL: "-" }],
+  ["--file -dash w", { file: "-dash" }],
+  ["--file=--colour w", { file: "--colour" }],
+  ["--note= --file f w", { note: undefined }],
+  ["--note=a=b --file f w", { note: "a=b" }],
+];
+for (const [line, differing] of accepted)
+  test(`read: ${line}`, () => assert.deepEqual(read(line), { ok: true, value: { ...enough, ...differing } }));
+
+const refused: readonly (readonly [line: string, ...errors: string[]])[] = [
+  ["", "--file: is missing; give the file to paint", "WALL: is missing; give the wall"],
+  ["--file f w d x", '"x": belongs to no flag; remove it'],
+  ["--file f w d s3cret", '"***": belongs to no flag; remove it'],
+  ["--file --colour blue w", "--file: has no value; write --file=VALUE"],
+  ["w --file", "--file: has no value; write --file=VALUE"],
+  ["w --note -f f", "--note: has no value; write --note=VALUE"],
+  ["w --file --", "--file: has no value; write --file=VALUE"],
+  ["-f f w --coats -1", '--coats "-1": is no whole number from 1 to 9'],
+  ["-f f w --coats s3cret", '--coats "***": is no whole number from 1 to 9'],
+  ["-f f w --coats 1 --coats 2", "--coats: given 2 times; give it once"],
+  [
+    "-f f w --tag a --tag c --tag d",
+    '--tag "c": is none of the choices; give a, b',
+    '--tag "d": is none of the choices; give a, b',
+  ],
+  ["-f f w --color blue", "--color: is no flag; give --colour"],
+  ["-f f w --color=s3cret", "--color: is no flag; give --colour"],
+  ["-f f w d --password s3cret", "--password: is no flag; --help names all"],
+  ["-f f w -ps3cret", "-p: is no flag; --help names all"],
+  ["-f f w -colour", "-c: is no flag; give --colour"],
+  ["-f f w --hlp", "--hlp: is no flag; give --help"],
+  ["-f f w --s3cret@host", '"--***@host": is no flag; --help names all'],
+  [
+    "-f f w --__proto__=x --constructor",
+    '"--__proto__": is no flag; --help names all',
+    "--constructor: is no flag; --help names all",
+  ],
+  ["-f f w --no-note", "--no-note: is no flag; --help names all"],
+  ["-f f w --colour blue --coats 1", "--coats 1: is too few for --colour blue; give 2"],
+  ["-f f w --colour blue --coats x", '--coats "x": is no whole number from 1 to 9'],
+];
+for (const [line, ...errors] of refused)
+  test(`refused: ${line}`, () => assert.deepEqual(read(line), { ok: false, errors }));
+
+test("a variable is named by itself, set or not; a flag of its name is none", () => {
+  const errors = ["PLACE: is missing; give the number of the place"];
+  assert.deepEqual(read("-f f w", {}), { ok: false, errors });
+  assert.deepEqual(read("-f f w", { PLACE: "" }), { ok: false, errors: ['PLACE "": is no whole number from 0 to 99'] });
+  assert.deepEqual(read("-f f w --PLACE=1"), { ok: false, errors: ["--PLACE: is no flag; --help names all"] });
+});
+
+test("help is asked for before `--` only", () => {
+  const asked = [["--help"], ["w", "-h"], ["--", "--help"], ["--helpful"], []].map(asksForHelp);
+  assert.deepEqual(asked, [true, true, false, false, false]);
+});
+
+test("the usage has a line for each row, with what is needed to fill it in", () => {
+  assert.equal(
+    usage(table),
+    [
+      "  --coats    how many times it is put on [2]",
+      "  --colour   of the paint [red]",
+      "  --file, -f the file to paint; required",
+      "  --note     for the painter",
+      "  --tag      to find it again; may be repeated",
+      "  DOOR       the door in it",
+      "  PLACE      the number of the place (environment)",
+      "  WALL       the wall",
+      "",
+    ].join("\n"),
+  );
+});

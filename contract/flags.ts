@@ -1,0 +1,95 @@
+/**
+ * The reader of every program's command line. All that is wrong is told at once: whoever mends one
+ * flag after the other rolls out a Deployment for each.
+ */
+import { sortArguments, type Arguments } from "./arguments.ts";
+import { nearest } from "./nearest.ts";
+import { titleOf, type Flag, type Table, type Values } from "./table.ts";
+import { Wrong } from "./values.ts";
+
+/** Quotes a text for people, without what may be a secret in it. */
+type Quote = (text: string) => string;
+
+export type Given = Readonly<{
+  /** What follows the program's name. */
+  argv: readonly string[];
+  environment?: Readonly<Record<string, string | undefined>>;
+  quote: Quote;
+}>;
+
+/** An error is one line: the flag and its value, what is wrong; what to give instead. */
+export type Outcome<Value> = Readonly<{ ok: true; value: Value }> | Readonly<{ ok: false; errors: readonly string[] }>;
+
+/** What is wrong with values together. One that could not be read is absent: it is told already. */
+export type Rule<Rows extends Table> = (values: Readonly<Partial<Values<Rows>>>) => string | undefined;
+
+/** Reads what is given, row by row, then rule by rule. */
+export function readFlags<const Rows extends Table>(
+  table: Rows,
+  given: Given,
+  ...rules: readonly Rule<Rows>[]
+): Outcome<Values<Rows>> {
+  const flags = Object.fromEntries(rowsOf(table, undefined));
+  const operands = rowsOf(table, "operand").map(([name]) => name);
+  const sorted = sortArguments(given.argv, flags, operands);
+  const read = rowsOf(table).map(([name, flag]) => {
+    return [name, readRow(name, flag, textsOf(name, flag, sorted, given), given.quote)] as const;
+  });
+  const values = valuesOf<Rows>(read);
+  const errors = [
+    ...sorted.unknown.map((one) => unknownFlag(one, Object.keys(flags), given.quote)),
+    ...sorted.strays.map((stray) => `${given.quote(stray)}: belongs to no flag; remove it`),
+    ...read.flatMap(([, outcome]) => (outcome.ok ? [] : outcome.errors)),
+    ...rules.flatMap((rule) => rule(values) ?? []),
+  ];
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, value: values };
+}
+
+function rowsOf(table: Table, ...from: readonly Flag["from"][]): [name: string, flag: Flag][] {
+  return Object.entries(table).filter(([, row]) => from.length === 0 || from.includes(row.from));
+}
+
+function valuesOf<Rows extends Table>(read: readonly (readonly [string, Outcome<unknown>])[]) {
+  const good = read.flatMap(([name, one]) => (one.ok ? [[name, one.value] as const] : []));
+  return Object.fromEntries(good) as Values<Rows>;
+}
+
+/** What is given for one row; undefined where a flag stands without a value. */
+type Texts = readonly (string | undefined)[];
+
+function textsOf(name: string, { from }: Flag, { texts }: Arguments, given: Given): Texts {
+  const variable = given.environment?.[name];
+  if (from === "environment") return variable === undefined ? [] : [variable];
+  return texts.get(name) ?? [];
+}
+
+function readRow(name: string, flag: Flag, texts: Texts, quote: Quote): Outcome<unknown> {
+  const title = titleOf(name, flag);
+  const given = texts.length === 0 && flag.standard !== undefined ? [flag.standard] : texts;
+  const values = given.map((text) => (text === undefined ? noValue(title) : flag.read(text)));
+  const errors = values.flatMap((value, at) => {
+    return value instanceof Wrong ? [tell(title, given[at], value, quote)] : [];
+  });
+  if (given.length === 0 && flag.required) errors.push(`${title}: is missing; give ${flag.what}`);
+  if (given.length > 1 && !flag.repeated) errors.push(`${title}: given ${given.length} times; give it once`);
+  if (errors.length > 0) return { ok: false, errors };
+  return { ok: true, value: flag.repeated ? values : values[0] };
+}
+
+function noValue(title: string): Wrong {
+  return new Wrong(`has no value; write ${title}=VALUE`);
+}
+
+function tell(title: string, text: string | undefined, { message }: Wrong, quote: Quote): string {
+  return `${title}${text === undefined ? "" : ` ${quote(text)}`}: ${message}`;
+}
+
+type Unknown = Arguments["unknown"][number];
+
+/** Names no value, and no flag that is too odd to be a misspelt one. */
+function unknownFlag({ name, argument }: Unknown, known: readonly string[], quote: Quote): string {
+  const shown = /^--?[A-Za-z0-9][A-Za-z0-9-]{0,39}$/.test(name) ? name : quote(name);
+  const word = argument.replace(/^-+/, "").replace(/=.*$/s, "");
+  const meant = nearest(word, [...known, "help"]);
+  return `${shown}: is no flag; ${meant === undefined ? "--help names all" : `give --${meant}`}`;
+}

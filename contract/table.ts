@@ -1,0 +1,61 @@
+/** The table of what a program is told, and the text of `--help` that is made of it. */
+import type { Read, Wrong } from "./values.ts";
+
+/** One row: a flag, unless `from` says otherwise. The row's key is its name. */
+export type Flag = Readonly<{
+  read: Read<unknown>;
+  /** Its line in `--help`. Of something required: what to give. */
+  what: string;
+  /** What is read where nothing is given. */
+  standard?: string;
+  /** The program cannot run without it. */
+  required?: true;
+  /** It may be given more than once: its value is a list. */
+  repeated?: true;
+  /** One letter. */
+  short?: string;
+  /** An environment variable, or an argument that belongs to no flag. */
+  from?: "environment" | "operand";
+}>;
+
+export type Table = Readonly<Record<string, Flag>>;
+
+type ValueOf<Row extends Flag> = Exclude<ReturnType<Row["read"]>, Wrong>;
+
+/** Name → value, typed by the rows' readers. */
+export type Values<Rows extends Table> = {
+  -readonly [Name in keyof Rows]: Rows[Name] extends { repeated: true }
+    ? readonly ValueOf<Rows[Name]>[]
+    : Rows[Name] extends { standard: string } | { required: true }
+      ? ValueOf<Rows[Name]>
+      : ValueOf<Rows[Name]> | undefined;
+};
+
+/** How people write the row's name: `--listen`, `REVISION`, `IMAGE`. */
+export function titleOf(name: string, { from }: Flag): string {
+  return from === undefined ? `--${name}` : name;
+}
+
+/** The rows for people, one line each: flags first. */
+export function usage(table: Table): string {
+  const rows = Object.entries(table).map(([name, flag]) => [label(name, flag), `${flag.what}${notes(flag)}`] as const);
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows
+    .map(([left, right]) => `  ${left.padEnd(width)} ${right}\n`)
+    .toSorted()
+    .join("");
+}
+
+function label(name: string, flag: Flag): string {
+  return `${titleOf(name, flag)}${flag.short === undefined ? "" : `, -${flag.short}`}`;
+}
+
+function notes({ standard, required, repeated, from }: Flag): string {
+  const words = [
+    ...(required && from === undefined ? ["; required"] : []),
+    ...(repeated ? ["; may be repeated"] : []),
+    ...(from === "environment" ? [" (environment)"] : []),
+    ...(standard === undefined || standard === "" ? [] : [` [${standard}]`]),
+  ];
+  return words.join("");
+}

@@ -1,0 +1,69 @@
+/** Readers of what flags take: each gives the value, or says what is wrong and what to give. */
+
+/** What is wrong with a value; what to give instead. It ends a sentence that names the flag. */
+export class Wrong {
+  readonly message: string;
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
+export type Read<Value> = (text: string) => Value | Wrong;
+
+/** Any text; an empty one is none, so that a manifest may leave a variable empty. */
+export function text(value: string): string | undefined {
+  return value === "" ? undefined : value;
+}
+
+export function oneOf<const Choice extends string>(...choices: readonly Choice[]) {
+  return (value: string): Choice | Wrong =>
+    choices.find((choice) => choice === value) ?? new Wrong(`is none of the choices; give ${choices.join(", ")}`);
+}
+
+/** 16 digits reach every whole number that is exact. */
+export function integer(least: number, most: number) {
+  return (value: string): number | Wrong => {
+    const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
+    return number >= least && number <= most ? number : new Wrong(`is no whole number from ${least} to ${most}`);
+  };
+}
+
+/** In place of a unit's name: each node's own kubelet is found. */
+export const auto = "auto";
+
+/** `auto`, or systemd.unit(5): 255 characters of its alphabet; only services can be restarted. */
+export function unit(value: string): string | Wrong {
+  if (value === auto || (/^[A-Za-z0-9:_.\\@-]+\.service$/.test(value) && value.length <= 255)) return value;
+  return new Wrong("is no systemd service; give auto, or one such as kubelet.service");
+}
+
+/** An absolute path that means the same wherever it is mounted; `kind` is what lies there. */
+function path(kind: "directory" | "file") {
+  return (value: string): string | Wrong => {
+    const tidy = value.startsWith("/") && value !== "/" && !/\/\/|\/$|(^|\/)\.\.?(\/|$)|[:\0]/.test(value);
+    return tidy ? value : new Wrong(`is no absolute path of a ${kind} without . and .. in it`);
+  };
+}
+
+export const directory = path("directory");
+export const file = path("file");
+
+/** Seconds. */
+export function duration(value: string): number | Wrong {
+  const [, number, unit] = /^([1-9]\d{0,5})(s|m|h)$/.exec(value) ?? [];
+  if (number === undefined) return new Wrong("is no duration; give one such as 90s, 10m or 2h");
+  return Number(number) * { s: 1, m: 60, h: 3600 }[unit as "s" | "m" | "h"];
+}
+
+/** Seconds; `0s` is none. */
+export function pause(value: string): number | Wrong {
+  return value === "0s" ? 0 : duration(value);
+}
+
+/** An empty host means every address; IPv6 is written in brackets. */
+export function address(value: string): { host: string; port: number } | Wrong {
+  const { v6, host, port } =
+    /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:]*)):(?<port>\d{1,5})$/.exec(value)?.groups ?? {};
+  if (port === undefined || Number(port) > 65535) return new Wrong("is no HOST:PORT; give one such as :8080");
+  return { host: v6 ?? host ?? "", port: Number(port) };
+}

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
+import { capacity } from "../pullsecret/capacity.ts";
 import {
   acceptedFrom,
   additional,
@@ -12,7 +13,7 @@ import {
   sources,
   text,
 } from "./accept.fixture.ts";
-import { accept, largest } from "./accept.ts";
+import { accept } from "./accept.ts";
 import { globalSecret, newSalt } from "./publish.ts";
 import { noState, stateSecret } from "./state.ts";
 
@@ -110,7 +111,7 @@ test("as long as there is an additional Secret the intent is to apply, whoever t
 });
 
 test("an absent additional is always acceptable, whatever the flags and the original are", () => {
-  const huge = secret(padded("o.example", "p:1", largest + 1));
+  const huge = secret(padded("o.example", "p:1", capacity + 1));
   for (const protect of [[], ["quay.io"], ["quay.io/*"]])
     for (const first of [original, bad, huge, "absent", "unknown"] as const)
       for (const before of [
@@ -148,10 +149,10 @@ function filled(registry: string, bytes: number): string {
 
 const small = text({ "o.example": "orig:1" });
 const sizes: readonly (readonly [sentence: string, additional: string, refused: boolean])[] = [
-  ["sources of 480 KiB together are taken", padded("a.example", "add:1", largest - small.length), false],
-  ["sources of a byte more are refused", padded("a.example", "add:1", largest - small.length + 1), true],
-  ["entries that merge to some bytes less are taken", filled("a.example", largest - small.length - 40), false],
-  ["entries that with their sources merge to more are refused", filled("a.example", largest - small.length - 2), true],
+  ["sources of 480 KiB together are taken", padded("a.example", "add:1", capacity - small.length), false],
+  ["sources of a byte more are refused", padded("a.example", "add:1", capacity - small.length + 1), true],
+  ["entries that merge to some bytes less are taken", filled("a.example", capacity - small.length - 40), false],
+  ["entries that with their sources merge to more are refused", filled("a.example", capacity - small.length - 2), true],
 ];
 for (const [sentence, document, refused] of sizes) {
   test(sentence, () => {
@@ -172,7 +173,7 @@ test("an original that grows too large is refused alone: the additional's change
   const before = acceptedFrom({ additional, original, originalName });
   const given = sources({
     additional: secret(text({ "quay.io": "add:new" })),
-    original: secret(padded("o.example", "orig:3", largest + 1)),
+    original: secret(padded("o.example", "orig:3", capacity + 1)),
     originalName,
     ...before,
   });
@@ -183,9 +184,9 @@ test("an original that grows too large is refused alone: the additional's change
 });
 
 test("law: what is remembered and published, and published once more as served, fits into the Secrets", () => {
-  const worst = { document: '"'.repeat(largest - 2), sources: "{}" };
+  const worst = { document: '"'.repeat(capacity - 2), sources: "{}" };
   const revision = { revision: Number.MAX_SAFE_INTEGER, intent: "release" as const, ...worst };
-  const state = { ...noState, accepted: { original: '"'.repeat(largest) }, served: revision, absentSince: new Date() };
+  const state = { ...noState, accepted: { original: '"'.repeat(capacity) }, served: revision, absentSince: new Date() };
   const bytes = (data: Record<string, string> = {}) =>
     Object.values(data).reduce((sum, value) => sum + Buffer.from(value, "base64").length, 0);
   const left = 1024 * 1024 - bytes(stateSecret(state).data);

@@ -2,12 +2,11 @@
  * From the sources to the document that should be on the nodes. A source that is not acceptable, or that cannot be asked for, is
  * replaced by its own last accepted document: an invalid additional never stops the original's rotation.
  */
-import { Buffer } from "node:buffer";
 import { canonical, sourcesOf } from "../pullsecret/canonical.ts";
+import { bytesOf, judgeSize } from "../pullsecret/capacity.ts";
 import { merge, type From, type MergePolicy } from "../pullsecret/merge.ts";
 import type { Content } from "../contract/names.ts";
 import type { Problem } from "../pullsecret/problems.ts";
-import { finding } from "./problems.ts";
 import type { Published } from "./publish.ts";
 import { readAdditional, readOriginal, type Additional, type Original, type Source } from "./source.ts";
 import type { State } from "./state.ts";
@@ -37,12 +36,6 @@ export type Sources = Readonly<{
   published: Published | undefined;
   state: State;
 }>;
-
-/**
- * 480 KiB, in bytes, for the sources together and for what they merge to (document and source of each registry): the API server
- * keeps 1 MiB in a Secret's values, and the state holds both.
- */
-export const largest = 480 * 1024;
 
 type Pair = Readonly<Record<From, Source>>;
 const nothing: Source = { entries: undefined, text: undefined, problems: [], present: false };
@@ -102,8 +95,8 @@ function join({ original, additional }: Pair, policy: MergePolicy): Joined {
     entries: merged.entries.length,
     fromAdditional: merged.entries.filter(({ from }) => from === "additional").length,
   };
-  const tooLarge = size(original.text, additional.text) > largest || size(wanted.document, wanted.sources) > largest;
-  if (tooLarge) return { ok: false, problems: [finding("tooMuch", "sources", "document")] };
+  const excess = judgeSize(bytesOf(original.text, additional.text), wanted.document, wanted.sources);
+  if (excess !== undefined) return { ok: false, problems: [excess] };
   const accepted = Object.fromEntries(
     Object.entries({ original: original.text, additional: additional.text }).filter(([, text]) => text !== undefined),
   ) as State["accepted"];
@@ -111,9 +104,6 @@ function join({ original, additional }: Pair, policy: MergePolicy): Joined {
   const warnings = additional.problems.length > 0 ? [] : merged.warnings;
   return { ok: true, verdict: { wanted, problems, warnings, accepted } };
 }
-
-const size = (...texts: readonly (string | undefined)[]) =>
-  texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ""), 0);
 
 /** A flag that was changed can make even what is in force unacceptable. It stays, and its objects are kept in repair. */
 function asPublished(published: Published | undefined): Wanted | undefined {

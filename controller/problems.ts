@@ -1,4 +1,5 @@
 /** What the controller can find wrong, each with its code: the same code stands in the Event, the log and the docs. */
+import { overfull } from "../pullsecret/capacity.ts";
 import type { Problem } from "../pullsecret/problems.ts";
 
 /** Kind → code, what is wrong, what to do. `{}` stands for the detail. */
@@ -22,11 +23,7 @@ export const catalogue = {
   halted: ["GPS305", "{}", "correct the Secret or the nodes; the others are untouched"],
   overdue: ["GPS306", "{}", "repair or delete what is waited for"],
   leftBehind: ["GPS307", "{}", "remove the entries from their kubelet's config.json if these nodes return"],
-  tooMuch: [
-    "GPS308",
-    "the sources together, or what they merge to, are longer than 480 KiB",
-    "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB",
-  ],
+  tooMuch: overfull,
   originalUnknown: [
     "GPS309",
     "cannot be read now",

@@ -89,7 +89,7 @@ patches:
 ${usage().trimEnd()}
 \`\`\`
 
-A wrong value stops the controller at its start with one line that names the flag, the value and what to give instead.
+What is wrong stops the controller at its start, with one line for each flag: its value, what is wrong, and what to give instead.
 
 ## The original pull secret
 

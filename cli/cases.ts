@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { capacity } from "../pullsecret/capacity.ts";
 
 /** The working directory of every call; removed when the tests have ended. */
 export const folder = mkdtempSync(join(tmpdir(), "cli-"));
@@ -48,6 +49,12 @@ const browser = file(
   '{"auths":{"https://index.docker.io/v1/":{"auth":"dTpw"},"https://index.docker.io/v1/access-token":{"auth":"dTph"},' +
     '"https://index.docker.io/v1/refresh-token":{"auth":"dTpy"},"a.io":{}}}',
 );
+const entry = '{"auths":{"a.io":{"auth":"dTpw"}}}';
+/** As long as the sources may be together; of two parts, the second makes them too long. */
+const padded = file("padded.json", entry.padEnd(capacity));
+const tooLong = file("long.json", entry.padEnd(capacity + 1));
+/** Not too long itself; user and password as `auth` are. */
+const grown = file("grown.json", `{"auths":{"a.io":{"username":"u","password":"${"p".repeat(capacity * 0.8)}"}}}`);
 file("-dash.json", '{"auths":{}}');
 
 const badLines = [
@@ -55,6 +62,10 @@ const badLines = [
   'additional: auths["c.io"].auth: no colon in the decoded text; give base64 of user:password',
   "",
 ].join("\n");
+const newest = '--conflicts "newest": is none of the choices; give additional, original\n';
+const tooMuch =
+  "sources: document: the sources together, or what they merge to, are longer than 480 KiB; " +
+  "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB\n";
 const conflictLine =
   'additional: auths["a.io"]: another credential than in the original; nothing, if this is meant: the additional\'s is used\n';
 
@@ -97,11 +108,20 @@ const cases: readonly (readonly [
   ],
   ["merge --additional /dev/zero", 1, "", /^additional: document: longer than 1 MiB; .*\n$/],
   ["merge --additional -", 1, "", /^additional: line 1, column 1: not JSON; .*\n$/],
-  ["merge --additional - --original -", 2, "", /^standard input can be only one of the two files\n$/],
-  [`merge --additional ${good} --conflicts newest`, 2, "", /^error: .*Allowed choices are additional, original.*\n$/],
-  [`merge --additional ${good} --protect a.io/*`, 2, "", /^--protect: not a registry; .*\n$/],
-  [`merge --original ${good}`, 2, "", /^error: required option '--additional <F>' not specified\n$/],
-  [`merge --additional ${good} --force`, 2, "", /^error: unknown option '--force'\n/],
+  ["merge --additional - --original -", 2, "", /^--additional -: standard input is --original already; .*\n$/],
+  [`merge --additional ${good} --conflicts newest`, 2, "", newest],
+  [`merge --additional ${good} --protect a.io/*`, 2, "", /^--protect "a\.io\/\*": is no registry; .*\n$/],
+  [`merge --original ${good}`, 2, "", "--additional: is missing; give the pull secret to add\n"],
+  [`merge --additional ${good} --force`, 2, "", "--force: is no flag; --help names all\n"],
+  [`merge --additionl ${good}`, 2, "", /^--additionl: is no flag; give --additional\n--additional: is missing; .*\n$/],
+  ["merge --original --additional", 2, "", /^--original: has no value; .*\n--additional: has no value; .*\n$/],
+  [`merge --additional ${good} --additional ${good}`, 2, "", "--additional: given 2 times; give it once\n"],
+  ["merge --additional=", 2, "", '--additional "": is empty; give a file, or - for standard input\n'],
+  ["merge --additional -dash.json", 0, '{"auths":{}}\n', ""],
+  [`merge stray --conflicts newest --additional ${good}`, 2, "", `"stray": belongs to no flag; remove it\n${newest}`],
+  [`merge --additional ${padded}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
+  [`merge --original ${good} --additional ${padded}`, 1, "", tooMuch],
+  [`merge --additional ${grown}`, 1, "", tooMuch],
   ["merge --additional nowhere.json", 2, "", /^nowhere\.json: no such file; .*\n$/],
   ["merge --additional .", 2, "", /^\.: is a directory; .*\n$/],
   [`merge --additional ${good}/x`, 2, "", /^good\.json\/x: no such file; .*\n$/],
@@ -110,8 +130,12 @@ const cases: readonly (readonly [
   [`check ${bad}`, 1, "", badLines],
   [`check ${browser}`, 0, "accepted: 1 registry\n", /^(?:additional: .* left out; nothing.*\n){3}$/],
   [`merge --additional ${browser}`, 0, '{"auths":{"https://index.docker.io/v1/":{"auth":"dTpw"}}}\n', /left out/],
-  ["check", 2, "", /^error: missing required argument 'F'\n$/],
-  [`check ${good} ${bad}`, 2, "", /^error: too many arguments/],
+  ["check", 2, "", "F: is missing; give the pull secret to judge\n"],
+  [`check ${good} ${bad}`, 2, "", '"bad.json": belongs to no flag; remove it\n'],
+  [`check ${padded}`, 0, "accepted: 1 registry\n", ""],
+  [`check ${tooLong}`, 1, "", tooMuch],
+  [`check ${grown}`, 1, "", tooMuch],
+  ["check -", 0, "accepted: 0 registries\n", "", '{"auths":{}}'],
   [
     `explain a.io/x:1 --file ${good} -o json`,
     0,
@@ -145,10 +169,25 @@ const cases: readonly (readonly [
     "junk",
   ],
   [`explain A//b --file ${good}`, 2, "", /^IMAGE: not an image reference; .*\n$/],
-  [`explain a.io/x --file ${good} -o yaml`, 2, "", /Allowed choices are text, json/],
-  ["explain a.io/x", 2, "", /^error: required option '--file <F>' not specified\n$/],
+  [`explain a.io/x --file ${good} -o yaml`, 2, "", /^--output "yaml": is none of the choices; give text, json\n$/],
+  [`explain a.io/x --file ${good} -ojson`, 0, /^\{"image":"a\.io\/x"/, ""],
+  [`explain a.io/x --file ${good} --output=json`, 0, /^\{"image":"a\.io\/x"/, ""],
+  ["explain", 2, "", /^IMAGE: is missing; .*\n--file: is missing; give a pull secret, or .*\n$/],
+  ["explain a.io/x", 2, "", /^--file: is missing; give a pull secret, or .*\n$/],
   ["--help", 0, /Exit codes: 0 done/, ""],
-  ["frobnicate", 2, "", /^error: unknown command 'frobnicate'\n$/],
+  ["-h", 0, /Exit codes: 0 done/, ""],
+  ["help", 0, /Exit codes: 0 done/, ""],
+  ["merge --help", 0, /^Usage: kubectl pull-secret merge \[flags\]\n[^]* {2}--protect .*; may be repeated\n$/, ""],
+  ["help check", 0, /^Usage: kubectl pull-secret check F\n/, ""],
+  [
+    "explain a.io/x -h",
+    0,
+    /^Usage: kubectl pull-secret explain IMAGE \[flags\]\n[^]* {2}--output, -o .* \[text\]\n/,
+    "",
+  ],
+  ["frobnicate", 2, "", '"frobnicate": is no command; give merge, check, explain\n'],
+  ["chek x", 2, "", '"chek": is no command; give check\n'],
+  ["--original x merge", 2, "", '"--original": is no command; give merge, check, explain\n'],
   ["", 2, "", /^Usage: kubectl pull-secret/],
 ];
 

@@ -8,8 +8,7 @@ const longestFile = 16 * 1024 * 1024;
 
 /** `explain`: what the kubelet would do with a file for an image. A file that it would drop gets an answer, too. */
 export async function runExplain(
-  image: string,
-  { file, output }: Readonly<{ file: string; output: "text" | "json" }>,
+  { IMAGE: image, file, output }: Readonly<{ IMAGE: string; file: string; output: "text" | "json" }>,
   io: Io,
 ): Promise<ExitCode> {
   const bytes = await io.read(file, longestFile);

@@ -31,6 +31,10 @@ test("no command prints a password, in any form", async () => {
       ["explain", "b.io/x/y", "--file", path],
       ["explain", "b.io/x/y", "--file", path, "-o", "json"],
       ["merge", "--additional", path, "--protect", "a.io"],
+      ["merge", "--additional", path, "--protect", `${user}:${password}@b.io/*`],
+      ["check", path, `${user}:${password}`],
+      ["check", path, "--password", password],
+      ["check", path, `--password=${password}`, `-p${password}`],
     ]) {
       const { out, err } = await run([process.execPath, program, ...argv]);
       assert.ok(!`${out}${err}`.includes("s3cret") && !`${out}${err}`.includes(encoded), argv.join(" "));
@@ -41,7 +45,7 @@ test("no command prints a password, in any form", async () => {
 test("a reader that has seen enough is no error", async () => {
   const large = file(
     "large.json",
-    JSON.stringify({ auths: { "a.io": { username: "u", password: "p".repeat(700_000) } } }),
+    JSON.stringify({ auths: { "a.io": { username: "u", password: "p".repeat(300_000) } } }),
   );
   const child = spawn(process.execPath, [program, "merge", "--additional", large], options);
   child.stdout.once("data", () => child.stdout.destroy());

@@ -1,9 +1,9 @@
 /** `kubectl pull-secret`: the pull secret's front door, on files; no cluster needed. */
-import { Command, CommanderError, Option } from "commander";
-import { runCheck } from "./check.ts";
-import { runExplain } from "./explain.ts";
-import { Misuse, readBounded, type ExitCode, type Io } from "./io.ts";
-import { runMerge, type MergeOptions } from "./merge.ts";
+import { asksForHelp } from "../contract/arguments.ts";
+import { nearest } from "../contract/nearest.ts";
+import { quote } from "../pullsecret/keypath.ts";
+import { commands } from "./commands.ts";
+import { Misuse, readBounded, type Io } from "./io.ts";
 
 const io: Io = {
   read: readBounded,
@@ -11,44 +11,32 @@ const io: Io = {
   err: (line) => void process.stderr.write(`${line}\n`),
 };
 
-const exitCodes = `
-F may be - for standard input. No command prints a password.
-Exit codes: 0 done, perhaps with warnings; 1 a document is refused; 2 the command line is wrong or a file unreadable.`;
+const usage = `Usage: kubectl pull-secret COMMAND
 
-function build(done: (code: ExitCode) => void): Command {
-  const program = new Command("kubectl pull-secret");
-  program.description("Merges, checks and explains pull secrets (kubernetes.io/dockerconfigjson).");
-  program.addHelpText("after", exitCodes).exitOverride();
-  program
-    .command("merge")
-    .description("merge two pull secrets into the document that nodes get")
-    .option("--original <F>", "the pull secret that nodes already have")
-    .requiredOption("--additional <F>", "the pull secret to add")
-    .addOption(conflictsOption())
-    .option("--protect <REGISTRY>", "refuse additional entries that serve this registry; may be repeated", collect, [])
-    .action(async (options: MergeOptions) => done(await runMerge(options, io)));
-  program
-    .command("check <F>")
-    .description("judge an additional pull secret, without merging it")
-    .action(async (file: string) => done(await runCheck(file, io)));
-  program
-    .command("explain <IMAGE>")
-    .description("show which credentials the kubelet would try for an image, in its order")
-    .requiredOption("--file <F>", "a pull secret, or a node's /var/lib/kubelet/config.json")
-    .addOption(new Option("-o, --output <FORMAT>", "how to print").choices(["text", "json"]).default("text"))
-    .action(async (image: string, options: { file: string; output: "text" | "json" }) =>
-      done(await runExplain(image, options, io)),
-    );
-  return program;
+Merges, checks and explains pull secrets (kubernetes.io/dockerconfigjson).
+
+${Object.entries(commands)
+  .map(([name, { what }]) => `  ${name.padEnd(7)} ${what}`)
+  .join("\n")}
+
+COMMAND --help tells its flags. A file may be - for standard input. No command prints a password.
+Exit codes: 0 done, perhaps with warnings; 1 a document is refused; 2 the command line is wrong or a file unreadable.
+`;
+
+/** The exit code. Throws Misuse. */
+async function run(argv: readonly string[]): Promise<number> {
+  const [name = "", ...rest] = argv;
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command !== undefined) return await command.run(name, rest, io);
+  if (name === "help" && rest.length > 0) return await run([...rest, "--help"]);
+  if (name !== "help" && !asksForHelp(argv)) throw new Misuse(name === "" ? usage.trimEnd() : noCommand(name));
+  io.out(usage);
+  return 0;
 }
 
-function conflictsOption(): Option {
-  const option = new Option("--conflicts <SOURCE>", "whose credential stays where both have one");
-  return option.choices(["additional", "original"]).default("additional");
-}
-
-function collect(value: string, earlier: readonly string[]): string[] {
-  return [...earlier, value];
+function noCommand(name: string): string {
+  const known = Object.keys(commands);
+  return `${quote(name)}: is no command; give ${nearest(name, known) ?? known.join(", ")}`;
 }
 
 async function main(): Promise<void> {
@@ -57,15 +45,11 @@ async function main(): Promise<void> {
     stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 2));
   }
   try {
-    await build((code) => {
-      process.exitCode = code;
-    }).parseAsync();
+    process.exitCode = await run(process.argv.slice(2));
   } catch (error) {
+    if (!(error instanceof Misuse)) throw error;
     process.exitCode = 2;
-    if (error instanceof Misuse) io.err(error.message);
-    else if (!(error instanceof CommanderError)) throw error;
-    // commander has printed its line; help that was asked for is no misuse.
-    else process.exitCode = error.exitCode === 0 ? 0 : 2;
+    io.err(error.message);
   }
 }
 

@@ -1,0 +1,49 @@
+/** The controller's verdict on files: the merged document, or why there is none. */
+import { judgeSize } from "../pullsecret/capacity.ts";
+import { canonical, sourcesOf } from "../pullsecret/canonical.ts";
+import { documentLimits } from "../pullsecret/json.ts";
+import { merge, type From, type MergePolicy } from "../pullsecret/merge.ts";
+import { parse, type Accepted } from "../pullsecret/parse.ts";
+import { formatProblem, type Problem } from "../pullsecret/problems.ts";
+import type { ExitCode, Io } from "./io.ts";
+
+export type Verdict =
+  | Readonly<{ ok: true; document: string; entries: number; warnings: readonly Problem[] }>
+  | Readonly<{ ok: false; problems: readonly Problem[] }>;
+
+/** Source → path of its file; undefined: there is none. */
+type Files = Readonly<{ original: string | undefined; additional: string }>;
+
+/** Reads, merges and measures. The problems of both files are told at once. */
+export async function judge(files: Files, policy: MergePolicy, io: Io): Promise<Verdict> {
+  const sources: Partial<Record<From, Accepted>> = {};
+  const problems: Problem[] = [];
+  let bytes = 0;
+  for (const role of ["original", "additional"] as const) {
+    const path = files[role];
+    if (path === undefined) continue;
+    const content = await io.read(path, documentLimits.bytes);
+    bytes += content.length;
+    const parsed = parse(content, { name: role, role });
+    if (parsed.ok) sources[role] = parsed;
+    else problems.push(...parsed.problems);
+  }
+  return problems.length > 0 ? { ok: false, problems } : join(sources, bytes, policy);
+}
+
+function join(sources: Partial<Record<From, Accepted>>, bytes: number, policy: MergePolicy): Verdict {
+  const merged = merge(sources, policy);
+  if (!merged.ok) return merged;
+  const document = canonical(merged);
+  const excess = judgeSize(bytes, document, JSON.stringify(sourcesOf(merged)));
+  if (excess !== undefined) return { ok: false, problems: [excess] };
+  return { ok: true, document, entries: merged.entries.length, warnings: merged.warnings };
+}
+
+/** Tells what is to be said of the files, one line each; prints what `print` makes of a good one. */
+export function tell(verdict: Verdict, print: (good: Extract<Verdict, { ok: true }>) => string, io: Io): ExitCode {
+  for (const one of verdict.ok ? verdict.warnings : verdict.problems) io.err(formatProblem(one));
+  if (!verdict.ok) return 1;
+  io.out(print(verdict));
+  return 0;
+}

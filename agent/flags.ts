@@ -33,7 +33,7 @@ export const flags = {
   restart: {
     read: oneOf("Always", "Never"),
     standard: "Always",
-    what: "restart the kubelet, or let it re-read its file",
+    what: "Always restarts the kubelet, Never lets it re-read its file",
   },
   "restart-control-plane": {
     read: oneOf("Always", "Never"),
@@ -43,7 +43,7 @@ export const flags = {
   "hidden-files": {
     read: oneOf("Look", "Ignore"),
     standard: "Look",
-    what: "refuse to hide another file of the kubelet's, or do not look",
+    what: "Look refuses to hide another file of the kubelet's, Ignore does not look",
   },
   // An hour: beyond it a rollout of a few nodes would take days, which nobody means.
   settle: {

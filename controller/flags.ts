@@ -17,7 +17,7 @@ export const flags = {
   conflicts: {
     read: oneOf("additional", "original"),
     standard: "additional",
-    what: "who wins a conflict",
+    what: "who wins a conflict, additional or original",
   },
   protect: {
     read: protectable,
@@ -47,7 +47,7 @@ export const flags = {
   restart: {
     read: oneOf("Always", "Never"),
     standard: "Always",
-    what: "restart the kubelet, or let it re-read its file",
+    what: "Always restarts the kubelet, Never lets it re-read its file",
   },
   "restart-control-plane": {
     read: oneOf("Always", "Never"),
@@ -57,7 +57,7 @@ export const flags = {
   "hidden-files": {
     read: oneOf("Look", "Ignore"),
     standard: "Look",
-    what: "refuse to hide another file of the kubelet's, or do not look",
+    what: "Look refuses to hide another file of the kubelet's, Ignore does not look",
   },
   "kubelet-unit": {
     read: unit,
@@ -109,7 +109,7 @@ export const flags = {
   "log-level": {
     read: oneOf("trace", "debug", "info", "warn", "error"),
     standard: "info",
-    what: "least severe log line",
+    what: "least severe log line: trace, debug, info, warn or error",
   },
 } as const satisfies Table;
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { nodeFiles } from "../contract/names.ts";
 import type { Config } from "./config.ts";
 import { type Journal, writeJournal } from "./journal.ts";
-import { corruptJournal } from "./look.ts";
+import { corruptJournal } from "./readings.ts";
 import type { Found, Plan } from "./plan.ts";
 import type { Lock } from "./lock.ts";
 import { say } from "./problems.ts";

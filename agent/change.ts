@@ -11,7 +11,7 @@ import { preflight } from "./preflight.ts";
 import { type Document, type Found, leftBy, type Plan, previous } from "./plan.ts";
 import { givesBack } from "./revision.ts";
 import { isStopped } from "./state.ts";
-import { named, refuse, soon, type Step, wait } from "./step.ts";
+import { type Answer, ask, named, refuse, soon, type Step, wait } from "./step.ts";
 import { either } from "./threeway.ts";
 
 /**
@@ -24,10 +24,11 @@ export function change(
   found: Found,
   document: Document,
   planned: Plan,
-): Step {
+): Answer {
   const journal = known ?? begun(facts, planned);
   if (found.kind === "file" && found.healed !== undefined && facts.steady.file < 2000)
     return wait("GPS207", 500, found.healed);
+  if (facts.unit === undefined) return ask("fitness");
   const drift = journal.content === document.content && journal.phase === "applied";
   const matters = drift ? restartsFor(facts, journal, document, planned) : planned.matters;
   // A drift that needs no restart needs nobody to be asked.

@@ -1,7 +1,6 @@
 /** The decisions as tables: facts in, action and reason out. Nothing is mocked, since nothing is called. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { decide } from "./decide.ts";
 import type { Facts } from "./facts.ts";
 import {
   hour,
@@ -26,6 +25,10 @@ import {
   facts,
   follow,
   check,
+  decide,
+  busless,
+  type Change,
+  inTurn,
 } from "./facts.fixture.ts";
 
 test("what comes before everything else", () => {
@@ -41,6 +44,30 @@ test("what comes before everything else", () => {
     ["config.json is a symlink", { file: { kind: "refused", why: "it is a symbolic link" } }, "wait GPS206"],
     ["config.json changes while it is read", { file: { kind: "changing" } }, "wait GPS209"],
   ]);
+});
+
+test("nobody is asked for what no rule needs", () => {
+  const newer = (owes: boolean): Facts["journal"] => ({ kind: "newer", why: "version 9", owes });
+  const rows: readonly (readonly [when: string, change: Change, ...asked: string[]])[] = [
+    ["at rest", { journal: atRest }, "mounted", "healthz"],
+    ["at rest, under a hold", { journal: atRest, mounted: { ...mounted, intent: "hold" } }, "mounted", "healthz"],
+    ["nothing was ever there", { mounted: withdrawn, file: absent }, "mounted", "healthz"],
+    ["in quarantine", { journal: rolledBack, file: absent }, "mounted"],
+    ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "mounted"],
+    ["a change begins", { file: absent }, "mounted", "fitness"],
+    ["drift", { journal: atRest, file: absent }, "mounted", "fitness"],
+    ["void for a moment", { file: foreign("not JSON") }, "mounted"],
+    ["a change under way", { journal: restarting }, "kubelet", "mounted"],
+    ["a rollback", { journal: { ...restarting, phase: "restoring" } }, "kubelet"],
+    ["two agents", { alone: false, journal: restarting }],
+    ["an unreadable journal", { journal: { kind: "corrupt", why: "" } }],
+    ["a newer agent's", { journal: newer(false) }],
+    ["… that owes", { journal: newer(true) }, "kubelet"],
+    ["revision 0", { config: { revision: 0 } }, "fitness"],
+    ["revision 0, and found fit", { config: { revision: 0 }, fit: true }, "healthz"],
+    ["… and silent since", { config: { revision: 0 }, fit: true, healthy: false }, "healthz", "fitness"],
+  ];
+  for (const [when, change, ...asked] of rows) assert.deepEqual(inTurn(facts(change)).asked, asked, when);
 });
 
 test("a pod applies its own revision and no other", () => {
@@ -165,7 +192,7 @@ test("config.json is written only where systemd can be asked", () => {
     ],
     [
       "policy Never asks nobody",
-      { file: absent, unit: undefined, config: { restart: "Never" } },
+      { file: absent, unit: busless, config: { restart: "Never" } },
       "apply GPS226 → applying",
     ],
     ["what means the same already is only noted", { file: written }, "record GPS226 → applied"],
@@ -266,7 +293,7 @@ test("ready never without the file, the proof and the answer", () => {
     rolledBack,
     { ...restarting, phase: "restoring" as const },
   ];
-  const units: Facts["unit"][] = [unit, renewed, crashed, stopped, limited, noBus, undefined];
+  const units: Facts["unit"][] = [unit, renewed, crashed, stopped, limited, noBus, busless];
   let seen = 0;
   for (const file of files)
     for (const journal of journals)

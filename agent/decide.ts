@@ -1,5 +1,6 @@
 /**
- * The agent's decisions: facts → one action with its reason. Pure. A chain of rules, each of which
+ * The agent's decisions: facts → one action with its reason, or what has to be known first, so that
+ * nobody is asked for what no rule needs. Pure. A chain of rules, each of which
  * decides or passes on; read from top to bottom it is the order of precedence: what owes a running
  * kubelet, then the file, then the document. What follows once the file is as it should be is a
  * table (phases.ts).
@@ -8,31 +9,40 @@ import { change } from "./change.ts";
 import { boundTo, rebound } from "./distributions.ts";
 import type { Facts } from "./facts.ts";
 import { held, isKept } from "./hold.ts";
-import { firstJournal, type Journal } from "./journal.ts";
+import { firstJournal, isAtRest, type Journal } from "./journal.ts";
+import type { Mounted } from "./mounted.ts";
 import { byTable, inForce } from "./phases.ts";
 import { type Document, type Found, isUnexplained, type Plan, plan, planRestore } from "./plan.ts";
 import { observe, preflight } from "./preflight.ts";
 import { isQuarantined, quarantined, undone } from "./quarantine.ts";
 import { givesBack, isOurs, ours } from "./revision.ts";
+import { orStale } from "./stale.ts";
 import { stateOf } from "./state.ts";
-import { fast, named, record, refuse, resync, soon, type Step, wait } from "./step.ts";
+import { type Answer, ask, fast, named, record, refuse, resync, soon, type Step, wait } from "./step.ts";
 import { holds } from "./threeway.ts";
 
-export function decide(facts: Facts): Step {
-  const { config, file } = facts;
+export function decide(facts: Facts): Answer {
+  return orStale(facts, chain(facts));
+}
+
+function chain(facts: Facts): Answer {
+  const { config, file, mounted } = facts;
   if (config.revision === 0) return observe(facts);
   if (!facts.alone) return wait("GPS205", soon);
   if (facts.journal.kind === "newer") return newer(facts, facts.journal);
   if (facts.journal.kind === "corrupt")
     return { action: "set aside", code: "GPS223", detail: facts.journal.why, ready: false, again: 0 };
   const journal = facts.journal.kind === "journal" ? rebound(facts.journal.journal, facts.unit) : undefined;
+  if (!isAtRest(journal) && facts.unit === undefined) return ask("kubelet");
   // Older agents left the undoing of the journal to the end of the revival.
   if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));
+  // A rollback goes where it went; with the largest files there is no memory for the document.
+  if (journal?.phase === "restoring") return restoring(facts, journal, file);
+  if (mounted === undefined) return ask("mounted");
   const document = ours(facts);
   if (document?.intent === "release" && isUntouched(facts)) return untouched(facts);
-  if (file.kind === "changing" || file.kind === "refused") return unreadable(facts, journal, file);
-  if (journal?.phase === "restoring") return restoring(facts, journal, file);
-  if (document === undefined) return withoutDocument(facts, journal, file);
+  if (!isFound(file)) return unreadable(facts, journal, file);
+  if (document === undefined) return withoutDocument(facts, mounted, journal, file);
   const keeps = isKept(journal, document);
   if (isQuarantined(facts, journal, document) && !(keeps && journal.quarantine.told)) return quarantined(journal);
   if (keeps) return held(facts, journal, file, document);
@@ -42,7 +52,8 @@ export function decide(facts: Facts): Step {
 }
 
 /** Nothing of ours was ever there: what the node's file is like is no matter of a withdrawal, and nothing waits for the node. */
-function untouched({ healthy }: Facts): Step {
+function untouched({ healthy }: Facts): Answer {
+  if (healthy === undefined) return ask("healthz");
   return healthy ? { action: "nothing", code: "GPS224", ready: true, again: resync } : refuse("GPS221", soon);
 }
 
@@ -51,8 +62,10 @@ function isUntouched({ journal, lost, left }: Facts): boolean {
 }
 
 /** Nothing of it is ours to write; but a kubelet that its writer left down is started. */
-function newer(facts: Facts, { why, owes }: Extract<Facts["journal"], { kind: "newer" }>): Step {
-  const down = owes && facts.config.restart === "Always" && stateOf(facts, { phase: "reviving" }) === "down";
+function newer(facts: Facts, { why, owes }: Extract<Facts["journal"], { kind: "newer" }>): Answer {
+  const mayStart = owes && facts.config.restart === "Always";
+  if (mayStart && facts.unit === undefined) return ask("kubelet");
+  const down = mayStart && stateOf(facts, { phase: "reviving" }) === "down";
   if (!down) return { ...wait("GPS222", resync, why), ...(!owes && { refused: true }) };
   if (facts.sinceRestart < 60_000) return wait("GPS222", soon, why);
   const { unit } = boundTo(facts);
@@ -64,15 +77,10 @@ function newer(facts: Facts, { why, owes }: Extract<Facts["journal"], { kind: "n
  * config.json cannot be told or not be replaced: a kubelet that is owed a restart gets it all the
  * same.
  */
-function unreadable(
-  facts: Facts,
-  journal: Journal | undefined,
-  file: Extract<Facts["file"], { kind: "changing" | "refused" }>,
-): Step {
-  const told = file.kind === "changing" ? wait("GPS209", fast) : wait("GPS206", soon, file.why);
+function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
+  const told = whyUnreadable(file);
   if (journal === undefined || journal.phase === "applied")
     return file.kind === "changing" ? told : refuse("GPS206", soon, file.why);
-  if (journal.phase === "restoring") return reviveMeanwhile(facts, journal, told);
   // Written again while attempts are made: whether that came to pass or not, the kubelet may be
   // down.
   if (journal.phase === "applying" && journal.owed === undefined) return told;
@@ -80,18 +88,29 @@ function unreadable(
   return { ...step, ready: false };
 }
 
+type Unreadable = Exclude<Facts["file"], Found>;
+
+function isFound(file: Facts["file"]): file is Found {
+  return file.kind === "file" || file.kind === "absent";
+}
+
+function whyUnreadable(file: Unreadable): Step {
+  return file.kind === "changing" ? wait("GPS209", fast) : wait("GPS206", soon, file.why);
+}
+
 /**
  * The previous file cannot be put back for now: until then at least the kubelet is to run, with
  * whatever file there is.
  */
-function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Step {
+function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answer {
   if (facts.config.restart === "Never") return otherwise;
   const step = byTable(facts, { ...journal, phase: "reviving" });
   if (step.action !== "restart") return otherwise;
   return { ...step, journal: { ...step.journal, phase: "restoring" }, unasked: journal };
 }
 
-function restoring(facts: Facts, journal: Journal, found: Found): Step {
+function restoring(facts: Facts, journal: Journal, found: Facts["file"]): Answer {
+  if (!isFound(found)) return reviveMeanwhile(facts, journal, whyUnreadable(found));
   const planned = planRestore(found, journal);
   if (!planned.changed) return byTable(facts, journal);
   const restore: Step = { action: "restore", code: "GPS216", ready: false, again: 0, plan: planned, found };
@@ -99,12 +118,12 @@ function restoring(facts: Facts, journal: Journal, found: Found): Step {
 }
 
 /** Without our revision's document nothing new is begun, but a restart that is owed is made. */
-function withoutDocument(facts: Facts, journal: Journal | undefined, file: Found): Step {
+function withoutDocument(facts: Facts, mounted: Mounted, journal: Journal | undefined, file: Found): Answer {
   if (journal?.phase === "restarting" || journal?.phase === "settling") {
     const step = byTable(facts, journal);
-    return { ...step, ready: step.ready && holds(file.document, journal.owned) };
+    return holds(file.document, journal.owned) ? step : { ...step, ready: false };
   }
-  const { mounted, config } = facts;
+  const { config } = facts;
   if (journal?.phase === "applied" && isOurs(journal, config) && holds(file.document, journal.owned))
     return byTable(facts, journal);
   if (mounted.kind === "incomplete") return wait("GPS202", soon, mounted.why);
@@ -115,7 +134,7 @@ function withoutDocument(facts: Facts, journal: Journal | undefined, file: Found
 }
 
 /** config.json is as it should be. */
-function standing(facts: Facts, journal: Journal | undefined, found: Found, document: Document, planned: Plan): Step {
+function standing(facts: Facts, journal: Journal | undefined, found: Found, document: Document, planned: Plan): Answer {
   if (journal === undefined) return withoutJournal(facts, found, document, planned);
   const current = named(planned, document);
   // Now that the file is in place, what it lacks is no longer ours.
@@ -131,7 +150,7 @@ function standing(facts: Facts, journal: Journal | undefined, found: Found, docu
 }
 
 /** Nothing of ours is known to be there. */
-function withoutJournal(facts: Facts, found: Found, document: Document, planned: Plan): Step {
+function withoutJournal(facts: Facts, found: Found, document: Document, planned: Plan): Answer {
   if (givesBack(document)) {
     if (!facts.lost && facts.left) return leave(document);
     if (document.intent === "hold") return inForce(facts, "GPS251");

@@ -6,7 +6,7 @@
  * for all nodes is wrong on half.
  */
 import { auto } from "../contract/values.ts";
-import type { UnitFact } from "./facts.ts";
+import type { Facts } from "./facts.ts";
 import type { Journal, JournalReading } from "./journal.ts";
 import type { UnitState } from "./unit.ts";
 
@@ -73,7 +73,7 @@ export function owing(flag: string, reading: JournalReading): string | undefined
 }
 
 /** What a journal says of the unit that a change begins with. */
-export function boundTo({ unit }: Readonly<{ unit: UnitFact }>): Pick<Journal, "unit"> {
+export function boundTo({ unit }: Pick<Facts, "unit">): Pick<Journal, "unit"> {
   return unit !== undefined && "name" in unit ? { unit: unit.name } : {};
 }
 
@@ -82,7 +82,7 @@ export function boundTo({ unit }: Readonly<{ unit: UnitFact }>): Pick<Journal, "
  * it began with, what was seen of that says nothing about this one. A journal without a name takes
  * the one that was found.
  */
-export function rebound(journal: Journal, unit: UnitFact): Journal {
+export function rebound(journal: Journal, unit: Facts["unit"]): Journal {
   if (journal.phase === "applied" || unit === undefined || !("name" in unit) || unit.load !== "loaded") return journal;
   const { name, invocation } = unit;
   if (journal.unit === name) return journal;

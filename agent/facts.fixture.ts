@@ -1,11 +1,11 @@
 /** Facts for the tables of decisions: a node where revision 7 is asked for, and the states that it may be in. */
 import assert from "node:assert/strict";
-import { decide } from "./decide.ts";
-import type { Facts } from "./facts.ts";
+import { decide as answer } from "./decide.ts";
+import { type Facts, unasked } from "./facts.ts";
 import { firstJournal, type Journal } from "./journal.ts";
 import type { NodeFile } from "./nodefile.ts";
 import { type Document, plan } from "./plan.ts";
-import type { Step } from "./step.ts";
+import type { Answer, Asked, Step } from "./step.ts";
 import type { Unit } from "./unit.ts";
 import { emptyDocument, readDocument } from "./document.ts";
 
@@ -51,6 +51,8 @@ export const crashed: Unit = {
 };
 export const stopped: Unit = { ...unit, active: "inactive", sub: "dead", mainPid: 0 };
 export const limited: Unit = { ...unit, active: "failed", sub: "failed", mainPid: 0, result: "start-limit-hit" };
+/** --restart Never: nobody is asked for the unit. */
+export const busless = { busless: true } as const;
 export const noBus = { unknown: "connect ENOENT" };
 
 const planned = plan(absent, undefined, mounted, false);
@@ -140,17 +142,48 @@ export function facts({ config, steady, journal, ...rest }: Change): Facts {
     lost: false,
     left: false,
     file: written,
+    fit: false,
     unit,
     healthy: true,
     hides: { kind: "nothing" },
     unwatched: undefined,
-    steady: { file: 0, running: 0, healthy: 0, busy: 0, quarantine: 0, ...steady },
+    steady: { file: 0, running: 0, healthy: 0, busy: 0, quarantine: 0, unreached: 0, ...steady },
     writeIn: 0,
     restarts: 1,
     sinceRestart: Number.POSITIVE_INFINITY,
     unwritable: false,
     ...rest,
   };
+}
+
+/** Decides on facts that are all known, as it does when it is told nothing but what it asks for. */
+export function decide(all: Facts): Step {
+  const step = stepOf(answer(all));
+  assert.deepEqual(inTurn(all).step, step, "decided otherwise when asked in turn");
+  return step;
+}
+
+/** Decides like the agent: what is asked for, in its order, and the step. */
+export function inTurn(
+  all: Facts,
+  known: Facts = { ...all, ...unasked, steady: { ...all.steady, ...unasked.steady } },
+  asked: readonly Asked[] = [],
+): Readonly<{ asked: readonly Asked[]; step: Step }> {
+  const answered = answer(known);
+  if (answered.action !== "ask") return { asked, step: answered };
+  assert.ok(!asked.includes(answered.for), "asked for what is known");
+  return inTurn(all, { ...known, ...told(all, answered.for) }, [...asked, answered.for]);
+}
+
+function told({ mounted, healthy, unit, steady, hides, unwatched }: Facts, asked: Asked): Partial<Facts> {
+  if (asked === "mounted") return { mounted };
+  if (asked === "healthz") return { healthy };
+  return { unit, healthy, steady, ...(asked === "fitness" && { hides, unwatched }) };
+}
+
+export function stepOf(answered: Answer): Step {
+  assert.ok(answered.action !== "ask", "asked for what is known");
+  return answered;
 }
 
 /** config.json as it is after a step. */

@@ -1,4 +1,7 @@
-/** Everything that a decision may rest on, gathered in one look. */
+/**
+ * Everything that a decision may rest on. What is `undefined` at the start of a look is found out
+ * only if the decision asks for it.
+ */
 import type { BootTime } from "./boot.ts";
 import type { Config } from "./config.ts";
 import type { JournalReading } from "./journal.ts";
@@ -8,18 +11,18 @@ import type { Hides } from "./search.ts";
 import type { Unit } from "./unit.ts";
 
 /**
- * `undefined`: the decision does not need it, nobody was asked. `unknown`: nobody could be asked.
+ * `busless`: nobody is to be asked, under --restart Never. `unknown`: nobody could be asked.
  * `unfound`: which of the units that may be the kubelet's is this node's cannot be told.
  * `outdated`: systemd does not know a property that we need.
  */
 export type UnitFact =
   | Unit
+  | Readonly<{ busless: true }>
   | Readonly<{ unknown: string; outdated?: boolean }>
-  | Readonly<{ unfound: string }>
-  | undefined;
+  | Readonly<{ unfound: string }>;
 
 export type Facts = Readonly<{
-  /** `restart`: what the flags say of this node's unit. */
+  /** `restart`: what the flags say of this node's unit, as far as it is known. */
   config: Pick<Config, "revision" | "digest" | "restart" | "settle" | "unit" | "probePort" | "healthzPort">;
   /**
    * Wall clock, milliseconds. May jump: only ever compared with what the journal holds, never
@@ -28,7 +31,7 @@ export type Facts = Readonly<{
   now: number;
   /** Whether we are the node's only agent. */
   alone: boolean;
-  mounted: Mounted;
+  mounted: Mounted | undefined;
   journal: JournalReading;
   /** Since the node's boot; never jumps. */
   time: BootTime;
@@ -39,11 +42,13 @@ export type Facts = Readonly<{
    */
   left: boolean;
   file: NodeFile;
-  unit: UnitFact;
+  /** Nothing has changed in the node's files since they were found fit. */
+  fit: boolean;
+  unit: UnitFact | undefined;
   /** The kubelet's healthz answers. */
-  healthy: boolean;
+  healthy: boolean | undefined;
   /** What a new config.json would hide from the kubelet; asked before we first write one. */
-  hides: Hides;
+  hides: Hides | undefined;
   /** Why no directory can be watched; asked like `hides`. */
   unwatched: string | undefined;
   /** For how long this process has seen the same, milliseconds of a clock that never jumps. */
@@ -58,6 +63,8 @@ export type Facts = Readonly<{
     busy: number;
     /** The present quarantine. */
     quarantine: number;
+    /** The bus's socket answering nobody, whenever it was asked. */
+    unreached: number;
   }>;
   /**
    * Milliseconds until config.json may be written again, should another program keep changing it.
@@ -70,3 +77,13 @@ export type Facts = Readonly<{
   /** What this process wanted to write last could not be written, such as on a full disk. */
   unwritable: boolean;
 }>;
+
+/** What a look begins with. */
+export const unasked = {
+  mounted: undefined,
+  unit: undefined,
+  healthy: undefined,
+  hides: undefined,
+  unwatched: undefined,
+  steady: { running: 0, healthy: 0, busy: 0, unreached: 0 },
+} as const;

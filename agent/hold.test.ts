@@ -1,8 +1,6 @@
 /** What a node makes of a halted rollout, as tables. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { decide } from "./decide.ts";
-import type { Facts } from "./facts.ts";
 import {
   absent,
   atRest,
@@ -20,6 +18,8 @@ import {
   settling,
   stopped,
   written,
+  decide,
+  noBus,
 } from "./facts.fixture.ts";
 import type { Document } from "./plan.ts";
 
@@ -85,7 +85,7 @@ test("drift under a hold is put right, without a restart, where the hold carries
   const drifted = { journal: { ...atRest, revision: 8, digest: "eight's" }, file: absent };
   const repaired = follow({ ...carried, ...drifted });
   assert.deepEqual(repaired.steps, ["apply GPS225 → applying", "record GPS200 → applied", "nothing GPS251 ready"]);
-  const nobody = follow({ ...carried, ...drifted, unit: undefined });
+  const nobody = follow({ ...carried, ...drifted, unit: noBus });
   assert.deepEqual(nobody.steps, repaired.steps, "nobody has to be asked");
   check([
     ["another content", { mounted: other, config, ...drifted }, "nothing GPS252 ready"],
@@ -98,7 +98,7 @@ test("drift under a hold is put right, without a restart, where the hold carries
 });
 
 test("what is under way is taken to what a hold carries like to any newer revision; a trial is let finish", () => {
-  const trial: Facts["steady"] = { file: 0, running: 5000, healthy: 5000, busy: 0, quarantine: 0 };
+  const trial = { running: 5000, healthy: 5000 };
   check([
     [
       "being written",

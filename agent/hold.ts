@@ -8,7 +8,7 @@ import type { Journal } from "./journal.ts";
 import { byTable, inForce } from "./phases.ts";
 import { type Document, type Found, plan } from "./plan.ts";
 import { givesBack } from "./revision.ts";
-import { record, type Step } from "./step.ts";
+import { type Answer, record } from "./step.ts";
 import { holds } from "./threeway.ts";
 
 /**
@@ -22,7 +22,7 @@ export function isKept(journal: Journal | undefined, document: Document): journa
   return journal.phase === "applied" && !(givesBack(document) && journal.content === document.content);
 }
 
-export function held(facts: Facts, journal: Journal, found: Found, document: Document): Step {
+export function held(facts: Facts, journal: Journal, found: Found, document: Document): Answer {
   if (journal.phase === "settling") return byTable(facts, journal);
   const { revision, digest } = document;
   // So that it is known as ours while the mount lags behind the next revision.

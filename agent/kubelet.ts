@@ -45,6 +45,7 @@ export function awaitUnit(facts: Facts): Step {
 /** Why there is nothing that could be restarted, if so. */
 export function unitMissing({ unit }: Facts): Step | undefined {
   if (unit === undefined) return wait("GPS210", fast);
+  if ("busless" in unit) return wait("GPS210", fast);
   if ("unknown" in unit) return wait(unit.outdated ? "GPS231" : "GPS210", "back off", unit.unknown);
   if ("unfound" in unit) return wait("GPS229", soon, unit.unfound);
   if (unit.load !== "loaded") return wait("GPS211", "back off", `${unit.name}: ${unit.load}`);

@@ -1,29 +1,25 @@
 /**
- * Gathers the facts for one decision. Asks systemd only when the decision may need it: at rest
- * there is no bus traffic.
- *
- * Files are read with blocking calls: they are small and on the node's own disk, and some twenty
- * trips through Node's thread pool cost three times as much as the calls themselves.
+ * The agent's one way from what there is to what it does: it looks at the node's files, decides,
+ * looks at what the decision asks for, and decides again. At rest that is healthz, without a word
+ * over D-Bus.
  */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles } from "../contract/names.ts";
-import { auto } from "../contract/values.ts";
 import { bootTime } from "./boot.ts";
-import { BusError } from "./bus.ts";
 import type { Config } from "./config.ts";
-import { found, kubeletUnits, owing, policyFor } from "./distributions.ts";
-import { describe, hasCode } from "./errno.ts";
-import type { Facts, UnitFact } from "./facts.ts";
+import { decide } from "./decide.ts";
+import { owing, policyFor } from "./distributions.ts";
+import { type Facts, unasked, type UnitFact } from "./facts.ts";
 import { askHides, unwatched } from "./fitness.ts";
-import { isKept } from "./hold.ts";
 import type { JournalReading } from "./journal.ts";
-import { type Mounted, readMounted } from "./mounted.ts";
-import { type NodeFile, readNodeFile } from "./nodefile.ts";
-import { plan } from "./plan.ts";
+import { askUnit } from "./kubeletunit.ts";
+import type { NodeFile } from "./nodefile.ts";
+import { corruptJournal, Readings } from "./readings.ts";
 import { isLeft } from "./replace.ts";
-import { isRunning, progress } from "./state.ts";
-import type { Deeds, Steady } from "./steady.ts";
+import { isRunning, progress, unitOf } from "./state.ts";
+import { type Deeds, Steady } from "./steady.ts";
+import type { Asked, Step } from "./step.ts";
 import type { Systemd } from "./systemd.ts";
 
 export type Senses = Readonly<{
@@ -31,122 +27,111 @@ export type Senses = Readonly<{
   systemd: Systemd;
   healthz: () => Promise<boolean>;
   acquire: () => Promise<boolean>;
+  /** Wall clock, milliseconds. */
   now: () => number;
+  /** Milliseconds that never jump. */
+  clock: () => number;
   mayChown: boolean;
-  steady: Steady;
   deeds: Deeds;
 }>;
 
-export async function look(senses: Senses): Promise<Facts> {
-  const { config, steady, systemd } = senses;
-  const under = (name: string) => join(config.kubeletDirectory, name);
-  const alone = await senses.acquire();
-  const reading: JournalReading = alone ? await readJournalFile(under(nodeFiles.journal)) : { kind: "none" };
-  const journal = reading.kind === "journal" ? reading.journal : undefined;
-  // A rollback goes where it went; with the largest files there is no memory to spare.
-  const goingBack = journal !== undefined && ["restoring", "reviving"].includes(journal.phase);
-  const reads = alone && config.revision > 0 && !goingBack;
-  const mounted: Mounted = reads ? readMounted(config.secretDirectory) : { kind: "incomplete", why: "not read" };
-  const file: NodeFile = alone ? readNodeFile(under(nodeFiles.config), senses.mayChown) : { kind: "changing" };
-  const lost = existsSync(under(corruptJournal));
-  const left = reading.kind === "none" && isLeft(under(nodeFiles.folder));
-  const asked = alone ? asks(config, mounted, reading, file, lost) : "nobody";
-  const unit = asked === "nobody" ? undefined : await askUnit(senses, reading);
-  const whole = unit !== undefined && "name" in unit ? unit : undefined;
-  const healthy = alone && (await senses.healthz());
-  const running = whole !== undefined && isRunning(whole) ? whole.invocation : undefined;
-  const quarantine = journal?.quarantine;
-  return {
-    config: { ...config, restart: policyFor(config, whole?.name ?? owing(config.unit, reading)) },
-    now: senses.now(),
-    time: bootTime(),
-    alone,
-    mounted,
-    journal: reading,
-    lost,
-    left,
-    file,
-    unit,
-    healthy,
-    hides: asked === "fit" ? await askHides(config, systemd, whole) : { kind: "nothing" },
-    unwatched: asked === "fit" ? unwatched(config.kubeletDirectory) : undefined,
-    steady: {
-      file: steady.held("file", file.kind === "file" ? file.digest : file.kind),
-      running: steady.held("running", running),
-      healthy: steady.held("healthy", healthy ? running : undefined),
-      busy: steady.held("busy", progress(unit)),
-      quarantine: steady.held("quarantine", quarantine && `${quarantine.revision} ${quarantine.failures}`),
-    },
-    writeIn: senses.deeds.writeIn(),
-    restarts: senses.deeds.restarts,
-    sinceRestart: senses.deeds.sinceRestart(),
-    unwritable: senses.deeds.unwritable,
-  };
-}
+export class Look {
+  readonly #senses: Senses;
+  readonly #steady: Steady;
+  readonly #readings: Readings;
+  /** What the node's files said when it was last found fit. */
+  #fit: Pick<Facts, "journal" | "file"> | undefined;
+  #unreachedSince: number | undefined;
 
-/** An unreadable journal is kept under this name until the folder goes. */
-export const corruptJournal = `${nodeFiles.journal}.corrupt`;
-
-/**
- * What the decision has to know besides the files: at rest nothing; while a change is under way how
- * its unit is (`owed`); before one begins, and at revision 0, whether the node is fit for it.
- */
-function asks(
-  config: Config,
-  mounted: Mounted,
-  reading: JournalReading,
-  file: NodeFile,
-  lost: boolean,
-): "nobody" | "owed" | "fit" {
-  if (config.revision === 0) return "fit";
-  if (reading.kind === "corrupt") return "nobody";
-  if (reading.kind === "newer") return reading.owes ? "owed" : "nobody";
-  const journal = reading.kind === "journal" ? reading.journal : undefined;
-  if (journal !== undefined && journal.phase !== "applied") return "owed";
-  if (mounted.kind !== "document" || mounted.revision !== config.revision) return "nobody";
-  if (mounted.digest !== config.digest) return "nobody";
-  if (file.kind !== "file" && file.kind !== "absent") return "nobody";
-  // Kept as it is, or put right without a restart.
-  if (isKept(journal, mounted)) return "nobody";
-  const begins = (journal === undefined && lost) || plan(file, journal, mounted, lost).changed;
-  return begins ? "fit" : "nobody";
-}
-
-/**
- * The unit whose restart is, or will be, owed: the one that a flag names, that the change began
- * with, or that is found.
- */
-async function askUnit({ systemd, config }: Senses, reading: JournalReading): Promise<UnitFact> {
-  const known = owing(config.unit, reading);
-  // There is no bus.
-  if (config.restart === "Never") return undefined;
-  const underWay = reading.kind === "newer" || (reading.kind === "journal" && reading.journal.phase !== "applied");
-  try {
-    if (known !== undefined && (underWay || config.unit !== auto)) return await systemd.unit(known);
-    const one = found(await systemd.states(kubeletUnits));
-    if (!("unfound" in one)) return await systemd.unit(one.name);
-    // It is down: who stopped it, and whether it matters, is for the decision to tell.
-    const former = known ?? (underWay ? formerUnit : undefined);
-    return former === undefined || one.several ? { unfound: one.unfound } : await systemd.unit(former);
-  } catch (error) {
-    return { unknown: describe(error), outdated: error instanceof BusError && error.type.endsWith(".UnknownProperty") };
+  constructor(senses: Senses) {
+    this.#senses = senses;
+    this.#steady = new Steady(senses.clock);
+    this.#readings = new Readings(senses.config, senses.mayChown, senses.clock);
   }
-}
 
-/** Agents whose journals name no unit restarted this one by default. */
-const formerUnit = "kubelet.service";
+  /** The next step. Throws what the file system threw, but for what a decision can do with. */
+  async next(): Promise<Step> {
+    for (let facts = await this.#look(); ;) {
+      const answer = decide(facts);
+      if (answer.action === "ask") facts = await this.#ask(answer.for, facts);
+      else return this.#remember(facts, answer);
+    }
+  }
 
-/** Three times what the largest Secret and the largest config.json make of it. */
-const mostJournalBytes = 32 * 1024 * 1024;
+  async #look(): Promise<Facts> {
+    const { config, now, deeds, acquire } = this.#senses;
+    this.#steady.next();
+    const alone = await acquire();
+    const journal: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
+    const file: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
+    const quarantine = journal.kind === "journal" ? journal.journal.quarantine : undefined;
+    const held = (name: string, value: string | undefined) => this.#steady.held(name, value);
+    return {
+      config: { ...config, restart: policyFor(config, owing(config.unit, journal)) },
+      now: now(),
+      time: bootTime(),
+      alone,
+      journal,
+      lost: existsSync(this.#under(corruptJournal)),
+      left: journal.kind === "none" && isLeft(this.#under(nodeFiles.folder)),
+      file,
+      fit: this.#fit?.file === file && this.#fit.journal === journal,
+      ...unasked,
+      steady: {
+        ...unasked.steady,
+        file: held("file", file.kind === "file" ? file.digest : file.kind),
+        quarantine: held("quarantine", quarantine && `${quarantine.revision} ${quarantine.failures}`),
+      },
+      writeIn: deeds.writeIn(),
+      restarts: deeds.restarts,
+      sinceRestart: deeds.sinceRestart(),
+      unwritable: deeds.unwritable,
+    };
+  }
 
-async function readJournalFile(file: string): Promise<JournalReading> {
-  try {
-    if (statSync(file).size > mostJournalBytes) return { kind: "corrupt", why: "more than 32 MiB" };
-    const bytes = readFileSync(file);
-    const { readJournal } = await import("./gate.ts");
-    return readJournal(bytes);
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return { kind: "none" };
-    throw error;
+  async #ask(asked: Asked, facts: Facts): Promise<Facts> {
+    const { config, systemd, healthz } = this.#senses;
+    if (asked === "mounted") return { ...facts, mounted: await this.#readings.mounted() };
+    if (asked === "healthz") return { ...facts, healthy: await healthz() };
+    const known = await this.#askKubelet(facts);
+    if (asked === "kubelet") return known;
+    const hides = await askHides(config, systemd, unitOf(known));
+    return { ...known, hides, unwatched: unwatched(config.kubeletDirectory) };
+  }
+
+  async #askKubelet(facts: Facts): Promise<Facts> {
+    const { config, healthz } = this.#senses;
+    const unit = await askUnit(this.#senses, facts.journal);
+    const whole = unitOf({ unit });
+    const healthy = await healthz();
+    const running = whole !== undefined && isRunning(whole) ? whole.invocation : undefined;
+    const steady = {
+      ...facts.steady,
+      running: this.#steady.held("running", running),
+      healthy: this.#steady.held("healthy", healthy ? running : undefined),
+      busy: this.#steady.held("busy", progress(unit)),
+      unreached: this.#unreached(unit),
+    };
+    const restart = policyFor(config, whole?.name ?? owing(config.unit, facts.journal));
+    return { ...facts, config: { ...facts.config, restart }, unit, healthy, steady };
+  }
+
+  /** A look that asks nobody tells neither way. */
+  #unreached(unit: UnitFact): number {
+    const unreached = "unknown" in unit && /\b(ENOENT|ECONNREFUSED)\b/.test(unit.unknown);
+    this.#unreachedSince = unreached ? (this.#unreachedSince ?? this.#senses.clock()) : undefined;
+    return this.#unreachedSince === undefined ? 0 : this.#senses.clock() - this.#unreachedSince;
+  }
+
+  /** What was read is kept while there is nothing to do: a change needs the memory. */
+  #remember(facts: Facts, step: Step): Step {
+    if (step.ready) this.#unreachedSince = undefined;
+    if (step.action !== "nothing") this.#readings.forget();
+    this.#fit = step.code === "GPS201" ? { journal: facts.journal, file: facts.file } : undefined;
+    return step;
+  }
+
+  #under(name: string): string {
+    return join(this.#senses.config.kubeletDirectory, name);
   }
 }

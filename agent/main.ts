@@ -6,21 +6,18 @@ import { exitCodes, nodeFiles, secretKeys } from "../contract/names.ts";
 import { act } from "./act.ts";
 import { parseConfig, type Config } from "./config.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
-import { decide } from "./decide.ts";
 import { describe } from "./errno.ts";
 import { usage } from "./flags.ts";
 import { askHealthz } from "./health.ts";
 import { openLog } from "./log.ts";
-import { look } from "./look.ts";
+import { Look } from "./look.ts";
 import { Lock } from "./lock.ts";
 import { Loop } from "./loop.ts";
 import { mayGiveAway } from "./nodefile.ts";
 import { probeOn } from "./probe.ts";
 import { say } from "./problems.ts";
 import { sweep } from "./replace.ts";
-import { Rest } from "./rest.ts";
-import { Deeds, Steady } from "./steady.ts";
-import { Stale } from "./stale.ts";
+import { Deeds } from "./steady.ts";
 import { fast, type Step, wait } from "./step.ts";
 import { systemdOver } from "./systemd.ts";
 import { Teller, trouble } from "./tell.ts";
@@ -60,7 +57,6 @@ async function serve(config: Config): Promise<number> {
     () => loop.hint(),
   );
   const word = new Word(config.podDirectory, config.revision, clock);
-  const stale = new Stale(clock);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
   // The names that matter, and no other: each `..timestamp` folder that a mount goes through would be watched as well, and
   // 10,000 quick swaps would fill the heap.
@@ -90,12 +86,10 @@ async function serve(config: Config): Promise<number> {
   };
   const healthz = () => askHealthz(config.healthzPort);
   const mayChown = mayGiveAway();
-  const senses = { config, mayChown, systemd, healthz, acquire, now: Date.now, steady: new Steady(clock), deeds };
-  const rest = new Rest(config, clock);
+  const look = new Look({ config, mayChown, systemd, healthz, acquire, now: Date.now, clock, deeds });
   const code = await loop.run({
     next: async () => {
-      const decided = await rest.next(async () => decide(await look(senses)), healthz);
-      const step = word.instead(await stale.instead(decided, healthz));
+      const step = word.instead(await look.next());
       // Not before there is time: to load it takes 30 ms of the processor, and until then nothing waits for a hint.
       if (step.again === "back off" || step.again > fast) watching ??= watch();
       return step;

@@ -6,10 +6,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { decide } from "./decide.ts";
 import { readDocument } from "./document.ts";
 import type { Facts } from "./facts.ts";
-import { facts as complete, unit } from "./facts.fixture.ts";
+import { busless, decide, facts as complete, unit } from "./facts.fixture.ts";
 import type { Journal } from "./journal.ts";
 import type { NodeFile } from "./nodefile.ts";
 import type { Document, File } from "./plan.ts";
@@ -74,8 +73,8 @@ class World {
   get facts(): Facts {
     const { clock, journal, restart } = this;
     const steady = this.#steady;
-    const known = restart === "Never" ? undefined : this.unit;
-    const running = known?.active === "active" ? known.invocation : undefined;
+    const known = restart === "Never" ? busless : this.unit;
+    const running = "active" in known && known.active === "active" ? known.invocation : undefined;
     const quarantine = journal?.quarantine && `${journal.quarantine.revision} ${journal.quarantine.failures}`;
     return complete({
       config: { revision: this.revision, digest: this.document.digest, restart },
@@ -143,9 +142,9 @@ class World {
   #proved({ file, journal, healthy, mounted }: Facts): void {
     assert.ok(healthy, "Ready, and the kubelet does not answer");
     // Where nothing of ours ever was, whatever lies there has nothing to give back.
-    if (mounted.kind === "document" && mounted.intent === "release" && journal.kind === "none") return;
+    if (mounted?.kind === "document" && mounted.intent === "release" && journal.kind === "none") return;
     assert.ok(file.kind === "file" || file.kind === "absent", "Ready, and the file cannot be told");
-    if (mounted.kind === "document" && mounted.intent !== "hold" && journal.kind === "journal")
+    if (mounted?.kind === "document" && mounted.intent !== "hold" && journal.kind === "journal")
       assert.ok(holds(file.document, journal.journal.owned), "Ready without what is ours");
   }
 }

@@ -93,6 +93,15 @@ function contentOf(document: Buffer, sources: Buffer, intent: Intent): string {
   return (intent === "release" ? hash.update("\0release") : hash).digest("base64url");
 }
 
+/** Names what is mounted; `undefined` where it is not as the kubelet mounts it: then its files may change under one name. */
+export function mountOf(directory: string): string | undefined {
+  try {
+    return swapTarget(directory) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Name of the directory that holds the present files; empty where the files lie in the directory itself. */
 function swapTarget(directory: string): string {
   try {

@@ -1,7 +1,6 @@
 /** The table of decisions, cell by cell, and what was once in none of them. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { decide } from "./decide.ts";
 import type { Facts } from "./facts.ts";
 import {
   absent,
@@ -25,6 +24,9 @@ import {
   unit,
   withdrawn,
   written,
+  decide,
+  busless,
+  stepOf,
 } from "./facts.fixture.ts";
 import type { Journal } from "./journal.ts";
 import { byTable, table } from "./phases.ts";
@@ -147,7 +149,7 @@ test("each phase, under each policy, in each state of the kubelet, has its answe
         const journal = journals[phase];
         const now = facts({ ...states[state](phase), journal, config: { restart } });
         assert.equal(stateOf(now, journal), state, where);
-        const step = byTable(now, journal);
+        const step = stepOf(byTable(now, journal));
         const shown = `${step.action} ${step.code}${"journal" in step ? ` → ${step.journal.phase}` : ""}`;
         assert.equal(shown + (step.ready ? " ready" : ""), then, where);
       }
@@ -161,7 +163,7 @@ function entries<K extends string, V>(of: Readonly<Record<K, V>>): readonly (rea
 const never = { restart: "Never" } as const;
 
 test("restarts switched off while the old file is being put back: the node is rolled back, and takes a withdrawal", () => {
-  const restoring: Change = { journal: { ...tried(3, 0), phase: "restoring" }, unit: undefined, config: never };
+  const restoring: Change = { journal: { ...tried(3, 0), phase: "restoring" }, unit: busless, config: never };
   const { steps, end } = follow(restoring);
   assert.deepEqual(steps, ["restore GPS216", "record GPS218 → applied", "give up GPS218 → applied"]);
   const journal = end.journal.kind === "journal" ? end.journal.journal : undefined;
@@ -200,7 +202,7 @@ test("restarts switched off while the kubelet is revived: what is withdrawn late
   );
   const config = { ...never, revision: 8, digest: "eight's" };
   const eight = { ...withdrawn, revision: 8, digest: "eight's" };
-  const gone = follow({ journal, file: back.end.file, config, mounted: eight, unit: undefined });
+  const gone = follow({ journal, file: back.end.file, config, mounted: eight, unit: busless });
   assert.deepEqual(gone.steps.slice(0, 2), ["record GPS218 → applied", "apply GPS226 → applying"]);
   assert.equal(gone.end.file.kind, "absent");
 });

@@ -21,11 +21,11 @@ import {
 import { revived, undone } from "./quarantine.ts";
 import { awaitReread } from "./reread.ts";
 import { type Seen, type State, stateOf, unitOf } from "./state.ts";
-import { record, resync, soon, type Step, wait } from "./step.ts";
+import { type Answer, ask, record, resync, soon, type Step, wait } from "./step.ts";
 import type { Unit } from "./unit.ts";
 
-type Blind = (facts: Facts, journal: Journal) => Step;
-type Rule = (facts: Facts, journal: Journal, unit: Unit) => Step;
+type Blind = (facts: Facts, journal: Journal) => Answer;
+type Rule = (facts: Facts, journal: Journal, unit: Unit) => Answer;
 type Row = Readonly<Record<Exclude<State, Seen>, Blind> & Record<Seen, Rule>>;
 type Table = Readonly<Record<Journal["phase"], Readonly<Record<Facts["config"]["restart"], Row>>>>;
 
@@ -71,7 +71,7 @@ export const table: Table = {
 };
 
 /** Asks the rule for what is the case. */
-export function byTable(facts: Facts, journal: Journal): Step {
+export function byTable(facts: Facts, journal: Journal): Answer {
   const row = table[journal.phase][facts.config.restart];
   const state = stateOf(facts, journal);
   const unit = unitOf(facts);
@@ -83,7 +83,7 @@ function always(rule: Blind): Row {
   return { unknown: rule, gone: rule, busy: rule, down: rule, other: rule, silent: rule, answering: rule };
 }
 
-function rest(facts: Facts): Step {
+function rest(facts: Facts): Answer {
   return inForce(facts, "GPS200");
 }
 
@@ -91,7 +91,8 @@ function rest(facts: Facts): Step {
  * Ready, while the kubelet answers. At rest one that is down is not ours to start: an administrator
  * may have stopped it.
  */
-export function inForce(facts: Facts, code: "GPS200" | "GPS251" | "GPS252"): Step {
+export function inForce(facts: Facts, code: "GPS200" | "GPS251" | "GPS252"): Answer {
+  if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait("GPS221", soon);
   return { action: "nothing", code, ready: true, again: resync };
 }
@@ -104,7 +105,7 @@ function confirm(_facts: Facts, journal: Journal): Step {
  * Where the kubelet has nothing to learn from the file, and none was owed before, no restart is
  * owed.
  */
-function owing<Unit extends readonly unknown[]>(rule: (facts: Facts, journal: Journal, ...unit: Unit) => Step) {
+function owing<Unit extends readonly unknown[]>(rule: (facts: Facts, journal: Journal, ...unit: Unit) => Answer) {
   return (facts: Facts, journal: Journal, ...unit: Unit) =>
     journal.matters || journal.owed !== undefined ? rule(facts, journal, ...unit) : confirm(facts, journal);
 }
@@ -114,7 +115,7 @@ function owing<Unit extends readonly unknown[]>(rule: (facts: Facts, journal: Jo
  * it. Where the restart can be asked for at once, its own record says so; a step between would cost
  * a look and two syncs.
  */
-function written(facts: Facts, journal: Journal, unit: Unit): Step {
+function written(facts: Facts, journal: Journal, unit: Unit): Answer {
   const owed = journal.matters || journal.owed === undefined ? unit.invocation : journal.owed;
   const restarting: Journal = { ...journal, phase: "restarting", owed };
   const step = byTable(facts, restarting);

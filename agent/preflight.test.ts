@@ -1,9 +1,21 @@
 /** Which nodes are fit, as tables: facts in, the first reason out. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { decide } from "./decide.ts";
 import type { Facts } from "./facts.ts";
-import { absent, atRest, check, facts, foreign, mounted, noBus, restarting, stopped, unit } from "./facts.fixture.ts";
+import {
+  absent,
+  atRest,
+  check,
+  facts,
+  foreign,
+  mounted,
+  noBus,
+  restarting,
+  stopped,
+  unit,
+  decide,
+  busless,
+} from "./facts.fixture.ts";
 
 /** `CODE`, `refused` where other nodes need not wait. */
 function said(change: Parameters<typeof facts>[0]): string {
@@ -62,9 +74,9 @@ test("revision 0 touches nothing, whatever a former agent left undone", () => {
 test("with --restart Never systemd is not asked, but healthz must answer and no file be hidden", () => {
   const never = { restart: "Never" } as const;
   check([
-    ["fit", { config: { ...never, revision: 0 }, unit: undefined }, "nothing GPS201 ready"],
-    ["healthz does not answer", { config: never, unit: undefined, file: absent, healthy: false }, "wait GPS221"],
-    ["a file would be hidden", { config: never, unit: undefined, file: absent, hides: hidesFile }, "wait GPS232"],
+    ["fit", { config: { ...never, revision: 0 }, unit: busless }, "nothing GPS201 ready"],
+    ["healthz does not answer", { config: never, unit: busless, file: absent, healthy: false }, "wait GPS221"],
+    ["a file would be hidden", { config: never, unit: busless, file: absent, hides: hidesFile }, "wait GPS232"],
     ["the unit of a control plane is down", { config: never, unit: stopped, file: absent }, "wait GPS230"],
   ]);
 });

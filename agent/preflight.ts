@@ -10,27 +10,30 @@
 import type { Facts } from "./facts.ts";
 import { unitMissing } from "./kubelet.ts";
 import { isRunning, unitOf } from "./state.ts";
-import { fast, refuse, resync, soon, type Step, wait } from "./step.ts";
+import { type Answer, ask, fast, refuse, resync, soon, type Step, wait } from "./step.ts";
 
 /** What to do instead of touching the node; undefined if it is fit. */
-export function preflight(facts: Facts): Step | undefined {
+export function preflight(facts: Facts): Answer | undefined {
   const { journal, file } = facts;
   if (journal.kind === "newer") return refuse("GPS222", resync, journal.why);
   if (file.kind === "changing") return wait("GPS209", fast);
   if (file.kind === "refused") return refuse("GPS206", soon, file.why);
+  if (facts.hides === undefined) return ask("fitness");
   return kubeletAbsent(facts) ?? hiding(facts) ?? unwatched(facts);
 }
 
-/** Revision 0: fit or not, nothing is touched. */
-export function observe(facts: Facts): Step {
-  return preflight(facts) ?? { action: "nothing", code: "GPS201", ready: true, again: resync };
+/** Revision 0: fit or not, nothing is touched. A node that was found fit stays so while healthz answers. */
+export function observe(facts: Facts): Answer {
+  if (facts.fit && facts.healthy === undefined) return ask("healthz");
+  const unfit = facts.fit && facts.healthy === true ? undefined : preflight(facts);
+  return unfit ?? { action: "nothing", code: "GPS201", ready: true, again: resync };
 }
 
 function kubeletAbsent(facts: Facts): Step | undefined {
   const { unit, config } = facts;
   // With --restart Never there is no bus to ask; but whoever was asked must run, whatever the
   // policy for it.
-  if (config.restart === "Always" || unit !== undefined) {
+  if (unit === undefined || !("busless" in unit)) {
     const missing = unitMissing(facts);
     if (missing !== undefined) return refuse(missing.code, missing.again, missing.detail);
   }
@@ -44,7 +47,8 @@ function kubeletAbsent(facts: Facts): Step | undefined {
 /** Only the first file of ours hides another one; the kubelet skips one that does not parse. */
 function hiding({ file, hides, journal, lost }: Facts): Step | undefined {
   const first = file.kind === "absent" || (file.kind === "file" && file.healed !== undefined);
-  if (!first || journal.kind === "journal" || lost || hides.kind === "nothing") return undefined;
+  if (!first || journal.kind === "journal" || lost) return undefined;
+  if (hides === undefined || hides.kind === "nothing") return undefined;
   return refuse(hides.kind === "file" ? "GPS232" : "GPS233", resync, hides.what);
 }
 

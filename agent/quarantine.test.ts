@@ -1,7 +1,6 @@
 /** Rollback and quarantine, as tables. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { decide } from "./decide.ts";
 import type { Journal } from "./journal.ts";
 import {
   absent,
@@ -16,6 +15,7 @@ import {
   restarting,
   reviving,
   rolledBack,
+  decide,
 } from "./facts.fixture.ts";
 
 test("after a rollback the kubelet is revived until it is proved, and only then the agent gives up", () => {

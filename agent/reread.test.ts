@@ -1,8 +1,19 @@
 /** Restart policy Never: when the kubelet must have read the new file by itself, as tables. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { decide } from "./decide.ts";
-import { absent, type Change, check, facts, follow, renewed, restarting, time, unit } from "./facts.fixture.ts";
+import {
+  absent,
+  type Change,
+  check,
+  facts,
+  follow,
+  renewed,
+  restarting,
+  time,
+  unit,
+  decide,
+  busless,
+} from "./facts.fixture.ts";
 import type { Journal } from "./journal.ts";
 
 const config = { restart: "Never" } as const;
@@ -10,13 +21,13 @@ const { owed: _owed, undo: _undo, ...rest } = restarting;
 const waiting: Journal = { ...rest, renamed: time };
 const after = (seconds: number): Change => ({
   config,
-  unit: undefined,
+  unit: busless,
   journal: waiting,
   time: { ...time, monotonic: time.monotonic + seconds * 1000 },
 });
 
 test("H17: without restarts Ready is not said until the kubelet must have read the file: 305 s after it was in place", () => {
-  const { steps, end } = follow({ config, file: absent, unit: undefined });
+  const { steps, end } = follow({ config, file: absent, unit: busless });
   assert.deepEqual(steps, ["apply GPS226 → applying", "record GPS254 → restarting", "wait GPS254"]);
   assert.deepEqual(end.journal.kind === "journal" && end.journal.journal.renamed, time);
   check([
@@ -57,7 +68,7 @@ test("what teaches the kubelet nothing is not waited for, and does not begin an 
 });
 
 test("a restart that was owed when restarts were switched off is waited for like a file just written", () => {
-  assert.deepEqual(follow({ config, unit: undefined, journal: restarting }).steps, [
+  assert.deepEqual(follow({ config, unit: busless, journal: restarting }).steps, [
     "record GPS254 → restarting",
     "wait GPS254",
   ]);

@@ -15,7 +15,7 @@ export function isOurs(one: Named, { revision, digest }: Facts["config"]): boole
 
 /** The mounted document, if it is our revision's. */
 export function ours({ mounted, config }: Pick<Facts, "mounted" | "config">): Document | undefined {
-  return mounted.kind === "document" && isOurs(mounted, config) ? mounted : undefined;
+  return mounted?.kind === "document" && isOurs(mounted, config) ? mounted : undefined;
 }
 
 /**

@@ -42,7 +42,7 @@ export function unitOf({ unit }: Pick<Facts, "unit">): Unit | undefined {
  * Names what is under way, if anything: as long as the name stays the same, it has not come
  * further.
  */
-export function progress(unit: UnitFact): string | undefined {
+export function progress(unit: UnitFact | undefined): string | undefined {
   return unit !== undefined && isWhole(unit) && isBusy(unit) ? `${unit.active} ${unit.invocation}` : undefined;
 }
 
@@ -61,7 +61,7 @@ function counts(unit: Unit, { phase, owed, settling }: Pick<Journal, "phase" | "
   return owed !== undefined && unit.invocation !== owed;
 }
 
-function isWhole(unit: NonNullable<UnitFact>): unit is Unit {
+function isWhole(unit: UnitFact): unit is Unit {
   return "active" in unit;
 }
 

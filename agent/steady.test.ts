@@ -17,6 +17,17 @@ test("a thing is steady for as long as its value stays", () => {
   assert.deepEqual(held, [0, 50, 0, 10, 0, 0]);
 });
 
+test("what one look did not note is forgotten by the next", () => {
+  let now = 0;
+  const steady = new Steady(() => now);
+  const looks = [true, true, false, true].map((notes) => {
+    now += 10;
+    steady.next();
+    return notes ? steady.held("it", "a") : undefined;
+  });
+  assert.deepEqual(looks, [0, 10, undefined, 0]);
+});
+
 test("writes that follow each other are spaced: at once, 1 s, 2 s … a minute; five quiet minutes forgive all", () => {
   let now = 0;
   const deeds = new Deeds(() => now);

@@ -1,6 +1,6 @@
 /** For how long things have stayed as they are, by a clock that never jumps. */
 export class Steady {
-  readonly #seen = new Map<string, { value: string; since: number }>();
+  readonly #seen = new Map<string, { value: string; since: number; noted: boolean }>();
   readonly #clock: () => number;
 
   constructor(clock: () => number) {
@@ -15,9 +15,17 @@ export class Steady {
       this.#seen.delete(name);
       return 0;
     }
-    if (seen?.value === value) return now - seen.since;
-    this.#seen.set(name, { value, since: now });
-    return 0;
+    const since = seen?.value === value ? seen.since : now;
+    this.#seen.set(name, { value, since, noted: true });
+    return now - since;
+  }
+
+  /** A new look begins: what the last one did not note is forgotten. */
+  next(): void {
+    for (const [name, seen] of this.#seen) {
+      if (!seen.noted) this.#seen.delete(name);
+      seen.noted = false;
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-/** What a decision may say. */
+/** What a decision may answer. */
 import type { Journal } from "./journal.ts";
 import type { Document, Found, Plan } from "./plan.ts";
 import type { Code } from "./problems.ts";
@@ -42,11 +42,25 @@ export type Step = Reason &
     | Readonly<{ action: "leave" }>
   );
 
+/**
+ * What a decision rests on and was not told. mounted: the Secret · healthz · kubelet: its unit, over
+ * D-Bus, and healthz · fitness: that, and what only the preflight needs.
+ */
+export type Asked = "mounted" | "healthz" | "kubelet" | "fitness";
+
+/** A step, or what has to be known before there is one. */
+export type Answer = Step | Ask;
+type Ask = Readonly<{ action: "ask"; for: Asked; ready: false }>;
+
 /** At rest: hints arrive by themselves; this bounds for how long a lost one matters. */
 export const resync = 30_000;
 export const soon = 1000;
 /** While a restart is under way: the kubelet answers healthz 0.3 s after its job is done. */
 export const fast = 250;
+
+export function ask(asked: Asked): Ask {
+  return { action: "ask", for: asked, ready: false };
+}
 
 export function wait(code: Code, again: Step["again"], detail?: string): Step {
   return { action: "wait", code, detail, ready: false, again };

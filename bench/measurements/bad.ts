@@ -5,10 +5,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { act } from "../../agent/act.ts";
 import { parseConfig } from "../../agent/config.ts";
-import { decide } from "../../agent/decide.ts";
-import { look } from "../../agent/look.ts";
+import { Look } from "../../agent/look.ts";
 import { mayGiveAway } from "../../agent/nodefile.ts";
-import { Deeds, Steady } from "../../agent/steady.ts";
+import { Deeds } from "../../agent/steady.ts";
 import type { Systemd } from "../../agent/systemd.ts";
 import type { Unit } from "../../agent/unit.ts";
 import { Node } from "../../test/faults/agent.ts";
@@ -47,11 +46,12 @@ async function life(node: Node, played: PlayedKubelet, end: number): Promise<voi
   const deeds = new Deeds(now);
   const healthz = async () => played.runs;
   const lock = { release: () => {} };
-  const ports = { config, systemd: played.systemd, deeds, now, healthz, lock };
-  const senses = { ...ports, mayChown: mayGiveAway(), acquire: async () => true, steady: new Steady(now) };
+  const hands = { config, systemd: played.systemd, deeds, lock };
+  const acquire = async () => true;
+  const look = new Look({ ...hands, mayChown: mayGiveAway(), healthz, acquire, now, clock: now });
   while (played.clock < end) {
-    const step = decide(await look(senses));
-    await act(step, ports);
+    const step = await look.next();
+    await act(step, hands);
     if (step.action === "give up") return played.pass(containerBackOff);
     played.pass(step.again === "back off" ? retry : step.again);
   }

@@ -1,8 +1,7 @@
 /** What must hold for the readers of documents and journals, whatever they are given. Each case repeats itself by its seed. */
 import assert from "node:assert/strict";
-import { decide } from "../../agent/decide.ts";
 import { isObject, readDocument } from "../../agent/document.ts";
-import { atRest, facts, quarantine, restarting, settling, tried, written } from "../../agent/facts.fixture.ts";
+import { atRest, decide, facts, quarantine, restarting, settling, tried, written } from "../../agent/facts.fixture.ts";
 import { readJournal } from "../../agent/gate.ts";
 import { type Journal, writeJournal } from "../../agent/journal.ts";
 import { canonical } from "../../pullsecret/canonical.ts";

@@ -1,0 +1,82 @@
+/**
+ * What lies on the node: the Secret, our journal, config.json. Each is read again only when its file
+ * has changed, so that a look at rest costs a few calls instead of reading and parsing up to 3 MiB.
+ *
+ * Files are read with blocking calls: they are small and on the node's own disk, and some twenty
+ * trips through Node's thread pool cost three times as much as the calls themselves.
+ */
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { nodeFiles } from "../contract/names.ts";
+import { Cached } from "./cached.ts";
+import type { Config } from "./config.ts";
+import { hasCode } from "./errno.ts";
+import type { JournalReading } from "./journal.ts";
+import { type Mounted, mountOf, readMounted } from "./mounted.ts";
+import { type NodeFile, readNodeFile } from "./nodefile.ts";
+import { identify } from "./replace.ts";
+
+export class Readings {
+  readonly #config: Pick<Config, "secretDirectory" | "kubeletDirectory">;
+  readonly #mayChown: boolean;
+  readonly #mounted: Cached<Mounted>;
+  readonly #journal: Cached<JournalReading>;
+  readonly #file: Cached<NodeFile>;
+
+  /** `clock`: milliseconds that never jump. */
+  constructor(config: Pick<Config, "secretDirectory" | "kubeletDirectory">, mayChown: boolean, clock: () => number) {
+    this.#config = config;
+    this.#mayChown = mayChown;
+    this.#mounted = new Cached(clock);
+    this.#journal = new Cached(clock);
+    this.#file = new Cached(clock);
+  }
+
+  mounted(): Promise<Mounted> {
+    const { secretDirectory } = this.#config;
+    return this.#mounted.read(mountOf(secretDirectory), () => readMounted(secretDirectory));
+  }
+
+  /** Throws what the file system threw. */
+  journal(): Promise<JournalReading> {
+    const path = join(this.#config.kubeletDirectory, nodeFiles.journal);
+    return this.#journal.read(identityOf(path), () => readJournalFile(path));
+  }
+
+  file(): Promise<NodeFile> {
+    const path = join(this.#config.kubeletDirectory, nodeFiles.config);
+    return this.#file.read(identityOf(path), () => readNodeFile(path, this.#mayChown));
+  }
+
+  /** Gives the memory back. */
+  forget(): void {
+    for (const one of [this.#mounted, this.#journal, this.#file]) one.forget();
+  }
+}
+
+/** `undefined` where it cannot be told: whoever reads the file then says why. */
+function identityOf(file: string): string | undefined {
+  try {
+    return identify(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An unreadable journal is kept under this name until the folder goes. */
+export const corruptJournal = `${nodeFiles.journal}.corrupt`;
+
+/** Three times what the largest Secret and the largest config.json make of it. */
+const mostJournalBytes = 32 * 1024 * 1024;
+
+async function readJournalFile(file: string): Promise<JournalReading> {
+  try {
+    if (statSync(file).size > mostJournalBytes) return { kind: "corrupt", why: "more than 32 MiB" };
+    const bytes = readFileSync(file);
+    const { readJournal } = await import("./gate.ts");
+    return readJournal(bytes);
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return { kind: "none" };
+    throw error;
+  }
+}

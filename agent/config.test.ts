@@ -38,7 +38,7 @@ test("without flags the agent runs as the DaemonSet mounts it", () => {
 
 test("every flag is read", () => {
   const argv =
-    "--unit k3s.service --restart Never --restart-control-plane Always --hidden-files Ignore --settle 0 " +
+    "--unit k3s.service --restart Never --restart-control-plane Always --hidden-files Ignore --probation 0s " +
     "--healthz-port 10250 --probe-port 1234 --secret-directory /s --kubelet-directory /k --dbus-directory /d " +
     "--pod-directory /p --termination-log /t";
   assert.equal(
@@ -53,17 +53,17 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ["--restart never", '--restart "never": is none of the choices; give Always, Never'],
   ["--restart-control-plane no", '--restart-control-plane "no": is none of the choices; give Always, Never'],
   ["--hidden-files look", '--hidden-files "look": is none of the choices; give Look, Ignore'],
-  ["--settle -1", '--settle "-1": is no whole number from 0 to 3600'],
-  ["--settle=5s", '--settle "5s": is no whole number from 0 to 3600'],
-  ["--settle=3601", '--settle "3601": is no whole number from 0 to 3600'],
-  ["--settle=1 --settle=2", "--settle: given 2 times; give it once"],
-  ["--settle", "--settle: has no value; write --settle=VALUE"],
+  ["--probation -1s", '--probation "-1s": is no duration from 0s to 3600s; give one such as 5s'],
+  ["--probation=5", '--probation "5": is no duration from 0s to 3600s; give one such as 5s'],
+  ["--probation=3601s", '--probation "3601s": is no duration from 0s to 3600s; give one such as 5s'],
+  ["--probation=1s --probation=2s", "--probation: given 2 times; give it once"],
+  ["--probation", "--probation: has no value; write --probation=VALUE"],
   ["--healthz-port=0", '--healthz-port "0": is no whole number from 1 to 65535'],
   ["--probe-port=1023", '--probe-port "1023": is no whole number from 1024 to 65535'],
   ["--kubelet-directory=var", '--kubelet-directory "var": is no absolute path of a directory without . and .. in it'],
   ["--termination-log=log", '--termination-log "log": is no absolute path of a file without . and .. in it'],
   ["--nope", "--nope: is no flag; --help names all"],
-  ["--setle=1", "--setle: is no flag; give --settle"],
+  ["--probaton=1", "--probaton: is no flag; give --probation"],
   ["extra", '"extra": belongs to no flag; remove it'],
 ];
 for (const [argv, error] of wrong) test(`refused: ${argv}`, () => assert.deepEqual(errorsOf(argv.split(" ")), [error]));
@@ -79,11 +79,11 @@ test("REVISION must be a whole number", () => {
 });
 
 test("all that is wrong is named at once, flags and variables", () =>
-  assert.deepEqual(errorsOf(["--restart=No", "--nope", "--settle=x"], { REVISION: "x" }), [
+  assert.deepEqual(errorsOf(["--restart=No", "--nope", "--probation=x"], { REVISION: "x" }), [
     "--nope: is no flag; --help names all",
     `REVISION "x": is no whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
     '--restart "No": is none of the choices; give Always, Never',
-    '--settle "x": is no whole number from 0 to 3600',
+    '--probation "x": is no duration from 0s to 3600s; give one such as 5s',
   ]));
 
 test("the usage names every flag and variable once", () => {

@@ -46,7 +46,7 @@ function toConfig(given: Values<typeof flags>): Config {
     restart: given.restart,
     restartControlPlane: given["restart-control-plane"],
     hiddenFiles: given["hidden-files"],
-    settle: given.settle * 1000,
+    settle: given.probation * 1000,
     healthzPort: given["healthz-port"],
     probePort: given["probe-port"],
     secretDirectory: given["secret-directory"],

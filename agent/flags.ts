@@ -1,7 +1,7 @@
 /** The agent's flags and variables, each with its default and what it is for. */
 import { agentEnvironment, defaultProbePort, mountPaths } from "../contract/names.ts";
 import { usage as usageOf, type Table } from "../contract/table.ts";
-import { auto, directory, file, integer, oneOf, unit } from "../contract/values.ts";
+import { auto, directory, file, integer, oneOf, unit, within } from "../contract/values.ts";
 
 /** Any text, and an empty one. */
 const asGiven = (text: string): string => text;
@@ -46,10 +46,10 @@ export const flags = {
     what: "Look refuses to hide another file of the kubelet's, Ignore does not look",
   },
   // An hour: beyond it a rollout of a few nodes would take days, which nobody means.
-  settle: {
-    read: integer(0, 3600),
-    standard: "5",
-    what: "seconds that a restarted kubelet must stay well",
+  probation: {
+    read: within(0, 3600),
+    standard: "5s",
+    what: "how long a restarted kubelet must stay well",
   },
   "healthz-port": {
     read: integer(1, 65_535),

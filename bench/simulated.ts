@@ -117,8 +117,8 @@ export class Simulated implements Disposable {
       `--kubeconfig=${this.#kubeconfig}`,
       "--agent-image=example.invalid/agent:1",
       `--max-unavailable=${maxUnavailable}`,
-      `--min-ready-seconds=${minReadySeconds}`,
-      "--removal-grace=0s",
+      `--probation=${minReadySeconds}s`,
+      "--withdrawal-grace=0s",
       `--listen=127.0.0.1:${port}`,
     ];
     const env = directEnvironment({ MALLOC_ARENA_MAX: "1" });

@@ -60,6 +60,17 @@ export function pause(value: string): number | Wrong {
   return value === "0s" ? 0 : duration(value);
 }
 
+/** Seconds, from `least` to `most` of them. */
+export function within(least: number, most: number) {
+  return (value: string): number | Wrong => {
+    const seconds = pause(value);
+    const fits = typeof seconds === "number" && seconds >= least && seconds <= most;
+    return fits
+      ? seconds
+      : new Wrong(`is no duration from ${least}s to ${most}s; give one such as ${Math.max(5, least)}s`);
+  };
+}
+
 /** An empty host means every address; IPv6 is written in brackets. */
 export function address(value: string): { host: string; port: number } | Wrong {
   const { v6, host, port } =

@@ -1,6 +1,8 @@
 /** The agents, as the controller declares them. */
-import type { AgentConfig } from "./config.ts";
 import type { Pinned } from "./pinned.ts";
+import type { AgentPolicy, RolloutPolicy } from "./policy.ts";
 
-/** `minReadySeconds`: how long a restarted kubelet is on trial. `pinned`: the only nodes that still get one. */
-export type Agent = AgentConfig & Readonly<{ image: string; minReadySeconds: number; pinned?: Pinned }>;
+/** `pinned`: the only nodes that still get one. */
+export type Agent = AgentPolicy &
+  Pick<RolloutPolicy, "probationSeconds"> &
+  Readonly<{ image: string; pinned?: Pinned }>;

@@ -1,12 +1,12 @@
 /** A reconciler with everything that it needs, made from the command line's values. */
 import type { Logger } from "pino";
-import type { Config } from "./config.ts";
 import { announcer } from "./events.ts";
 import type { Cluster } from "./kube.ts";
 import { createLookout } from "./lookout.ts";
 import type { Metrics } from "./metrics.ts";
 import { nudgeClock } from "./nudge.ts";
 import { platformClock } from "./platform.ts";
+import type { Policy } from "./policy.ts";
 import type { Reconciler } from "./reconcile.ts";
 import { createReport } from "./report.ts";
 import { Settled } from "./settled.ts";
@@ -16,7 +16,7 @@ const now = () => new Date();
 
 /** `live` is `cluster` without informers. */
 type Open = Readonly<{
-  config: Config;
+  policy: Policy;
   log: Logger;
   metrics: Metrics;
   live: Cluster;
@@ -25,7 +25,7 @@ type Open = Readonly<{
 }>;
 
 /** `image`: what the agents run. */
-export function assembled({ config, log, metrics, live, cluster, original }: Open, image: string): Reconciler {
+export function assembled({ policy, log, metrics, live, cluster, original }: Open, image: string): Reconciler {
   const settled = new Settled({
     now,
     changed: (path, fields) =>
@@ -50,14 +50,8 @@ export function assembled({ config, log, metrics, live, cluster, original }: Ope
     original,
     settled,
     now,
-    removalGraceSeconds: config.removalGraceSeconds,
-    policy: { conflicts: config.conflicts, protect: config.protect },
-    agent: { ...config.agent, minReadySeconds: config.minReadySeconds, image },
-    maxUnavailable: config.maxUnavailable,
-    maxFailures: config.maxFailures,
-    minIntervalSeconds: config.minIntervalSeconds,
-    drainDeadlineSeconds: config.drainDeadlineSeconds,
-    forgetAfterSeconds: config.forgetAfterSeconds,
+    policy,
+    agent: { ...policy.agent, probationSeconds: policy.rollout.probationSeconds, image },
     lookout: createLookout(now),
     nudgeSeconds: nudgeClock(now),
     stillSeconds: stillClock(now),

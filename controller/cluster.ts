@@ -58,7 +58,7 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
   const live = fenced(direct, leader.holds);
   const here = targets.map((target) => ({ live, target, mirror: new Mirror() }));
   const original = openOriginal(config, live, asked, log);
-  const open = { config, log, metrics, live, cluster: mirrored(live, here), original };
+  const open = { policy: config.policy, log, metrics, live, cluster: mirrored(live, here), original };
 
   let finished = Date.now();
   let succeeded = false;

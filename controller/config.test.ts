@@ -12,28 +12,24 @@ test("the defaults are those of the design", () => {
   assert.deepEqual(parseConfig([]), {
     ok: true,
     value: {
+      policy: {
+        merge: { conflicts: "additional", protect: [] },
+        rollout: { maxUnavailable: "10%", maxFailures: 0, probationSeconds: 5, minIntervalSeconds: 0 },
+        withdrawal: { graceSeconds: 30, deadlineSeconds: 600, forgetAfterSeconds: 86_400 },
+        agent: {
+          restart: "Always",
+          restartControlPlane: "Never",
+          hiddenFiles: "Look",
+          kubeletUnit: "auto",
+          kubeletDirectory: "/var/lib/kubelet",
+          dbusDirectory: "/run/dbus",
+          probePort: 20248,
+          healthzPort: 10248,
+        },
+      },
       original: undefined,
       originalKubeconfig: undefined,
-      conflicts: "additional",
-      protect: [],
-      maxUnavailable: "10%",
-      minReadySeconds: 5,
-      maxFailures: 0,
-      minIntervalSeconds: 0,
-      agent: {
-        image: undefined,
-        restart: "Always",
-        restartControlPlane: "Never",
-        hiddenFiles: "Look",
-        kubeletUnit: "auto",
-        kubeletDirectory: "/var/lib/kubelet",
-        dbusDirectory: "/run/dbus",
-        probePort: 20248,
-        healthzPort: 10248,
-      },
-      removalGraceSeconds: 30,
-      drainDeadlineSeconds: 600,
-      forgetAfterSeconds: 86_400,
+      image: undefined,
       kubeconfig: undefined,
       listen: { host: "", port: 8080 },
       logLevel: "info",
@@ -43,39 +39,38 @@ test("the defaults are those of the design", () => {
 
 test("every flag is read", () => {
   const argv =
-    "--original ns/pull --original-kubeconfig /k --conflicts original --protect quay.io --protect gcr.io --max-unavailable 3 --min-ready-seconds 30 " +
-    "--restart Never --restart-control-plane Always --hidden-files Ignore --kubelet-unit k3s.service --kubelet-directory /var/lib/rancher/k3s --dbus-directory /run/d --agent-image i:1 --probe-port 1234 " +
-    "--healthz-port 10250 --max-failures 2% --min-interval 5m --removal-grace 0s --drain-deadline 2h --forget-after 3h --kubeconfig /kc " +
-    "--listen [::1]:9090 --log-level debug";
+    "--original ns/pull --original-kubeconfig /k --conflicts original --protect quay.io --protect gcr.io " +
+    "--max-unavailable 3 --max-failures 2% --probation 30s --min-interval 5m " +
+    "--withdrawal-grace 0s --withdrawal-deadline 2h --forget-after 3h " +
+    "--restart Never --restart-control-plane Always --hidden-files Ignore --kubelet-unit k3s.service " +
+    "--kubelet-directory /var/lib/rancher/k3s --dbus-directory /run/d --probe-port 1234 --healthz-port 10250 " +
+    "--agent-image i:1 --kubeconfig /kc --listen [::1]:9090 --log-level debug";
   const parsed = parseConfig(argv.split(" "));
-  assert.ok(parsed.ok);
-  const { agent, ...rest } = parsed.value;
-  assert.deepEqual(Object.values(agent), [
-    "i:1",
-    "Never",
-    "Always",
-    "Ignore",
-    "k3s.service",
-    "/var/lib/rancher/k3s",
-    "/run/d",
-    1234,
-    10250,
-  ]);
-  assert.deepEqual(rest, {
-    original: { namespace: "ns", name: "pull" },
-    originalKubeconfig: "/k",
-    conflicts: "original",
-    protect: ["quay.io", "gcr.io"],
-    maxUnavailable: 3,
-    minReadySeconds: 30,
-    maxFailures: "2%",
-    minIntervalSeconds: 300,
-    removalGraceSeconds: 0,
-    drainDeadlineSeconds: 7200,
-    forgetAfterSeconds: 10_800,
-    kubeconfig: "/kc",
-    listen: { host: "::1", port: 9090 },
-    logLevel: "debug",
+  assert.deepEqual(parsed, {
+    ok: true,
+    value: {
+      policy: {
+        merge: { conflicts: "original", protect: ["quay.io", "gcr.io"] },
+        rollout: { maxUnavailable: 3, maxFailures: "2%", probationSeconds: 30, minIntervalSeconds: 300 },
+        withdrawal: { graceSeconds: 0, deadlineSeconds: 7200, forgetAfterSeconds: 10_800 },
+        agent: {
+          restart: "Never",
+          restartControlPlane: "Always",
+          hiddenFiles: "Ignore",
+          kubeletUnit: "k3s.service",
+          kubeletDirectory: "/var/lib/rancher/k3s",
+          dbusDirectory: "/run/d",
+          probePort: 1234,
+          healthzPort: 10_250,
+        },
+      },
+      original: { namespace: "ns", name: "pull" },
+      originalKubeconfig: "/k",
+      image: "i:1",
+      kubeconfig: "/kc",
+      listen: { host: "::1", port: 9090 },
+      logLevel: "debug",
+    },
   });
 });
 
@@ -95,7 +90,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     '--max-unavailable "101%": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
   ],
   ["--max-failures 101%", '--max-failures "101%": is neither a number of nodes nor a percentage from 0% to 100%'],
-  ["--min-ready-seconds 2", '--min-ready-seconds "2": is no whole number from 3 to 3600'],
+  ["--probation 2s", '--probation "2s": is no duration from 3s to 3600s; give one such as 5s'],
   ["--restart Sometimes", '--restart "Sometimes": is none of the choices; give Always, Never'],
   [
     "--kubelet-unit kubelet",
@@ -116,8 +111,8 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ],
   ["--probe-port 1023", '--probe-port "1023": is no whole number from 1024 to 65535'],
   ["--probe-port 10248", "--probe-port 10248: is the kubelet's --healthz-port; choose another"],
-  ["--drain-deadline 10", '--drain-deadline "10": is no duration; give one such as 90s, 10m or 2h'],
-  ["--removal-grace 0", '--removal-grace "0": is no duration; give one such as 90s, 10m or 2h'],
+  ["--withdrawal-deadline 10", '--withdrawal-deadline "10": is no duration; give one such as 90s, 10m or 2h'],
+  ["--withdrawal-grace 0", '--withdrawal-grace "0": is no duration; give one such as 90s, 10m or 2h'],
   ["--protect quay.io/*", '--protect "quay.io/*": is no registry; name it as image names have it, such as quay.io'],
   [
     "--protect quay.io:0x",

@@ -3,46 +3,19 @@ import { readFlags, type Outcome, type Rule } from "../contract/flags.ts";
 import type { Values } from "../contract/table.ts";
 import { quote } from "../pullsecret/keypath.ts";
 import { flags } from "./flags.ts";
+import type { Policy } from "./policy.ts";
 
 export type Config = Readonly<{
+  policy: Policy;
   /** The Secret that holds the original pull secret; undefined: each node's own file is the original. */
   original: Readonly<{ namespace: string; name: string }> | undefined;
   /** Kubeconfig of the cluster that holds the original (hosted); undefined: the same cluster. */
   originalKubeconfig: string | undefined;
-  conflicts: "additional" | "original";
-  protect: readonly string[];
-  /** How many nodes may be without a working agent at a time: a number of nodes, or a percentage of them. */
-  maxUnavailable: number | string;
-  minReadySeconds: number;
-  /** How many nodes may fail newly before a revision is halted: a number of nodes, or a percentage of them. */
-  maxFailures: number | string;
-  /** Between the beginnings of two rollouts of changes. */
-  minIntervalSeconds: number;
-  agent: AgentConfig;
-  /** How long a deleted additional Secret may be made anew before the nodes give back its entries. */
-  removalGraceSeconds: number;
-  drainDeadlineSeconds: number;
-  forgetAfterSeconds: number;
+  /** Image of the agents; undefined: the image that the controller itself runs (found by POD_NAME). */
+  image: string | undefined;
   kubeconfig: string | undefined;
   listen: Readonly<{ host: string; port: number }>;
   logLevel: string;
-}>;
-
-/** What the agents are told; changes here replace the agents' pods. */
-export type AgentConfig = Readonly<{
-  /** undefined: the image that the controller itself runs (found by POD_NAME). */
-  image: string | undefined;
-  restart: "Always" | "Never";
-  /** The same where the kubelet's unit carries a control plane. */
-  restartControlPlane: "Always" | "Never";
-  /** Whether a file that a new config.json would hide from the kubelet is looked for: that takes the node's root directory. */
-  hiddenFiles: "Look" | "Ignore";
-  /** `auto`: each node's own. */
-  kubeletUnit: string;
-  kubeletDirectory: string;
-  dbusDirectory: string;
-  probePort: number;
-  healthzPort: number;
 }>;
 
 const portsDiffer: Rule<typeof flags> = ({ "probe-port": probe, "healthz-port": healthz }) =>
@@ -63,16 +36,31 @@ export function parseConfig(argv: readonly string[]): Outcome<Config> {
 
 function toConfig(given: Values<typeof flags>): Config {
   return {
+    policy: policyOf(given),
     original: given.original,
     originalKubeconfig: given["original-kubeconfig"],
-    conflicts: given.conflicts,
-    protect: given.protect,
-    maxUnavailable: given["max-unavailable"],
-    minReadySeconds: given["min-ready-seconds"],
-    maxFailures: given["max-failures"],
-    minIntervalSeconds: given["min-interval"],
+    image: given["agent-image"],
+    kubeconfig: given.kubeconfig,
+    listen: given.listen,
+    logLevel: given["log-level"],
+  };
+}
+
+function policyOf(given: Values<typeof flags>): Policy {
+  return {
+    merge: { conflicts: given.conflicts, protect: given.protect },
+    rollout: {
+      maxUnavailable: given["max-unavailable"],
+      maxFailures: given["max-failures"],
+      probationSeconds: given.probation,
+      minIntervalSeconds: given["min-interval"],
+    },
+    withdrawal: {
+      graceSeconds: given["withdrawal-grace"],
+      deadlineSeconds: given["withdrawal-deadline"],
+      forgetAfterSeconds: given["forget-after"],
+    },
     agent: {
-      image: given["agent-image"],
       restart: given.restart,
       restartControlPlane: given["restart-control-plane"],
       hiddenFiles: given["hidden-files"],
@@ -82,11 +70,5 @@ function toConfig(given: Values<typeof flags>): Config {
       probePort: given["probe-port"],
       healthzPort: given["healthz-port"],
     },
-    removalGraceSeconds: given["removal-grace"],
-    drainDeadlineSeconds: given["drain-deadline"],
-    forgetAfterSeconds: given["forget-after"],
-    kubeconfig: given.kubeconfig,
-    listen: given.listen,
-    logLevel: given["log-level"],
   };
 }

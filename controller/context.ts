@@ -3,15 +3,14 @@ import type { Agent } from "./agent.ts";
 import type { Cluster } from "./kube.ts";
 import type { Lookout } from "./lookout.ts";
 import type { NudgeClock } from "./nudge.ts";
+import type { Policy } from "./policy.ts";
 import type { Settled } from "./settled.ts";
 
 export type RolloutContext = Readonly<{
   cluster: Cluster;
   settled: Settled;
   agent: Agent;
-  maxUnavailable: number | string;
-  maxFailures: number | string;
-  minIntervalSeconds: number;
+  policy: Pick<Policy, "rollout">;
   lookout: Lookout;
   nudgeSeconds: NudgeClock;
   now: () => Date;

@@ -7,7 +7,7 @@ import { role, roleBinding, serviceAccount } from "./rbac.ts";
 
 const parsed = parseConfig([]);
 assert.ok(parsed.ok);
-const agent: Agent = { ...parsed.value.agent, image: "example.com/gps:1", minReadySeconds: 5 };
+const agent: Agent = { ...parsed.value.policy.agent, image: "example.com/gps:1", probationSeconds: 5 };
 const strategy = { stage: "canary", maxUnavailable: 1 } as const;
 const seven = { revision: 7, digest: "seven's" };
 const spec = daemonSet(agent, seven, strategy).spec;
@@ -78,11 +78,11 @@ test("the trial is the agent's, and Kubernetes waits out the false Ready in its 
   assert.deepEqual(
     container?.args,
     (
-      "--unit auto --restart Always --restart-control-plane Never --hidden-files Look --settle 5 " +
+      "--unit auto --restart Always --restart-control-plane Never --hidden-files Look --probation 5s " +
       "--healthz-port 10248 --probe-port 20248"
     ).split(" "),
   );
-  assert.equal(daemonSet({ ...agent, minReadySeconds: 30 }, seven, strategy).spec?.minReadySeconds, 3);
+  assert.equal(daemonSet({ ...agent, probationSeconds: 30 }, seven, strategy).spec?.minReadySeconds, 3);
 });
 
 test("the digest tells agents apart, not revisions", () => {

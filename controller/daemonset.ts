@@ -134,7 +134,7 @@ function container(agent: Agent, revision: number): V1Container {
       restart: agent.restart,
       "restart-control-plane": agent.restartControlPlane,
       "hidden-files": agent.hiddenFiles,
-      settle: agent.minReadySeconds,
+      probation: `${agent.probationSeconds}s`,
       "healthz-port": agent.healthzPort,
       "probe-port": agent.probePort,
     }).flatMap(([name, value]) => [`--${name}`, String(value)]),

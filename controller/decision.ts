@@ -82,11 +82,9 @@ function wish(additional: V1Secret | undefined, wanted: Wanted, now: Date): Aske
 }
 
 /** Seconds until a change may be rolled out, by the time at which the last one was. */
-export function restSeconds(
-  { rolledAt }: Rollouts,
-  { minIntervalSeconds, now }: Pick<RolloutContext, "minIntervalSeconds" | "now">,
-): number {
+export function restSeconds({ rolledAt }: Rollouts, { policy, now }: Pick<RolloutContext, "policy" | "now">): number {
   if (rolledAt === undefined) return 0;
+  const { minIntervalSeconds } = policy.rollout;
   const left = minIntervalSeconds - (now().getTime() - Date.parse(rolledAt)) / 1000;
   // Never more than the interval: another controller's clock may have been ahead of ours.
   return Math.min(minIntervalSeconds, Math.max(0, left));
@@ -96,7 +94,7 @@ type Found = Readonly<{ published: Published | undefined; state: State; view: Da
 
 /** What is found, whatever is wanted. */
 async function inputOf(context: RolloutContext, snapshot: Snapshot, { published, state, view }: Found) {
-  const { agent, cluster, lookout, maxUnavailable, maxFailures } = context;
+  const { agent, cluster, lookout, policy } = context;
   const { conditions } = recall(snapshot.global);
   const template = view?.template ?? 0;
   const said = conditions.find(({ type, revision }) => type === "RolledOut" && revision === template);
@@ -109,11 +107,9 @@ async function inputOf(context: RolloutContext, snapshot: Snapshot, { published,
     ...(view === undefined ? idle : lookout.clocks(view)),
     suspicious: view !== undefined && lookout.glances(view) && lookout.suspects(await glance(cluster)),
     haltKnown: said?.reason === "Halted",
-    trialSeconds: agent.minReadySeconds,
     standing: undefined,
-    maxUnavailable,
+    ...policy.rollout,
     restarts: agent.restart === "Always",
-    maxFailures,
   };
 }
 
@@ -137,7 +133,7 @@ async function decideWith(context: RolloutContext, { input, before, asked }: Que
   const read = async () => amongPinned(await survey(cluster, mark, asked.now.getTime()), agent.pinned);
   const recent = input.suspicious ? undefined : lookout.recent(view, input.pending);
   const found = recent ?? lookout.seen(view, await read());
-  const fates = fatesOf(found, agent.minReadySeconds, known, rereadsOf(agent));
+  const fates = fatesOf(found, agent.probationSeconds, known, rereadsOf(agent));
   lookout.judged(fates);
   const seen = standing(fates, known);
   const last = decide({ ...input, standing: seen });

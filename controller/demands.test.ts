@@ -17,7 +17,7 @@ const agent = {
   dbusDirectory: "/run/dbus",
   probePort: 20248,
   healthzPort: 10248,
-  minReadySeconds: 5,
+  probationSeconds: 5,
 } as const;
 const set = () => daemonSet(agent, { revision: 3, digest: "d" }, { stage: "canary", maxUnavailable: 1 });
 

@@ -1,7 +1,7 @@
 /** The controller's flags, each with its default and what it is for. */
 import { defaultProbePort, namespace } from "../contract/names.ts";
 import { usage as usageOf, type Table } from "../contract/table.ts";
-import { address, auto, directory, duration, integer, oneOf, pause, text, unit } from "../contract/values.ts";
+import { address, auto, directory, duration, integer, oneOf, pause, within, text, unit } from "../contract/values.ts";
 import { protectable } from "../pullsecret/protect.ts";
 import { budget, failures, secretReference } from "./values.ts";
 
@@ -29,9 +29,9 @@ export const flags = {
     standard: "10%",
     what: "nodes that may be without an agent at a time, N or N%",
   },
-  "min-ready-seconds": {
-    read: integer(3, 3600),
-    standard: "5",
+  probation: {
+    read: within(3, 3600),
+    standard: "5s",
     what: "how long a restarted kubelet must stay well",
   },
   "max-failures": {
@@ -85,12 +85,12 @@ export const flags = {
     standard: "10248",
     what: "loopback port of the kubelet's healthz",
   },
-  "removal-grace": {
+  "withdrawal-grace": {
     read: pause,
     standard: "30s",
     what: "how long a deleted Secret may be made anew before it is withdrawn",
   },
-  "drain-deadline": {
+  "withdrawal-deadline": {
     read: duration,
     standard: "10m",
     what: "when a removal that does not move is reported",

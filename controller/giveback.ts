@@ -8,14 +8,13 @@ import { ensure } from "./ensure.ts";
 import type { Snapshot } from "./observe.ts";
 import { owned } from "./paths.ts";
 import { amongPinned, type Pinned } from "./pinned.ts";
+import type { Policy } from "./policy.ts";
 import { readState, writeState } from "./state.ts";
 import { survey } from "./survey.ts";
 import { declaredAsIs } from "./view.ts";
 
-export type Patience = Readonly<{
-  /** For so long nodes that are away are waited for. */
-  forgetAfterSeconds: number;
-}>;
+/** `withdrawal`: for how long nodes that are away are waited for. */
+export type Patience = Readonly<{ policy: Pick<Policy, "withdrawal"> }>;
 
 /** `until`: when they are given up, ISO 8601; `seconds`: when to look again, though nothing has happened. */
 export type Awaited = Readonly<{ names: readonly string[]; until: string; seconds: number }>;
@@ -40,7 +39,7 @@ export async function awaitReturn(
   const { pinned } = context.agent;
   const time = context.now().getTime();
   const since = pinned?.since ?? new Date(time).toISOString();
-  const until = Date.parse(since) + context.forgetAfterSeconds * 1000;
+  const until = Date.parse(since) + context.policy.withdrawal.forgetAfterSeconds * 1000;
   if (names.length === 0 || time >= until) return undefined;
   if (JSON.stringify(names) !== JSON.stringify(pinned?.names)) await pin(context, snapshot, { names, since });
   // Nodes that return or are deleted change the DaemonSet's counters, which is a hint.

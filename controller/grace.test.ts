@@ -33,7 +33,10 @@ const secret = (intent: string, annotations: Record<string, string> = {}): V1Sec
   metadata: { annotations, labels: { "app.kubernetes.io/managed-by": "global-pull-secret" } },
   data: { intent: Buffer.from(intent).toString("base64") },
 });
-const setting = { now: () => at(10), removalGraceSeconds: 30 };
+const setting = {
+  now: () => at(10),
+  policy: { withdrawal: { graceSeconds: 30, deadlineSeconds: 600, forgetAfterSeconds: 3600 } },
+};
 const found = (changes: Partial<Snapshot>) => absenceOf({ daemonSet: {}, ...changes } as Snapshot, setting);
 const foreign = { metadata: {}, data: {} };
 

@@ -5,6 +5,7 @@
  */
 import { withdrawNowAnnotation } from "../contract/names.ts";
 import { isForeign, type Snapshot } from "./observe.ts";
+import type { Policy } from "./policy.ts";
 import { readPublished } from "./publish.ts";
 import { readState } from "./state.ts";
 
@@ -31,15 +32,15 @@ export function withdrawal({ since, now, graceSeconds, begun, haste }: Absence):
   return { since: new Date(first), begins, due: begun || begins.getTime() <= now.getTime() };
 }
 
-type Setting = Readonly<{ now: () => Date; removalGraceSeconds: number }>;
+type Setting = Readonly<{ now: () => Date; policy: Pick<Policy, "withdrawal"> }>;
 
 /** What the snapshot tells of the absence. Haste is asked for on global-pull-secret, when the credential leaked. */
-export function absenceOf({ global, state, daemonSet }: Snapshot, { now, removalGraceSeconds }: Setting): Absence {
+export function absenceOf({ global, state, daemonSet }: Snapshot, { now, policy }: Setting): Absence {
   const nothingGiven = global === undefined && daemonSet === undefined;
   return {
     since: readState(state).absentSince,
     now: now(),
-    graceSeconds: removalGraceSeconds,
+    graceSeconds: policy.withdrawal.graceSeconds,
     // Without a memory of our own no grace would ever end.
     begun: nothingGiven || readPublished(global)?.intent === "release" || isForeign(state),
     haste: global?.metadata?.annotations?.[withdrawNowAnnotation] === "true",

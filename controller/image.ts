@@ -9,8 +9,8 @@ import { collections } from "./paths.ts";
  * The image that the agents run: `--agent-image`, else the controller's own, found by POD_NAME. One
  * image with two entry points, so that an upgrade of the Deployment upgrades the agents too.
  */
-export async function imageOf({ agent }: Config, cluster: Cluster): Promise<string> {
-  if (agent.image !== undefined) return agent.image;
+export async function imageOf({ image: given }: Config, cluster: Cluster): Promise<string> {
+  if (given !== undefined) return given;
   const name = process.env["POD_NAME"];
   if (name === undefined) throw new Error("--agent-image: give it, or set POD_NAME to the controller's own pod");
   const pod = await cluster.get<V1Pod>(`${collections.pods}/${name}`);

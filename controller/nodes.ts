@@ -49,10 +49,10 @@ export const nobody: Known = { excused: new Set(), failed: new Set(), harmless: 
 /** On which nodes no kubelet is restarted: a running agent is Ready only when its kubelet must have read the file by itself. */
 export type Rereads = "everywhere" | "control plane" | "nowhere";
 
-/** `trialSeconds`: for how long a restarted kubelet is watched before its agent is Ready. */
+/** `probationSeconds`: for how long a restarted kubelet is watched before its agent is Ready. */
 export function fatesOf(
   survey: Survey,
-  trialSeconds: number,
+  probationSeconds: number,
   known: Known = nobody,
   rereads: Rereads = "nowhere",
 ): Fates {
@@ -60,7 +60,7 @@ export function fatesOf(
   const runs = survey.some(({ agent }) => agent?.current === true && agent.started);
   // As long as nobody has it available, neither is a node that has not.
   const held = survey.some(({ agent }) => agent?.current === true && agent.available);
-  const patience = stuckSeconds + trialSeconds;
+  const patience = stuckSeconds + probationSeconds;
   const context = { known, patience, runs, rereads, held: held || (runs && known.harmless) };
   return survey.map((node) => [node, fateOf(node, context)] as const);
 }

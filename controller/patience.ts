@@ -14,8 +14,8 @@ const raisedSeconds = 30;
 export const leastSeconds = 2;
 
 /** Seconds of silence after which nodes and pods are read. A healthy wave changes the counters more often than that. */
-export function quietLimit({ pending, haltKnown, trialSeconds }: RolloutInput): number {
-  return pending && haltKnown ? quietWhenHalted : trialSeconds + besidesTrial;
+export function quietLimit({ pending, haltKnown, probationSeconds }: RolloutInput): number {
+  return pending && haltKnown ? quietWhenHalted : probationSeconds + besidesTrial;
 }
 
 export function isWorthASurvey(input: RolloutInput, daemonSet: DaemonSetView): boolean {

@@ -7,6 +7,7 @@ import type { Cluster } from "./kube.ts";
 import { collections, owned } from "./paths.ts";
 import { readPublished } from "./publish.ts";
 import type { Report } from "./outcome.ts";
+import { policyWith } from "./policy.fixture.ts";
 import { reconcile, type Reconciler } from "./reconcile.ts";
 import { Settled } from "./settled.ts";
 import { readState, stateSecret } from "./state.ts";
@@ -47,7 +48,7 @@ const additionalPath = `${collections.secrets}/additional-pull-secret`;
 const originalPath = `${collections.secrets}/pull-secret`;
 const text = (pair: string) => JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
 
-function start(removalGraceSeconds: number) {
+function start(graceSeconds: number) {
   const { objects, cluster, put } = inMemory();
   let seconds = 0;
   const nothing = async () => {};
@@ -65,18 +66,12 @@ function start(removalGraceSeconds: number) {
     cluster,
     live: cluster,
     original: { read: async () => objects.get(originalPath) ?? "absent", name: "kube-system/pull-secret" },
-    policy: { conflicts: "additional", protect: [] },
-    removalGraceSeconds,
+    policy: policyWith({ maxUnavailable: "100%" }, { graceSeconds }),
     report,
-    agent: { image: "i", restart: "Always", minReadySeconds: 3 },
-    maxUnavailable: "100%",
+    agent: { image: "i", restart: "Always", probationSeconds: 3 },
     settled: new Settled({ now: () => new Date() }),
-    drainDeadlineSeconds: 600,
-    forgetAfterSeconds: 3600,
     stillSeconds: () => 0,
     platform: async () => undefined,
-    maxFailures: 0,
-    minIntervalSeconds: 0,
     lookout: { clocks: () => ({ quietSeconds: 0, readySeconds: 9, surveySeconds: 0 }), glances: () => false },
     nudgeSeconds: () => undefined,
     now: () => new Date(1e12 + seconds * 1000),

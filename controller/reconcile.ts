@@ -2,7 +2,6 @@
  * The whole controller on one screen: look, judge, do one step, tell. Every run starts from what exists, so a run may end
  * anywhere, and any number of runs comes to the same end.
  */
-import type { MergePolicy } from "../pullsecret/merge.ts";
 import { accept, type Verdict } from "./accept.ts";
 import { takeStep, type Progress } from "./step.ts";
 import type { Cluster } from "./kube.ts";
@@ -23,8 +22,6 @@ export type Reconciler = Remover &
     /** The same cluster without mirrors. */
     live: Cluster;
     original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
-    policy: MergePolicy;
-    removalGraceSeconds: number;
     /** The API group of another operator that owns the nodes' pull secrets, where there is one. */
     platform: () => Promise<string | undefined>;
     report: Report;
@@ -64,7 +61,7 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
 
   if (absence?.due) {
     snapshot = await forgotten(reconciler, snapshot, absence);
-    const removal = await remove(reconciler, snapshot, sources, policy);
+    const removal = await remove(reconciler, snapshot, sources);
     await report.removal(removal, snapshot);
     return removal.again ?? (removal.progress && againAfter(removal.progress, reconciler.settled));
   }
@@ -75,7 +72,7 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
   const foreign = foreignOf(snapshot);
   await report.foreign(foreign, snapshot);
   if (foreign.length > 0) return until(absence, reconciler);
-  const verdict = { ...accept(sources, policy), withdrawsAt: absence?.begins };
+  const verdict = { ...accept(sources, policy.merge), withdrawsAt: absence?.begins };
   try {
     return sooner(await serve(reconciler, snapshot, verdict, absence?.since), until(absence, reconciler));
   } finally {

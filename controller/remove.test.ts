@@ -14,13 +14,14 @@ import { pinnedOf } from "./pinned.ts";
 import { globalSecret, newSalt, readPublished } from "./publish.ts";
 import { role, roleBinding, serviceAccount } from "./rbac.ts";
 import { remove, takesAway, type Removal, type Remover } from "./remove.ts";
+import { policyWith } from "./policy.fixture.ts";
 import { Settled } from "./settled.ts";
 import { stillClock } from "./still.ts";
 import { noState, readState, stateSecret } from "./state.ts";
 
 const agent: Agent = {
   image: "i",
-  minReadySeconds: 3,
+  probationSeconds: 3,
   restart: "Always",
   restartControlPlane: "Never",
   hiddenFiles: "Look",
@@ -139,10 +140,8 @@ class World {
   readonly remover: Remover = {
     cluster: this.cluster,
     agent,
-    maxUnavailable: 1,
+    policy: policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 3600 }),
     settled: new Settled({ now: () => new Date() }),
-    maxFailures: 0,
-    minIntervalSeconds: 0,
     lookout: {
       ...createLookout(() => new Date(start + this.seconds * 1000)),
       clocks: () => ({ quietSeconds: 60, readySeconds: 60, surveySeconds: 60 }),
@@ -151,8 +150,6 @@ class World {
     },
     nudgeSeconds: () => undefined,
     now: () => new Date(start + this.seconds * 1000),
-    drainDeadlineSeconds: 600,
-    forgetAfterSeconds: 3600,
     stillSeconds: () => 0,
   };
 
@@ -168,7 +165,7 @@ class World {
     const state = readState(snapshot.state);
     const sources: Sources = { additional: undefined, original: "absent", originalName: undefined, published, state };
     this.seconds += 1;
-    return remove(this.remover, snapshot, sources, { conflicts: "additional", protect: [] });
+    return remove(this.remover, snapshot, sources);
   }
 
   async looks(count: number): Promise<Removal> {

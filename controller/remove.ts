@@ -1,6 +1,5 @@
 /** One step of taking everything away again, after the additional Secret is gone. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
-import type { MergePolicy } from "../pullsecret/merge.ts";
 import { accept, type Sources, type Wanted } from "./accept.ts";
 import type { RolloutContext } from "./context.ts";
 import { takeStep, type Progress } from "./step.ts";
@@ -14,14 +13,14 @@ import { ownedOf, type Snapshot } from "./observe.ts";
 import { isOurs } from "./ownership.ts";
 import { owned } from "./paths.ts";
 import { pinnedOf } from "./pinned.ts";
+import type { Policy } from "./policy.ts";
 import { isPending, readPublished, type Published } from "./publish.ts";
 import { revisionOf } from "./view.ts";
 
 export type Remover = RolloutContext &
   Patience &
   Readonly<{
-    /** Without any progress for so long a removal is told to stand. */
-    drainDeadlineSeconds: number;
+    policy: Policy;
     /** For how long this has been the state of the removal. */
     stillSeconds: (state: string) => number;
   }>;
@@ -71,18 +70,18 @@ export function takesAway(found: Snapshot): boolean {
   return served || nextDrainStep(inputOf(snapshot)) !== "release";
 }
 
-export async function remove(
-  remover: Remover,
-  found: Snapshot,
-  sources: Sources,
-  policy: MergePolicy,
-): Promise<Removal> {
+export async function remove(remover: Remover, found: Snapshot, sources: Sources): Promise<Removal> {
   const snapshot = ours(found);
-  const { cluster, drainDeadlineSeconds } = remover;
+  const {
+    cluster,
+    policy: {
+      withdrawal: { deadlineSeconds },
+    },
+  } = remover;
   const revision = readPublished(snapshot.global)?.revision ?? 0;
   let next = inputOf(snapshot);
   let step = nextDrainStep(next);
-  if (step === "release") return release(remover, snapshot, sources, policy);
+  if (step === "release") return release(remover, snapshot, sources);
   const done: DrainStep[] = [];
   let [still, abandoned] = [0, 0];
   if (step === "await daemonSet") still = remover.stillSeconds(step);
@@ -90,7 +89,7 @@ export async function remove(
     const left = await agentsLeft(cluster);
     still = remover.stillSeconds(`${step} ${left}`);
     // They have given everything back; a pod that does not end must not keep the rest for ever.
-    if (still >= drainDeadlineSeconds) abandoned = left;
+    if (still >= deadlineSeconds) abandoned = left;
     next = { ...next, agents: left - abandoned };
     step = nextDrainStep(next);
   }
@@ -124,7 +123,8 @@ const standing = {
   abandoned: 0,
 } as const;
 
-function overdue({ drainDeadlineSeconds: seconds }: Remover, still: number, waiting: readonly string[]) {
+function overdue({ policy }: Remover, still: number, waiting: readonly string[]) {
+  const seconds = policy.withdrawal.deadlineSeconds;
   return still >= seconds ? { waiting, seconds } : undefined;
 }
 
@@ -150,13 +150,19 @@ function inputOf(snapshot: Snapshot): DrainInput {
   };
 }
 
-async function release(remover: Remover, snapshot: Snapshot, sources: Sources, policy: MergePolicy): Promise<Removal> {
+async function release(remover: Remover, snapshot: Snapshot, sources: Sources): Promise<Removal> {
   const pinned = pinnedOf(snapshot.daemonSet);
-  const { wanted = noCredential } = accept({ ...sources, additional: undefined }, policy);
+  const { wanted = noCredential } = accept({ ...sources, additional: undefined }, remover.policy.merge);
   const due = pinned === undefined ? wanted : noCredential;
   // All that are left are awaited, one by one as they return: there is no outage, and no wave.
   const context =
-    pinned === undefined ? remover : { ...remover, maxUnavailable: "100%", agent: { ...remover.agent, pinned } };
+    pinned === undefined
+      ? remover
+      : {
+          ...remover,
+          policy: { ...remover.policy, rollout: { ...remover.policy.rollout, maxUnavailable: "100%" } },
+          agent: { ...remover.agent, pinned },
+        };
   const progress = await takeStep(context, snapshot, due);
   const { revision, turn, view, fates } = progress;
   const releasing = !isPending(readPublished(progress.global), due, { revision: 0, digest: "" });

@@ -8,7 +8,7 @@ import { fatesOf, standing } from "./nodes.ts";
 import { decide } from "./rollout.ts";
 import type { RolloutInput, Turn } from "./turn.ts";
 
-const trialSeconds = 5;
+const probationSeconds = 5;
 
 export class Model extends DaemonSetModel {
   /** Number of the content that is declared. */
@@ -66,7 +66,7 @@ export class Model extends DaemonSetModel {
       ...(view === undefined ? { quietSeconds: 0, readySeconds: 0, surveySeconds: 0 } : this.#lookout.clocks(view)),
       suspicious: false,
       haltKnown: this.haltKnown,
-      trialSeconds,
+      probationSeconds,
       restSeconds: this.restSeconds,
       retrySeconds: retrySeconds(rollouts, asked),
       standing: undefined,
@@ -78,7 +78,7 @@ export class Model extends DaemonSetModel {
     let fates: ReturnType<typeof fatesOf> = [];
     if (turn.kind === "survey" && view !== undefined) {
       const found = this.#lookout.recent(view, input.pending) ?? this.#lookout.seen(view, this.#surveyed(input));
-      fates = fatesOf(found, trialSeconds, known);
+      fates = fatesOf(found, probationSeconds, known);
       this.#lookout.judged(fates);
       turn = decide({ ...input, standing: standing(fates, known) });
     }

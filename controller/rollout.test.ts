@@ -31,7 +31,7 @@ const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
   surveySeconds: 0,
   suspicious: false,
   haltKnown: false,
-  trialSeconds: 5,
+  probationSeconds: 5,
   restSeconds: 0,
   retrySeconds: 0,
   standing: undefined,
@@ -252,7 +252,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   [
     "a longer trial is silent for longer",
-    input({ trialSeconds: 60, quietSeconds: 67, daemonSet: view(rolling) }),
+    input({ probationSeconds: 60, quietSeconds: 67, daemonSet: view(rolling) }),
     "wait wave wave 10%",
   ],
   ["a wave that stands still is looked into", input({ quietSeconds: 13, daemonSet: view(rolling) }), "survey"],

@@ -16,6 +16,7 @@ import { collections, owned } from "./paths.ts";
 import { readPublished } from "./publish.ts";
 import type { Report } from "./outcome.ts";
 import { reconcile, type Reconciler } from "./reconcile.ts";
+import { policyWith } from "./policy.fixture.ts";
 import { Settled } from "./settled.ts";
 import { readState } from "./state.ts";
 
@@ -55,17 +56,11 @@ class World {
       now,
       report: silence,
       lookout: createLookout(now),
-      removalGraceSeconds: 0,
-      drainDeadlineSeconds: 600,
-      forgetAfterSeconds: 3600,
       stillSeconds: () => 0,
-      maxUnavailable: 1,
-      maxFailures: 0,
-      minIntervalSeconds: 0,
       nudgeSeconds: () => undefined,
       platform: async () => undefined,
-      policy: { conflicts: "additional", protect: [] },
-      agent: { image: "i", restart: "Always", minReadySeconds: 3 },
+      policy: policyWith({ maxUnavailable: 1, probationSeconds: 3 }, { graceSeconds: 0, forgetAfterSeconds: 3600 }),
+      agent: { image: "i", restart: "Always", probationSeconds: 3 },
       settled: new Settled({ now }),
     } as unknown as Reconciler;
   }
@@ -246,7 +241,7 @@ test("what is withdrawn is carried by no hold", async () => {
 test("a rollout that another controller's clock put into the future holds no change up for longer than the interval", () => {
   const now = () => new Date("2026-11-23T00:00:00Z");
   const rest = (rolledAt: string, minIntervalSeconds: number) =>
-    restSeconds({ halt: undefined, excused: [], rolledAt }, { minIntervalSeconds, now });
+    restSeconds({ halt: undefined, excused: [], rolledAt }, { policy: policyWith({ minIntervalSeconds }), now });
   assert.equal(rest("2026-11-23T01:00:00Z", 0), 0);
   assert.equal(rest("2026-11-23T01:00:00Z", 60), 60);
   assert.equal(rest("2026-11-22T23:59:50Z", 60), 50);

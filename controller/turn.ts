@@ -1,6 +1,7 @@
 /** What a rollout's decision rests on, and what it may be. */
 import type { Intent } from "../contract/names.ts";
 import type { Standing } from "./nodes.ts";
+import type { RolloutPolicy } from "./policy.ts";
 import type { Strategy } from "./strategy.ts";
 
 export type DaemonSetView = Strategy &
@@ -20,42 +21,38 @@ export type DaemonSetView = Strategy &
     available: number;
   }>;
 
-export type RolloutInput = Readonly<{
-  /** Revision of global-pull-secret as it stands, and what it tells the nodes to do. */
-  published: number;
-  intent: Intent;
-  /** What the nodes should be told to do. */
-  wanted: Intent;
-  /** What should be published differs from what is. */
-  pending: boolean;
-  /** global-pull-secret is missing or was edited by someone else: agents find nothing that they should use. */
-  lost: boolean;
-  /** The template's revision was on every living node once: whatever fails later is no failure of its rollout. */
-  complete: boolean;
-  daemonSet: DaemonSetView | undefined;
-  /** Seconds since the DaemonSet's counters last changed; since more of its pods, or others, were Ready. */
-  quietSeconds: number;
-  readySeconds: number;
-  /** Seconds since nodes and pods were last read. */
-  surveySeconds: number;
-  /** Pods have ended that nobody has looked into. */
-  suspicious: boolean;
-  /** A look before this one found the template's revision halted. */
-  haltKnown: boolean;
-  /** How long a restarted kubelet is on trial. */
-  trialSeconds: number;
-  /** Seconds until the next rollout of a change may begin. */
-  restSeconds: number;
-  /** Seconds until what halted is tried once more. */
-  retrySeconds: number;
-  /** Read on request only. */
-  standing: Standing | undefined;
-  maxUnavailable: number | string;
-  /** Kubelets are restarted; else what follows the canary needs no budget. */
-  restarts: boolean;
-  /** How many nodes may fail newly: a number or a percentage. */
-  maxFailures: number | string;
-}>;
+export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
+  Readonly<{
+    /** Revision of global-pull-secret as it stands, and what it tells the nodes to do. */
+    published: number;
+    intent: Intent;
+    /** What the nodes should be told to do. */
+    wanted: Intent;
+    /** What should be published differs from what is. */
+    pending: boolean;
+    /** global-pull-secret is missing or was edited by someone else: agents find nothing that they should use. */
+    lost: boolean;
+    /** The template's revision was on every living node once: whatever fails later is no failure of its rollout. */
+    complete: boolean;
+    daemonSet: DaemonSetView | undefined;
+    /** Seconds since the DaemonSet's counters last changed; since more of its pods, or others, were Ready. */
+    quietSeconds: number;
+    readySeconds: number;
+    /** Seconds since nodes and pods were last read. */
+    surveySeconds: number;
+    /** Pods have ended that nobody has looked into. */
+    suspicious: boolean;
+    /** A look before this one found the template's revision halted. */
+    haltKnown: boolean;
+    /** Seconds until the next rollout of a change may begin. */
+    restSeconds: number;
+    /** Seconds until what halted is tried once more. */
+    retrySeconds: number;
+    /** Read on request only. */
+    standing: Standing | undefined;
+    /** Kubelets are restarted; else what follows the canary needs no budget. */
+    restarts: boolean;
+  }>;
 
 /** Why a revision goes no further: nodes failed with it, or too many are out of reach to go on. */
 export type HaltReason = "failed" | "outage";

@@ -14,7 +14,7 @@ const agent = {
   dbusDirectory: "/run/dbus",
   probePort: 20248,
   healthzPort: 10248,
-  minReadySeconds: 5,
+  probationSeconds: 5,
 } as const;
 const live = (maxUnavailable: number | string) =>
   daemonSet(agent, { revision: 3, digest: "d" }, { stage: "canary", maxUnavailable });

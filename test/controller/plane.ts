@@ -80,9 +80,9 @@ export const agentImage = "example.invalid/global-pull-secret:test";
 export function startController(kubeconfig: string, ...flags: readonly string[]): Controller {
   const image = process.env["POD_NAME"] === undefined ? ["--agent-image", agentImage] : [];
   // Most tests end with a removal, and mean it.
-  const grace = flags.includes("--removal-grace") ? [] : ["--removal-grace", "0s"];
+  const grace = flags.includes("--withdrawal-grace") ? [] : ["--withdrawal-grace", "0s"];
   const listen = flags.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
-  const defaults = ["--kubeconfig", kubeconfig, ...image, ...grace, ...listen, "--min-ready-seconds", "3"];
+  const defaults = ["--kubeconfig", kubeconfig, ...image, ...grace, ...listen, "--probation", "3s"];
   const argv = [join(root, "controller/main.ts"), ...defaults, ...flags];
   const child = spawn(process.execPath, argv, { env: directEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
   let output = "";

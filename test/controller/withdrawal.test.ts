@@ -29,7 +29,7 @@ test("a node that was away at the removal is waited for, alone, without any cred
 });
 
 test("readiness alone is not believed: a node that has not said that it gave back keeps the removal, and is named", async () => {
-  start("--max-unavailable", "100%", "--drain-deadline", "5s");
+  start("--max-unavailable", "100%", "--withdrawal-deadline", "5s");
   const revision = await deployed();
   kubelets.wordless.add("b");
   await undeclare();
@@ -52,7 +52,7 @@ test("the Secret created again in mid-drain turns it round", async () => {
 });
 
 test("a removal that hangs is told after the deadline, and the command in the Event finishes it", async () => {
-  start("--max-unavailable", "1", "--drain-deadline", "5s");
+  start("--max-unavailable", "1", "--withdrawal-deadline", "5s");
   const revision = await deployed();
   kubelets.behaviour = (node, of) => (of > revision && node === "a" ? "hangs" : "ready");
   await undeclare();

@@ -8,7 +8,7 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster();
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--min-ready-seconds=3"] });
+  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--probation=3s"] });
 });
 after(() => cluster?.down());
 

@@ -15,7 +15,7 @@ const controllers = "app.kubernetes.io/name=global-pull-secret-controller";
 
 before(async () => {
   cluster = await startCluster();
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--min-ready-seconds=3"] });
+  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--probation=3s"] });
 });
 after(() => cluster?.down());
 

@@ -9,7 +9,7 @@ import { allAtOnce, auths, hostFirst } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts } from "./restarts.ts";
 
-const minReady = "--min-ready-seconds=3";
+const minReady = "--probation=3s";
 
 let cluster: Cluster;
 /** The first hosts the controller, which must live on. */

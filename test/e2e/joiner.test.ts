@@ -17,7 +17,7 @@ let image: string;
 before(async () => {
   cluster = await startCluster({ nodes: 1 });
   image = await cluster.pushApp("team/app:1");
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--min-ready-seconds=3"] });
+  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--probation=3s"] });
 });
 after(() => cluster?.down());
 

@@ -64,7 +64,7 @@ export async function letReread(node: Node, directory = "/var/lib/kubelet"): Pro
 }
 
 /** No stages: for tests of what is not about the order of the nodes. */
-export const allAtOnce = ["--max-unavailable=100%", "--min-ready-seconds=3"] as const;
+export const allAtOnce = ["--max-unavailable=100%", "--probation=3s"] as const;
 
 /** All nodes, first the one where the controller that writes runs: a test of something else lets it live. */
 export async function hostFirst(cluster: Cluster): Promise<Node[]> {

@@ -24,7 +24,7 @@ export async function installProduct(
   const overlay = join(cluster.directory, "overlay");
   mkdirSync(overlay, { recursive: true });
   // Most tests end with a removal, and mean it.
-  const grace = args.some((arg) => arg.startsWith("--removal-grace=")) ? [] : ["--removal-grace=0s"];
+  const grace = args.some((arg) => arg.startsWith("--withdrawal-grace=")) ? [] : ["--withdrawal-grace=0s"];
   const patch = [...args, ...grace].map((value) => ({
     op: "add",
     path: "/spec/template/spec/containers/0/args/-",

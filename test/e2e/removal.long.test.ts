@@ -12,7 +12,7 @@ let cluster: Cluster;
 before(async () => {
   cluster = await startCluster({ nodes: 4 });
   untouched(cluster);
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--min-ready-seconds=3"] });
+  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--probation=3s"] });
 });
 after(() => cluster?.down());
 
@@ -24,7 +24,7 @@ test("H20: a kubelet that fails with its old file keeps the entries, and the rem
   const [stuck, ...others] = cluster.nodes;
   assert.ok(stuck);
   const { host } = cluster.registry;
-  await product.installProduct(cluster, { args: [...allAtOnce, "--drain-deadline=15s"] });
+  await product.installProduct(cluster, { args: [...allAtOnce, "--withdrawal-deadline=15s"] });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await until("it is published", async () => (await product.revision(cluster)) === 1);
   await product.untilServed(cluster, 1);

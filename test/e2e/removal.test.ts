@@ -14,7 +14,7 @@ let cluster: Cluster;
 before(async () => {
   cluster = await startCluster();
   untouched(cluster);
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--min-ready-seconds=3"] });
+  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--probation=3s"] });
 });
 after(() => cluster?.down());
 
@@ -69,7 +69,7 @@ test("without the controller's Deployment nodes go on: pulls, repairs, and a lat
   await product.deleteAdditional(cluster);
   const stayed = async () => holds(0) && holds(1) && (await product.revision(cluster)) !== undefined;
   await stays("nobody takes anything away", stayed, 2000);
-  await product.installProduct(cluster, { args: [...allAtOnce, "--drain-deadline=15s"] });
+  await product.installProduct(cluster, { args: [...allAtOnce, "--withdrawal-deadline=15s"] });
   await product.untilRemoved(cluster);
   for (const index of [0, 1]) assert.ok(!holds(index));
 });

@@ -8,7 +8,7 @@ import { auths, kubelets } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts, type Restart } from "./restarts.ts";
 
-const minReady = "--min-ready-seconds=3";
+const minReady = "--probation=3s";
 /** How long a restarted kubelet is only on trial. */
 const settle = 3000;
 
@@ -104,7 +104,7 @@ test("H17: two changes in quick succession never widen a wave", async () => {
 test("H18: a kubelet that dies before its agent was Ready has failed: rolled back there, and no other node is touched", async () => {
   // Its agent is Ready from the fourth second on. It dies before, though long after its first word to the API server, and
   // comes back when the trial would be over.
-  await product.installProduct(cluster, { args: ["--max-unavailable=50%", "--min-ready-seconds=8"] });
+  await product.installProduct(cluster, { args: ["--max-unavailable=50%", "--probation=8s"] });
   const dies = `grep -q /bad /var/lib/kubelet/config.json && (sleep 2.5; kill -KILL $MAINPID) & true`;
   const unit = `[Service]\nRestartSec=10\nExecStartPost=/bin/sh -c '${dies}'\n`;
   for (const node of cluster.nodes) await node.breakKubelet(unit);
@@ -123,7 +123,7 @@ test("H18: a kubelet that dies before its agent was Ready has failed: rolled bac
 });
 
 test("with a budget of every node a corrected Secret heals all of them at one stroke", async () => {
-  await product.installProduct(cluster, { args: ["--max-unavailable=100%", "--min-ready-seconds=8"] });
+  await product.installProduct(cluster, { args: ["--max-unavailable=100%", "--probation=8s"] });
   const all = await change("good");
   assert.deepEqual(nodesOf(all), everyNode);
   assert.equal(mostAtOnce(all, settle), 3, JSON.stringify(all));

@@ -159,7 +159,7 @@ export type AgentOptions = Readonly<{
 
 /** A flag may be given once: what a test says of the settle time stands for what is usual. */
 export function withSettle(seconds: number, flags: readonly string[]): readonly string[] {
-  return flags.some((flag) => flag.startsWith("--settle=")) ? flags : [`--settle=${seconds}`, ...flags];
+  return flags.some((flag) => flag.startsWith("--probation=")) ? flags : [`--probation=${seconds}s`, ...flags];
 }
 
 export class Agent implements AsyncDisposable {

@@ -57,14 +57,14 @@ test("whatever plain file there is: ours comes beside theirs with mode and owner
       assert.deepEqual([found.mode & 0o7777, found.uid, found.gid], [mode, uid, gid], what);
     };
     {
-      await using agent = await place.agent(["--settle=0"]);
+      await using agent = await place.agent(["--probation=0s"]);
       await agent.shows(200, "GPS200");
       const others = bytes?.startsWith('{"auths":{"') || bytes?.startsWith("{\n") ? JSON.parse(bytes).auths : {};
       assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(others), what);
       inPlace();
     }
     node.mount(2, {});
-    await using agent = await place.agent(["--settle=0"], 2);
+    await using agent = await place.agent(["--probation=0s"], 2);
     await agent.shows(200, "GPS224");
     assert.equal(node.file, bytes, what);
     if (bytes !== undefined) inPlace();

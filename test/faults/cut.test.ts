@@ -78,7 +78,7 @@ test("a connection that dies after any message of an apply: the file is whole, o
   const apply = async () => {
     revision += 1;
     node.mount(revision, revision % 2 === 1 ? content : { additional: { "a.io": "other" } });
-    const options = { revision, healthzPort: systemd.healthzPort, flags: ["--settle=0"] };
+    const options = { revision, healthzPort: systemd.healthzPort, flags: ["--probation=0s"] };
     await using agent = await Agent.start(node, options);
     await agent.shows(200, "GPS200", 30_000);
     assert.equal(systemd.restartCalls, revision, agent.output);

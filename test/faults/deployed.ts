@@ -8,7 +8,7 @@ import type { Node } from "./agent.ts";
 export function daemonSetOf(): ReturnType<typeof daemonSet> {
   const parsed = parseConfig([]);
   if (!parsed.ok) throw new Error(parsed.errors.join());
-  const agent = { ...parsed.value.agent, image: "x", minReadySeconds: 5 };
+  const agent = { ...parsed.value.policy.agent, image: "x", probationSeconds: 5 };
   return daemonSet(agent, { revision: 1, digest: "" }, { stage: "wave", maxUnavailable: 1 });
 }
 

@@ -21,7 +21,7 @@ test("10,000 quick changes of the mounted Secret: few restarts, no more memory, 
   await using place = await Place.make();
   // As it is deployed: Node's own default is to let garbage lie.
   const program = (await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "";
-  const deployed = { program, nodeFlags: nodeFlags(place.node), flags: ["--settle=0"] };
+  const deployed = { program, nodeFlags: nodeFlags(place.node), flags: ["--probation=0s"] };
   await using agent = await Agent.start(place.node, {
     ...deployed,
     revision: 1,
@@ -91,14 +91,14 @@ test("the same change back and forth ends with the last one, one restart each", 
   for (const revision of [1, 2, 3, 4, 5]) {
     const password = revision % 2 === 1 ? "ours" : "other";
     place.node.mount(revision, { additional: { "a.io": password } });
-    await using agent = await place.agent(["--settle=0"], revision);
+    await using agent = await place.agent(["--probation=0s"], revision);
     await agent.shows(200, "GPS200");
     assert.match(place.node.file ?? "", new RegExp(encode(password)));
     assert.equal(place.systemd.restartCalls, revision);
   }
   // The same content under a new number is no change.
   place.node.mount(6, content);
-  await using agent = await place.agent(["--settle=0"], 6);
+  await using agent = await place.agent(["--probation=0s"], 6);
   await agent.shows(200, "GPS200");
   assert.equal(place.systemd.restartCalls, 5);
 });

@@ -14,7 +14,7 @@ async function applyEach(place: Place, scripts: readonly (readonly Restart[])[])
     const before = place.systemd.restartCalls;
     place.systemd.script = [...script];
     place.node.mount(index + 1, { additional: { "a.io": `password${index}` } });
-    await using agent = await place.agent(["--settle=0"], index + 1);
+    await using agent = await place.agent(["--probation=0s"], index + 1);
     await agent.shows(200, "GPS200");
     assert.ok(place.node.file?.includes(encode(`password${index}`)));
     assert.equal(place.systemd.active, "active");
@@ -110,7 +110,7 @@ test("a kubelet that dies three seconds after each start has failed, and gets it
     if (place.node.file === ours) setTimeout(() => place.systemd.died(), 3000);
     return comesBack;
   };
-  await using agent = await place.agent(["--settle=4"]);
+  await using agent = await place.agent(["--probation=4s"]);
   assert.equal(await agent.ended(), 1);
   assert.match(place.node.message, /^GPS218 /);
   assert.equal(place.node.file, undefined);

@@ -32,7 +32,7 @@ test("a kubelet that dies 15 s after each start has failed where the settle time
     if (place.node.file === ours) setTimeout(() => place.systemd.died(), 15_000);
     return comesBack;
   };
-  await using agent = await place.agent(["--settle=20"]);
+  await using agent = await place.agent(["--probation=20s"]);
   assert.equal(await agent.ended(), 1);
   assert.match(place.node.message, /^GPS218 /);
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 4]);

@@ -44,7 +44,7 @@ let inForce: string | undefined;
 let agent: Agent | undefined;
 
 function start(): Promise<Agent> {
-  const options = { program, nodeFlags: nodeFlags(node), healthzPort: systemd.healthzPort, flags: ["--settle=0"] };
+  const options = { program, nodeFlags: nodeFlags(node), healthzPort: systemd.healthzPort, flags: ["--probation=0s"] };
   return Agent.start(node, { ...options, revision });
 }
 

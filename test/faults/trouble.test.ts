@@ -306,7 +306,7 @@ test("the bus dies in mid-job: the restart counts as made when systemd says so, 
 
 test("a kubelet that dies within the settle time takes readiness away, and systemd's own restart may prove it", async () => {
   await using place = await Place.make();
-  await using agent = await place.agent(["--settle=6"]);
+  await using agent = await place.agent(["--probation=6s"]);
   await agent.shows(503, "GPS215");
   await agent.shows(200, "GPS215");
   place.systemd.died();

@@ -53,7 +53,7 @@ test("H18: a kubelet that dies at once, after 3 s or after 15 s with the new fil
     await fresh();
     const dies = `test ! -e /var/lib/kubelet/config.json || (sleep ${seconds}; kill -9 $MAINPID) &`;
     await inside.machine.breakKubelet(`[Service]\nType=${type}\nExecStartPost=/bin/sh -c '${dies}'\n`);
-    await inside.start(revision, `--settle=${seconds + 5}`);
+    await inside.start(revision, `--probation=${seconds + 5}s`);
     assert.equal(await inside.ended(180_000), "1", type);
     assert.match(inside.node.message, /^GPS218 /);
     assert.equal(inside.node.file, undefined);

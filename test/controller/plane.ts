@@ -231,6 +231,13 @@ export function requests(plane: Plane, since = ""): Request[] {
   return allRequests(plane, since).filter(({ resource }) => resource !== "coordination.k8s.io/leases");
 }
 
+/** What the controller asked to change, Events and its Lease apart; also what was refused. */
+export function writes(plane: Plane, since: string): Request[] {
+  return requests(plane, since).filter(
+    ({ verb, resource }) => !["get", "list", "watch"].includes(verb) && resource !== "events",
+  );
+}
+
 export function allRequests(plane: Plane, since = ""): Request[] {
   const lines = readFileSync(plane.cluster.auditLog, "utf8").split("\n").slice(0, -1);
   return lines

@@ -82,7 +82,7 @@ test("a credential written into a file that others can read is warned of, and it
   const write = async (mode: number) => {
     writeFileSync(file, "{}");
     chmodSync(file, mode);
-    const found = readNodeFile(file, true);
+    const found = readNodeFile(file);
     assert.ok(found.kind === "file");
     const planned = plan(found, undefined, mounted, false);
     const journal = { ...firstJournal(planned.before), left: leftBy(planned) };

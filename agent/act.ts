@@ -92,7 +92,7 @@ async function write({ file }: Plan, found: Found, hands: Hands): Promise<void> 
   try {
     if ("absent" in file) await remove(target, expected);
     else {
-      await replace({ target, folder, bytes: file.bytes, mode: file.mode, owner: file, expected });
+      await replace({ target, folder, bytes: file.bytes, mode: file.mode, expected });
       hands.deeds.wrote();
     }
     hands.deeds.unwritable = false;

@@ -42,7 +42,7 @@ class Place {
     this.#hands = { config, systemd: this.#systemd(), deeds: new Deeds(clock), lock: { release: () => {} } };
     const acquire = () => Promise.resolve(true);
     const healthz = () => this.#healthz();
-    this.#look = new Look({ ...this.#hands, healthz, acquire, now: clock, clock, mayChown: true });
+    this.#look = new Look({ ...this.#hands, healthz, acquire, now: clock, clock });
     const open = t.mock.method(fs, "openSync");
     syncBuiltinESMExports();
     this.#opened = () => open.mock.callCount();

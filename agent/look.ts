@@ -31,7 +31,6 @@ export type Senses = Readonly<{
   now: () => number;
   /** Milliseconds that never jump. */
   clock: () => number;
-  mayChown: boolean;
   deeds: Deeds;
 }>;
 
@@ -46,7 +45,7 @@ export class Look {
   constructor(senses: Senses) {
     this.#senses = senses;
     this.#steady = new Steady(senses.clock);
-    this.#readings = new Readings(senses.config, senses.mayChown, senses.clock);
+    this.#readings = new Readings(senses.config, senses.clock);
   }
 
   /** The next step. Throws what the file system threw, but for what a decision can do with. */

@@ -13,7 +13,6 @@ import { openLog } from "./log.ts";
 import { Look } from "./look.ts";
 import { Lock } from "./lock.ts";
 import { Loop } from "./loop.ts";
-import { mayGiveAway } from "./nodefile.ts";
 import { probeOn } from "./probe.ts";
 import { say } from "./problems.ts";
 import { sweep } from "./replace.ts";
@@ -85,8 +84,7 @@ async function serve(config: Config): Promise<number> {
     return alone;
   };
   const healthz = () => askHealthz(config.healthzPort);
-  const mayChown = mayGiveAway();
-  const look = new Look({ config, mayChown, systemd, healthz, acquire, now: Date.now, clock, deeds });
+  const look = new Look({ config, systemd, healthz, acquire, now: Date.now, clock, deeds });
   const code = await loop.run({
     next: async () => {
       const step = word.instead(await look.next());

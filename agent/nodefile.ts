@@ -1,6 +1,6 @@
 /** config.json as found: what it is, what it says, and whether it may be replaced. Reads only. */
 import { createHash } from "node:crypto";
-import { closeSync, constants, lstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync, readSync } from "node:fs";
 import { emptyDocument, type NodeDocument, readDocument } from "./document.ts";
 import { describe } from "./errno.ts";
 import { type FileIdentity, identify } from "./replace.ts";
@@ -42,30 +42,12 @@ export function excess(bytes: Uint8Array): string | undefined {
     : undefined;
 }
 
-/**
- * Never throws: whatever cannot be read, or not be replaced by a file of the same owner, is refused with the reason.
- * `mayChown`: this process may give files away.
- */
-export function readNodeFile(file: string, mayChown: boolean): NodeFile {
+/** Never throws: whatever cannot be read, or not be replaced by a file like it, is refused with the reason. */
+export function readNodeFile(file: string): NodeFile {
   try {
-    const found = read(file);
-    const { uid, gid } = found.kind === "file" ? found : self;
-    if (mayChown || (uid === self.uid && gid === self.gid)) return found;
-    return { kind: "refused", why: `it belongs to ${uid}:${gid}, which we may not keep; give it to 0:0` };
+    return read(file);
   } catch (error) {
     return { kind: "refused", why: describe(error) };
-  }
-}
-
-const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-
-/** Whether CAP_CHOWN (bit 0) is effective; where /proc cannot be read the attempt will tell. */
-export function mayGiveAway(): boolean {
-  try {
-    const status = readFileSync("/proc/self/status", "utf8");
-    return Number.parseInt(/CapEff:\s*([0-9a-f]+)/.exec(status)?.[1]?.slice(-1) ?? "1", 16) % 2 === 1;
-  } catch {
-    return true;
   }
 }
 
@@ -90,13 +72,17 @@ function read(file: string): NodeFile {
   if (much !== undefined) return { kind: "refused", why: `it has ${much}` };
   const reading = readDocument(bytes);
   if (reading.kind === "odd") return { kind: "refused", why: reading.why };
+  const { uid, gid } = found;
+  // Ours would belong to this process: without CAP_CHOWN, as it is deployed, it can give no file away.
+  if (uid !== process.getuid?.() || gid !== process.getgid?.())
+    return { kind: "refused", why: `it belongs to ${uid}:${gid}, which we may not keep; give it to 0:0` };
   return {
     kind: "file",
     identity,
     bytes,
     mode: found.mode & 0o7777,
-    uid: found.uid,
-    gid: found.gid,
+    uid,
+    gid,
     document: reading.document,
     healed: reading.healed,
     digest: createHash("sha256").update(bytes).digest("base64url"),

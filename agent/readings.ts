@@ -18,15 +18,13 @@ import { identify } from "./replace.ts";
 
 export class Readings {
   readonly #config: Pick<Config, "secretDirectory" | "kubeletDirectory">;
-  readonly #mayChown: boolean;
   readonly #mounted: Cached<Mounted>;
   readonly #journal: Cached<JournalReading>;
   readonly #file: Cached<NodeFile>;
 
   /** `clock`: milliseconds that never jump. */
-  constructor(config: Pick<Config, "secretDirectory" | "kubeletDirectory">, mayChown: boolean, clock: () => number) {
+  constructor(config: Pick<Config, "secretDirectory" | "kubeletDirectory">, clock: () => number) {
     this.#config = config;
-    this.#mayChown = mayChown;
     this.#mounted = new Cached(clock);
     this.#journal = new Cached(clock);
     this.#file = new Cached(clock);
@@ -45,7 +43,7 @@ export class Readings {
 
   file(): Promise<NodeFile> {
     const path = join(this.#config.kubeletDirectory, nodeFiles.config);
-    return this.#file.read(identityOf(path), () => readNodeFile(path, this.#mayChown));
+    return this.#file.read(identityOf(path), () => readNodeFile(path));
   }
 
   /** Gives the memory back. */

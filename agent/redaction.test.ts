@@ -77,11 +77,11 @@ test("a refusal of config.json holds no secret from its keys", () => {
   for (const one of keys) {
     const name = JSON.stringify(one);
     writeFileSync(file, `{"auths":{${name}:{},${name}:{}}}`);
-    const found = readNodeFile(file, true);
+    const found = readNodeFile(file);
     assert.equal(found.kind, "refused");
     assertHidden(found.kind === "refused" ? found.why : "");
     writeFileSync(file, `{"auths":{${name}:5}}`);
-    const healed = readNodeFile(file, true);
+    const healed = readNodeFile(file);
     assert.match((healed.kind === "file" && healed.healed) || "", /auths\["/);
     assertHidden(healed.kind === "file" ? healed.healed : "");
   }

@@ -25,7 +25,7 @@ function place(t: TestContext) {
 }
 
 const bytes = Buffer.from("new");
-/** For what only root can do: give files away, mount. The suite is meant to run as root (CONTRIBUTING.md). */
+/** For what only root can do: mount. The suite is meant to run as root (CONTRIBUTING.md). */
 const skip = process.getuid?.() !== 0 && "needs root";
 
 test("the new bytes are there with the mode that was asked for, and nothing is left staged", async (t) => {
@@ -36,12 +36,6 @@ test("the new bytes are there with the mode that was asked for, and nothing is l
     assert.equal(statSync(target).mode & 0o7777, mode);
   }
   assert.deepEqual(readdirSync(folder), []);
-});
-
-test("an owner is kept", { skip }, async (t) => {
-  const { folder, target } = place(t);
-  await replace({ target, folder, bytes, mode: 0o640, owner: { uid: 1234, gid: 4321 } });
-  assert.deepEqual([statSync(target).uid, statSync(target).gid], [1234, 4321]);
 });
 
 test("a file that another program changed after it was looked at is not replaced", async (t) => {

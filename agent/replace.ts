@@ -43,21 +43,18 @@ export type Replacement = Readonly<{
   folder: string;
   bytes: Buffer;
   mode: number;
-  /** Owner to keep; without it the file belongs to this process. */
-  owner?: Readonly<{ uid: number; gid: number }> | undefined;
   /** The target as it was when the decision was made; `undefined` skips the comparison. */
   expected?: FileIdentity | undefined;
 }>;
 
 /** Resolves when the new bytes are durable. Throws FileChanged, or the file system's error with the target untouched. */
-export async function replace({ target, folder, bytes, mode, owner, expected }: Replacement): Promise<void> {
+export async function replace({ target, folder, bytes, mode, expected }: Replacement): Promise<void> {
   const staged = join(folder, `${target.slice(dirname(target).length + 1)}.staged`);
-  const foreign = owner !== undefined && (owner.uid !== process.getuid?.() || owner.gid !== process.getgid?.());
   unlinkIfThere(staged);
   try {
     // Loaded with the first write: most starts of an agent find nothing to do.
     const { default: writeFileAtomic } = await import("write-file-atomic");
-    writeFileAtomic.sync(staged, bytes, { mode, fsync: false, ...(foreign && { chown: owner }) });
+    writeFileAtomic.sync(staged, bytes, { mode, fsync: false });
     verify(staged, bytes);
     await sync(staged);
     expect(target, expected);

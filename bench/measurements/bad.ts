@@ -6,7 +6,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { act } from "../../agent/act.ts";
 import { parseConfig } from "../../agent/config.ts";
 import { Look } from "../../agent/look.ts";
-import { mayGiveAway } from "../../agent/nodefile.ts";
 import { Deeds } from "../../agent/steady.ts";
 import type { Systemd } from "../../agent/systemd.ts";
 import type { Unit } from "../../agent/unit.ts";
@@ -48,7 +47,7 @@ async function life(node: Node, played: PlayedKubelet, end: number): Promise<voi
   const lock = { release: () => {} };
   const hands = { config, systemd: played.systemd, deeds, lock };
   const acquire = async () => true;
-  const look = new Look({ ...hands, mayChown: mayGiveAway(), healthz, acquire, now, clock: now });
+  const look = new Look({ ...hands, healthz, acquire, now, clock: now });
   while (played.clock < end) {
     const step = await look.next();
     await act(step, hands);

@@ -1,16 +1,16 @@
 /** Does what was decided, one action at a time, the journal first. Every action may be cut off at any instant. */
-import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles } from "../contract/names.ts";
 import type { Config } from "./config.ts";
-import { type Journal, writeJournal } from "./journal.ts";
-import { corruptJournal } from "./readings.ts";
+import { removeFolder } from "./folder.ts";
+import type { Journal } from "./journal.ts";
 import type { Found, Plan } from "./plan.ts";
 import type { Lock } from "./lock.ts";
 import { say } from "./problems.ts";
-import { FileChanged, makeFolder, remove, removeFolder, replace } from "./replace.ts";
+import { FileChanged, remove, replace } from "./replace.ts";
 import type { Deeds } from "./steady.ts";
 import type { Step } from "./step.ts";
+import { keepJournal, setAside } from "./store.ts";
 import type { Systemd } from "./systemd.ts";
 
 export type Hands = Readonly<{ config: Config; systemd: Systemd; deeds: Deeds; lock: Pick<Lock, "release"> }>;
@@ -38,15 +38,13 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
       await keep(step.journal, hands);
       return undefined;
     case "set aside":
-      renameSync(under(hands, nodeFiles.journal), under(hands, corruptJournal));
+      setAside(under(hands, nodeFiles.folder));
       return undefined;
     case "leave":
-      await removeFolder(under(hands, nodeFiles.folder), journalName, () => hands.lock.release());
+      await removeFolder(under(hands, nodeFiles.folder), () => hands.lock.release());
       return undefined;
   }
 }
-
-const journalName = nodeFiles.journal.slice(nodeFiles.folder.length + 1);
 
 async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands): Promise<string> {
   const { unit } = step.journal;
@@ -105,10 +103,8 @@ async function write({ file }: Plan, found: Found, hands: Hands): Promise<void> 
 }
 
 async function keep(journal: Journal, hands: Hands): Promise<void> {
-  const folder = under(hands, nodeFiles.folder);
   try {
-    await makeFolder(folder, journalName);
-    await replace({ target: under(hands, nodeFiles.journal), folder, bytes: writeJournal(journal), mode: 0o600 });
+    await keepJournal(under(hands, nodeFiles.folder), journal);
     hands.deeds.unwritable = false;
   } catch (error) {
     hands.deeds.unwritable = true;

@@ -3,6 +3,16 @@ export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
+/** What `call` answers; undefined if it fails with this code. */
+export function unless<T>(code: string, call: () => T): T | undefined {
+  try {
+    return call();
+  } catch (error) {
+    if (hasCode(error, code)) return undefined;
+    throw error;
+  }
+}
+
 /** One of ours: its message names files, units and calls, and holds no value. */
 export class OwnError extends Error {}
 

@@ -61,8 +61,6 @@ export const written: NodeFile = {
   identity: "1",
   bytes: Buffer.from('{"auths":{"a.io":{"auth":"dTpw"}}}'),
   mode: 0o600,
-  uid: 0,
-  gid: 0,
   document: { auths: new Map([["a.io", { auth: "dTpw" }]]), rest: new Map() },
   digest: "1",
 };

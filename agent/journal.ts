@@ -1,11 +1,14 @@
 /**
- * What must survive a kill: what the node had before us, what is ours in its file, and which step is under way. Pure. It
- * holds credentials (the previous bytes), so no part of it is ever logged.
+ * What must survive a kill: what the node had before us, what is ours in its file, and which step is
+ * under way. Pure. It holds credentials, so no part of it is ever logged.
  */
-import type { Record } from "./gate.ts";
+import { createHash } from "node:crypto";
+import type { Record } from "./schema.ts";
 
 export type Journal = Record;
-export type PreviousFile = Journal["before"];
+
+/** config.json as it is put in place: off V8's heap, which is small. */
+export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: number }>;
 
 export type JournalReading =
   | Readonly<{ kind: "none" }>
@@ -14,23 +17,34 @@ export type JournalReading =
   | Readonly<{ kind: "newer"; why: string; owes: boolean; unit?: string }>
   | Readonly<{ kind: "corrupt"; why: string }>;
 
-/** Of the records that we write, and the newest that we understand. */
-export const version = 1;
+/** Of the journals that we write, and the newest that we understand. In 1 the previous bytes stood in it. */
+export const version = 2;
 
-/**
- * JSON with one member a line. It may have 10 MiB, most of them in three members, and V8's heap is small: neither here nor
- * in the gate it is ever one text.
- */
-export function writeJournal(journal: Journal): Buffer {
-  const members = Object.entries(journal).filter(([, value]) => value !== undefined);
-  const lines = members.map(([key, value], index) =>
-    Buffer.from(`${index === 0 ? "{" : ",\n"}${JSON.stringify(key)}:${JSON.stringify(value)}`),
-  );
-  return Buffer.concat([...lines, Buffer.from("}")]);
+/** Previous bytes lie beside the journal under this and their digest: whoever reads them knows that they are the ones. */
+export const previousPrefix = "previous-";
+
+export function digestOf(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("base64url");
+}
+
+/** A journal as it is stored: `previous` must lie in its folder, name → bytes, before a journal that names them does. */
+export type Stored = Readonly<{ bytes: Buffer; previous: ReadonlyMap<string, Buffer> }>;
+
+export function writeJournal(journal: Journal): Stored {
+  const previous = new Map<string, Buffer>();
+  const named = (file: File) => {
+    if ("absent" in file) return file;
+    const digest = digestOf(file.bytes);
+    previous.set(previousPrefix + digest, file.bytes);
+    return { digest, mode: file.mode };
+  };
+  const { before, undo } = journal;
+  const stored = { ...journal, before: named(before), undo: undo && { ...undo, file: named(undo.file) } };
+  return { bytes: Buffer.from(JSON.stringify(stored)), previous };
 }
 
 /** The journal of a node that we are about to touch for the first time. */
-export function firstJournal(before: PreviousFile): Journal {
+export function firstJournal(before: File): Journal {
   return {
     version,
     reads: version,

@@ -9,12 +9,13 @@
  * which a third comes in.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, unlinkSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, renameSync, unlinkSync } from "node:fs";
 import { once } from "node:events";
 import { connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { hasCode } from "./errno.ts";
-import { discard, FileError, lockPrefix } from "./replace.ts";
+import { discard, lockPrefix, makeDirectory } from "./folder.ts";
+import { FileError } from "./replace.ts";
 
 /** A socket that nobody can connect to yet. */
 const young = ".new";
@@ -99,18 +100,6 @@ export class Lock {
       discard(path);
     }
     return false;
-  }
-}
-
-/**
- * Not recursive: where the kubelet's directory is missing nothing is made up, and Node tells a read-only
- * file system as ENOENT.
- */
-function makeDirectory(folder: string): void {
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    if (!hasCode(error, "EEXIST")) throw error;
   }
 }
 

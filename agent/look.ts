@@ -12,14 +12,15 @@ import { decide } from "./decide.ts";
 import { owing, policyFor } from "./distributions.ts";
 import { type Facts, unasked, type UnitFact } from "./facts.ts";
 import { askHides, unwatched } from "./fitness.ts";
+import { isLeft } from "./folder.ts";
 import type { JournalReading } from "./journal.ts";
 import { askUnit } from "./kubeletunit.ts";
 import type { NodeFile } from "./nodefile.ts";
-import { corruptJournal, Readings } from "./readings.ts";
-import { isLeft } from "./replace.ts";
+import { Readings } from "./readings.ts";
 import { isRunning, progress, unitOf } from "./state.ts";
 import { type Deeds, Steady } from "./steady.ts";
 import type { Asked, Step } from "./step.ts";
+import { corruptName } from "./store.ts";
 import type { Systemd } from "./systemd.ts";
 
 export type Senses = Readonly<{
@@ -63,6 +64,7 @@ export class Look {
     const alone = await acquire();
     const journal: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
     const file: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
+    const folder = join(config.kubeletDirectory, nodeFiles.folder);
     const quarantine = journal.kind === "journal" ? journal.journal.quarantine : undefined;
     const held = (name: string, value: string | undefined) => this.#steady.held(name, value);
     return {
@@ -71,8 +73,8 @@ export class Look {
       time: bootTime(),
       alone,
       journal,
-      lost: existsSync(this.#under(corruptJournal)),
-      left: journal.kind === "none" && isLeft(this.#under(nodeFiles.folder)),
+      lost: existsSync(join(folder, corruptName)),
+      left: journal.kind === "none" && isLeft(folder),
       file,
       fit: this.#fit?.file === file && this.#fit.journal === journal,
       ...unasked,
@@ -128,9 +130,5 @@ export class Look {
     if (step.action !== "nothing") this.#readings.forget();
     this.#fit = step.code === "GPS201" ? { journal: facts.journal, file: facts.file } : undefined;
     return step;
-  }
-
-  #under(name: string): string {
-    return join(this.#senses.config.kubeletDirectory, name);
   }
 }

@@ -15,9 +15,9 @@ import { Lock } from "./lock.ts";
 import { Loop } from "./loop.ts";
 import { probeOn } from "./probe.ts";
 import { say } from "./problems.ts";
-import { sweep } from "./replace.ts";
 import { Deeds } from "./steady.ts";
 import { fast, type Step, wait } from "./step.ts";
+import { sweepStore } from "./store.ts";
 import { systemdOver } from "./systemd.ts";
 import { Teller, trouble } from "./tell.ts";
 import { watchDirectories } from "./watch.ts";
@@ -79,7 +79,7 @@ async function serve(config: Config): Promise<number> {
     if (config.revision === 0) return true;
     const alone = await lock.acquire();
     // Only the node's only agent may sweep: another one's staged file is about to be renamed.
-    if (lock.held && !swept) sweep(folder);
+    if (lock.held && !swept) sweepStore(folder);
     swept ||= lock.held;
     return alone;
   };

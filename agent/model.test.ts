@@ -9,9 +9,9 @@ import fc from "fast-check";
 import { readDocument } from "./document.ts";
 import type { Facts } from "./facts.ts";
 import { busless, decide, facts as complete, unit } from "./facts.fixture.ts";
-import type { Journal } from "./journal.ts";
+import type { File, Journal } from "./journal.ts";
 import type { NodeFile } from "./nodefile.ts";
-import type { Document, File } from "./plan.ts";
+import type { Document } from "./plan.ts";
 import { progress } from "./state.ts";
 import { Steady } from "./steady.ts";
 import type { Step } from "./step.ts";
@@ -154,8 +154,15 @@ function fileOf(text: string | undefined): NodeFile {
   const reading = readDocument(bytes);
   assert.ok(reading.kind === "document");
   if (text === undefined) return { kind: "absent", identity: "absent", document: reading.document };
-  const owner = { mode: 0o600, uid: 0, gid: 0 };
-  return { kind: "file", identity: text, bytes, ...owner, document: reading.document, healed: undefined, digest: text };
+  return {
+    kind: "file",
+    identity: text,
+    bytes,
+    mode: 0o600,
+    document: reading.document,
+    healed: undefined,
+    digest: text,
+  };
 }
 
 function documentOf(revision: number, auths: Readonly<Record<string, string>>, intent: Document["intent"]): Document {

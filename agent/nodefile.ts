@@ -13,8 +13,6 @@ export type NodeFile =
       identity: FileIdentity;
       bytes: Buffer;
       mode: number;
-      uid: number;
-      gid: number;
       document: NodeDocument;
       /** Why the kubelet reads nothing from it as it is; absent if it does. */
       healed?: string | undefined;
@@ -81,8 +79,6 @@ function read(file: string): NodeFile {
     identity,
     bytes,
     mode: found.mode & 0o7777,
-    uid,
-    gid,
     document: reading.document,
     healed: reading.healed,
     digest: createHash("sha256").update(bytes).digest("base64url"),

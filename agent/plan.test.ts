@@ -4,8 +4,8 @@ import test from "node:test";
 import fc from "fast-check";
 import { identity } from "../pullsecret/registry.ts";
 import { aliases, readDocument } from "./document.ts";
-import { firstJournal, type Journal } from "./journal.ts";
-import { type Document, type File, type Found, isUnexplained, leftBy, plan, planRestore, previous } from "./plan.ts";
+import { type File, firstJournal, type Journal } from "./journal.ts";
+import { type Document, type Found, isUnexplained, leftBy, plan, planRestore, previous } from "./plan.ts";
 
 // Each registry in spellings that the kubelet takes for the same; the first is ours.
 const spellings = [
@@ -50,7 +50,7 @@ function found(bytes: string | undefined, mode = 0o640): Found {
   assert.equal(reading.kind, "document");
   assert.ok(reading.kind === "document");
   const { document, healed } = reading;
-  return { kind: "file", identity: "", bytes: Buffer.from(bytes), mode, uid: 0, gid: 0, document, healed, digest: "" };
+  return { kind: "file", identity: "", bytes: Buffer.from(bytes), mode, document, healed, digest: "" };
 }
 
 function readOrFail(bytes: string) {

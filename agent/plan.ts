@@ -8,7 +8,7 @@ import {
   readDocument,
   writeDocument,
 } from "./document.ts";
-import type { Journal, PreviousFile } from "./journal.ts";
+import type { File, Journal } from "./journal.ts";
 import type { Mounted } from "./mounted.ts";
 import type { NodeFile } from "./nodefile.ts";
 import { givesBack } from "./revision.ts";
@@ -17,9 +17,6 @@ import { nothingOwned, type Owned, put, release, restore, type Wanted } from "./
 export type Found = Extract<NodeFile, { kind: "absent" | "file" }>;
 export type Document = Extract<Mounted, { kind: "document" }>;
 
-/** As bytes, not as text: V8's heap is small. */
-export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: number; uid: number; gid: number }>;
-
 export type Plan = Readonly<{
   /** Whether the file has to be written (or removed). */
   changed: boolean;
@@ -27,8 +24,8 @@ export type Plan = Readonly<{
   matters: boolean;
   file: File;
   owned: Owned;
-  /** The file before us, to be kept in the journal. */
-  before: PreviousFile;
+  /** The file before us, to be kept with the journal. */
+  before: File;
 }>;
 
 /** Applies or, if that is the intent, releases. `lost`: an unreadable journal was set aside. */
@@ -52,13 +49,13 @@ function planAnew(found: Found, journal: Journal | undefined, document: Document
   const result = put(found.document, journal?.owned ?? nothingOwned, document.wanted, anew);
   const changed = healed(found) || !meanTheSame(result.document, found.document);
   const before = journal?.before ?? (anew ? withoutOurs(found, result.owned) : previous(found));
-  const file = changed ? asFile(result.document, found, journal?.left ?? before) : present(found);
+  const file = changed ? asFile(result.document, found, journal?.left ?? before) : previous(found);
   return { changed, matters: anew || mattering(found, result.document), file, owned: result.owned, before };
 }
 
 function planRelease(found: Found, journal: Journal | undefined, wanted: Wanted): Plan {
   if (journal === undefined) {
-    return { changed: false, matters: false, file: present(found), owned: nothingOwned, before: previous(found) };
+    return { changed: false, matters: false, file: previous(found), owned: nothingOwned, before: previous(found) };
   }
   const result = release(found.document, journal.owned, wanted);
   return { ...back(found, result.document, journal.before), owned: result.owned, before: journal.before };
@@ -66,63 +63,45 @@ function planRelease(found: Found, journal: Journal | undefined, wanted: Wanted)
 
 /** Puts back what the change under way replaced. Without a record of it the file stays as it is. */
 export function planRestore(found: Found, { undo, owned, before }: Journal): Plan {
-  if (undo === undefined) return { changed: false, matters: false, file: present(found), owned, before };
+  if (undo === undefined) return { changed: false, matters: false, file: previous(found), owned, before };
   const document = restore(found.document, owned, documentOf(undo.file), undo.owned);
   return { ...back(found, document, undo.file), owned: undo.owned, before };
 }
 
-/** What the file is now, as it is kept in the journal. */
-export function previous(found: Found): PreviousFile {
-  return kept(present(found));
-}
-
-function present(found: Found): File {
-  if (found.kind === "absent") return { absent: true };
-  return { bytes: found.bytes, mode: found.mode, uid: found.uid, gid: found.gid };
-}
-
-function kept(file: File): PreviousFile {
-  return "absent" in file ? file : { ...file, bytes: file.bytes.toString("base64") };
-}
-
-function brought(file: PreviousFile): File {
-  return "absent" in file ? file : { ...file, bytes: Buffer.from(file.bytes, "base64") };
+/** The file as it is now. */
+export function previous(found: Found): File {
+  return found.kind === "absent" ? { absent: true } : { bytes: found.bytes, mode: found.mode };
 }
 
 /**
  * Exactly the former bytes where the document means the same, else the document; or no file, where
  * there was none.
  */
-function back(found: Found, document: NodeDocument, former: PreviousFile): Omit<Plan, "owned" | "before"> {
+function back(found: Found, document: NodeDocument, former: File): Omit<Plan, "owned" | "before"> {
   const exact = meanTheSame(document, documentOf(former));
-  const file = exact ? withMode(brought(former), found) : asFile(document, found, former);
+  const file = exact ? withMode(former, found) : asFile(document, found, former);
   return { changed: !isNow(found, file), matters: mattering(found, document), file };
 }
 
-/** A file that has to be made anew gets mode and owner of the `former` one. */
-function asFile(document: NodeDocument, found: Found, former: PreviousFile | Owner): File {
+/** A file that has to be made anew gets the mode of the `former` one. */
+function asFile(document: NodeDocument, found: Found, former: File | Left): File {
   const like = found.kind === "file" ? found : undefined;
   const bytes = writeDocument(document, like?.bytes);
   // 0600: a new file holds passwords, and only the kubelet (root) reads it.
-  const { mode, uid, gid } = "absent" in former ? { mode: 0o600, uid: 0, gid: 0 } : former;
-  return withMode({ bytes, mode, uid, gid }, found);
+  return withMode({ bytes, mode: "absent" in former ? 0o600 : former.mode }, found);
 }
 
-/**
- * Mode and owner of a file that is there are whoever set them last, before us or while we are in
- * force: they are never ours to set.
- */
+/** The mode of a file that is there is whoever set it last, before us or while we are in force: never ours to set. */
 function withMode(file: File, found: Found): File {
   if (found.kind === "absent" || "absent" in file) return file;
-  return { bytes: file.bytes, mode: found.mode, uid: found.uid, gid: found.gid };
+  return { bytes: file.bytes, mode: found.mode };
 }
 
-/** Mode and owner of a file, without what is in it. */
-export type Owner = NonNullable<Journal["left"]>;
+type Left = NonNullable<Journal["left"]>;
 
-/** Mode and owner in which the plan leaves the file. */
-export function leftBy({ file }: Plan): Owner | undefined {
-  return "absent" in file ? undefined : { mode: file.mode, uid: file.uid, gid: file.gid };
+/** The mode in which the plan leaves the file. */
+export function leftBy({ file }: Plan): Left | undefined {
+  return "absent" in file ? undefined : { mode: file.mode };
 }
 
 /**
@@ -151,13 +130,13 @@ function healed(found: Found): boolean {
   return found.kind === "file" && found.healed !== undefined;
 }
 
-function documentOf(file: PreviousFile): NodeDocument {
+function documentOf(file: File): NodeDocument {
   if ("absent" in file) return emptyDocument;
-  const reading = readDocument(Buffer.from(file.bytes, "base64"));
+  const reading = readDocument(file.bytes);
   return reading.kind === "document" ? reading.document : emptyDocument;
 }
 
-function withoutOurs(found: Found, owned: Owned): PreviousFile {
+function withoutOurs(found: Found, owned: Owned): File {
   const { document } = release(found.document, owned, { entries: new Map(), rest: new Map() });
-  return meanTheSame(document, emptyDocument) ? { absent: true } : kept(asFile(document, found, previous(found)));
+  return meanTheSame(document, emptyDocument) ? { absent: true } : asFile(document, found, previous(found));
 }

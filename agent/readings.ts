@@ -5,16 +5,15 @@
  * Files are read with blocking calls: they are small and on the node's own disk, and some twenty
  * trips through Node's thread pool cost three times as much as the calls themselves.
  */
-import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { nodeFiles } from "../contract/names.ts";
 import { Cached } from "./cached.ts";
 import type { Config } from "./config.ts";
-import { hasCode } from "./errno.ts";
 import type { JournalReading } from "./journal.ts";
 import { type Mounted, mountOf, readMounted } from "./mounted.ts";
 import { type NodeFile, readNodeFile } from "./nodefile.ts";
 import { identify } from "./replace.ts";
+import { readStore } from "./store.ts";
 
 export class Readings {
   readonly #config: Pick<Config, "secretDirectory" | "kubeletDirectory">;
@@ -38,7 +37,7 @@ export class Readings {
   /** Throws what the file system threw. */
   journal(): Promise<JournalReading> {
     const path = join(this.#config.kubeletDirectory, nodeFiles.journal);
-    return this.#journal.read(identityOf(path), () => readJournalFile(path));
+    return this.#journal.read(identityOf(path), () => readStore(dirname(path)));
   }
 
   file(): Promise<NodeFile> {
@@ -58,23 +57,5 @@ function identityOf(file: string): string | undefined {
     return identify(file);
   } catch {
     return undefined;
-  }
-}
-
-/** An unreadable journal is kept under this name until the folder goes. */
-export const corruptJournal = `${nodeFiles.journal}.corrupt`;
-
-/** Three times what the largest Secret and the largest config.json make of it. */
-const mostJournalBytes = 32 * 1024 * 1024;
-
-async function readJournalFile(file: string): Promise<JournalReading> {
-  try {
-    if (statSync(file).size > mostJournalBytes) return { kind: "corrupt", why: "more than 32 MiB" };
-    const bytes = readFileSync(file);
-    const { readJournal } = await import("./gate.ts");
-    return readJournal(bytes);
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return { kind: "none" };
-    throw error;
   }
 }

@@ -1,20 +1,11 @@
 /** On a real file system, in a directory of the test's own. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { FileChanged, identify, isLeft, makeFolder, remove, removeFolder, replace, sweep } from "./replace.ts";
+import { FileChanged, identify, remove, replace } from "./replace.ts";
 
 function place(t: TestContext) {
   const root = mkdtempSync(join(tmpdir(), "gps-replace-"));
@@ -73,51 +64,4 @@ test("a full disk leaves the old file whole", { skip }, async (t) => {
   );
   assert.equal(readFileSync(target, "utf8"), "old");
   assert.deepEqual(readdirSync(folder), []);
-});
-
-test("a folder that is a symbolic link is refused; ours is 0700 and goes with all that is in it", async (t) => {
-  const { root, folder } = place(t);
-  const ours = join(root, "ours");
-  await makeFolder(ours, "journal");
-  await makeFolder(ours, "journal");
-  assert.equal(statSync(ours).mode & 0o777, 0o700);
-  for (const name of ["journal.json", "journal.json.corrupt", "config.json.staged", "config.json.staged.1234"])
-    writeFileSync(join(ours, name), "");
-  sweep(ours);
-  assert.deepEqual(readdirSync(ours).toSorted(), ["journal.json", "journal.json.corrupt"]);
-  let released = 0;
-  const release = () => void (released += 1);
-  await removeFolder(ours, "journal.json", release);
-  assert.ok(!existsSync(ours));
-  await removeFolder(ours, "journal.json", release);
-  assert.equal(released, 2);
-  writeFileSync(join(folder, "file"), "");
-  await assert.rejects(makeFolder(join(folder, "file"), "journal"), /is not a directory/);
-});
-
-test("a directory that somebody made in our folder, or in a file's place, stays with what is in it, and stops nothing", async (t) => {
-  const { folder } = place(t);
-  mkdirSync(join(folder, "backup"));
-  for (const name of ["config.json.staged", "journal.json.staged.old"]) mkdirSync(join(folder, name));
-  writeFileSync(join(folder, "backup", "theirs"), "");
-  writeFileSync(join(folder, "journal.json.staged.old", "theirs"), "");
-  writeFileSync(join(folder, "journal.json"), "");
-  sweep(folder);
-  assert.deepEqual(readdirSync(folder).toSorted(), ["backup", "journal.json", "journal.json.staged.old"]);
-  assert.ok(isLeft(folder));
-  await removeFolder(folder, "journal.json", () => {});
-  assert.deepEqual(readdirSync(folder).toSorted(), ["backup", "journal.json.staged.old"]);
-  assert.ok(existsSync(join(folder, "backup", "theirs")));
-  assert.ok(!isLeft(folder), "nothing is left to be done");
-});
-
-test("of a folder without a journal there is something left if it is empty, or has a file that is no lock", (t) => {
-  const { root, folder } = place(t);
-  assert.deepEqual([isLeft(join(root, "none")), isLeft(folder)], [false, true]);
-  writeFileSync(join(folder, "lock-1"), "");
-  assert.equal(isLeft(folder), true);
-  mkdirSync(join(folder, "theirs"));
-  assert.equal(isLeft(folder), false);
-  writeFileSync(join(folder, "journal.json.corrupt"), "");
-  assert.equal(isLeft(folder), true);
 });

@@ -7,25 +7,9 @@
  */
 // Blocking calls but to sync, which may take seconds: a change makes seventy of them, and on a busy node each trip through the
 // thread pool waits twice for a processor. `promises` is loaded when it is first used: most starts have nothing to write.
-import {
-  closeSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  promises,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmdirSync,
-  unlinkSync,
-} from "node:fs";
+import { constants, lstatSync, promises, readFileSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { hasCode, OwnError } from "./errno.ts";
-
-/** Files in our folder that begin so are sockets, or were (lock.ts). */
-export const lockPrefix = "lock-";
+import { OwnError, unless } from "./errno.ts";
 
 const onlyRead = constants.O_RDONLY | constants.O_NOFOLLOW;
 
@@ -66,23 +50,10 @@ export async function replace({ target, folder, bytes, mode, expected }: Replace
   await sync(dirname(target));
 }
 
-/** By 64 KiB at a time: a journal may have 10 MiB. */
 function verify(file: string, bytes: Buffer): void {
-  const descriptor = openSync(file, onlyRead);
-  try {
-    const chunk = Buffer.allocUnsafe(65_536);
-    for (let read = 0; ;) {
-      const count = readSync(descriptor, chunk, 0, chunk.length, read);
-      if (!chunk.subarray(0, count).equals(bytes.subarray(read, read + count)))
-        throw new FileError(`what was written is not what is read, near byte ${read}`);
-      read += count;
-      if (count > 0) continue;
-      if (read === bytes.length) return;
-      throw new FileError(`short write: ${read} of ${bytes.length} bytes`);
-    }
-  } finally {
-    closeSync(descriptor);
-  }
+  const read = readFileSync(file, { flag: onlyRead });
+  if (read.length !== bytes.length) throw new FileError(`short write: ${read.length} of ${bytes.length} bytes`);
+  if (!read.equals(bytes)) throw new FileError("what was written is not what is read");
 }
 
 /** Removes the file durably; absent already is fine. Throws FileChanged like replace. */
@@ -90,50 +61,6 @@ export async function remove(target: string, expected?: FileIdentity): Promise<v
   expect(target, expected);
   unlinkIfThere(target);
   await sync(dirname(target));
-}
-
-/** Makes our folder, 0700, durably; one that holds the journal was, before there was a journal in it. */
-export async function makeFolder(folder: string, journal: string): Promise<void> {
-  unless("EEXIST", () => mkdirSync(folder, { mode: 0o700 }));
-  if (!lstatSync(folder).isDirectory()) throw new FileError(`${folder} is not a directory`);
-  if (!existsSync(join(folder, journal))) await sync(dirname(folder));
-}
-
-/**
- * Takes our folder away, with every file that we may have left in it, the journal last. Then `release`
- * gives the lock up: from there on another agent may be at work. A directory that somebody made in it,
- * and what is in that, is not ours: it stays, and the folder with it.
- */
-export async function removeFolder(folder: string, journal: string, release: () => void): Promise<void> {
-  sweep(folder, (name) => name !== journal && !name.startsWith(lockPrefix));
-  discard(join(folder, journal));
-  release();
-  unless("ENOENT", () => unless("ENOTEMPTY", () => rmdirSync(folder)));
-  await sync(dirname(folder));
-}
-
-/** Removes what a killed run left staged: it holds credentials. */
-export function sweep(folder: string, stale = (name: string) => /\.(staged|new$)/.test(name)): void {
-  const names = unless("ENOENT", () => readdirSync(folder)) ?? [];
-  for (const name of names) if (stale(name)) discard(join(folder, name));
-}
-
-/** Whether our folder is there without a journal, with something that is to be taken away, if only itself. */
-export function isLeft(folder: string): boolean {
-  const found = lstatSync(folder, { throwIfNoEntry: false });
-  if (found === undefined || !found.isDirectory()) return false;
-  const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => !name.startsWith(lockPrefix));
-  return entries.length === 0 || entries.some((entry) => !entry.isDirectory());
-}
-
-/** Removes a file, or an empty directory. One that holds something, or is mounted on, is somebody's, and stays. */
-export function discard(path: string): void {
-  try {
-    unlinkIfThere(path);
-  } catch (error) {
-    if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
-    unless("ENOENT", () => unless("ENOTEMPTY", () => unless("EBUSY", () => rmdirSync(path))));
-  }
 }
 
 /** `absent`, or inode, size, times, mode and links: any change by another writer changes it. */
@@ -148,12 +75,12 @@ function expect(file: string, expected: FileIdentity | undefined): void {
 }
 
 /** By handle: Node's permission model refuses `fsync` of a descriptor. */
-async function sync(path: string): Promise<void> {
+export async function sync(path: string): Promise<void> {
   await using handle = await promises.open(path, onlyRead);
   await handle.sync();
 }
 
-function unlinkIfThere(file: string): void {
+export function unlinkIfThere(file: string): void {
   unless("ENOENT", () => unlinkSync(file));
 }
 
@@ -163,15 +90,5 @@ function tidy(staged: string): void {
     unlinkIfThere(staged);
   } catch {
     // The next sweep takes it.
-  }
-}
-
-/** What `call` answers; undefined if it fails with this code. */
-function unless<T>(code: string, call: () => T): T | undefined {
-  try {
-    return call();
-  } catch (error) {
-    if (hasCode(error, code)) return undefined;
-    throw error;
   }
 }

@@ -16,10 +16,16 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { digestOf as digestOfBytes, previousPrefix } from "../../agent/journal.ts";
 import type { Content as Found } from "../../agent/search.ts";
 import { digestOf, saltLength } from "../../pullsecret/digest.ts";
 import { credentialFiles, type Intent, podFiles } from "../../contract/names.ts";
 import { freePort } from "../free-port.ts";
+
+/** What our folder keeps where these files are still to come back. */
+export function keeping(...texts: readonly string[]): string[] {
+  return ["journal.json", ...texts.map((text) => previousPrefix + digestOfBytes(Buffer.from(text))).toSorted()];
+}
 
 export type Content = Readonly<{
   additional?: Readonly<Record<string, string>>;
@@ -99,7 +105,8 @@ export class Node implements Disposable {
 
   /** What lies in our folder, but for the lock. */
   get kept(): string[] {
-    return readdirSync(this.folder).filter((name) => !name.startsWith("lock-"));
+    const names = readdirSync(this.folder).filter((name) => !name.startsWith("lock-"));
+    return names.toSorted();
   }
 
   get message(): string {

@@ -8,8 +8,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import test, { type TestContext } from "node:test";
-import { Agent, encode } from "./agent.ts";
-import { atATime, carriedOn } from "./phases.ts";
+import { Agent, encode, keeping } from "./agent.ts";
+import { ageJournal, atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
 import { ours, Place } from "./place.ts";
 import { killingAt, type Point, pointsOf } from "./points.ts";
 import { everyPoint, sample } from "./sample.ts";
@@ -100,7 +100,7 @@ test("an agent killed at any point of an apply is made good by the next one, wit
     check: ({ node, systemd }, where) => {
       assert.equal(node.file, ours, where);
       assert.equal(systemd.restartCalls, 1, where);
-      assert.deepEqual(node.kept, ["journal.json"], where);
+      assert.deepEqual(node.kept, keeping(theirs), where);
       assert.equal(JSON.parse(readFileSync(`${node.folder}/journal.json`, "utf8")).phase, "applied", where);
     },
   });
@@ -147,9 +147,38 @@ test("H18: an agent killed at any point of a rollback is made good by the next o
       assert.equal(node.file, theirs, where);
       assert.equal(systemd.restartCalls, 4, where);
       assert.equal(systemd.active, "active", where);
-      assert.deepEqual(node.kept, ["journal.json"], where);
+      assert.deepEqual(node.kept, keeping(theirs), where);
     },
   });
+});
+
+test("H18: a journal of version 1 is read in mid-change, and an agent killed at any point then is made good", async (t) => {
+  const phases = [
+    ["applying", "GPS200", 1],
+    ["restoring", "GPS219", 4],
+  ] as const;
+  for (const [phase, code, restarts] of phases)
+    await everywhere(t, {
+      revision: 1,
+      status: code === "GPS200" ? 200 : 503,
+      code,
+      prepare: async () => {
+        const place = await prepare();
+        const { node, systemd } = place;
+        if (phase === "restoring") systemd.fate = () => (node.file === ours ? crashes : comesBack);
+        const options = { revision: 1, healthzPort: systemd.healthzPort };
+        assert.equal(await endedWhen(node, options, () => phaseOf(node) === phase, "SIGKILL"), "SIGKILL");
+        ageJournal(node);
+        return place;
+      },
+      sample: 3,
+      check: ({ node, systemd }, where) => {
+        assert.equal(node.file, code === "GPS200" ? ours : theirs, where);
+        assert.equal(systemd.restartCalls, restarts, where);
+        assert.deepEqual(node.kept, keeping(theirs), where);
+        assert.equal(JSON.parse(readFileSync(`${node.folder}/journal.json`, "utf8")).version, 2, where);
+      },
+    });
 });
 
 test("the agents above were really killed: at 200 points and more of a full run, at most points of a sample", (t) => {

@@ -1,11 +1,11 @@
-/** Where a credential may lie on a node: config.json, and our journal beside it. An agent that crashes leaves it nowhere else. */
+/** Where a credential may lie on a node: config.json, and beside it our journal with the previous bytes. An agent that crashes leaves it nowhere else. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import test from "node:test";
 import { bundle } from "../../build/bundle.ts";
-import { Agent, encode } from "./agent.ts";
+import { Agent, encode, keeping } from "./agent.ts";
 import { nodeFlags } from "./deployed.ts";
 import { Place } from "./place.ts";
 
@@ -58,7 +58,8 @@ test(
     const { node, systemd } = place;
     const crash = join(node.root, "cwd");
     mkdirSync(crash);
-    writeFileSync(node.config, JSON.stringify({ auths: { "a.io": { auth: encode("planted-by-them") } } }));
+    const theirs = JSON.stringify({ auths: { "a.io": { auth: encode("planted-by-them") } } });
+    writeFileSync(node.config, theirs);
     node.mount(1, { additional: { "a.io": "planted-by-us" } });
     const options = { revision: 1, healthzPort: systemd.healthzPort, program, nodeFlags: nodeFlags(node) };
     const under = ["sh", "-c", 'ulimit -c unlimited && cd "$0" && exec "$@"', crash];
@@ -78,9 +79,13 @@ test(
     const mounted = leaks(node.secret).map((file) => join("secret", file));
     assert.deepEqual(
       leaks(node.root),
-      ["kubelet/config.json", "kubelet/global-pull-secret/journal.json", ...mounted].toSorted(),
+      [
+        "kubelet/config.json",
+        ...keeping(theirs).map((name) => `kubelet/global-pull-secret/${name}`),
+        ...mounted,
+      ].toSorted(),
     );
-    assert.equal(statSync(join(node.folder, "journal.json")).mode & 0o777, 0o600);
+    for (const name of node.kept) assert.equal(statSync(join(node.folder, name)).mode & 0o777, 0o600);
     for (const needle of needles) assert.ok(!next.output.includes(needle));
   },
 );

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
+import { keeping } from "./agent.ts";
 import { atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
 import { ours, Place } from "./place.ts";
 import { comesBack, crashes, type Restart } from "./scripted-systemd.ts";
@@ -110,7 +111,7 @@ async function comesToItsEnd(place: Place, end: "applied" | "rolled back", name:
   await carriedOn(node, options(place), status, code);
   assert.equal(node.file, file, name);
   assert.equal(phaseOf(node), "applied", name);
-  assert.deepEqual(node.kept, ["journal.json"], name);
+  assert.deepEqual(node.kept, keeping(theirs), name);
   assert.equal(systemd.active, "active", name);
 }
 

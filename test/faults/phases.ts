@@ -1,7 +1,8 @@
 /** An agent that is met in a phase of its journal, and the next one, which goes on from there. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { previousPrefix } from "../../agent/journal.ts";
 import { Agent, type AgentOptions, type Node, until } from "./agent.ts";
 
 /** Put before the agent's program: each fsync takes 100 ms more, and a phase has two of them at least. */
@@ -11,6 +12,19 @@ export const slowly = "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fs
 export function phaseOf(node: Node): string | undefined {
   const file = join(node.folder, "journal.json");
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).phase : undefined;
+}
+
+/** Turns the node's journal into one of version 1, with the previous bytes in it and none beside it. */
+export function ageJournal({ folder }: Node): void {
+  const file = join(folder, "journal.json");
+  const { before, undo, ...rest } = JSON.parse(readFileSync(file, "utf8"));
+  const aged = ({ digest, ...one }: { digest?: string }) => {
+    if (digest === undefined) return one;
+    return { ...one, bytes: readFileSync(join(folder, previousPrefix + digest), "base64"), uid: 0, gid: 0 };
+  };
+  const old = { ...rest, before: aged(before), ...(undo && { undo: { ...undo, file: aged(undo.file) } }) };
+  writeFileSync(file, JSON.stringify({ ...old, version: 1, reads: 1 }));
+  for (const name of readdirSync(folder)) if (name.startsWith(previousPrefix)) rmSync(join(folder, name));
 }
 
 /** Runs an agent until the condition holds, ends it with the signal, and answers how it ended. */

@@ -1,14 +1,15 @@
 /**
  * Power loss: only what was synced is sure to be there afterwards. strace records every call by which the agent changes the
  * file system; the record is replayed, and the power fails after each call. What was not synced is lost or kept in every
- * combination, and a file whose bytes were not synced counts as garbage. What is left must be one document or the other,
- * with ours in place its journal, and no other pair of the two than a kill may leave: kill.test.ts shows what becomes of those.
+ * combination, and a file whose bytes were not synced counts as garbage. What is left must be one document or the other, with
+ * ours in place its journal, with a journal the previous bytes that it names, and no other pair of document and journal than a
+ * kill may leave: kill.test.ts shows what becomes of those.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import test from "node:test";
-import type { Node } from "./agent.ts";
+import { keeping, type Node } from "./agent.ts";
 import { ours, Place } from "./place.ts";
 import { comesBack, crashes as crashesAtOnce, type ScriptedSystemd } from "./scripted-systemd.ts";
 import { inOrder, traced } from "./trace.ts";
@@ -90,8 +91,14 @@ async function recorded(node: Node, systemd: ScriptedSystemd, revision: number, 
   return inOrder(threads);
 }
 
-/** Every state leaves config.json whole, beside ours a whole journal, and the two as a kill may leave them. */
-function check({ config, folder }: Node, states: readonly Crash[], old: (file: string) => boolean): void {
+/** Every state leaves config.json whole, beside ours a whole journal with what it names, and the two as a kill may leave them. */
+function check(
+  node: Node,
+  states: readonly Crash[],
+  old: (file: string) => boolean,
+  named: (journal: string) => readonly string[] = () => [before],
+): void {
+  const { config, folder } = node;
   const journal = join(folder, "journal.json");
   const pair = (names: Names) => `${names.get(config)} with ${names.get(journal)}`;
   const kills = new Set(states.map(({ killed }) => pair(killed)));
@@ -99,16 +106,35 @@ function check({ config, folder }: Node, states: readonly Crash[], old: (file: s
     const file = names.get(config) ?? "";
     assert.ok(sure(file), `config.json is torn or gone after ${after}`);
     assert.ok(old(file) || (names.has(folder) && sure(names.get(journal))), `ours without a journal after ${after}`);
+    const [, ...previous] = keeping(...named(names.get(journal) ?? ""));
+    const whole = previous.every((name) => sure(names.get(join(folder, name))));
+    assert.ok(whole || !names.has(journal), `${names.get(journal)} without its previous bytes after ${after}`);
     assert.ok(kills.has(pair(names)), `${pair(names)}, which no kill leaves, after ${after}`);
   }
   const files = new Set(states.map(({ names }) => old(names.get(config) ?? "")));
   assert.equal(files.size, 2, "both documents were in place");
 }
 
+/** The journals of a run in their order. */
+function journalsOf({ folder }: Node, states: readonly Crash[]): string[] {
+  const files = states.map(({ killed }) => killed.get(join(folder, "journal.json")));
+  return Array.from(new Set(files)).filter((file) => file !== undefined);
+}
+
 function fresh({ kubelet, config }: Node): Map<string, string> {
   return new Map([
     [kubelet, "directory"],
     [config, "old"],
+  ]);
+}
+
+/** A node with a revision in force. */
+function inForce(node: Node): Map<string, string> {
+  return new Map([
+    ...fresh(node),
+    [node.folder, "directory"],
+    [node.config, "ours"],
+    ...node.kept.map((name) => [join(node.folder, name), name] as const),
   ]);
 }
 
@@ -128,16 +154,34 @@ test("power loss after any call of an apply and of a drain: one document or the 
   );
 
   node.mount(2, {});
-  const start = new Map([
-    ...fresh(node),
-    [node.folder, "directory"],
-    [node.config, "ours"],
-    [join(node.folder, "journal.json"), "journal"],
-  ]);
+  const start = inForce(node);
   const draining = crashes(await recorded(node, systemd, 2, "GPS224"), start);
   assert.equal(node.file, before);
   check(node, draining, (file) => file !== "ours");
   t.diagnostic(`${applying.length} and ${draining.length} states`);
+});
+
+test("power loss after any call of a rotation: the bytes to go back to are there for as long as a journal names them", async (t) => {
+  await using place = await Place.make();
+  const { node, systemd } = place;
+  writeFileSync(node.config, before);
+  await recorded(node, systemd, 1, "GPS200");
+  const first = node.file ?? "";
+  node.mount(2, { additional: { "a.io": "rotated" } });
+  const start = inForce(node);
+  const states = crashes(await recorded(node, systemd, 2, "GPS200"), start);
+  const journals = journalsOf(node, states);
+  assert.ok(journals.length > 3, journals.join());
+  // The one at rest before it, and the one that confirms it, have nothing to go back to.
+  const changing = new Set(journals.slice(1, -1));
+  check(
+    node,
+    states,
+    (file) => file === "ours",
+    (journal) => (changing.has(journal) ? [before, first] : [before]),
+  );
+  assert.deepEqual(node.kept, keeping(before));
+  t.diagnostic(`${states.length} states`);
 });
 
 test("H18: power loss after any call of a rollback: one document or the other, and ours never without its journal", async (t) => {

@@ -224,7 +224,7 @@ try {
     const minutes = (performance.now() - began) / 60_000;
     held.push({ minutes, kib, descriptors: readdirSync(`${process}/fd`).length });
   });
-  assert.deepEqual(node.kept, ["journal.json"]);
+  assert.deepEqual([node.kept[0], node.kept.length], ["journal.json", 2], "more than the journal and what was there");
   console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; no promise broken`);
   judge();
 } finally {

@@ -1,0 +1,66 @@
+/** On a real file system, in a directory of the test's own. */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { firstJournal, type Journal, previousPrefix, writeJournal } from "./journal.ts";
+import { keepJournal, readStore, setAside, sweepStore } from "./store.ts";
+
+function place(t: TestContext) {
+  const root = mkdtempSync(join(tmpdir(), "gps-store-"));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  return join(root, "own");
+}
+
+const file = (text: string) => ({ bytes: Buffer.from(text), mode: 0o600 });
+const atRest = firstJournal(file("before us"));
+const changing: Journal = {
+  ...atRest,
+  phase: "applying",
+  undo: { file: file("before this"), owned: { entries: [], rest: [] }, revision: 1, content: "" },
+};
+const namesOf = (journal: Journal) => [...writeJournal(journal).previous.keys()];
+const content = (folder: string) => readdirSync(folder).toSorted();
+
+test("the previous bytes lie beside the journal, 0600, for as long as it names them", async (t) => {
+  const folder = place(t);
+  for (const journal of [atRest, changing, atRest]) {
+    await keepJournal(folder, journal);
+    assert.deepEqual(await readStore(folder), { kind: "journal", journal });
+    assert.deepEqual(content(folder), ["journal.json", ...namesOf(journal)].toSorted());
+    for (const name of content(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+  }
+  assert.equal(readFileSync(join(folder, namesOf(atRest)[0] ?? ""), "utf8"), "before us");
+});
+
+test("bytes that no journal names yet are written anew: a killed agent may have left them torn", async (t) => {
+  const folder = place(t);
+  await keepJournal(folder, atRest);
+  for (const name of namesOf(changing))
+    if (!namesOf(atRest).includes(name)) writeFileSync(join(folder, name), "before");
+  await keepJournal(folder, changing);
+  assert.deepEqual(await readStore(folder), { kind: "journal", journal: changing });
+});
+
+test("what a killed agent left is swept, and what an unreadable journal names stays with it", async (t) => {
+  const folder = place(t);
+  await keepJournal(folder, changing);
+  for (const name of [`${previousPrefix}${"x".repeat(43)}`, `${previousPrefix}x.staged`, "config.json.staged"])
+    writeFileSync(join(folder, name), "");
+  sweepStore(folder);
+  assert.deepEqual(content(folder), ["journal.json", ...namesOf(changing)].toSorted());
+  setAside(folder);
+  await keepJournal(folder, firstJournal({ absent: true }));
+  assert.deepEqual(content(folder), ["journal.json", "journal.json.corrupt", ...namesOf(changing)].toSorted());
+});
+
+test("no journal, an empty folder, and a journal without its previous bytes", async (t) => {
+  const folder = place(t);
+  assert.deepEqual(await readStore(folder), { kind: "none" });
+  mkdirSync(folder);
+  assert.deepEqual(await readStore(folder), { kind: "none" });
+  await keepJournal(folder, atRest);
+  rmSync(join(folder, namesOf(atRest)[0] ?? ""));
+  assert.equal((await readStore(folder)).kind, "corrupt");
+});

@@ -30,20 +30,6 @@ export type Plan = Readonly<{
 
 /** Applies or, if that is the intent, releases. `lost`: an unreadable journal was set aside. */
 export function plan(found: Found, journal: Journal | undefined, document: Document, lost: boolean): Plan {
-  const known = plans.get(found);
-  if (known?.journal === journal && known?.document === document && known.lost === lost) return known.planned;
-  const planned = planAnew(found, journal, document, lost);
-  plans.set(found, { journal, document, lost, planned });
-  return planned;
-}
-
-/** The last plan for a file as it was found: one look asks twice, and a plan may hold 10 MiB. */
-const plans = new WeakMap<
-  Found,
-  Readonly<{ journal: Journal | undefined; document: Document; lost: boolean; planned: Plan }>
->();
-
-function planAnew(found: Found, journal: Journal | undefined, document: Document, lost: boolean): Plan {
   if (givesBack(document)) return planRelease(found, journal, document.wanted);
   const anew = lost && journal === undefined;
   const result = put(found.document, journal?.owned ?? nothingOwned, document.wanted, anew);

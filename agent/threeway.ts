@@ -37,8 +37,9 @@ export function put(current: NodeDocument, owned: Owned, wanted: Wanted, lost = 
   });
   const auths = new Map(cleared.auths);
   const rest = new Map(cleared.rest);
+  const known = new Map(owned.entries.map((one) => [one.key, one]));
   const entries = [...wanted.entries].map(([key, { value, original }]) => {
-    const mine = owned.entries.find((own) => own.key === key);
+    const mine = known.get(key);
     // After a lost journal an additional entry that equals ours is taken for ours, else it could never be withdrawn.
     const ours = (raw: Json, at: string) =>
       (mine !== undefined && isOurs(raw, mine)) ||
@@ -148,6 +149,8 @@ function stands({ key, wrote }: Own, there: ReadonlyMap<string, Json>): boolean 
 }
 
 function withdraw(current: NodeDocument, owned: Owned): NodeDocument {
+  // The very document: what is known of it need not be found out anew at each look.
+  if (owned.entries.length + owned.rest.length === 0) return current;
   const auths = new Map(current.auths);
   const rest = new Map(current.rest);
   for (const one of owned.entries) {

@@ -12,7 +12,7 @@ import { held, isKept } from "./hold.ts";
 import { firstJournal, isAtRest, type Journal } from "./journal.ts";
 import type { Mounted } from "./mounted.ts";
 import { byTable, inForce } from "./phases.ts";
-import { type Document, type Found, isUnexplained, type Plan, plan, planRestore } from "./plan.ts";
+import { type Document, type Found, isUnexplained, type Plan, plan } from "./plan.ts";
 import { observe, preflight } from "./preflight.ts";
 import { isQuarantined, quarantined, undone } from "./quarantine.ts";
 import { givesBack, isOurs, ours } from "./revision.ts";
@@ -20,6 +20,7 @@ import { orStale } from "./stale.ts";
 import { stateOf } from "./state.ts";
 import { type Answer, ask, fast, named, record, refuse, resync, soon, type Step, wait } from "./step.ts";
 import { holds } from "./threeway.ts";
+import { isFound, restoring, unreadable } from "./unreadable.ts";
 
 export function decide(facts: Facts): Answer {
   return orStale(facts, chain(facts));
@@ -71,50 +72,6 @@ function newer(facts: Facts, { why, owes }: Extract<Facts["journal"], { kind: "n
   const { unit } = boundTo(facts);
   if (unit === undefined) return wait("GPS222", soon, why);
   return { action: "revive", code: "GPS222", detail: `${why}; ${unit} is down`, ready: false, again: fast, unit };
-}
-
-/**
- * config.json cannot be told or not be replaced: a kubelet that is owed a restart gets it all the
- * same.
- */
-function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
-  const told = whyUnreadable(file);
-  if (journal === undefined || journal.phase === "applied")
-    return file.kind === "changing" ? told : refuse("GPS206", soon, file.why);
-  // Written again while attempts are made: whether that came to pass or not, the kubelet may be
-  // down.
-  if (journal.phase === "applying" && journal.owed === undefined) return told;
-  const step = byTable(facts, journal.phase === "applying" ? { ...journal, phase: "restarting" } : journal);
-  return { ...step, ready: false };
-}
-
-type Unreadable = Exclude<Facts["file"], Found>;
-
-function isFound(file: Facts["file"]): file is Found {
-  return file.kind === "file" || file.kind === "absent";
-}
-
-function whyUnreadable(file: Unreadable): Step {
-  return file.kind === "changing" ? wait("GPS209", fast) : wait("GPS206", soon, file.why);
-}
-
-/**
- * The previous file cannot be put back for now: until then at least the kubelet is to run, with
- * whatever file there is.
- */
-function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answer {
-  if (facts.config.restart === "Never") return otherwise;
-  const step = byTable(facts, { ...journal, phase: "reviving" });
-  if (step.action !== "restart") return otherwise;
-  return { ...step, journal: { ...step.journal, phase: "restoring" }, unasked: journal };
-}
-
-function restoring(facts: Facts, journal: Journal, found: Facts["file"]): Answer {
-  if (!isFound(found)) return reviveMeanwhile(facts, journal, whyUnreadable(found));
-  const planned = planRestore(found, journal);
-  if (!planned.changed) return byTable(facts, journal);
-  const restore: Step = { action: "restore", code: "GPS216", ready: false, again: 0, plan: planned, found };
-  return facts.unwritable ? reviveMeanwhile(facts, journal, restore) : restore;
 }
 
 /** Without our revision's document nothing new is begun, but a restart that is owed is made. */

@@ -128,7 +128,8 @@ async function decideWith(context: RolloutContext, { input, before, asked }: Que
   if (turn.kind !== "survey" || view === undefined) return { turn, fates: [], seen: undefined };
   // What restarts no kubelet cannot be why a node fell silent.
   const harmless = input.complete || input.intent === "hold";
-  const known = { ...knownOf(before, asked), harmless };
+  const overtaken = input.published > view.template && view.template > 0;
+  const known = { ...knownOf(before, asked), harmless, overtaken };
   const mark = { revision: view.template, digest: templateDigest(agent), complete: harmless };
   const read = async () => amongPinned(await survey(cluster, mark, asked.now.getTime()), agent.pinned);
   const recent = input.suspicious ? undefined : lookout.recent(view, input.pending);

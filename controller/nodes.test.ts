@@ -66,6 +66,16 @@ for (const [sentence, one, fate] of cases) {
   test(`fate of a node: ${sentence}`, () => assert.equal(fatesOf([one], trial)[0]?.[1], fate));
 }
 
+test("where the Secret is ahead of the template its agents wait, and nobody is odd or dead for it", () => {
+  const known = { ...nobody, excused: new Set(["n"]), harmless: true, overtaken: true };
+  const fate = (changes: Partial<AgentPod>) => fatesOf([node({ agent: agent(changes) })], trial, known)[0]?.[1];
+  const long = { ageSeconds: 900, unavailableSeconds: 900 };
+  assert.deepEqual(
+    [fate({}), fate(long), fate({ ...long, started: false }), fate({ ...long, gaveUp: true })],
+    ["moving", "stuck", "stuck", "excused"],
+  );
+});
+
 test("a node that cannot start the agent is dead once another node could, and stuck before", () => {
   const cannot = node({ name: "cannot", agent: agent({ started: false, ageSeconds: 90, message: "ErrImagePull" }) });
   const could = node({ name: "could" });
@@ -77,7 +87,7 @@ test("a node that cannot start the agent is dead once another node could, and st
 });
 
 const served = node({ name: "served", agent: agent({ available: true }) });
-const known = { excused: new Set(["old"]), failed: new Set(["again"]), harmless: false };
+const known = { excused: new Set(["old"]), failed: new Set(["again"]), harmless: false, overtaken: false };
 const others: readonly (readonly [sentence: string, node: SurveyedNode, fate: string])[] = [
   [
     "unavailable for five minutes is excused",

@@ -42,9 +42,11 @@ export type Known = Readonly<{
   failed: ReadonlySet<string>;
   /** What the template says was served before, or restarts nobody: who does not get along with it is odd, though alone. */
   harmless: boolean;
+  /** What is published is newer than the template, whose agents wait for it: they are not at fault. */
+  overtaken: boolean;
 }>;
 
-export const nobody: Known = { excused: new Set(), failed: new Set(), harmless: false };
+export const nobody: Known = { excused: new Set(), failed: new Set(), harmless: false, overtaken: false };
 
 /** On which nodes no kubelet is restarted: a running agent is Ready only when its kubelet must have read the file by itself. */
 export type Rereads = "everywhere" | "control plane" | "nowhere";
@@ -103,6 +105,7 @@ function fateOf(node: SurveyedNode, { known, patience, runs, held, rereads }: Co
   if (agent === undefined && held && node.podlessSeconds >= podlessSeconds) return "dead";
   if (!agent?.current) return known.excused.has(name) ? "excused" : "moving";
   if (agent.refused) return "refused";
+  if (known.overtaken && !agent.gaveUp) return agent.ageSeconds < patience ? "moving" : "stuck";
   if (known.excused.has(name)) return "excused";
   if (agent.gaveUp) return known.failed.has(name) ? "excused" : "failed";
   const waits = agent.running && (rereads === "everywhere" || (rereads === "control plane" && node.controlPlane));

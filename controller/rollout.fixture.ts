@@ -50,7 +50,11 @@ export class Model extends DaemonSetModel {
     const isPending = (target: Content) =>
       now?.document !== target.document || now.intent !== target.intent || published < (template ?? 0) || this.lost;
     const complete = this.served?.revision === template;
-    const known = { ...knownOf(rollouts, asked), harmless: complete || now?.intent === "hold" };
+    const known = {
+      ...knownOf(rollouts, asked),
+      harmless: complete || now?.intent === "hold",
+      overtaken: template !== undefined && template > 0 && published > template,
+    };
     const view =
       template === undefined
         ? undefined

@@ -40,18 +40,19 @@ export async function until<T>(description: string, probe: Probe<T>, patience: P
   }
 }
 
-/** Watches that `holds` stays true for `milliseconds`: for promises that something does *not* happen. */
+/** Watches, each 100 ms, that `holds` stays true for `milliseconds`: for promises that something does *not* happen. */
 export async function stays(
   description: string,
   holds: () => boolean | Promise<boolean>,
   milliseconds: number,
+  every = 100,
 ): Promise<void> {
   const started = performance.now();
   while (performance.now() - started < milliseconds) {
     if (!(await holds())) {
       throw new Error(`after ${Math.round(performance.now() - started)} ms it was no longer so that ${description}`);
     }
-    await sleep(100);
+    await sleep(every);
   }
 }
 

@@ -156,17 +156,15 @@ export class Kubelets implements AsyncDisposable {
     return revision > 0 && !this.#wereReady.has(uid);
   }
 
-  async #finish(pod: V1Pod): Promise<void> {
-    await this.#plane.cluster.kubectl(
-      "delete",
-      "pod",
-      pod.metadata?.name ?? "",
-      "-n",
-      "kube-system",
-      "--grace-period=0",
-      "--force",
-      "--wait=false",
-    );
+  /**
+   * Without a grace period, as a kubelet that has ended the containers. As an eviction, which the API
+   * takes for a deletion once the pod is ending: a kubectl for each pod costs half a second.
+   */
+  async #finish({ metadata: { name = "", uid = "" } = {} }: V1Pod): Promise<void> {
+    const deleteOptions = { gracePeriodSeconds: 0, preconditions: { uid } };
+    const metadata = { name, namespace: "kube-system" };
+    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions };
+    await this.#plane.api.create(`${pods}/${name}/eviction`, eviction);
   }
 
   async #pods(): Promise<V1Pod[]> {

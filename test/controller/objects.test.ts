@@ -151,11 +151,11 @@ test("no credential stands in any log line, Event, annotation or status", async 
 
 test("at rest it asks nothing but its watches", async () => {
   await deployed();
-  await stays("it rests", () => true, 1000);
-  const since = new Date().toISOString();
-  await stays("it rests", () => true, 5000);
-  assert.deepEqual(
-    plane.requests(on, since).filter(({ verb }) => verb !== "watch" && verb !== "list"),
-    [],
-  );
+  const begun = Date.now();
+  const asked = () =>
+    plane
+      .requests(on, new Date(Date.now() - 5000).toISOString())
+      .filter(({ verb }) => verb !== "watch" && verb !== "list");
+  const rests = () => Date.now() - begun >= 5000 && asked().length === 0;
+  await until("it asks for nothing for five seconds", rests, { every: 500, timeout: 15_000, seen: asked });
 });

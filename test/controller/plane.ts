@@ -188,17 +188,24 @@ export async function wipe(plane: Plane): Promise<void> {
   const kubectl = (...args: string[]) => plane.cluster.kubectl("-n", "kube-system", ...args, "--ignore-not-found");
   const secrets = ["additional-pull-secret", "global-pull-secret", "global-pull-secret-state"];
   const syncer = "global-pull-secret-syncer";
-  await kubectl("delete", "secrets", ...secrets);
-  await kubectl("delete", "daemonset", syncer, "--cascade=foreground", "--timeout=60s");
-  await kubectl("delete", "rolebinding,role,serviceaccount", syncer);
-  await plane.cluster.kubectl("delete", "events", "-n", "kube-system", "--all");
+  await Promise.all([
+    kubectl("delete", "secrets", ...secrets),
+    kubectl("delete", "daemonset", syncer, "--cascade=foreground", "--timeout=60s"),
+    kubectl("delete", "rolebinding,role,serviceaccount", syncer),
+  ]);
+  await forgetEvents(plane);
+}
+
+/** In one request: kubectl's `--all` makes one for each. */
+async function forgetEvents(plane: Plane): Promise<void> {
+  await plane.cluster.kubectl("delete", "--raw", `/api/v1${system}/events`);
 }
 
 /** Deletes additional-pull-secret, waits until nothing of ours is left, and forgets the Events. */
 export async function clear(plane: Plane): Promise<void> {
   await plane.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system", "--ignore-not-found");
   await untilGone(plane);
-  await plane.cluster.kubectl("delete", "events", "-n", "kube-system", "--all");
+  await forgetEvents(plane);
 }
 
 export async function untilGone(plane: Plane, timeout = 180_000): Promise<void> {

@@ -67,3 +67,15 @@ export async function agents(): Promise<string[]> {
     .map(({ spec }) => spec?.nodeName ?? "");
 }
 export const deployed = (word = "one") => plane.deployed(on, content(word));
+/**
+ * Every node has the first content, brought to all of them at once, and a controller with these flags
+ * has taken over: for what begins with a rollout's end, where the rollout itself is another test.
+ */
+export async function served(...flags: string[]): Promise<number> {
+  start("--max-unavailable", "100%");
+  const revision = await deployed();
+  for (const one of running.splice(0)) await one.stop();
+  kubelets.mostAtOnce = 0;
+  start(...flags);
+  return revision;
+}

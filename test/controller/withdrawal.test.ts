@@ -4,13 +4,25 @@ import { test } from "node:test";
 import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { paths } from "./plane.ts";
-import { agents, content, deployed, kubelets, names, on, rig, running, start, started, undeclare } from "./rig.ts";
+import {
+  agents,
+  content,
+  deployed,
+  kubelets,
+  names,
+  on,
+  rig,
+  running,
+  served,
+  start,
+  started,
+  undeclare,
+} from "./rig.ts";
 
 rig();
 
 test("a node that was away at the removal is waited for, alone, without any credential left in the cluster, and gives back", async () => {
-  start("--max-unavailable", "1");
-  const revision = await deployed();
+  const revision = await served("--max-unavailable", "1");
   await kubelets.die("c");
   await undeclare();
   const { message } = await plane.untilEvent(on, "NodesAwaited", "c", 150_000);
@@ -20,6 +32,7 @@ test("a node that was away at the removal is waited for, alone, without any cred
   assert.ok(!secrets.includes(Buffer.from(content("one")).toString("base64")));
   // It is derived from what exists: another controller goes on with it.
   for (const one of running.splice(0)) await one.kill();
+  await plane.freeLease(on);
   start("--max-unavailable", "1");
   await stays("it is waited for", async () => (await on.api.get(paths.daemonSet)) !== undefined, 5000);
   assert.ok(!kubelets.order(revision + 1).includes("c"));
@@ -42,8 +55,7 @@ test("readiness alone is not believed: a node that has not said that it gave bac
 });
 
 test("the Secret created again in mid-drain turns it round", async () => {
-  start("--max-unavailable", "1");
-  const revision = await deployed();
+  const revision = await served("--max-unavailable", "1");
   await undeclare();
   await until("the drain has begun", () => started(revision + 1) > 0);
   await plane.declare(on, content("again"));
@@ -52,8 +64,7 @@ test("the Secret created again in mid-drain turns it round", async () => {
 });
 
 test("a removal that hangs is told after the deadline, and the command in the Event finishes it", async () => {
-  start("--max-unavailable", "1", "--withdrawal-deadline", "5s");
-  const revision = await deployed();
+  const revision = await served("--max-unavailable", "1", "--withdrawal-deadline", "5s");
   kubelets.behaviour = (node, of) => (of > revision && node === "a" ? "hangs" : "ready");
   await undeclare();
   const { message } = await plane.untilEvent(on, "RemovalOverdue", "waiting for a", 150_000);

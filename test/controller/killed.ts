@@ -1,0 +1,40 @@
+/** A controller that is killed at random moments of a rollout and of a removal. */
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { until } from "../cluster/await.ts";
+import * as plane from "./plane.ts";
+import { paths } from "./plane.ts";
+import { content, kubelets, names, on, running, start, undeclare } from "./rig.ts";
+
+/** At most so many kills in each; seconds after a start at which one dies: 0.7 to 3.7. */
+export async function killedAtRandom(context: TestContext, kills: number): Promise<void> {
+  const random = seeded(context);
+  const disturb = async (done: () => Promise<boolean>) => {
+    for (let kill = 0; kill < kills && !(await done()); kill++) {
+      const one = start("--max-unavailable", "1");
+      const begun = Date.now();
+      const life = 700 + random() * 3000;
+      await until("its time is up", () => Date.now() - begun > life, { every: 20 });
+      await one.kill();
+      await plane.freeLease(on);
+    }
+    start("--max-unavailable", "1");
+  };
+  await plane.declare(on, content("one"));
+  await disturb(async () => (await plane.eventsOf(on)).some(({ reason }) => reason === "RolledOut"));
+  await plane.untilRolledOut(on, 1);
+  assert.deepEqual(kubelets.order(1).toSorted(), names);
+  assert.equal(kubelets.mostAtOnce, 1);
+  for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+  await undeclare();
+  await disturb(async () => (await on.api.get(paths.global)) === undefined);
+  await plane.untilGone(on);
+  assert.deepEqual(kubelets.order(2).toSorted(), names);
+}
+
+function seeded(context: TestContext): () => number {
+  const seed = Number(process.env["SEED"] ?? Date.now() % 100_000);
+  context.diagnostic(`SEED=${seed}`);
+  let state = seed;
+  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+}

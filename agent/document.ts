@@ -2,7 +2,7 @@
  * config.json as it lies on the node: read with the kubelet's eyes, kept with everybody's entries as they are.
  *
  * The kubelet drops a whole file for one bad entry and says nothing. So an entry that would void the file is left out of
- * what we go on from (its bytes are in the journal and come back on removal); otherwise ours would never be read.
+ * what we go on from (its bytes lie beside the journal and come back on removal); otherwise ours would never be read.
  */
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";

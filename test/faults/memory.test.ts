@@ -7,6 +7,7 @@ import test, { type TestContext } from "node:test";
 import { bundle } from "../../build/bundle.ts";
 import { Agent, encode, until } from "./agent.ts";
 import { many, nodeFlags } from "./deployed.ts";
+import { ageJournal, phaseOf } from "./phases.ts";
 import { Place } from "./place.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
 
@@ -63,12 +64,14 @@ test("a limit of 96 MiB is never hit with a 1 MiB Secret beside 1 MiB of others'
 });
 
 /** Every entry is displaced by the largest Secret, beside so many with the shortest credentials, in a file of `size` bytes at least. */
-async function throughAll(t: TestContext, size: number, small: number): Promise<void> {
+async function throughAll(t: TestContext, size: number, small: number, aged = false): Promise<void> {
   await using place = await Place.make();
   const { node, systemd } = place;
   systemd.startLimitMicros = 100_000n;
   const { start, judge } = await deployed(t, place);
   const inOurPlace = Object.entries(many("s")).map(([key, one]) => [key, { auth: encode(`theirs-${one}`) }] as const);
+  // For one such sign V8 needs two bytes for each character of the journal's text.
+  if (aged) Object.assign(inOurPlace[0]?.[1] ?? {}, { email: "\u20ac" });
   const beside = Array.from({ length: small }, (_, index) => [`k${index}`, { auth: encode("k") }] as const);
   const auths = Object.fromEntries([...inOurPlace, ...beside]);
   // A sign for which V8 needs two bytes for each character of the text, and a number, whose text is kept.
@@ -85,6 +88,13 @@ async function throughAll(t: TestContext, size: number, small: number): Promise<
   const changed = Object.fromEntries(Object.entries(many("s")).map(([key, one]) => [key, one.replace("x", "z")]));
   node.mount(2, { additional: changed });
   systemd.script = [crashes, crashes, crashes, comesBack];
+  if (aged) {
+    await using agent = await start(2);
+    assert.ok(await until(() => phaseOf(node) === "restoring", 30_000), agent.output);
+    await agent.end("SIGKILL");
+    ageJournal(node);
+    systemd.script = [comesBack];
+  }
   {
     await using agent = await start(2);
     assert.equal(await agent.ended(), 1, agent.output);
@@ -97,6 +107,10 @@ async function throughAll(t: TestContext, size: number, small: number): Promise<
   assert.equal(node.file, before);
   judge();
 }
+
+test("a journal of version 1 with the largest files is read in mid-rollback, and all is given back", { skip }, (t) =>
+  throughAll(t, 2 * 1024 * 1024 - 2000, 0, true),
+);
 
 test(
   "the largest file beside the largest Secret, every entry displaced, applied, rolled back, given back",

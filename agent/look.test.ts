@@ -116,6 +116,7 @@ test("at rest healthz is asked and nothing is read as long as nothing changes, a
     },
     "config.json is gone": () => rmSync(config),
     "the journal is written": () => writeFileSync(join(folder, "journal.json"), "[]"),
+    "a file comes to our folder": () => writeFileSync(join(folder, "stray"), ""),
     "the folder is gone": () => rmSync(folder, { recursive: true }),
   };
   for (const [change, make] of Object.entries(changes)) {

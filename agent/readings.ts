@@ -37,7 +37,8 @@ export class Readings {
   /** Throws what the file system threw. */
   journal(): Promise<JournalReading> {
     const path = join(this.#config.kubeletDirectory, nodeFiles.journal);
-    return this.#journal.read(identityOf(path), () => readStore(dirname(path)));
+    // With the folder's own: previous bytes lie in files beside the journal, and may be taken away.
+    return this.#journal.read(identityOf(dirname(path), path), () => readStore(dirname(path)));
   }
 
   file(): Promise<NodeFile> {
@@ -52,9 +53,9 @@ export class Readings {
 }
 
 /** `undefined` where it cannot be told: whoever reads the file then says why. */
-function identityOf(file: string): string | undefined {
+function identityOf(...files: readonly string[]): string | undefined {
   try {
-    return identify(file);
+    return files.map(identify).join(" ");
   } catch {
     return undefined;
   }

@@ -12,7 +12,7 @@ import {
   reviving,
   rolledBack,
   settling,
-} from "./facts.fixture.ts";
+} from "./facts/facts.fixture.ts";
 
 const year = 8760 * hour;
 

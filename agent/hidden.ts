@@ -6,10 +6,10 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { credentialFiles, mountPaths, nodeFiles, podFiles } from "../contract/names.ts";
-import { contentOf } from "./candidates.ts";
+import { credentialFiles, mountPaths, nodeFiles, podFiles } from "#contract/names.ts";
+import { contentOf } from "./observe/candidates.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
-import { legacyName, type Sight } from "./search.ts";
+import { legacyName, type Sight } from "./facts/search.ts";
 
 function look(root: string, kubeletDirectory: string): Sight {
   if (existsSync(join(root, kubeletDirectory, nodeFiles.journal))) return { kind: "ours" };

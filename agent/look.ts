@@ -5,23 +5,24 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { nodeFiles } from "../contract/names.ts";
-import { bootTime } from "./boot.ts";
-import type { Config } from "./config.ts";
-import { decide } from "./decide.ts";
-import { owing, policyFor } from "./distributions.ts";
-import { type Facts, unasked, type UnitFact } from "./facts.ts";
-import { askHides, unwatched } from "./fitness.ts";
-import { isLeft } from "./folder.ts";
-import type { JournalReading } from "./journal.ts";
-import { askUnit } from "./kubeletunit.ts";
-import type { NodeFile } from "./nodefile.ts";
-import { Readings } from "./readings.ts";
-import { isRunning, progress, unitOf } from "./state.ts";
-import { type Deeds, Steady } from "./steady.ts";
-import type { Asked, Step } from "./step.ts";
-import { corruptName } from "./store.ts";
-import type { Systemd } from "./systemd.ts";
+import { nodeFiles } from "#contract/names.ts";
+import { bootTime } from "./files/boot.ts";
+import type { Config } from "./config/config.ts";
+import { decide } from "./decide/decide.ts";
+import { owing } from "./facts/bound-unit.ts";
+import { policyFor } from "./systemd/distributions.ts";
+import { type Facts, unasked, type UnitFact } from "./facts/facts.ts";
+import { askHides, unwatched } from "./observe/fitness.ts";
+import { isLeft } from "./journal/folder.ts";
+import type { JournalReading } from "./journal/journal.ts";
+import { askUnit } from "./observe/kubelet-unit.ts";
+import type { NodeFile } from "./delivery/node-file.ts";
+import { Readings } from "./observe/readings.ts";
+import { isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
+import { type Deeds, Steady } from "./observe/stopwatch.ts";
+import type { Asked, Step } from "./facts/step.ts";
+import { corruptName } from "./journal/store.ts";
+import type { Systemd } from "./systemd/systemd.ts";
 
 export type Senses = Readonly<{
   config: Config;

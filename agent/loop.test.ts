@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Loop, type Turn } from "./loop.ts";
-import { type Step, wait } from "./step.ts";
+import { type Step, wait } from "./facts/step.ts";
 
 /** Would outlast any test: only a hint or the end of it wakes the loop. */
 const long = 3_600_000;

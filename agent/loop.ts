@@ -1,8 +1,8 @@
 /** The agent's one loop: look, decide, act, wait; one run at a time. A hint means "look again", however many there were. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { exitCodes } from "../contract/names.ts";
-import type { Code } from "./problems.ts";
-import type { Step } from "./step.ts";
+import { exitCodes } from "#contract/names.ts";
+import type { Code } from "./facts/problems.ts";
+import type { Step } from "./facts/step.ts";
 
 export type Turn = Readonly<{
   /** Looks and decides. */

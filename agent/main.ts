@@ -1,27 +1,27 @@
 /** The agent: wiring only. What it does is read in decide.ts. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { asksForHelp } from "../contract/arguments.ts";
-import { exitCodes, nodeFiles, secretKeys } from "../contract/names.ts";
-import { act } from "./act.ts";
-import { parseConfig, type Config } from "./config.ts";
+import { asksForHelp } from "#contract/arguments.ts";
+import { exitCodes, nodeFiles, secretKeys } from "#contract/names.ts";
+import { act } from "./execute.ts";
+import { parseConfig, type Config } from "./config/config.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
-import { describe } from "./errno.ts";
-import { usage } from "./flags.ts";
-import { askHealthz } from "./health.ts";
-import { openLog } from "./log.ts";
+import { describe } from "./files/errno.ts";
+import { usage } from "./config/flags.ts";
+import { askHealthz } from "./observe/healthz.ts";
+import { openLog } from "./report/log.ts";
 import { Look } from "./look.ts";
-import { Lock } from "./lock.ts";
+import { Lock } from "./report/lock.ts";
 import { Loop } from "./loop.ts";
-import { probeOn } from "./probe.ts";
-import { say } from "./problems.ts";
-import { Deeds } from "./steady.ts";
-import { fast, type Step, wait } from "./step.ts";
-import { sweepStore } from "./store.ts";
-import { systemdOver } from "./systemd.ts";
-import { Teller, trouble } from "./tell.ts";
-import { watchDirectories } from "./watch.ts";
-import { Word } from "./word.ts";
+import { probeOn } from "./report/readiness.ts";
+import { say } from "./facts/problems.ts";
+import { Deeds } from "./observe/stopwatch.ts";
+import { fast, type Step, wait } from "./facts/step.ts";
+import { sweepStore } from "./journal/store.ts";
+import { systemdOver } from "./systemd/systemd.ts";
+import { Teller, trouble } from "./report/status.ts";
+import { watchDirectories } from "./files/watch.ts";
+import { Word } from "./report/word.ts";
 
 /** Milliseconds that never jump. `performance.now()` would do, and takes 2 ms to load. */
 const clock = () => process.uptime() * 1000;

@@ -6,17 +6,17 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { readDocument } from "./document.ts";
-import type { Facts } from "./facts.ts";
-import { busless, decide, facts as complete, unit } from "./facts.fixture.ts";
-import type { File, Journal } from "./journal.ts";
-import type { NodeFile } from "./nodefile.ts";
-import type { Document } from "./plan.ts";
-import { progress } from "./state.ts";
-import { Steady } from "./steady.ts";
-import type { Step } from "./step.ts";
-import { holds } from "./threeway.ts";
-import type { Unit } from "./unit.ts";
+import { readDocument } from "./delivery/document.ts";
+import type { Facts } from "./facts/facts.ts";
+import { busless, decide, facts as complete, unit } from "./facts/facts.fixture.ts";
+import type { File, Journal } from "./journal/journal.ts";
+import type { NodeFile } from "./delivery/node-file.ts";
+import type { Document } from "./delivery/plan.ts";
+import { progress } from "./facts/kubelet-state.ts";
+import { Steady } from "./observe/stopwatch.ts";
+import type { Step } from "./facts/step.ts";
+import { holds } from "./delivery/threeway.ts";
+import type { Unit } from "./systemd/unit.ts";
 
 const before = '{"auths":{"a.io":{"auth":"dTp0aGVpcnM="},"z.io":{"auth":"dTp0aGVpcnM="}}}';
 const hour = 3_600_000;

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import fc from "fast-check";
-import { BusError, CouldNotAsk } from "./bus.ts";
-import { readDocument } from "./document.ts";
-import { describe } from "./errno.ts";
-import { interpret } from "./mounted.ts";
-import { readNodeFile } from "./nodefile.ts";
-import { FileError } from "./replace.ts";
-import { trouble } from "./tell.ts";
+import { BusError, CouldNotAsk } from "./systemd/bus.ts";
+import { readDocument } from "./delivery/document.ts";
+import { describe } from "./files/errno.ts";
+import { interpret } from "./delivery/mounted.ts";
+import { readNodeFile } from "./delivery/node-file.ts";
+import { FileError } from "./files/atomic-write.ts";
+import { trouble } from "./report/status.ts";
 
 const planted = "pl4nted-S3CRET-t0ken";
 

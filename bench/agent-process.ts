@@ -1,7 +1,7 @@
 /** The agent's process in its pod, as the kernel accounts for it. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Bed, BedNode } from "./bed.ts";
+import type { Bed, BedNode } from "./testbed.ts";
 import { slotOf } from "./healthz.ts";
 
 const mebibyte = 1024 * 1024;

@@ -1,6 +1,6 @@
 /** Who asked the API server for what, read from its audit log. */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
-import * as names from "../contract/names.ts";
+import * as names from "#contract/names.ts";
 import type { Cluster } from "../test/cluster/cluster.ts";
 
 type Line = { verb: string; requestURI: string; user: { username: string } };

@@ -1,5 +1,5 @@
 /** What a measurement is given, and what it has to be. */
-import type { Bed } from "./bed.ts";
+import type { Bed } from "./testbed.ts";
 import type { Result } from "./result.ts";
 import type { Simulated } from "./simulated.ts";
 

@@ -1,8 +1,8 @@
 /** A change of the credential, from the write of additional-pull-secret to the last node that has it. */
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
-import { secretKeys } from "../contract/names.ts";
-import type { Bed } from "./bed.ts";
+import { secretKeys } from "#contract/names.ts";
+import type { Bed } from "./testbed.ts";
 import { isServed, putAdditional, revisionOf } from "./objects.ts";
 import type { Sighting } from "./watched.ts";
 

@@ -4,9 +4,9 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import * as names from "../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { until } from "../test/cluster/await.ts";
-import type { Bed } from "./bed.ts";
+import type { Bed } from "./testbed.ts";
 import type { Healthz } from "./healthz.ts";
 import { daemonSets, isServed, put, remove, revisionOf } from "./objects.ts";
 

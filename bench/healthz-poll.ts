@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 // Over a bare socket: with node:http the instrument would take a tenth of a processor from what it measures.
-import { askHealthz } from "../agent/health.ts";
+import { askHealthz } from "#agent/observe/healthz.ts";
 
 const every = Number(process.argv[2]);
 let last = "";

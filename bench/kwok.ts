@@ -1,7 +1,7 @@
 /** kwok, which plays kubelets: pinned by bench/kwok/go.mod, built once into the cache, with the stages of its own module. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { revisionAnnotation } from "../contract/names.ts";
+import { revisionAnnotation } from "#contract/names.ts";
 import { cacheRoot, keyOf, once } from "../test/cluster/cache.ts";
 import { progress, run } from "../test/cluster/run.ts";
 

@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { bundle } from "../build/bundle.ts";
 import { progress } from "../test/cluster/run.ts";
-import { Bed } from "./bed.ts";
+import { Bed } from "./testbed.ts";
 import type { Bench, Measurement } from "./bench.ts";
 import { ensureInForce } from "./change.ts";
 import { agentCpu } from "./measurements/agent-cpu.ts";

@@ -1,7 +1,7 @@
 /** The few objects that the measurements write and read. Paths are the API's own. */
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import type { Cluster as Api } from "../controller/kube.ts";
-import * as names from "../contract/names.ts";
+import type { Cluster as Api } from "#kube/client.ts";
+import * as names from "#contract/names.ts";
 
 const inNamespace = `/namespaces/${names.namespace}`;
 export const secrets = `/api/v1${inNamespace}/secrets`;

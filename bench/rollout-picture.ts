@@ -1,7 +1,7 @@
 /** One rollout as a picture: what happens on each node, and when. */
 import type { V1Pod } from "@kubernetes/client-node";
-import * as names from "../contract/names.ts";
-import type { Bed } from "./bed.ts";
+import * as names from "#contract/names.ts";
+import type { Bed } from "./testbed.ts";
 import { change } from "./change.ts";
 import { document, line, linear, palette, text, ticks, type Frame } from "./svg.ts";
 

@@ -1,6 +1,6 @@
 /** What a watch told, with the time at which it told it: sees an object change within milliseconds, without asking again. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Cluster as Api } from "../controller/kube.ts";
+import type { Cluster as Api } from "#kube/client.ts";
 
 /** `at`: milliseconds of the wall clock. `gone`: the object as it was when it was deleted. */
 export type Sighting<T> = Readonly<{ at: number; object: T; gone: boolean }>;

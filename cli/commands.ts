@@ -1,10 +1,10 @@
 /** The commands: what each is for, what it is told, and what runs it. */
-import { asksForHelp } from "../contract/arguments.ts";
-import { readFlags, type Rule } from "../contract/flags.ts";
-import { usage, type Table, type Values } from "../contract/table.ts";
-import { oneOf, Wrong } from "../contract/values.ts";
-import { quote } from "../pullsecret/keypath.ts";
-import { protectable } from "../pullsecret/protect.ts";
+import { asksForHelp } from "#contract/arguments.ts";
+import { readFlags, type Rule } from "#contract/flags.ts";
+import { usage, type Table, type Values } from "#contract/table.ts";
+import { oneOf, Wrong } from "#contract/values.ts";
+import { quote } from "#pullsecret/keypath.ts";
+import { protectable } from "#pullsecret/protect.ts";
 import { runCheck } from "./check.ts";
 import { runExplain } from "./explain.ts";
 import { Misuse, type ExitCode, type Io } from "./io.ts";

@@ -1,6 +1,6 @@
-import { explain, type Explanation } from "../pullsecret/explain.ts";
-import { escape } from "../pullsecret/keypath.ts";
-import { formatProblem } from "../pullsecret/problems.ts";
+import { explain, type Explanation } from "#pullsecret/explain.ts";
+import { escape } from "#pullsecret/keypath.ts";
+import { formatProblem } from "#pullsecret/problems.ts";
 import { Misuse, type ExitCode, type Io } from "./io.ts";
 
 /** The kubelet reads any size; 16 MiB is 16 times what a Secret can hold. */

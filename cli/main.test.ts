@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { file, options, run, testCases } from "./cases.ts";
+import { file, options, run, testCases } from "./cases.fixture.ts";
 
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
 

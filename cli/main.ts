@@ -1,7 +1,7 @@
 /** `kubectl pull-secret`: the pull secret's front door, on files; no cluster needed. */
-import { asksForHelp } from "../contract/arguments.ts";
-import { nearest } from "../contract/nearest.ts";
-import { quote } from "../pullsecret/keypath.ts";
+import { asksForHelp } from "#contract/arguments.ts";
+import { nearest } from "#contract/nearest.ts";
+import { quote } from "#pullsecret/keypath.ts";
 import { commands } from "./commands.ts";
 import { Misuse, readBounded, type Io } from "./io.ts";
 

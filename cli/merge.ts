@@ -1,4 +1,4 @@
-import type { MergePolicy } from "../pullsecret/merge.ts";
+import type { MergePolicy } from "#pullsecret/merge.ts";
 import type { ExitCode, Io } from "./io.ts";
 import { judge, tell } from "./verdict.ts";
 

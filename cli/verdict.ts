@@ -1,10 +1,10 @@
 /** The controller's verdict on files: the merged document, or why there is none. */
-import { judgeSize } from "../pullsecret/capacity.ts";
-import { canonical, sourcesOf } from "../pullsecret/canonical.ts";
-import { documentLimits } from "../pullsecret/json.ts";
-import { merge, type From, type MergePolicy } from "../pullsecret/merge.ts";
-import { parse, type Accepted } from "../pullsecret/parse.ts";
-import { formatProblem, type Problem } from "../pullsecret/problems.ts";
+import { judgeSize } from "#pullsecret/capacity.ts";
+import { canonical, sourcesOf } from "#pullsecret/canonical.ts";
+import { documentLimits } from "#pullsecret/json.ts";
+import { merge, type From, type MergePolicy } from "#pullsecret/merge.ts";
+import { parse, type Accepted } from "#pullsecret/parse.ts";
+import { formatProblem, type Problem } from "#pullsecret/problems.ts";
 import type { ExitCode, Io } from "./io.ts";
 
 export type Verdict =

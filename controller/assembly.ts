@@ -1,16 +1,16 @@
 /** A reconciler with everything that it needs, made from the command line's values. */
 import type { Logger } from "pino";
-import { announcer } from "./events.ts";
-import type { Cluster } from "./kube.ts";
-import { createLookout } from "./lookout.ts";
-import type { Metrics } from "./metrics.ts";
-import { nudgeClock } from "./nudge.ts";
+import { announcer } from "./report/events.ts";
+import type { Cluster } from "#kube/client.ts";
+import { createLookout } from "./rollout/lookout.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import { nudgeClock } from "./rollout/nudge.ts";
 import { platformClock } from "./platform.ts";
-import type { Policy } from "./policy.ts";
+import type { Policy } from "./policy/policy.ts";
 import type { Reconciler } from "./reconcile.ts";
-import { createReport } from "./report.ts";
-import { Settled } from "./settled.ts";
-import { stillClock } from "./still.ts";
+import { createReport } from "./report/report.ts";
+import { Settled } from "#kube/apply/settled.ts";
+import { stillClock } from "./withdrawal/still.ts";
 
 const now = () => new Date();
 

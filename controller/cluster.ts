@@ -4,23 +4,23 @@
  */
 import { once } from "node:events";
 import type { Logger } from "pino";
-import { additionalSecretName, globalSecretName, stateSecretName, syncerName } from "../contract/names.ts";
-import { ApiError } from "./apierror.ts";
-import type { Config } from "./config.ts";
+import { additionalSecretName, globalSecretName, stateSecretName, syncerName } from "#contract/names.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Config } from "./policy/config.ts";
 import { patiently, stand } from "./election.ts";
-import { fenced } from "./fenced.ts";
+import { fenced } from "#kube/lease/fenced-client.ts";
 import { imageOf } from "./image.ts";
-import { connect, loadKubeConfig, type Cluster } from "./kube.ts";
-import { createLoop } from "./loop.ts";
-import { labels, type Metrics } from "./metrics.ts";
-import { Mirror } from "./mirror.ts";
-import { mirrored, type Followed } from "./mirrored.ts";
-import { openOriginal } from "./original-place.ts";
-import { collections } from "./paths.ts";
+import { connect, loadKubeConfig, type Cluster } from "#kube/client.ts";
+import { createLoop } from "#kube/loop.ts";
+import { labels, type Metrics } from "./metrics/metrics.ts";
+import { Mirror } from "#kube/informer.ts";
+import { mirrored, type Followed } from "#kube/cached-client.ts";
+import { openOriginal } from "./sources/original-place.ts";
+import { collections } from "#kube/paths.ts";
 import { assembled } from "./assembly.ts";
 import { reconcile, type Reconciler } from "./reconcile.ts";
-import type { Health } from "./server.ts";
-import { follow, type Target } from "./watch.ts";
+import type { Health } from "./metrics/server.ts";
+import { follow, type Target } from "#kube/watch.ts";
 
 /** 10 minutes without a finished reconcile, failed ones included: the loop hangs. */
 const hangsSeconds = 600;

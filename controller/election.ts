@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { ApiError } from "./apierror.ts";
-import type { Cluster } from "./kube.ts";
-import { createLeader } from "./leader.ts";
-import { backoff } from "./loop.ts";
-import type { Metrics } from "./metrics.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { createLeader } from "#kube/lease/leader.ts";
+import { backoff } from "#kube/loop.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 
 /**
  * This controller's place among several: its name, its clock, and what it says of itself. `end` must end the process at once: the

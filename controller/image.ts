@@ -1,9 +1,9 @@
 /** The image of the agents. */
 import type { V1Pod } from "@kubernetes/client-node";
-import { namespace } from "../contract/names.ts";
-import type { Config } from "./config.ts";
-import type { Cluster } from "./kube.ts";
-import { collections } from "./paths.ts";
+import { namespace } from "#contract/names.ts";
+import type { Config } from "./policy/config.ts";
+import type { Cluster } from "#kube/client.ts";
+import { collections } from "#kube/paths.ts";
 
 /**
  * The image that the agents run: `--agent-image`, else the controller's own, found by POD_NAME. One

@@ -1,12 +1,12 @@
 /** Global Pull Secret's controller: reads the command line, serves its cluster until SIGTERM. */
 import { pino } from "pino";
-import { asksForHelp } from "../contract/arguments.ts";
+import { asksForHelp } from "#contract/arguments.ts";
 import { openCluster } from "./cluster.ts";
-import { parseConfig } from "./config.ts";
+import { parseConfig } from "./policy/config.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
-import { usage } from "./flags.ts";
-import { createMetrics } from "./metrics.ts";
-import { serve } from "./server.ts";
+import { usage } from "./policy/flags.ts";
+import { createMetrics } from "./metrics/metrics.ts";
+import { serve } from "./metrics/server.ts";
 
 async function main(argv: readonly string[]): Promise<void> {
   if (asksForHelp(argv)) return void process.stdout.write(usage());

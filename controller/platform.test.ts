@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ApiError } from "./apierror.ts";
-import type { Cluster } from "./kube.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
 import { platformClock } from "./platform.ts";
 
 function setUp() {

@@ -2,8 +2,8 @@
  * Whether the nodes' pull secrets belong to another operator. On OpenShift the machine config operator writes the kubelet's file and
  * replaces what others write there; two owners of one file would undo each other for ever.
  */
-import { ApiError } from "./apierror.ts";
-import type { Cluster } from "./kube.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
 
 const foreignGroup = "machineconfiguration.openshift.io";
 

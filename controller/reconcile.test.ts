@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
-import { secretType, withdrawNowAnnotation } from "../contract/names.ts";
-import type { Cluster } from "./kube.ts";
-import { collections, owned } from "./paths.ts";
-import { readPublished } from "./publish.ts";
-import type { Report } from "./outcome.ts";
-import { policyWith } from "./policy.fixture.ts";
+import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
+import type { Cluster } from "#kube/client.ts";
+import { collections, owned } from "#kube/paths.ts";
+import { readPublished } from "./objects/global-secret.ts";
+import type { Report } from "./report/outcome.ts";
+import { policyWith } from "./policy/policy.fixture.ts";
 import { reconcile, type Reconciler } from "./reconcile.ts";
-import { Settled } from "./settled.ts";
-import { readState, stateSecret } from "./state.ts";
+import { Settled } from "#kube/apply/settled.ts";
+import { readState, stateSecret } from "./objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string>; spec?: object; status?: object };
 

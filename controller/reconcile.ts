@@ -2,20 +2,20 @@
  * The whole controller on one screen: look, judge, do one step, tell. Every run starts from what exists, so a run may end
  * anywhere, and any number of runs comes to the same end.
  */
-import { accept, type Verdict } from "./accept.ts";
-import { takeStep, type Progress } from "./step.ts";
-import type { Cluster } from "./kube.ts";
-import { absenceOf, withdrawal, type Withdrawal } from "./grace.ts";
-import type { Again } from "./loop.ts";
-import { foreignOf, isForeign, observe, ownedOf, type OriginalPlace, type Snapshot } from "./observe.ts";
-import { owned } from "./paths.ts";
-import type { Report } from "./outcome.ts";
-import { pinnedOf } from "./pinned.ts";
+import { accept, type Verdict } from "./sources/accept.ts";
+import { takeStep, type Progress } from "./rollout/step.ts";
+import type { Cluster } from "#kube/client.ts";
+import { absenceOf, withdrawal, type Withdrawal } from "./withdrawal/grace.ts";
+import type { Again } from "#kube/loop.ts";
+import { foreignOf, isForeign, observe, ownedOf, type OriginalPlace, type Snapshot } from "./sources/snapshot.ts";
+import { owned } from "#kube/paths.ts";
+import type { Report } from "./report/outcome.ts";
+import { pinnedOf } from "./objects/pinned.ts";
 import { platformPause } from "./platform.ts";
-import { readPublished } from "./publish.ts";
-import { remove, takesAway, type Remover } from "./remove.ts";
-import type { Settled } from "./settled.ts";
-import { readState, writeState } from "./state.ts";
+import { readPublished } from "./objects/global-secret.ts";
+import { remove, takesAway, type Remover } from "./withdrawal/remove.ts";
+import type { Settled } from "#kube/apply/settled.ts";
+import { readState, writeState } from "./objects/state.ts";
 
 export type Reconciler = Remover &
   Readonly<{

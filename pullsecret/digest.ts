@@ -1,6 +1,6 @@
 /** What tells one revision's content from any other's, in the open. */
 import { createHash } from "node:crypto";
-import type { Intent } from "../contract/names.ts";
+import type { Intent } from "#contract/names.ts";
 
 /** What a revision of global-pull-secret says, as its bytes are in the Secret. */
 export type Sealed = Readonly<{ salt: Uint8Array; intent: Intent; sources: Uint8Array; document: Uint8Array }>;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
-import { spoiledBytes } from "./arbitrary.ts";
+import { spoiledBytes } from "./arbitrary.fixture.ts";
 import { documentLimits, readJson, type JsonRead } from "./json.ts";
 
 function read(text: string, limits = documentLimits): JsonRead {

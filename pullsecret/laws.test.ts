@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
-import { accepted, documentText, registryKey, reordered, spoiledBytes } from "./arbitrary.ts";
+import { accepted, documentText, registryKey, reordered, spoiledBytes } from "./arbitrary.fixture.ts";
 import { canonical, sourcesOf } from "./canonical.ts";
 import { explain } from "./explain.ts";
 import { readAsKubelet } from "./kubelet.ts";

@@ -1,5 +1,5 @@
 /** Which registries can be protected from additional entries. */
-import { Wrong } from "../contract/values.ts";
+import { Wrong } from "#contract/values.ts";
 import { identity } from "./registry.ts";
 
 /** Reads a value of `--protect`. One that the merge cannot protect would refuse every merge from then on. */

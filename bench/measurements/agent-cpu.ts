@@ -1,9 +1,9 @@
 /** What an agent at rest does: answer a probe a second and look twice a minute. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { agentOn, cpuOf, processOn } from "../agent-process.ts";
-import type { Bed, BedNode } from "../bed.ts";
+import type { Bed, BedNode } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
 import { slotOf } from "../healthz.ts";

@@ -1,7 +1,7 @@
 /** What an agent occupies on every node, at rest and while it brings the largest Secret that there can be. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { agentOn, memoryOf, type Memory } from "../agent-process.ts";
-import type { Bed } from "../bed.ts";
+import type { Bed } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm, change } from "../change.ts";
 import { largeDocument } from "../objects.ts";

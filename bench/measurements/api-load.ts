@@ -1,7 +1,7 @@
 /** What a change costs the API server, and how that grows with the nodes. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { auditMark, requestsSince } from "../audit.ts";
-import type { Bed } from "../bed.ts";
+import type { Bed } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm, change } from "../change.ts";
 import { compare, measure } from "../result.ts";

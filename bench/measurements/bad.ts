@@ -3,12 +3,12 @@
  * on a directory; only systemd, healthz and the clock are played, so that an hour takes a second.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { act } from "../../agent/act.ts";
-import { parseConfig } from "../../agent/config.ts";
-import { Look } from "../../agent/look.ts";
-import { Deeds } from "../../agent/steady.ts";
-import type { Systemd } from "../../agent/systemd.ts";
-import type { Unit } from "../../agent/unit.ts";
+import { act } from "#agent/execute.ts";
+import { parseConfig } from "#agent/config/config.ts";
+import { Look } from "#agent/look.ts";
+import { Deeds } from "#agent/observe/stopwatch.ts";
+import type { Systemd } from "#agent/systemd/systemd.ts";
+import type { Unit } from "#agent/systemd/unit.ts";
 import { Node } from "../../test/faults/agent.ts";
 import type { Measurement } from "../bench.ts";
 import { measure } from "../result.ts";

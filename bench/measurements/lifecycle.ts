@@ -2,7 +2,7 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { podOn, pullRefused, untilState } from "../../test/e2e/pods.ts";
-import type { Bed } from "../bed.ts";
+import type { Bed } from "../testbed.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
 import { removeEmpty, rollEmpty } from "../empty.ts";

@@ -1,8 +1,8 @@
 /** Rewrites that mean the same must cost nothing. */
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { stays } from "../../test/cluster/await.ts";
 import { auditMark, controllerWrites } from "../audit.ts";
-import type { Bed } from "../bed.ts";
+import type { Bed } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
 import { putAdditional } from "../objects.ts";

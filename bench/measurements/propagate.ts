@@ -1,5 +1,5 @@
 /** How long a change takes, against the least that anything built on a DaemonSet and a kubelet restart can take. */
-import type { Bed } from "../bed.ts";
+import type { Bed } from "../testbed.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { calm, change } from "../change.ts";
 import { bareRestart, rollEmpty } from "../empty.ts";

@@ -1,5 +1,5 @@
 /** A change on many nodes: what our controller adds to what the DaemonSet controller needs anyway. */
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { drawLines } from "../lines.ts";
 import { isServed, put, putAdditional, revisionOf, secrets, syncer } from "../objects.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
-import { Kubelets } from "./kubelets.ts";
+import { Kubelets } from "./fake-kubelets.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
 import * as policies from "./policies.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
-import type { Condition } from "../../controller/memory.ts";
-import { annotations } from "../../controller/ownership.ts";
+import type { Condition } from "#controller/objects/annotations.ts";
+import { annotations } from "#kube/ownership.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import * as plane from "./plane.ts";

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
-import { newborn } from "../../controller/kube.ts";
+import { newborn } from "#kube/client.ts";
 import { stays, until } from "../cluster/await.ts";
 import { freePort } from "../free-port.ts";
-import { Kubelets } from "./kubelets.ts";
+import { Kubelets } from "./fake-kubelets.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
 

@@ -7,7 +7,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { connect, type Cluster as Api } from "../../controller/kube.ts";
+import { connect, type Cluster as Api } from "#kube/client.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { directEnvironment } from "../cluster/run.ts";

@@ -2,7 +2,7 @@
 import { after, afterEach, before } from "node:test";
 import type { V1Pod, V1Secret } from "@kubernetes/client-node";
 import { until } from "../cluster/await.ts";
-import { Kubelets } from "./kubelets.ts";
+import { Kubelets } from "./fake-kubelets.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
 

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { V1ClusterRole, V1DaemonSet, V1Deployment, V1Role, V1Secret } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
-import { Kubelets } from "./kubelets.ts";
+import { Kubelets } from "./fake-kubelets.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
-import { Wall } from "./wall.ts";
+import { Wall } from "./tcp-proxy.ts";
 
 let on: plane.Plane;
 let kubelets: Kubelets;

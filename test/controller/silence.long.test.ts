@@ -2,7 +2,7 @@
 import { after, before, test } from "node:test";
 import * as plane from "./plane.ts";
 import { document } from "./plane.ts";
-import { Wall } from "./wall.ts";
+import { Wall } from "./tcp-proxy.ts";
 
 let on: plane.Plane;
 before(async () => void (on = await plane.startPlane()));

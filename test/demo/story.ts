@@ -1,5 +1,5 @@
 /** The demo's steps, from a pod that cannot pull to a cluster without a trace of us. */
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { podOn, stateOf } from "../e2e/pods.ts";

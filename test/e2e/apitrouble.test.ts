@@ -1,14 +1,14 @@
 /** The control plane in trouble: the API server or etcd away, overloaded, or somebody else who writes in between. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { askedByController } from "./audit.ts";
 import { auths } from "./nodes.ts";
 import { outlives, stages, starts } from "./outage.ts";
 import * as product from "./product.ts";
-import { takeSeat } from "./seat.ts";
+import { takeSeat } from "./apf-saturation.ts";
 
 let cluster: Cluster;
 const controllers = "app.kubernetes.io/name=global-pull-secret-controller";

@@ -1,7 +1,7 @@
 /** config.json has several owners: what others wrote in it outlives everything that we do to it. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";

@@ -1,7 +1,7 @@
 /** Nodes that are dead, gone, closed or without a network: they hold nothing up, and those that live are served. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";

@@ -1,7 +1,7 @@
 /** A kubelet that does not come back must cost one node a minute, not the cluster its nodes. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";

@@ -1,6 +1,6 @@
 /** Looks for planted credentials in everything that the product says to people. */
 import assert from "node:assert/strict";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
 const controller = ["-n", names.namespace, "-l", "app.kubernetes.io/name=global-pull-secret-controller"];

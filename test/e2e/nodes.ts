@@ -1,5 +1,5 @@
 /** What a test sees on the nodes: the kubelet's process, its file, and the agents' pods. */
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";

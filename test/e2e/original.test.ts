@@ -1,7 +1,7 @@
 /** The original pull secret beside the additional one: precedence, rotation, and what happens when either is bad or absent. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { stays } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { allAtOnce, auths, fileMark, kubelets } from "./nodes.ts";

@@ -1,6 +1,6 @@
 /** One whole life of a pull secret, during which the API server goes away at one stage. */
 import assert from "node:assert/strict";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { auths } from "./nodes.ts";

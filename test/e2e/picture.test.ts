@@ -1,7 +1,7 @@
 /** The arrows of the drawn picture, each with the time at which it happened, on a real node. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { auditOf, controllerAccount as controller } from "./audit.ts";
 import { agentLog } from "./nodes.ts";

@@ -1,7 +1,7 @@
 /** The product as an administrator meets it: installed with kubectl, driven by one Secret, watched with kubectl. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { buildImage } from "../cluster/image.ts";

@@ -1,7 +1,7 @@
 /** Removal: nodes first, objects after, whoever dies meanwhile; it can be turned round, and finished by hand. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { rolloutAndDrainUnderKills, untouched } from "./kills.ts";

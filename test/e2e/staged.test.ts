@@ -1,7 +1,7 @@
 /** Kubelets are restarted in stages: one node first, then the budget. Read from systemd's own journal on the nodes. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { auths, kubelets } from "./nodes.ts";

@@ -1,7 +1,7 @@
 /** Another agent for the same revision: newer or older, it finds the node as the one before left it, and disturbs nothing. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "../../contract/names.ts";
+import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { buildImage } from "../cluster/image.ts";

@@ -16,10 +16,10 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { digestOf as digestOfBytes, previousPrefix } from "../../agent/journal.ts";
-import type { Content as Found } from "../../agent/search.ts";
-import { digestOf, saltLength } from "../../pullsecret/digest.ts";
-import { credentialFiles, type Intent, podFiles } from "../../contract/names.ts";
+import { digestOf as digestOfBytes, previousPrefix } from "#agent/journal/journal.ts";
+import type { Content as Found } from "#agent/facts/search.ts";
+import { digestOf, saltLength } from "#pullsecret/digest.ts";
+import { credentialFiles, type Intent, podFiles } from "#contract/names.ts";
 import { freePort } from "../free-port.ts";
 
 /** What our folder keeps where these files are still to come back. */

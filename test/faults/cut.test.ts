@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import test from "node:test";
-import { CouldNotAsk } from "../../agent/bus.ts";
-import { systemdOver } from "../../agent/systemd.ts";
+import { CouldNotAsk } from "#agent/systemd/bus.ts";
+import { systemdOver } from "#agent/systemd/systemd.ts";
 import { Agent, Node, until } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { content, ours } from "./place.ts";

@@ -1,7 +1,7 @@
 /** The agent as the controller deploys it: the flags are taken from the very object that it applies. */
-import { parseConfig } from "../../controller/config.ts";
-import { daemonSet } from "../../controller/daemonset.ts";
-import { mountPaths } from "../../contract/names.ts";
+import { parseConfig } from "#controller/policy/config.ts";
+import { daemonSet } from "#controller/objects/daemonset.ts";
+import { mountPaths } from "#contract/names.ts";
 import type { Node } from "./agent.ts";
 
 /** The DaemonSet with the flags' defaults. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { previousPrefix } from "../../agent/journal.ts";
+import { previousPrefix } from "#agent/journal/journal.ts";
 import { Agent, type AgentOptions, type Node, until } from "./agent.ts";
 
 /** Put before the agent's program: each fsync takes 100 ms more, and a phase has two of them at least. */

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { dirname, join } from "node:path";
 import test from "node:test";
 import { bundle } from "../../build/bundle.ts";
-import { exitCodes, mountPaths, podFiles } from "../../contract/names.ts";
+import { exitCodes, mountPaths, podFiles } from "#contract/names.ts";
 import { encode, Node, until } from "./agent.ts";
 import { daemonSetOf } from "./deployed.ts";
 import { phaseOf } from "./phases.ts";

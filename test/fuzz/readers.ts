@@ -1,14 +1,14 @@
 /** What must hold for the readers of documents and journals, whatever they are given. Each case repeats itself by its seed. */
 import assert from "node:assert/strict";
-import { readDocument } from "../../agent/document.ts";
-import { atRest, decide, facts, quarantine, restarting, settling, tried, written } from "../../agent/facts.fixture.ts";
-import { readJournal } from "../../agent/gate.ts";
-import { type Journal, writeJournal } from "../../agent/journal.ts";
-import { canonical } from "../../pullsecret/canonical.ts";
-import { readAsKubelet } from "../../pullsecret/kubelet.ts";
-import { merge } from "../../pullsecret/merge.ts";
-import { parse } from "../../pullsecret/parse.ts";
-import { formatProblem } from "../../pullsecret/problems.ts";
+import { readDocument } from "#agent/delivery/document.ts";
+import { atRest, decide, facts, quarantine, restarting, settling, tried, written } from "#agent/facts/facts.fixture.ts";
+import { readJournal } from "#agent/journal/gate.ts";
+import { type Journal, writeJournal } from "#agent/journal/journal.ts";
+import { canonical } from "#pullsecret/canonical.ts";
+import { readAsKubelet } from "#pullsecret/kubelet.ts";
+import { merge } from "#pullsecret/merge.ts";
+import { parse } from "#pullsecret/parse.ts";
+import { formatProblem } from "#pullsecret/problems.ts";
 import { randomFile } from "../differential/files.ts";
 import { Random, words } from "../differential/random.ts";
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { BusError, CouldNotAsk } from "../../agent/bus.ts";
-import { systemdOver } from "../../agent/systemd.ts";
+import { BusError, CouldNotAsk } from "#agent/systemd/bus.ts";
+import { systemdOver } from "#agent/systemd/systemd.ts";
 import { Random } from "../differential/random.ts";
 import { Node, until } from "../faults/agent.ts";
 import { startBus } from "../faults/bus.ts";

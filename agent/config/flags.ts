@@ -1,0 +1,94 @@
+/** The agent's flags and variables, each with its default and what it is for. */
+import { agentEnvironment, defaultProbePort, mountPaths } from "#contract/names.ts";
+import { usage as usageOf, type Table } from "#contract/table.ts";
+import { auto, directory, file, integer, oneOf, unit, within } from "#contract/values.ts";
+
+/** Any text, and an empty one. */
+const asGiven = (text: string): string => text;
+
+export const flags = {
+  [agentEnvironment.revision]: {
+    read: integer(0, Number.MAX_SAFE_INTEGER),
+    from: "environment",
+    required: true,
+    what: "the one revision that this pod applies, 0 to observe",
+  },
+  [agentEnvironment.digest]: {
+    read: asGiven,
+    from: "environment",
+    standard: "",
+    what: "salted digest of that revision's content",
+  },
+  [agentEnvironment.node]: {
+    read: asGiven,
+    from: "environment",
+    standard: "",
+    what: "the node's name, for the log",
+  },
+  unit: {
+    read: unit,
+    standard: auto,
+    what: "the kubelet's systemd unit; auto: the active one of those known",
+  },
+  restart: {
+    read: oneOf("Always", "Never"),
+    standard: "Always",
+    what: "Always restarts the kubelet, Never lets it re-read its file",
+  },
+  "restart-control-plane": {
+    read: oneOf("Always", "Never"),
+    standard: "Never",
+    what: "the same for a unit with a control plane in it",
+  },
+  "hidden-files": {
+    read: oneOf("Look", "Ignore"),
+    standard: "Look",
+    what: "Look refuses to hide another file of the kubelet's, Ignore does not look",
+  },
+  // An hour: beyond it a rollout of a few nodes would take days, which nobody means.
+  probation: {
+    read: within(0, 3600),
+    standard: "5s",
+    what: "how long a restarted kubelet must stay well",
+  },
+  "healthz-port": {
+    read: integer(1, 65_535),
+    standard: "10248",
+    what: "loopback port of the kubelet's healthz",
+  },
+  "probe-port": {
+    read: integer(1024, 65_535),
+    standard: String(defaultProbePort),
+    what: "loopback port of the agent's readiness",
+  },
+  "secret-directory": {
+    read: directory,
+    standard: mountPaths.secret,
+    what: "where global-pull-secret is mounted",
+  },
+  "kubelet-directory": {
+    read: directory,
+    standard: mountPaths.kubelet,
+    what: "where the kubelet's root directory is mounted",
+  },
+  "dbus-directory": {
+    read: directory,
+    standard: mountPaths.dbus,
+    what: "where the directory of system_bus_socket is mounted",
+  },
+  "pod-directory": {
+    read: directory,
+    standard: mountPaths.pod,
+    what: "the pod's own directory, which outlives its containers",
+  },
+  "termination-log": {
+    read: file,
+    standard: mountPaths.terminationLog,
+    what: "the file that the kubelet reads last words from",
+  },
+} as const satisfies Table;
+
+/** The text of `--help`. */
+export function usage(): string {
+  return `Global Pull Secret's agent, on every node. The controller sets its flags.\n${usageOf(flags)}`;
+}

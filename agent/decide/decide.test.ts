@@ -1,0 +1,311 @@
+/** The decisions as tables: facts in, action and reason out. Nothing is mocked, since nothing is called. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { Facts } from "../facts/facts.ts";
+import {
+  hour,
+  now,
+  absent,
+  mounted,
+  withdrawn,
+  unit,
+  renewed,
+  crashed,
+  stopped,
+  limited,
+  noBus,
+  written,
+  foreign,
+  atRest,
+  restarting,
+  settling,
+  reviving,
+  rolledBack,
+  tried,
+  facts,
+  follow,
+  check,
+  decide,
+  busless,
+  type Change,
+  inTurn,
+} from "../facts/facts.fixture.ts";
+
+test("what comes before everything else", () => {
+  check([
+    [
+      "revision 0 observes, whatever lies there",
+      { config: { revision: 0 }, journal: restarting, alone: false },
+      "nothing GPS201 ready",
+    ],
+    ["two agents on one node", { alone: false, journal: atRest }, "wait GPS205"],
+    ["a journal from a newer agent", { journal: { kind: "newer", why: "version 9", owes: false } }, "wait GPS222"],
+    ["an unreadable journal", { journal: { kind: "corrupt", why: "not JSON" } }, "set aside GPS223"],
+    ["config.json is a symlink", { file: { kind: "refused", why: "it is a symbolic link" } }, "wait GPS206"],
+    ["config.json changes while it is read", { file: { kind: "changing" } }, "wait GPS209"],
+  ]);
+});
+
+test("nobody is asked for what no rule needs", () => {
+  const newer = (owes: boolean): Facts["journal"] => ({ kind: "newer", why: "version 9", owes });
+  const rows: readonly (readonly [when: string, change: Change, ...asked: string[]])[] = [
+    ["at rest", { journal: atRest }, "mounted", "healthz"],
+    ["at rest, under a hold", { journal: atRest, mounted: { ...mounted, intent: "hold" } }, "mounted", "healthz"],
+    ["nothing was ever there", { mounted: withdrawn, file: absent }, "mounted", "healthz"],
+    ["in quarantine", { journal: rolledBack, file: absent }, "mounted"],
+    ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "mounted"],
+    ["a change begins", { file: absent }, "mounted", "fitness"],
+    ["drift", { journal: atRest, file: absent }, "mounted", "fitness"],
+    ["void for a moment", { file: foreign("not JSON") }, "mounted"],
+    ["a change under way", { journal: restarting }, "kubelet", "mounted"],
+    ["a rollback", { journal: { ...restarting, phase: "restoring" } }, "kubelet"],
+    ["two agents", { alone: false, journal: restarting }],
+    ["an unreadable journal", { journal: { kind: "corrupt", why: "" } }],
+    ["a newer agent's", { journal: newer(false) }],
+    ["… that owes", { journal: newer(true) }, "kubelet"],
+    ["revision 0", { config: { revision: 0 } }, "fitness"],
+    ["revision 0, and found fit", { config: { revision: 0 }, fit: true }, "healthz"],
+    ["… and silent since", { config: { revision: 0 }, fit: true, healthy: false }, "healthz", "fitness"],
+  ];
+  for (const [when, change, ...asked] of rows) assert.deepEqual(inTurn(facts(change)).asked, asked, when);
+});
+
+test("a pod applies its own revision and no other", () => {
+  check([
+    ["not mounted yet", { mounted: { kind: "incomplete", why: "ENOENT" } }, "wait GPS202"],
+    ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "wait GPS203"],
+    ["the volume is ahead", { mounted: { ...mounted, revision: 8 }, file: absent }, "wait GPS203"],
+    [
+      "the volume is ahead of what stands already",
+      { mounted: { ...mounted, revision: 8 }, journal: atRest },
+      "nothing GPS200 ready",
+    ],
+    ["… but was drifted", { mounted: { ...mounted, revision: 8 }, journal: atRest, file: absent }, "wait GPS203"],
+    [
+      "… of another pod's revision",
+      { mounted: { ...mounted, revision: 8 }, journal: { ...atRest, revision: 6 } },
+      "wait GPS203",
+    ],
+    ["a bad document", { mounted: { kind: "refused", why: "x", revision: 7 }, file: absent }, "wait GPS204"],
+    [
+      "an owed restart needs no document",
+      { mounted: { ...mounted, revision: 8 }, journal: restarting },
+      "restart GPS212 → restarting",
+    ],
+    [
+      "nor does the watch after it",
+      { mounted: { ...mounted, revision: 8 }, journal: settling, unit: renewed },
+      "wait GPS215",
+    ],
+  ]);
+});
+
+test("a revision is its number and its digest: one number with two contents is two revisions", () => {
+  const otherDigest = { config: { digest: "restored" } };
+  const lagging: Facts["mounted"] = { kind: "incomplete", why: "ENOENT" };
+  const { digest: _digest, ...undated } = atRest;
+  check([
+    [
+      "the mount has caught up",
+      { mounted: { ...mounted, digest: "restored" }, ...otherDigest, file: absent },
+      "apply GPS226 → applying",
+    ],
+    ["the mount lags", { ...otherDigest, file: absent }, "wait GPS203"],
+    ["… over a journal of the same number", { ...otherDigest, journal: atRest }, "wait GPS203"],
+    ["… and is not there", { ...otherDigest, mounted: lagging, journal: atRest }, "wait GPS202"],
+    ["… and the journal is right", { mounted: lagging, journal: atRest }, "nothing GPS200 ready"],
+    [
+      "a journal of the same number, and another content is mounted",
+      { mounted: { ...mounted, digest: "restored", content: "two" }, ...otherDigest, journal: atRest },
+      "record GPS226 → applied",
+    ],
+    ["an older agent's journal is not believed", { mounted: lagging, journal: undated }, "wait GPS202"],
+    ["… but is gone on from", { journal: undated }, "record GPS226 → applied"],
+    [
+      "a trial of another content of this number is not ours",
+      { ...otherDigest, journal: settling, unit: renewed, steady: { running: 4000, healthy: 4000 } },
+      "wait GPS215",
+    ],
+  ]);
+});
+
+test("what a revision no longer has is ours until it is out of the file: an agent killed before that would leave it there", () => {
+  const entries = new Map([["b.io", { value: { auth: "dTpi" }, original: false }]]);
+  const next = { ...mounted, content: "b", wanted: { entries, rest: new Map() } };
+  const begun = decide(facts({ mounted: next, journal: { ...atRest, revision: 6 } }));
+  assert.ok(begun.action === "apply");
+  assert.deepEqual(begun.journal.owned.entries.map(({ key }) => key).toSorted(), ["a.io", "b.io"]);
+  const again = decide(facts({ mounted: next, journal: begun.journal }));
+  assert.ok(again.action === "apply" && !("absent" in again.plan.file));
+  assert.deepEqual(JSON.parse(again.plan.file.bytes.toString()), { auths: { "b.io": { auth: "dTpi" } } });
+  const { end } = follow({ mounted: next, journal: { ...atRest, revision: 6 } });
+  const journal = end.journal.kind === "journal" ? end.journal.journal : assert.fail();
+  assert.equal(journal.phase, "applying");
+  const placed = decide(end);
+  assert.ok(placed.action === "restart");
+  assert.deepEqual(
+    placed.journal.owned.entries.map(({ key }) => key),
+    ["b.io"],
+  );
+});
+
+test("a withdrawal after a lost journal is not said to be one, unless nothing is there that could be ours", () => {
+  const unverified = { ...atRest, content: "none", unverified: true, owned: { entries: [], rest: [] } };
+  check([
+    ["the journal is lost", { mounted: withdrawn, lost: true, left: true }, "wait GPS250"],
+    ["… and nothing is there", { mounted: withdrawn, lost: true, file: absent }, "record GPS226 → applying"],
+    ["… and somebody has looked", { mounted: withdrawn, left: true }, "leave GPS224"],
+    ["a journal that was made after it", { mounted: withdrawn, lost: true, journal: unverified }, "wait GPS250"],
+    ["… with nothing there", { mounted: withdrawn, lost: true, journal: unverified, file: absent }, "leave GPS224"],
+    ["… and somebody has looked", { mounted: withdrawn, journal: unverified }, "leave GPS224"],
+    [
+      "… whose entries were all there",
+      { mounted: withdrawn, lost: true, journal: { ...unverified, unverified: undefined } },
+      "leave GPS224",
+    ],
+  ]);
+  const doubtful = decide(facts({ lost: true, file: absent }));
+  assert.ok(doubtful.action === "apply" && doubtful.journal.unverified === true);
+  const known = decide(facts({ lost: true }));
+  assert.ok(known.action === "record" && known.journal.unverified === undefined);
+  const later = decide(facts({ lost: true, journal: { ...atRest, revision: 6 } }));
+  assert.ok(later.action === "record" && later.journal.phase === "applied", "once there is a journal again it counts");
+});
+
+test("config.json is written only where systemd can be asked", () => {
+  check([
+    ["all is well", { file: absent }, "apply GPS226 → applying"],
+    ["no bus", { file: absent, unit: noBus }, "wait GPS210"],
+    ["unit not found", { file: absent, unit: { ...unit, load: "not-found" } }, "wait GPS211"],
+    ["unit masked", { file: absent, unit: { ...unit, load: "masked" } }, "wait GPS211"],
+    ["kubelet down", { file: absent, unit: stopped, healthy: false }, "wait GPS230"],
+    ["healthz off, or on another port", { file: absent, healthy: false }, "wait GPS221"],
+    [
+      "drift, and nobody knows the kubelet's unit",
+      { file: absent, journal: atRest, unit: { unfound: "" } },
+      "wait GPS229",
+    ],
+    [
+      "drift while a change is under way, and the kubelet is down",
+      { file: absent, journal: restarting, unit: stopped, healthy: false },
+      "apply GPS226 → applying",
+    ],
+    [
+      "policy Never asks nobody",
+      { file: absent, unit: busless, config: { restart: "Never" } },
+      "apply GPS226 → applying",
+    ],
+    ["what means the same already is only noted", { file: written }, "record GPS226 → applied"],
+    ["void for a moment", { file: foreign("not JSON"), steady: { file: 1999 } }, "wait GPS207"],
+    ["void for good", { file: foreign("not JSON"), steady: { file: 2000 } }, "apply GPS226 → applying"],
+    ["drift", { file: absent, journal: atRest }, "apply GPS225 → applying"],
+    ["drift again and again", { file: absent, journal: atRest, writeIn: 900 }, "wait GPS225"],
+    ["the same content under a new revision", { journal: { ...atRest, revision: 6 } }, "record GPS226 → applied"],
+    [
+      "killed before the rename",
+      { file: absent, journal: { ...restarting, phase: "applying" } },
+      "apply GPS226 → applying",
+    ],
+    ["killed after the rename", { journal: { ...restarting, phase: "applying" } }, "restart GPS212 → restarting"],
+    [
+      "… and another start is under way",
+      { journal: { ...restarting, phase: "applying" }, unit: { ...unit, busy: true } },
+      "record GPS212 → restarting",
+    ],
+    [
+      "… written again while attempts are made, too soon for the next",
+      { journal: { ...tried(1, 100), phase: "applying" }, unit: crashed, healthy: false },
+      "record GPS212 → restarting",
+    ],
+    ["… and the bus is gone", { journal: { ...restarting, phase: "applying" }, unit: noBus }, "wait GPS210"],
+    [
+      "… policy Never",
+      { journal: { ...restarting, phase: "applying" }, config: { restart: "Never" } },
+      "record GPS254 → restarting",
+    ],
+    ["… nothing that the kubelet sees", { journal: { ...atRest, phase: "applying" } }, "record GPS200 → applied"],
+    ["after a lost journal a restart may be owed", { lost: true }, "record GPS226 → applying"],
+  ]);
+});
+
+test("at rest: ready while the kubelet answers, and a kubelet that somebody stopped is left alone", () => {
+  check([
+    ["in force", { journal: atRest }, "nothing GPS200 ready"],
+    ["in force, nobody asked systemd", { journal: atRest, unit: undefined }, "nothing GPS200 ready"],
+    ["kubelet stopped", { journal: atRest, unit: stopped, healthy: false }, "wait GPS221"],
+    ["withdrawn, ours still there", { journal: atRest, mounted: withdrawn }, "apply GPS226 → applying"],
+    [
+      "withdrawn and given back",
+      { journal: { ...atRest, content: "none" }, mounted: withdrawn, file: absent },
+      "leave GPS224",
+    ],
+    ["withdrawn, nothing was ever there", { mounted: withdrawn, file: absent }, "nothing GPS224 ready"],
+    [
+      "… where ours never could be put",
+      { mounted: withdrawn, file: { kind: "refused", why: "" } },
+      "nothing GPS224 ready",
+    ],
+    ["… and the kubelet is down", { mounted: withdrawn, file: absent, healthy: false }, "wait GPS221"],
+    ["withdrawn, a stranger's file", { mounted: withdrawn }, "nothing GPS224 ready"],
+    ["… and killed before our folder went", { mounted: withdrawn, file: absent, left: true }, "leave GPS224"],
+    [
+      "… with a journal that was lost",
+      { mounted: withdrawn, file: absent, left: true, lost: true },
+      "record GPS226 → applying",
+    ],
+  ]);
+});
+
+test("a node that refuses says so, as long as nothing of it has been touched", () => {
+  const link: Facts["file"] = { kind: "refused", why: "it is a symbolic link" };
+  const missing = { file: absent, unit: { ...unit, load: "not-found" } };
+  const refused = (change: Parameters<typeof facts>[0]) => {
+    const step = decide(facts(change));
+    return step.action === "wait" && step.refused === true;
+  };
+  assert.deepEqual(
+    [refused({ file: link }), refused({ file: link, journal: atRest }), refused(missing)],
+    [true, true, true],
+  );
+  assert.equal(refused({ file: link, journal: { ...restarting, phase: "applying" } }), false);
+  assert.equal(refused({ ...missing, journal: { ...restarting, phase: "applying" } }), false);
+});
+
+function matters(calls: number[]): boolean {
+  const step = decide(facts({ journal: { ...atRest, calls }, file: absent }));
+  return step.action === "apply" && step.journal.matters;
+}
+
+test("drift that keeps coming back is repaired without more restarts: three an hour, the kubelet re-reads by itself", () => {
+  assert.equal(matters([]), true);
+  assert.equal(matters([now - 3000, now - 2000, now - 1000]), false);
+  assert.equal(matters([now - 2 * hour, now - 2000, now - 1000]), true);
+});
+
+test("ready never without the file, the proof and the answer", () => {
+  const files = [absent, written, foreign()];
+  const journals = [
+    undefined,
+    atRest,
+    restarting,
+    settling,
+    reviving,
+    rolledBack,
+    { ...restarting, phase: "restoring" as const },
+  ];
+  const units: Facts["unit"][] = [unit, renewed, crashed, stopped, limited, noBus, busless];
+  let seen = 0;
+  for (const file of files)
+    for (const journal of journals)
+      for (const one of units)
+        for (const healthy of [true, false])
+          for (const source of [mounted, { ...mounted, revision: 8 }]) {
+            const step = decide(facts({ file, unit: one, healthy, mounted: source, ...(journal && { journal }) }));
+            if (!step.ready) continue;
+            seen += 1;
+            assert.ok(healthy);
+            assert.equal(file, written);
+            assert.ok(journal === atRest || (journal === settling && one === renewed));
+          }
+  assert.ok(seen > 0);
+});

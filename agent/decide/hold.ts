@@ -1,0 +1,34 @@
+/**
+ * A halted rollout: every node keeps what it has, and what nodes have proved is never taken back by
+ * us. Pure.
+ */
+import { change } from "./change.ts";
+import type { Facts } from "../facts/facts.ts";
+import type { Journal } from "../journal/journal.ts";
+import { byTable, inForce } from "../restart/phases.ts";
+import { type Document, type Found, plan } from "../delivery/plan.ts";
+import { givesBack } from "../delivery/plan.ts";
+import { type Answer, record } from "../facts/step.ts";
+import { holds } from "../delivery/threeway.ts";
+
+/**
+ * Whether what the node has outlives the hold: what is in force, whatever its revision, and what is
+ * on trial. A node that has nothing of ours, or is in the middle of something, takes the document.
+ */
+export function isKept(journal: Journal | undefined, document: Document): journal is Journal {
+  if (document.intent !== "hold" || journal === undefined) return false;
+  if (journal.phase === "settling") return true;
+  // What was begun and had to be given back under this very hold is on its way out.
+  return journal.phase === "applied" && !(givesBack(document) && journal.content === document.content);
+}
+
+export function held(facts: Facts, journal: Journal, found: Found, document: Document): Answer {
+  if (journal.phase === "settling") return byTable(facts, journal);
+  const { revision, digest } = document;
+  // So that it is known as ours while the mount lags behind the next revision.
+  if (journal.revision !== revision || journal.digest !== digest)
+    return record("GPS251", { ...journal, revision, digest });
+  if (holds(found.document, journal.owned)) return inForce(facts, "GPS251");
+  const planned = journal.content === document.content ? plan(found, journal, document, facts.lost) : undefined;
+  return planned?.changed ? change(facts, journal, found, document, planned) : inForce(facts, "GPS252");
+}

@@ -1,0 +1,89 @@
+/** Which nodes are fit, as tables: facts in, the first reason out. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { Facts } from "../facts/facts.ts";
+import {
+  absent,
+  atRest,
+  check,
+  facts,
+  foreign,
+  mounted,
+  noBus,
+  restarting,
+  stopped,
+  unit,
+  decide,
+  busless,
+} from "../facts/facts.fixture.ts";
+
+/** `CODE`, `refused` where other nodes need not wait. */
+function said(change: Parameters<typeof facts>[0]): string {
+  const step = decide(facts({ file: absent, ...change }));
+  assert.ok(step.action === "wait" || step.action === "nothing" || step.action === "apply");
+  return step.action === "wait" && step.refused ? `${step.code} refused` : step.code;
+}
+
+const hidesFile: Facts["hides"] = { kind: "file", what: "/.docker/config.json" };
+const unseen: Facts["hides"] = { kind: "unknown", what: "nobody looked" };
+
+/** What makes a node unfit, and what it says. */
+const rows: readonly (readonly [what: string, change: Parameters<typeof facts>[0], first: string, later?: string])[] = [
+  ["config.json is a link", { file: { kind: "refused", why: "it is a symbolic link" } }, "GPS206 refused"],
+  ["a newer agent was here", { journal: { kind: "newer", why: "version 9", owes: false } }, "GPS222 refused"],
+  ["the bus does not hear us", { unit: noBus }, "GPS210 refused"],
+  ["no unit is active", { unit: { unfound: "kubelet.service is inactive" } }, "GPS229 refused"],
+  ["there is no such unit", { unit: { ...unit, load: "not-found" } }, "GPS211 refused"],
+  ["a left-over unit, dead beside the kubelet that answers", { unit: stopped }, "GPS230 refused"],
+  ["a unit without a process", { unit: { ...unit, mainPid: 0, sub: "exited" } }, "GPS230 refused"],
+  ["an old systemd", { unit: { unknown: "NRestarts", outdated: true } }, "GPS231 refused"],
+  ["healthz off, or on another port", { healthy: false }, "GPS221 refused"],
+  ["another file would be hidden", { hides: hidesFile }, "GPS232 refused"],
+  ["… by the first that the kubelet can read", { hides: hidesFile, file: foreign("not JSON") }, "GPS232 refused"],
+  ["nobody saw whether one would be", { hides: unseen }, "GPS233 refused"],
+  ["no watch is left", { unwatched: "EMFILE" }, "GPS234 refused"],
+];
+
+test("an unfit node is named at revision 0, and every reason is a refusal", () => {
+  for (const [what, change, says] of rows) assert.equal(said({ ...change, config: { revision: 0 } }), says, what);
+  check([["a fit one", { config: { revision: 0 }, file: absent }, "nothing GPS201 ready"]]);
+});
+
+test("the same is demanded before each change begins", () => {
+  const next = { mounted: { ...mounted, revision: 8, digest: "eight's", content: "eight" } };
+  for (const [what, change, says] of rows) {
+    if (change.journal !== undefined) continue;
+    const steady = { file: 2000 };
+    assert.equal(said({ ...change, steady }), says, what);
+    if (change.hides === undefined)
+      assert.equal(
+        said({ ...change, ...next, config: { revision: 8, digest: "eight's" }, journal: atRest, steady }),
+        says,
+        `${what}, the next revision`,
+      );
+  }
+});
+
+test("revision 0 touches nothing, whatever a former agent left undone", () => {
+  for (const phase of ["applying", "restarting", "settling", "restoring", "reviving"] as const) {
+    const step = decide(facts({ config: { revision: 0 }, journal: { ...restarting, phase }, unit: stopped }));
+    assert.equal(step.action, "wait", phase);
+  }
+});
+
+test("with --restart Never systemd is not asked, but healthz must answer and no file be hidden", () => {
+  const never = { restart: "Never" } as const;
+  check([
+    ["fit", { config: { ...never, revision: 0 }, unit: busless }, "nothing GPS201 ready"],
+    ["healthz does not answer", { config: never, unit: busless, file: absent, healthy: false }, "wait GPS221"],
+    ["a file would be hidden", { config: never, unit: busless, file: absent, hides: hidesFile }, "wait GPS232"],
+    ["the unit of a control plane is down", { config: never, unit: stopped, file: absent }, "wait GPS230"],
+  ]);
+});
+
+test("only the first config.json of ours can hide a file", () => {
+  check([
+    ["there is one", { hides: hidesFile, file: foreign() }, "apply GPS226 → applying"],
+    ["ours was taken away", { hides: hidesFile, file: absent, journal: atRest }, "apply GPS225 → applying"],
+  ]);
+});

@@ -1,0 +1,33 @@
+/** A bus's socket that answers nobody, as tables. */
+import test from "node:test";
+import { absent, atRest, check, restarting, unit } from "../facts/facts.fixture.ts";
+
+const minute = 60_000;
+const unreached = { unknown: "connect ENOENT /host/dbus/system_bus_socket" };
+const long = { unit: unreached, steady: { unreached: 5 * minute } };
+
+test("a bus whose socket is dead or missing for five minutes ends the container, so that the next one has a new mount", () => {
+  for (const journal of [undefined, atRest, restarting])
+    check([
+      ["at first", { ...(journal && { journal }), file: absent, unit: unreached }, "wait GPS210"],
+      [
+        "nearly",
+        { ...(journal && { journal }), file: absent, ...long, steady: { unreached: 4.9 * minute } },
+        "wait GPS210",
+      ],
+      ["for so long", { ...(journal && { journal }), file: absent, ...long }, "end GPS241"],
+    ]);
+  check([["before the first revision", { config: { revision: 0 }, ...long }, "end GPS241"]]);
+});
+
+test("not where nobody needs the bus, or systemd has answered", () => {
+  check([
+    ["in force", { journal: atRest, ...long }, "nothing GPS200 ready"],
+    ["config.json changes", { journal: atRest, file: { kind: "changing" }, ...long }, "wait GPS209"],
+    ["it answers", { journal: restarting, unit }, "restart GPS212 → restarting"],
+  ]);
+});
+
+test("not while the kubelet is down: it would start no container, and we are the one to revive it", () => {
+  check([["silent", { journal: restarting, ...long, healthy: false }, "wait GPS210"]]);
+});

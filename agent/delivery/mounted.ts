@@ -1,0 +1,131 @@
+/**
+ * global-pull-secret as the kubelet mounted it. Its files are read through one `..data` target: the kubelet swaps that
+ * link when the Secret changes, and a document of one revision with the number of another must never be applied.
+ */
+import { createHash } from "node:crypto";
+import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { readJson } from "#pullsecret/json.ts";
+import { digestOf, saltLength } from "#pullsecret/digest.ts";
+import { type Intent, secretKeys } from "#contract/names.ts";
+import { parse } from "#pullsecret/parse.ts";
+import { formatProblem } from "#pullsecret/problems.ts";
+import { isObject } from "./document.ts";
+import { hasCode } from "../files/errno.ts";
+import type { Wanted } from "./threeway.ts";
+
+export type Mounted =
+  | Readonly<{
+      kind: "document";
+      revision: number;
+      /** Salted digest of what the revision says: with the number it makes the revision. */
+      digest: string;
+      /** Digest of everything that decides what is written; a content that failed is known by it. */
+      content: string;
+      wanted: Wanted;
+      /** What is to be done with it; a release leaves the node as if we had never been there. */
+      intent: Intent;
+    }>
+  | Readonly<{ kind: "incomplete"; why: string }>
+  | Readonly<{ kind: "refused"; why: string; revision: number }>;
+
+/** The API server lets a Secret have 1 MiB. */
+const mostBytes = 1024 * 1024;
+
+/** Reads the mount. Never throws. */
+export function readMounted(directory: string): Mounted {
+  try {
+    const target = swapTarget(directory);
+    const read = (name: string) => readBounded(join(directory, target, name));
+    const files = {
+      revision: read(secretKeys.revision),
+      document: read(secretKeys.document),
+      salt: read(secretKeys.salt),
+      intent: read(secretKeys.intent),
+      sources: read(secretKeys.sources),
+    };
+    if (swapTarget(directory) !== target) return { kind: "incomplete", why: "swapped while it was read" };
+    return interpret(files);
+  } catch (error) {
+    return { kind: "incomplete", why: error instanceof Error && "code" in error ? String(error.code) : String(error) };
+  }
+}
+
+/** Pure part of readMounted: the files by their keys in contract/names.ts. */
+export function interpret(files: Readonly<Record<keyof typeof secretKeys, Buffer>>): Mounted {
+  const { document, salt, sources } = files;
+  const number = files.revision.toString("latin1");
+  const revision = /^\d{1,15}\n?$/.test(number) ? Number(number) : undefined;
+  if (revision === undefined) return { kind: "incomplete", why: "revision is not a number" };
+  const intent = intents.find((one) => one === files.intent.toString("latin1"));
+  if (intent === undefined) return { kind: "incomplete", why: `intent is none of ${intents.join(", ")}` };
+  if (salt.length !== saltLength) return { kind: "incomplete", why: `salt has not ${saltLength} bytes` };
+  if (document.length > mostBytes || sources.length > mostBytes)
+    return { kind: "refused", revision, why: "more than 1 MiB" };
+  const parsed = parse(document, { name: "global-pull-secret", role: "original" });
+  if (!parsed.ok) {
+    const [first] = parsed.problems;
+    return { kind: "refused", revision, why: first === undefined ? "refused" : formatProblem(first) };
+  }
+  const origin = readJson(sources);
+  if (!origin.ok || !isObject(origin.value)) return { kind: "refused", revision, why: "sources: not a JSON object" };
+  const from = new Map(Object.entries(origin.value));
+  const entries = parsed.entries.map(({ registry, credential }) => {
+    // An entry that sources do not name is treated as an additional one: that is the one that can be taken back.
+    const original = from.get(registry) === "original";
+    return [registry, { value: credential.entry(), original }] as const;
+  });
+  return {
+    kind: "document",
+    revision,
+    digest: digestOf({ salt, intent, sources, document }),
+    content: contentOf(document, sources, intent),
+    wanted: { entries: new Map(entries), rest: new Map(Object.entries(parsed.rest)) },
+    intent,
+  };
+}
+
+const intents = ["apply", "release", "hold"] as const satisfies readonly Intent[];
+
+/** A document that is held is the one that was applied: whoever failed with it has failed with it. */
+function contentOf(document: Buffer, sources: Buffer, intent: Intent): string {
+  const hash = createHash("sha256").update(document).update("\0").update(sources);
+  return (intent === "release" ? hash.update("\0release") : hash).digest("base64url");
+}
+
+/** Names what is mounted; `undefined` where it is not as the kubelet mounts it: then its files may change under one name. */
+export function mountOf(directory: string): string | undefined {
+  try {
+    return swapTarget(directory) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Name of the directory that holds the present files; empty where the files lie in the directory itself. */
+function swapTarget(directory: string): string {
+  try {
+    return readlinkSync(join(directory, "..data"));
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return "";
+    throw error;
+  }
+}
+
+/** At most one byte more than is allowed, so that a huge file is seen as such without being read. */
+function readBounded(file: string): Buffer {
+  const descriptor = openSync(file, "r");
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(fstatSync(descriptor).size, mostBytes) + 1);
+    let length = 0;
+    while (length < buffer.length) {
+      const read = readSync(descriptor, buffer, length, buffer.length - length, length);
+      if (read === 0) break;
+      length += read;
+    }
+    // No copy: a look at the largest Secret is what the agent's memory is measured by.
+    return buffer.subarray(0, length);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,68 @@
+/** config.json as found: what it is, what it says, and whether it may be replaced. Reads only. */
+import { createHash } from "node:crypto";
+import { closeSync, constants, lstatSync, openSync, readSync } from "node:fs";
+import { emptyDocument, type NodeDocument, readDocument } from "./document.ts";
+import { describe } from "../files/errno.ts";
+import { type FileIdentity, identify } from "../files/atomic-write.ts";
+import { excess, mostBytes } from "./weight.ts";
+
+export type NodeFile =
+  | Readonly<{ kind: "absent"; identity: FileIdentity; document: NodeDocument }>
+  | Readonly<{
+      kind: "file";
+      identity: FileIdentity;
+      bytes: Buffer;
+      mode: number;
+      document: NodeDocument;
+      /** Why the kubelet reads nothing from it as it is; absent if it does. */
+      healed?: string | undefined;
+      /** Tells these bytes from others. */
+      digest: string;
+    }>
+  | Readonly<{ kind: "refused"; why: string }>
+  | Readonly<{ kind: "changing" }>;
+
+/** Never throws: whatever cannot be read, or not be replaced by a file like it, is refused with the reason. */
+export function readNodeFile(file: string): NodeFile {
+  try {
+    return read(file);
+  } catch (error) {
+    return { kind: "refused", why: describe(error) };
+  }
+}
+
+function read(file: string): NodeFile {
+  const identity = identify(file);
+  if (identity === "absent") return { kind: "absent", identity, document: emptyDocument };
+  const found = lstatSync(file);
+  if (found.isSymbolicLink()) return { kind: "refused", why: "it is a symbolic link" };
+  if (!found.isFile()) return { kind: "refused", why: "it is not a regular file" };
+  if (found.nlink > 1) return { kind: "refused", why: `it has ${found.nlink} hard links` };
+  if (found.size > mostBytes) return { kind: "refused", why: `it has ${found.size} bytes, more than 2 MiB` };
+  // Between lstat and open it may have become a FIFO, which would block, or a link.
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const bytes = Buffer.alloc(found.size);
+  try {
+    if (readSync(descriptor, bytes, 0, found.size, 0) !== found.size) return { kind: "changing" };
+  } finally {
+    closeSync(descriptor);
+  }
+  if (identify(file) !== identity) return { kind: "changing" };
+  const much = excess(bytes);
+  if (much !== undefined) return { kind: "refused", why: `it has ${much}` };
+  const reading = readDocument(bytes);
+  if (reading.kind === "odd") return { kind: "refused", why: reading.why };
+  const { uid, gid } = found;
+  // Ours would belong to this process: without CAP_CHOWN, as it is deployed, it can give no file away.
+  if (uid !== process.getuid?.() || gid !== process.getgid?.())
+    return { kind: "refused", why: `it belongs to ${uid}:${gid}, which we may not keep; give it to 0:0` };
+  return {
+    kind: "file",
+    identity,
+    bytes,
+    mode: found.mode & 0o7777,
+    document: reading.document,
+    healed: reading.healed,
+    digest: createHash("sha256").update(bytes).digest("base64url"),
+  };
+}

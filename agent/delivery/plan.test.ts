@@ -1,0 +1,285 @@
+/** Laws of the node's file: whatever lay there, whatever we put there, in whatever order, nothing of others is lost. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { identity } from "#pullsecret/registry.ts";
+import { aliases, readDocument } from "./document.ts";
+import { type File, firstJournal, type Journal } from "../journal/journal.ts";
+import { type Document, type Found, isUnexplained, leftBy, plan, planRestore, previous } from "./plan.ts";
+
+// Each registry in spellings that the kubelet takes for the same; the first is ours.
+const spellings = [
+  ["a.io", "https://a.io", "a.io/v1/", "http://a.io/v2/"],
+  ["b.io:5000/team", "https://b.io:5000/team"],
+  ["*.c.io", "https://*.c.io"],
+  ["d.io"],
+] as const;
+
+const password = fc.string({ minLength: 1, maxLength: 6 });
+const entry = fc.oneof(
+  password.map((one) => ({ auth: Buffer.from(`u:${one}`).toString("base64") })),
+  fc.record({ username: password, password, email: password }),
+  fc.constant(null),
+  fc.constant({ auth: Buffer.from("u:p").toString("base64"), note: 12_345_678_901_234_567_890n.toString() }),
+);
+const theirs = fc.dictionary(fc.constantFrom(...spellings.flat(), "constructor", "no url at all"), entry);
+const rest = fc.dictionary(
+  fc.constantFrom("HttpHeaders", "psFormat", "toString"),
+  fc.constantFrom({ a: "b" }, {}, null),
+);
+const text = fc
+  .tuple(theirs, rest, fc.constantFrom(undefined, "\t", 2), fc.boolean())
+  .map(([auths, top, indent, newline]) => JSON.stringify({ ...top, auths }, undefined, indent) + (newline ? "\n" : ""));
+const broken = fc.constantFrom(
+  "",
+  "{",
+  "[]",
+  "null",
+  '{"auths":[]}',
+  '{"auths":{"a.io":{"auth":"!"},"d.io":{"auth":"dTpw"}}}',
+);
+const file = fc.option(fc.oneof({ weight: 5, arbitrary: text }, { weight: 1, arbitrary: broken }), { nil: undefined });
+
+const registries = spellings.map(([first]) => first);
+const ours = fc.dictionary(fc.constantFrom(...registries), fc.record({ password, original: fc.boolean() }));
+const additional = fc.dictionary(fc.constantFrom(...registries), password).filter((one) => Object.keys(one).length > 0);
+
+function found(bytes: string | undefined, mode = 0o640): Found {
+  if (bytes === undefined) return { kind: "absent", identity: "", document: readOrFail("{}") };
+  const reading = readDocument(Buffer.from(bytes));
+  assert.equal(reading.kind, "document");
+  assert.ok(reading.kind === "document");
+  const { document, healed } = reading;
+  return { kind: "file", identity: "", bytes: Buffer.from(bytes), mode, document, healed, digest: "" };
+}
+
+function readOrFail(bytes: string) {
+  const reading = readDocument(Buffer.from(bytes));
+  assert.ok(reading.kind === "document");
+  return reading.document;
+}
+
+function mounted(entries: Readonly<Record<string, { password: string; original: boolean }>>): Document {
+  const wanted = Object.entries(entries).map(
+    ([key, { password: secret, original }]) =>
+      [key, { value: { auth: Buffer.from(`ours:${secret}`).toString("base64") }, original }] as const,
+  );
+  const release = wanted.every(([, { original }]) => original);
+  const document = { kind: "document", revision: 1, digest: "", content: "" } as const;
+  return { ...document, wanted: { entries: new Map(wanted), rest: new Map() }, intent: release ? "release" : "apply" };
+}
+
+function onlyAdditional(entries: Readonly<Record<string, string>>): Document {
+  return mounted(
+    Object.fromEntries(Object.entries(entries).map(([key, one]) => [key, { password: one, original: false }])),
+  );
+}
+
+/** What the agent would make of it: the file afterwards and the journal. */
+function apply(bytes: string | undefined, journal: Journal | undefined, document: Document, mode?: number) {
+  const planned = plan(found(bytes, mode), journal, document, false);
+  const next: Journal = { ...(journal ?? firstJournal(planned.before)), owned: planned.owned as Journal["owned"] };
+  return { planned, bytes: planned.changed ? textOf(planned.file) : bytes, journal: next };
+}
+
+function textOf(one: File): string | undefined {
+  return "absent" in one ? undefined : one.bytes.toString();
+}
+
+const nothing = mounted({});
+
+test("H20: whatever was applied, and however often, a release gives back the very bytes, mode and absence", () => {
+  fc.assert(
+    fc.property(file, fc.array(additional, { minLength: 1, maxLength: 4 }), (before, revisions) => {
+      let bytes = before;
+      let journal: Journal | undefined;
+      for (const revision of revisions) ({ bytes, journal } = apply(bytes, journal, onlyAdditional(revision)));
+      const last = apply(bytes, journal, nothing);
+      assert.equal(last.bytes, before);
+      if (!("absent" in last.planned.file)) assert.equal(last.planned.file.mode, 0o640);
+    }),
+  );
+});
+
+test("applying twice changes nothing the second time, and leaves each of our registries exactly one entry: ours", () => {
+  fc.assert(
+    fc.property(file, ours, (before, revision) => {
+      const document = mounted(revision);
+      fc.pre(document.intent === "apply");
+      const once = apply(before, undefined, document);
+      const twice = apply(once.bytes, once.journal, document);
+      assert.equal(twice.planned.changed, false);
+      assert.deepEqual(twice.journal, once.journal);
+      const now = readOrFail(once.bytes ?? "{}");
+      for (const [key, { value }] of document.wanted.entries) {
+        assert.deepEqual(aliases(now, key), [key]);
+        assert.deepEqual(now.auths.get(key), value);
+      }
+    }),
+  );
+});
+
+test("entries and top-level keys of others stay as they are, through apply and release", () => {
+  fc.assert(
+    fc.property(text, ours, ours, (before, first, second) => {
+      const start = readOrFail(before);
+      const one = apply(before, undefined, mounted(first));
+      const two = apply(one.bytes, one.journal, mounted(second));
+      const mine = new Set([...Object.keys(first), ...Object.keys(second)].map((key) => identity(key)));
+      const now = readOrFail(two.bytes ?? "{}");
+      for (const [key, value] of start.auths) if (!mine.has(identity(key))) assert.deepEqual(now.auths.get(key), value);
+      assert.deepEqual(now.rest, start.rest);
+    }),
+  );
+});
+
+test("H18: a rollback gives back the very bytes of the revision before", () => {
+  fc.assert(
+    fc.property(file, fc.option(additional, { nil: undefined }), ours, (before, first, second) => {
+      let bytes = before;
+      let journal: Journal | undefined;
+      if (first !== undefined) ({ bytes, journal } = apply(bytes, journal, onlyAdditional(first)));
+      const former = found(bytes);
+      const { planned, bytes: failed, journal: next } = apply(bytes, journal, mounted(second));
+      const undo = { file: previous(former), owned: (journal ?? next).owned, revision: 0, content: "" };
+      if (journal === undefined) undo.owned = { entries: [], rest: [] };
+      const back = planRestore(found(failed), { ...next, owned: planned.owned as Journal["owned"], undo });
+      assert.equal(back.changed ? textOf(back.file) : failed, bytes);
+    }),
+  );
+});
+
+test("an entry that another program adds while ours are in force survives the release", () => {
+  fc.assert(
+    fc.property(file, additional, entry, (before, revision, value) => {
+      const one = apply(before, undefined, onlyAdditional(revision));
+      const now = readOrFail(one.bytes ?? "{}");
+      const theirs = JSON.stringify({ auths: { ...Object.fromEntries(now.auths), "new.io": value } });
+      const after = readOrFail(apply(theirs, one.journal, nothing).bytes ?? "{}");
+      assert.equal(JSON.stringify(after.auths.get("new.io")), JSON.stringify(value));
+      for (const key of Object.keys(revision)) {
+        const now = Object.fromEntries(aliases(after, key).map((alias) => [alias, after.auths.get(alias)]));
+        const then = readOrFail(before ?? "{}");
+        assert.deepEqual(now, Object.fromEntries(aliases(then, key).map((alias) => [alias, then.auths.get(alias)])));
+      }
+    }),
+  );
+});
+
+const theirEntry = { auth: "dTp0aGVpcnM=" };
+
+test("who writes over an entry of ours loses while we are in force, and is given back on release", () => {
+  const one = apply(undefined, undefined, onlyAdditional({ "a.io": "x" }));
+  const over = JSON.stringify({ auths: { "https://a.io": theirEntry } });
+  const again = apply(over, one.journal, onlyAdditional({ "a.io": "x" }));
+  assert.deepEqual(JSON.parse(again.bytes ?? ""), { auths: { "a.io": { auth: "b3Vyczp4" } } });
+  assert.equal(apply(again.bytes, again.journal, nothing).bytes, over);
+});
+
+test("a value of ours that another program brings back from its own copy is known again, and not kept as theirs", () => {
+  const one = apply(undefined, undefined, onlyAdditional({ "a.io": "old" }));
+  const two = apply(one.bytes, one.journal, onlyAdditional({ "a.io": "new" }));
+  const back = apply(one.bytes, two.journal, onlyAdditional({ "a.io": "new" }));
+  assert.equal(back.bytes, two.bytes);
+  assert.equal(apply(back.bytes, back.journal, nothing).bytes, undefined);
+});
+
+test("our credential in another form or under another spelling is ours: it never comes back on release", () => {
+  const one = apply(undefined, undefined, onlyAdditional({ "a.io": "x" }));
+  const forms = { ...auth("x"), email: "a@b.c" };
+  const drifts: readonly (readonly [key: string, entry: object])[] = [
+    ["a.io", forms],
+    ["a.io", { username: "ours", password: "x" }],
+    ["https://a.io/v1/", auth("x")],
+    ["https://a.io", { auth: "", username: "ours", password: "x", email: "" }],
+  ];
+  for (const [key, entry] of drifts) {
+    const drifted = JSON.stringify({ auths: { [key]: entry, "z.io": theirEntry } });
+    const repaired = apply(drifted, one.journal, onlyAdditional({ "a.io": "x" }));
+    assert.equal(repaired.planned.matters, key !== "a.io");
+    const rest = { auths: { "z.io": theirEntry } };
+    assert.deepEqual(JSON.parse(apply(repaired.bytes, repaired.journal, nothing).bytes ?? ""), rest);
+    assert.deepEqual(JSON.parse(apply(drifted, one.journal, nothing).bytes ?? ""), rest);
+  }
+  const more = JSON.stringify({ auths: { "a.io": { ...auth("x"), identitytoken: "theirs" } } });
+  const kept = apply(more, one.journal, onlyAdditional({ "a.io": "x" }));
+  assert.equal(apply(kept.bytes, kept.journal, nothing).bytes, more);
+});
+
+test("a release does not undo the rotation of an original that the node had before us, and takes others away", () => {
+  const before = JSON.stringify({ auths: { "a.io": theirEntry } });
+  const both = { "a.io": { password: "1", original: true }, "d.io": { password: "1", original: true } };
+  const one = apply(before, undefined, mounted({ ...both, "*.c.io": { password: "x", original: false } }));
+  const after = apply(one.bytes, one.journal, mounted({ ...both, "a.io": { password: "2", original: true } }));
+  assert.deepEqual(JSON.parse(after.bytes ?? ""), {
+    auths: { "a.io": { auth: Buffer.from("ours:2").toString("base64") } },
+  });
+});
+
+test("only a change of credentials matters to the kubelet, not of e-mail addresses or white space", () => {
+  const same = JSON.stringify({ auths: { "a.io": { ...auth("x"), email: "a@b.c" } } });
+  assert.equal(apply(same, undefined, onlyAdditional({ "a.io": "x" })).planned.matters, false);
+  assert.equal(apply(same, undefined, onlyAdditional({ "a.io": "y" })).planned.matters, true);
+});
+
+function modeAfter(planned: ReturnType<typeof plan>): number | undefined {
+  return "absent" in planned.file ? undefined : planned.file.mode;
+}
+
+/** Applies, notes the mode as the agent does, and answers file and journal. */
+function applied(bytes: string | undefined, journal: Journal | undefined, document: Document, mode?: number) {
+  const one = apply(bytes, journal, document, mode);
+  return { ...one, journal: { ...one.journal, left: leftBy(one.planned) } };
+}
+
+test("an administrator's chmod while ours are in force is kept: by the next revision, by a rollback and by a removal", () => {
+  const before = JSON.stringify({ auths: { "z.io": theirEntry } });
+  const one = applied(before, undefined, onlyAdditional({ "a.io": "x" }), 0o644);
+  assert.equal(modeAfter(one.planned), 0o644);
+  const two = applied(one.bytes, one.journal, onlyAdditional({ "a.io": "y" }), 0o600);
+  assert.equal(modeAfter(two.planned), 0o600);
+  const gone = apply(two.bytes, two.journal, nothing, 0o600);
+  assert.deepEqual([gone.bytes, modeAfter(gone.planned)], [before, 0o600]);
+  const undo = { file: previous(found(one.bytes, 0o644)), owned: one.journal.owned, revision: 1, content: "" };
+  const back = planRestore(found(two.bytes, 0o600), { ...two.journal, undo });
+  assert.deepEqual(["absent" in back.file, modeAfter(back)], [false, 0o600]);
+});
+
+test("a file that somebody has removed is made again as we left it, and 0600 where nobody knows of one", () => {
+  const before = JSON.stringify({ auths: { "z.io": theirEntry } });
+  const one = applied(before, undefined, onlyAdditional({ "a.io": "x" }), 0o644);
+  const two = applied(one.bytes, one.journal, onlyAdditional({ "a.io": "y" }), 0o600);
+  assert.equal(modeAfter(apply(undefined, two.journal, onlyAdditional({ "a.io": "y" })).planned), 0o600);
+  assert.equal(modeAfter(apply(undefined, one.journal, onlyAdditional({ "a.io": "y" })).planned), 0o644);
+  const { left: _left, ...older } = one.journal;
+  assert.equal(modeAfter(apply(undefined, older, onlyAdditional({ "a.io": "y" })).planned), 0o644);
+  assert.equal(modeAfter(apply(undefined, undefined, onlyAdditional({ "a.io": "y" })).planned), 0o600);
+});
+
+test("after a lost journal whatever is not the original's may be ours, and nobody can tell", () => {
+  const released = mounted({ "d.io": { password: "o", original: true } });
+  const table: readonly (readonly [bytes: string | undefined, unexplained: boolean])[] = [
+    [undefined, false],
+    ['{"auths":{}}', false],
+    [JSON.stringify({ auths: { "d.io": auth("o") } }), false],
+    [JSON.stringify({ auths: { "d.io": auth("older") } }), true],
+    [JSON.stringify({ auths: { "a.io": auth("x") } }), true],
+    [JSON.stringify({ auths: {}, HttpHeaders: { a: "b" } }), true],
+    ["{", true],
+  ];
+  for (const [bytes, unexplained] of table) assert.equal(isUnexplained(found(bytes), released), unexplained, bytes);
+});
+
+function auth(one: string) {
+  return { auth: Buffer.from(`ours:${one}`).toString("base64") };
+}
+
+test("after a lost journal additional entries that equal ours are taken for ours, original ones for the node's", () => {
+  const bytes = JSON.stringify({ auths: { "a.io": auth("x"), "d.io": auth("o"), "z.io": theirEntry } });
+  const document = mounted({ "a.io": { password: "x", original: false }, "d.io": { password: "o", original: true } });
+  const planned = plan(found(bytes), undefined, document, true);
+  assert.equal(planned.changed, false);
+  const journal = { ...firstJournal(planned.before), owned: planned.owned as Journal["owned"] };
+  const after = JSON.parse(apply(bytes, journal, nothing).bytes ?? "");
+  assert.deepEqual(after, { auths: { "d.io": auth("o"), "z.io": theirEntry } });
+});

@@ -1,0 +1,99 @@
+/** What is done for a step, on a real directory; only systemd is played. */
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { act } from "./execute.ts";
+import { parseConfig } from "./config/config.ts";
+import { restarting, reviving } from "./facts/facts.fixture.ts";
+import { Lock } from "./report/lock.ts";
+import { readNodeFile } from "./delivery/node-file.ts";
+import { leftBy, plan } from "./delivery/plan.ts";
+import { mounted } from "./facts/facts.fixture.ts";
+import { Deeds } from "./observe/stopwatch.ts";
+import type { Step } from "./facts/step.ts";
+import type { Systemd } from "./systemd/systemd.ts";
+import { firstJournal } from "./journal/journal.ts";
+
+function place(t: TestContext) {
+  const directory = mkdtempSync(join(tmpdir(), "gps-act-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const asked: string[] = [];
+  const systemd: Systemd = {
+    unit: () => assert.fail(),
+    states: () => assert.fail(),
+    surroundings: () => assert.fail(),
+    restart: async (_unit, recorded) => {
+      try {
+        await recorded();
+      } catch (error) {
+        return { refused: error as Error };
+      }
+      asked.push("restart");
+      return { result: "done" };
+    },
+    resetFailed: () => Promise.resolve(void asked.push("reset")),
+    hangUp: () => {},
+  };
+  const parsed = parseConfig([`--kubelet-directory=${directory}`], { REVISION: "7" });
+  assert.ok(parsed.ok);
+  const config = parsed.value;
+  const deeds = new Deeds(() => 0);
+  const folder = join(directory, "global-pull-secret");
+  return {
+    hands: { config, systemd, deeds, lock: new Lock(folder) },
+    asked,
+    deeds,
+    folder,
+    file: join(directory, "config.json"),
+  };
+}
+
+const restart = { action: "restart", code: "GPS217", ready: false, again: 0, resetFirst: true } as const;
+const kept = (folder: string) => JSON.parse(readFileSync(join(folder, "journal.json"), "utf8"));
+
+test("a kubelet that is down is restarted though that cannot be recorded, and the trouble is told; one that runs is not", async (t) => {
+  const { hands, asked, deeds, folder } = place(t);
+  // Whatever the reason: nothing can be written in a folder that is a file.
+  writeFileSync(folder, "");
+  const revive: Step = { ...restart, journal: reviving, unasked: reviving, evenUnrecorded: true };
+  await assert.rejects(act(revive, hands), /EEXIST|ENOTDIR|not a directory/);
+  assert.deepEqual([asked, deeds.restarts, deeds.unwritable], [["reset", "restart"], 1, true]);
+  const first: Step = { ...restart, journal: restarting, unasked: restarting, evenUnrecorded: false };
+  await assert.rejects(act(first, hands));
+  assert.deepEqual(asked, ["reset", "restart", "reset"]);
+  rmSync(folder);
+  assert.equal(await act(revive, hands), "job done");
+  assert.deepEqual([kept(folder).phase, deeds.unwritable], ["reviving", false]);
+});
+
+test("a kubelet of a newer agent's is restarted, and its journal stays as it is", async (t) => {
+  const { hands, asked, folder } = place(t);
+  mkdirSync(folder);
+  writeFileSync(join(folder, "journal.json"), "a newer one's");
+  await act({ action: "revive", code: "GPS222", ready: false, again: 0, unit: "kubelet.service" }, hands);
+  assert.deepEqual(asked, ["reset", "restart"]);
+  assert.equal(readFileSync(join(folder, "journal.json"), "utf8"), "a newer one's");
+});
+
+test("a credential written into a file that others can read is warned of, and its mode is kept", async (t) => {
+  const { hands, file } = place(t);
+  const write = async (mode: number) => {
+    writeFileSync(file, "{}");
+    chmodSync(file, mode);
+    const found = readNodeFile(file);
+    assert.ok(found.kind === "file");
+    const planned = plan(found, undefined, mounted, false);
+    const journal = { ...firstJournal(planned.before), left: leftBy(planned) };
+    const said = await act(
+      { action: "apply", code: "GPS226", ready: false, again: 0, journal, plan: planned, found },
+      hands,
+    );
+    assert.equal(statSync(file).mode & 0o777, mode);
+    return said;
+  };
+  assert.match((await write(0o644)) ?? "", /^GPS253 .*mode 644/);
+  assert.match((await write(0o640)) ?? "", /^GPS253 .*mode 640/);
+  assert.equal(await write(0o600), undefined);
+});

@@ -1,0 +1,117 @@
+/** Does what was decided, one action at a time, the journal first. Every action may be cut off at any instant. */
+import { join } from "node:path";
+import { nodeFiles } from "#contract/names.ts";
+import type { Config } from "./config/config.ts";
+import { removeFolder } from "./journal/folder.ts";
+import type { Journal } from "./journal/journal.ts";
+import type { Found, Plan } from "./delivery/plan.ts";
+import type { Lock } from "./report/lock.ts";
+import { say } from "./facts/problems.ts";
+import { FileChanged, remove, replace } from "./files/atomic-write.ts";
+import type { Deeds } from "./observe/stopwatch.ts";
+import type { Step } from "./facts/step.ts";
+import { keepJournal, setAside } from "./journal/store.ts";
+import type { Systemd } from "./systemd/systemd.ts";
+
+export type Hands = Readonly<{ config: Config; systemd: Systemd; deeds: Deeds; lock: Pick<Lock, "release"> }>;
+
+/** Answers what is worth a line in the log besides the step itself. Throws what the file system or the bus threw. */
+export async function act(step: Step, hands: Hands): Promise<string | undefined> {
+  switch (step.action) {
+    case "wait":
+    case "nothing":
+    case "end":
+      return undefined;
+    case "apply":
+      await keep(step.journal, hands);
+      await write(step.plan, step.found, hands);
+      return warning(step.plan);
+    case "restore":
+      await write(step.plan, step.found, hands);
+      return undefined;
+    case "restart":
+      return await restart(step, hands);
+    case "revive":
+      return await revive(step.unit, hands);
+    case "record":
+    case "give up":
+      await keep(step.journal, hands);
+      return undefined;
+    case "set aside":
+      setAside(under(hands, nodeFiles.folder));
+      return undefined;
+    case "leave":
+      await removeFolder(under(hands, nodeFiles.folder), () => hands.lock.release());
+      return undefined;
+  }
+}
+
+async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands): Promise<string> {
+  const { unit } = step.journal;
+  if (unit === undefined) throw new Error("a restart is owed, and not known by which unit");
+  if (step.resetFirst) await hands.systemd.resetFailed(unit);
+  let unrecorded: unknown;
+  const asked = await hands.systemd.restart(unit, async () => {
+    try {
+      await keep(step.journal, hands);
+    } catch (error) {
+      if (!step.evenUnrecorded) throw error;
+      unrecorded = error;
+    }
+  });
+  // Not asked: as if this attempt had never been.
+  if ("refused" in asked) {
+    if (unrecorded === undefined) await keep(step.unasked, hands);
+    throw asked.refused;
+  }
+  hands.deeds.restarted();
+  if (unrecorded !== undefined) await keep(step.journal, hands);
+  return `job ${asked.result}`;
+}
+
+async function revive(unit: string, { systemd, deeds }: Hands): Promise<string> {
+  await systemd.resetFailed(unit);
+  const asked = await systemd.restart(unit, () => Promise.resolve());
+  if ("refused" in asked) throw asked.refused;
+  deeds.restarted();
+  return `job ${asked.result}`;
+}
+
+/** What is to be said of a file that was written, if anything. */
+function warning({ file }: Plan): string | undefined {
+  if ("absent" in file || (file.mode & 0o044) === 0) return undefined;
+  return say("GPS253", `mode ${file.mode.toString(8)}`);
+}
+
+async function write({ file }: Plan, found: Found, hands: Hands): Promise<void> {
+  const target = under(hands, nodeFiles.config);
+  const folder = under(hands, nodeFiles.folder);
+  const expected = found.identity;
+  try {
+    if ("absent" in file) await remove(target, expected);
+    else {
+      await replace({ target, folder, bytes: file.bytes, mode: file.mode, expected });
+      hands.deeds.wrote();
+    }
+    hands.deeds.unwritable = false;
+  } catch (error) {
+    // Another writer is at work: it is given time. What failed for other reasons has its own back-off.
+    if (error instanceof FileChanged) hands.deeds.wrote();
+    else hands.deeds.unwritable = true;
+    throw error;
+  }
+}
+
+async function keep(journal: Journal, hands: Hands): Promise<void> {
+  try {
+    await keepJournal(under(hands, nodeFiles.folder), journal);
+    hands.deeds.unwritable = false;
+  } catch (error) {
+    hands.deeds.unwritable = true;
+    throw error;
+  }
+}
+
+function under({ config }: Hands, name: string): string {
+  return join(config.kubeletDirectory, name);
+}

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { owing, rebound } from "./bound-unit.ts";
+import { atRest, restarting, reviving, settling, unit } from "./facts.fixture.ts";
+
+test("a change under way owes its restart to the unit that it began with, unless a flag names one", () => {
+  const reading = { kind: "journal", journal: { ...restarting, unit: "k3s.service" } } as const;
+  assert.equal(owing("auto", reading), "k3s.service");
+  assert.equal(owing("kubelet.service", reading), "kubelet.service");
+  assert.equal(owing("auto", { kind: "newer", why: "version 9", owes: true, unit: "k3s.service" }), "k3s.service");
+  assert.equal(owing("auto", { kind: "none" }), undefined);
+});
+
+test("a flag that names another unit in the middle of a change makes that one owe the restart", () => {
+  const other = { ...unit, name: "k3s.service", invocation: "k3s's" };
+  assert.equal(rebound(atRest, other), atRest);
+  assert.equal(rebound(restarting, unit), restarting);
+  assert.equal(rebound(restarting, { ...other, load: "not-found" }), restarting);
+  assert.equal(rebound(restarting, { unknown: "no bus" }), restarting);
+  const { unit: _unit, ...nameless } = restarting;
+  assert.deepEqual(rebound(nameless, other), { ...restarting, unit: "k3s.service" });
+  for (const [journal, phase] of [
+    [restarting, "restarting"],
+    [settling, "restarting"],
+    [reviving, "reviving"],
+  ] as const) {
+    const next = rebound({ ...journal, unit: "kubelet.service", tried: 3 }, other);
+    assert.deepEqual(
+      [next.phase, next.owed, next.unit, next.tried, next.settling],
+      [phase, "k3s's", "k3s.service", 0, undefined],
+    );
+  }
+  const applying = rebound({ ...restarting, phase: "applying", matters: false }, other);
+  assert.deepEqual([applying.owed, applying.matters], [undefined, true]);
+});

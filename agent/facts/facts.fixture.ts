@@ -1,0 +1,222 @@
+/** Facts for the tables of decisions: a node where revision 7 is asked for, and the states that it may be in. */
+import assert from "node:assert/strict";
+import { decide as answer } from "../decide/decide.ts";
+import { type Facts, unasked } from "./facts.ts";
+import { firstJournal, type Journal } from "../journal/journal.ts";
+import type { NodeFile } from "../delivery/node-file.ts";
+import { type Document, plan } from "../delivery/plan.ts";
+import type { Answer, Asked, Step } from "./step.ts";
+import type { Unit } from "../systemd/unit.ts";
+import { emptyDocument, readDocument } from "../delivery/document.ts";
+
+export const hour = 3_600_000;
+export const now = 1_000 * hour;
+export const absent: NodeFile = { kind: "absent", identity: "absent", document: emptyDocument };
+export const mounted: Document = {
+  kind: "document",
+  revision: 7,
+  digest: "seven's",
+  content: "seven",
+  wanted: { entries: new Map([["a.io", { value: { auth: "dTpw" }, original: false }]]), rest: new Map() },
+  intent: "apply",
+};
+export const withdrawn: Document = {
+  ...mounted,
+  content: "none",
+  wanted: { entries: new Map(), rest: new Map() },
+  intent: "release",
+};
+
+export const unit: Unit = {
+  name: "kubelet.service",
+  load: "loaded",
+  active: "active",
+  sub: "running",
+  invocation: "old",
+  busy: false,
+  mainPid: 1,
+  restarts: 0,
+  result: "success",
+  startLimit: 10_000,
+  restartDelay: 100,
+};
+export const renewed: Unit = { ...unit, invocation: "new" };
+export const crashed: Unit = {
+  ...unit,
+  active: "activating",
+  sub: "auto-restart",
+  invocation: "new",
+  mainPid: 0,
+  result: "exit-code",
+};
+export const stopped: Unit = { ...unit, active: "inactive", sub: "dead", mainPid: 0 };
+export const limited: Unit = { ...unit, active: "failed", sub: "failed", mainPid: 0, result: "start-limit-hit" };
+/** --restart Never: nobody is asked for the unit. */
+export const busless = { busless: true } as const;
+export const noBus = { unknown: "connect ENOENT" };
+
+const planned = plan(absent, undefined, mounted, false);
+export const written: NodeFile = {
+  kind: "file",
+  identity: "1",
+  bytes: Buffer.from('{"auths":{"a.io":{"auth":"dTpw"}}}'),
+  mode: 0o600,
+  document: { auths: new Map([["a.io", { auth: "dTpw" }]]), rest: new Map() },
+  digest: "1",
+};
+export const foreign = (healed?: string): NodeFile => ({
+  ...written,
+  document: emptyDocument,
+  bytes: Buffer.from("{"),
+  healed,
+});
+
+export const atRest: Journal = {
+  ...firstJournal({ absent: true }),
+  revision: 7,
+  digest: "seven's",
+  content: "seven",
+  unit: "kubelet.service",
+  owned: planned.owned as Journal["owned"],
+};
+const nothingOwned = { entries: [], rest: [] };
+const undo = { file: { absent: true as const }, owned: nothingOwned, revision: 0, content: "" };
+export const restarting: Journal = { ...atRest, phase: "restarting", owed: "old", undo, matters: true };
+export const tried = (count: number, ago: number): Journal => ({
+  ...restarting,
+  tried: count,
+  called: true,
+  calls: [now - ago],
+});
+export const settling: Journal = { ...tried(1, 2000), phase: "settling", settling: { invocation: "new", restarts: 0 } };
+export const quarantine = {
+  revision: 7,
+  content: "seven",
+  failures: 1,
+  since: now - 60_000,
+  lasts: 600_000,
+  told: true,
+};
+export const rolledBack: Journal = { ...firstJournal({ absent: true }), quarantine };
+/** Rolled back, the file is as it was, and the kubelet is still to be proved with it. */
+export const reviving: Journal = {
+  ...rolledBack,
+  phase: "reviving",
+  unit: "kubelet.service",
+  owed: "old",
+  quarantine: { ...quarantine, told: false },
+};
+/** A moment of the node's present boot. */
+export const time = { boot: "b", monotonic: 1_000_000 };
+
+export type Change = Partial<Omit<Facts, "config" | "steady" | "journal">> & {
+  config?: Partial<Facts["config"]>;
+  steady?: Partial<Facts["steady"]>;
+  journal?: Journal | Facts["journal"];
+};
+
+export function facts({ config, steady, journal, ...rest }: Change): Facts {
+  return {
+    config: {
+      revision: 7,
+      digest: "seven's",
+      restart: "Always",
+      settle: 5000,
+      unit: "kubelet.service",
+      probePort: 20248,
+      healthzPort: 10248,
+      ...config,
+    },
+    now,
+    alone: true,
+    mounted,
+    journal:
+      journal === undefined
+        ? { kind: "none" }
+        : "kind" in journal
+          ? (journal as Facts["journal"])
+          : { kind: "journal", journal },
+    time,
+    lost: false,
+    left: false,
+    file: written,
+    fit: false,
+    unit,
+    healthy: true,
+    hides: { kind: "nothing" },
+    unwatched: undefined,
+    steady: { file: 0, running: 0, healthy: 0, busy: 0, quarantine: 0, unreached: 0, ...steady },
+    writeIn: 0,
+    restarts: 1,
+    sinceRestart: Number.POSITIVE_INFINITY,
+    unwritable: false,
+    ...rest,
+  };
+}
+
+/** Decides on facts that are all known, as it does when it is told nothing but what it asks for. */
+export function decide(all: Facts): Step {
+  const step = stepOf(answer(all));
+  assert.deepEqual(inTurn(all).step, step, "decided otherwise when asked in turn");
+  return step;
+}
+
+/** Decides like the agent: what is asked for, in its order, and the step. */
+export function inTurn(
+  all: Facts,
+  known: Facts = { ...all, ...unasked, steady: { ...all.steady, ...unasked.steady } },
+  asked: readonly Asked[] = [],
+): Readonly<{ asked: readonly Asked[]; step: Step }> {
+  const answered = answer(known);
+  if (answered.action !== "ask") return { asked, step: answered };
+  assert.ok(!asked.includes(answered.for), "asked for what is known");
+  return inTurn(all, { ...known, ...told(all, answered.for) }, [...asked, answered.for]);
+}
+
+function told({ mounted, healthy, unit, steady, hides, unwatched }: Facts, asked: Asked): Partial<Facts> {
+  if (asked === "mounted") return { mounted };
+  if (asked === "healthz") return { healthy };
+  return { unit, healthy, steady, ...(asked === "fitness" && { hides, unwatched }) };
+}
+
+export function stepOf(answered: Answer): Step {
+  assert.ok(answered.action !== "ask", "asked for what is known");
+  return answered;
+}
+
+/** config.json as it is after a step. */
+function fileAfter(step: Step, before: NodeFile): NodeFile {
+  if (step.action !== "apply" && step.action !== "restore") return before;
+  const { file } = step.plan;
+  if ("absent" in file) return absent;
+  const reading = readDocument(file.bytes);
+  assert.ok(reading.kind === "document");
+  const digest = file.bytes.toString("base64");
+  return { kind: "file", identity: digest, ...file, document: reading.document, healed: reading.healed, digest };
+}
+
+/** What is decided one after the other, each step done as it was meant, until one neither writes nor records. */
+export function follow(change: Change): Readonly<{ steps: readonly string[]; last: Step; end: Facts }> {
+  const steps: string[] = [];
+  for (let now = facts(change); ;) {
+    const step = decide(now);
+    steps.push(shown(step));
+    assert.ok(steps.length < 20, steps.join(", "));
+    if (step.action === "leave") now = { ...now, journal: { kind: "none" }, left: false, lost: false };
+    else if (step.action === "restore") now = { ...now, file: fileAfter(step, now.file) };
+    else if (step.action !== "apply" && step.action !== "record") return { steps, last: step, end: now };
+    else now = { ...now, journal: { kind: "journal", journal: step.journal }, file: fileAfter(step, now.file) };
+  }
+}
+
+/** `action CODE`, `→ phase` of the journal that it writes, `ready`. */
+function shown(step: Step): string {
+  const journal = "journal" in step ? ` → ${step.journal.phase}` : "";
+  return `${step.action} ${step.code}${journal}${step.ready ? " ready" : ""}`;
+}
+
+type Row = readonly [when: string, facts: Change, then: string];
+
+export function check(rows: readonly Row[]): void {
+  for (const [when, change, then] of rows) assert.equal(shown(decide(facts(change))), then, when);
+}

@@ -1,0 +1,89 @@
+/**
+ * Everything that a decision may rest on. What is `undefined` at the start of a look is found out
+ * only if the decision asks for it.
+ */
+import type { BootTime } from "../files/boot.ts";
+import type { Config } from "../config/config.ts";
+import type { JournalReading } from "../journal/journal.ts";
+import type { Mounted } from "../delivery/mounted.ts";
+import type { NodeFile } from "../delivery/node-file.ts";
+import type { Hides } from "./search.ts";
+import type { Unit } from "../systemd/unit.ts";
+
+/**
+ * `busless`: nobody is to be asked, under --restart Never. `unknown`: nobody could be asked.
+ * `unfound`: which of the units that may be the kubelet's is this node's cannot be told.
+ * `outdated`: systemd does not know a property that we need.
+ */
+export type UnitFact =
+  | Unit
+  | Readonly<{ busless: true }>
+  | Readonly<{ unknown: string; outdated?: boolean }>
+  | Readonly<{ unfound: string }>;
+
+export type Facts = Readonly<{
+  /** `restart`: what the flags say of this node's unit, as far as it is known. */
+  config: Pick<Config, "revision" | "digest" | "restart" | "settle" | "unit" | "probePort" | "healthzPort">;
+  /**
+   * Wall clock, milliseconds. May jump: only ever compared with what the journal holds, never
+   * trusted to go forward.
+   */
+  now: number;
+  /** Whether we are the node's only agent. */
+  alone: boolean;
+  mounted: Mounted | undefined;
+  journal: JournalReading;
+  /** Since the node's boot; never jumps. */
+  time: BootTime;
+  /** An unreadable journal was set aside earlier, and lies there still. */
+  lost: boolean;
+  /**
+   * Our folder is there without a journal: what a drain that was cut off at its very end leaves.
+   */
+  left: boolean;
+  file: NodeFile;
+  /** Nothing has changed in the node's files since they were found fit. */
+  fit: boolean;
+  unit: UnitFact | undefined;
+  /** The kubelet's healthz answers. */
+  healthy: boolean | undefined;
+  /** What a new config.json would hide from the kubelet; asked before we first write one. */
+  hides: Hides | undefined;
+  /** Why no directory can be watched; asked like `hides`. */
+  unwatched: string | undefined;
+  /** For how long this process has seen the same, milliseconds of a clock that never jumps. */
+  steady: Readonly<{
+    /** The bytes of config.json. */
+    file: number;
+    /** The kubelet running under its present InvocationID. */
+    running: number;
+    /** … and its healthz answering. */
+    healthy: number;
+    /** One start or stop of the unit, or one job for it, being under way. */
+    busy: number;
+    /** The present quarantine. */
+    quarantine: number;
+    /** The bus's socket answering nobody, whenever it was asked. */
+    unreached: number;
+  }>;
+  /**
+   * Milliseconds until config.json may be written again, should another program keep changing it.
+   */
+  writeIn: number;
+  /** Restarts that this process has asked for. */
+  restarts: number;
+  /** Milliseconds since the last of them; infinite if there was none. */
+  sinceRestart: number;
+  /** What this process wanted to write last could not be written, such as on a full disk. */
+  unwritable: boolean;
+}>;
+
+/** What a look begins with. */
+export const unasked = {
+  mounted: undefined,
+  unit: undefined,
+  healthy: undefined,
+  hides: undefined,
+  unwatched: undefined,
+  steady: { running: 0, healthy: 0, busy: 0, unreached: 0 },
+} as const;

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { credentialFiles } from "#contract/names.ts";
+import { type Content, hidden, searched, surroundings } from "./search.ts";
+
+/** What was seen of a node; what is not named was not there. */
+const seen = (files: Readonly<Record<string, Content>>) =>
+  ({
+    kind: "seen",
+    files: { ...Object.fromEntries(credentialFiles.map((path) => [path, "none" as const])), ...files },
+  }) as const;
+const plain = { workingDirectory: "/", home: undefined };
+const atHome = { workingDirectory: "/", home: "/root" };
+const nothing = { kind: "nothing" };
+const file = (what: string) => ({ kind: "file", what });
+
+test("the kubelet's search order: working directory, home, root, then the legacy names", () => {
+  assert.deepEqual(searched({ workingDirectory: "/opt", home: "/root" }), [
+    "/opt/config.json",
+    "/root/.docker/config.json",
+    "/.docker/config.json",
+    ".dockercfg",
+    "/opt/.dockercfg",
+    "/root/.dockercfg",
+    "/.dockercfg",
+  ]);
+  // os.UserHomeDir() is empty without HOME, and filepath.Abs makes a relative path one of the working directory.
+  assert.ok(searched({ workingDirectory: "/opt", home: undefined }).includes("/opt/.docker/config.json"));
+});
+
+test("a file with entries that this kubelet searches would be hidden", () => {
+  for (const path of ["/config.json", "/.docker/config.json", "/.dockercfg"])
+    assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", plain), file(path));
+  assert.deepEqual(hidden(seen({}), "none", plain), nothing);
+  assert.deepEqual(hidden(seen({}), "entries", plain), file(".dockercfg"));
+});
+
+test("root's home counts only where HOME is set", () => {
+  for (const path of ["/root/.docker/config.json", "/root/.dockercfg"]) {
+    assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", plain), nothing);
+    assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", atHome), file(path));
+    assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", undefined), file(path), "nobody can be asked");
+  }
+});
+
+test("the kubelet stops at the first file that parses, even if it holds nothing", () => {
+  const files = seen({ "/config.json": "empty", "/.docker/config.json": "entries" });
+  assert.deepEqual(hidden(files, "entries", plain), nothing);
+  assert.deepEqual(hidden(files, "none", undefined), file("/.docker/config.json"), "nobody can be asked");
+});
+
+test("what nobody saw, or could not see, is not taken for nothing", () => {
+  const link = { unknown: "it is a symbolic link" };
+  assert.deepEqual(hidden(seen({ "/.docker/config.json": link }), "none", plain), {
+    kind: "unknown",
+    what: "/.docker/config.json: it is a symbolic link",
+  });
+  assert.deepEqual(hidden(seen({}), "none", { workingDirectory: "/opt", home: undefined }), {
+    kind: "unknown",
+    what: "it searches /opt/config.json, where nobody looked",
+  });
+  assert.equal(hidden({ kind: "unseen", why: "x" }, "none", plain).kind, "unknown");
+  assert.equal(hidden({ kind: "ours" }, "entries", plain).kind, "nothing", "hidden already when the pod began");
+});
+
+test("working directory and home are what systemd gives the unit", () => {
+  const said = { workingDirectory: "", user: "", environment: [], manager: [] };
+  assert.deepEqual(surroundings(said), plain);
+  assert.deepEqual(surroundings({ ...said, user: "root" }), atHome);
+  assert.deepEqual(surroundings({ ...said, manager: ["HOME=/root"] }), atHome);
+  assert.deepEqual(surroundings({ ...said, user: "0", environment: ["A=b", "HOME=/opt", "HOME=/srv"] }).home, "/srv");
+  assert.deepEqual(surroundings({ ...said, user: "root", environment: ["HOME="] }).home, undefined);
+  assert.deepEqual(surroundings({ ...said, workingDirectory: "!/opt" }).workingDirectory, "/opt");
+  assert.deepEqual(surroundings({ ...said, workingDirectory: "~" }).workingDirectory, "/root");
+  const other = hidden(seen({}), "none", surroundings({ ...said, user: "kube" }));
+  assert.deepEqual(other, {
+    kind: "unknown",
+    what: "it searches /home of kube/.docker/config.json, where nobody looked",
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * Where the kubelet searches for credentials, and what a config.json of ours would hide from it.
+ * Pure.
+ *
+ * It takes the first file that parses and merges nothing (pkg/credentialprovider/config.go):
+ * config.json of its root directory, its working directory, $HOME/.docker and /.docker, then
+ * .dockercfg of the same four, the last two without .docker.
+ */
+import { join } from "node:path";
+import { credentialFiles } from "#contract/names.ts";
+
+/**
+ * What the kubelet makes of one file: nothing (it is not there, or does not parse), no entry,
+ * entries; or not known, and why.
+ */
+export type Content = "none" | "empty" | "entries" | Readonly<{ unknown: string }>;
+
+/** What the pod's first container saw of the node; paths only. */
+export type Sight =
+  /** By path on the node. */
+  | Readonly<{ kind: "seen"; files: Readonly<Record<string, Content>> }>
+  /** Our journal lies there: whatever config.json hides, it hid before. */
+  | Readonly<{ kind: "ours" }>
+  | Readonly<{ kind: "unseen"; why: string }>;
+
+/** Of the kubelet's process; `home` is undefined where systemd sets none. */
+export type Surroundings = Readonly<{ workingDirectory: string; home: string | undefined }>;
+
+export type Hides = Readonly<{ kind: "nothing" }> | Readonly<{ kind: "file" | "unknown"; what: string }>;
+
+/** The one in the kubelet's own directory, which the agent sees by itself. */
+export const legacyName = ".dockercfg";
+
+/**
+ * The paths that this kubelet searches after its own directory, in its order. Without HOME
+ * `.docker` is a relative path.
+ */
+export function searched({ workingDirectory, home }: Surroundings): readonly string[] {
+  const own = home ?? workingDirectory;
+  return [
+    join(workingDirectory, "config.json"),
+    join(own, ".docker/config.json"),
+    "/.docker/config.json",
+    legacyName,
+    join(workingDirectory, legacyName),
+    join(own, legacyName),
+    join("/", legacyName),
+  ];
+}
+
+/**
+ * What a config.json where there is none would hide. `beside`: .dockercfg in the kubelet's
+ * directory. Where the kubelet's surroundings are not known, because there is no bus to ask, every
+ * file that was seen counts.
+ */
+export function hidden(sight: Sight, beside: Content, around: Surroundings | undefined): Hides {
+  if (sight.kind === "unseen") return { kind: "unknown", what: sight.why };
+  // Journal and config.json may be gone since: what it hides now, it hid then.
+  if (sight.kind === "ours") return { kind: "nothing" };
+  const files: Readonly<Record<string, Content>> = { ...sight.files, [legacyName]: beside };
+  for (const path of around ? searched(around) : [...credentialFiles, legacyName]) {
+    const content = files[path];
+    if (content === undefined) return { kind: "unknown", what: `it searches ${path}, where nobody looked` };
+    if (typeof content === "object") return { kind: "unknown", what: `${path}: ${content.unknown}` };
+    if (content === "entries") return { kind: "file", what: path };
+    // It parses, so the kubelet searches no further.
+    if (content === "empty" && around) break;
+  }
+  return { kind: "nothing" };
+}
+
+/**
+ * Of what systemd says. Later settings win: the manager's environment, the user's home, the unit's
+ * own. Files of the unit's EnvironmentFile= are not read: no known kubelet gets its HOME from
+ * there.
+ */
+export function surroundings(
+  said: Readonly<{
+    workingDirectory: string;
+    user: string;
+    environment: readonly string[];
+    manager: readonly string[];
+  }>,
+): Surroundings {
+  const homeIn = (lines: readonly string[]) => lines.findLast((line) => line.startsWith("HOME="))?.slice(5);
+  // Another user's home is not known: nobody can have looked there.
+  const ofUser = ["root", "0"].includes(said.user) ? "/root" : said.user && `/home of ${said.user}`;
+  const home = homeIn(said.environment) ?? (ofUser || homeIn(said.manager));
+  // `!` before it: systemd does without it where it is missing; `~`: the user's home.
+  const directory = said.workingDirectory.replace(/^!/, "").replace(/^~$/, ofUser || "/root");
+  return { workingDirectory: directory || "/", home: home || undefined };
+}

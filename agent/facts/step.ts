@@ -1,0 +1,83 @@
+/** What a decision may answer. */
+import type { Journal } from "../journal/journal.ts";
+import type { Document, Found, Plan } from "../delivery/plan.ts";
+import type { Code } from "./problems.ts";
+
+type Reason = Readonly<{
+  code: Code;
+  detail?: string | undefined;
+  ready: boolean;
+  /** Milliseconds until the next look; `back off`: 1 s, doubling to 30 s while the code stays the same. */
+  again: number | "back off";
+}>;
+
+export type Step = Reason &
+  /**
+   * `refused`: the node is not fit, and nothing of it has been touched; other nodes need not wait
+   * for it.
+   */
+  (
+    | Readonly<{ action: "wait" | "nothing"; refused?: true }>
+    /** Journal, then config.json. */
+    | Readonly<{ action: "apply"; journal: Journal; plan: Plan; found: Found }>
+    /** Only config.json: the journal says so already. */
+    | Readonly<{ action: "restore"; plan: Plan; found: Found }>
+    /**
+     * Journal, then RestartUnit. `unasked`: the journal if systemd did not take the request.
+     * `evenUnrecorded`: the kubelet is down, and a disk that is full must not keep it so; recorded
+     * afterwards.
+     */
+    | Readonly<{ action: "restart"; journal: Journal; unasked: Journal; resetFirst: boolean; evenUnrecorded: boolean }>
+    /** Only RestartUnit: a newer agent's kubelet is down, and its journal is not ours to write. */
+    | Readonly<{ action: "revive"; unit: string }>
+    /** Only the journal: a step is over. */
+    | Readonly<{ action: "record"; journal: Journal }>
+    /** Termination message, journal, exit. */
+    | Readonly<{ action: "give up"; journal: Journal }>
+    /** Termination message, exit with this code: a word that only the container's end can say. */
+    | Readonly<{ action: "end"; exit: number }>
+    /** The unreadable journal is moved out of the way. */
+    | Readonly<{ action: "set aside" }>
+    /** Our folder goes: nothing of ours is left on the node. */
+    | Readonly<{ action: "leave" }>
+  );
+
+/**
+ * What a decision rests on and was not told. mounted: the Secret · healthz · kubelet: its unit, over
+ * D-Bus, and healthz · fitness: that, and what only the preflight needs.
+ */
+export type Asked = "mounted" | "healthz" | "kubelet" | "fitness";
+
+/** A step, or what has to be known before there is one. */
+export type Answer = Step | Ask;
+type Ask = Readonly<{ action: "ask"; for: Asked; ready: false }>;
+
+/** At rest: hints arrive by themselves; this bounds for how long a lost one matters. */
+export const resync = 30_000;
+export const soon = 1000;
+/** While a restart is under way: the kubelet answers healthz 0.3 s after its job is done. */
+export const fast = 250;
+
+export function ask(asked: Asked): Ask {
+  return { action: "ask", for: asked, ready: false };
+}
+
+export function wait(code: Code, again: Step["again"], detail?: string): Step {
+  return { action: "wait", code, detail, ready: false, again };
+}
+
+/** A wait for a person: this node refuses, and nothing of it has been touched. */
+export function refuse(code: Code, again: Step["again"], detail?: string): Step {
+  return { action: "wait", code, detail, ready: false, again, refused: true };
+}
+
+export function record(code: Code, journal: Journal, detail?: string): Step {
+  return { action: "record", code, detail, ready: false, again: 0, journal };
+}
+
+/** What the journal says of the revision that is on its way, or in force. */
+type Named = Pick<Journal, "owned" | "revision" | "digest" | "content">;
+
+export function named(planned: Plan, { revision, digest, content }: Document): Named {
+  return { owned: planned.owned as Journal["owned"], revision, digest, content };
+}

@@ -1,0 +1,67 @@
+/** On a real file system, in a directory of the test's own. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { FileChanged, identify, remove, replace } from "./atomic-write.ts";
+
+function place(t: TestContext) {
+  const root = mkdtempSync(join(tmpdir(), "gps-replace-"));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const folder = join(root, "own");
+  mkdirSync(folder);
+  return { root, folder, target: join(root, "config.json") };
+}
+
+const bytes = Buffer.from("new");
+/** For what only root can do: mount. The suite is meant to run as root (CONTRIBUTING.md). */
+const skip = process.getuid?.() !== 0 && "needs root";
+
+test("the new bytes are there with the mode that was asked for, and nothing is left staged", async (t) => {
+  const { folder, target } = place(t);
+  for (const mode of [0o600, 0o644, 0o400]) {
+    await replace({ target, folder, bytes, mode, expected: identify(target) });
+    assert.equal(readFileSync(target, "utf8"), "new");
+    assert.equal(statSync(target).mode & 0o7777, mode);
+  }
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test("a file that another program changed after it was looked at is not replaced", async (t) => {
+  const { folder, target } = place(t);
+  writeFileSync(target, "old");
+  const changes: readonly (() => void)[] = [
+    () => writeFileSync(target, "OLD"),
+    () => rmSync(target),
+    () => writeFileSync(target, "back"),
+  ];
+  for (const change of changes) {
+    const expected = identify(target);
+    change();
+    await assert.rejects(replace({ target, folder, bytes, mode: 0o600, expected }), FileChanged);
+    await assert.rejects(remove(target, expected), FileChanged);
+    assert.deepEqual(readdirSync(folder), []);
+  }
+  assert.equal(readFileSync(target, "utf8"), "back");
+});
+
+test("a full disk leaves the old file whole", { skip }, async (t) => {
+  const { root } = place(t);
+  const disk = join(root, "disk");
+  mkdirSync(disk);
+  assert.equal(spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk]).status, 0);
+  using _mounted = { [Symbol.dispose]: () => void spawnSync("umount", [disk]) };
+  const folder = join(disk, "own");
+  mkdirSync(folder);
+  const target = join(disk, "config.json");
+  writeFileSync(target, "old");
+  // write-file-atomic itself reports success here, and installs what fitted.
+  await assert.rejects(
+    replace({ target, folder, bytes: Buffer.alloc(100_000, "x"), mode: 0o600 }),
+    /short write|ENOSPC/,
+  );
+  assert.equal(readFileSync(target, "utf8"), "old");
+  assert.deepEqual(readdirSync(folder), []);
+});

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Cached } from "./file-cache.ts";
+
+function cache() {
+  const clock = { now: 0 };
+  const cached = new Cached<{ read: number }>(() => clock.now);
+  let reads = 0;
+  const read = async (identity: string | undefined) => {
+    const { read } = await cached.read(identity, () => ({ read: (reads += 1) }));
+    return read;
+  };
+  return { cached, clock, read };
+}
+
+test("what was read is read again until its file has stood still for 10 s, and then no more", async () => {
+  const { clock, read } = cache();
+  const seen: number[] = [];
+  for (clock.now = 0; clock.now <= 30_000; clock.now += 2500) seen.push(await read("a"));
+  assert.deepEqual(seen, [1, 2, 3, 4, 5, ...Array.from({ length: 8 }, () => 5)]);
+});
+
+test("another file is read, and so is the first one when it comes back", async () => {
+  const { clock, read } = cache();
+  await read("a");
+  clock.now = 10_000;
+  assert.deepEqual(
+    [await read("a"), await read("a"), await read("b"), await read("b"), await read("a")],
+    [2, 2, 3, 4, 5],
+  );
+});
+
+test("what nothing tells from another one is never kept", async () => {
+  const { clock, read } = cache();
+  const seen: number[] = [];
+  for (clock.now = 0; clock.now <= 30_000; clock.now += 10_000) seen.push(await read(undefined));
+  assert.deepEqual(seen, [1, 2, 3, 4]);
+});
+
+test("what is forgotten is read once", async () => {
+  const { cached, clock, read } = cache();
+  await read("a");
+  clock.now = 10_000;
+  assert.deepEqual([await read("a"), (cached.forget(), await read("a")), await read("a")], [2, 3, 3]);
+});
+
+test("a reader that throws leaves nothing behind", async () => {
+  const { cached, clock, read } = cache();
+  await read("a");
+  clock.now = 10_000;
+  await assert.rejects(
+    cached.read("a", () => Promise.reject(new Error("EIO"))),
+    /EIO/,
+  );
+  assert.equal(await read("a"), 2);
+});

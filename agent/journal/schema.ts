@@ -1,0 +1,103 @@
+/** What a journal says, field by field, and how a file stands in one. */
+import * as z from "zod/mini";
+
+/** config.json as it is put in place: off V8's heap, which is small. */
+export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: number }>;
+
+// A schema compiled into a function would not pay within one agent's change.
+z.config({ jitless: true });
+
+const absent = z.object({ absent: z.literal(true) });
+const base64 = z.object({ bytes: z.string(), mode: z.number() });
+const named = z.object({ digest: z.string().check(z.regex(/^[\w-]{43}$/)), mode: z.number() });
+/** A file as the journal has it: by the digest of its bytes; in version 1 with the bytes themselves. */
+export const stored = z.union([absent, named, base64]);
+
+/** Put back into the file as it is: damaged, it would stop every later look. */
+const raw = z.string().check(z.refine(isJson));
+const own = z.object({
+  key: z.string(),
+  wrote: z.array(z.string()),
+  displaced: z.array(z.object({ key: z.string(), raw })),
+});
+const owned = z.object({ entries: z.array(own), rest: z.array(own) });
+
+const recordWith = <F extends z.ZodMiniType>(file: F) =>
+  z.looseObject({
+    version: z.number(),
+    /** The oldest version whose reader may go on from this record. */
+    reads: z.number(),
+    /**
+     * applying: config.json is being replaced · restarting: it is in place, a restart is owed · settling: the new process
+     * answers and is watched · applied: at rest · restoring: the previous file is being put back · reviving: it is back,
+     * the kubelet is restarted with it.
+     */
+    phase: z.enum(["applying", "restarting", "settling", "applied", "restoring", "reviving"]),
+    /** The revision that is in force, or on its way. */
+    revision: z.number(),
+    /** Salted digest that the pod's template gave for it; absent in journals of agents that knew none. */
+    digest: z.optional(z.string()),
+    /** Digest of the mounted content that belongs to it. */
+    content: z.string(),
+    /** The file before we ever touched it. */
+    before: file,
+    owned,
+    /** Whether the kubelet would see other credentials than before: only then a restart is owed. */
+    matters: z.boolean(),
+    /** Where a rollback goes: the last state that the kubelet was proved to run with. Absent: there is none to go to. */
+    undo: z.optional(
+      z.object({ file, owned, revision: z.number(), content: z.string(), digest: z.optional(z.string()) }),
+    ),
+    /** The kubelet's unit when the change began: while that is down none is active, and it must not be looked for anew. */
+    unit: z.optional(z.string()),
+    /** The kubelet's InvocationID when the file was in place: a process with another one was started after it. */
+    owed: z.optional(z.string()),
+    /** Attempts to restart that count, this change. */
+    tried: z.number(),
+    /** Whether the last attempt was ours; false: systemd brought the process back by itself. */
+    called: z.boolean(),
+    /** Process that is being watched. */
+    settling: z.optional(
+      z.object({
+        invocation: z.string(),
+        restarts: z.number(),
+        /** How often somebody else has put another process in its place, in this trial. */
+        replaced: z.optional(z.number()),
+      }),
+    ),
+    /** Policy Never: when the file was in place, by the clock of that boot. */
+    renamed: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
+    /** Mode of config.json as we left it; absent if we left none. */
+    left: z.optional(z.object({ mode: z.number() })),
+    /**
+     * Made after an earlier journal was lost, on a node that may hold more of ours than this one
+     * knows of.
+     */
+    unverified: z.optional(z.boolean()),
+    /** Wall-clock milliseconds of the restarts that we asked for, the last 16. */
+    calls: z.array(z.number()),
+    quarantine: z.optional(
+      z.object({
+        revision: z.number(),
+        content: z.string(),
+        failures: z.number(),
+        since: z.number(),
+        lasts: z.number(),
+        told: z.boolean(),
+      }),
+    ),
+  });
+
+export const record = recordWith(stored);
+
+/** A journal with the bytes of its files. */
+export type Record = z.infer<ReturnType<typeof recordWith<z.ZodMiniType<File>>>>;
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

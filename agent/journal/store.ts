@@ -1,0 +1,61 @@
+/** The journal on the disk: small, and the previous bytes in files beside it, which it names by their digests. */
+import { readFileSync, renameSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { journalName, makeFolder, sweep } from "./folder.ts";
+import { type Journal, type JournalReading, previousPrefix, writeJournal } from "./journal.ts";
+import { replace } from "../files/atomic-write.ts";
+
+/** An unreadable journal is kept under this name, with what it names, until the folder goes. */
+export const corruptName = `${journalName}.corrupt`;
+
+/** Three times what a journal of version 1 had, with the largest Secret and the largest config.json. */
+const mostBytes = 32 * 1024 * 1024;
+
+export async function readStore(folder: string): Promise<JournalReading> {
+  const file = join(folder, journalName);
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return { kind: "none" };
+  const bytes = open(file);
+  if (bytes === undefined) return { kind: "corrupt", why: "more than 32 MiB" };
+  const { readJournal } = await import("./gate.ts");
+  return readJournal(bytes, (name) => open(join(folder, name)));
+}
+
+/**
+ * Resolves when the journal is durable: what it names was so before, and what it names no longer goes
+ * after it. What the journal there names is whole; any other file may be what a killed agent left.
+ */
+export async function keepJournal(folder: string, journal: Journal): Promise<void> {
+  await makeFolder(folder);
+  const { bytes, previous } = writeJournal(journal);
+  const there = open(join(folder, journalName));
+  for (const [name, one] of previous)
+    if (!names(there, name)) await replace({ target: join(folder, name), folder, bytes: one, mode: 0o600 });
+  await replace({ target: join(folder, journalName), folder, bytes, mode: 0o600 });
+  sweepPrevious(folder);
+}
+
+export function setAside(folder: string): void {
+  renameSync(join(folder, journalName), join(folder, corruptName));
+}
+
+/** Removes what a killed agent left: it holds credentials. */
+export function sweepStore(folder: string): void {
+  sweep(folder);
+  sweepPrevious(folder);
+}
+
+function sweepPrevious(folder: string): void {
+  const journals = [journalName, corruptName].map((name) => open(join(folder, name)));
+  sweep(folder, (name) => name.startsWith(previousPrefix) && !journals.some((journal) => names(journal, name)));
+}
+
+/** By its text, so that one of another version, or a damaged one, keeps what is its own. */
+function names(journal: Buffer | undefined, name: string): boolean {
+  return journal?.includes(name.slice(previousPrefix.length)) === true;
+}
+
+/** The bytes of a file; undefined if there is none, or one that is too large. */
+function open(file: string): Buffer | undefined {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined || found.size > mostBytes ? undefined : readFileSync(file);
+}

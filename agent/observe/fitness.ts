@@ -1,0 +1,78 @@
+/**
+ * What only the preflight asks: what a config.json of ours would hide, and whether a directory can
+ * be watched.
+ */
+import { readFileSync, watch } from "node:fs";
+import { join } from "node:path";
+import { podFiles } from "#contract/names.ts";
+import { contentOf } from "./candidates.ts";
+import type { Config } from "../config/config.ts";
+import { isObject } from "../delivery/document.ts";
+import { hasCode } from "../files/errno.ts";
+import {
+  type Content,
+  hidden,
+  type Hides,
+  legacyName,
+  type Sight,
+  type Surroundings,
+  surroundings,
+} from "../facts/search.ts";
+import type { Systemd } from "../systemd/systemd.ts";
+import type { Unit } from "../systemd/unit.ts";
+
+/**
+ * What config.json, where there is none, would hide from the kubelet of this unit. Never throws.
+ */
+export async function askHides(
+  { hiddenFiles, podDirectory, kubeletDirectory }: Pick<Config, "hiddenFiles" | "podDirectory" | "kubeletDirectory">,
+  systemd: Pick<Systemd, "surroundings">,
+  unit: Unit | undefined,
+): Promise<Hides> {
+  if (hiddenFiles === "Ignore") return { kind: "nothing" };
+  const beside = contentOf(join(kubeletDirectory, legacyName), true);
+  return hidden(readSight(join(podDirectory, podFiles.hidden)), beside, await around(systemd, unit));
+}
+
+async function around(
+  systemd: Pick<Systemd, "surroundings">,
+  unit: Unit | undefined,
+): Promise<Surroundings | undefined> {
+  if (unit === undefined) return undefined;
+  try {
+    return surroundings(await systemd.surroundings(unit.name));
+  } catch {
+    // Then every file counts that any kubelet may search.
+    return undefined;
+  }
+}
+
+/**
+ * What the pod's first container wrote; a few hundred bytes in a folder that only this pod can
+ * write to.
+ */
+function readSight(file: string): Sight {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
+    if (isObject(value) && value["kind"] === "ours") return { kind: "ours" };
+    if (isObject(value) && isObject(value["files"]))
+      return { kind: "seen", files: value["files"] as Readonly<Record<string, Content>> };
+    return { kind: "unseen", why: "what the pod's first container wrote cannot be read" };
+  } catch (error) {
+    const nothing = hasCode(error, "ENOENT") ? "wrote nothing" : "wrote what cannot be read";
+    return { kind: "unseen", why: `the pod's first container ${nothing}` };
+  }
+}
+
+/**
+ * Why no directory can be watched, if the kernel has no more watches to give; other trouble is told
+ * by whoever meets it.
+ */
+export function unwatched(directory: string): string | undefined {
+  try {
+    watch(directory, { persistent: false }).close();
+    return undefined;
+  } catch (error) {
+    return ["EMFILE", "ENFILE", "ENOSPC"].find((code) => hasCode(error, code));
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * What lies on the node: the Secret, our journal, config.json. Each is read again only when its file
+ * has changed, so that a look at rest costs a few calls instead of reading and parsing up to 3 MiB.
+ *
+ * Files are read with blocking calls: they are small and on the node's own disk, and some twenty
+ * trips through Node's thread pool cost three times as much as the calls themselves.
+ */
+import { dirname, join } from "node:path";
+import { nodeFiles } from "#contract/names.ts";
+import { Cached } from "../files/file-cache.ts";
+import type { Config } from "../config/config.ts";
+import type { JournalReading } from "../journal/journal.ts";
+import { type Mounted, mountOf, readMounted } from "../delivery/mounted.ts";
+import { type NodeFile, readNodeFile } from "../delivery/node-file.ts";
+import { identify } from "../files/atomic-write.ts";
+import { readStore } from "../journal/store.ts";
+
+export class Readings {
+  readonly #config: Pick<Config, "secretDirectory" | "kubeletDirectory">;
+  readonly #mounted: Cached<Mounted>;
+  readonly #journal: Cached<JournalReading>;
+  readonly #file: Cached<NodeFile>;
+
+  /** `clock`: milliseconds that never jump. */
+  constructor(config: Pick<Config, "secretDirectory" | "kubeletDirectory">, clock: () => number) {
+    this.#config = config;
+    this.#mounted = new Cached(clock);
+    this.#journal = new Cached(clock);
+    this.#file = new Cached(clock);
+  }
+
+  mounted(): Promise<Mounted> {
+    const { secretDirectory } = this.#config;
+    return this.#mounted.read(mountOf(secretDirectory), () => readMounted(secretDirectory));
+  }
+
+  /** Throws what the file system threw. */
+  journal(): Promise<JournalReading> {
+    const path = join(this.#config.kubeletDirectory, nodeFiles.journal);
+    // With the folder's own: previous bytes lie in files beside the journal, and may be taken away.
+    return this.#journal.read(identityOf(dirname(path), path), () => readStore(dirname(path)));
+  }
+
+  file(): Promise<NodeFile> {
+    const path = join(this.#config.kubeletDirectory, nodeFiles.config);
+    return this.#file.read(identityOf(path), () => readNodeFile(path));
+  }
+
+  /** Gives the memory back. */
+  forget(): void {
+    for (const one of [this.#mounted, this.#journal, this.#file]) one.forget();
+  }
+}
+
+/** `undefined` where it cannot be told: whoever reads the file then says why. */
+function identityOf(...files: readonly string[]): string | undefined {
+  try {
+    return files.map(identify).join(" ");
+  } catch {
+    return undefined;
+  }
+}

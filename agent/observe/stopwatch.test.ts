@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Deeds, Steady } from "./stopwatch.ts";
+
+test("a thing is steady for as long as its value stays", () => {
+  let now = 100;
+  const steady = new Steady(() => now);
+  const seen = [
+    ["a", 0],
+    ["a", 50],
+    ["b", 50],
+    ["b", 10],
+    [undefined, 10],
+    ["b", 10],
+  ] as const;
+  const held = seen.map(([value, passed]) => ((now += passed), steady.held("it", value)));
+  assert.deepEqual(held, [0, 50, 0, 10, 0, 0]);
+});
+
+test("what one look did not note is forgotten by the next", () => {
+  let now = 0;
+  const steady = new Steady(() => now);
+  const looks = [true, true, false, true].map((notes) => {
+    now += 10;
+    steady.next();
+    return notes ? steady.held("it", "a") : undefined;
+  });
+  assert.deepEqual(looks, [0, 10, undefined, 0]);
+});
+
+test("writes that follow each other are spaced: at once, 1 s, 2 s … a minute; five quiet minutes forgive all", () => {
+  let now = 0;
+  const deeds = new Deeds(() => now);
+  const waits: number[] = [];
+  for (let writes = 0; writes < 10; writes += 1) {
+    waits.push(deeds.writeIn());
+    now += deeds.writeIn();
+    deeds.wrote();
+  }
+  assert.deepEqual(waits, [0, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+  now += 300_001;
+  assert.equal(deeds.writeIn(), 0);
+  deeds.wrote();
+  assert.equal(deeds.writeIn(), 1000);
+});

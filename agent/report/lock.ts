@@ -1,0 +1,117 @@
+/**
+ * The node's lock: who has it is the node's only agent. A socket in our own folder, which only root can
+ * enter: the probe's port could be taken by any local process. Whoever died is told from whoever lives by
+ * connecting, however it died; nothing has a time limit, so a frozen agent keeps the lock.
+ *
+ * Each contender raises a flag of its own, a listening socket under a name that nobody uses twice, and
+ * only then looks for others: of two, the later one sees the other's, whatever the order
+ * (docs/decisions/0019). One common path could not be taken over from a dead holder without a moment in
+ * which a third comes in.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync, lstatSync, readdirSync, renameSync, unlinkSync } from "node:fs";
+import { once } from "node:events";
+import { connect, createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { hasCode } from "../files/errno.ts";
+import { discard, lockPrefix, makeDirectory } from "../journal/folder.ts";
+import { FileError } from "../files/atomic-write.ts";
+
+/** A socket that nobody can connect to yet. */
+const young = ".new";
+
+export class Lock {
+  readonly #folder: string;
+  #flag: Readonly<{ path: string; server: Server }> | undefined;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Whether we have it; somebody who removed our folder has taken it from us. */
+  get held(): boolean {
+    return this.#flag !== undefined && existsSync(this.#flag.path);
+  }
+
+  /**
+   * Whether no other agent works on this node: true once we have the lock, and while there is no
+   * folder, so that nobody has done anything. `make`: the folder is made, 0700, to be locked. Throws what
+   * the file system threw.
+   */
+  async acquire(make = false): Promise<boolean> {
+    if (this.held) return true;
+    this.release();
+    if (make) makeDirectory(this.#folder);
+    try {
+      return await this.#contend();
+    } catch (error) {
+      // Another one took the folder away, or swept up what we were about to raise.
+      if (hasCode(error, "ENOENT")) return false;
+      throw error;
+    }
+  }
+
+  async #contend(): Promise<boolean> {
+    if (!existsSync(this.#folder)) return true;
+    if (!lstatSync(this.#folder).isDirectory()) throw new FileError(`${this.#folder} is not a directory`);
+    // Who waits for another one must not stir the folder each second: that one would look each time.
+    if (await this.#othersLive()) return false;
+    await this.#raise();
+    if (!(await this.#othersLive())) return true;
+    this.release();
+    return false;
+  }
+
+  /** Gives it up; nothing may be done on the node afterwards. Never throws. */
+  release(): void {
+    if (this.#flag === undefined) return;
+    const { path, server } = this.#flag;
+    this.#flag = undefined;
+    try {
+      unlinkSync(path);
+    } catch {
+      // It is gone, or the next agent finds nobody behind it.
+    }
+    server.close();
+  }
+
+  /** It has its name only when it can be connected to: before, it would be taken for a dead one's. */
+  async #raise(): Promise<void> {
+    const path = join(this.#folder, `${lockPrefix}${randomBytes(8).toString("hex")}`);
+    const server = createServer((socket) => socket.on("error", () => {}).destroy());
+    server.listen(`${path}${young}`);
+    await once(server, "listening");
+    try {
+      renameSync(`${path}${young}`, path);
+    } catch (error) {
+      server.close();
+      throw error;
+    }
+    server.on("error", () => {});
+    this.#flag = { path, server };
+  }
+
+  /** Takes dead ones' flags away on the way: their names do not come again. */
+  async #othersLive(): Promise<boolean> {
+    for (const name of readdirSync(this.#folder)) {
+      const path = join(this.#folder, name);
+      if (!name.startsWith(lockPrefix) || name.endsWith(young) || path === this.#flag?.path) continue;
+      if (await lives(path)) return true;
+      discard(path);
+    }
+    return false;
+  }
+}
+
+/** Only what surely has nobody behind it is dead: a full queue, or no permission, is an answer, too. */
+async function lives(path: string): Promise<boolean> {
+  const socket = connect(path);
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch (error) {
+    return !hasCode(error, "ECONNREFUSED") && !hasCode(error, "ENOENT");
+  } finally {
+    socket.on("error", () => {}).destroy();
+  }
+}

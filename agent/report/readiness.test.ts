@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import test from "node:test";
+import { freePort } from "../../test/free-port.ts";
+import { probeOn } from "./readiness.ts";
+
+/** Somebody listens. */
+async function until(port: number): Promise<void> {
+  while (!(await ask(port, "/").catch(() => false)));
+}
+
+function readiness() {
+  return { ready: true, line: "GPS200" };
+}
+
+const ask = async (port: number, path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+
+test("the answer is true of our revision only", async () => {
+  const port = await freePort();
+  const probe = probeOn(port, 1, readiness, () => {});
+  await until(port);
+  assert.deepEqual(
+    [await ask(port, "/readyz"), await ask(port, "/readyz?revision=1"), await ask(port, "/readyz?revision=2")],
+    [200, 200, 503],
+  );
+  assert.equal(await ask(port, "/metrics"), 404);
+  probe.close();
+});
+
+test("a port that is taken is said, tried again, and had when the other one ends", async () => {
+  const port = await freePort();
+  const other = createServer().listen(port, "127.0.0.1");
+  await once(other, "listening");
+  const changes: (string | undefined)[] = [];
+  const { promise: had, resolve } = Promise.withResolvers<void>();
+  const probe = probeOn(port, 1, readiness, () => {
+    changes.push(probe.taken());
+    if (changes.length === 1) setTimeout(() => other.close(), 1200);
+    else resolve();
+  });
+  await had;
+  assert.match(changes[0] ?? "", new RegExp(`EADDRINUSE.*127\\.0\\.0\\.1:${port}`));
+  assert.equal(changes[1], undefined);
+  assert.equal(await ask(port, "/readyz"), 200);
+  probe.close();
+});
+
+test("whoever connects and says nothing, or too much, is cut off and keeps nobody out", async () => {
+  const port = await freePort();
+  const probe = probeOn(port, 1, readiness, () => {});
+  await until(port);
+  const ends: Promise<unknown>[] = [];
+  const silent = () => {
+    const socket = connect(port, "127.0.0.1").resume();
+    ends.push(once(socket, "close"));
+    return once(socket, "connect");
+  };
+  for (let count = 0; count < 40; count++) await silent();
+  assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
+  await Promise.all(ends.slice(0, 24));
+  const flood = connect(port, "127.0.0.1", () => flood.write("x".repeat(10_000))).on("error", () => {});
+  await once(flood.resume(), "close");
+  probe.close();
+  await Promise.all(ends);
+});

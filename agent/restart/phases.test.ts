@@ -1,0 +1,362 @@
+/** The table of decisions, cell by cell, and what was once in none of them. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { Facts } from "../facts/facts.ts";
+import {
+  absent,
+  check,
+  atRest,
+  type Change,
+  crashed,
+  facts,
+  follow,
+  limited,
+  mounted,
+  now,
+  noBus,
+  quarantine,
+  renewed,
+  restarting,
+  reviving,
+  settling,
+  stopped,
+  tried,
+  unit,
+  withdrawn,
+  written,
+  decide,
+  busless,
+  stepOf,
+} from "../facts/facts.fixture.ts";
+import type { Journal } from "../journal/journal.ts";
+import { byTable, table } from "./phases.ts";
+import { type State, stateOf } from "../facts/kubelet-state.ts";
+
+const journals: Readonly<Record<Journal["phase"], Journal>> = {
+  // As a rule nobody's name is kept at rest.
+  applied: { ...atRest, owed: "old" },
+  applying: { ...restarting, phase: "applying" },
+  restarting,
+  settling,
+  restoring: { ...tried(3, 0), phase: "restoring" },
+  reviving,
+};
+
+/**
+ * What makes each state, for a phase that waits for another process than `old`; settling watches
+ * `new`.
+ */
+const states: Readonly<Record<State, (phase: Journal["phase"]) => Change>> = {
+  unknown: () => ({ unit: noBus, healthy: false }),
+  gone: () => ({ unit: { ...unit, load: "not-found" }, healthy: false }),
+  busy: () => ({ unit: { ...unit, busy: true }, healthy: false }),
+  down: () => ({ unit: crashed, healthy: false }),
+  other: (phase) => ({ unit: phase === "settling" ? { ...renewed, invocation: "newer" } : unit }),
+  silent: () => ({ unit: renewed, healthy: false }),
+  answering: () => ({ unit: renewed, steady: { running: 5000, healthy: 5000 } }),
+};
+
+const expected: Readonly<
+  Record<Journal["phase"], Readonly<Record<Facts["config"]["restart"], Readonly<Record<State, string>>>>>
+> = {
+  applied: {
+    Always: {
+      unknown: "wait GPS221",
+      gone: "wait GPS221",
+      busy: "wait GPS221",
+      down: "wait GPS221",
+      other: "nothing GPS200 ready",
+      silent: "wait GPS221",
+      answering: "nothing GPS200 ready",
+    },
+    Never: {
+      unknown: "wait GPS221",
+      gone: "wait GPS221",
+      busy: "wait GPS221",
+      down: "wait GPS221",
+      other: "nothing GPS200 ready",
+      silent: "wait GPS221",
+      answering: "nothing GPS200 ready",
+    },
+  },
+  applying: {
+    Always: {
+      unknown: "wait GPS210",
+      gone: "wait GPS211",
+      busy: "record GPS212 → restarting",
+      down: "restart GPS212 → restarting",
+      other: "restart GPS212 → restarting",
+      silent: "restart GPS212 → restarting",
+      answering: "restart GPS212 → restarting",
+    },
+    Never: all("record GPS254 → restarting"),
+  },
+  restarting: {
+    Always: {
+      unknown: "wait GPS210",
+      gone: "wait GPS211",
+      busy: "wait GPS213",
+      down: "restart GPS212 → restarting",
+      other: "restart GPS212 → restarting",
+      silent: "wait GPS213",
+      answering: "record GPS215 → settling",
+    },
+    Never: {
+      ...all("record GPS254 → restarting"),
+      silent: "record GPS200 → applied",
+      answering: "record GPS200 → applied",
+    },
+  },
+  settling: {
+    Always: {
+      unknown: "wait GPS210",
+      gone: "wait GPS211",
+      busy: "wait GPS213",
+      down: "record GPS214 → restarting",
+      other: "record GPS215 → settling",
+      silent: "wait GPS213",
+      answering: "record GPS200 → applied",
+    },
+    Never: all("record GPS200 → applied"),
+  },
+  restoring: {
+    Always: all("record GPS217 → reviving"),
+    Never: all("record GPS218 → applied"),
+  },
+  reviving: {
+    Always: {
+      unknown: "wait GPS210",
+      gone: "wait GPS211",
+      busy: "wait GPS213",
+      down: "restart GPS217 → reviving",
+      other: "restart GPS217 → reviving",
+      silent: "wait GPS213",
+      answering: "record GPS218 → applied",
+    },
+    Never: all("record GPS218 → applied"),
+  },
+};
+
+function all(then: string): Readonly<Record<State, string>> {
+  return { unknown: then, gone: then, busy: then, down: then, other: then, silent: then, answering: then };
+}
+
+test("each phase, under each policy, in each state of the kubelet, has its answer", () => {
+  for (const [phase, policies] of entries(expected))
+    for (const [restart, row] of entries(policies))
+      for (const [state, then] of entries(row)) {
+        const where = `${phase}, ${restart}, ${state}`;
+        const journal = journals[phase];
+        const now = facts({ ...states[state](phase), journal, config: { restart } });
+        assert.equal(stateOf(now, journal), state, where);
+        const step = stepOf(byTable(now, journal));
+        const shown = `${step.action} ${step.code}${"journal" in step ? ` → ${step.journal.phase}` : ""}`;
+        assert.equal(shown + (step.ready ? " ready" : ""), then, where);
+      }
+  assert.deepEqual(Object.keys(table), Object.keys(expected));
+});
+
+function entries<K extends string, V>(of: Readonly<Record<K, V>>): readonly (readonly [K, V])[] {
+  return Object.entries(of) as [K, V][];
+}
+
+const never = { restart: "Never" } as const;
+
+test("restarts switched off while the old file is being put back: the node is rolled back, and takes a withdrawal", () => {
+  const restoring: Change = { journal: { ...tried(3, 0), phase: "restoring" }, unit: busless, config: never };
+  const { steps, end } = follow(restoring);
+  assert.deepEqual(steps, ["restore GPS216", "record GPS218 → applied", "give up GPS218 → applied"]);
+  const journal = end.journal.kind === "journal" ? end.journal.journal : undefined;
+  assert.ok(journal);
+  const config = { ...never, revision: 8, digest: "eight's" };
+  const eight = { ...withdrawn, revision: 8, digest: "eight's" };
+  assert.deepEqual(follow({ ...end, journal, steady: {}, config, mounted: eight }).steps, [
+    "record GPS226 → applied",
+    "leave GPS224",
+    "nothing GPS224 ready",
+  ]);
+});
+
+test("restarts switched off while the kubelet is revived: what is withdrawn later is taken from the file", () => {
+  // Revision 6 is in force, 7 fails and is rolled back: the file holds what 6 put there.
+  const six = { entries: new Map([["six.io", { value: { auth: "c2l4OjY=" }, original: false }]]), rest: new Map() };
+  const first = { ...mounted, revision: 6, digest: "six's", content: "six", wanted: six };
+  const applied = follow({
+    file: absent,
+    mounted: first,
+    config: { ...never, revision: 6, digest: "six's" },
+    time: { boot: "a", monotonic: 0 },
+  }).end;
+  const renamed = applied.journal.kind === "journal" ? applied.journal.journal : assert.fail();
+  const inForce = follow({ ...applied, journal: renamed, steady: {}, time: { boot: "b", monotonic: 0 } }).end;
+  const six_ = inForce.journal.kind === "journal" ? inForce.journal.journal : assert.fail();
+  const failing = follow({ journal: six_, file: inForce.file });
+  assert.ok(failing.last.action === "restart");
+  const failed: Journal = { ...failing.last.journal, owed: "old", tried: 3, called: true, calls: [now] };
+  const back = follow({ journal: failed, file: failing.end.file, unit: limited, healthy: false });
+  assert.deepEqual(back.steps.slice(0, 3), ["record GPS216 → restoring", "restore GPS216", "record GPS217 → reviving"]);
+  const journal = back.end.journal.kind === "journal" ? back.end.journal.journal : assert.fail();
+  assert.deepEqual(
+    journal.owned.entries.map(({ key }) => key),
+    ["six.io"],
+  );
+  const config = { ...never, revision: 8, digest: "eight's" };
+  const eight = { ...withdrawn, revision: 8, digest: "eight's" };
+  const gone = follow({ journal, file: back.end.file, config, mounted: eight, unit: busless });
+  assert.deepEqual(gone.steps.slice(0, 2), ["record GPS218 → applied", "apply GPS226 → applying"]);
+  assert.equal(gone.end.file.kind, "absent");
+});
+
+test("a kubelet that may not be restarted is waited for, or believed as soon as another process of it runs", () => {
+  const config = { restart: "Never" } as const;
+  const step = decide(facts({ config, journal: { ...restarting, phase: "applying" } }));
+  assert.ok(step.action === "record" && step.code === "GPS254");
+  assert.equal(step.journal.owed, "old");
+  const { journal } = step;
+  check([
+    ["the same process", { config, journal }, "wait GPS254"],
+    ["it is down", { config, journal, unit: stopped, healthy: false }, "wait GPS254"],
+    ["another one", { config, journal, unit: renewed }, "record GPS200 → applied"],
+  ]);
+});
+
+test("restarts switched on while the kubelet was left to read the file by itself: it is restarted once", () => {
+  const { owed: _owed, ...rest } = restarting;
+  const waiting: Journal = { ...rest, renamed: { boot: "b", monotonic: 999_000 } };
+  assert.equal(byTable(facts({ journal: waiting }), waiting).action, "restart");
+});
+
+test("a withdrawal that the kubelet does not survive puts no credential back: the kubelet is revived without it", () => {
+  const asked = {
+    mounted: { ...withdrawn, revision: 8, digest: "eight's" },
+    config: { revision: 8, digest: "eight's" },
+  };
+  const begun = follow({ ...asked, journal: atRest });
+  const journal = begun.end.journal.kind === "journal" ? begun.end.journal.journal : assert.fail();
+  assert.equal(begun.end.file.kind, "absent");
+  const failed: Journal = { ...journal, phase: "restarting", owed: "old", tried: 3, called: true, calls: [now] };
+  const down = { ...asked, journal: failed, file: absent, unit: limited, healthy: false };
+  const revived = follow({ ...down, now: now + 3_600_000 });
+  assert.deepEqual(revived.steps, ["record GPS220 → reviving", "restart GPS217 → reviving"]);
+  const reviving = revived.end.journal.kind === "journal" ? revived.end.journal.journal : assert.fail();
+  assert.deepEqual(
+    follow({ ...down, journal: reviving, unit: renewed, healthy: true, steady: { running: 5000, healthy: 5000 } })
+      .steps,
+    ["record GPS200 → applied", "leave GPS224", "nothing GPS224 ready"],
+  );
+});
+
+test("a withdrawal that comes while a change is being tried cannot be rolled back to what was before that change", () => {
+  const asked = {
+    mounted: { ...withdrawn, revision: 8, digest: "eight's" },
+    config: { revision: 8, digest: "eight's" },
+  };
+  const step = decide(facts({ ...asked, journal: tried(2, 0), unit: crashed, healthy: false }));
+  assert.ok(step.action === "apply");
+  assert.equal(step.journal.undo, undefined);
+});
+
+const link: Facts["file"] = { kind: "refused", why: "it is a symbolic link" };
+
+test("a kubelet that is owed a restart gets it whatever has become of config.json, and nothing is Ready meanwhile", () => {
+  const down = { unit: limited, healthy: false };
+  for (const file of [link, { kind: "changing" } as const]) {
+    const told = file.kind === "changing" ? "GPS209" : "GPS206";
+    const seen = (change: Change) => {
+      const step = decide(facts({ file, ...change }));
+      return `${step.action} ${step.code}${step.ready ? " ready" : ""}`;
+    };
+    assert.equal(seen({ journal: { ...reviving, tried: 1 }, ...down }), "restart GPS217", told);
+    assert.equal(seen({ journal: restarting, ...down }), "restart GPS212", told);
+    assert.equal(seen({ journal: { ...tried(1, 60_000), phase: "applying" }, ...down }), "restart GPS214", told);
+    assert.equal(seen({ journal: { ...tried(3, 60_000_000), phase: "restoring" }, ...down }), "restart GPS217", told);
+    assert.equal(seen({ journal: { ...tried(3, 0), phase: "restoring" }, unit: renewed }), `wait ${told}`);
+    assert.equal(seen({ journal: settling, unit: renewed, steady: { running: 4000, healthy: 4000 } }), "wait GPS215");
+    assert.equal(seen({ journal: { ...restarting, owed: undefined, phase: "applying" }, ...down }), `wait ${told}`);
+    assert.equal(seen({ journal: atRest }), `wait ${told}`);
+  }
+});
+
+test("a kubelet that a newer agent left down is started, once a minute, and its journal is left alone", () => {
+  const seen = (change: Change, owes = true) => {
+    const step = decide(facts({ journal: { kind: "newer", why: "version 9", owes }, ...change }));
+    return `${step.action} ${step.code}`;
+  };
+  const down = { unit: limited, healthy: false };
+  assert.equal(seen(down), "revive GPS222");
+  assert.equal(seen({ ...down, sinceRestart: 59_000 }), "wait GPS222");
+  assert.equal(seen(down, false), "wait GPS222");
+  assert.equal(seen({}), "wait GPS222");
+  assert.equal(seen({ ...down, config: never }), "wait GPS222");
+  assert.equal(seen({ ...down, unit: noBus }), "wait GPS222");
+});
+
+test("a full disk forbids no revival: attempts go on, spaced by what this process knows, and one that runs is not touched", () => {
+  const down = { unit: limited, healthy: false, unwritable: true, file: absent };
+  const seen = (change: Change) => {
+    const step = decide(facts({ ...down, ...change }));
+    return `${step.action} ${step.code}${"evenUnrecorded" in step && step.evenUnrecorded ? " even unrecorded" : ""}`;
+  };
+  assert.equal(seen({ journal: reviving }), "restart GPS217 even unrecorded");
+  assert.equal(seen({ journal: reviving, sinceRestart: 9999 }), "wait GPS214");
+  assert.equal(seen({ journal: reviving, sinceRestart: 10_000 }), "restart GPS217 even unrecorded");
+  // The third attempt has failed, and neither the journal nor the old file can be written.
+  assert.equal(seen({ journal: tried(3, 60_000), file: written }), "restart GPS214 even unrecorded");
+  const restoring: Journal = { ...tried(3, 60_000_000), phase: "restoring" };
+  assert.equal(seen({ journal: restoring, file: written }), "restart GPS217 even unrecorded");
+  assert.equal(seen({ journal: restoring, file: written, sinceRestart: 1000 }), "restore GPS216");
+  assert.equal(
+    seen({ journal: { ...settling, tried: 3, calls: [now - 60_000] }, file: written }),
+    "restart GPS214 even unrecorded",
+  );
+  assert.equal(seen({ journal: restarting, unit, healthy: true, file: written, unwritable: false }), "restart GPS212");
+});
+
+test("a start or a stop that never ends has failed after three and a half minutes", () => {
+  const starting = { ...crashed, sub: "start" };
+  for (const hanging of [starting, { ...unit, active: "deactivating", sub: "stop-sigterm" }, { ...unit, busy: true }]) {
+    const seen = (journal: Journal, busy: number) => {
+      const step = decide(facts({ journal, unit: hanging, healthy: false, steady: { busy } }));
+      return `${step.action} ${step.code}${"journal" in step ? ` → ${step.journal.phase}` : ""}`;
+    };
+    assert.equal(seen(tried(1, 300_000), 209_999), "wait GPS213");
+    assert.equal(seen(tried(1, 300_000), 210_000), "restart GPS214 → restarting");
+    assert.equal(seen(tried(3, 300_000), 210_000), "record GPS216 → restoring");
+    assert.equal(seen(settling, 210_000), "record GPS214 → restarting");
+    assert.equal(seen(reviving, 210_000), "restart GPS217 → reviving");
+  }
+});
+
+test("a trial outlives two processes that somebody else puts in place of the watched one; the third is a failed attempt", () => {
+  let journal: Journal = settling;
+  const seen: string[] = [];
+  for (const invocation of ["second", "third", "fourth"]) {
+    const step = decide(facts({ journal, unit: { ...renewed, invocation } }));
+    assert.ok(step.action === "record");
+    seen.push(`${step.code} ${step.journal.phase}`);
+    ({ journal } = step);
+  }
+  assert.deepEqual(seen, ["GPS215 settling", "GPS215 settling", "GPS214 restarting"]);
+});
+
+test("a kubelet that is stopped is not started because config.json drifted: the file is put right, and read when it is started", () => {
+  const matters = (change: Change) => {
+    const step = decide(facts({ file: absent, journal: atRest, ...change }));
+    assert.ok(step.action === "apply" && step.code === "GPS225", step.code);
+    return step.journal.matters;
+  };
+  assert.equal(matters({}), true);
+  assert.equal(matters({ unit: stopped, healthy: false }), false);
+  assert.equal(matters({ unit: limited, healthy: false }), false);
+  const dying = decide(facts({ file: absent, journal: atRest, unit: crashed, healthy: false }));
+  assert.equal(`${dying.action} ${dying.code}`, "wait GPS230", "systemd starts it again by itself");
+  const { steps } = follow({ file: absent, journal: atRest, unit: stopped, healthy: false });
+  assert.deepEqual(steps, ["apply GPS225 → applying", "record GPS200 → applied", "wait GPS221"]);
+});
+
+test("a rollback that nobody heard of does not pass for the next one", () => {
+  const untold = { ...quarantine, content: "six", revision: 6, told: false };
+  const step = decide(facts({ file: absent, journal: { ...atRest, quarantine: untold } }));
+  assert.ok(step.action === "apply");
+  assert.equal(step.journal.quarantine?.told, true);
+});

@@ -1,0 +1,146 @@
+/**
+ * What is done while config.json is as the journal says: one table, phase × restart policy × state
+ * of the kubelet. Pure. A cell that is missing does not compile, so that no flag changed in
+ * mid-phase, and no state of a unit, is one that nobody thought of.
+ */
+import type { Facts } from "../facts/facts.ts";
+import { confirmed, type Journal } from "../journal/journal.ts";
+import {
+  attempt,
+  awaitAnswer,
+  awaitAnswerAgain,
+  awaitLife,
+  awaitUnit,
+  died,
+  replaced,
+  settle,
+  settleRevived,
+  underWay,
+  watch,
+} from "./restart.ts";
+import { revived, undone } from "./quarantine.ts";
+import { awaitReread } from "./reread.ts";
+import { type Seen, type State, stateOf, unitOf } from "../facts/kubelet-state.ts";
+import { type Answer, ask, record, resync, soon, type Step, wait } from "../facts/step.ts";
+import type { Unit } from "../systemd/unit.ts";
+
+type Blind = (facts: Facts, journal: Journal) => Answer;
+type Rule = (facts: Facts, journal: Journal, unit: Unit) => Answer;
+type Row = Readonly<Record<Exclude<State, Seen>, Blind> & Record<Seen, Rule>>;
+type Table = Readonly<Record<Journal["phase"], Readonly<Record<Facts["config"]["restart"], Row>>>>;
+
+const untold = { unknown: awaitUnit, gone: awaitUnit } as const;
+
+export const table: Table = {
+  applied: { Always: always(rest), Never: always(rest) },
+  applying: {
+    Always: {
+      unknown: owing(awaitUnit),
+      gone: owing(awaitUnit),
+      busy: owing(written),
+      down: owing(written),
+      other: owing(written),
+      silent: owing(written),
+      answering: owing(written),
+    },
+    Never: always(leftToReread),
+  },
+  restarting: {
+    Always: { ...untold, busy: underWay, down: attempt, other: attempt, silent: awaitAnswer, answering: watch },
+    // A process that was started after the rename has nothing older to remember.
+    Never: { ...always(awaitReread), silent: confirm, answering: confirm },
+  },
+  settling: {
+    Always: {
+      ...untold,
+      busy: underWay,
+      down: died,
+      other: replaced,
+      silent: awaitAnswerAgain,
+      answering: settle,
+    },
+    // Its start was proved; what becomes of it is no longer ours to mend.
+    Never: always(confirm),
+  },
+  // The previous file is back, and what was ours then is ours again.
+  restoring: { Always: always(putBack), Never: always(putBackForGood) },
+  reviving: {
+    Always: { ...untold, busy: underWay, down: attempt, other: attempt, silent: awaitLife, answering: settleRevived },
+    Never: always(revived),
+  },
+};
+
+/** Asks the rule for what is the case. */
+export function byTable(facts: Facts, journal: Journal): Answer {
+  const row = table[journal.phase][facts.config.restart];
+  const state = stateOf(facts, journal);
+  const unit = unitOf(facts);
+  if (state === "unknown" || state === "gone") return row[state](facts, journal);
+  return unit === undefined ? row.unknown(facts, journal) : row[state](facts, journal, unit);
+}
+
+function always(rule: Blind): Row {
+  return { unknown: rule, gone: rule, busy: rule, down: rule, other: rule, silent: rule, answering: rule };
+}
+
+function rest(facts: Facts): Answer {
+  return inForce(facts, "GPS200");
+}
+
+/**
+ * Ready, while the kubelet answers. At rest one that is down is not ours to start: an administrator
+ * may have stopped it.
+ */
+export function inForce(facts: Facts, code: "GPS200" | "GPS251" | "GPS252"): Answer {
+  if (facts.healthy === undefined) return ask("healthz");
+  if (!facts.healthy) return wait("GPS221", soon);
+  return { action: "nothing", code, ready: true, again: resync };
+}
+
+function confirm(_facts: Facts, journal: Journal): Step {
+  return record("GPS200", confirmed(journal));
+}
+
+/**
+ * Where the kubelet has nothing to learn from the file, and none was owed before, no restart is
+ * owed.
+ */
+function owing<Unit extends readonly unknown[]>(rule: (facts: Facts, journal: Journal, ...unit: Unit) => Answer) {
+  return (facts: Facts, journal: Journal, ...unit: Unit) =>
+    journal.matters || journal.owed !== undefined ? rule(facts, journal, ...unit) : confirm(facts, journal);
+}
+
+/**
+ * The file is in place. From now on only a process with another InvocationID has been started after
+ * it. Where the restart can be asked for at once, its own record says so; a step between would cost
+ * a look and two syncs.
+ */
+function written(facts: Facts, journal: Journal, unit: Unit): Answer {
+  const owed = journal.matters || journal.owed === undefined ? unit.invocation : journal.owed;
+  const restarting: Journal = { ...journal, phase: "restarting", owed };
+  const step = byTable(facts, restarting);
+  return step.action === "restart" ? step : record("GPS212", restarting);
+}
+
+/**
+ * The file is in place, and the kubelet is left to read it again by itself, where it has something
+ * to learn.
+ */
+function leftToReread(facts: Facts, journal: Journal): Step {
+  const owes = journal.matters || journal.owed !== undefined || journal.renamed !== undefined;
+  if (!owes) return record("GPS200", confirmed(journal));
+  const { owed: _owed, ...rest } = journal;
+  // Of a kubelet that may not be restarted, but can be asked for: another one has read the file.
+  const owed = unitOf(facts)?.invocation;
+  return awaitReread(facts, { ...rest, phase: "restarting", ...(owed !== undefined && { owed }) });
+}
+
+function putBack(facts: Facts, journal: Journal): Step {
+  const { owed: _owed, ...rest } = undone(facts, journal);
+  const owed = unitOf(facts)?.invocation;
+  return record("GPS217", { ...rest, phase: "reviving", tried: 0, called: false, ...(owed !== undefined && { owed }) });
+}
+
+function putBackForGood(facts: Facts, journal: Journal): Step {
+  return revived(facts, undone(facts, journal));
+}

@@ -1,0 +1,75 @@
+/** Restart policy Never: when the kubelet must have read the new file by itself, as tables. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+  absent,
+  type Change,
+  check,
+  facts,
+  follow,
+  renewed,
+  restarting,
+  time,
+  unit,
+  decide,
+  busless,
+} from "../facts/facts.fixture.ts";
+import type { Journal } from "../journal/journal.ts";
+
+const config = { restart: "Never" } as const;
+const { owed: _owed, undo: _undo, ...rest } = restarting;
+const waiting: Journal = { ...rest, renamed: time };
+const after = (seconds: number): Change => ({
+  config,
+  unit: busless,
+  journal: waiting,
+  time: { ...time, monotonic: time.monotonic + seconds * 1000 },
+});
+
+test("H17: without restarts Ready is not said until the kubelet must have read the file: 305 s after it was in place", () => {
+  const { steps, end } = follow({ config, file: absent, unit: busless });
+  assert.deepEqual(steps, ["apply GPS226 → applying", "record GPS254 → restarting", "wait GPS254"]);
+  assert.deepEqual(end.journal.kind === "journal" && end.journal.journal.renamed, time);
+  check([
+    ["at once", after(0), "wait GPS254"],
+    ["a moment too early", after(304.9), "wait GPS254"],
+    ["in time", after(305), "record GPS200 → applied"],
+  ]);
+});
+
+test("the wait says how long it still is, and is looked at again when it is over", () => {
+  const step = decide(facts(after(300.5)));
+  assert.deepEqual([step.detail, step.again, step.ready], ["5 s more", 4500, false]);
+  assert.equal(decide(facts(after(1))).again, 10_000);
+});
+
+test("a kubelet that was started after the file was in place has nothing older to remember, and ends the wait", () => {
+  check([
+    ["the node was booted", { ...after(0), time: { boot: "another", monotonic: 5 } }, "record GPS200 → applied"],
+    [
+      "another process",
+      { ...after(0), journal: { ...waiting, owed: "old" }, unit: renewed },
+      "record GPS200 → applied",
+    ],
+    ["the same process", { ...after(0), journal: { ...waiting, owed: "old" }, unit }, "wait GPS254"],
+  ]);
+});
+
+test("what teaches the kubelet nothing is not waited for, and does not begin an older wait anew", () => {
+  const applying: Journal = { ...waiting, phase: "applying", matters: false };
+  check([
+    ["nothing new", { ...after(0), journal: { ...applying, renamed: undefined } }, "record GPS200 → applied"],
+    ["an older wait", { ...after(10), journal: applying }, "wait GPS254"],
+    ["… is over", { ...after(305), journal: applying }, "record GPS200 → applied"],
+  ]);
+  const drifted = decide(facts({ ...after(200), file: absent }));
+  assert.ok(drifted.action === "apply");
+  assert.equal(drifted.journal.renamed, undefined);
+});
+
+test("a restart that was owed when restarts were switched off is waited for like a file just written", () => {
+  assert.deepEqual(follow({ config, unit: busless, journal: restarting }).steps, [
+    "record GPS254 → restarting",
+    "wait GPS254",
+  ]);
+});

@@ -1,0 +1,21 @@
+/** Restart policy Never: when the kubelet must have read the new file by itself. Pure. */
+import { rereadSeconds } from "#contract/names.ts";
+import type { Facts } from "../facts/facts.ts";
+import { confirmed, type Journal } from "../journal/journal.ts";
+import { record, type Step, wait } from "../facts/step.ts";
+
+const rereadAfter = rereadSeconds * 1000;
+const longestWait = 10_000;
+
+/**
+ * The file is in place, and no restart is to be asked for: its time is noted, once, and waited out.
+ */
+export function awaitReread(facts: Facts, journal: Journal): Step {
+  const { renamed } = journal;
+  if (renamed === undefined) return record("GPS254", { ...journal, phase: "restarting", renamed: facts.time });
+  // Everybody's processes are younger than their boot.
+  if (renamed.boot !== facts.time.boot) return record("GPS200", confirmed(journal));
+  const remaining = renamed.monotonic + rereadAfter - facts.time.monotonic;
+  if (remaining <= 0) return record("GPS200", confirmed(journal));
+  return wait("GPS254", Math.min(remaining, longestWait), `${Math.ceil(remaining / 1000)} s more`);
+}

@@ -1,0 +1,138 @@
+/** Restart until proved, as tables. */
+import test from "node:test";
+import {
+  absent,
+  check,
+  crashed,
+  hour,
+  limited,
+  mounted,
+  noBus,
+  quarantine,
+  renewed,
+  restarting,
+  settling,
+  stopped,
+  tried,
+  unit,
+  withdrawn,
+} from "../facts/facts.fixture.ts";
+
+test("a restart is owed until a process with another InvocationID answers", () => {
+  check([
+    ["not made", { journal: restarting }, "restart GPS212 → restarting"],
+    ["no bus", { journal: restarting, unit: noBus }, "wait GPS210"],
+    ["a job is queued", { journal: restarting, unit: { ...unit, busy: true } }, "wait GPS213"],
+    ["stopping", { journal: restarting, unit: { ...unit, active: "deactivating" } }, "wait GPS213"],
+    ["starting", { journal: restarting, unit: { ...crashed, sub: "start" } }, "wait GPS213"],
+    ["made, healthz not yet", { journal: tried(1, 100), unit: renewed, healthy: false }, "wait GPS213"],
+    [
+      "made, healthz never",
+      { journal: tried(1, 31_000), unit: renewed, healthy: false, steady: { running: 30_000 } },
+      "restart GPS214 → restarting",
+    ],
+    ["made and healthy", { journal: tried(1, 100), unit: renewed }, "record GPS215 → settling"],
+    ["made by somebody else", { journal: restarting, unit: renewed }, "record GPS215 → settling"],
+    ["killed before the request went out", { journal: tried(1, 100), restarts: 0 }, "restart GPS212 → restarting"],
+    ["… it never counts as a failure", { journal: tried(3, 100), restarts: 0 }, "restart GPS212 → restarting"],
+    ["the request changed nothing", { journal: tried(1, 100) }, "wait GPS214"],
+    ["down when we come", { journal: restarting, unit: stopped, healthy: false }, "restart GPS212 → restarting"],
+    [
+      "start limit hit before we come",
+      { journal: restarting, unit: limited, healthy: false },
+      "restart GPS212 → restarting",
+    ],
+  ]);
+});
+
+test("H18: three failed attempts, spaced by the start limit, then the old file", () => {
+  const down = { unit: crashed, healthy: false };
+  check([
+    ["first failure, at once", { journal: tried(1, 9000), ...down }, "wait GPS214"],
+    ["first failure, later", { journal: tried(1, 10_000), ...down }, "restart GPS214 → restarting"],
+    ["the clock jumped back", { journal: tried(1, -hour), ...down }, "restart GPS214 → restarting"],
+    [
+      "a longer start limit",
+      { journal: tried(1, 10_000), unit: { ...crashed, startLimit: 20_000 }, healthy: false },
+      "wait GPS214",
+    ],
+    [
+      "no start limit",
+      { journal: tried(1, 10_000), unit: { ...crashed, startLimit: 0 }, healthy: false },
+      "restart GPS214 → restarting",
+    ],
+    ["second failure", { journal: tried(2, 10_000), ...down }, "restart GPS214 → restarting"],
+    ["systemd brought it back", { journal: tried(2, 100), unit: renewed }, "record GPS215 → settling"],
+    ["third failure", { journal: tried(3, 0), ...down }, "record GPS216 → restoring"],
+    [
+      "third failure, start limit",
+      { journal: tried(3, 0), unit: limited, healthy: false },
+      "record GPS216 → restoring",
+    ],
+    ["nothing to go back to", { journal: { ...tried(3, 0), undo: undefined }, ...down }, "record GPS220 → reviving"],
+    [
+      "a content that has failed before gets one",
+      { journal: { ...tried(1, 0), quarantine }, ...down },
+      "record GPS216 → restoring",
+    ],
+  ]);
+});
+
+test("H20: a release is ready only when nothing of ours is left, so its trial ends 3 s early", () => {
+  const released = { journal: { ...settling, content: "none" }, mounted: withdrawn, file: absent, unit: renewed };
+  check([
+    ["young", { ...released, steady: { running: 1999, healthy: 1999 } }, "wait GPS215"],
+    ["proved", { ...released, steady: { running: 2000, healthy: 2000 } }, "record GPS200 → applied"],
+  ]);
+});
+
+test("H18: the agent is ready 4 s before the settle time is over, and a kubelet that dies in it counts as a failed attempt", () => {
+  check([
+    ["young", { journal: settling, unit: renewed, steady: { running: 1500, healthy: 999 } }, "wait GPS215"],
+    [
+      "well so far",
+      { journal: settling, unit: renewed, steady: { running: 1500, healthy: 1000 } },
+      "wait GPS215 ready",
+    ],
+    [
+      "still watching",
+      { journal: settling, unit: renewed, steady: { running: 4999, healthy: 4500 } },
+      "wait GPS215 ready",
+    ],
+    [
+      "proved",
+      { journal: settling, unit: renewed, steady: { running: 5000, healthy: 4500 } },
+      "record GPS200 → applied",
+    ],
+    ["hardly answering", { journal: settling, unit: renewed, steady: { running: 9000, healthy: 999 } }, "wait GPS215"],
+    ["died", { journal: settling, unit: crashed, healthy: false }, "record GPS214 → restarting"],
+    [
+      "started anew by systemd",
+      { journal: settling, unit: { ...renewed, invocation: "newer", restarts: 1 } },
+      "record GPS214 → restarting",
+    ],
+    [
+      "replaced by somebody, or with the whole node: no failure, the new one is watched",
+      { journal: { ...settling, tried: 3 }, unit: { ...renewed, invocation: "newer" } },
+      "record GPS215 → settling",
+    ],
+    ["restarted by itself", { journal: settling, unit: { ...renewed, restarts: 1 } }, "record GPS214 → restarting"],
+    ["healthz falls silent", { journal: settling, unit: renewed, healthy: false }, "wait GPS213"],
+    [
+      "… for 30 s",
+      { journal: settling, unit: renewed, healthy: false, steady: { running: 30_000 } },
+      "record GPS214 → restarting",
+    ],
+    [
+      "died the third time",
+      { journal: { ...settling, tried: 3 }, unit: crashed, healthy: false },
+      "record GPS216 → restoring",
+    ],
+    ["the bus is gone", { journal: settling, unit: noBus }, "wait GPS210"],
+    [
+      "an older pod's revision is not ours",
+      { journal: { ...settling, revision: 6 }, mounted: { ...mounted, revision: 6 }, unit: renewed },
+      "wait GPS215",
+    ],
+  ]);
+});

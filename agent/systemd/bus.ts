@@ -1,0 +1,158 @@
+/**
+ * One connection to the system bus over dbus-next, which has no deadlines, never rejects a call when the connection dies,
+ * and ends the process when Hello is refused; all of that is contained here.
+ */
+import type { EventEmitter } from "node:events";
+import type { Message } from "dbus-next";
+import { OwnError } from "../files/errno.ts";
+
+/** No answer, or not from whom we asked: nothing is known about the unit. */
+export class CouldNotAsk extends OwnError {}
+
+/** The bus or systemd answered with an error. */
+export class BusError extends OwnError {
+  /** Such as `org.freedesktop.DBus.Error.AccessDenied`. */
+  readonly type: string;
+  constructor(type: string, text: string) {
+    super(`${type}: ${text}`);
+    this.type = type;
+  }
+}
+
+type Call = Readonly<{
+  destination: string;
+  path: string;
+  interface: string;
+  member: string;
+  signature?: string;
+  body?: readonly unknown[];
+}>;
+
+export type Signal = Readonly<{ path: string; interface: string; member: string; sender: string; body: unknown[] }>;
+
+export type Connection = Readonly<{
+  call(call: Call): Promise<unknown[]>;
+  /** Every signal since the connection was made, and each one to come, until the listener answers true. */
+  signal(wanted: (signal: Signal) => boolean): Promise<void>;
+}>;
+
+export type Bus = Readonly<{
+  /**
+   * Gives `use` the connection as soon as it is made. Everything together has `deadline` milliseconds. Throws CouldNotAsk when
+   * the bus cannot be reached, refuses us, dies or stays silent, after which this connection is of no more use; and BusError
+   * when the bus or the one we asked answers with an error.
+   */
+  within<T>(deadline: number, use: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Whether it died, or was stopped. */
+  broken(): boolean;
+  close(): void;
+}>;
+
+/** dbus-next keeps these to itself; they are the only way to notice that the connection died or Hello was refused. */
+type Internals = {
+  _connection: { stream: EventEmitter & { destroy(): void } };
+  _methodReturnHandlers: Record<number, (reply: Message) => void>;
+};
+
+/** Signals kept while nobody waits for one: a restart makes a handful. */
+const kept = 1000;
+
+/** Begins to connect to the bus at `socket`; `stop` ends whatever is being waited for. */
+export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
+  const { Message, MessageType, sessionBus } = await import("dbus-next");
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  let broken = false;
+  const fail = (why: string) => {
+    broken = true;
+    reject(new CouldNotAsk(why));
+  };
+  // Whoever loses a race below must not become an unhandled rejection.
+  failed.catch(() => {});
+  stop.throwIfAborted();
+  const onStop = () => fail("stopped");
+  stop.addEventListener("abort", onStop);
+
+  // Only EXTERNAL: with its default methods dbus-next would go looking for cookies under $HOME and hang.
+  const options = { busAddress: `unix:path=${socket}`, authMethods: ["EXTERNAL"] };
+  const bus = sessionBus(options as Parameters<typeof sessionBus>[0]);
+  const { _connection, _methodReturnHandlers: handlers } = bus as unknown as Internals;
+  const { stream } = _connection;
+  bus.on("error", (error: unknown) => fail(error instanceof Error ? error.message : "the bus refused us"));
+  for (const event of ["close", "end"]) stream.on(event, () => fail("the connection to the bus was closed"));
+  // What dbus-next throws while it parses would otherwise surface as an uncaught exception.
+  guard(stream, (error) => fail(`unreadable message: ${error.message}`));
+
+  const hello = 1;
+  const answered = handlers[hello];
+  const ready = new Promise<void>((resolve) => {
+    handlers[hello] = (reply) => {
+      if (reply.type === MessageType.ERROR) return fail(`the bus refused Hello: ${reply.errorName}`);
+      answered?.(reply);
+      resolve();
+    };
+  });
+
+  const signals: Signal[] = [];
+  let listener: ((signal: Signal) => void) | undefined;
+  bus.on("message", (message: Message) => {
+    if (message.type !== MessageType.SIGNAL) return;
+    if (signals.length < kept) signals.push(message);
+    listener?.(message);
+  });
+
+  const race = <R>(other: Promise<R>): Promise<R> => Promise.race([other, failed]);
+  const connection: Connection = {
+    call: async (call) => {
+      // It throws where an answer is used that is no path.
+      const ask = async () => await bus.call(new Message({ ...call, body: [...(call.body ?? [])] }));
+      const reply = await race(ask().catch((error: unknown) => Promise.reject(translate(error))));
+      return reply?.body ?? [];
+    },
+    signal: (wanted) =>
+      race(
+        new Promise<void>((resolve) => {
+          listener = (signal) => wanted(signal) && resolve();
+          signals.forEach(listener);
+        }),
+      ),
+  };
+  return {
+    within: async (deadline, use) => {
+      const timer = setTimeout(() => fail(`no answer within ${deadline / 1000} s`), deadline);
+      try {
+        await race(ready);
+        return await use(connection);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    broken: () => broken,
+    close: () => {
+      stop.removeEventListener("abort", onStop);
+      stream.destroy();
+    },
+  };
+}
+
+function translate(error: unknown): Error {
+  if (error instanceof Error && "type" in error && typeof error.type === "string")
+    // The bus calls us by a name that is new with each connection: with it each refusal would be news, and be logged.
+    return new BusError(
+      error.type,
+      ("text" in error ? String(error.text) : error.message).replace(/":\d+\.\d+"/g, "us"),
+    );
+  return new CouldNotAsk(error instanceof Error ? error.message : String(error));
+}
+
+/** Turns an exception of any `readable` listener on the stream into a report. */
+function guard(stream: EventEmitter, report: (error: Error) => void): void {
+  const emit = stream.emit.bind(stream);
+  stream.emit = (event: string | symbol, ...args: unknown[]) => {
+    try {
+      return emit(event, ...args);
+    } catch (error) {
+      report(error instanceof Error ? error : new Error(String(error)));
+      return true;
+    }
+  };
+}

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { found, kubeletUnits, policyFor } from "./distributions.ts";
+
+/** Every unit that may be the kubelet's as systemd tells it; those not named are not there. */
+function states(active: Readonly<Record<string, string>>) {
+  return kubeletUnits.map((name) => ({
+    name,
+    load: name in active ? "loaded" : "not-found",
+    active: active[name] ?? "inactive",
+  }));
+}
+
+test("the one active unit is the kubelet's, whatever else was left over", () => {
+  for (const name of kubeletUnits) assert.deepEqual(found(states({ [name]: "active" })), { name });
+  const leftOver = { "k3s-agent.service": "active", "kubelet.service": "inactive" };
+  assert.deepEqual(found(states(leftOver)), { name: "k3s-agent.service" });
+  const looping = { "rke2-server.service": "active", "kubelet.service": "activating" };
+  assert.deepEqual(found(states(looping)), { name: "rke2-server.service" });
+});
+
+test("several active units or none are told by name", () => {
+  assert.deepEqual(found(states({ "kubelet.service": "active", "k3s.service": "active" })), {
+    unfound: "kubelet.service and k3s.service are active",
+    several: true,
+  });
+  assert.deepEqual(found(states({ "kubelet.service": "failed", "k3s.service": "activating" })), {
+    unfound: "kubelet.service is failed, k3s.service is activating",
+    several: false,
+  });
+  assert.match(JSON.stringify(found(states({}))), /none of kubelet\.service, .*kubelite\.service is there/);
+});
+
+test("a unit that carries a control plane is restarted only where a flag allows it", () => {
+  const standard = { restart: "Always", restartControlPlane: "Never" } as const;
+  const carrying = kubeletUnits.filter((name) => policyFor(standard, name) === "Never");
+  assert.deepEqual(carrying, [
+    "k3s.service",
+    "rke2-server.service",
+    "k0scontroller.service",
+    "snap.microk8s.daemon-kubelite.service",
+  ]);
+  for (const name of [...kubeletUnits, "other.service", undefined]) {
+    assert.equal(policyFor({ restart: "Always", restartControlPlane: "Always" }, name), "Always");
+    assert.equal(policyFor({ restart: "Never", restartControlPlane: "Always" }, name), "Never");
+  }
+});

@@ -1,0 +1,86 @@
+/** The real cluster of a run, with the product installed: grows from one node to four, as the measurements ask. */
+import { KubeConfig, type V1DaemonSet, type V1Pod, type V1Secret } from "@kubernetes/client-node";
+import { connect, type Cluster as Api } from "#kube/client.ts";
+import * as names from "#contract/names.ts";
+import { startCluster, type Cluster } from "../test/cluster/cluster.ts";
+import type { Node } from "../test/cluster/node.ts";
+import { installProduct } from "../test/e2e/product.ts";
+import { Healthz } from "./healthz.ts";
+import { daemonSets, pods, secrets } from "./objects.ts";
+import { Watched } from "./watched.ts";
+
+export type BedNode = Readonly<{ node: Node; healthz: Healthz }>;
+
+export class Bed implements Disposable {
+  readonly cluster: Cluster;
+  readonly api: Api;
+  /** The product's default trial, whose last part is its DaemonSet's minReadySeconds; the empty one has all of it there. */
+  readonly minReadySeconds = 5;
+  readonly emptyImage: string;
+  readonly nodes: BedNode[] = [];
+  readonly syncer: Watched<V1DaemonSet>;
+  readonly emptySet: Watched<V1DaemonSet>;
+  readonly global: Watched<V1Secret>;
+  readonly state: Watched<V1Secret>;
+  readonly pods: Watched<V1Pod>;
+  #revision = 0;
+  #budget = "";
+
+  private constructor(cluster: Cluster, api: Api, emptyImage: string) {
+    this.cluster = cluster;
+    this.api = api;
+    this.emptyImage = emptyImage;
+    const named = (name: string) => ({ fieldSelector: `metadata.name=${name}` });
+    this.syncer = new Watched(api, daemonSets, named(names.syncerName));
+    this.emptySet = new Watched(api, daemonSets, named("bench-empty"));
+    this.global = new Watched(api, secrets, named(names.globalSecretName));
+    this.state = new Watched(api, secrets, named(names.stateSecretName));
+    this.pods = new Watched(api, pods, { labelSelector: `name=${names.syncerName}` });
+  }
+
+  static async start(): Promise<Bed> {
+    const cluster = await startCluster({ nodes: 1 });
+    const admin = new KubeConfig();
+    admin.loadFromFile(cluster.kubeconfig);
+    const image = await cluster.registry.push(cluster.kit.images.app, "empty:1", cluster.registry.publicHost);
+    const bed = new Bed(
+      cluster,
+      connect(admin, () => {}),
+      image,
+    );
+    bed.#watchNodes();
+    await bed.install();
+    return bed;
+  }
+
+  /** Adds nodes until there are so many. */
+  async grow(count: number): Promise<void> {
+    while (this.cluster.nodes.length < count) await this.cluster.addNode();
+    this.#watchNodes();
+  }
+
+  /** (Re)installs the product with this budget; 10 % is its own default. */
+  async install(maxUnavailable = "10%"): Promise<void> {
+    if (this.#budget === maxUnavailable) return;
+    this.#budget = maxUnavailable;
+    await installProduct(this.cluster, { args: [`--max-unavailable=${maxUnavailable}`] });
+  }
+
+  /** Another number at each call: for templates and passwords. */
+  nextRevision(): number {
+    this.#revision += 1;
+    return this.#revision;
+  }
+
+  [Symbol.dispose](): void {
+    for (const watched of [this.syncer, this.emptySet, this.global, this.state, this.pods]) watched[Symbol.dispose]();
+    for (const { healthz } of this.nodes) healthz[Symbol.dispose]();
+    this.cluster.down();
+  }
+
+  #watchNodes(): void {
+    for (const node of this.cluster.nodes.slice(this.nodes.length)) {
+      this.nodes.push({ node, healthz: new Healthz(this.cluster, node) });
+    }
+  }
+}

@@ -1,0 +1,207 @@
+/** For tests: calls of the command line and their answers, for the sources and for the bundle. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { capacity } from "#pullsecret/capacity.ts";
+
+/** The working directory of every call; removed when the tests have ended. */
+export const folder = mkdtempSync(join(tmpdir(), "cli-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** Writes a file into the folder; returns its name. */
+export function file(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return name;
+}
+
+/** The compiled sources are kept between the runs: each costs a quarter of the time. */
+export const options = {
+  cwd: folder,
+  env: { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") },
+};
+
+type Result = Readonly<{ code: number | null; out: string; err: string }>;
+
+/** Runs a command in the folder of the files; `input` goes to standard input. */
+export async function run(command: readonly string[], input = ""): Promise<Result> {
+  const [program = "", ...argv] = command;
+  const child = spawn(program, argv, options);
+  let [out, err] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
+  // The command need not read what it is given.
+  child.stdin.on("error", () => {}).end(input);
+  return await new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, out, err }));
+  });
+}
+
+const good = file("good.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
+const other = file("other.json", '{\n  "auths": {"https://a.io/v1/": {"username": "x", "password": "y"}}\n}\n');
+const bad = file("bad.json", '{"auths":{"b.io":{"auth":"%%%"},"c.io":{"auth":"bm9jb2xvbg=="}}}');
+const secret = file("secret.json", '{"kind":"Secret","data":{".dockerconfigjson":"e30="}}');
+const browser = file(
+  "browser.json",
+  '{"auths":{"https://index.docker.io/v1/":{"auth":"dTpw"},"https://index.docker.io/v1/access-token":{"auth":"dTph"},' +
+    '"https://index.docker.io/v1/refresh-token":{"auth":"dTpy"},"a.io":{}}}',
+);
+const entry = '{"auths":{"a.io":{"auth":"dTpw"}}}';
+/** As long as the sources may be together; of two parts, the second makes them too long. */
+const padded = file("padded.json", entry.padEnd(capacity));
+const tooLong = file("long.json", entry.padEnd(capacity + 1));
+/** Not too long itself; user and password as `auth` are. */
+const grown = file("grown.json", `{"auths":{"a.io":{"username":"u","password":"${"p".repeat(capacity * 0.8)}"}}}`);
+file("-dash.json", '{"auths":{}}');
+
+const badLines = [
+  'additional: auths["b.io"].auth: not base64; give base64 of user:password in the standard alphabet, without spaces',
+  'additional: auths["c.io"].auth: no colon in the decoded text; give base64 of user:password',
+  "",
+].join("\n");
+const newest = '--conflicts "newest": is none of the choices; give additional, original\n';
+const tooMuch =
+  "sources: document: the sources together, or what they merge to, are longer than 480 KiB; " +
+  "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB\n";
+const conflictLine =
+  'additional: auths["a.io"]: another credential than in the original; nothing, if this is meant: the additional\'s is used\n';
+
+/** argv (and input), exit code, standard output, standard error; a pattern where only a part matters. */
+const cases: readonly (readonly [
+  argv: string,
+  code: number,
+  out: string | RegExp,
+  err: string | RegExp,
+  input?: string,
+])[] = [
+  [`merge --additional ${good}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
+  [`merge --original ${good} --additional ${other}`, 0, '{"auths":{"a.io":{"auth":"eDp5"}}}\n', conflictLine],
+  [`merge --original ${good} --additional ${other} --conflicts original`, 0, /"dTpw"/, /the original's is used\n$/],
+  [
+    `merge --original ${good} --additional -`,
+    0,
+    '{"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"dTpw"}}}\n',
+    "",
+    '{"auths":{"b.io":{"auth":"dTpw"}}}',
+  ],
+  [`merge --original ${good} --additional ${bad}`, 1, "", badLines],
+  [
+    `merge --original ${bad} --additional ${bad}`,
+    1,
+    "",
+    /^original: .*\noriginal: .*\nadditional: .*\nadditional: .*\n$/,
+  ],
+  [
+    `merge --original ${good} --additional ${other} --protect b.io --protect a.io`,
+    1,
+    "",
+    /^additional: auths\["a\.io"\]: .*protected; .*\n$/,
+  ],
+  [
+    `merge --additional ${secret}`,
+    1,
+    "",
+    /^additional: document: a Secret manifest, .*\.data\[\.dockerconfigjson\]\n$/,
+  ],
+  ["merge --additional /dev/zero", 1, "", /^additional: document: longer than 1 MiB; .*\n$/],
+  ["merge --additional -", 1, "", /^additional: line 1, column 1: not JSON; .*\n$/],
+  ["merge --additional - --original -", 2, "", /^--additional -: standard input is --original already; .*\n$/],
+  [`merge --additional ${good} --conflicts newest`, 2, "", newest],
+  [`merge --additional ${good} --protect a.io/*`, 2, "", /^--protect "a\.io\/\*": is no registry; .*\n$/],
+  [`merge --original ${good}`, 2, "", "--additional: is missing; give the pull secret to add\n"],
+  [`merge --additional ${good} --force`, 2, "", "--force: is no flag; --help names all\n"],
+  [`merge --additionl ${good}`, 2, "", /^--additionl: is no flag; give --additional\n--additional: is missing; .*\n$/],
+  ["merge --original --additional", 2, "", /^--original: has no value; .*\n--additional: has no value; .*\n$/],
+  [`merge --additional ${good} --additional ${good}`, 2, "", "--additional: given 2 times; give it once\n"],
+  ["merge --additional=", 2, "", '--additional "": is empty; give a file, or - for standard input\n'],
+  ["merge --additional -dash.json", 0, '{"auths":{}}\n', ""],
+  [`merge stray --conflicts newest --additional ${good}`, 2, "", `"stray": belongs to no flag; remove it\n${newest}`],
+  [`merge --additional ${padded}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
+  [`merge --original ${good} --additional ${padded}`, 1, "", tooMuch],
+  [`merge --additional ${grown}`, 1, "", tooMuch],
+  ["merge --additional nowhere.json", 2, "", /^nowhere\.json: no such file; .*\n$/],
+  ["merge --additional .", 2, "", /^\.: is a directory; .*\n$/],
+  [`merge --additional ${good}/x`, 2, "", /^good\.json\/x: no such file; .*\n$/],
+  [`check ${good}`, 0, "accepted: 1 registry\n", ""],
+  ["check -- -dash.json", 0, "accepted: 0 registries\n", ""],
+  [`check ${bad}`, 1, "", badLines],
+  [`check ${browser}`, 0, "accepted: 1 registry\n", /^(?:additional: .* left out; nothing.*\n){3}$/],
+  [`merge --additional ${browser}`, 0, '{"auths":{"https://index.docker.io/v1/":{"auth":"dTpw"}}}\n', /left out/],
+  ["check", 2, "", "F: is missing; give the pull secret to judge\n"],
+  [`check ${good} ${bad}`, 2, "", '"bad.json": belongs to no flag; remove it\n'],
+  [`check ${padded}`, 0, "accepted: 1 registry\n", ""],
+  [`check ${tooLong}`, 1, "", tooMuch],
+  [`check ${grown}`, 1, "", tooMuch],
+  ["check -", 0, "accepted: 0 registries\n", "", '{"auths":{}}'],
+  [
+    `explain a.io/x:1 --file ${good} -o json`,
+    0,
+    '{"image":"a.io/x:1","tries":[{"registry":"a.io","username":"u"}],"ignored":[]}\n',
+    "",
+  ],
+  [
+    `explain b.io/x --file ${good} -o json`,
+    0,
+    '{"image":"b.io/x","tries":[],"ignored":[{"registry":"a.io","reason":"another host"}]}\n',
+    "",
+  ],
+  [`explain a.io/x --file ${good}`, 0, "a.io/x is pulled with, in this order:\n  1  a.io  u\n", ""],
+  [
+    `explain nginx --file ${good}`,
+    0,
+    "nginx is pulled without a credential\nnot tried:\n  -  a.io  another host\n",
+    "",
+  ],
+  [
+    `explain b.io/x --file ${bad} -o json`,
+    0,
+    /"tries":\[\],"ignored":\[\{"registry":"b\.io","reason":"the kubelet drops the whole file: /,
+    /^bad\.json: auths\["b\.io"\]\.auth: not base64; /,
+  ],
+  [
+    "explain b.io/x --file - -o json",
+    0,
+    '{"image":"b.io/x","tries":[],"ignored":[]}\n',
+    /^-: document: not JSON; .*\n$/,
+    "junk",
+  ],
+  [`explain A//b --file ${good}`, 2, "", /^IMAGE: not an image reference; .*\n$/],
+  [`explain a.io/x --file ${good} -o yaml`, 2, "", /^--output "yaml": is none of the choices; give text, json\n$/],
+  [`explain a.io/x --file ${good} -ojson`, 0, /^\{"image":"a\.io\/x"/, ""],
+  [`explain a.io/x --file ${good} --output=json`, 0, /^\{"image":"a\.io\/x"/, ""],
+  ["explain", 2, "", /^IMAGE: is missing; .*\n--file: is missing; give a pull secret, or .*\n$/],
+  ["explain a.io/x", 2, "", /^--file: is missing; give a pull secret, or .*\n$/],
+  ["--help", 0, /Exit codes: 0 done/, ""],
+  ["-h", 0, /Exit codes: 0 done/, ""],
+  ["help", 0, /Exit codes: 0 done/, ""],
+  ["merge --help", 0, /^Usage: kubectl pull-secret merge \[flags\]\n[^]* {2}--protect .*; may be repeated\n$/, ""],
+  ["help check", 0, /^Usage: kubectl pull-secret check F\n/, ""],
+  [
+    "explain a.io/x -h",
+    0,
+    /^Usage: kubectl pull-secret explain IMAGE \[flags\]\n[^]* {2}--output, -o .* \[text\]\n/,
+    "",
+  ],
+  ["frobnicate", 2, "", '"frobnicate": is no command; give merge, check, explain\n'],
+  ["chek x", 2, "", '"chek": is no command; give check\n'],
+  ["--original x merge", 2, "", '"--original": is no command; give merge, check, explain\n'],
+  ["", 2, "", /^Usage: kubectl pull-secret/],
+];
+
+/** One test for each call of `command`; `where` ends the tests' names. */
+export function testCases(command: readonly string[], where: string): void {
+  for (const [argv, code, out, err, input] of cases) {
+    test(`H24: \`${argv}\` exits with ${code}${where}`, async () => {
+      const result = await run([...command, ...(argv === "" ? [] : argv.split(" "))], input);
+      const told = JSON.stringify(result);
+      for (const [wanted, found] of [[out, result.out] as const, [err, result.err] as const]) {
+        if (typeof wanted === "string") assert.equal(found, wanted, told);
+        else assert.match(found, wanted, told);
+      }
+      assert.equal(result.code, code, told);
+    });
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * States as the values of gauges. Pure, so that one place says what each means when what it speaks of is gone: a series that is absent
+ * raises no alert, a value that stays for ever does. The table is in docs/metrics.md.
+ */
+import type { Progress } from "../rollout/step.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Standing } from "../rollout/decide/node-state.ts";
+
+/** undefined: there is nothing to speak of, and the series is absent. */
+export type Gauges = Readonly<{
+  /** 0: there is none. */
+  revision: number;
+  rolledOut: 0 | 1 | undefined;
+  nodes: Readonly<Record<"desired" | "updated" | "available", number>> | undefined;
+  /** `kept`: nobody has looked since, and something is under way. */
+  fates: Readonly<Partial<Standing>> | "kept";
+}>;
+
+/** No revision, or nobody to bring it to. */
+export const nothing: Gauges = { revision: 0, rolledOut: undefined, nodes: undefined, fates: {} };
+
+/** Of a rollout, or of a removal's: `withdrawing`, when nothing is brought to nodes but taken from them. */
+export function gaugesOf({ revision, turn, view, standing }: Progress, withdrawing: boolean): Gauges {
+  const { desired = 0, updated = 0, available = 0 } = view ?? {};
+  const served = turn.kind === "served";
+  const rolledOut = withdrawing ? undefined : served ? 1 : 0;
+  const fates = standing ?? (served ? { served: desired } : "kept");
+  return { revision, rolledOut, nodes: { desired, updated, available }, fates };
+}
+
+/** While a removal deletes objects. */
+export const deleting = (revision: number): Gauges => ({ ...nothing, revision });
+
+/** Of a standing: what is counted among the others already. */
+const totals: ReadonlySet<string> = new Set(["total", "out", "fallen"]);
+
+export function show(metrics: Metrics, { revision, rolledOut, nodes, fates }: Gauges): void {
+  metrics.revision.set(revision);
+  if (rolledOut === undefined) metrics.rolledOut.remove();
+  else metrics.rolledOut.set(rolledOut);
+  for (const total of ["desired", "updated", "available"] as const) {
+    if (nodes === undefined) metrics[total].remove();
+    else metrics[total].set(nodes[total]);
+  }
+  if (fates === "kept") return;
+  metrics.nodes.reset();
+  for (const [state, count] of Object.entries(fates)) if (!totals.has(state)) metrics.nodes.set({ state }, count);
+}

@@ -1,0 +1,72 @@
+/** What Prometheus sees. No label names a registry, a node or anything else that grows with the cluster. */
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { namespace } from "#contract/names.ts";
+import manifest from "../../package.json" with { type: "json" };
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  const prefix = "global_pull_secret_";
+  collectDefaultMetrics({ register: registry });
+  const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) => {
+    const made = new Gauge<Label>({ name: prefix + name, help, labelNames: [...labelNames], registers });
+    // A gauge without labels begins with 0: absent is what it is before anything is known.
+    if (labelNames.length === 0) made.remove();
+    return made;
+  };
+  gauge("build_info", "1; the version in its label", ["version"]).set({ version: manifest.version }, 1);
+  return {
+    registry,
+    leader: new Gauge({
+      name: `${prefix}leader`,
+      help: "1 while this controller holds the Lease, 0 while it stands by",
+      registers,
+    }),
+    requests: new Counter({
+      name: `${prefix}api_requests_total`,
+      help: "Requests to the API server by method and status; status 0 is no answer",
+      labelNames: ["method", "status"],
+      registers,
+    }),
+    reconciles: new Counter({
+      name: `${prefix}reconcile_total`,
+      help: "Reconciles by result",
+      labelNames: ["namespace", "result"],
+      registers,
+    }),
+    seconds: new Histogram({
+      name: `${prefix}reconcile_duration_seconds`,
+      help: "Duration of a reconcile, failed ones included",
+      labelNames: ["namespace"],
+      buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+      registers,
+    }),
+    lastSuccess: gauge("last_success_timestamp_seconds", "When a reconcile last ended without an error"),
+    events: new Counter({
+      name: `${prefix}events_total`,
+      help: "Events sent by reason",
+      labelNames: ["reason"],
+      registers,
+    }),
+    eventsDropped: new Counter({
+      name: `${prefix}events_dropped_total`,
+      help: "Events given up, because the cluster refuses them or too many wait",
+      registers,
+    }),
+    accepted: gauge("source_accepted", "1 when the source is in order, 0 when its last good entries stand in for it", [
+      "source",
+    ]),
+    troubles: gauge("trouble", "1 for as long as what the Event of this reason says lasts", ["reason"]),
+    revision: gauge("revision", "Revision of global-pull-secret; 0 when there is none"),
+    rolledOut: gauge("rolled_out", "1 when every node that lives has the revision"),
+    desired: gauge("nodes_desired", "Nodes that should have an agent"),
+    updated: gauge("nodes_updated", "Nodes that have an agent of the present template"),
+    available: gauge("nodes_available", "Nodes whose agent is available"),
+    nodes: gauge("nodes", "Nodes by what became of them under the present template, when last looked at", ["state"]),
+  };
+}
+
+/** Labels of everything that has a namespace. */
+export const labels = { namespace } as const;

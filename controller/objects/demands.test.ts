@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
+import { daemonSet } from "./daemonset.ts";
+import { AdmissionError, demand } from "#kube/apply/demands.ts";
+import { owned } from "#kube/paths.ts";
+import { globalSecret } from "./global-secret.ts";
+import { roleBinding } from "./rbac.ts";
+
+const agent = {
+  image: "example.invalid/agent:1",
+  restart: "Always",
+  restartControlPlane: "Never",
+  hiddenFiles: "Look",
+  kubeletUnit: "kubelet.service",
+  kubeletDirectory: "/var/lib/kubelet",
+  dbusDirectory: "/run/dbus",
+  probePort: 20248,
+  healthzPort: 10248,
+  probationSeconds: 5,
+} as const;
+const set = () => daemonSet(agent, { revision: 3, digest: "d" }, { stage: "canary", maxUnavailable: 1 });
+
+type Edit = (made: V1DaemonSet) => void;
+const pod = ({ spec }: V1DaemonSet) => spec?.template.spec ?? assert.fail();
+const first = (made: V1DaemonSet) => pod(made).containers[0] ?? assert.fail();
+
+const tolerated: readonly (readonly [sentence: string, edit: Edit])[] = [
+  ["another image", (made) => (first(made).image = "mirror.example/agent:1")],
+  ["a variable more", (made) => first(made).env?.unshift({ name: "HTTPS_PROXY", value: "http://p" })],
+  [
+    "a mount and its volume more",
+    (made) => {
+      first(made).volumeMounts?.push({ name: "ca", mountPath: "/ca" });
+      pod(made).volumes?.unshift({ name: "ca", emptyDir: {} });
+    },
+  ],
+  ["a container beside the agent", (made) => pod(made).containers.unshift({ name: "proxy" })],
+  ["other tolerations", (made) => (pod(made).tolerations = [])],
+  [
+    "labels and annotations more",
+    (made) => {
+      Object.assign(made.metadata ?? {}, { labels: { team: "x" } });
+      Object.assign(made.spec?.template.metadata?.annotations ?? {}, { cost: "shared" });
+    },
+  ],
+  ["other resources", (made) => (first(made).resources = {})],
+];
+for (const [sentence, edit] of tolerated) {
+  test(`admission may give the agents ${sentence}`, () => {
+    const made = structuredClone(set());
+    edit(made);
+    demand(owned.daemonSet, set(), made);
+  });
+}
+
+const annotationsOf = (made: V1DaemonSet) => made.spec?.template.metadata?.annotations ?? {};
+const refused: readonly (readonly [sentence: string, edit: Edit, field: string])[] = [
+  [
+    "take the revision from the template",
+    (made) => void delete annotationsOf(made)["globalpullsecret.io/revision"],
+    "revision",
+  ],
+  ["change the digest in the template", (made) => (annotationsOf(made)["globalpullsecret.io/digest"] = "e"), "digest"],
+  [
+    "open the budget",
+    (made) => Object.assign(made.spec?.updateStrategy?.rollingUpdate ?? {}, { maxUnavailable: "100%" }),
+    "maxUnavailable",
+  ],
+  ["shorten the trial", (made) => Object.assign(made.spec ?? {}, { minReadySeconds: 0 }), "minReadySeconds"],
+  ["give the agent another command", (made) => (first(made).command = ["sh"]), "command"],
+  [
+    "give the agent another revision",
+    (made) => (first(made).env = [{ name: "REVISION", value: "9" }]),
+    "env[REVISION]",
+  ],
+  ["take the probe away", (made) => void delete first(made).readinessProbe, "readinessProbe"],
+  [
+    "mount another Secret",
+    (made) => Object.assign(pod(made).volumes?.[0] ?? {}, { secret: { secretName: "x" } }),
+    "secretName",
+  ],
+];
+for (const [sentence, edit, field] of refused) {
+  test(`admission may not ${sentence}`, () => {
+    const made = structuredClone(set());
+    edit(made);
+    assert.throws(
+      () => demand(owned.daemonSet, set(), made),
+      (error) => error instanceof AdmissionError && error.message.includes(field),
+    );
+  });
+}
+
+const secret = globalSecret({
+  document: '{"auths":{"quay.io":{"auth":"cGxhbnRlZDpwYXNzd29yZA=="}}}',
+  sources: "{}",
+  intent: "apply",
+  salt: Buffer.alloc(32),
+  revision: 1,
+});
+const others: readonly (readonly [
+  sentence: string,
+  path: string,
+  declared: KubernetesObject,
+  edit: object,
+  fine: boolean,
+])[] = [
+  ["a label on the Secret", owned.global, secret, { metadata: { labels: { team: "x" } } }, true],
+  ["other data", owned.global, secret, { data: { ...secret.data, ".dockerconfigjson": "e30=" } }, false],
+  ["another type of Secret", owned.global, secret, { type: "Opaque" }, false],
+  [
+    "a subject more in the RoleBinding",
+    owned.roleBinding,
+    roleBinding,
+    {
+      subjects: [...(roleBinding.subjects ?? []), { kind: "User", name: "eve" }],
+    },
+    false,
+  ],
+];
+for (const [sentence, path, declared, edit, fine] of others) {
+  test(`admission ${fine ? "may" : "may not"} make of credentials and rights: ${sentence}`, () => {
+    const made = { ...declared, ...edit };
+    if (fine) return demand(path, declared, made);
+    assert.throws(
+      () => demand(path, declared, made),
+      (error) => error instanceof AdmissionError && !/cGxh|e30|planted/.test(error.message),
+    );
+  });
+}

@@ -1,0 +1,46 @@
+/**
+ * The container that looks before the agent starts: the only one that ever has a node's root
+ * directory.
+ */
+import type { V1Container } from "@kubernetes/client-node";
+import * as names from "#contract/names.ts";
+import type { Agent } from "./agent.ts";
+
+/** Of every container of ours. */
+export const confined: NonNullable<V1Container["securityContext"]> = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ["ALL"] },
+};
+
+/**
+ * Looks once, before the agent starts, where else the kubelet may have its credentials
+ * (docs/decisions/0017). It alone has the node's root directory, read-only and for a moment; Node
+ * lets it open these few paths, and write to the pod's own directory.
+ */
+export function firstContainer(agent: Agent): V1Container {
+  const { root, pod } = names.mountPaths;
+  const readable = [...names.credentialFiles, `${agent.kubeletDirectory}/${names.nodeFiles.journal}`];
+  return {
+    name: "look",
+    image: agent.image,
+    imagePullPolicy: "IfNotPresent",
+    command: [
+      "/nodejs/bin/node",
+      "--max-old-space-size=32",
+      "--permission",
+      "--allow-fs-read=/app/hidden.cjs",
+      ...readable.map((path) => `--allow-fs-read=${root}${path}`),
+      `--allow-fs-write=${pod}/*`,
+      "--allow-fs-write=/proc/self/coredump_filter",
+      "/app/hidden.cjs",
+    ],
+    args: ["--kubelet-directory", agent.kubeletDirectory],
+    resources: { requests: { cpu: "10m", memory: "32Mi" }, limits: { memory: "96Mi" } },
+    securityContext: confined,
+    volumeMounts: [
+      { name: "root", mountPath: root, readOnly: true },
+      { name: "pod", mountPath: pod },
+    ],
+  };
+}

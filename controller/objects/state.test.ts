@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
+import fc from "fast-check";
+import type { Cluster } from "#kube/client.ts";
+import { noState, readState, stateSecret, writeState, type State } from "./state.ts";
+
+const served = { revision: 3, intent: "apply", document: '{"auths":{}}', sources: "{}" } as const;
+
+const states: fc.Arbitrary<State> = fc.record({
+  accepted: fc.dictionary(fc.stringMatching(/^[a-z0-9-]{1,12}$/), fc.string({ unit: "binary" })),
+  served: fc.option(
+    fc.record({
+      revision: fc.integer({ min: 1 }),
+      intent: fc.constantFrom("apply", "release", "hold"),
+      document: fc.string({ unit: "binary" }),
+      sources: fc.string({ unit: "binary" }),
+    }),
+    { nil: undefined },
+  ),
+  halted: fc.option(fc.jsonValue(), { nil: undefined }),
+  absentSince: fc.option(fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }), { nil: undefined }),
+});
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? "null");
+
+test("law: what is written is read back, byte for byte", () => {
+  fc.assert(
+    fc.property(states, (state) => {
+      const read = readState(stateSecret(state));
+      assert.deepEqual({ ...read.accepted }, { ...state.accepted });
+      assert.deepEqual(plain(read.served ?? null), plain(state.served ?? null));
+      assert.deepEqual(plain(read.halted), plain(state.halted));
+      assert.deepEqual(read.absentSince, state.absentSince);
+    }),
+  );
+});
+
+test("law: nothing in the Secret makes a reader throw", () => {
+  const key = fc.constantFrom(
+    "served",
+    "served.document",
+    "served.sources",
+    "halted",
+    "absent-since",
+    "source.original",
+  );
+  const value = fc.oneof(
+    fc.base64String(),
+    fc.string(),
+    fc.jsonValue().map((one) => btoa(encodeURI(JSON.stringify(one)))),
+  );
+  fc.assert(fc.property(fc.dictionary(key, value), (data) => void readState({ data })));
+  assert.deepEqual(readState(undefined), noState);
+  assert.deepEqual(readState({}), noState);
+});
+
+const encode = (text: string) => Buffer.from(text).toString("base64");
+const nonsense: readonly (readonly [sentence: string, key: string, text: string, part: keyof State])[] = [
+  ["a served revision that is no JSON", "served", "{]", "served"],
+  ["a served revision that is no number", "served", '{"revision":"3","intent":"apply"}', "served"],
+  ["a served revision of 0", "served", '{"revision":0,"intent":"apply"}', "served"],
+  ["a served intent that is none", "served", '{"revision":3,"intent":"maybe"}', "served"],
+  ["a halted revision that is no JSON", "halted", "no", "halted"],
+  ["a time that is none", "absent-since", "soon", "absentSince"],
+];
+for (const [sentence, key, text, part] of nonsense) {
+  test(`${sentence} reads as absent`, () => {
+    const whole = stateSecret({ ...noState, served, halted: {}, absentSince: new Date(0) });
+    assert.equal(readState({ data: { ...whole.data, [key]: encode(text) } })[part], undefined);
+  });
+}
+
+test("a served revision without its document reads as absent", () => {
+  const { data } = stateSecret({ ...noState, served });
+  assert.equal(readState({ data: { served: data?.["served"] ?? "" } }).served, undefined);
+});
+
+type Asked = { method: string; body?: V1Secret; force?: boolean; manager?: string };
+
+/** A cluster that only notes what is asked of it. */
+function scripted() {
+  const asked: Asked[] = [];
+  const cluster = {
+    apply: async (_: string, body: V1Secret, options: { manager: string; force: boolean }) => {
+      asked.push({ method: "apply", body, ...options });
+      return body;
+    },
+    remove: async () => void asked.push({ method: "remove" }),
+  } as unknown as Cluster;
+  return { asked, cluster };
+}
+
+const metadata = { uid: "u", resourceVersion: "7", labels: { "app.kubernetes.io/managed-by": "global-pull-secret" } };
+const live = (state: State, more: object = {}): V1Secret => ({ ...stateSecret(state), metadata, ...more });
+
+test("a new Secret is applied without force, under a manager of its own", async () => {
+  const { asked, cluster } = scripted();
+  await writeState(cluster, undefined, noState);
+  assert.equal(asked[0]?.force, false);
+  assert.equal(asked[0].manager, "global-pull-secret-controller-state");
+  assert.equal(asked[0].body?.type, "Opaque");
+});
+
+test("an existing one is written only in the very version that was seen", async () => {
+  const { asked, cluster } = scripted();
+  await writeState(cluster, live(noState), { ...noState, served });
+  assert.equal(asked[0]?.force, true);
+  assert.deepEqual(asked[0].body?.metadata?.resourceVersion, "7");
+  assert.deepEqual(asked[0].body.metadata.uid, "u");
+});
+
+test("nothing is sent when nothing changed, whatever keys somebody else put there", async () => {
+  const { asked, cluster } = scripted();
+  const state = { ...noState, served, accepted: { additional: "{}" } };
+  const found = live(state, { data: { ...stateSecret(state).data, theirs: "eA==" } });
+  assert.equal(await writeState(cluster, found, state), found);
+  assert.deepEqual(asked, []);
+});
+
+const changes: readonly (readonly [sentence: string, from: V1Secret])[] = [
+  ["a document of a source that is forgotten", live({ ...noState, accepted: { additional: "{}" } })],
+  ["a served revision that is forgotten", live({ ...noState, served })],
+  ["our label, which somebody took away", live(noState, { metadata: { ...metadata, labels: {} } })],
+];
+for (const [sentence, from] of changes) {
+  test(`${sentence}, is written`, async () => {
+    const { asked, cluster } = scripted();
+    await writeState(cluster, from, noState);
+    assert.equal(asked.length, 1);
+  });
+}
+
+test("one that somebody made immutable is made anew, with what it said", async () => {
+  const { asked, cluster } = scripted();
+  const state = { ...noState, served };
+  await writeState(cluster, live(state, { immutable: true }), state);
+  assert.deepEqual(
+    asked.map(({ method }) => method),
+    ["remove", "apply"],
+  );
+  assert.deepEqual(readState(asked[1]?.body).served, served);
+});

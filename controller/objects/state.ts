@@ -1,0 +1,125 @@
+/**
+ * global-pull-secret-state: what we must remember although it is in none of the other objects. No node mounts it. It is made before
+ * everything else and deleted after everything else.
+ */
+import { Buffer } from "node:buffer";
+import type { V1Secret } from "@kubernetes/client-node";
+import { type Intent, namespace, stateSecretName } from "#contract/names.ts";
+import { newborn, type Cluster } from "#kube/client.ts";
+import { ownerLabels, stateManager } from "#kube/ownership.ts";
+import { owned } from "#kube/paths.ts";
+
+export type State = Readonly<{
+  /** Source id → its last accepted document, byte for byte: it stands in when the source is refused, unknown or missing. */
+  accepted: Readonly<Record<string, string>>;
+  /** The last revision that every living node had. */
+  served: Served | undefined;
+  /** What is known of a halted revision: any JSON. Read with doubt, for people can write here as well. */
+  halted: unknown;
+  /** When the additional Secret was first seen to be absent; undefined while it is there. */
+  absentSince: Date | undefined;
+}>;
+
+/** What a revision of global-pull-secret said; `sources` is its JSON text. */
+type Served = Readonly<{ revision: number; intent: Intent; document: string; sources: string }>;
+
+/** A state in which nothing is remembered. */
+export const noState: State = { accepted: {}, served: undefined, halted: undefined, absentSince: undefined };
+
+/**
+ * Keys of the Secret. The served document has one of its own: as text inside JSON its quotes would be escaped, and 480 KiB of it
+ * could be twice as much.
+ */
+const keys = {
+  source: "source.",
+  served: "served",
+  servedDocument: "served.document",
+  servedSources: "served.sources",
+  halted: "halted",
+  absentSince: "absent-since",
+} as const;
+
+/** What the Secret says. Never throws: whatever makes no sense reads as absent. */
+export function readState(secret: V1Secret | undefined): State {
+  const text = (key: string) => decode(secret?.data?.[key]);
+  const accepted: Record<string, string> = {};
+  for (const [key, value] of Object.entries(secret?.data ?? {}))
+    if (key.startsWith(keys.source)) accepted[key.slice(keys.source.length)] = decode(value) ?? "";
+  const since = new Date(text(keys.absentSince) ?? "");
+  return {
+    accepted,
+    served: readServed(json(text(keys.served)), text(keys.servedDocument), text(keys.servedSources)),
+    halted: json(text(keys.halted)),
+    absentSince: Number.isNaN(since.getTime()) ? undefined : since,
+  };
+}
+
+/**
+ * Makes the Secret say this and returns it as it stands then. Nothing is sent when nothing changed. A new one is only created, so
+ * that one that somebody else made in the same instant is not taken over; an existing one only in the very version that was seen.
+ */
+export async function writeState(cluster: Cluster, live: V1Secret | undefined, state: State): Promise<V1Secret> {
+  const declared = stateSecret(state);
+  const born = { ...declared, metadata: { ...declared.metadata, resourceVersion: newborn } };
+  if (live === undefined) return cluster.apply(owned.state, born, { manager: stateManager, force: false });
+  if (isSame(live, declared)) return live;
+  const { uid, resourceVersion } = live.metadata ?? {};
+  if (live.immutable === true) {
+    // Somebody's edit, and the one that no apply can undo.
+    await cluster.remove(owned.state, uid ?? "", resourceVersion);
+    return cluster.apply(owned.state, born, { manager: stateManager, force: false });
+  }
+  const body = { ...declared, metadata: { ...declared.metadata, uid, resourceVersion } };
+  return cluster.apply(owned.state, body, { manager: stateManager, force: true });
+}
+
+/** The Secret as we declare it. */
+export function stateSecret({ accepted, served, halted, absentSince }: State): V1Secret {
+  const data: Record<string, string> = {};
+  for (const [source, document] of Object.entries(accepted)) data[keys.source + source] = encode(document);
+  if (served !== undefined) {
+    data[keys.served] = encode(JSON.stringify({ revision: served.revision, intent: served.intent }));
+    data[keys.servedDocument] = encode(served.document);
+    data[keys.servedSources] = encode(served.sources);
+  }
+  if (halted !== undefined) data[keys.halted] = encode(JSON.stringify(halted));
+  if (absentSince !== undefined) data[keys.absentSince] = encode(absentSince.toISOString());
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: stateSecretName, namespace, labels: { ...ownerLabels } },
+    type: "Opaque",
+    data,
+  };
+}
+
+const isOurKey = (key: string) =>
+  key.startsWith(keys.source) || Object.values(keys).some((known) => known !== keys.source && known === key);
+
+/** Keys of others stay, and are not read. */
+function isSame(live: V1Secret, declared: V1Secret): boolean {
+  const [before, after] = [live.data ?? {}, declared.data ?? {}];
+  const names = new Set([...Object.keys(before).filter(isOurKey), ...Object.keys(after)]);
+  const labels = Object.entries(ownerLabels).every(([name, value]) => live.metadata?.labels?.[name] === value);
+  return labels && live.immutable !== true && [...names].every((name) => before[name] === after[name]);
+}
+
+function readServed(value: unknown, document: string | undefined, sources: string | undefined): Served | undefined {
+  if (typeof value !== "object" || value === null || document === undefined || sources === undefined) return undefined;
+  const { revision, intent } = value as Record<string, unknown>;
+  const known = intent === "apply" || intent === "release" || intent === "hold";
+  if (!known || !Number.isSafeInteger(revision) || (revision as number) < 1) return undefined;
+  return { revision: revision as number, intent, document, sources };
+}
+
+function json(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}
+
+const encode = (text: string) => Buffer.from(text).toString("base64");
+const decode = (value: string | undefined) =>
+  value === undefined ? undefined : Buffer.from(value, "base64").toString("utf8");

@@ -1,0 +1,47 @@
+/** What an administrator decides, as one value that travels from the flags to each decision. */
+import type { MergePolicy } from "#pullsecret/merge.ts";
+
+/** A number of nodes, or a percentage of them as Kubernetes writes it (`10%`). */
+type NodeCount = number | string;
+
+export type RolloutPolicy = Readonly<{
+  /** How many nodes may be without a working agent at a time. */
+  maxUnavailable: NodeCount;
+  /** How many nodes may fail newly before a revision is halted. */
+  maxFailures: NodeCount;
+  /** How long a restarted kubelet must stay well before its node counts. */
+  probationSeconds: number;
+  /** Between the beginnings of two rollouts of changes. */
+  minIntervalSeconds: number;
+}>;
+
+export type WithdrawalPolicy = Readonly<{
+  /** How long a deleted additional Secret may be made anew before it is withdrawn. */
+  graceSeconds: number;
+  /** Without any progress for so long a withdrawal is reported. */
+  deadlineSeconds: number;
+  /** How long nodes that are away are waited for. */
+  forgetAfterSeconds: number;
+}>;
+
+/** What the agents are told; a change here replaces the agents' pods. */
+export type AgentPolicy = Readonly<{
+  restart: "Always" | "Never";
+  /** The same where the kubelet's unit carries a control plane. */
+  restartControlPlane: "Always" | "Never";
+  /** Whether files that a new config.json would hide are looked for: that takes the root directory. */
+  hiddenFiles: "Look" | "Ignore";
+  /** `auto`: each node's own. */
+  kubeletUnit: string;
+  kubeletDirectory: string;
+  dbusDirectory: string;
+  probePort: number;
+  healthzPort: number;
+}>;
+
+export type Policy = Readonly<{
+  merge: MergePolicy;
+  rollout: RolloutPolicy;
+  withdrawal: WithdrawalPolicy;
+  agent: AgentPolicy;
+}>;

@@ -1,0 +1,27 @@
+/** Readers of the values that only the controller's flags take. */
+import { Wrong } from "#contract/values.ts";
+
+/** `10%` stays text, as Kubernetes writes it; `3` becomes a number. */
+export function budget(value: string): number | string | Wrong {
+  const [, digits, percent] = /^(\d{1,6})(%?)$/.exec(value) ?? [];
+  const number = Number(digits);
+  if (percent === "%" && number >= 1 && number <= 100) return `${number}%`;
+  if (percent === "" && number >= 1) return number;
+  return new Wrong("is neither a number of nodes from 1 nor a percentage from 1% to 100%");
+}
+
+/** As a budget, and 0 besides. */
+export function failures(value: string): number | string | Wrong {
+  if (/^0%?$/.test(value)) return 0;
+  const result = budget(value);
+  return result instanceof Wrong ? new Wrong("is neither a number of nodes nor a percentage from 0% to 100%") : result;
+}
+
+const dnsName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+export function secretReference(value: string): { namespace: string; name: string } | undefined | Wrong {
+  if (value === "") return undefined;
+  const [namespace = "", name = "", ...more] = value.split("/");
+  if (more.length === 0 && dnsName.test(namespace) && dnsName.test(name)) return { namespace, name };
+  return new Wrong("is not NAMESPACE/NAME of a Secret; give one such as kube-system/pull-secret");
+}

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ApiError } from "#kube/api-error.ts";
+import { announcer, repeatMilliseconds, type Notice } from "./events.ts";
+import type { Cluster } from "#kube/client.ts";
+
+type Sent = {
+  type: string;
+  reason: string;
+  message: string;
+  metadata: { name: string };
+  involvedObject: { name: string };
+};
+
+/** An API server that knows names, as the real one does, and an announcer to it with a clock of its own. */
+function setUp(refuse: (body: Sent) => number = () => 0) {
+  const created: Sent[] = [];
+  const clock = { time: 0 };
+  const [logged, told, dropped]: [Notice[], Notice[], string[]] = [[], [], []];
+  const cluster = {
+    async create(path: string, body: Sent) {
+      const exists = created.some(({ metadata }) => metadata.name === body.metadata.name);
+      const status = exists ? 409 : refuse(body);
+      if (status > 0) throw new ApiError({ status, reason: "Refused", method: "POST", path });
+      created.push(body);
+    },
+  } as unknown as Cluster;
+  const another = () =>
+    announcer({
+      cluster,
+      said: (one) => logged.push(one),
+      sent: (one) => told.push(one),
+      dropped: (one, why) => dropped.push(`${one.message}: ${why}`),
+      now: () => new Date(clock.time),
+      pause: async () => {},
+    });
+  return { created, clock, logged, told, dropped, another };
+}
+
+const notice: Notice = { type: "Normal", reason: "RolledOut", message: "revision 3 is on 2 of 2 nodes", about: "3" };
+const secret = { uid: "u1", resourceVersion: "5" };
+
+test("said twice is one Event, by another controller or after a restart as well", async () => {
+  const { another, created, told } = setUp();
+  const [first, second] = [another(), another()];
+  for (const one of [first, first, second]) {
+    one.announce(notice, secret);
+    await one.idle();
+  }
+  assert.equal(created.length, 1);
+  assert.equal(told.length, 1);
+  assert.equal(created[0]?.involvedObject.name, "additional-pull-secret");
+});
+
+test("the same words about another occasion or another Secret are another Event", async () => {
+  const { another, created } = setUp();
+  const { announce, idle } = another();
+  announce(notice, secret);
+  announce({ ...notice, about: "4" }, secret);
+  announce(notice, { uid: "u2" });
+  await idle();
+  assert.equal(created.length, 3);
+});
+
+test("what lasts is said again every half hour, before the API server forgets it; what is over is not", async () => {
+  const { another, created, clock } = setUp();
+  const { announce, idle } = another();
+  for (let minute = 0; minute < 180; minute += 5) {
+    clock.time = minute * 60_000 + 17_000;
+    announce({ ...notice, reason: "Rejected", lasting: true }, secret);
+    announce(notice, secret);
+    await idle();
+  }
+  assert.equal(created.filter(({ reason }) => reason === "Rejected").length, 6);
+  assert.equal(created.filter(({ reason }) => reason === "RolledOut").length, 1);
+});
+
+test("after a restart what lasts is said again within an hour of the last time", async () => {
+  const { another, created, clock } = setUp();
+  const lasting = { ...notice, lasting: true };
+  clock.time = 1000;
+  another().announce(lasting, secret);
+  const second = another();
+  for (clock.time = repeatMilliseconds - 1000; clock.time < 2 * repeatMilliseconds; clock.time += 60_000) {
+    second.announce(lasting, secret);
+    await second.idle();
+  }
+  assert.equal(created.length, 2);
+});
+
+test("an Event that could not be sent is tried again, and holds up neither the others nor who says it", async () => {
+  let refusals = 3;
+  const { another, created } = setUp(({ message }) => (message === "refused" && refusals-- > 0 ? 500 : 0));
+  const { announce, idle } = another();
+  announce({ ...notice, message: "refused" }, secret);
+  announce(notice, secret);
+  await idle();
+  assert.deepEqual(
+    created.map(({ message }) => message),
+    [notice.message, "refused"],
+  );
+});
+
+test("a cluster that takes no Events is asked a bounded number of times, and the log has them all", async () => {
+  let asked = 0;
+  const { another, logged, dropped } = setUp(() => (asked++, 403));
+  const { announce, idle } = another();
+  for (let index = 0; index < 300; index++) announce({ ...notice, about: String(index) }, secret);
+  await idle();
+  assert.equal(logged.length, 300);
+  assert.equal(dropped.length, 300);
+  assert.ok(asked <= 100 * 12 + 12, `${asked} requests`);
+});
+
+test("a message longer than the API server takes is cut", async () => {
+  const { another, created } = setUp();
+  const { announce, idle } = another();
+  announce({ ...notice, message: "x".repeat(5000) }, undefined);
+  await idle();
+  assert.equal(created[0]?.message.length, 1024);
+});

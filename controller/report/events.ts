@@ -1,0 +1,144 @@
+/**
+ * Events on additional-pull-secret, where the administrator looks (`kubectl get events -n kube-system`). An Event's name is
+ * a digest of what it says: said again, by another controller or after a restart, it exists already and is not repeated.
+ * Nothing waits for an Event: a cluster that refuses them (a rate limit, a policy) gets its credentials all the same.
+ */
+import { createHash } from "node:crypto";
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+import { additionalSecretName, namespace } from "#contract/names.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { backoff } from "#kube/loop.ts";
+import { fieldManager } from "#kube/ownership.ts";
+import { collections } from "#kube/paths.ts";
+
+export type Notice = Readonly<{
+  type: "Normal" | "Warning";
+  /** CamelCase, as Kubernetes' own. */
+  reason: string;
+  message: string;
+  /** Which occasion: the same words about another revision or another edit are another Event. */
+  about: string;
+  /** It is said of what lasts, and again for as long as it does. */
+  lasting?: boolean;
+}>;
+
+/** The API server refuses longer notes. */
+const longestMessage = 1024;
+
+/** What was sent lately need not even be tried again; 500 digests are 50 kB. */
+const remembered = 500;
+
+/** Events that wait to be sent; of more the oldest are dropped. Each is 1 KiB or so. */
+const mostWaiting = 100;
+
+/** Tries of one Event, 8 minutes together: who refuses it so often will refuse it again. */
+const mostTries = 12;
+
+/** The API server keeps an Event for an hour unless told otherwise; half of it, so that one lost repetition leaves no gap. */
+export const repeatMilliseconds = 30 * 60_000;
+
+/** Says it, once. Returns at once, and never fails. */
+export type Announce = (notice: Notice, secret: V1ObjectMeta | undefined) => void;
+
+type Options = Readonly<{
+  cluster: Cluster;
+  /** Told of what is said, whether or not the cluster takes it: for the log. */
+  said: (notice: Notice) => void;
+  /** Told of each Event that was really created. */
+  sent: (notice: Notice) => void;
+  /** Told of each Event that was given up. */
+  dropped: (notice: Notice, why: string) => void;
+  now: () => Date;
+  pause?: (milliseconds: number) => Promise<void>;
+}>;
+
+export type Announcer = Readonly<{ announce: Announce; idle: () => Promise<void> }>;
+
+type Waiting = { readonly notice: Notice; readonly body: object; tries: number };
+
+export function announcer({ cluster, said, sent, dropped, now, pause = later }: Options): Announcer {
+  /** Digest → when it was said. */
+  const known = new Map<string, number>();
+  const queue: Waiting[] = [];
+  let worker: Promise<void> | undefined;
+
+  async function work(): Promise<void> {
+    for (let one = queue[0]; one !== undefined; one = queue[0]) {
+      const why = await send(one.body);
+      if (why === undefined) sent(one.notice);
+      else if (why !== "known") one.tries += 1;
+      // Another one may have dropped it meanwhile; one that is refused must not keep the others waiting for good.
+      const at = queue.indexOf(one);
+      if (at >= 0) queue.splice(at, 1);
+      if (why === undefined || why === "known") continue;
+      if (at >= 0 && one.tries >= mostTries) dropped(one.notice, why);
+      else if (at >= 0) queue.push(one);
+      await pause(backoff(one.tries));
+    }
+  }
+
+  /** Undefined when it was created, `known` when it was there, else why not. */
+  async function send(body: object): Promise<string | undefined> {
+    try {
+      await cluster.create(collections.events, body);
+      return undefined;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) return "known";
+      return (error as Error).message;
+    }
+  }
+
+  return {
+    announce(notice, secret) {
+      const time = now().getTime();
+      const digest = digestOf(notice, secret?.uid);
+      const before = known.get(digest);
+      if (before !== undefined && !(notice.lasting && time - before >= repeatMilliseconds)) return;
+      known.set(digest, time);
+      if (known.size > remembered) known.delete(known.keys().next().value ?? "");
+      said(notice);
+      if (queue.length >= mostWaiting) {
+        const oldest = queue.shift();
+        if (oldest !== undefined) dropped(oldest.notice, "too many are waiting");
+      }
+      // By the half hour, so that another controller, too, repeats it once.
+      const name = notice.lasting ? `${digest}.${Math.floor(time / repeatMilliseconds)}` : digest;
+      queue.push({ notice, body: event(notice, `${additionalSecretName}.${name}`, secret, now()), tries: 0 });
+      worker ??= work().finally(() => (worker = undefined));
+    },
+    /** Resolves when nothing waits to be sent. */
+    idle: async () => worker,
+  };
+}
+
+const later = (milliseconds: number) => new Promise<void>((resolve) => void setTimeout(resolve, milliseconds).unref());
+
+function digestOf({ reason, message, about }: Notice, uid: string | undefined): string {
+  const told = JSON.stringify([uid, reason, message, about]);
+  return createHash("sha256").update(told).digest("hex").slice(0, 16);
+}
+
+function event({ type, reason, message }: Notice, name: string, secret: V1ObjectMeta | undefined, now: Date) {
+  const time = now.toISOString();
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name, namespace },
+    type,
+    reason,
+    message: message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message,
+    involvedObject: {
+      apiVersion: "v1",
+      kind: "Secret",
+      namespace,
+      name: additionalSecretName,
+      ...(secret?.uid === undefined ? {} : { uid: secret.uid, resourceVersion: secret.resourceVersion }),
+    },
+    source: { component: fieldManager },
+    reportingComponent: fieldManager,
+    firstTimestamp: time,
+    lastTimestamp: time,
+    count: 1,
+  };
+}

@@ -1,0 +1,174 @@
+/** Every sentence that the controller says to people. Pure: facts → Notice. None holds a credential. */
+import { formatProblem, type Problem } from "#pullsecret/problems.ts";
+import { additionalSecretName, globalSecretName, namespace, withdrawNowAnnotation } from "#contract/names.ts";
+import type { Notice } from "./events.ts";
+import { retryAnnotation, type Halt } from "../rollout/decide/halt.ts";
+import { annotations } from "#kube/ownership.ts";
+import { finding } from "../sources/problems.ts";
+import type { SurveyedNode } from "../rollout/decide/surveyed.ts";
+import { troubles, type TroubleKind } from "./troubles.ts";
+
+/** More lines than this are counted, not shown: an Event holds 1,024 characters. */
+const shown = 5;
+
+const line = (problem: Problem) => `${problem.code} ${formatProblem(problem)}`;
+
+function lines(problems: readonly Problem[]): string {
+  const more = problems.length > shown ? ` | and ${problems.length - shown} more` : "";
+  return problems.slice(0, shown).map(line).join(" | ") + more;
+}
+
+const registries = (count: number) => (count === 1 ? "1 registry" : `${count} registries`);
+const nodes = (count: number) => (count === 1 ? "1 node" : `${count} nodes`);
+
+function list(names: readonly string[]): string {
+  return names.slice(0, shown).join(", ") + (names.length > shown ? ` and ${names.length - shown} more` : "");
+}
+
+function lasting(kind: TroubleKind, message: string, about: string): Notice {
+  return { type: "Warning", reason: troubles[kind].event, message, about, lasting: true };
+}
+
+export function accepted(fromAdditional: number, total: number, about: string): Notice {
+  const message = `accepted: ${registries(fromAdditional)} from this Secret, ${total} in all`;
+  return { type: "Normal", reason: "Accepted", message, about };
+}
+
+export function rejected(problems: readonly Problem[], deployed: boolean, about: string): Notice {
+  const rest = deployed ? "the last good entries stay in force" : "nothing is deployed";
+  return lasting("rejected", `${lines(problems)} (${rest})`, about);
+}
+
+export function originalRejected(problems: readonly Problem[], about: string): Notice {
+  return lasting("originalRejected", `${lines(problems)} (its last good entries stay in force)`, about);
+}
+
+/** No fault of the original's: nobody can say what is in it. */
+export function originalUnknown(problems: readonly Problem[], about: string): Notice {
+  return lasting("originalUnknown", `${lines(problems)} (its last good entries stay in force)`, about);
+}
+
+export function warned(problems: readonly Problem[], about: string): Notice {
+  return { type: "Warning", reason: "AcceptedWithWarnings", message: lines(problems), about };
+}
+
+/** `objects`: kind and name of each. */
+export function foreign(objects: readonly string[], about: string): Notice {
+  const problems = objects.map((object) => finding("foreign", object, "metadata.labels"));
+  return lasting("foreign", lines(problems), about);
+}
+
+/** `group`: the API group that tells of the other operator. */
+export function unsupported(group: string): Notice {
+  return lasting("unsupported", line(finding("unsupported", "cluster", "apis", group)), group);
+}
+
+/** `said`: the error's own words, which quote no Secret (apierror.ts). */
+export function refused(said: string): Notice {
+  return lasting("refused", line(finding("refused", "API server", "request", said)), "");
+}
+
+/** `differences`: paths of objects, with those of the fields that are not as declared. */
+export function mutated(differences: readonly (readonly [path: string, fields: readonly string[]])[]): Notice {
+  const all = differences.map(([path, fields]) => `${path.split("/").slice(-2).join("/")}: ${list(fields)}`);
+  const what = `admission changes ${all.join(" | ")}; it is left so`;
+  return lasting("mutated", line(finding("mutated", "API server", "admission", what)), "");
+}
+
+/** `quoted`: what the DaemonSet's controller said of it; undefined when that could not be read. */
+export function podsRefused(count: number, quoted: string | undefined): Notice {
+  const what = `${nodes(count)} without an agent: ${quoted ?? "its pod is not created, and nobody says why"}`;
+  return lasting("podsRefused", line(finding("podsRefused", "DaemonSet", "pods", what)), "");
+}
+
+/** `missing`: names of nodes that cannot be served now. */
+export function rolledOut(revision: number, served: number, missing: readonly string[], seconds: number): Notice {
+  const later = missing.length > 0 ? `; served when they return: ${list(missing)}` : "";
+  const message = `revision ${revision} is on ${served} of ${nodes(served + missing.length)} after ${seconds} s${later}`;
+  return { type: "Normal", reason: "RolledOut", message, about: String(revision) };
+}
+
+const wordOf = (agent: SurveyedNode["agent"]) =>
+  agent === undefined ? "no agent's pod" : (agent.message ?? "agent not available");
+
+/** `troubled`: the nodes that hold the rollout up, worst first. */
+export function halted(revision: number, troubled: readonly SurveyedNode[]): Notice {
+  const some = troubled.slice(0, shown).map(({ name, agent }) => `${name}: ${wordOf(agent)}`);
+  const more = troubled.length > shown ? ` | and ${troubled.length - shown} more nodes` : "";
+  const what = `revision ${revision} stopped at ${nodes(troubled.length)}: ${some.join(" | ")}${more}`;
+  return lasting("halted", line(finding("halted", "rollout", "nodes", what)), String(revision));
+}
+
+/** `at`: from when on it is taken back. */
+export function withdrawing(at: Date): Notice {
+  const when = at.toISOString();
+  const command = `kubectl annotate secret ${globalSecretName} -n ${namespace} ${withdrawNowAnnotation}=true`;
+  const message = `deleted: from ${when} on its entries are taken back, unless it is made anew; to begin at once: ${command}`;
+  return { type: "Normal", reason: "WithdrawalAwaited", message, about: when };
+}
+
+/** While every node keeps what it has: why, and when what halted is tried again. */
+export function held({ revision, reason, nodes: names, retryAt }: Halt): Notice {
+  const what = {
+    failed: `revision ${revision} failed on ${list(names) || "a node"}`,
+    stalled:
+      `revision ${revision} failed on other nodes when it was tried again (${list(names)}): ` +
+      "kubelet restarts fail there, and the document is seldom the cause",
+    outage: `revision ${revision} met an outage: too many nodes are out of reach`,
+  }[reason];
+  const command = `kubectl annotate secret ${additionalSecretName} -n ${namespace} --overwrite ${retryAnnotation}=$(date +%s)`;
+  const next = reason === "outage" ? "when they are back" : `at ${retryAt}, or at once with: ${command}`;
+  const message = line(
+    finding("halted", "rollout", "nodes", `${what}; every node keeps what it has; it goes on ${next}`),
+  );
+  return lasting("held", message, `${revision}/${reason}/${retryAt}`);
+}
+
+/** `away`: names of the nodes that are out of reach. */
+export function outage(revision: number, away: readonly string[]): Notice {
+  const what = `revision ${revision} waits: ${nodes(away.length)} out of reach, too many to go on without: ${list(away)}`;
+  return lasting("held", line(finding("halted", "rollout", "nodes", what)), `${revision}/outage`);
+}
+
+export function removing(revision: number): Notice {
+  const message = `removed: revision ${revision} takes its entries back from every node, then the objects are deleted`;
+  return { type: "Normal", reason: "Removing", message, about: String(revision) };
+}
+
+/** `names`: the nodes that are away; `until`: when they are given up, ISO 8601. */
+export function awaited(revision: number, names: readonly string[], until: string): Notice {
+  const what = `${nodes(names.length)} away may hold the entries, and give them back at their return: ${list(names)}`;
+  const command = `waited for until ${until}, or: ${finish(revision)}`;
+  return lasting("awaited", `${line(finding("awaited", "removal", "nodes", what))}; ${command}`, String(revision));
+}
+
+const finish = (revision: number) =>
+  `kubectl annotate secret ${globalSecretName} -n ${namespace} --overwrite ${annotations.released}=${revision}`;
+
+/**
+ * `releasing`: the revision is the one that takes the entries back. A command that named an earlier one would have the
+ * objects deleted before any node was asked.
+ */
+export function overdue(revision: number, names: readonly string[], seconds: number, releasing: boolean): Notice {
+  const what = `removal has not moved for ${seconds} s, waiting for ${list(names) || "the DaemonSet controller"}`;
+  const byHand = releasing ? `: to finish without them: ${finish(revision)}` : "";
+  const message = line(finding("overdue", "removal", "nodes", what)) + byHand;
+  return lasting("overdue", message, String(revision));
+}
+
+/** `abandoned`: agents' pods that did not end. They had given everything back. */
+export function removed(revision: number, abandoned: number): Notice {
+  const left = abandoned > 0 ? `; ${abandoned} of its pods do not end` : "";
+  const message = `removed: DaemonSet, RoleBinding, Role, ServiceAccount and global-pull-secret are deleted${left}`;
+  return { type: "Normal", reason: "Removed", message, about: String(revision) };
+}
+
+export function leftBehind(revision: number, names: readonly string[]): Notice {
+  const what = `${nodes(names.length)} could not be asked and may keep the entries: ${list(names)}`;
+  return {
+    type: "Warning",
+    reason: "NodesLeftBehind",
+    message: line(finding("leftBehind", "removal", "nodes", what)),
+    about: String(revision),
+  };
+}

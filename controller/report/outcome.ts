@@ -1,0 +1,21 @@
+/** What a run of the reconciler has come to, as it is handed to whoever tells of it. */
+import type { Verdict } from "../sources/accept.ts";
+import type { Progress } from "../rollout/step.ts";
+import type { Snapshot } from "../sources/snapshot.ts";
+import type { OwnedName } from "#kube/paths.ts";
+import type { Removal } from "../withdrawal/remove.ts";
+
+/** Where the outcome of a run goes: Events, conditions, metrics, log. */
+export type Report = Readonly<{
+  /** `group`: undefined, when nobody else owns the nodes' pull secrets. */
+  unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
+  foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;
+  verdict: (verdict: Verdict, snapshot: Snapshot) => Promise<void>;
+  progress: (progress: Progress, verdict: Verdict, snapshot: Snapshot) => Promise<void>;
+  removal: (removal: Removal, snapshot: Snapshot) => Promise<void>;
+  /** Nothing is declared, and nothing of ours is there. */
+  idle: () => void;
+  /** How the whole run ended. Never rejects. */
+  succeeded: () => void;
+  failed: (error: unknown) => Promise<void>;
+}>;

@@ -1,0 +1,57 @@
+/**
+ * Why nodes have no agent. A DaemonSet has no condition for pods that cannot be created (Pod Security, a quota, a webhook): its
+ * controller says it in Events only.
+ */
+import type { CoreV1Event, V1DaemonSet } from "@kubernetes/client-node";
+import { namespace, syncerName } from "#contract/names.ts";
+import type { Cluster } from "#kube/client.ts";
+import { collections } from "#kube/paths.ts";
+
+/** Between a pod's deletion and its successor's creation a node has none, for a second or two. */
+const patienceSeconds = 10;
+/** The API server keeps no index of Events by their object: each list reads all of the namespace. */
+const pauseSeconds = 30;
+
+/** Nodes without an agent for long, and the latest word on it. */
+export type Podless = Readonly<{ count: number; quoted: string | undefined }>;
+
+/** Asks the cluster only while nodes have none; never rejects. */
+export function podlessClock(
+  cluster: Cluster,
+  now: () => Date,
+): (live: V1DaemonSet | undefined) => Promise<Podless | undefined> {
+  let since: number | undefined;
+  let asked = 0;
+  let quoted: string | undefined;
+  return async (live) => {
+    const { desiredNumberScheduled = 0, currentNumberScheduled = 0 } = live?.status ?? {};
+    const count = desiredNumberScheduled - currentNumberScheduled;
+    const time = now().getTime() / 1000;
+    if (live === undefined || count <= 0) {
+      [since, asked, quoted] = [undefined, 0, undefined];
+      return undefined;
+    }
+    since ??= time;
+    if (time - since < patienceSeconds) return undefined;
+    if (time - asked >= pauseSeconds) {
+      asked = time;
+      quoted = await lastWord(cluster, live.metadata?.uid ?? "").catch(() => quoted);
+    }
+    return { count, quoted };
+  };
+}
+
+async function lastWord(cluster: Cluster, uid: string): Promise<string | undefined> {
+  const of = { kind: "DaemonSet", name: syncerName, namespace, uid };
+  const about = Object.entries(of).map(([key, value]) => `involvedObject.${key}=${value}`);
+  let latest: { time: number; message: string } | undefined;
+  const query = { fieldSelector: ["reason=FailedCreate", ...about].join() };
+  await cluster.pages<CoreV1Event>(collections.events, query, (items) => {
+    for (const { lastTimestamp, eventTime, message = "" } of items) {
+      const time = Date.parse(String(lastTimestamp ?? eventTime));
+      if (latest === undefined || time >= latest.time) latest = { time, message };
+    }
+  });
+  // Each try has a name of its own: with it in the words each would be another Event.
+  return latest?.message.replaceAll(new RegExp(`${syncerName}-[a-z0-9]{5}\\b`, "g"), `${syncerName}-…`).slice(0, 700);
+}

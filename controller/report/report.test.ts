@@ -1,0 +1,204 @@
+import type { V1Secret } from "@kubernetes/client-node";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accept } from "../sources/accept.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Announce } from "./events.ts";
+import { noRollouts } from "../rollout/decide/halt.ts";
+import type { Cluster } from "#kube/client.ts";
+import type { Condition } from "../objects/annotations.ts";
+import { createMetrics } from "../metrics/metrics.ts";
+import type { Snapshot } from "../sources/snapshot.ts";
+import { annotations } from "#kube/ownership.ts";
+import type { Report } from "./outcome.ts";
+import { createReport } from "./report.ts";
+import { noState } from "../objects/state.ts";
+import type { Turn } from "../rollout/decide/turn.ts";
+
+const policy = { conflicts: "additional", protect: [] } as const;
+
+function reportWith(cluster: Partial<Cluster>, announce: Announce): Report {
+  return createReport({
+    cluster: cluster as Cluster,
+    announce,
+    metrics: createMetrics(),
+    settled: { differences: [] },
+    now: () => new Date(),
+    log: () => {},
+  });
+}
+
+/** Reasons and occasions of what is announced for these documents, one after the other. */
+async function told(...documents: readonly string[]): Promise<string[]> {
+  const said = new Set<string>();
+  // A verdict asks the cluster nothing.
+  const report = reportWith({}, ({ reason, about }) => void said.add(`${reason} ${about}`));
+  for (const [index, document] of documents.entries()) {
+    const additional: V1Secret = {
+      type: "kubernetes.io/dockerconfigjson",
+      metadata: { uid: "u", resourceVersion: `v${index}` },
+      data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
+    };
+    const sources = {
+      additional,
+      original: "absent",
+      originalName: undefined,
+      published: undefined,
+      state: noState,
+    } as const;
+    await report.verdict(accept(sources, policy), { ...sources } as unknown as Snapshot);
+  }
+  return [...said];
+}
+
+test("rewrites that mean the same are told of once: a thousand of them must not make a thousand Events", async () => {
+  const auths = '{"auths":{"a.io":{"auth":"dTpw"}}}';
+  assert.deepEqual(await told(auths, ` ${auths}`, JSON.stringify(JSON.parse(auths), null, 2)), ["Accepted v0"]);
+});
+
+test("another meaning is told, and so is the return to an earlier one, and each refused edit", async () => {
+  const [one, two] = ['{"auths":{"a.io":{"auth":"dTpw"}}}', '{"auths":{"a.io":{"auth":"dTpx"}}}'];
+  assert.deepEqual(await told(one, two, one), ["Accepted v0", "Accepted v1", "Accepted v2"]);
+  assert.deepEqual(await told(one, "{", "{ ", one), ["Accepted v0", "Rejected v1", "Rejected v2", "Accepted v3"]);
+});
+
+/** The RolledOut condition that is written after this turn, if any; `before`: its status so far, of the same revision. */
+async function concluded(turn: Turn, before?: "True" | "False"): Promise<string | undefined> {
+  let written: string | undefined;
+  const apply = (_path: string, object: V1Secret) => {
+    written = object.metadata?.annotations?.[annotations.conditions];
+    return Promise.resolve(object);
+  };
+  const report = reportWith({ apply: apply as unknown as Cluster["apply"] }, () => {});
+  const condition = { type: "RolledOut", status: before, reason: "", message: "", revision: 2, lastTransitionTime: "" };
+  const said = { [annotations.conditions]: JSON.stringify(before === undefined ? [] : [condition]) };
+  const global: V1Secret = { metadata: { uid: "u", annotations: said } };
+  const progress = {
+    turn,
+    revision: 2,
+    published: true,
+    global,
+    view: undefined,
+    standing: undefined,
+    fates: [],
+    rollouts: noRollouts,
+    nudgeIn: undefined,
+  };
+  const verdict = {
+    wanted: undefined,
+    problems: { additional: [], original: [] },
+    warnings: [],
+    unknown: false,
+    withdrawsAt: undefined,
+    accepted: {},
+  };
+  await report.progress(progress, verdict, {} as Snapshot);
+  const conditions = JSON.parse(written ?? "[]") as Condition[];
+  return conditions.find(({ type }) => type === "RolledOut")?.status;
+}
+
+const strategy = { stage: "wave", maxUnavailable: 1 } as const;
+const roll = { kind: "roll", revision: "published", strategy, reason: "" } as const;
+
+test("what was asked for just now is told by the run that sees it begin, while the nodes need the API", async () => {
+  assert.equal(await concluded(roll), undefined);
+  assert.equal(await concluded(roll, "False"), undefined);
+  assert.equal(await concluded({ kind: "wait", phase: "wave", strategy, reason: "", again: 9 }), "False");
+});
+
+test("an upgrade of the agents is told at once: what is out is no longer out", async () => {
+  assert.equal(await concluded(roll, "True"), "False");
+});
+
+const pullSecret = (text: string): V1Secret => ({
+  type: "kubernetes.io/dockerconfigjson",
+  metadata: { uid: "u", resourceVersion: "1" },
+  data: { ".dockerconfigjson": Buffer.from(text).toString("base64") },
+});
+const noObjects = { additional: undefined, original: "absent", state: undefined, global: undefined } as const;
+const snapshotOf = (found: Partial<Snapshot>) => ({ ...noObjects, ...found }) as Snapshot;
+const verdictOf = (additional: V1Secret) =>
+  accept({ additional, original: "absent", originalName: undefined, published: undefined, state: noState }, policy);
+
+/** A report, what it announced by reason, and the series that Prometheus would see, those of the process apart. */
+function watched(cluster: Partial<Cluster> = {}) {
+  const announced: string[] = [];
+  const metrics = createMetrics();
+  const report = createReport({
+    cluster: cluster as Cluster,
+    announce: ({ reason, message }) => void announced.push(`${reason}: ${message}`),
+    metrics,
+    settled: { differences: [] },
+    now: () => new Date(),
+    log: () => {},
+  });
+  const series = async () => {
+    const lines = (await metrics.registry.metrics()).split("\n").map((line) => line.split(" "));
+    const gauges = /^global_pull_secret_(source_accepted|trouble|revision|rolled_out|nodes)/;
+    return Object.fromEntries(
+      lines
+        .filter(([name = "", value]) => gauges.test(name) && !(name.includes("_trouble") && value === "0"))
+        .map(([name = "", value]) => [name.replace("global_pull_secret_", ""), Number(value)]),
+    );
+  };
+  return { report, announced, series };
+}
+
+const idleSeries = { revision: 0 };
+
+test("no series speaks of what is gone: after a refused Secret is deleted no alert stays", async () => {
+  const { report, series } = watched();
+  assert.deepEqual(await series(), {});
+  const additional = pullSecret("{");
+  await report.verdict(verdictOf(additional), snapshotOf({ additional }));
+  assert.deepEqual(await series(), { 'source_accepted{source="additional"}': 0, 'trouble{reason="Rejected"}': 1 });
+  report.idle();
+  assert.deepEqual(await series(), idleSeries);
+});
+
+test("what lasts is said at each look, for the announcer to repeat: a refused Secret that was never deployed, too", async () => {
+  const { report, announced } = watched();
+  const additional = pullSecret("{");
+  for (let look = 0; look < 3; look++) await report.verdict(verdictOf(additional), snapshotOf({ additional }));
+  assert.equal(announced.filter((one) => one.startsWith("Rejected: GPS")).length, 3);
+});
+
+test("a request that is refused twice is told in the API server's words, and no longer when it succeeds", async () => {
+  const { report, announced, series } = watched({ get: async () => undefined });
+  const error = new ApiError({
+    status: 403,
+    reason: "Forbidden",
+    method: "PATCH",
+    path: "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer",
+    detail: 'admission webhook "no-host-path" denied the request',
+  });
+  await report.failed(error);
+  assert.deepEqual(announced, []);
+  await report.failed(error);
+  assert.match(announced[0] ?? "", /^RequestRefused: GPS321 .*"no-host-path" denied the request/);
+  assert.deepEqual(await series(), { 'trouble{reason="RequestRefused"}': 1 });
+  report.succeeded();
+  assert.deepEqual(await series(), {});
+});
+
+test("an API server that does not answer, a conflict and a rate limit are not refusals", async () => {
+  const { report, announced } = watched();
+  for (const status of [0, 409, 429, 0, 409])
+    await report.failed(new ApiError({ status, reason: "", method: "PATCH", path: "" }));
+  assert.deepEqual(announced, []);
+});
+
+test("an installation on OpenShift and a foreign object are told for as long as they are there", async () => {
+  const { report, announced, series } = watched();
+  const snapshot = snapshotOf({ additional: pullSecret("{}") });
+  await report.unsupported("machineconfiguration.openshift.io", snapshot);
+  await report.foreign(["daemonSet"], snapshot);
+  assert.match(announced.join("\n"), /^UnsupportedCluster: GPS323 .*\nForeignObject: GPS304 .*daemonsets\/global-pull/);
+  assert.deepEqual(await series(), {
+    'trouble{reason="UnsupportedCluster"}': 1,
+    'trouble{reason="ForeignObject"}': 1,
+  });
+  await report.unsupported(undefined, snapshot);
+  await report.foreign([], snapshot);
+  assert.deepEqual(await series(), {});
+});

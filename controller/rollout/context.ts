@@ -1,0 +1,17 @@
+/** What a rollout works with: its cluster, its policy, and what this process remembers of its looks. */
+import type { Agent } from "../objects/agent.ts";
+import type { Cluster } from "#kube/client.ts";
+import type { Lookout } from "./lookout.ts";
+import type { NudgeClock } from "./nudge.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { Settled } from "#kube/apply/settled.ts";
+
+export type RolloutContext = Readonly<{
+  cluster: Cluster;
+  settled: Settled;
+  agent: Agent;
+  policy: Pick<Policy, "rollout">;
+  lookout: Lookout;
+  nudgeSeconds: NudgeClock;
+  now: () => Date;
+}>;

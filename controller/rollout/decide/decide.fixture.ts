@@ -1,0 +1,162 @@
+/** For tests: our controller over the model of the DaemonSet controller. What it decides is decided by the shipped code. */
+import type { Content, Intent } from "#contract/names.ts";
+import { publishesIn, remembered, targetOf, wasServed } from "./course.ts";
+import { DaemonSetModel, emptyDocument } from "../../objects/daemonset.fixture.ts";
+import { contentOf, heldContent, knownOf, noRollouts, retrySeconds } from "./halt.ts";
+import { createLookout } from "../lookout.ts";
+import { fatesOf, standing } from "./node-state.ts";
+import { decide } from "./decide.ts";
+import type { RolloutInput, Turn } from "./turn.ts";
+
+const probationSeconds = 5;
+
+export class Model extends DaemonSetModel {
+  /** Number of the content that is declared. */
+  content = 1;
+  intent: Intent = "apply";
+  retry = "";
+  lost = false;
+  maxFailures: number | string = 0;
+  restSeconds = 0;
+  rollouts = noRollouts;
+  served: { revision: number; document: string; sources: string } | undefined;
+  haltKnown = false;
+  surveys = 0;
+  turn: Turn | undefined;
+  readonly budget: number | string;
+  readonly #lookout = createLookout(() => new Date(this.now * 1000));
+
+  constructor(size: number, budget: number | string) {
+    super();
+    this.budget = budget;
+    for (let one = 0; one < size; one++) this.join();
+  }
+
+  get wanted(): Content {
+    const document = this.intent === "release" ? emptyDocument : `document ${this.content}`;
+    return { document, sources: "{}", intent: this.intent };
+  }
+
+  reconcile(): void {
+    const { wanted, rollouts, published, template } = this;
+    const asked = {
+      content: contentOf(wanted),
+      intent: wanted.intent,
+      retry: this.retry,
+      now: new Date(this.now * 1000),
+    };
+    const now = this.contents.get(published);
+    const goal = targetOf(rollouts, asked, wanted, this.served);
+    const isPending = (target: Content) =>
+      now?.document !== target.document || now.intent !== target.intent || published < (template ?? 0) || this.lost;
+    const complete = this.served?.revision === template;
+    const known = {
+      ...knownOf(rollouts, asked),
+      harmless: complete || now?.intent === "hold",
+      overtaken: template !== undefined && template > 0 && published > template,
+    };
+    const view =
+      template === undefined
+        ? undefined
+        : { template, digest: "", ...this.strategy, observed: this.observed, drifted: this.drifted, ...this.status };
+    const input: RolloutInput = {
+      published,
+      intent: now?.intent ?? "apply",
+      wanted: goal.intent,
+      pending: isPending(goal),
+      lost: this.lost || published === 0,
+      complete,
+      daemonSet: view,
+      ...(view === undefined ? { quietSeconds: 0, readySeconds: 0, surveySeconds: 0 } : this.#lookout.clocks(view)),
+      suspicious: false,
+      haltKnown: this.haltKnown,
+      probationSeconds,
+      restSeconds: this.restSeconds,
+      retrySeconds: retrySeconds(rollouts, asked),
+      standing: undefined,
+      maxUnavailable: this.budget,
+      restarts: true,
+      maxFailures: this.maxFailures,
+    };
+    let turn = decide(input);
+    let fates: ReturnType<typeof fatesOf> = [];
+    if (turn.kind === "survey" && view !== undefined) {
+      const found = this.#lookout.recent(view, input.pending) ?? this.#lookout.seen(view, this.#surveyed(input));
+      fates = fatesOf(found, probationSeconds, known);
+      this.#lookout.judged(fates);
+      turn = decide({ ...input, standing: standing(fates, known) });
+    }
+    if (turn.kind === "survey") throw new Error("a survey after a survey");
+    const target = turn.kind === "roll" && turn.halt !== undefined ? heldContent(this.served) : goal;
+    const pending = isPending(target);
+    const publishes = pending && publishesIn(turn);
+    this.rollouts = remembered(rollouts, asked, { turn, fates, current: now, revision: published, target });
+    this.#carryOut(turn, publishes ? target : undefined);
+  }
+
+  #surveyed({ complete, intent }: RolloutInput) {
+    this.surveys += 1;
+    return this.survey(complete || intent === "hold");
+  }
+
+  #carryOut(turn: Exclude<Turn, { kind: "survey" }>, publish: Content | undefined): void {
+    const before = this.contents.get(this.template ?? 0);
+    if (wasServed(turn) && before !== undefined && before.intent !== "hold")
+      this.served = { revision: this.template ?? 0, document: before.document, sources: before.sources };
+    this.turn = turn;
+    this.haltKnown = turn.kind === "wait" && turn.phase === "halted";
+    if (publish !== undefined) {
+      this.published = Math.max(this.published, this.template ?? 0) + 1;
+      this.contents.set(this.published, publish);
+      this.lost = false;
+    }
+    if (turn.kind === "roll") {
+      const next = turn.revision === "published" ? this.published : turn.revision;
+      if (next !== this.template || this.drifted) {
+        this.observed = false;
+        this.generation += 1;
+      }
+      this.template = next;
+      this.drifted = false;
+    }
+    this.strategy = turn.strategy;
+  }
+
+  /** Somebody edits the template: the DaemonSet controller begins to roll it. */
+  edit(): void {
+    if (this.template === undefined) return;
+    this.generation += 1;
+    this.drifted = true;
+    this.observed = false;
+  }
+
+  /** Everybody does their part for so many seconds, or until it is so. */
+  pass(seconds: number, until: () => boolean = () => false): number {
+    const start = this.now;
+    while (this.now - start < seconds && !until()) {
+      // Under a hold nothing happens for hours.
+      this.tick(this.turn?.kind === "wait" && this.turn.phase === "held" ? 5 : 1);
+      this.sync();
+      for (const index of this.nodes.keys()) this.kubelet(index);
+      this.measure();
+      this.reconcile();
+    }
+    return this.now - start;
+  }
+
+  settle(): number {
+    return this.pass(300_000, () => this.isDone());
+  }
+
+  /** Every node that can have it has the last content. */
+  isDone(): boolean {
+    const now = this.contents.get(this.published);
+    if (now?.document !== this.wanted.document || now.intent !== this.intent || this.template !== this.published)
+      return false;
+    return this.nodes.every((node) => node.dead || node.odd !== undefined || node.broken || this.has(node));
+  }
+
+  has(node: (typeof this.nodes)[number]): boolean {
+    return node.pods.some((pod) => !pod.leaving && pod.revision === this.template && this.works(node, pod));
+  }
+}

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fatesOf, nobody, pick, type Rereads, standing } from "./node-state.ts";
+import type { AgentPod, SurveyedNode } from "./surveyed.ts";
+
+const agent = (changes: Partial<AgentPod> = {}): AgentPod => ({
+  current: true,
+  available: false,
+  running: true,
+  started: true,
+  proved: false,
+  ageSeconds: 10,
+  unavailableSeconds: 0,
+  gaveUp: false,
+  gaveBack: false,
+  refused: false,
+  message: undefined,
+  ...changes,
+});
+const node = (changes: Partial<SurveyedNode> = {}): SurveyedNode => ({
+  name: "n",
+  silent: false,
+  silentSeconds: 0,
+  podlessSeconds: 0,
+  controlPlane: false,
+  agent: agent(),
+  ...changes,
+});
+const old = { current: false };
+const trial = 5;
+const waited = "GPS212 config.json is written, the restart is owed";
+
+const cases: readonly (readonly [sentence: string, node: SurveyedNode, fate: string])[] = [
+  ["available under the template is served", node({ agent: agent({ available: true }) }), "served"],
+  ["available under the one before waits", node({ agent: agent({ ...old, available: true }) }), "waiting"],
+  [
+    "not Ready, yet with an available agent, is served",
+    node({ silent: true, agent: agent({ available: true }) }),
+    "served",
+  ],
+  ["silent with an old agent is dead", node({ silent: true, agent: agent(old) }), "dead"],
+  ["silent without an agent is dead", node({ silent: true, agent: undefined }), "dead"],
+  ["silent under the new revision is a suspect, not dead", node({ silent: true, agent: agent() }), "moving"],
+  ["and stays one", node({ silent: true, agent: agent({ ageSeconds: 600 }) }), "stuck"],
+  ["silent long after its agent was well is dead", node({ silent: true, agent: agent({ proved: true }) }), "dead"],
+  ["silent before the new agent could start is dead", node({ silent: true, agent: agent({ started: false }) }), "dead"],
+  ["an agent that gave up has failed", node({ agent: agent({ gaveUp: true }) }), "failed"],
+  ["also when its node fell silent", node({ silent: true, agent: agent({ gaveUp: true }) }), "failed"],
+  ["what an old agent said counts no more", node({ agent: agent({ ...old, gaveUp: true }) }), "moving"],
+  ["an agent that was killed at work has not failed", node({ agent: agent({ message: waited }) }), "moving"],
+  ["another message is no failure of ours", node({ agent: agent({ message: "OOMKilled" }) }), "moving"],
+  ["a young agent is on its way", node(), "moving"],
+  ["an agent is given a minute besides the trial", node({ agent: agent({ ageSeconds: 64 }) }), "moving"],
+  ["an agent unavailable for longer is stuck", node({ agent: agent({ ageSeconds: 65 }) }), "stuck"],
+  [
+    "an agent that found the node unfit has refused",
+    node({ agent: agent({ refused: true, ageSeconds: 600 }) }),
+    "refused",
+  ],
+  ["alone it is stuck for ever", node({ agent: agent({ ageSeconds: 900, unavailableSeconds: 900 }) }), "stuck"],
+  ["no agent yet is on its way", node({ agent: undefined }), "moving"],
+  ["an old agent that is not available is on its way", node({ agent: agent(old) }), "moving"],
+];
+
+for (const [sentence, one, fate] of cases) {
+  test(`fate of a node: ${sentence}`, () => assert.equal(fatesOf([one], trial)[0]?.[1], fate));
+}
+
+test("where the Secret is ahead of the template its agents wait, and nobody is odd or dead for it", () => {
+  const known = { ...nobody, excused: new Set(["n"]), harmless: true, overtaken: true };
+  const fate = (changes: Partial<AgentPod>) => fatesOf([node({ agent: agent(changes) })], trial, known)[0]?.[1];
+  const long = { ageSeconds: 900, unavailableSeconds: 900 };
+  assert.deepEqual(
+    [fate({}), fate(long), fate({ ...long, started: false }), fate({ ...long, gaveUp: true })],
+    ["moving", "stuck", "stuck", "excused"],
+  );
+});
+
+test("a node that cannot start the agent is dead once another node could, and stuck before", () => {
+  const cannot = node({ name: "cannot", agent: agent({ started: false, ageSeconds: 90, message: "ErrImagePull" }) });
+  const could = node({ name: "could" });
+  assert.deepEqual(
+    fatesOf([cannot, could], trial).map(([, fate]) => fate),
+    ["dead", "moving"],
+  );
+  assert.equal(fatesOf([cannot], trial)[0]?.[1], "stuck");
+});
+
+const served = node({ name: "served", agent: agent({ available: true }) });
+const known = { excused: new Set(["old"]), failed: new Set(["again"]), harmless: false, overtaken: false };
+const others: readonly (readonly [sentence: string, node: SurveyedNode, fate: string])[] = [
+  [
+    "unavailable for five minutes is excused",
+    node({ agent: agent({ ageSeconds: 400, unavailableSeconds: 300 }) }),
+    "excused",
+  ],
+  ["with a break it is stuck", node({ agent: agent({ ageSeconds: 400, unavailableSeconds: 299 }) }), "stuck"],
+  ["unavailable since before the template is excused at once", node({ name: "old" }), "excused"],
+  ["also when it gives up now", node({ name: "old", agent: agent({ gaveUp: true }) }), "excused"],
+  [
+    "what failed already and fails again is excused",
+    node({ name: "again", agent: agent({ gaveUp: true }) }),
+    "excused",
+  ],
+  ["and has its trial before", node({ name: "again" }), "moving"],
+];
+for (const [sentence, one, fate] of others) {
+  test(`fate of a node where another is served: ${sentence}`, () =>
+    assert.equal(fatesOf([one, served], trial, known)[0]?.[1], fate));
+}
+
+test("every node is counted once; those that are away, or excused without their own word, are counted again as out", () => {
+  const away = node({ silent: true, silentSeconds: 400, agent: undefined });
+  const off = node({ silent: true, silentSeconds: 4000, agent: undefined });
+  const fallen = node({ silent: true, silentSeconds: 40, agent: undefined });
+  const all = [...cases, ...others].map(([, one]) => one);
+  const fates = fatesOf([...all, served, away, off, fallen, node({ agent: agent(old) })], trial, known);
+  const { total, out, fallen: lately, ...each } = standing(fates, known);
+  assert.equal(
+    Object.values(each).reduce((sum, count) => sum + count, 0),
+    total,
+  );
+  assert.deepEqual([out, lately], [each.excused + each.dead - 1, lately]);
+  const few = standing(fatesOf([served, away, off, fallen, node({ agent: agent(old) })], trial));
+  assert.deepEqual([few.out, few.fallen, few.dead], [2, 2, 3]);
+});
+
+test("the worst are named first", () => {
+  const nodes = [
+    node({ name: "a", agent: agent({ ageSeconds: 90 }) }),
+    node({ name: "b", agent: agent({ gaveUp: true }) }),
+  ];
+  assert.deepEqual(
+    pick(fatesOf(nodes, trial), "failed", "stuck").map(({ name }) => name),
+    ["b", "a"],
+  );
+});
+
+test("where no kubelet is restarted a running agent is given the time in which the kubelet reads by itself", () => {
+  const served = node({ agent: agent({ available: true }) });
+  const fate = (seconds: number, rereads: Rereads, changes: Partial<AgentPod> = {}, controlPlane = false) => {
+    const waiting = agent({ ageSeconds: seconds, unavailableSeconds: seconds, ...changes });
+    return fatesOf([node({ controlPlane, agent: waiting }), served], trial, nobody, rereads)[0]?.[1];
+  };
+  assert.equal(fate(369, "everywhere"), "moving");
+  assert.equal(fate(370, "everywhere"), "stuck");
+  assert.equal(fate(604, "everywhere"), "stuck");
+  assert.equal(fate(605, "everywhere"), "excused");
+  assert.equal(fate(65, "everywhere", { running: false }), "stuck", "one that does not run waits for nothing");
+  assert.equal(fate(65, "control plane"), "stuck");
+  assert.equal(fate(369, "control plane", {}, true), "moving");
+  assert.equal(fate(65, "nowhere", {}, true), "stuck");
+});
+
+test("a node that no pod is let in to holds nobody up after a minute, where others have the template", () => {
+  const served = node({ agent: agent({ available: true }) });
+  const fate = (podlessSeconds: number, ...others: SurveyedNode[]) =>
+    fatesOf([node({ agent: undefined, podlessSeconds }), ...others], trial)[0]?.[1];
+  assert.equal(fate(59, served), "moving");
+  assert.equal(fate(60, served), "dead");
+  assert.equal(fate(600), "moving", "where nobody has it, the cluster lets no pod in");
+});

@@ -1,0 +1,147 @@
+/** The one turn of a rollout, decided on what is found: reads nodes and pods where the decision asks for them. */
+import type { V1Secret } from "@kubernetes/client-node";
+import type { Content } from "#contract/names.ts";
+import type { Wanted } from "../sources/accept.ts";
+import { publishesIn, remembered, targetOf, wasServed } from "./decide/course.ts";
+import { templateDigest } from "../objects/daemonset.ts";
+import type { RolloutContext } from "./context.ts";
+import { contentOf, heldContent, knownOf, readRollouts, retryAnnotation, retrySeconds } from "./decide/halt.ts";
+import type { Asked, Rollouts } from "./decide/halt.ts";
+import { recall } from "../objects/annotations.ts";
+import { fatesOf, standing, type Fates, type Rereads, type Standing } from "./decide/node-state.ts";
+import type { Snapshot } from "../sources/snapshot.ts";
+import { amongPinned } from "../objects/pinned.ts";
+import { isEdited, isLost, isPending, readPublished, type Published } from "../objects/global-secret.ts";
+import { decide } from "./decide/decide.ts";
+import { readState, type State } from "../objects/state.ts";
+import { glance, survey } from "./survey.ts";
+import type { DaemonSetView, RolloutInput, Turn } from "./decide/turn.ts";
+
+export type Decision = Readonly<{
+  turn: Turn;
+  fates: Fates;
+  standing: Standing | undefined;
+  published: Published | undefined;
+  /** What goes into global-pull-secret now; undefined when that stays as it is. */
+  publish: Content | undefined;
+  state: State;
+  rollouts: Rollouts;
+}>;
+
+export async function decided(
+  context: RolloutContext,
+  snapshot: Snapshot,
+  wanted: Wanted,
+  view: DaemonSetView | undefined,
+): Promise<Decision> {
+  const published = readPublished(snapshot.global);
+  const state = readState(snapshot.state);
+  const before = readRollouts(state.halted);
+  const asked = wish(snapshot.additional, wanted, context.now());
+  const goal = targetOf(before, asked, wanted, state.served);
+  const template = { revision: view?.template ?? 0, digest: view?.digest ?? "" };
+  const pending = isPending(published, goal, template);
+  const input = {
+    ...(await inputOf(context, snapshot, { published, state, view })),
+    lost: isLost(published, template) || (isEdited(snapshot.global) && pending),
+    pending,
+    wanted: goal.intent,
+    restSeconds: asked.retry === (before.halt?.asked ?? asked.retry) ? restSeconds(before, context) : 0,
+    retrySeconds: retrySeconds(before, asked),
+  };
+  const { turn, fates, seen } = await decideWith(context, { input, before, asked });
+  const held = turn.kind === "roll" && turn.halt !== undefined;
+  const target = held ? heldContent(state.served) : goal;
+  const publish = isPending(published, target, template) && publishesIn(turn) ? target : undefined;
+  const current = published && { ...published, sources: published.sourcesText };
+  const revision = published?.revision ?? 0;
+  const rollouts = remembered(before, asked, { turn, fates, current, revision, target });
+  const served = wasServed(turn) && current?.intent === "apply" && revision > 0 && revision === view?.template;
+  const now = served
+    ? { revision, intent: current.intent, document: current.document, sources: current.sources }
+    : undefined;
+  return {
+    turn,
+    fates,
+    standing: seen,
+    published,
+    publish,
+    rollouts,
+    state: {
+      ...state,
+      halted: rollouts,
+      // What is withdrawn is given to nobody any more, whatever halts later.
+      served: target.intent === "release" ? undefined : (now ?? state.served),
+    },
+  };
+}
+
+function wish(additional: V1Secret | undefined, wanted: Wanted, now: Date): Asked {
+  const retry = additional?.metadata?.annotations?.[retryAnnotation] ?? "";
+  return { content: contentOf(wanted), intent: wanted.intent, retry, now };
+}
+
+/** Seconds until a change may be rolled out, by the time at which the last one was. */
+export function restSeconds({ rolledAt }: Rollouts, { policy, now }: Pick<RolloutContext, "policy" | "now">): number {
+  if (rolledAt === undefined) return 0;
+  const { minIntervalSeconds } = policy.rollout;
+  const left = minIntervalSeconds - (now().getTime() - Date.parse(rolledAt)) / 1000;
+  // Never more than the interval: another controller's clock may have been ahead of ours.
+  return Math.min(minIntervalSeconds, Math.max(0, left));
+}
+
+type Found = Readonly<{ published: Published | undefined; state: State; view: DaemonSetView | undefined }>;
+
+/** What is found, whatever is wanted. */
+async function inputOf(context: RolloutContext, snapshot: Snapshot, { published, state, view }: Found) {
+  const { agent, cluster, lookout, policy } = context;
+  const { conditions } = recall(snapshot.global);
+  const template = view?.template ?? 0;
+  const said = conditions.find(({ type, revision }) => type === "RolledOut" && revision === template);
+  const idle = { quietSeconds: 0, readySeconds: 0, surveySeconds: 0 };
+  return {
+    published: published?.revision ?? 0,
+    intent: published?.intent ?? "apply",
+    complete: template > 0 && (state.served?.revision === template || said?.status === "True"),
+    daemonSet: view,
+    ...(view === undefined ? idle : lookout.clocks(view)),
+    suspicious: view !== undefined && lookout.glances(view) && lookout.suspects(await glance(cluster)),
+    haltKnown: said?.reason === "Halted",
+    standing: undefined,
+    ...policy.rollout,
+    restarts: agent.restart === "Always",
+  };
+}
+
+/** The agents of control-plane nodes decide for themselves, by their kubelet's unit. */
+function rereadsOf({ restart, restartControlPlane }: RolloutContext["agent"]): Rereads {
+  if (restart === "Never") return "everywhere";
+  return restartControlPlane === "Never" ? "control plane" : "nowhere";
+}
+
+type Question = Readonly<{ input: RolloutInput; before: Rollouts; asked: Asked }>;
+
+async function decideWith(context: RolloutContext, { input, before, asked }: Question) {
+  const { cluster, agent, lookout } = context;
+  const view = input.daemonSet;
+  const turn = decide(input);
+  if (turn.kind !== "survey" || view === undefined) return { turn, fates: [], seen: undefined };
+  // What restarts no kubelet cannot be why a node fell silent.
+  const harmless = input.complete || input.intent === "hold";
+  const overtaken = input.published > view.template && view.template > 0;
+  const known = { ...knownOf(before, asked), harmless, overtaken };
+  const mark = { revision: view.template, digest: templateDigest(agent), complete: harmless };
+  const read = async () => amongPinned(await survey(cluster, mark, asked.now.getTime()), agent.pinned);
+  const recent = input.suspicious ? undefined : lookout.recent(view, input.pending);
+  const found = recent ?? lookout.seen(view, await read());
+  const fates = fatesOf(found, agent.probationSeconds, known, rereadsOf(agent));
+  lookout.judged(fates);
+  const seen = standing(fates, known);
+  const last = decide({ ...input, standing: seen });
+  return { turn: sooner(last, lookout.outdated(view)), fates, seen };
+}
+
+/** What rests on a survey older than the counters is decided again as soon as there may be another. */
+function sooner(turn: Turn, seconds = Number.POSITIVE_INFINITY): Turn {
+  return turn.kind === "wait" ? { ...turn, again: Math.min(turn.again, seconds) } : turn;
+}

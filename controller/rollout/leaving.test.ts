@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Cluster } from "#kube/client.ts";
+import { agentsLeft } from "./leaving.ts";
+
+const ownerReferences = [{ kind: "DaemonSet", name: "global-pull-secret-syncer", controller: true }];
+const pod = (nodeName: string) => ({ metadata: { ownerReferences }, spec: { nodeName } });
+const node = (status: string) => ({ status: { conditions: [{ type: "Ready", status }] } });
+
+/** Answers pages of pods, and single nodes by name; notes what was asked. */
+function serving(pods: readonly object[], nodes: Record<string, object>) {
+  const asked: string[] = [];
+  const get = async (path: string) => {
+    asked.push(path);
+    const [collection, query] = path.split("?");
+    const { limit, fieldSelector } = Object.fromEntries(new URLSearchParams(query));
+    if (collection === "/api/v1/nodes") return { items: [nodes[fieldSelector?.split("=")[1] ?? ""]].filter(Boolean) };
+    const items = pods.slice(0, Number(limit));
+    return { items, metadata: items.length < pods.length ? { continue: "more" } : {} };
+  };
+  return { asked, cluster: { get } as unknown as Cluster };
+}
+
+test("pods on nodes that are Ready are counted; those of dead nodes, of nodes that are gone and of strangers are not", async () => {
+  const nodes = { a: node("True"), b: node("Unknown") };
+  const { cluster } = serving([pod("a"), pod("b"), pod("gone"), { spec: { nodeName: "a" } }], nodes);
+  assert.equal(await agentsLeft(cluster), 1);
+});
+
+test("of 5,000 pods that end a hundred are read, and no node", async () => {
+  const { cluster, asked } = serving(
+    Array.from({ length: 5000 }, () => pod("a")),
+    {},
+  );
+  assert.equal(await agentsLeft(cluster), 100);
+  assert.equal(asked.length, 1);
+});

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLookout } from "./lookout.ts";
+import type { Survey } from "./decide/surveyed.ts";
+import type { DaemonSetView } from "./decide/turn.ts";
+
+const view = (changes: Partial<DaemonSetView> = {}): DaemonSetView => ({
+  template: 3,
+  digest: "",
+  stage: "wave",
+  maxUnavailable: 1,
+  drifted: false,
+  observed: true,
+  desired: 3,
+  updated: 3,
+  ready: 2,
+  available: 2,
+  ...changes,
+});
+const missing = (unavailableSeconds: number, available = false): Survey => [
+  {
+    name: "a",
+    silent: false,
+    silentSeconds: 0,
+    podlessSeconds: 0,
+    controlPlane: false,
+    agent: {
+      current: true,
+      available,
+      running: true,
+      started: true,
+      proved: true,
+      ageSeconds: 900,
+      unavailableSeconds,
+      gaveUp: false,
+      refused: false,
+      gaveBack: false,
+      message: undefined,
+    },
+  },
+];
+
+function start() {
+  let seconds = 0;
+  const lookout = createLookout(() => new Date(1e12 + seconds * 1000));
+  return { lookout, pass: (more: number) => (seconds += more) };
+}
+
+test("a survey is believed while the counters stand still: five minutes at rest, half a minute before a rollout", () => {
+  const { lookout, pass } = start();
+  lookout.seen(view(), missing(0));
+  pass(29);
+  assert.ok(lookout.recent(view(), true));
+  pass(2);
+  assert.equal(lookout.recent(view(), true), undefined);
+  assert.ok(lookout.recent(view(), false));
+  assert.equal(lookout.recent(view({ available: 1 }), false), undefined);
+  assert.equal(lookout.recent(view({ template: 4 }), false), undefined);
+  pass(270);
+  assert.equal(lookout.recent(view(), false), undefined);
+});
+
+test("a survey older than the counters says when there may be another: two seconds after it", () => {
+  const { lookout, pass } = start();
+  assert.equal(lookout.outdated(view()), undefined, "there is none");
+  lookout.seen(view(), missing(0));
+  pass(0.5);
+  assert.equal(lookout.outdated(view()), undefined, "it is of these counters");
+  assert.equal(lookout.outdated(view({ available: 1 })), 1.5);
+  pass(1.5);
+  assert.equal(lookout.outdated(view({ available: 1 })), undefined, "there may be one now");
+});
+
+test("as long as something goes on it is believed for ten seconds", () => {
+  const { lookout, pass } = start();
+  const found = lookout.seen(view(), missing(0));
+  lookout.judged(found.map((node) => [node, "moving"]));
+  pass(9);
+  assert.ok(lookout.recent(view(), false));
+  pass(2);
+  assert.equal(lookout.recent(view(), false), undefined);
+});
+
+test("a Ready that flickers is no break: an agent has been unavailable since it was first seen so", () => {
+  const { lookout, pass } = start();
+  const since = (survey: Survey) => survey[0]?.agent?.unavailableSeconds;
+  lookout.seen(view(), missing(5));
+  pass(200);
+  assert.equal(since(lookout.seen(view(), missing(0))), 200);
+  lookout.seen(view(), missing(0, true));
+  pass(100);
+  assert.equal(since(lookout.seen(view(), missing(0))), 0);
+});
+
+test("in a wave agents that ended are looked for every ten seconds, in 5,000 every fifty", () => {
+  for (const [desired, seconds] of [
+    [20, 10],
+    [5000, 50],
+  ] as const) {
+    const { lookout, pass } = start();
+    const wave = view({ desired, updated: 2 });
+    assert.equal(lookout.glances(wave), false);
+    pass(seconds - 1);
+    assert.equal(lookout.glances(wave), false);
+    pass(1);
+    assert.equal(lookout.glances(wave), true);
+    assert.equal(lookout.suspects(["a/1"]), true);
+    assert.equal(lookout.glances(wave), false);
+    pass(seconds);
+    assert.equal(lookout.suspects(["a/1"]), false);
+  }
+});
+
+test("outside a wave they are not looked for", () => {
+  const { lookout, pass } = start();
+  pass(1000);
+  assert.equal(lookout.glances(view()), false);
+  assert.equal(lookout.glances(view({ template: 0, updated: 0 })), false);
+});
+
+test("for how long a node has had no pod is counted from when that was first seen", () => {
+  const { lookout, pass } = start();
+  const podless = (survey: Survey) => lookout.seen(view(), survey)[0]?.podlessSeconds;
+  const [node] = missing(0);
+  assert.ok(node);
+  const without = [{ ...node, agent: undefined }];
+  assert.equal(podless(without), 0);
+  pass(30);
+  assert.equal(podless(without), 30);
+  assert.equal(podless(missing(0)), 0);
+  pass(30);
+  assert.equal(podless(without), 0, "counted anew");
+});

@@ -1,0 +1,97 @@
+/** What the process remembers of its looks at the DaemonSet and its nodes. Lost at a restart, which only makes it look sooner. */
+import type { Fates } from "./decide/node-state.ts";
+import { glancePause, leastSeconds, surveyPause } from "./decide/patience.ts";
+import { quietClock, readyClock } from "./stall.ts";
+import type { Survey } from "./decide/surveyed.ts";
+import type { DaemonSetView } from "./decide/turn.ts";
+
+type Clocks = Readonly<{ quietSeconds: number; readySeconds: number; surveySeconds: number }>;
+
+export type Lookout = Readonly<{
+  clocks: (view: DaemonSetView) => Clocks;
+  /** The last survey, as long as another one would not tell more. */
+  recent: (view: DaemonSetView, pending: boolean) => Survey | undefined;
+  /** Seconds until another survey may be made, where the counters have changed since the last one. */
+  outdated: (view: DaemonSetView) => number | undefined;
+  /** Keeps a survey; returns it with what former ones knew: for how long a node has been unavailable, or without a pod. */
+  seen: (view: DaemonSetView, survey: Survey) => Survey;
+  /** True when it is time to look, in a wave, for agents that have ended. */
+  glances: (view: DaemonSetView) => boolean;
+  /** Of the agents that have ended: true when one is new. */
+  suspects: (ended: readonly string[]) => boolean;
+  /** Told what became of the nodes: as long as something goes on, the next survey comes sooner. */
+  judged: (fates: Fates) => void;
+}>;
+
+export function createLookout(now: () => Date): Lookout {
+  const quiet = quietClock(now);
+  const readySince = readyClock(now);
+  const unavailableSince = new Map<string, number>();
+  const podlessSince = new Map<string, number>();
+  let last: { survey: Survey; at: number; key: string; template: number } | undefined;
+  let transient = 0;
+  let ended: ReadonlySet<string> = new Set();
+  let glanced = now().getTime();
+  const age = () => (last === undefined ? Number.POSITIVE_INFINITY : (now().getTime() - last.at) / 1000);
+
+  return {
+    clocks: (view) => ({ quietSeconds: quiet(view), readySeconds: readySince(view), surveySeconds: age() }),
+
+    recent(view, pending) {
+      if (last === undefined || last.template !== view.template) return undefined;
+      const pause = last.key === keyOf(view) ? surveyPause(transient, pending) : leastSeconds;
+      return age() < pause ? last.survey : undefined;
+    },
+
+    outdated(view) {
+      const left = leastSeconds - age();
+      return last === undefined || last.key === keyOf(view) || left <= 0 ? undefined : left;
+    },
+
+    seen(view, survey) {
+      const at = now().getTime();
+      const missing = new Set<string>();
+      const patient = survey.map((node) => {
+        const { name, agent } = node;
+        if (agent !== undefined) podlessSince.delete(name);
+        else {
+          const since = podlessSince.get(name) ?? at;
+          podlessSince.set(name, since);
+          return { ...node, podlessSeconds: (at - since) / 1000 };
+        }
+        if (agent.available) return node;
+        missing.add(name);
+        const since = unavailableSince.get(name) ?? at;
+        unavailableSince.set(name, since);
+        const seconds = Math.min(agent.ageSeconds, (at - since) / 1000);
+        return { ...node, agent: { ...agent, unavailableSeconds: Math.max(agent.unavailableSeconds, seconds) } };
+      });
+      for (const name of unavailableSince.keys()) if (!missing.has(name)) unavailableSince.delete(name);
+      const present = new Set(survey.map(({ name }) => name));
+      for (const name of podlessSince.keys()) if (!present.has(name)) podlessSince.delete(name);
+      last = { survey: patient, at, key: keyOf(view), template: view.template };
+      return patient;
+    },
+
+    glances({ template, desired, updated }) {
+      const moves = template > 0 && updated < desired;
+      if (!moves) glanced = now().getTime();
+      return moves && now().getTime() - glanced >= glancePause(desired) * 1000;
+    },
+
+    suspects(found) {
+      glanced = now().getTime();
+      const fresh = found.some((one) => !ended.has(one));
+      ended = new Set(found);
+      return fresh;
+    },
+
+    judged(fates) {
+      transient = fates.filter(([, fate]) => fate === "moving" || fate === "stuck").length;
+    },
+  };
+}
+
+function keyOf({ desired, updated, available, observed, stage, maxUnavailable }: DaemonSetView): string {
+  return [desired, updated, available, observed, stage, maxUnavailable].join("/");
+}

@@ -1,0 +1,59 @@
+/**
+ * Availability in time. A pod counts when it has been Ready for minReadySeconds, and the DaemonSet controller notices that when it
+ * looks at its DaemonSet. It plans a look for each Ready, but keeps only the earliest one planned. After a kubelet's
+ * restart the agent's pod is Ready for a moment without a probe, and again a second later: the look that was planned for
+ * the first comes too early, and the one after it 2 s too late, for every node of a rollout. Any change of the DaemonSet
+ * makes it look at once.
+ */
+import type { V1DaemonSet } from "@kubernetes/client-node";
+import { guardSeconds, namespace, syncerName } from "#contract/names.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { annotations, memoryManager } from "#kube/ownership.ts";
+import { owned } from "#kube/paths.ts";
+
+/** Seconds that the answer to a Ready may lie behind it: status and watch take their time. */
+const air = 0.1;
+/** Kubelet clocks differ: a look may be too early by a second or two. */
+const most = 3;
+
+/**
+ * Seconds until the DaemonSet should be looked at again, 0 for now, undefined when its controller need not be asked. Counts from
+ * the last change of its counters; asks at most three times for one.
+ */
+export type NudgeClock = (live: V1DaemonSet) => number | undefined;
+
+export function nudgeClock(now: () => Date): NudgeClock {
+  let key = "";
+  let since = 0;
+  let made = 0;
+  return ({ spec, status }) => {
+    // At birth agents are not to become available.
+    if ((spec?.minReadySeconds ?? 0) > guardSeconds) return undefined;
+    const { numberReady = 0, numberAvailable = 0, updatedNumberScheduled = 0 } = status ?? {};
+    const seen = [numberReady, numberAvailable, updatedNumberScheduled].join("/");
+    if (seen !== key) [key, since, made] = [seen, now().getTime(), 0];
+    if (numberReady <= numberAvailable || made === most) return undefined;
+    const left = guardSeconds + air + made - (now().getTime() - since) / 1000;
+    if (left > 0) return left;
+    made += 1;
+    return 0;
+  };
+}
+
+/**
+ * Makes the DaemonSet controller look. Nothing of what is declared changes. When somebody changed the DaemonSet meanwhile its
+ * controller looks anyway, so that a conflict is as good as an answer.
+ */
+export async function nudge(cluster: Cluster, { metadata }: V1DaemonSet, now: Date): Promise<void> {
+  const said = { [annotations.nudged]: now.toISOString() };
+  // The uid keeps the apply from creating a DaemonSet without a spec when ours was deleted meanwhile.
+  const { uid, resourceVersion } = metadata ?? {};
+  const patch = { name: syncerName, namespace, uid, resourceVersion, annotations: said };
+  const object = { apiVersion: "apps/v1", kind: "DaemonSet", metadata: patch };
+  try {
+    await cluster.apply(owned.daemonSet, object, { manager: memoryManager, force: true });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 409) throw error;
+  }
+}

@@ -1,0 +1,29 @@
+/** How long the DaemonSet's counters have stood still. Lost at a restart, which only makes the next survey later. */
+import type { DaemonSetView } from "./decide/turn.ts";
+
+export function quietClock(now: () => Date): (view: DaemonSetView) => number {
+  let key = "";
+  let since = 0;
+  return ({ template, stage, maxUnavailable, desired, updated, available, observed }) => {
+    const seen = [template, stage, maxUnavailable, desired, updated, available, observed].join("/");
+    if (seen !== key) {
+      key = seen;
+      since = now().getTime();
+    }
+    return (now().getTime() - since) / 1000;
+  };
+}
+
+/**
+ * Seconds since we last saw more agents Ready, or agents of another template: by our own clock, whatever time the nodes' kubelets give
+ * for it.
+ */
+export function readyClock(now: () => Date): (view: DaemonSetView) => number {
+  let last = { template: -1, ready: 0 };
+  let since = 0;
+  return ({ template, ready }) => {
+    if (template !== last.template || ready > last.ready) since = now().getTime();
+    last = { template, ready };
+    return (now().getTime() - since) / 1000;
+  };
+}

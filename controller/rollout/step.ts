@@ -1,0 +1,96 @@
+/** One step towards every node having what is wanted: Secret, ServiceAccount, Role, RoleBinding, DaemonSet, in this order. */
+import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
+import type { Wanted } from "../sources/accept.ts";
+import type { RolloutContext } from "./context.ts";
+import { daemonSet } from "../objects/daemonset.ts";
+import { decided } from "./decision.ts";
+import { ensure, isDrifted } from "#kube/apply/ensure.ts";
+import type { Rollouts } from "./decide/halt.ts";
+import { recall, remember } from "../objects/annotations.ts";
+import { nudge } from "./nudge.ts";
+import type { Fates, Standing } from "./decide/node-state.ts";
+import type { Snapshot } from "../sources/snapshot.ts";
+import { owned } from "#kube/paths.ts";
+import { globalSecret, newSalt, nextRevision, publishedDigest, readPublished } from "../objects/global-secret.ts";
+import { role, roleBinding, serviceAccount } from "../objects/rbac.ts";
+import { writeState } from "../objects/state.ts";
+import type { Strategy } from "./decide/strategy.ts";
+import type { DaemonSetView, Turn } from "./decide/turn.ts";
+import { declaredAsIs, viewOf } from "../objects/daemonset-state.ts";
+
+export type Progress = Readonly<{
+  turn: Turn;
+  /** Of global-pull-secret, after this step. */
+  revision: number;
+  published: boolean;
+  global: V1Secret;
+  view: DaemonSetView | undefined;
+  /** What became of the nodes, where that had to be asked: with every agent available there is nothing to ask. */
+  standing: Standing | undefined;
+  fates: Fates;
+  /** What halted, who is excused. */
+  rollouts: Rollouts;
+  /** Seconds until the DaemonSet's controller may have to be asked to look. */
+  nudgeIn: number | undefined;
+}>;
+
+export async function takeStep(context: RolloutContext, snapshot: Snapshot, wanted: Wanted): Promise<Progress> {
+  const { cluster, agent } = context;
+  const view = snapshot.daemonSet && (await look(context, snapshot.daemonSet));
+  const { turn, published, publish, state, rollouts, ...seen } = await decided(context, snapshot, wanted, view);
+  // First of all: a halt that is not remembered would publish again what halted.
+  if (snapshot.state !== undefined) await writeState(cluster, snapshot.state, state);
+  const revision =
+    publish === undefined
+      ? (published?.revision ?? 0)
+      : nextRevision(published, view?.template ?? 0, state.served?.revision ?? 0);
+  const kept = published && { ...published, sources: published.sourcesText };
+  const content = publish === undefined && kept ? kept : { ...(publish ?? wanted), salt: newSalt() };
+  let global = await ensure<V1Secret>(context, owned.global, snapshot.global, globalSecret({ ...content, revision }));
+  await ensure(context, owned.serviceAccount, snapshot.serviceAccount, serviceAccount);
+  await ensure(context, owned.role, snapshot.role, role);
+  await ensure(context, owned.roleBinding, snapshot.roleBinding, roleBinding);
+  const target = targetOf(turn, revision, view);
+  if (target.template > 0) {
+    // Before the template: from here on a node may hold our entries, and removal must ask for them back.
+    global = await remember(cluster, global, { ...recall(global), rolled: true });
+  }
+  const digest = digestFor(target.template, { global, revision, view });
+  const declaredSet = daemonSet(agent, { revision: target.template, digest }, target.strategy);
+  const live = await ensure<V1DaemonSet>(context, owned.daemonSet, snapshot.daemonSet, declaredSet);
+  const nudgeIn = context.nudgeSeconds(live);
+  if (nudgeIn === 0) await nudge(cluster, live, context.now());
+  return { turn, revision, published: publish !== undefined, global, view, rollouts, ...seen, nudgeIn };
+}
+
+async function look(context: RolloutContext, live: V1DaemonSet): Promise<DaemonSetView> {
+  return viewOf(live, await isDrifted(context, live, declaredAsIs(live, context.agent)));
+}
+
+type Known = Readonly<{ global: V1Secret; revision: number; view: DaemonSetView | undefined }>;
+
+/** Of the published revision from the Secret as the API server answered it; a template that is kept keeps its own. */
+function digestFor(template: number, { global, revision, view }: Known): string {
+  if (template === 0) return "";
+  const published = template === revision ? readPublished(global) : undefined;
+  return published === undefined ? (view?.digest ?? "") : publishedDigest(published);
+}
+
+type Target = { template: number; strategy: Strategy };
+
+function targetOf(turn: Turn, revision: number, view: DaemonSetView | undefined): Target {
+  const template = view?.template ?? 0;
+  const kept = { stage: view?.stage ?? "wave", maxUnavailable: view?.maxUnavailable ?? 1 } as const;
+  switch (turn.kind) {
+    case "roll":
+      return {
+        template: turn.revision === "published" ? revision : turn.revision,
+        strategy: turn.strategy,
+      };
+    case "wait":
+    case "served":
+      return { template, strategy: turn.strategy };
+    case "survey":
+      return { template, strategy: kept };
+  }
+}

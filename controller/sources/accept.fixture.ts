@@ -1,0 +1,44 @@
+/** For tests: sources, and what stands in our Secrets once they were accepted. */
+import assert from "node:assert/strict";
+import type { V1Secret } from "@kubernetes/client-node";
+import { secretType } from "#contract/names.ts";
+import { accept, type Sources, type Verdict } from "./accept.ts";
+import { globalSecret, newSalt, readPublished } from "../objects/global-secret.ts";
+import { noState, readState, stateSecret } from "../objects/state.ts";
+
+export const policy = { conflicts: "additional", protect: [] } as const;
+export const auth = (pair: string) => ({ auth: Buffer.from(pair).toString("base64") });
+export const text = (entries: Record<string, string>) =>
+  JSON.stringify({
+    auths: Object.fromEntries(Object.entries(entries).map(([registry, pair]) => [registry, auth(pair)])),
+  });
+export const secret = (document: string | undefined, type = secretType): V1Secret => ({
+  type,
+  data: document === undefined ? {} : { ".dockerconfigjson": Buffer.from(document).toString("base64") },
+});
+export const sources = (changes: Partial<Sources>): Sources => ({
+  additional: undefined,
+  original: "absent",
+  originalName: undefined,
+  published: undefined,
+  state: noState,
+  ...changes,
+});
+
+/** What stands in both of our Secrets after these sources were accepted. */
+export const acceptedFrom = (given: Partial<Sources>) => remembered(accept(sources(given), policy));
+
+export function remembered({ wanted, accepted }: Verdict) {
+  assert.ok(wanted);
+  const published = readPublished(globalSecret({ ...wanted, salt: newSalt(), revision: 1 }));
+  assert.ok(published);
+  return { published, state: readState(stateSecret({ ...noState, accepted })) };
+}
+
+/** As an installation stands that had no memory yet. */
+export const olderFrom = (given: Partial<Sources>) => ({ published: acceptedFrom(given).published, state: noState });
+
+export const additional = secret(text({ "quay.io": "add:1", "a.example": "add:2" }));
+export const original = secret(text({ "quay.io": "orig:1", "o.example": "orig:2" }));
+export const originalName = "kube-system/pull-secret";
+export const bad = secret('{"auths":{"quay.io":{"auth":"%%%"}}}');

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
+import { capacity } from "#pullsecret/capacity.ts";
+import {
+  acceptedFrom,
+  additional,
+  bad,
+  original,
+  originalName,
+  policy,
+  secret,
+  sources,
+  text,
+} from "./accept.fixture.ts";
+import { accept } from "./accept.ts";
+import { globalSecret, newSalt } from "../objects/global-secret.ts";
+import { noState, stateSecret } from "../objects/state.ts";
+
+test("H9: on a conflict the additional wins, and the sources say so", () => {
+  const { wanted } = accept(sources({ additional, original, originalName }), policy);
+  assert.equal(wanted?.document, text({ "a.example": "add:2", "o.example": "orig:2", "quay.io": "add:1" }));
+  assert.equal(wanted.sources, '{"a.example":"additional","o.example":"original","quay.io":"additional"}');
+});
+
+test("other bytes with the same meaning want the same", () => {
+  const spaced = secret(
+    JSON.stringify(JSON.parse(text({ "a.example": "add:2", "https://quay.io/v2/": "add:1" })), undefined, 2),
+  );
+  assert.equal(
+    accept(sources({ additional: spaced }), policy).wanted?.document,
+    accept(sources({ additional }), policy).wanted?.document,
+  );
+});
+
+test("H24: an invalid additional that was never good deploys nothing and names the key path", () => {
+  const { wanted, problems } = accept(sources({ additional: bad, original, originalName }), policy);
+  assert.equal(wanted, undefined);
+  assert.match(problems.additional[0]?.path ?? "", /auths\["quay\.io"\]\.auth/);
+});
+
+test("an invalid additional keeps its last good entries while the original's rotation flows", () => {
+  const before = acceptedFrom({ additional, original, originalName });
+  const rotated = secret(text({ "quay.io": "orig:1", "o.example": "rotated:2" }));
+  const { wanted, problems } = accept(sources({ additional: bad, original: rotated, originalName, ...before }), policy);
+  assert.equal(wanted?.document, text({ "a.example": "add:2", "o.example": "rotated:2", "quay.io": "add:1" }));
+  assert.equal(problems.additional.length, 1);
+  assert.deepEqual(problems.original, []);
+});
+
+test("an additional that was good and empty has a last good state too", () => {
+  const before = acceptedFrom({ additional: secret('{"auths":{}}'), original, originalName });
+  const { wanted } = accept(sources({ additional: bad, original, originalName, ...before }), policy);
+  assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
+});
+
+test("both invalid: what is published stays, and both are told", () => {
+  const before = acceptedFrom({ additional, original, originalName });
+  const { wanted, problems } = accept(sources({ additional: bad, original: bad, originalName, ...before }), policy);
+  assert.equal(wanted?.document, before.published.document);
+  assert.equal(wanted.sources, before.published.sourcesText);
+  assert.equal(problems.additional.length, 1);
+  assert.equal(problems.original.length, 1);
+});
+
+test("an original that vanishes takes nothing away", () => {
+  const before = acceptedFrom({ additional, original, originalName });
+  const { wanted, problems } = accept(sources({ additional, originalName, ...before }), policy);
+  assert.equal(wanted?.document, before.published.document);
+  assert.equal(problems.original[0]?.code, "GPS303");
+});
+
+test("an original that is not there yet does not hold up the additional", () => {
+  const { wanted } = accept(sources({ additional, originalName }), policy);
+  assert.equal(wanted?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
+});
+
+test("removal wants the original alone", () => {
+  const before = acceptedFrom({ additional, original, originalName });
+  const { wanted } = accept(sources({ original, originalName, ...before }), policy);
+  assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
+  assert.equal(accept(sources(acceptedFrom({ additional })), policy).wanted?.document, '{"auths":{}}');
+});
+
+test("a protected registry refuses the additional as a whole; its last good entries stay", () => {
+  const before = acceptedFrom({ additional, original, originalName });
+  const strict = { conflicts: "additional", protect: ["o.example"] } as const;
+  const shadow = secret(text({ "o.example/team": "add:3" }));
+  const { wanted, problems } = accept(sources({ additional: shadow, original, originalName, ...before }), strict);
+  assert.equal(wanted?.document, before.published.document);
+  assert.equal(problems.additional.length, 1);
+  assert.equal(accept(sources({ additional: shadow, original, originalName }), strict).wanted, undefined);
+});
+
+const refused: readonly (readonly [sentence: string, secret: V1Secret, code: string])[] = [
+  ["another type", secret(text({}), "Opaque"), "GPS301"],
+  ["no key .dockerconfigjson", secret(undefined), "GPS302"],
+];
+for (const [sentence, one, code] of refused) {
+  test(`H2: ${sentence} is refused`, () => {
+    assert.equal(accept(sources({ additional: one }), policy).problems.additional[0]?.code, code);
+  });
+}
+
+test("as long as there is an additional Secret the intent is to apply, whoever the entries come from", () => {
+  const same = secret(text({ "quay.io": "orig:1" }));
+  const { wanted } = accept(sources({ additional: same, original, originalName }), policy);
+  assert.doesNotMatch(wanted?.sources ?? "", /additional/);
+  assert.equal(wanted?.intent, "apply");
+  assert.equal(accept(sources({ original, originalName }), policy).wanted?.intent, "release");
+});
+
+test("an absent additional is always acceptable, whatever the flags and the original are", () => {
+  const huge = secret(padded("o.example", "p:1", capacity + 1));
+  for (const protect of [[], ["quay.io"], ["quay.io/*"]])
+    for (const first of [original, bad, huge, "absent", "unknown"] as const)
+      for (const before of [
+        acceptedFrom({ additional, original, originalName }),
+        { published: undefined, state: noState },
+      ]) {
+        const { wanted } = accept(sources({ original: first, originalName, ...before }), { ...policy, protect });
+        assert.equal(wanted?.intent, "release");
+      }
+});
+
+test("a flag that forbids even what is in force leaves it in force, so that its objects are kept in repair", () => {
+  const before = acceptedFrom({ additional, original, originalName });
+  const strict = { conflicts: "additional", protect: ["a.example"] } as const;
+  const { wanted, problems, accepted } = accept(sources({ additional, original, originalName, ...before }), strict);
+  assert.equal(wanted?.document, before.published.document);
+  assert.equal(wanted.sources, before.published.sourcesText);
+  assert.equal(problems.additional.length, 1);
+  assert.deepEqual({ ...accepted }, { ...before.state.accepted });
+});
+
+/** A document of one entry and exactly so many bytes: white space counts for a source, not for what it merges to. */
+function padded(registry: string, pair: string, bytes: number): string {
+  const document = text({ [registry]: pair });
+  return document + " ".repeat(bytes - document.length);
+}
+
+/** A document whose canonical form has exactly so many bytes. */
+function filled(registry: string, bytes: number): string {
+  const of = (length: number) =>
+    JSON.stringify({ auths: { [registry]: { auth: Buffer.from(`u:${"p".repeat(length)}`).toString("base64") } } });
+  const length = Math.floor(((bytes - of(1).length) / 4) * 3);
+  return of(length);
+}
+
+const small = text({ "o.example": "orig:1" });
+const sizes: readonly (readonly [sentence: string, additional: string, refused: boolean])[] = [
+  ["sources of 480 KiB together are taken", padded("a.example", "add:1", capacity - small.length), false],
+  ["sources of a byte more are refused", padded("a.example", "add:1", capacity - small.length + 1), true],
+  ["entries that merge to some bytes less are taken", filled("a.example", capacity - small.length - 40), false],
+  ["entries that with their sources merge to more are refused", filled("a.example", capacity - small.length - 2), true],
+];
+for (const [sentence, document, refused] of sizes) {
+  test(sentence, () => {
+    const originally = secret(small);
+    const before = acceptedFrom({ additional, original: originally, originalName });
+    const given = sources({ additional: secret(document), original: originally, originalName, ...before });
+    const { wanted, problems, accepted } = accept(given, policy);
+    assert.equal(wanted?.document === before.published.document, refused);
+    assert.deepEqual(
+      problems.additional.map(({ code }) => code),
+      refused ? ["GPS308"] : [],
+    );
+    assert.equal(accepted["additional"] === document, !refused);
+  });
+}
+
+test("an original that grows too large is refused alone: the additional's changes still flow", () => {
+  const before = acceptedFrom({ additional, original, originalName });
+  const given = sources({
+    additional: secret(text({ "quay.io": "add:new" })),
+    original: secret(padded("o.example", "orig:3", capacity + 1)),
+    originalName,
+    ...before,
+  });
+  const { wanted, problems } = accept(given, policy);
+  assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "add:new" }));
+  assert.equal(problems.original[0]?.code, "GPS308");
+  assert.deepEqual(problems.additional, []);
+});
+
+test("law: what is remembered and published, and published once more as served, fits into the Secrets", () => {
+  const worst = { document: '"'.repeat(capacity - 2), sources: "{}" };
+  const revision = { revision: Number.MAX_SAFE_INTEGER, intent: "release" as const, ...worst };
+  const state = { ...noState, accepted: { original: '"'.repeat(capacity) }, served: revision, absentSince: new Date() };
+  const bytes = (data: Record<string, string> = {}) =>
+    Object.values(data).reduce((sum, value) => sum + Buffer.from(value, "base64").length, 0);
+  const left = 1024 * 1024 - bytes(stateSecret(state).data);
+  assert.ok(left >= 63 * 1024, `${left} bytes are left for what is known of a halted revision`);
+  assert.ok(bytes(globalSecret({ ...revision, salt: newSalt() }).data) < 1024 * 1024);
+});

@@ -1,0 +1,37 @@
+/** Where the original Secret is, and how it is read there. */
+import type { Logger } from "pino";
+import type { Config } from "../policy/config.ts";
+import { connect, loadKubeConfig, type Cluster } from "#kube/client.ts";
+import { Mirror } from "#kube/informer.ts";
+import { mirrored } from "#kube/cached-client.ts";
+import { originalReader, reopened } from "./original.ts";
+import { secretsIn } from "#kube/paths.ts";
+
+const now = () => new Date();
+
+/**
+ * The original that the flags name, in `here` or in the cluster of another kubeconfig; undefined
+ * when they name none.
+ */
+export function openOriginal(
+  { original, originalKubeconfig: file }: Config,
+  here: Cluster,
+  asked: (method: string, status: number) => void,
+  log: Logger,
+) {
+  if (original === undefined) return undefined;
+  const live = file === undefined ? here : reopened(file, () => connect(loadKubeConfig(file), asked));
+  const target = { collection: secretsIn(original.namespace), name: original.name };
+  const followed = { live, target, mirror: new Mirror() };
+  const changed = (problem: string | undefined) => {
+    if (problem === undefined) log.info("the original can be read again");
+    else log.warn({ problem }, "the original cannot be read; its last accepted document stays in force");
+  };
+  const path = `${target.collection}/${target.name}`;
+  const cluster = mirrored(live, [followed]);
+  return {
+    read: originalReader({ cluster, path, mirror: followed.mirror, now, changed }),
+    name: `${original.namespace}/${original.name}`,
+    followed,
+  };
+}

@@ -1,0 +1,95 @@
+/**
+ * The original Secret, where it lives in whatever cluster. That one may be away for hours, refuse our credential or hang: nothing
+ * here may wait for it, so it is asked with a short deadline, after growing pauses, and is otherwise unknown.
+ */
+import { statSync } from "node:fs";
+import type { V1Secret } from "@kubernetes/client-node";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { backoff } from "#kube/loop.ts";
+import type { Mirror } from "#kube/informer.ts";
+import type { Original } from "./source.ts";
+
+/** A tenth of what the loop takes for a hang, and enough for an API server on the other side of the world. */
+const deadlineSeconds = 5;
+
+type Options = Readonly<{
+  /** Reads from `mirror` as long as its watch tells. */
+  cluster: Cluster;
+  path: string;
+  mirror: Mirror;
+  now: () => Date;
+  /** Told when it cannot be read any more, with the reason; and, with none, when it can again. */
+  changed: (problem: string | undefined) => void;
+  milliseconds?: number;
+}>;
+
+/** Reads the original. Never rejects, and takes five seconds at most. */
+export function originalReader(options: Options): () => Promise<Original> {
+  const { cluster, path, mirror, now, changed, milliseconds = deadlineSeconds * 1000 } = options;
+  let failures = 0;
+  let next = 0;
+
+  function outcome<T>(found: T, problem?: string): T {
+    if ((problem === undefined) !== (failures === 0)) changed(problem);
+    failures = problem === undefined ? 0 : failures + 1;
+    if (failures > 0) next = now().getTime() + backoff(failures);
+    return found;
+  }
+
+  return async () => {
+    const told = typeof mirror.shown === "object";
+    if (!told && failures > 0 && now().getTime() < next) return "unknown";
+    try {
+      return outcome((await within(cluster.get<V1Secret>(path), milliseconds)) ?? "absent");
+    } catch (error) {
+      // Without the right to read it an original is as good as missing.
+      if (error instanceof ApiError && error.status === 403) return outcome("absent");
+      return outcome("unknown", (error as Error).message);
+    }
+  };
+}
+
+async function within<T>(answer: Promise<T>, milliseconds: number): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds);
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A cluster whose kubeconfig is opened anew when its file changes: a credential is renewed without a restart of ours. */
+export function reopened(file: string, open: () => Cluster): Cluster {
+  let seen = versionOf(file);
+  let cluster = open();
+
+  function current(): Cluster {
+    const version = versionOf(file);
+    if (version === seen) return cluster;
+    try {
+      cluster = open();
+      seen = version;
+    } catch {
+      // Half written, or gone for a moment: the next request looks again.
+    }
+    return cluster;
+  }
+
+  return {
+    identity: cluster.identity,
+    get: (path, options) => current().get(path, options),
+    pages: (path, query, each, as) => current().pages(path, query, each, as),
+    apply: (path, body, options) => current().apply(path, body, options),
+    create: (path, body) => current().create(path, body),
+    replace: (path, body, options) => current().replace(path, body, options),
+    remove: (path, uid, resourceVersion) => current().remove(path, uid, resourceVersion),
+    stream: (path, query, signal, line) => current().stream(path, query, signal, line),
+  };
+}
+
+function versionOf(file: string): string {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? "" : `${stat.ino}/${stat.mtimeMs}/${stat.size}`;
+}

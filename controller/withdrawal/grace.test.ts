@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
+import { withdrawNowAnnotation } from "#contract/names.ts";
+import { absenceOf, withdrawal, type Absence } from "./grace.ts";
+import type { Snapshot } from "../sources/snapshot.ts";
+
+const at = (seconds: number) => new Date(1e12 + seconds * 1000);
+const absence = (changes: Partial<Absence>): Absence => ({
+  since: at(0),
+  now: at(10),
+  graceSeconds: 30,
+  begun: false,
+  haste: false,
+  ...changes,
+});
+
+const cases: readonly (readonly [sentence: string, absence: Absence, since: Date, begins: Date, due: boolean])[] = [
+  ["an absence that is seen for the first time begins now", absence({ since: undefined }), at(10), at(40), false],
+  ["one that is remembered goes on, also after a restart", absence({}), at(0), at(30), false],
+  ["a grace ends with its last second", absence({ now: at(30) }), at(0), at(30), true],
+  ["and not a moment earlier", absence({ now: at(29.9) }), at(0), at(30), false],
+  ["without a grace it begins at once", absence({ since: undefined, graceSeconds: 0 }), at(10), at(10), true],
+  ["haste ends it, and is remembered", absence({ haste: true }), at(-20), at(10), true],
+  ["what has begun is not put off", absence({ begun: true }), at(0), at(30), true],
+  ["a clock that was set back does not make it longer", absence({ since: at(3600) }), at(10), at(40), false],
+];
+for (const [sentence, given, since, begins, due] of cases) {
+  test(`grace: ${sentence}`, () => assert.deepEqual(withdrawal(given), { since, begins, due }));
+}
+
+const secret = (intent: string, annotations: Record<string, string> = {}): V1Secret => ({
+  metadata: { annotations, labels: { "app.kubernetes.io/managed-by": "global-pull-secret" } },
+  data: { intent: Buffer.from(intent).toString("base64") },
+});
+const setting = {
+  now: () => at(10),
+  policy: { withdrawal: { graceSeconds: 30, deadlineSeconds: 600, forgetAfterSeconds: 3600 } },
+};
+const found = (changes: Partial<Snapshot>) => absenceOf({ daemonSet: {}, ...changes } as Snapshot, setting);
+const foreign = { metadata: {}, data: {} };
+
+const begun: readonly (readonly [sentence: string, found: Absence, begun: boolean])[] = [
+  ["nodes that have something are to keep it", found({ global: secret("apply") }), false],
+  ["nodes that hold what they have are", found({ global: secret("hold") }), false],
+  ["so are those whose Secret somebody deleted meanwhile", found({}), false],
+  ["what is being taken back goes on", found({ global: secret("release") }), true],
+  ["a memory alone, the last that is left, waits for nothing", found({ daemonSet: undefined }), true],
+  [
+    "a foreign Secret under the memory's name cannot remember",
+    found({ global: secret("apply"), state: foreign }),
+    true,
+  ],
+];
+for (const [sentence, absence, expected] of begun) {
+  test(`grace: ${sentence}`, () => assert.equal(absence.begun, expected));
+}
+
+test("haste is asked for by an annotation on global-pull-secret, in one word", () => {
+  const haste = (value: string) => found({ global: secret("apply", { [withdrawNowAnnotation]: value }) }).haste;
+  assert.deepEqual([haste("true"), haste("false"), haste(""), found({}).haste], [true, false, false, false]);
+});

@@ -1,0 +1,48 @@
+/**
+ * When an absent additional Secret is taken for withdrawn. Pure. What is deleted and made anew (`kubectl replace --force`, an owner
+ * that recreates it, a type that had to be changed) is one change; without a grace it took credentials from nodes and gave
+ * them back, two kubelet restarts each.
+ */
+import { withdrawNowAnnotation } from "#contract/names.ts";
+import { isForeign, type Snapshot } from "../sources/snapshot.ts";
+import type { Policy } from "../policy/policy.ts";
+import { readPublished } from "../objects/global-secret.ts";
+import { readState } from "../objects/state.ts";
+
+export type Absence = Readonly<{
+  /** When it was first seen to be absent, as far as that is remembered. */
+  since: Date | undefined;
+  now: Date;
+  graceSeconds: number;
+  /** Entries are being taken back already, or nothing is there to take back. */
+  begun: boolean;
+  /** Somebody asked for haste. */
+  haste: boolean;
+}>;
+
+/** `since` is to be remembered: it ends the grace for a later run too. */
+export type Withdrawal = Readonly<{ since: Date; begins: Date; due: boolean }>;
+
+/** A clock that was set back does not make the grace longer: what lies in the future was seen now. */
+export function withdrawal({ since, now, graceSeconds, begun, haste }: Absence): Withdrawal {
+  const grace = graceSeconds * 1000;
+  const seen = Math.min(since?.getTime() ?? now.getTime(), now.getTime());
+  const first = haste ? Math.min(seen, now.getTime() - grace) : seen;
+  const begins = new Date(first + grace);
+  return { since: new Date(first), begins, due: begun || begins.getTime() <= now.getTime() };
+}
+
+type Setting = Readonly<{ now: () => Date; policy: Pick<Policy, "withdrawal"> }>;
+
+/** What the snapshot tells of the absence. Haste is asked for on global-pull-secret, when the credential leaked. */
+export function absenceOf({ global, state, daemonSet }: Snapshot, { now, policy }: Setting): Absence {
+  const nothingGiven = global === undefined && daemonSet === undefined;
+  return {
+    since: readState(state).absentSince,
+    now: now(),
+    graceSeconds: policy.withdrawal.graceSeconds,
+    // Without a memory of our own no grace would ever end.
+    begun: nothingGiven || readPublished(global)?.intent === "release" || isForeign(state),
+    haste: global?.metadata?.annotations?.[withdrawNowAnnotation] === "true",
+  };
+}

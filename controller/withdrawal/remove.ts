@@ -1,0 +1,205 @@
+/** One step of taking everything away again, after the additional Secret is gone. */
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+import { accept, type Sources, type Wanted } from "../sources/accept.ts";
+import type { RolloutContext } from "../rollout/context.ts";
+import { takeStep, type Progress } from "../rollout/step.ts";
+import { nextDrainStep, pauseAfter, type DrainInput, type DrainStep } from "./withdrawal.ts";
+import { askedOf, awaitReturn, type Awaited, type Patience } from "./giveback.ts";
+import { agentsLeft } from "../rollout/leaving.ts";
+import type { Again } from "#kube/loop.ts";
+import { recall, remember } from "../objects/annotations.ts";
+import { pick } from "../rollout/decide/node-state.ts";
+import { ownedOf, type Snapshot } from "../sources/snapshot.ts";
+import { isOurs } from "#kube/ownership.ts";
+import { owned } from "#kube/paths.ts";
+import { pinnedOf } from "../objects/pinned.ts";
+import type { Policy } from "../policy/policy.ts";
+import { isPending, readPublished, type Published } from "../objects/global-secret.ts";
+import { revisionOf } from "../objects/daemonset-state.ts";
+
+export type Remover = RolloutContext &
+  Patience &
+  Readonly<{
+    policy: Policy;
+    /** For how long this has been the state of the removal. */
+    stillSeconds: (state: string) => number;
+  }>;
+
+export type Removal = Readonly<{
+  step: DrainStep;
+  revision: number;
+  /** Until every node has given back our entries. */
+  progress: Progress | undefined;
+  /** The revision is the one that takes the entries back; before that, the one that was on its way when removal began. */
+  releasing: boolean;
+  /** Every node that can be waited for has given back. */
+  released: boolean;
+  /** Names of the nodes that were not waited for any longer; they may keep our entries. */
+  leftBehind: readonly string[];
+  /** Names of what is waited for, where nothing has moved for `seconds`. */
+  overdue: Readonly<{ waiting: readonly string[]; seconds: number }> | undefined;
+  /** Nodes that are away, while they are waited for. */
+  awaited: Awaited | undefined;
+  /** Agents' pods that were not waited for any longer. */
+  abandoned: number;
+  /** undefined: as for a rollout. */
+  again: Again | undefined;
+}>;
+
+/** What nodes that were away are given: whoever asked for a withdrawal wants the credential nowhere, global-pull-secret included. */
+const noCredential: Wanted = {
+  document: '{"auths":{}}',
+  sources: "{}",
+  intent: "release",
+  entries: 0,
+  fromAdditional: 0,
+};
+
+/**
+ * True when the next step deletes something, or may call the drain done. A mirror's word, which may be a moment old, is not
+ * enough for that. Where nothing is left there is nothing to take away.
+ */
+export function takesAway(found: Snapshot): boolean {
+  const snapshot = ours(found);
+  if (ownedOf(snapshot).length === 0) return false;
+  const status = snapshot.daemonSet?.status;
+  const served =
+    status !== undefined &&
+    status.desiredNumberScheduled === status.updatedNumberScheduled &&
+    status.desiredNumberScheduled === (status.numberAvailable ?? 0);
+  return served || nextDrainStep(inputOf(snapshot)) !== "release";
+}
+
+export async function remove(remover: Remover, found: Snapshot, sources: Sources): Promise<Removal> {
+  const snapshot = ours(found);
+  const {
+    cluster,
+    policy: {
+      withdrawal: { deadlineSeconds },
+    },
+  } = remover;
+  const revision = readPublished(snapshot.global)?.revision ?? 0;
+  let next = inputOf(snapshot);
+  let step = nextDrainStep(next);
+  if (step === "release") return release(remover, snapshot, sources);
+  const done: DrainStep[] = [];
+  let [still, abandoned] = [0, 0];
+  if (step === "await daemonSet") still = remover.stillSeconds(step);
+  if (step === "count agents") {
+    const left = await agentsLeft(cluster);
+    still = remover.stillSeconds(`${step} ${left}`);
+    // They have given everything back; a pod that does not end must not keep the rest for ever.
+    if (still >= deadlineSeconds) abandoned = left;
+    next = { ...next, agents: left - abandoned };
+    step = nextDrainStep(next);
+  }
+  // What needs no look in between goes in one run: each look costs a quarter of a second, of the time a removal takes.
+  while (step.startsWith("delete ")) {
+    const name = step.slice("delete ".length) as keyof DrainInput["exists"];
+    const { uid = "", resourceVersion } = snapshot[name]?.metadata ?? {};
+    await cluster.remove(owned[name], uid, resourceVersion);
+    done.push(step);
+    if (name === "daemonSet") break;
+    next = { ...next, exists: { ...next.exists, [name]: false } };
+    step = nextDrainStep(next);
+  }
+  return {
+    ...standing,
+    step: done.at(-1) ?? step,
+    revision,
+    overdue: overdue(remover, still, [step === "await daemonSet" ? "the DaemonSet's finalizers" : "agents' pods"]),
+    abandoned,
+    again: { seconds: pauseAfter(still) },
+  };
+}
+
+const standing = {
+  progress: undefined,
+  releasing: false,
+  released: false,
+  leftBehind: [],
+  overdue: undefined,
+  awaited: undefined,
+  abandoned: 0,
+} as const;
+
+function overdue({ policy }: Remover, still: number, waiting: readonly string[]) {
+  const seconds = policy.withdrawal.deadlineSeconds;
+  return still >= seconds ? { waiting, seconds } : undefined;
+}
+
+function inputOf(snapshot: Snapshot): DrainInput {
+  const memory = recall(snapshot.global);
+  const published = readPublished(snapshot.global);
+  return {
+    rolled:
+      memory.rolled ||
+      revisionOf(snapshot.daemonSet) > 0 ||
+      (snapshot.global === undefined && snapshot.daemonSet !== undefined),
+    released: memory.released === (published?.revision ?? 0) && withdraws(published),
+    exists: {
+      daemonSet: snapshot.daemonSet !== undefined,
+      roleBinding: snapshot.roleBinding !== undefined,
+      role: snapshot.role !== undefined,
+      serviceAccount: snapshot.serviceAccount !== undefined,
+      global: snapshot.global !== undefined,
+      state: snapshot.state !== undefined,
+    },
+    terminating: snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined,
+    agents: undefined,
+  };
+}
+
+async function release(remover: Remover, snapshot: Snapshot, sources: Sources): Promise<Removal> {
+  const pinned = pinnedOf(snapshot.daemonSet);
+  const { wanted = noCredential } = accept({ ...sources, additional: undefined }, remover.policy.merge);
+  const due = pinned === undefined ? wanted : noCredential;
+  // All that are left are awaited, one by one as they return: there is no outage, and no wave.
+  const context =
+    pinned === undefined
+      ? remover
+      : {
+          ...remover,
+          policy: { ...remover.policy, rollout: { ...remover.policy.rollout, maxUnavailable: "100%" } },
+          agent: { ...remover.agent, pinned },
+        };
+  const progress = await takeStep(context, snapshot, due);
+  const { revision, turn, view, fates } = progress;
+  const releasing = !isPending(readPublished(progress.global), due, { revision: 0, digest: "" });
+  const common = { ...standing, step: "release", revision, progress, releasing } as const;
+  const counters = [revision, view?.template, view?.desired, view?.updated, view?.available].join("/");
+  if (turn.kind !== "served" || !releasing || view?.template !== revision) {
+    const waiting = pick(fates, "failed", "stuck", "moving", "waiting").map(({ name }) => name);
+    return { ...common, overdue: overdue(remover, remover.stillSeconds(counters), waiting), again: undefined };
+  }
+  const { lacking, away, beyond } = await askedOf(context, progress);
+  const still = remover.stillSeconds(`${counters} ${lacking.length}`);
+  if (lacking.length > 0)
+    return { ...common, overdue: overdue(remover, still, lacking), again: { seconds: pauseAfter(still) } };
+  const awaited = await awaitReturn(context, snapshot, away);
+  if (awaited !== undefined) return { ...common, awaited, again: { seconds: awaited.seconds } };
+  await remember(remover.cluster, progress.global, { ...recall(progress.global), released: revision });
+  return { ...common, released: true, leftBehind: [...away, ...beyond], again: { seconds: 1 } };
+}
+
+/** Of any other revision nobody may say that it has been given back. */
+function withdraws(published: Published | undefined): boolean {
+  return published !== undefined && published.revision > 0 && published.intent === "release";
+}
+
+/** Only what is ours: a foreign object under one of our names does not keep the rest. */
+function ours(found: Snapshot): Snapshot {
+  return {
+    ...found,
+    state: keep(found.state),
+    global: keep(found.global),
+    serviceAccount: keep(found.serviceAccount),
+    role: keep(found.role),
+    roleBinding: keep(found.roleBinding),
+    daemonSet: keep(found.daemonSet),
+  };
+}
+
+function keep<T extends { metadata?: V1ObjectMeta }>(object: T | undefined): T | undefined {
+  return object !== undefined && isOurs(object.metadata) ? object : undefined;
+}

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { nextDrainStep, type DrainInput } from "./withdrawal.ts";
+
+const all = { daemonSet: true, roleBinding: true, role: true, serviceAccount: true, global: true, state: true };
+const input = (changes: Partial<DrainInput> = {}): DrainInput => ({
+  rolled: true,
+  released: true,
+  exists: all,
+  terminating: false,
+  agents: undefined,
+  ...changes,
+});
+const without = (...names: (keyof typeof all)[]) => ({
+  ...all,
+  ...Object.fromEntries(names.map((name) => [name, false])),
+});
+
+const cases: readonly (readonly [sentence: string, input: DrainInput, step: string])[] = [
+  ["nodes give back first", input({ released: false }), "release"],
+  ["even when somebody deleted the DaemonSet", input({ released: false, exists: without("daemonSet") }), "release"],
+  ["what never reached a node needs no giving back", input({ rolled: false, released: false }), "delete daemonSet"],
+  ["then the DaemonSet goes", input(), "delete daemonSet"],
+  ["a DaemonSet that is going is waited for", input({ terminating: true }), "await daemonSet"],
+  ["then its pods are counted", input({ exists: without("daemonSet") }), "count agents"],
+  ["and waited for", input({ exists: without("daemonSet"), agents: 2 }), "await agents"],
+  ["then the RoleBinding", input({ exists: without("daemonSet"), agents: 0 }), "delete roleBinding"],
+  ["the Role", input({ exists: without("daemonSet", "roleBinding"), agents: 0 }), "delete role"],
+  [
+    "the ServiceAccount",
+    input({ exists: without("daemonSet", "roleBinding", "role"), agents: 0 }),
+    "delete serviceAccount",
+  ],
+  [
+    "then the Secret",
+    input({ exists: without("daemonSet", "roleBinding", "role", "serviceAccount"), agents: 0 }),
+    "delete global",
+  ],
+  [
+    "the memory last of all",
+    input({ exists: without("daemonSet", "roleBinding", "role", "serviceAccount", "global") }),
+    "delete state",
+  ],
+  [
+    "objects without a Secret are left from before it",
+    input({ rolled: false, released: false, exists: without("daemonSet", "global") }),
+    "delete roleBinding",
+  ],
+  [
+    "nothing is left",
+    input({
+      rolled: false,
+      released: false,
+      exists: without("daemonSet", "roleBinding", "role", "serviceAccount", "global", "state"),
+    }),
+    "done",
+  ],
+];
+
+for (const [sentence, facts, step] of cases) {
+  test(`removal: ${sentence}`, () => assert.equal(nextDrainStep(facts), step));
+}
+
+test("law: whatever exists, doing the steps ends with nothing, and no object goes before the nodes have given back", () => {
+  const flag = fc.boolean();
+  const exists = fc.record({
+    daemonSet: flag,
+    roleBinding: flag,
+    role: flag,
+    serviceAccount: flag,
+    global: flag,
+    state: flag,
+  });
+  fc.assert(
+    fc.property(exists, flag, (found, rolled) => {
+      let released = false;
+      const left = { ...found };
+      for (let turn = 0; turn < 12; turn++) {
+        const step = nextDrainStep({
+          rolled: rolled && left.global,
+          released,
+          exists: left,
+          terminating: false,
+          agents: 0,
+        });
+        if (step === "done") break;
+        if (step === "release") released = true;
+        else {
+          assert.ok(released || !rolled || !found.global, `${step} before the nodes have given back`);
+          left[step.split(" ")[1] as "global"] = false;
+        }
+      }
+      assert.deepEqual(Object.values(left), [false, false, false, false, false, false]);
+    }),
+  );
+});

@@ -1,0 +1,74 @@
+/**
+ * Removal: first every node gives back our entries, then the objects go, the Secrets last, because they are our memory. Pure
+ * and derived from what exists, so that a controller that was killed goes on where the last one stopped.
+ */
+import type { Survey } from "../rollout/decide/surveyed.ts";
+
+export type DrainInput = Readonly<{
+  /** A revision above 0 may have reached a node. */
+  rolled: boolean;
+  /** Every node that lives has the published revision, or somebody said that it is to be taken for so. */
+  released: boolean;
+  exists: Readonly<Record<"daemonSet" | "roleBinding" | "role" | "serviceAccount" | "global" | "state", boolean>>;
+  /** The DaemonSet is being deleted already. */
+  terminating: boolean;
+  /** Agents' pods on living nodes; undefined: not counted. */
+  agents: number | undefined;
+}>;
+
+export type DrainStep =
+  /** Bring the revision without additional entries to every node. */
+  | "release"
+  | "delete daemonSet"
+  | "await daemonSet"
+  | "count agents"
+  | "await agents"
+  | "delete roleBinding"
+  | "delete role"
+  | "delete serviceAccount"
+  | "delete global"
+  | "delete state"
+  | "done";
+
+export function nextDrainStep({ rolled, released, exists, terminating, agents }: DrainInput): DrainStep {
+  if (rolled && !released) return "release";
+  if (exists.daemonSet) return terminating ? "await daemonSet" : "delete daemonSet";
+  if (exists.global && agents === undefined) return "count agents";
+  if (exists.global && (agents ?? 0) > 0) return "await agents";
+  if (exists.roleBinding) return "delete roleBinding";
+  if (exists.role) return "delete role";
+  if (exists.serviceAccount) return "delete serviceAccount";
+  if (exists.global) return "delete global";
+  return exists.state ? "delete state" : "done";
+}
+
+/** Who has given back our entries, by name. */
+export type GivenBack = Readonly<{
+  /** Living nodes that have not said so. */
+  lacking: readonly string[];
+  /** Nodes that are not heard of. They may hold our entries. */
+  away: readonly string[];
+  /** Living nodes on which no agent can be started, though it can elsewhere: nothing was ever touched there. */
+  beyond: readonly string[];
+}>;
+
+/** An agent that has not been started this long after its pod was made cannot be. */
+const startSeconds = 60;
+
+/**
+ * Who has given back, of the nodes on which the DaemonSet says it is served. An agent that is available is not enough: whoever takes the
+ * probe's port on a node can make it so. Its container's last words are the agent's alone.
+ */
+export function givenBack(nodes: Survey): GivenBack {
+  const of = (state: keyof GivenBack) => nodes.filter((node) => stateOf(node) === state).map(({ name }) => name);
+  return { lacking: of("lacking"), away: of("away"), beyond: of("beyond") };
+}
+
+function stateOf({ silent, agent }: Survey[number]): keyof GivenBack | "back" {
+  if (agent?.current && agent.gaveBack && (agent.available || silent)) return "back";
+  if (silent) return "away";
+  return agent !== undefined && !agent.started && agent.ageSeconds >= startSeconds ? "beyond" : "lacking";
+}
+
+/** Seconds until the next look at what stands still: 1 at first, 30 at most. */
+export const pauseAfter = (stillSeconds: number): number => Math.min(30, Math.max(1, Math.round(stillSeconds / 4)));

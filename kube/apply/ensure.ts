@@ -1,0 +1,120 @@
+/**
+ * Brings one of our objects to what we declare, with as few words as possible: nothing is sent when nothing differs. Drift is what a
+ * write of ours would change (docs/decisions/0015): where the live object is not as declared, the API server is asked
+ * by a dry run what it would make of it. What it answers is what other people's admission lets us have.
+ */
+import type { KubernetesObject, V1DaemonSet, V1ManagedFieldsEntry, V1ObjectMeta } from "@kubernetes/client-node";
+import { contains } from "./contains.ts";
+import { demand } from "./demands.ts";
+import { newborn, type Cluster } from "../client.ts";
+import { fieldManager, memoryManager } from "../ownership.ts";
+import { owned } from "../paths.ts";
+import { isSame, type Settled } from "./settled.ts";
+
+type Live<T> = T & { metadata?: V1ObjectMeta };
+type On = Readonly<{ cluster: Cluster; settled: Settled }>;
+
+/**
+ * Creates or repairs. A new object is only created, one that somebody else made in the same instant gives a 409; an existing
+ * one is changed only in the very version that was seen. What others put into a spec (a container, hostPID …), which an apply
+ * alone would leave, is taken out. Labels and annotations of others stay.
+ */
+export async function ensure<T extends KubernetesObject>(
+  on: On,
+  path: string,
+  live: Live<T> | undefined,
+  declared: T,
+): Promise<T> {
+  const { cluster, settled } = on;
+  if (live === undefined) {
+    const metadata = { ...declared.metadata, resourceVersion: newborn };
+    const made = await cluster.apply<T>(path, { ...declared, metadata }, { manager: fieldManager, force: false });
+    return accept(settled, path, declared, made);
+  }
+  if (isSame(await plan(on, path, live, declared), live)) return live;
+  const applied = contains(live, declared) ? live : await write(cluster, path, live, declared, false);
+  const made = hasForeignSpec(applied.metadata) ? await overwrite(cluster, path, applied, declared, false) : applied;
+  return accept(settled, path, declared, made);
+}
+
+/** True when a write of ours would change the DaemonSet's spec. */
+export async function isDrifted(on: On, live: V1DaemonSet, declared: V1DaemonSet): Promise<boolean> {
+  const { spec } = await plan(on, owned.daemonSet, live, declared);
+  return !isSame({ ...live, spec } as KubernetesObject, live);
+}
+
+/** What the API server would make of `live` if we wrote what we declare; `live` itself when that is known. */
+async function plan<T extends KubernetesObject>(
+  { cluster, settled }: On,
+  path: string,
+  live: Live<T>,
+  declared: T,
+): Promise<T> {
+  if (isPlain(live, declared)) {
+    settled.forget(path);
+    return live;
+  }
+  if (settled.holds(path, declared, live)) return live;
+  const applied = await write(cluster, path, live, declared, true);
+  const made = hasForeignSpec(applied.metadata) ? await overwrite(cluster, path, applied, declared, true) : applied;
+  demand(path, declared, made);
+  if (isSame(made, live)) settled.keep(path, declared, live);
+  return made;
+}
+
+/** As declared, with nothing of others in its spec: nobody need be asked. */
+const isPlain = (live: Live<KubernetesObject>, declared: KubernetesObject) =>
+  contains(live, declared) && !hasForeignSpec(live.metadata);
+
+function accept<T extends KubernetesObject>(settled: Settled, path: string, declared: T, made: T): T {
+  demand(path, declared, made);
+  if (isPlain(made, declared)) settled.forget(path);
+  else settled.keep(path, declared, made);
+  return made;
+}
+
+async function write<T extends KubernetesObject>(
+  cluster: Cluster,
+  path: string,
+  live: Live<T>,
+  declared: T,
+  dryRun: boolean,
+): Promise<Live<T>> {
+  const { uid, resourceVersion } = live.metadata ?? {};
+  const body = { ...declared, metadata: { ...declared.metadata, uid, resourceVersion } };
+  return cluster.apply<Live<T>>(path, body, { manager: fieldManager, force: true, dryRun });
+}
+
+/** In the place of the object that an apply of ours has just made, with its version. */
+async function overwrite<T extends KubernetesObject>(
+  cluster: Cluster,
+  path: string,
+  applied: Live<T>,
+  declared: T,
+  dryRun: boolean,
+): Promise<T> {
+  const metadata = { ...applied.metadata, managedFields: undefined };
+  return cluster.replace<T>(path, { ...declared, metadata }, { dryRun });
+}
+
+/** True when another manager holds fields of the spec that we do not declare. */
+export function hasForeignSpec(metadata: V1ObjectMeta | undefined): boolean {
+  const entries = (metadata?.managedFields ?? []).filter(({ subresource }) => subresource === undefined);
+  const ours = entries.find(({ manager, operation }) => manager === fieldManager && operation === "Apply");
+  const others = entries.filter(({ manager }) => manager !== fieldManager && manager !== memoryManager);
+  return others.some((entry) => exceeds(specFields(entry), specFields(ours)));
+}
+
+type Fields = { [key: string]: Fields } | undefined;
+
+function specFields(entry: V1ManagedFieldsEntry | undefined): Fields {
+  return (entry?.fieldsV1 as Fields)?.["f:spec"];
+}
+
+/** A leaf (`{}`) of ours covers everything below it: lists that are one value. */
+function exceeds(theirs: Fields, ours: Fields): boolean {
+  if (theirs === undefined) return false;
+  if (ours === undefined) return true;
+  if (Object.keys(ours).length === 0) return false;
+  return Object.entries(theirs).some(([key, below]) => key !== "." && exceeds(below, ours[key]));
+}

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ensure, isDrifted } from "./ensure.ts";
+import { believedSeconds, Settled } from "./settled.ts";
+import type { V1DaemonSet } from "@kubernetes/client-node";
+import type { Cluster } from "../client.ts";
+
+type Body = {
+  kind: string;
+  metadata: { name: string; uid?: string; resourceVersion?: string };
+  spec: { list: string[]; template: { spec: object } };
+};
+
+/** An API server with one object, whose admission makes what it likes of a list. */
+class Server {
+  live: Body | undefined;
+  version = 10;
+  asked: string[] = [];
+  admit: (list: readonly string[]) => string[] = (list) => [...list];
+  seconds = 0;
+  changed: string[] = [];
+  readonly settled = new Settled({
+    now: () => new Date(this.seconds * 1000),
+    changed: (_, fields) => this.changed.push(...fields),
+  });
+
+  get on() {
+    return {
+      cluster: {
+        apply: async (...args: unknown[]) => this.#apply(...(args as [string, Body, Options])),
+        replace: async (...args: unknown[]) => this.#apply(...(args as [string, Body, Options])),
+      },
+      settled: this.settled,
+    } as unknown as {
+      cluster: Cluster;
+      settled: Settled;
+    };
+  }
+
+  async ensure(...list: string[]) {
+    return ensure(this.on, "/objects/x", structuredClone(this.live), declared(list));
+  }
+
+  /** Another manager of a field in the spec, which admission puts back whenever we take it out. */
+  foreign = false;
+
+  /** Somebody else's write; admission has its say in it, too. */
+  edit(list: string[]): void {
+    this.version += 1;
+    this.live = this.#made(list);
+  }
+
+  #made(list: readonly string[]): Body {
+    const managedFields = this.foreign
+      ? [{ manager: "other", operation: "Update", fieldsV1: { "f:spec": { "f:x": {} } } }]
+      : [];
+    const metadata = { name: "x", uid: "u", resourceVersion: String(this.version), managedFields };
+    return { kind: "DaemonSet", metadata, spec: { list: this.admit(list), template: { spec: {} } } };
+  }
+
+  #apply(_: string, body: Body, { dryRun = false }: Options): Body {
+    this.asked.push(dryRun ? "ask" : "write");
+    const version = this.live === undefined ? "1" : String(this.version);
+    assert.equal(body.metadata.resourceVersion, version, "unconditional, or of another version");
+    if (dryRun) return this.#made(body.spec.list);
+    this.version += 1;
+    this.live = this.#made(body.spec.list);
+    return this.live;
+  }
+}
+type Options = { dryRun?: boolean };
+const declared = (list: string[]) => ({
+  kind: "DaemonSet",
+  metadata: { name: "x" },
+  spec: { list, template: { spec: {} } },
+});
+
+test("what is as declared is neither asked about nor written", async () => {
+  const server = new Server();
+  await server.ensure("a");
+  await server.ensure("a");
+  assert.deepEqual(server.asked, ["write"]);
+});
+
+test("an edit is repaired: asked about once, written once", async () => {
+  const server = new Server();
+  await server.ensure("a");
+  server.edit(["evil"]);
+  await server.ensure("a");
+  await server.ensure("a");
+  assert.deepEqual(server.asked, ["write", "ask", "write"]);
+  assert.deepEqual(server.live?.spec.list, ["a"]);
+});
+
+test("what admission adds is left: written once, asked about once a minute, told once", async () => {
+  const server = new Server();
+  server.admit = (list) => [...list, "added"];
+  for (server.seconds = 0; server.seconds < 5 * believedSeconds; server.seconds += 1) await server.ensure("a");
+  assert.deepEqual(server.asked, ["write", "ask", "ask", "ask", "ask"]);
+  assert.deepEqual(server.changed, ["spec.list"]);
+  assert.equal(server.settled.againSeconds, believedSeconds);
+});
+
+test("a policy that is withdrawn is noticed within a minute, and what it added goes once", async () => {
+  const server = new Server();
+  server.admit = (list) => [...list, "added"];
+  await server.ensure("a");
+  server.admit = (list) => [...list];
+  for (; server.seconds <= believedSeconds; server.seconds += 1) await server.ensure("a");
+  assert.deepEqual(server.live?.spec.list, ["a"]);
+  assert.deepEqual(server.asked, ["write", "ask", "write"]);
+  assert.equal(server.settled.againSeconds, undefined);
+});
+
+test("an edit beside what admission adds is repaired at once", async () => {
+  const server = new Server();
+  server.admit = (list) => [...list, "added"];
+  await server.ensure("a");
+  server.edit(["evil"]);
+  await server.ensure("a");
+  assert.deepEqual(server.live?.spec.list, ["a", "added"]);
+});
+
+test("what we declare anew is written at once, whatever was settled before", async () => {
+  const server = new Server();
+  server.admit = (list) => [...list, "added"];
+  await server.ensure("a");
+  await server.ensure("b");
+  assert.deepEqual(server.live?.spec.list, ["b", "added"]);
+});
+
+test("another manager's field that admission puts back is asked about once a minute, too, and left", async () => {
+  const server = new Server();
+  await server.ensure("a");
+  server.foreign = true;
+  server.edit(["a"]);
+  for (; server.seconds < 3 * believedSeconds; server.seconds += 1) await server.ensure("a");
+  // By an apply and a replacement.
+  assert.deepEqual(server.asked, ["write", ...Array.from({ length: 6 }, () => "ask")]);
+  assert.deepEqual(server.changed, []);
+  // As declared, and more: nothing that anybody need be told.
+  assert.deepEqual(server.settled.differences, []);
+});
+
+test("another controller, which remembers nothing, asks once and writes nothing", async () => {
+  const server = new Server();
+  server.admit = (list) => [...list, "added"];
+  await server.ensure("a");
+  const other = Object.assign(new Server(), { live: server.live, version: server.version, admit: server.admit });
+  await other.ensure("a");
+  await other.ensure("a");
+  assert.deepEqual(other.asked, ["ask"]);
+});
+
+test("a policy that makes something else at each write gets one write a minute", async () => {
+  const server = new Server();
+  server.admit = (list) => [...list, `nonce ${server.asked.length}`];
+  for (; server.seconds < 5 * believedSeconds; server.seconds += 1) await server.ensure("a");
+  assert.equal(server.asked.filter((one) => one === "write").length, 5);
+});
+
+test("the spec has drifted when a write would change it, not when it differs from what we declare", async () => {
+  const server = new Server();
+  server.admit = (list) => [...list, "added"];
+  await server.ensure("a");
+  const drifted = (list: string[]) =>
+    isDrifted(server.on, server.live as unknown as V1DaemonSet, declared(list) as unknown as V1DaemonSet);
+  assert.equal(await drifted(["a"]), false);
+  assert.equal(await drifted(["b"]), true);
+});

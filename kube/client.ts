@@ -1,0 +1,212 @@
+/**
+ * One cluster, reached as one identity. Plain JSON over @kubernetes/client-node's connection and credentials: its typed
+ * API rebuilds every object and drops the fields that it does not know.
+ */
+import { HttpMethod, IsomorphicFetchHttpLibrary, KubeConfig, RequestContext } from "@kubernetes/client-node";
+import { ApiError, problemOf } from "./api-error.ts";
+import { fieldManager } from "./ownership.ts";
+
+/** What is asked of a cluster. Paths are the API's own, from `/api/v1/…`. Every method rejects with ApiError. */
+export interface Cluster {
+  /** Where this is, for the log. */
+  readonly identity: string;
+  /** The object, or undefined when there is none. */
+  get<T>(path: string, options?: Patience): Promise<T | undefined>;
+  /**
+   * Calls `each` with one page of at most 500 items after the other, so that no list is ever held whole. As rows: what kubectl would
+   * print, a tenth of the objects.
+   */
+  pages<T>(path: string, query: Query, each: (items: readonly T[]) => void, as?: "rows"): Promise<void>;
+  /** Server-side apply of exactly the fields in `body`. A 409 means that someone else was there first: look again. */
+  apply<T>(path: string, body: object, options: Apply): Promise<T>;
+  create(path: string, body: object): Promise<void>;
+  /** Puts `body` in the place of the object whose resourceVersion it carries. */
+  replace<T>(path: string, body: object, options?: DryRun): Promise<T>;
+  /**
+   * Deletes the very object of that uid, in that version when one is given. One that is gone is no error; one that was
+   * replaced or changed meanwhile is left alone, with a 409: look again.
+   */
+  remove(path: string, uid: string, resourceVersion?: string): Promise<void>;
+  /** Lines of a list-then-watch request, until the server ends it. */
+  stream(path: string, query: Query, signal: AbortSignal, line: (line: string) => void): Promise<void>;
+}
+
+/**
+ * resourceVersion of an apply that may only create. No object ever has this version, so that one that is there already gives a 409,
+ * also when this program made it: to the same manager an apply without force is no conflict.
+ */
+export const newborn = "1";
+
+/** A row has 200 bytes, so that 5,000 of them fit one answer. */
+const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+
+type Types = Readonly<{ type?: string; accept?: string }>;
+type Query = Readonly<Record<string, string>>;
+/** Seconds that the answer may take, where it must not take as long as any. */
+type Patience = Readonly<{ seconds?: number }>;
+/** The answer is what the request would make; nothing is written. */
+type DryRun = Readonly<{ dryRun?: boolean }>;
+type Apply = DryRun & Patience & Readonly<{ manager: string; force: boolean }>;
+
+/** One request may last this long; a watch may be silent this long (the server sends a bookmark about once a minute). */
+const requestSeconds = 30;
+const silenceSeconds = 90;
+
+/** No answer that we ask for is larger: a page of 500 pods of 20 kB is 10 MB. */
+const largestAnswer = 32 * 1024 * 1024;
+
+/** How long connections, and the CA and client certificate behind them, are kept before they are read again. */
+const connectionSeconds = 60;
+
+/** The kubeconfig in `file`; without one KUBECONFIG's, or the pod's own account. */
+export function loadKubeConfig(file: string | undefined): KubeConfig {
+  const config = new KubeConfig();
+  if (file === undefined) config.loadFromDefault();
+  else config.loadFromFile(file);
+  return config;
+}
+
+/** `asked` is told of every request and its outcome, for the metrics. */
+export function connect(config: KubeConfig, asked: (method: string, status: number) => void): Cluster {
+  const server = config.getCurrentCluster()?.server;
+  if (server === undefined) throw new Error("the kubeconfig names no cluster: set current-context");
+  const http = new IsomorphicFetchHttpLibrary();
+  let connections: { pool: ReturnType<RequestContext["getDispatcher"]>; until: number } | undefined;
+
+  async function send(
+    method: HttpMethod,
+    path: string,
+    query: Query,
+    signal: AbortSignal,
+    body?: object,
+    { type, accept = "application/json" }: Types = {},
+  ) {
+    const url = new URL(server + path);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const context = new RequestContext(url.toString(), method);
+    await config.applySecurityAuthentication(context);
+    if (connections === undefined || connections.until < Date.now()) {
+      // The client makes a pool per request, that is a TLS handshake per request. Closing lets running requests finish.
+      void connections?.pool?.close();
+      connections = { pool: context.getDispatcher(), until: Date.now() + connectionSeconds * 1000 };
+    }
+    if (connections.pool !== undefined) context.setDispatcher(connections.pool);
+    context.setHeaderParam("User-Agent", fieldManager);
+    context.setHeaderParam("Accept", accept);
+    if (body !== undefined) {
+      context.setHeaderParam("Content-Type", type ?? "application/json");
+      context.setBody(JSON.stringify(body));
+    }
+    context.setSignal(signal);
+    try {
+      const response = await http.send(context).toPromise();
+      asked(query["watch"] === "true" ? "WATCH" : method, response.httpStatusCode);
+      return response;
+    } catch (error) {
+      asked(query["watch"] === "true" ? "WATCH" : method, 0);
+      // A connection that hangs would make the next request hang, too: the next one gets a new pool.
+      if (connections !== undefined) connections.until = 0;
+      throw new ApiError({ status: 0, reason: "Unreachable", method, path, detail: problemOf(error) });
+    }
+  }
+
+  async function request<T>(
+    method: HttpMethod,
+    path: string,
+    query: Query,
+    body?: object,
+    { seconds = requestSeconds, ...types }: Types & Patience = {},
+  ): Promise<T> {
+    const signal = AbortSignal.timeout(seconds * 1000);
+    const response = await send(method, path, query, signal, body, types);
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    try {
+      for await (const chunk of response.body.stream() ?? []) {
+        size += chunk.length;
+        if (size > largestAnswer) throw new Error(`the answer is larger than ${largestAnswer} bytes`);
+        chunks.push(chunk);
+      }
+    } catch (error) {
+      throw new ApiError({ status: 0, reason: "Unreachable", method, path, detail: problemOf(error) });
+    }
+    const text = Buffer.concat(chunks).toString("utf8");
+    if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
+    return JSON.parse(text) as T;
+  }
+
+  return {
+    identity: server,
+    async get<T>(path: string, patience?: Patience): Promise<T | undefined> {
+      try {
+        return await request<T>(HttpMethod.GET, path, {}, undefined, patience);
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return undefined;
+        throw error;
+      }
+    },
+    async pages(path, query, each, as) {
+      let next: string | undefined = "";
+      const how = as === "rows" ? { includeObject: "None", limit: "5000" } : { limit: "500" };
+      const accept = as === "rows" ? { accept: table } : {};
+      while (next !== undefined) {
+        const page: Page = await request(HttpMethod.GET, path, { ...query, ...how, continue: next }, undefined, accept);
+        each((as === "rows" ? (page.rows ?? []) : page.items) as never[]);
+        next = page.metadata?.continue || undefined;
+      }
+    },
+    async apply(path, body, { manager, force, dryRun, seconds }) {
+      const query = { fieldManager: manager, force: String(force), ...dry(dryRun) };
+      const type = "application/apply-patch+yaml";
+      return request(HttpMethod.PATCH, path, query, body, seconds === undefined ? { type } : { type, seconds });
+    },
+    async create(path, body) {
+      await request(HttpMethod.POST, path, { fieldManager }, body);
+    },
+    async replace(path, body, options) {
+      return request(HttpMethod.PUT, path, { fieldManager, ...dry(options?.dryRun) }, body);
+    },
+    async remove(path, uid, resourceVersion) {
+      const options = { propagationPolicy: "Background", preconditions: { uid, resourceVersion } };
+      try {
+        await request(HttpMethod.DELETE, path, {}, options);
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return;
+        throw error;
+      }
+    },
+    async stream(path, query, signal, line) {
+      const silence = new AbortController();
+      let timer: NodeJS.Timeout | undefined;
+      const heard = () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => silence.abort(), silenceSeconds * 1000);
+      };
+      heard();
+      try {
+        const either = AbortSignal.any([signal, silence.signal]);
+        const response = await send(HttpMethod.GET, path, { ...query, watch: "true" }, either);
+        if (response.httpStatusCode !== 200)
+          throw ApiError.from("GET", path, response, (await response.body.text()).slice(0, largestAnswer));
+        const decoder = new TextDecoder();
+        let rest = "";
+        for await (const chunk of response.body.stream() ?? []) {
+          heard();
+          const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+          rest = lines.pop() ?? "";
+          if (rest.length > largestAnswer) throw new Error("an endless line");
+          for (const one of lines) line(one);
+        }
+      } catch (error) {
+        if (error instanceof ApiError) throw error;
+        throw new ApiError({ status: 0, reason: "Unreachable", method: "WATCH", path, detail: problemOf(error) });
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+const dry = (wanted = false): Query => (wanted ? { dryRun: "All" } : {});
+
+type Page = { items: unknown[]; rows?: unknown[]; metadata?: { continue?: string } };

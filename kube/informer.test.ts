@@ -1,0 +1,178 @@
+/**
+ * The laws of a mirror, against a played API server that keeps one object's whole history: whatever the order of
+ * writes, late events, breaks, lists and restores, what a mirror shows was true, is never older than what we wrote, and never goes back.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { Mirror } from "./informer.ts";
+
+type Object = KubernetesObject | undefined;
+type Entry = Readonly<{ version: number; object: Object }>;
+
+/** One object in etcd, a watch that may lag, and a list whose answer may be late. */
+class Played {
+  readonly mirror = new Mirror();
+  #version = 10;
+  #uid = 0;
+  history: Entry[] = [{ version: 10, object: undefined }];
+  #undelivered: Entry[] = [];
+  #listing: Entry | undefined;
+  watched = false;
+  /** The mirror may show nothing older than this: what we wrote, or what it showed already. */
+  floor = 0;
+
+  get now(): Object {
+    return this.history.at(-1)?.object;
+  }
+
+  /** Somebody creates, changes or deletes the object. */
+  write(kind: "put" | "delete"): Object {
+    if (kind === "delete" && this.now === undefined) return undefined;
+    if (kind === "put" && this.now === undefined) this.#uid++;
+    this.#version++;
+    const metadata = { uid: String(this.#uid), resourceVersion: String(this.#version) };
+    const entry = { version: this.#version, object: kind === "put" ? { metadata } : undefined };
+    this.history.push(entry);
+    if (this.watched || this.#listing !== undefined) this.#undelivered.push(entry);
+    return entry.object;
+  }
+
+  /** We write; the reply comes, or the connection breaks after the deed. */
+  own(kind: "put" | "delete", reply: boolean): void {
+    const written = this.write(kind);
+    if (written !== undefined && reply) this.mirror.wrote(written);
+    else this.mirror.doubt();
+    this.floor = this.#version;
+  }
+
+  deliver(): void {
+    const next = this.watched ? this.#undelivered.shift() : undefined;
+    if (next !== undefined) this.mirror.heard(next.object, String(next.version));
+  }
+
+  break(): void {
+    this.watched = false;
+    this.#undelivered = [];
+    this.#listing = undefined;
+    this.mirror.lost();
+  }
+
+  askList(): void {
+    if (this.watched || this.#listing !== undefined) return;
+    this.#listing = { version: this.#version, object: this.now };
+    this.#undelivered = [];
+  }
+
+  answerList(): void {
+    if (this.#listing === undefined) return;
+    this.mirror.listed(this.#listing.object, String(this.#listing.version));
+    this.#listing = undefined;
+    this.watched = true;
+  }
+
+  get(): void {
+    if (this.mirror.shown === "list") this.mirror.settled(this.now, String(this.#version));
+  }
+
+  /** etcd comes back from a backup: versions go back, and every watch breaks. */
+  restore(): void {
+    this.break();
+    this.history = this.history.slice(0, Math.max(1, this.history.length - 3));
+    this.#version = this.history.at(-1)?.version ?? 10;
+    this.floor = 0;
+  }
+}
+
+const steps = {
+  put: (one: Played) => void one.write("put"),
+  delete: (one: Played) => void one.write("delete"),
+  "own put": (one: Played) => one.own("put", true),
+  "own put, no reply": (one: Played) => one.own("put", false),
+  "own delete": (one: Played) => one.own("delete", false),
+  deliver: (one: Played) => one.deliver(),
+  break: (one: Played) => one.break(),
+  "ask list": (one: Played) => one.askList(),
+  "answer list": (one: Played) => one.answerList(),
+  get: (one: Played) => one.get(),
+  restore: (one: Played) => one.restore(),
+};
+type Step = keyof typeof steps;
+const often: readonly Step[] = [
+  "put",
+  "own put",
+  "deliver",
+  "deliver",
+  "ask list",
+  "answer list",
+  "answer list",
+  "get",
+];
+const everything = fc.constantFrom(...often, ...(Object.keys(steps) as Step[]));
+const lives = fc.array(everything, { minLength: 1, maxLength: 60, size: "max" });
+
+function shownBy({ shown }: Mirror) {
+  return typeof shown === "string" ? shown : { object: shown.object };
+}
+
+/** When the history shows this, the last time. */
+function versionOf(one: Played, object: Object): number | undefined {
+  return one.history.findLast((entry) => entry.object === object)?.version;
+}
+
+test("what a mirror shows was true at one time, not before our own writes, and time only goes on", () => {
+  let shownTimes = 0;
+  fc.assert(
+    fc.property(lives, (life) => {
+      const one = new Played();
+      for (const step of life) {
+        steps[step](one);
+        const { shown } = one.mirror;
+        if (typeof shown === "string") continue;
+        shownTimes++;
+        assert.ok(one.watched, "a mirror without a watch speaks");
+        const version = versionOf(one, shown.object);
+        assert.ok(version !== undefined, "it never was so");
+        assert.ok(version >= one.floor, `it was so at ${version}, but we know of ${one.floor}`);
+        if (shown.object !== undefined) one.floor = version;
+      }
+    }),
+    { numRuns: 20_000 },
+  );
+  assert.ok(shownTimes > 20_000, `it hardly ever spoke: ${shownTimes}`);
+});
+
+test("a mirror that was listed, has heard everything and was settled once speaks, and says what there is", () => {
+  fc.assert(
+    fc.property(lives, (life) => {
+      const one = new Played();
+      for (const step of life) steps[step](one);
+      one.askList();
+      one.answerList();
+      for (let event = 0; event < life.length; event++) one.deliver();
+      one.get();
+      assert.deepEqual(shownBy(one.mirror), { object: one.now });
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+const at = (version: string, uid = "1") => ({ metadata: { uid, resourceVersion: version } });
+
+test("versions are numbers, not text: 100 is later than 99", () => {
+  const mirror = new Mirror();
+  mirror.listed(at("99"), "99");
+  mirror.wrote(at("100"));
+  mirror.heard(at("99"), "99");
+  assert.deepEqual(shownBy(mirror), { object: at("100") });
+});
+
+test("an object deleted and made again while the watch was down is the new one after the list", () => {
+  const mirror = new Mirror();
+  mirror.listed(at("5", "old"), "5");
+  mirror.lost();
+  assert.equal(shownBy(mirror), "read");
+  mirror.listed(at("9", "new"), "9");
+  assert.deepEqual(shownBy(mirror), { object: at("9", "new") });
+});

@@ -1,0 +1,29 @@
+/** A cluster that is written to only while we are its writer. Besides, every write carries the version that it changes. */
+import { ApiError } from "../api-error.ts";
+import type { Cluster } from "../client.ts";
+
+/** `holds` is asked before each write, so that a process that stood still writes nothing when it goes on. */
+export function fenced(cluster: Cluster, holds: () => boolean): Cluster {
+  function may(method: string, path: string): void {
+    if (!holds()) throw new ApiError({ status: 409, reason: "LeaseLost", method, path });
+  }
+  return {
+    ...cluster,
+    async apply(path, body, options) {
+      may("PATCH", path);
+      return cluster.apply(path, body, options);
+    },
+    async create(path, body) {
+      may("POST", path);
+      return cluster.create(path, body);
+    },
+    async replace(path, body, options) {
+      may("PUT", path);
+      return cluster.replace(path, body, options);
+    },
+    async remove(path, uid, resourceVersion) {
+      may("DELETE", path);
+      return cluster.remove(path, uid, resourceVersion);
+    },
+  };
+}

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1Lease } from "@kubernetes/client-node";
+import { ApiError } from "../api-error.ts";
+import type { Cluster } from "../client.ts";
+import { createLeader, type Leader } from "./leader.ts";
+
+/** An API server that holds one Lease, and a clock that all controllers share. */
+class World {
+  seconds = 0;
+  stored: V1Lease | undefined;
+  version = 10;
+  down = false;
+  writes: string[] = [];
+
+  get cluster(): Pick<Cluster, "get" | "apply"> {
+    return {
+      get: async <T>() => this.#answer(() => structuredClone(this.stored) as T),
+      apply: async <T>(path: string, body: object) =>
+        this.#answer(() => {
+          const { metadata, spec } = body as V1Lease;
+          const fits = metadata?.resourceVersion === (this.stored?.metadata?.resourceVersion ?? "1");
+          if (!fits) throw new ApiError({ status: 409, reason: "Conflict", method: "PATCH", path });
+          this.writes.push(spec?.holderIdentity ?? "");
+          this.change(spec);
+          return structuredClone(this.stored) as T;
+        }),
+    };
+  }
+
+  change(spec: V1Lease["spec"]): void {
+    this.stored = { metadata: { uid: "u", resourceVersion: String(++this.version) }, ...(spec && { spec }) };
+  }
+
+  #answer<T>(make: () => T): T {
+    if (this.down) throw new ApiError({ status: 0, reason: "Unreachable", method: "GET", path: "" });
+    return make();
+  }
+}
+
+/** Runs a controller until `script` says so: it is called at each pause, when time passes. */
+async function play(world: World, me: string, script: (at: number, leader: Leader) => boolean | void) {
+  const stop = new AbortController();
+  const said: string[] = [];
+  const leader: Leader = createLeader({
+    cluster: world.cluster,
+    me,
+    clock: () => world.seconds,
+    now: () => new Date(world.seconds * 1000),
+    pause: async (seconds) => {
+      if (script(world.seconds, leader) === true) stop.abort();
+      if (!stop.signal.aborted) world.seconds += seconds;
+    },
+    holder: (name) => said.push(`holder ${name}`),
+    failed: () => {},
+    lost: (why) => said.push(`lost: ${why}`),
+  });
+  await leader.until(stop.signal);
+  return { said, leader };
+}
+
+const held = (holderIdentity: string, renewTime = "r") =>
+  ({ holderIdentity, leaseDurationSeconds: 15, leaseTransitions: 3, renewTime }) as unknown as V1Lease["spec"];
+
+test("the first one takes the Lease, renews it, and gives it back at the end", async () => {
+  const world = new World();
+  const { said } = await play(world, "a", (at, leader) => {
+    assert.ok(leader.holds());
+    return at > 60;
+  });
+  assert.deepEqual(said, ["holder a"]);
+  assert.equal(world.writes.at(-1), "");
+  assert.ok(world.writes.length > 60 / 5 && world.writes.length < 60 / 3, `${world.writes.length} writes`);
+});
+
+test("a standby takes over from one that has died, within 20 s of its last renewal", async () => {
+  const world = new World();
+  world.change(held("dead"));
+  const { said } = await play(world, "b", (_, leader) => leader.holds());
+  assert.deepEqual(said, ["holder dead", "holder b"]);
+  assert.ok(world.seconds < 20, `${world.seconds} s`);
+});
+
+test("a standby waits as long as another renews", async () => {
+  const world = new World();
+  world.change(held("a"));
+  await play(world, "b", (at, leader) => {
+    assert.ok(!leader.holds());
+    world.change(held("a", String(Math.floor(at / 8))));
+    return at > 200;
+  });
+  assert.deepEqual(world.writes, []);
+});
+
+test("an API server that is away for less than the deadline costs nothing", async () => {
+  const world = new World();
+  const { said } = await play(world, "a", (at) => {
+    world.down = at > 20 && at < 24;
+    return at > 60;
+  });
+  assert.deepEqual(said, ["holder a"]);
+});
+
+test("an API server that is away for longer ends the holder, which writes nothing more, not even a release", async () => {
+  const world = new World();
+  const { said, leader } = await play(world, "a", (at) => {
+    world.down = at > 20;
+    return at > 100;
+  });
+  assert.deepEqual(said, ["holder a", "lost: not renewed for 10 s"]);
+  assert.ok(world.seconds < 40);
+  assert.ok(!leader.holds());
+  assert.equal(world.writes.at(-1), "a");
+});
+
+test("a holder that stood still while another took over may write nothing when it goes on, and ends", async () => {
+  const world = new World();
+  const { said, leader } = await play(world, "a", (at) => {
+    if (at < 20 || world.seconds > 100) return;
+    world.change(held("b"));
+    world.seconds += 100;
+  });
+  assert.deepEqual(said, ["holder a", "lost: not renewed for 10 s"]);
+  assert.ok(!leader.holds());
+  assert.equal(world.stored?.spec?.holderIdentity, "b");
+});
+
+test("a holder whose Lease another has taken ends at its next renewal", async () => {
+  const world = new World();
+  const { said } = await play(world, "a", (at) => {
+    if (at > 5 && world.stored?.spec?.holderIdentity === "a") world.change(held("b"));
+  });
+  assert.deepEqual(said, ["holder a", "lost: taken by b"]);
+  assert.equal(world.stored?.spec?.holderIdentity, "b");
+});
+
+test("a Lease that somebody deletes or annotates stays its holder's", async () => {
+  const world = new World();
+  let round = 0;
+  const { said } = await play(world, "a", (at) => {
+    round += 1;
+    if (round === 3) world.stored = undefined;
+    if (round === 5) world.change(world.stored?.spec);
+    return at > 60;
+  });
+  assert.deepEqual(said, ["holder a"]);
+});
+
+test("of two that find nothing one creates the Lease, and the other waits", async () => {
+  const world = new World();
+  const late = world.cluster.get;
+  let first = true;
+  const raced = {
+    ...world.cluster,
+    // Between the look of the second and its write the first one comes.
+    get: async <T>(path: string) => {
+      const answer = await late<T>(path);
+      if (first) world.change(held("quick"));
+      first = false;
+      return answer;
+    },
+  };
+  const slow = Object.create(world, { cluster: { value: raced } }) as World;
+  await play(slow, "slow", (at, leader) => {
+    assert.ok(!leader.holds());
+    return at > 5;
+  });
+  assert.equal(world.stored?.spec?.holderIdentity, "quick");
+});

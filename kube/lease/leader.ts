@@ -1,0 +1,125 @@
+/** Waits for the Lease, renews it, and gives it back. What is decided stands in lease.ts. */
+import type { V1Lease } from "@kubernetes/client-node";
+import { ApiError } from "../api-error.ts";
+import type { Cluster } from "../client.ts";
+import { afterConflict, heldBy, holds, lease, readLease, watch, type Found, type Watched } from "./lease.ts";
+import { fieldManager } from "../ownership.ts";
+import { leasePath } from "../paths.ts";
+
+type Options = Readonly<{
+  /** Without mirrors. */
+  cluster: Pick<Cluster, "get" | "apply">;
+  /** Different in each process that ever was. */
+  me: string;
+  /** Seconds that never go back. */
+  clock: () => number;
+  now: () => Date;
+  /** Rejects never; ends early when `signal` aborts. */
+  pause: (seconds: number, signal: AbortSignal) => Promise<void>;
+  /** Told who holds the Lease, when that changes. */
+  holder: (name: string) => void;
+  /** Told why a look failed. */
+  failed: (error: Error) => void;
+  /** The Lease was held and is no more: the process must end before it does anything else. */
+  lost: (why: string) => void;
+}>;
+
+export type Leader = Readonly<{
+  /** Resolves when the Lease is ours. */
+  elected: Promise<void>;
+  /** To be asked before each write. */
+  holds: () => boolean;
+  /** Runs until `signal` aborts, and then gives the Lease back. */
+  until: (signal: AbortSignal) => Promise<void>;
+}>;
+
+export function createLeader({ cluster, me, clock, now, pause, holder, failed, lost }: Options): Leader {
+  const { promise: elected, resolve: elect } = Promise.withResolvers<void>();
+  let role: "standby" | "leader" | "over" = "standby";
+  let found: Found | undefined;
+  let watched: Watched | undefined;
+  let renewed = 0;
+  let told = "";
+
+  const options = { manager: fieldManager, force: true, seconds: lease.answer };
+  const read = async () => {
+    const live = await cluster.get<V1Lease>(leasePath, { seconds: lease.answer });
+    return live && readLease(live);
+  };
+  const write = async (name: string) =>
+    readLease(await cluster.apply<V1Lease>(leasePath, heldBy(name, found, now()), options));
+
+  function tell(name: string): void {
+    if (name !== told) holder(name);
+    told = name;
+  }
+
+  function end(why: string): void {
+    if (role !== "leader") return;
+    role = "over";
+    lost(why);
+  }
+
+  function stillHolds(): boolean {
+    if (role === "leader" && !holds(renewed, clock())) end(`not renewed for ${lease.deadline} s`);
+    return role === "leader";
+  }
+
+  /** Counted from before the request: the API server may have got it at once. */
+  async function take(): Promise<void> {
+    const sent = clock();
+    found = await write(me);
+    if (!holds(sent, clock())) return; // too late to be sure; seen as our own at the next look
+    renewed = sent;
+  }
+
+  async function stand(): Promise<number> {
+    found = await read();
+    const { watched: seen, take: free, again } = watch(watched, found, me, clock());
+    watched = seen;
+    if (!free) {
+      tell(found?.holder ?? "");
+      return again;
+    }
+    renewed = Number.NEGATIVE_INFINITY;
+    await take();
+    if (!holds(renewed, clock())) return lease.retry;
+    role = "leader";
+    tell(me);
+    elect();
+    return lease.renew;
+  }
+
+  async function renew(): Promise<number> {
+    try {
+      await take();
+      return lease.renew;
+    } catch (error) {
+      if (!(error instanceof ApiError) || (error.status !== 409 && error.status !== 404)) throw error;
+      found = await read();
+      if (afterConflict(found, me) === "renew") return 0.1;
+      end(`taken by ${found?.holder ?? ""}`);
+      return lease.retry;
+    }
+  }
+
+  return {
+    elected,
+    holds: stillHolds,
+    async until(signal) {
+      while (!signal.aborted && role !== "over") {
+        let again: number = lease.retry;
+        try {
+          if (role === "standby") again = await stand();
+          else if (stillHolds()) again = await renew();
+        } catch (error) {
+          failed(error as Error);
+        }
+        await pause(again, signal);
+      }
+      if (!stillHolds()) return;
+      role = "over";
+      await write("").catch(() => {}); // then the next one waits until it runs out
+    },
+  };
+}

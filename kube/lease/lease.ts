@@ -1,0 +1,99 @@
+/**
+ * One writer among several controllers: who may write is whoever holds the Lease `global-pull-secret-controller`. Pure. No clock is
+ * compared with another machine's: a holder counts from the moment before it sent its last renewal, a standby from the moment
+ * at which it saw that renewal, which is later.
+ */
+import type { V1Lease } from "@kubernetes/client-node";
+import { namespace } from "#contract/names.ts";
+import { newborn } from "../client.ts";
+import { leaseName } from "../ownership.ts";
+
+/** Seconds. A holder is silent for 15 before another takes its place, and stops 5 before that. */
+export const lease = {
+  duration: 15,
+  /** A holder that has not renewed for so long ends. */
+  deadline: 10,
+  /** Twice within the deadline, also when the first attempt hangs for the whole of `answer`. */
+  renew: 4,
+  /** After an attempt that failed. */
+  retry: 1,
+  /** A standby looks so often: 15 s and one look are well under the 20 s that a crash may cost. */
+  look: 2,
+  /** What an answer may take. */
+  answer: 3,
+} as const;
+
+/** However long another build's Lease claims to last. */
+const longest = 60;
+
+/** The Lease as the API server shows it. Nobody holds it when `holder` is empty. */
+export type Found = Readonly<{
+  holder: string;
+  renewed: string;
+  seconds: number;
+  acquired: string | undefined;
+  transitions: number;
+  uid: string | undefined;
+  version: string | undefined;
+}>;
+
+export function readLease({ metadata, spec }: V1Lease): Found {
+  const seconds = spec?.leaseDurationSeconds ?? lease.duration;
+  return {
+    holder: spec?.holderIdentity ?? "",
+    renewed: String(spec?.renewTime ?? ""),
+    seconds: Math.min(Math.max(seconds, 1), longest),
+    acquired: spec?.acquireTime === undefined ? undefined : String(spec.acquireTime),
+    transitions: spec?.leaseTransitions ?? 0,
+    uid: metadata?.uid,
+    version: metadata?.resourceVersion,
+  };
+}
+
+/** What a standby has seen: which renewal, for how many seconds, and when it looked last. */
+export type Watched = Readonly<{ renewal: string; silent: number; at: number }>;
+
+export type Look = Readonly<{ watched: Watched; take: boolean; again: number }>;
+
+/**
+ * One look of a standby at `now` (seconds of its own clock). It takes what is absent, released, its own (a reply of ours was
+ * lost), or silent for the whole duration. A clock that jumps, or a standby that stood still, counts for two looks at most: what was
+ * not watched was not silent.
+ */
+export function watch(before: Watched | undefined, found: Found | undefined, me: string, now: number): Look {
+  const renewal = found === undefined ? "" : `${found.holder} ${found.transitions} ${found.renewed}`;
+  const passed = Math.min(Math.max(0, now - (before?.at ?? now)), 2 * lease.look);
+  const silent = before?.renewal === renewal ? before.silent + passed : 0;
+  const watched = { renewal, silent, at: now };
+  const free = found === undefined || found.holder === "" || found.holder === me;
+  const left = found === undefined ? 0 : found.seconds - silent;
+  return { watched, take: free || left <= 0, again: Math.min(lease.look, Math.max(left, 0.1)) };
+}
+
+/** True while no other can have taken the Lease that was last renewed at `renewed`. A jump of the clock counts in full. */
+export function holds(renewed: number, now: number): boolean {
+  return now - renewed < lease.deadline && now >= renewed;
+}
+
+/** What to do after a renewal was refused because the Lease is not as we left it. */
+export function afterConflict(found: Found | undefined, me: string): "renew" | "end" {
+  return found === undefined || found.holder === "" || found.holder === me ? "renew" : "end";
+}
+
+/** The Lease held by `holder` (nobody: empty), as a change of `found`; of none, as one that can only be created. */
+export function heldBy(holder: string, found: Found | undefined, now: Date): V1Lease {
+  const stamp = now.toISOString().replace("Z", "000Z"); // microseconds, as the API demands
+  const changes = holder !== "" && found?.holder !== holder;
+  const spec = {
+    holderIdentity: holder,
+    leaseDurationSeconds: lease.duration,
+    acquireTime: changes ? stamp : (found?.acquired ?? stamp),
+    renewTime: stamp,
+    leaseTransitions: (found?.transitions ?? 0) + (changes ? 1 : 0),
+  };
+  const version =
+    found === undefined ? { resourceVersion: newborn } : { uid: found.uid, resourceVersion: found.version };
+  const metadata = { name: leaseName, namespace, ...version };
+  // Times are text on the wire, whatever the client's types say.
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec } as unknown as V1Lease;
+}

@@ -1,0 +1,37 @@
+/** Where the objects live in the API. */
+import { globalSecretName, namespace, stateSecretName, syncerName } from "#contract/names.ts";
+import { leaseName } from "./ownership.ts";
+
+/** A collection's path in a namespace. */
+const collection = (group: string, resource: string, where = namespace) => `/${group}/namespaces/${where}/${resource}`;
+
+const rbacGroup = "apis/rbac.authorization.k8s.io/v1";
+
+export const collections = {
+  secrets: collection("api/v1", "secrets"),
+  serviceAccounts: collection("api/v1", "serviceaccounts"),
+  roles: collection(rbacGroup, "roles"),
+  roleBindings: collection(rbacGroup, "rolebindings"),
+  daemonSets: collection("apis/apps/v1", "daemonsets"),
+  pods: collection("api/v1", "pods"),
+  events: collection("api/v1", "events"),
+  nodes: "/api/v1/nodes",
+} as const;
+
+/** The objects that we own, in the order in which they are created. */
+export const owned = {
+  state: `${collections.secrets}/${stateSecretName}`,
+  global: `${collections.secrets}/${globalSecretName}`,
+  serviceAccount: `${collections.serviceAccounts}/${syncerName}`,
+  role: `${collections.roles}/${syncerName}`,
+  roleBinding: `${collections.roleBindings}/${syncerName}`,
+  daemonSet: `${collections.daemonSets}/${syncerName}`,
+} as const;
+
+/** Who may write (lease.ts). Not among what we own: it stays when everything else is removed. */
+export const leasePath = `${collection("apis/coordination.k8s.io/v1", "leases")}/${leaseName}`;
+
+export type OwnedName = keyof typeof owned;
+
+/** The collection of Secrets in any namespace: the original may live elsewhere. */
+export const secretsIn = (where: string): string => collection("api/v1", "secrets", where);

@@ -1,0 +1,158 @@
+/**
+ * The pages of docs/ that say what the code says, written from it: `node build/run.mjs tools/docs.ts`. A test holds the
+ * files against it, so that they cannot drift.
+ */
+import { writeFileSync } from "node:fs";
+import { catalogue as agent } from "#agent/facts/problems.ts";
+import { usage } from "#controller/policy/flags.ts";
+import { catalogue as controller } from "#controller/sources/problems.ts";
+import { troubles } from "#controller/report/troubles.ts";
+import { catalogue as documents } from "#pullsecret/problems.ts";
+import { faults } from "./faults.ts";
+
+type Row = readonly string[];
+
+/** File → its whole text. */
+export function pages(): Readonly<Record<string, string>> {
+  return {
+    "docs/errors.md": errors(),
+    "docs/configuration.md": configuration(),
+    "docs/metrics.md": metrics(),
+    "docs/faults.md": faults(),
+  };
+}
+
+function errors(): string {
+  const parts = [
+    "# Every code\n\nThe same code stands in the Event, the log line, the readiness answer and the termination message. `{}` stands for a detail; a credential is never one.",
+    "## Pull secrets\n\nSaid by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; the others are warnings.",
+    table(["code", "what is the case", "what to do"], Object.values(documents).toSorted(byCode)),
+    "## Agents\n\nSaid by the agent of a node: in its log, on `http://127.0.0.1:20248/readyz` of the node, and as its pod's termination message.",
+    table(
+      ["code", "what is the case", "what happens next"],
+      Object.entries(agent).map(([code, { what, next }]): Row => [code, what, next]),
+    ),
+    "## Controller\n\nSaid by the controller, in Events and in its log.",
+    table(["code", "what is the case", "what to do"], Object.values(controller).toSorted(byCode)),
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+function metrics(): string {
+  const rows = Object.values(troubles).map(({ event, condition, reason }): Row => [event, condition, reason]);
+  return `# Metrics, conditions, Events
+
+At \`:8080/metrics\` of the controller, each name with \`global_pull_secret_\` before it. A series that has nothing to speak of is absent.
+
+${table(
+  ["state", "`revision`", "`rolled_out`", "`source_accepted`", "`nodes_desired` …", "`nodes{state}`"],
+  [
+    ["nothing is declared, nothing is there", "0", "absent", "absent", "absent", "absent"],
+    ["a Secret is refused that was never in force", "as before, 0", "absent", "0", "absent", "absent"],
+    ["a rollout is under way", "N", "0", "1 or 0", "of the DaemonSet", "as last looked at"],
+    ["a rollout is out", "N", "1", "1 or 0", "of the DaemonSet", "as last looked at"],
+    ["nodes give back, or are waited for", "N", "absent", "absent", "of the DaemonSet", "as last looked at"],
+    ["objects are deleted", "N", "absent", "absent", "absent", "absent"],
+  ],
+)}
+
+\`source_accepted{source}\` is there for \`additional\` while the Secret is, for \`original\` while one is asked for. \`nodes_desired\`, \`nodes_updated\` and
+\`nodes_available\` are the DaemonSet's own totals; \`nodes{state}\` are parts, whose sum is every node. Besides: \`reconcile_total{namespace,result}\`,
+\`reconcile_duration_seconds{namespace}\`, \`last_success_timestamp_seconds\`, \`api_requests_total{method,status}\`, \`events_total{reason}\`, \`events_dropped_total\`,
+\`build_info{version}\`.
+
+## What lasts
+
+For as long as it lasts \`trouble{reason}\` is 1, the condition is not True, and the Event (Warning, on \`additional-pull-secret\`) is repeated every half hour. Conditions
+are in the annotation \`globalpullsecret.io/conditions\` of global-pull-secret, where there is one ([why](decisions/0024-whatever-lasts-is-told.md)).
+
+${table(["Event, `reason`", "condition", "its reason"], rows)}
+
+One alert is enough to begin with: \`global_pull_secret_trouble == 1\` for 15 minutes.
+`;
+}
+
+function configuration(): string {
+  return `# Configuration
+
+There is nothing to configure on nodes: the controller's flags are all there is. Set them as \`args\` of its container, in a kustomization:
+
+\`\`\`yaml
+resources: [./manifests]
+patches:
+  - target: { kind: Deployment, name: global-pull-secret-controller }
+    patch: |-
+      - { op: add, path: /spec/template/spec/containers/0/args/-, value: --max-unavailable=25% }
+\`\`\`
+
+\`\`\`
+${usage().trimEnd()}
+\`\`\`
+
+What is wrong stops the controller at its start, with one line for each flag: its value, what is wrong, and what to give instead.
+
+## The original pull secret
+
+Without \`--original\` each node's own \`config.json\` is the original: what it holds stays, and an additional entry for the same registry
+displaces it until it is withdrawn. With \`--original NAMESPACE/NAME\` the controller merges that Secret with the additional one, so that its
+rotation reaches the nodes too. It needs the right to read that Secret: \`manifests/original\` is a kustomize component that brings flag
+and right for \`kube-system/pull-secret\`; copy it for another name.
+
+## Conflicts and protection
+
+Both have an entry for the same registry: the additional's is used, or the original's with \`--conflicts original\`; a warning says so.
+An additional entry that the kubelet tries *before* one of the original's (\`quay.io/team\` before \`quay.io\`) takes those images over; that is
+allowed, with a warning. \`--protect quay.io\` refuses every additional entry that would serve images of that registry.
+
+## Withdrawing
+
+Deleting \`additional-pull-secret\` withdraws it: every node gives its entries back, then the objects go. It begins \`--withdrawal-grace\` after the deletion, so
+that a Secret that is deleted and made anew (\`kubectl replace --force\`, another type) is one change. When a credential leaked, ask for haste, before or after:
+
+\`\`\`
+kubectl annotate secret global-pull-secret -n kube-system globalpullsecret.io/withdraw-now=true
+\`\`\`
+
+Nodes that are away then are waited for: the DaemonSet stays, for them alone, until they return and give back or are deleted, for \`--forget-after\` at most.
+Meanwhile no credential is left in the cluster ([why](decisions/0025-nodes-that-were-away-at-a-removal.md)).
+
+## How fast, how careful
+
+\`--max-unavailable\` is how many nodes may restart their kubelet at a time; the first node of a revision is always alone, unless it is \`100%\`.
+\`--probation\` is the trial: how long a restarted kubelet must stay well before the next node follows. Of a kubelet that dies more
+than 4 s before its end no other node ever hears ([why](decisions/0006-when-an-agent-is-ready.md)). \`--restart Never\` restarts nothing: the kubelet reads its file again within five minutes.
+
+A node that fails newly, beyond \`--max-failures\`, halts the revision: every node keeps what it has, and what halted is tried once more
+after 10 minutes (doubling, 6 hours at most; [why](decisions/0022-a-halt-holds.md)). To try it at once, give this annotation another value:
+
+\`\`\`sh
+kubectl annotate secret additional-pull-secret -n kube-system --overwrite globalpullsecret.io/retry="$(date +%s)"
+\`\`\`
+
+\`--min-interval\` keeps a writer of the Secret from restarting kubelets all day: the next change's rollout begins so long after the one
+before began. A removal, a repair and an asked-for retry do not wait.
+
+## Two controllers
+
+The Deployment has two replicas. Whoever holds the Lease \`global-pull-secret-controller\` writes; the other is Ready, says so on \`/readyz\`
+(\`standby: NAME holds the Lease\`, metric \`global_pull_secret_leader\`), and takes over within seconds when the first one stops, or within 20 s when it dies
+([why](decisions/0014-one-writer.md)). One replica works too; then delete the PodDisruptionBudget, which would hold up drains.
+
+## Other people's admission
+
+A policy or webhook that changes the agents' DaemonSet (image, tolerations, variables, volumes, labels) is heeded, and the log says once what it changed. What makes a
+revision known and its rollout safe must arrive as declared, and so must what our Secrets and rights say: else nothing is written, and the log names the
+field ([why](decisions/0015-drift-is-what-an-apply-would-change.md)).
+`;
+}
+
+function byCode(a: Row, b: Row): number {
+  return (a[0] ?? "").localeCompare(b[0] ?? "");
+}
+
+function table(head: Row, rows: readonly Row[]): string {
+  const lines = [head, head.map(() => "---"), ...rows];
+  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+if (import.meta.main) for (const [file, text] of Object.entries(pages())) writeFileSync(file, text);

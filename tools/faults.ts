@@ -1,0 +1,70 @@
+/**
+ * docs/faults.md: every fault that a test shows, read from the tests themselves. A test's name is the row: the fault and
+ * what is promised under it.
+ */
+import { globSync, readFileSync } from "node:fs";
+
+/** What is shown without a process, by tables and laws, and what takes a whole cluster. */
+const elsewhere = [
+  "agent/execute.test.ts",
+  "agent/clock.test.ts",
+  "agent/decide/decide.test.ts",
+  "agent/systemd/distributions.test.ts",
+  "agent/delivery/document.test.ts",
+  "agent/journal/gate.test.ts",
+  "agent/decide/hold.test.ts",
+  "agent/restart/restart.test.ts",
+  "agent/report/lock.test.ts",
+  "agent/model.test.ts",
+  "agent/delivery/mounted.test.ts",
+  "agent/report/news.test.ts",
+  "agent/restart/phases.test.ts",
+  "agent/delivery/plan.test.ts",
+  "agent/decide/preflight.test.ts",
+  "agent/restart/quarantine.test.ts",
+  "agent/redaction.test.ts",
+  "agent/files/atomic-write.test.ts",
+  "agent/decide/stale.test.ts",
+  "agent/restart/reread.test.ts",
+  "agent/facts/search.test.ts",
+  "agent/observe/stopwatch.test.ts",
+  "agent/report/status.test.ts",
+  "agent/files/watch.test.ts",
+  "agent/report/word.test.ts",
+  "test/e2e/coowned.test.ts",
+  "test/e2e/failure.test.ts",
+];
+
+const introduction = `# Every fault, and the test that shows it
+
+What is promised throughout: the kubelet ends up running; \`config.json\` is either wholly the old or wholly the new document, with its
+owner and mode; what others wrote is intact; a restart that is owed is made, one that is not owed is not; the reason is in the log, in
+readiness and in the termination message. A row is the name of a test, which asserts its share of that; what no test shows is not here.
+\`npm run test:faults\` runs all of test/faults, every point of every family; \`npm test\` takes samples of some, with the seed printed:
+\`SEED=\` repeats one. \`npm run soak -- --minutes 15\` deals faults out at random and checks the promise after each.`;
+
+/** The page's whole text. */
+export function faults(): string {
+  const files = [...globSync("test/faults/*.test.ts").toSorted(), ...elsewhere];
+  return `${[introduction, ...files.map(section)].join("\n\n")}\n`;
+}
+
+function section(file: string): string {
+  const text = readFileSync(file, "utf8");
+  const rows = titles(text).map((title) => `| ${title} | \`${file}\` |`);
+  if (rows.length === 0) throw new Error(`${file} has no test whose name is a plain string`);
+  const head = summary(text);
+  return [...(head ? [head, ""] : []), "| fault, and what is promised | test |", "| --- | --- |", ...rows].join("\n");
+}
+
+/** The first paragraph of the file's docstring. */
+function summary(text: string): string {
+  const [, doc = ""] = /^\/\*\*(.*?)\*\//s.exec(text) ?? [];
+  const lines = doc.split("\n").map((line) => line.replace(/^\s*\*? ?/, "").trimEnd());
+  return lines.join("\n").trim().split("\n\n")[0]?.replaceAll("\n", " ") ?? "";
+}
+
+/** Names of the tests, in their order. */
+function titles(text: string): string[] {
+  return Array.from(text.matchAll(/^test\(\s*(["'`])(.+?)\1,/gm), ([, , title = ""]) => title.replaceAll("|", "\\|"));
+}

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { checkImports } from "./imports.ts";
+
+test("H25: every room imports only rooms before it, what decides has no effects, no files need each other", () => {
+  assert.deepEqual(checkImports("."), []);
+});
+
+type Files = Readonly<Record<string, string>>;
+const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] = [
+  [{ "agent/a.ts": `import { x } from "#controller/x.ts";` }, /controller/],
+  [{ "controller/a.ts": `import type { x } from "../agent/x.ts";` }, /agent/],
+  [{ "pullsecret/a.ts": `export { x } from "#agent/x.ts";` }, /agent/],
+  [{ "contract/a.ts": `import { x } from "#pullsecret/x.ts";` }, /pullsecret/],
+  [{ "pullsecret/a.ts": `import { x } from "#contract/x.ts";` }, undefined],
+  [{ "cli/a.ts": `import { x } from "#contract/x.ts";` }, undefined],
+  [{ "cli/a.ts": `import { x } from "#kube/x.ts";` }, /no API server/],
+  [{ "agent/files/a.ts": `import { x } from "../decide/x.ts";` }, /comes after/],
+  [{ "agent/decide/a.ts": `import { x } from "../files/x.ts";` }, undefined],
+  [{ "agent/other/a.ts": `import { x } from "#contract/x.ts";` }, /no room/],
+  [{ "agent/a.ts": `const x = await import("../build/x.ts");` }, /build/],
+  [{ "agent/a.ts": `import { KubeConfig } from "@kubernetes/client-node";` }, /client-node/],
+  [{ "controller/a.ts": `import type { V1Pod } from "@kubernetes/client-node";` }, undefined],
+  [{ "kube/a.ts": `import { KubeConfig } from "@kubernetes/client-node";` }, undefined],
+  [{ "agent/a.ts": `import {\n  a,\n  b,\n} from "#contract/names.ts";\nimport "node:fs";` }, undefined],
+  [{ "agent/a.test.ts": `import { x } from "../test/x.ts";` }, undefined],
+  [{ "agent/a.ts": `import { x } from "../test/x.ts";` }, /test/],
+  [{ "agent/decide/a.ts": `import { readFileSync } from "node:fs";` }, /reaches node:fs/],
+  [{ "agent/decide/a.ts": `import type { Stats } from "node:fs";` }, undefined],
+  [{ "pullsecret/a.ts": `import { isIP } from "node:net";` }, undefined],
+  [{ "pullsecret/a.ts": `import { connect } from "node:net";` }, /reaches node:net/],
+  [
+    {
+      "agent/decide/a.ts": `import { x } from "../files/x.ts";`,
+      "agent/files/x.ts": `import { statSync } from "node:fs";`,
+    },
+    /reaches agent\/files\/x\.ts → node:fs/,
+  ],
+  [
+    {
+      "agent/files/a.ts": `import type { B } from "./b.ts";`,
+      "agent/files/b.ts": `import type { A } from "./a.ts";`,
+    },
+    /a\.ts → agent\/files\/b\.ts → agent\/files\/a\.ts: a cycle/,
+  ],
+];
+
+test("an import against the direction of the house is named with its file", (t) => {
+  const root = mkdtempSync(join(tmpdir(), "imports-"));
+  t.after(() => rmSync(root, { recursive: true }));
+  for (const [files, problem] of cases) {
+    for (const [file, source] of Object.entries(files)) {
+      mkdirSync(dirname(join(root, file)), { recursive: true });
+      writeFileSync(join(root, file), source);
+    }
+    const found = checkImports(root);
+    assert.equal(found.length, problem === undefined ? 0 : 1, JSON.stringify([files, found]));
+    if (problem !== undefined) assert.match(found[0] ?? "", problem);
+    for (const file of Object.keys(files)) rmSync(join(root, file));
+  }
+});

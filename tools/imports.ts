@@ -1,0 +1,164 @@
+/**
+ * Which room may import which. Rooms stand in the order of the credential's way; a room imports
+ * only rooms before it, so that no two rooms need each other. Nothing that ships imports from
+ * build/, tools/, test/ or bench/.
+ */
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { cyclesIn } from "./cycles.ts";
+
+/** The shipped rooms, each after those that it may import. */
+const order: readonly string[] = [
+  "contract",
+  "pullsecret",
+  "kube",
+  "kube/lease",
+  "kube/apply",
+  "agent/config",
+  "agent/files",
+  "agent/systemd",
+  "agent/journal",
+  "agent/delivery",
+  "agent/facts",
+  "agent/restart",
+  "agent/decide",
+  "agent/observe",
+  "agent/report",
+  "agent",
+  "controller/policy",
+  "controller/rollout/decide",
+  "controller/objects",
+  "controller/sources",
+  "controller/rollout",
+  "controller/withdrawal",
+  "controller/metrics",
+  "controller/report",
+  "controller",
+  "cli",
+];
+
+/** Programs: they meet in contract/, pullsecret/ and kube/ only. */
+const programs: ReadonlySet<string> = new Set(["agent", "controller", "cli"]);
+
+/** Programs that reach no API server. */
+const withoutCluster: ReadonlySet<string> = new Set(["agent", "cli"]);
+
+/** What decides: whatever it loads reaches no file system, socket, clock, process or client. */
+const pure: ReadonlySet<string> = new Set([
+  "contract",
+  "pullsecret",
+  "agent/facts",
+  "agent/restart",
+  "agent/decide",
+  "controller/rollout/decide",
+]);
+
+/** What code that decides may load of Node and of packages: it computes, and touches nothing. */
+const pureModules = new Set(["node:buffer", "node:crypto", "node:path", "node:util", "zod", "zod/mini"]);
+
+/** Of a module with sockets, functions that only read text. */
+const pureNames: Readonly<Record<string, RegExp>> = { "node:net": /^\{\s*isIP(?:v[46])?\s*\}$/ };
+
+/** Package → the rooms that alone may import its values. */
+const packageRooms: Readonly<Record<string, readonly string[]>> = {
+  "@kubernetes/client-node": ["kube"],
+  "dbus-next": ["agent/systemd"],
+  chokidar: ["agent/files"],
+  "write-file-atomic": ["agent/files"],
+};
+
+type Import = Readonly<{ specifier: string; names: string; typeOnly: boolean }>;
+
+const importPattern =
+  /(?:^|\n)\s*(?:import|export)\s(type\s)?([^;]*?)\s*from\s+"([^"]+)"|import\("([^"]+)"\)|(?:^|\n)import\s+"([^"]+)"/g;
+
+/** The imports and re-exports of a TypeScript source. */
+export function importsOf(source: string): Import[] {
+  return [...source.matchAll(importPattern)].map(([, type, names, from, dynamic, bare]) => ({
+    specifier: from ?? dynamic ?? bare ?? "",
+    names: names ?? "",
+    typeOnly: type !== undefined,
+  }));
+}
+
+/** Every import that a shipped file may not make, as `file: what`, and every cycle of files. */
+export function checkImports(root: string): string[] {
+  const violations: string[] = [];
+  const graph = new Map<string, readonly string[]>();
+  const loads = new Map<string, readonly string[]>();
+  for (const top of new Set(order.map(topOf))) {
+    for (const file of globSync(`${top}/**/*.ts`, { cwd: root })) {
+      const imports = importsOf(readFileSync(join(root, file), "utf8"));
+      for (const one of imports) {
+        const problem = judge(file, one);
+        if (problem !== undefined) violations.push(`${file}: ${problem}`);
+      }
+      if (isTest(file)) continue;
+      graph.set(file, imports.map((one) => targetOf(file, one)).filter(isOurs));
+      const values = imports.filter((one) => !one.typeOnly && !isPureImport(one));
+      loads.set(
+        file,
+        values.map((one) => targetOf(file, one)),
+      );
+    }
+  }
+  for (const file of graph.keys()) {
+    const reached = isPure(file) ? effectIn(file, loads) : undefined;
+    if (reached !== undefined) violations.push(`${file}: decides, but reaches ${reached.join(" → ")}`);
+  }
+  return [...violations, ...cyclesIn(graph).map((cycle) => `${cycle.join(" → ")}: a cycle`)];
+}
+
+const topOf = (path: string): string => path.split("/")[0] ?? "";
+const isOurs = (target: string): boolean => order.includes(topOf(target));
+const isTest = (file: string): boolean => /\.(?:test|fixture)\.ts$/.test(file);
+const isPure = (path: string): boolean => pure.has(dirname(path));
+const isPureImport = ({ specifier, names }: Import): boolean =>
+  pureModules.has(specifier) || pureNames[specifier]?.test(names) === true;
+
+/** The way from a file to a module with effects, along what it loads; undefined if there is none. */
+function effectIn(
+  file: string,
+  loads: ReadonlyMap<string, readonly string[]>,
+  seen = new Set<string>(),
+): readonly string[] | undefined {
+  for (const target of loads.get(file) ?? []) {
+    if (!isOurs(target)) return [target];
+    if (seen.has(target)) continue;
+    seen.add(target);
+    const further = effectIn(target, loads, seen);
+    if (further !== undefined) return [target, ...further];
+  }
+  return undefined;
+}
+
+/** Path of the imported file; a package or a module of Node as it is called. */
+function targetOf(file: string, { specifier }: Import): string {
+  if (specifier.startsWith("#")) return specifier.slice(1);
+  return specifier.startsWith(".") ? join(dirname(file), specifier) : specifier;
+}
+
+function judge(file: string, one: Import): string | undefined {
+  const { specifier, typeOnly } = one;
+  const target = targetOf(file, one);
+  if (!specifier.startsWith(".") && !specifier.startsWith("#")) {
+    if (typeOnly || isTest(file)) return undefined;
+    const rooms = packageRooms[specifier];
+    if (rooms === undefined || rooms.some((room) => `${file}/`.startsWith(`${room}/`))) return undefined;
+    return `imports ${specifier}, which belongs to ${rooms.join(" and ")}`;
+  }
+  if (target === "package.json") return undefined;
+  if (isTest(file) && (topOf(target) === "test" || topOf(target) === topOf(file))) return undefined;
+  return isOurs(target) ? judgeRooms(file, target) : `imports from ${topOf(target)}/`;
+}
+
+function judgeRooms(file: string, target: string): string | undefined {
+  const [from, to] = [dirname(file), dirname(target)];
+  if (!order.includes(from)) return `${from}/ is no room; add it to the order`;
+  const apart = programs.has(topOf(file)) && programs.has(topOf(target));
+  if (apart && topOf(file) !== topOf(target)) return `imports from ${topOf(target)}/, another program`;
+  if (withoutCluster.has(topOf(file)) && topOf(target) === "kube")
+    return "imports from kube/, but reaches no API server";
+  if (order.indexOf(to) > order.indexOf(from)) return `imports from ${to}/, which comes after it`;
+  return undefined;
+}

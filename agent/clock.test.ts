@@ -1,4 +1,6 @@
-/** The wall clock jumps by a year in either direction between two looks: what is decided, by tables. */
+/**
+ * The wall clock jumps by a year in either direction between two looks: what is decided, by tables.
+ */
 import test from "node:test";
 import {
   absent,
@@ -20,16 +22,28 @@ function jumpTo(jumped: number): void {
   const down = { unit: crashed, healthy: false, now: jumped };
   const called = { ...restarting, called: true, calls: [now - 1000] };
   check([
-    ["at rest", { journal: { ...atRest, calls: [now - 1000] }, now: jumped }, "nothing GPS200 ready"],
+    [
+      "at rest",
+      { journal: { ...atRest, calls: [now - 1000] }, now: jumped },
+      "nothing GPS200 ready",
+    ],
     [
       "made, not yet known",
       { journal: { ...called, tried: 1 }, unit: renewed, now: jumped },
       "record GPS215 → settling",
     ],
     ["being watched", { journal: settling, unit: renewed, now: jumped }, "wait GPS215"],
-    ["a failed attempt", { journal: { ...called, tried: 1 }, ...down }, "restart GPS214 → restarting"],
+    [
+      "a failed attempt",
+      { journal: { ...called, tried: 1 }, ...down },
+      "restart GPS214 → restarting",
+    ],
     ["the third one", { journal: { ...called, tried: 3 }, ...down }, "record GPS216 → restoring"],
-    ["reviving", { journal: { ...reviving, tried: 2, calls: [now - 1000] }, ...down }, "restart GPS217 → reviving"],
+    [
+      "reviving",
+      { journal: { ...reviving, tried: 2, calls: [now - 1000] }, ...down },
+      "restart GPS217 → reviving",
+    ],
   ]);
 }
 

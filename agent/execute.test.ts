@@ -1,6 +1,14 @@
 /** What is done for a step, on a real directory; only systemd is played. */
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -50,7 +58,13 @@ function place(t: TestContext) {
   };
 }
 
-const restart = { action: "restart", code: "GPS217", ready: false, again: 0, resetFirst: true } as const;
+const restart = {
+  action: "restart",
+  code: "GPS217",
+  ready: false,
+  again: 0,
+  resetFirst: true,
+} as const;
 const kept = (folder: string) => JSON.parse(readFileSync(join(folder, "journal.json"), "utf8"));
 
 test("a kubelet that is down is restarted though that cannot be recorded, and the trouble is told; one that runs is not", async (t) => {
@@ -60,7 +74,12 @@ test("a kubelet that is down is restarted though that cannot be recorded, and th
   const revive: Step = { ...restart, journal: reviving, unasked: reviving, evenUnrecorded: true };
   await assert.rejects(act(revive, hands), /EEXIST|ENOTDIR|not a directory/);
   assert.deepEqual([asked, deeds.restarts, deeds.unwritable], [["reset", "restart"], 1, true]);
-  const first: Step = { ...restart, journal: restarting, unasked: restarting, evenUnrecorded: false };
+  const first: Step = {
+    ...restart,
+    journal: restarting,
+    unasked: restarting,
+    evenUnrecorded: false,
+  };
   await assert.rejects(act(first, hands));
   assert.deepEqual(asked, ["reset", "restart", "reset"]);
   rmSync(folder);
@@ -72,7 +91,10 @@ test("a kubelet of a newer agent's is restarted, and its journal stays as it is"
   const { hands, asked, folder } = place(t);
   mkdirSync(folder);
   writeFileSync(join(folder, "journal.json"), "a newer one's");
-  await act({ action: "revive", code: "GPS222", ready: false, again: 0, unit: "kubelet.service" }, hands);
+  await act(
+    { action: "revive", code: "GPS222", ready: false, again: 0, unit: "kubelet.service" },
+    hands,
+  );
   assert.deepEqual(asked, ["reset", "restart"]);
   assert.equal(readFileSync(join(folder, "journal.json"), "utf8"), "a newer one's");
 });

@@ -1,4 +1,7 @@
-/** Does what was decided, one action at a time, the journal first. Every action may be cut off at any instant. */
+/**
+ * Does what was decided, one action at a time, the journal first. Every action may be cut off at
+ * any instant.
+ */
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import type { Config } from "./config/config.ts";
@@ -13,9 +16,17 @@ import type { Step } from "./facts/step.ts";
 import { keepJournal, setAside } from "./journal/store.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
-export type Hands = Readonly<{ config: Config; systemd: Systemd; deeds: Deeds; lock: Pick<Lock, "release"> }>;
+export type Hands = Readonly<{
+  config: Config;
+  systemd: Systemd;
+  deeds: Deeds;
+  lock: Pick<Lock, "release">;
+}>;
 
-/** Answers what is worth a line in the log besides the step itself. Throws what the file system or the bus threw. */
+/**
+ * Answers what is worth a line in the log besides the step itself. Throws what the file system or
+ * the bus threw.
+ */
 export async function act(step: Step, hands: Hands): Promise<string | undefined> {
   switch (step.action) {
     case "wait":
@@ -95,7 +106,8 @@ async function write({ file }: Plan, found: Found, hands: Hands): Promise<void> 
     }
     hands.deeds.unwritable = false;
   } catch (error) {
-    // Another writer is at work: it is given time. What failed for other reasons has its own back-off.
+    // Another writer is at work: it is given time. What failed for other reasons has its own
+    // back-off.
     if (error instanceof FileChanged) hands.deeds.wrote();
     else hands.deeds.unwritable = true;
     throw error;

@@ -13,7 +13,9 @@ import { legacyName, type Sight } from "./facts/search.ts";
 
 function look(root: string, kubeletDirectory: string): Sight {
   if (existsSync(join(root, kubeletDirectory, nodeFiles.journal))) return { kind: "ours" };
-  const files = credentialFiles.map((path) => [path, contentOf(join(root, path), path.endsWith(legacyName))] as const);
+  const files = credentialFiles.map(
+    (path) => [path, contentOf(join(root, path), path.endsWith(legacyName))] as const,
+  );
   return { kind: "seen", files: Object.fromEntries(files) };
 }
 

@@ -35,11 +35,20 @@ class Place {
     node.mount(1, content);
     const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
     const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
-    const parsed = parseConfig(flags, { REVISION: String(revision), DIGEST: node.digest(revision), NODE_NAME: "n" });
+    const parsed = parseConfig(flags, {
+      REVISION: String(revision),
+      DIGEST: node.digest(revision),
+      NODE_NAME: "n",
+    });
     assert.ok(parsed.ok);
     const config = parsed.value;
     const clock = () => this.now;
-    this.#hands = { config, systemd: this.#systemd(), deeds: new Deeds(clock), lock: { release: () => {} } };
+    this.#hands = {
+      config,
+      systemd: this.#systemd(),
+      deeds: new Deeds(clock),
+      lock: { release: () => {} },
+    };
     const acquire = () => Promise.resolve(true);
     const healthz = () => this.#healthz();
     this.#look = new Look({ ...this.#hands, healthz, acquire, now: clock, clock });
@@ -84,7 +93,8 @@ class Place {
   #systemd(): Systemd {
     const tell = () => {
       this.asked.push("unit");
-      if (this.bus === "is gone") throw new CouldNotAsk("connect ENOENT /host/dbus/system_bus_socket");
+      if (this.bus === "is gone")
+        throw new CouldNotAsk("connect ENOENT /host/dbus/system_bus_socket");
       return { ...unit, invocation: String(this.#starts) };
     };
     return {
@@ -205,5 +215,8 @@ test("a bus that answers nobody is counted from the first time it was needed, al
   place.bus = "answers";
   assert.notEqual(await needs(4), "GPS210");
   place.bus = "is gone";
-  assert.deepEqual([await needs(4), await needs(4), await needs(4)], ["GPS210", "GPS210", "GPS241"]);
+  assert.deepEqual(
+    [await needs(4), await needs(4), await needs(4)],
+    ["GPS210", "GPS210", "GPS241"],
+  );
 });

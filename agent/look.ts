@@ -82,7 +82,10 @@ export class Look {
       steady: {
         ...unasked.steady,
         file: held("file", file.kind === "file" ? file.digest : file.kind),
-        quarantine: held("quarantine", quarantine && `${quarantine.revision} ${quarantine.failures}`),
+        quarantine: held(
+          "quarantine",
+          quarantine && `${quarantine.revision} ${quarantine.failures}`,
+        ),
       },
       writeIn: deeds.writeIn(),
       restarts: deeds.restarts,

@@ -80,7 +80,10 @@ test("a step that gives up ends the loop with 1, after it was told and done; a f
   const code = await loop.run(
     turn(() => giveUp, {
       tell: (step) => void order.push(`tell ${step.code}`),
-      act: () => ((acts += 1) === 1 ? Promise.reject(new Error("disk full")) : (order.push("act"), Promise.resolve())),
+      act: () =>
+        (acts += 1) === 1
+          ? Promise.reject(new Error("disk full"))
+          : (order.push("act"), Promise.resolve()),
       failed: () => wait("GPS208", 0),
     }),
   );

@@ -1,4 +1,7 @@
-/** The agent's one loop: look, decide, act, wait; one run at a time. A hint means "look again", however many there were. */
+/**
+ * The agent's one loop: look, decide, act, wait; one run at a time. A hint means "look again",
+ * however many there were.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { exitCodes } from "#contract/names.ts";
 import type { Code } from "./facts/problems.ts";
@@ -20,8 +23,8 @@ export type Turn = Readonly<{
 /** Most milliseconds between two tries of what does not work. */
 const longestBackOff = 30_000;
 /**
- * Least milliseconds between two looks that hints cause; the first comes at once. A program that writes an
- * entry of its own 90 times a second would else cost a sixth of a core.
+ * Least milliseconds between two looks that hints cause; the first comes at once. A program that
+ * writes an entry of its own 90 times a second would else cost a sixth of a core.
  */
 const hintSpacing = 100;
 
@@ -71,7 +74,8 @@ export class Loop {
       if (!this.#stop.aborted) turn.tell(step);
     }
     const { again, code } = step;
-    const exit = step.action === "end" ? step.exit : step.action === "give up" ? exitCodes.gaveUp : undefined;
+    const exit =
+      step.action === "end" ? step.exit : step.action === "give up" ? exitCodes.gaveUp : undefined;
     return { again, code, exit };
   }
 

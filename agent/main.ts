@@ -41,13 +41,19 @@ function print(stream: NodeJS.WriteStream, text: string, code: number): number {
 
 async function serve(config: Config): Promise<number> {
   const stopping = new AbortController();
-  // Node as process 1 ignores signals that it does not handle, and the pod would take its whole grace period to end.
+  // Node as process 1 ignores signals that it does not handle, and the pod would take its whole
+  // grace period to end.
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopping.abort());
 
   const deeds = new Deeds(clock);
   const systemd = systemdOver(config.dbusDirectory, stopping.signal);
   const log = openLog(config.node, config.revision);
-  const teller = new Teller(log, config.revision, (line) => writeFileSync(config.terminationLog, line), clock);
+  const teller = new Teller(
+    log,
+    config.revision,
+    (line) => writeFileSync(config.terminationLog, line),
+    clock,
+  );
   const loop = new Loop(stopping.signal, clock);
   const probe = probeOn(
     config.probePort,
@@ -57,8 +63,8 @@ async function serve(config: Config): Promise<number> {
   );
   const word = new Word(config.podDirectory, config.revision, clock);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
-  // The names that matter, and no other: each `..timestamp` folder that a mount goes through would be watched as well, and
-  // 10,000 quick swaps would fill the heap.
+  // The names that matter, and no other: each `..timestamp` folder that a mount goes through would
+  // be watched as well, and 10,000 quick swaps would fill the heap.
   const targets = new Set([
     join(config.kubeletDirectory, nodeFiles.config),
     ...["..data", ...Object.values(secretKeys)].map((name) => join(config.secretDirectory, name)),
@@ -88,7 +94,8 @@ async function serve(config: Config): Promise<number> {
   const code = await loop.run({
     next: async () => {
       const step = word.instead(await look.next());
-      // Not before there is time: to load it takes 30 ms of the processor, and until then nothing waits for a hint.
+      // Not before there is time: to load it takes 30 ms of the processor, and until then nothing
+      // waits for a hint.
       if (step.again === "back off" || step.again > fast) watching ??= watch();
       return step;
     },
@@ -98,7 +105,8 @@ async function serve(config: Config): Promise<number> {
     },
     act: async (step) => {
       if (step.action === "end" && step.code !== "GPS241") word.mark(step.exit);
-      // The first deed on this node: it was looked at without the lock, so that it has to be looked at again.
+      // The first deed on this node: it was looked at without the lock, so that it has to be looked
+      // at again.
       if (touches(step) && !lock.held) return void (await lock.acquire(true));
       teller.done(step, await act(step, { config, systemd, deeds, lock }));
     },

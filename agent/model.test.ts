@@ -1,7 +1,8 @@
 /**
- * A node that is played: revisions, holds and withdrawals come as they like, flags change, the kubelet
- * dies, hangs, falls silent or is restarted by others, the agent is killed, the disk is full, somebody
- * spoils config.json. Whatever came, a withdrawal leaves the node as it was, and its kubelet running.
+ * A node that is played: revisions, holds and withdrawals come as they like, flags change, the
+ * kubelet dies, hangs, falls silent or is restarted by others, the agent is killed, the disk is
+ * full, somebody spoils config.json. Whatever came, a withdrawal leaves the node as it was, and its
+ * kubelet running.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -75,7 +76,8 @@ class World {
     const steady = this.#steady;
     const known = restart === "Never" ? busless : this.unit;
     const running = "active" in known && known.active === "active" ? known.invocation : undefined;
-    const quarantine = journal?.quarantine && `${journal.quarantine.revision} ${journal.quarantine.failures}`;
+    const quarantine =
+      journal?.quarantine && `${journal.quarantine.revision} ${journal.quarantine.failures}`;
     return complete({
       config: { revision: this.revision, digest: this.document.digest, restart },
       now: clock,
@@ -142,7 +144,8 @@ class World {
   #proved({ file, journal, healthy, mounted }: Facts): void {
     assert.ok(healthy, "Ready, and the kubelet does not answer");
     // Where nothing of ours ever was, whatever lies there has nothing to give back.
-    if (mounted?.kind === "document" && mounted.intent === "release" && journal.kind === "none") return;
+    if (mounted?.kind === "document" && mounted.intent === "release" && journal.kind === "none")
+      return;
     assert.ok(file.kind === "file" || file.kind === "absent", "Ready, and the file cannot be told");
     if (mounted?.kind === "document" && mounted.intent !== "hold" && journal.kind === "journal")
       assert.ok(holds(file.document, journal.journal.owned), "Ready without what is ours");
@@ -165,16 +168,26 @@ function fileOf(text: string | undefined): NodeFile {
   };
 }
 
-function documentOf(revision: number, auths: Readonly<Record<string, string>>, intent: Document["intent"]): Document {
+function documentOf(
+  revision: number,
+  auths: Readonly<Record<string, string>>,
+  intent: Document["intent"],
+): Document {
   const content = JSON.stringify([auths, intent === "release"]);
   const entries = Object.entries(auths).map(
-    ([key, auth]) => [key, { value: { auth: Buffer.from(`u:${auth}`).toString("base64") }, original: false }] as const,
+    ([key, auth]) =>
+      [
+        key,
+        { value: { auth: Buffer.from(`u:${auth}`).toString("base64") }, original: false },
+      ] as const,
   );
   const wanted = { entries: new Map(entries), rest: new Map() };
   return { kind: "document", revision, digest: `${revision} ${content}`, content, wanted, intent };
 }
 
-const entries = fc.dictionary(fc.constantFrom("a.io", "b.io"), fc.constantFrom("one", "two"), { minKeys: 1 });
+const entries = fc.dictionary(fc.constantFrom("a.io", "b.io"), fc.constantFrom("one", "two"), {
+  minKeys: 1,
+});
 const event: fc.Arbitrary<(world: World) => void> = fc.oneof(
   { weight: 4, arbitrary: entries.map((one) => (world: World) => world.publish(one, "apply")) },
   { weight: 2, arbitrary: entries.map((one) => (world: World) => world.publish(one, "hold")) },
@@ -182,10 +195,18 @@ const event: fc.Arbitrary<(world: World) => void> = fc.oneof(
   { weight: 2, arbitrary: fc.constant((world: World) => world.publish({}, "release")) },
   {
     weight: 2,
-    arbitrary: fc.constantFrom("Always", "Never").map((restart) => (world: World) => void (world.restart = restart)),
+    arbitrary: fc
+      .constantFrom("Always", "Never")
+      .map((restart) => (world: World) => void (world.restart = restart)),
   },
-  { weight: 6, arbitrary: fc.constantFrom(...fates).map((fate) => (world: World) => void (world.fate = fate)) },
-  { weight: 3, arbitrary: fc.constantFrom(...fates).map((fate) => (world: World) => world.start(fate)) },
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom(...fates).map((fate) => (world: World) => void (world.fate = fate)),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom(...fates).map((fate) => (world: World) => world.start(fate)),
+  },
   fc.boolean().map((full) => (world: World) => void (world.full = full)),
   fc.boolean().map((refused) => (world: World) => void (world.refused = refused)),
   fc.constant((world: World) => world.kill()),
@@ -195,7 +216,10 @@ const event: fc.Arbitrary<(world: World) => void> = fc.oneof(
 );
 const history = fc.array(fc.tuple(event, fc.constantFrom(0, 1, 2, 5, 60)), { maxLength: 25 });
 
-function play(world: World, happened: readonly (readonly [(world: World) => void, number])[]): void {
+function play(
+  world: World,
+  happened: readonly (readonly [(world: World) => void, number])[],
+): void {
   for (const [happen, steps] of happened) {
     happen(world);
     for (let done = 0; done < steps; done += 1) world.step();
@@ -212,7 +236,10 @@ test("H20: whatever happened before, a withdrawal leaves the node as it was befo
       let last = world.step();
       for (let steps = 0; steps < 3000 && !(last.ready && last.code === "GPS224"); steps += 1) {
         // At rest, or where nothing may be restarted, it is somebody else who starts a kubelet.
-        const ours = world.restart === "Always" && world.journal !== undefined && world.journal.phase !== "applied";
+        const ours =
+          world.restart === "Always" &&
+          world.journal !== undefined &&
+          world.journal.phase !== "applied";
         if (!ours && !(world.healthy && world.unit.active === "active")) world.start("up");
         last = world.step();
       }

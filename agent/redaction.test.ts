@@ -1,4 +1,7 @@
-/** No reason that the agent gives holds a secret, wherever in a document the secret stands: also in a key. */
+/**
+ * No reason that the agent gives holds a secret, wherever in a document the secret stands: also in
+ * a key.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +18,10 @@ import { trouble } from "./report/status.ts";
 
 const planted = "pl4nted-S3CRET-t0ken";
 
-/** As it comes into a key: pasted with user and host, alone after a user, in a query, percent-encoded. */
+/**
+ * As it comes into a key: pasted with user and host, alone after a user, in a query,
+ * percent-encoded.
+ */
 const keys = [
   `https://robot:${planted}@registry.corp`,
   `https://robot:${planted}@registry.corp:5000/team/`,
@@ -42,7 +48,13 @@ const bad = fc.constantFrom(
 
 /** Documents with a secret in a key, in a value, or in both, each with something wrong. */
 const document = fc
-  .tuple(key, bad, key, bad, fc.constantFrom("auths", "AUTHS", "HttpHeaders", "credHelpers", ...keys))
+  .tuple(
+    key,
+    bad,
+    key,
+    bad,
+    fc.constantFrom("auths", "AUTHS", "HttpHeaders", "credHelpers", ...keys),
+  )
   .map(([one, wrong, other, alsoWrong, top]) => {
     const member = (name: string, value: string) => `${JSON.stringify(name)}:${value}`;
     return `{${member("auths", `{${member(one, wrong)},${member(other, alsoWrong)}}`)},${member(
@@ -54,7 +66,10 @@ const document = fc
 /** Five characters of it would be enough to know it again. */
 function assertHidden(reason: string | undefined): void {
   for (let at = 0; at + 5 <= planted.length; at++)
-    assert.ok(!reason?.includes(planted.slice(at, at + 5)), "a part of a planted secret is in a reason");
+    assert.ok(
+      !reason?.includes(planted.slice(at, at + 5)),
+      "a part of a planted secret is in a reason",
+    );
 }
 
 test("a secret in a key or a value of config.json is in no reason", () => {
@@ -109,14 +124,20 @@ test("a mounted Secret is refused without a secret from its keys", () => {
 });
 
 test("what we say ourselves, and what the operating system says, is told as it is", () => {
-  const refused = Object.assign(new Error("connect ENOENT /host/dbus/system_bus_socket"), { syscall: "connect" });
+  const refused = Object.assign(new Error("connect ENOENT /host/dbus/system_bus_socket"), {
+    syscall: "connect",
+  });
   const errors: readonly (readonly [Error, string])[] = [
     [new CouldNotAsk("no answer within 10 s"), "no answer within 10 s"],
-    [new BusError("org.freedesktop.DBus.Error.AccessDenied", "no"), "org.freedesktop.DBus.Error.AccessDenied: no"],
+    [
+      new BusError("org.freedesktop.DBus.Error.AccessDenied", "no"),
+      "org.freedesktop.DBus.Error.AccessDenied: no",
+    ],
     [new FileError("short write: 0 of 100 bytes"), "short write: 0 of 100 bytes"],
     [refused, refused.message],
   ];
-  for (const [error, said] of errors) assert.deepEqual([describe(error), trouble(error).detail], [said, said]);
+  for (const [error, said] of errors)
+    assert.deepEqual([describe(error), trouble(error).detail], [said, said]);
 });
 
 test("an unforeseen error is told by its class and place: its message may quote what it was about", () => {

@@ -6,10 +6,16 @@ import { slotOf } from "./healthz.ts";
 
 const mebibyte = 1024 * 1024;
 
-/** MiB. `working`: what the kubelet evicts by and `kubectl top` shows; `own`: what no other process shares. */
+/**
+ * MiB. `working`: what the kubelet evicts by and `kubectl top` shows; `own`: what no other process
+ * shares.
+ */
 export type Memory = Readonly<{ working: number; own: number }>;
 
-/** Process id of the agent on this node; undefined while there is none. The newest one while two are there. */
+/**
+ * Process id of the agent on this node; undefined while there is none. The newest one while two are
+ * there.
+ */
 export function agentOn(bed: Bed, node: BedNode): number | undefined {
   return processOn(bed, node, "/app/agent.cjs");
 }
@@ -29,7 +35,8 @@ export function memoryOf(pid: number): Memory | undefined {
   const group = memoryGroup(pid);
   const rollup = read(`/proc/${pid}/smaps_rollup`);
   if (group === undefined || rollup === "") return undefined;
-  const kibibytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(rollup)?.[1] ?? 0);
+  const kibibytes = (name: string) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(rollup)?.[1] ?? 0);
   const usage = read(join(group, "memory.usage_in_bytes")) || read(join(group, "memory.current"));
   const inactive = /^(?:total_)?inactive_file (\d+)$/m;
   const stat = read(join(group, "memory.stat"));
@@ -43,7 +50,9 @@ export function memoryOf(pid: number): Memory | undefined {
 /** Seconds on a CPU so far, all threads, to the nanosecond. */
 export function cpuOf(pid: number): number {
   const tasks = readdirSync(`/proc/${pid}/task`);
-  const nanoseconds = tasks.map((task) => Number(read(`/proc/${pid}/task/${task}/schedstat`).split(" ")[0] ?? 0));
+  const nanoseconds = tasks.map((task) =>
+    Number(read(`/proc/${pid}/task/${task}/schedstat`).split(" ")[0] ?? 0),
+  );
   return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e9;
 }
 
@@ -53,7 +62,9 @@ function memoryGroup(pid: number): string | undefined {
     const [, controllers = "", path = ""] = line.split(":");
     const roots = controllers.split(",").includes("memory") ? ["/sys/fs/cgroup/memory"] : [];
     if (controllers === "") roots.push("/sys/fs/cgroup", "/sys/fs/cgroup/unified");
-    const found = roots.map((root) => join(root, path)).find((group) => existsSync(join(group, "memory.stat")));
+    const found = roots
+      .map((root) => join(root, path))
+      .find((group) => existsSync(join(group, "memory.stat")));
     if (found !== undefined) return found;
   }
   return undefined;

@@ -15,11 +15,14 @@ export function auditMark({ auditLog }: Cluster): number {
 }
 
 /**
- * Requests of the controllers, and of the agents, which have an account but no token. Without those that keep their watches open (a
- * list and a watch each every four minutes, change or no change) and their Lease (the leader writes it every 4 s, the standby
- * reads it every 2 s).
+ * Requests of the controllers, and of the agents, which have an account but no token. Without those
+ * that keep their watches open (a list and a watch each every four minutes, change or no change)
+ * and their Lease (the leader writes it every 4 s, the standby reads it every 2 s).
  */
-export function requestsSince(cluster: Cluster, mark: number): Readonly<{ controller: number; agents: number }> {
+export function requestsSince(
+  cluster: Cluster,
+  mark: number,
+): Readonly<{ controller: number; agents: number }> {
   const lines = linesSince(cluster, mark).filter((line) => !keepsPlace(line));
   const users = lines.map(({ user }) => user.username);
   const of = (name: string) => users.filter((user) => user === name).length;
@@ -35,7 +38,9 @@ export function controllerWrites(cluster: Cluster, mark: number): number {
 
 function keepsPlace({ verb, requestURI }: Line): boolean {
   if (requestURI.startsWith("/apis/coordination.k8s.io/")) return true;
-  return verb === "watch" || (verb === "list" && requestURI.includes("fieldSelector=metadata.name"));
+  return (
+    verb === "watch" || (verb === "list" && requestURI.includes("fieldSelector=metadata.name"))
+  );
 }
 
 function linesSince({ auditLog }: Cluster, mark: number): Line[] {

@@ -5,7 +5,10 @@ import type { Simulated } from "./simulated.ts";
 
 export interface Bench {
   readonly quick: boolean;
-  /** The real cluster with at least so many nodes, the product in force with its own budget; started when it is first asked for. */
+  /**
+   * The real cluster with at least so many nodes, the product in force with its own budget; started
+   * when it is first asked for.
+   */
   real(nodes: number): Promise<Bed>;
   /** A simulated one with exactly so many nodes; the real one is ended first. */
   simulated(nodes: number): Promise<Simulated>;
@@ -15,4 +18,7 @@ export interface Bench {
   picture(name: string, svg: string): void;
 }
 
-export type Measurement = Readonly<{ name: string; run: (bench: Bench) => Promise<readonly Result[]> }>;
+export type Measurement = Readonly<{
+  name: string;
+  run: (bench: Bench) => Promise<readonly Result[]>;
+}>;

@@ -1,4 +1,7 @@
-/** A change of the credential, from the write of additional-pull-secret to the last node that has it. */
+/**
+ * A change of the credential, from the write of additional-pull-secret to the last node that has
+ * it.
+ */
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { secretKeys } from "#contract/names.ts";
@@ -9,7 +12,10 @@ import type { Sighting } from "./watched.ts";
 export type Change = Readonly<{
   begun: number;
   revision: number;
-  /** Milliseconds from the request to the first answer of the last node's kubelet that was started with it. */
+  /**
+   * Milliseconds from the request to the first answer of the last node's kubelet that was started
+   * with it.
+   */
   healthy: number;
   /** Milliseconds from the request until every node has it available. */
   served: number;
@@ -20,8 +26,9 @@ export type Change = Readonly<{
 let calms = 0;
 
 /**
- * Time for the kubelets' relists and the pods' terminations of the round before; the same before every side of every round, but
- * for the part of a second. Kubelets act once a second, from their start on: without it every round would meet the same moment.
+ * Time for the kubelets' relists and the pods' terminations of the round before; the same before
+ * every side of every round, but for the part of a second. Kubelets act once a second, from their
+ * start on: without it every round would meet the same moment.
  */
 export async function calm(): Promise<void> {
   calms += 1;
@@ -29,14 +36,20 @@ export async function calm(): Promise<void> {
   await sleep(4000 + 1000 * ((calms * 0.618034) % 1));
 }
 
-/** Writes another password and waits until every node has it. The product is at rest before and afterwards. */
+/**
+ * Writes another password and waits until every node has it. The product is at rest before and
+ * afterwards.
+ */
 export async function change(bed: Bed, document?: string): Promise<Change> {
   const password = `password-${bed.nextRevision()}`;
   const auth = Buffer.from(`bench:${password}`).toString("base64");
   const last = bed.global.seen.findLast(({ gone }) => !gone);
   const before = last === undefined ? 0 : publishedIn(last.object);
   const begun = Date.now();
-  await putAdditional(bed.api, document ?? JSON.stringify({ auths: { "private.example": { auth } } }));
+  await putAdditional(
+    bed.api,
+    document ?? JSON.stringify({ auths: { "private.example": { auth } } }),
+  );
   const published = await bed.global.first(
     "a new revision is published",
     ({ object, gone }) => !gone && publishedIn(object) > before,
@@ -52,7 +65,8 @@ export async function change(bed: Bed, document?: string): Promise<Change> {
   const healthy = Math.max(...(await Promise.all(backs))) - begun;
   if (document === undefined) {
     for (const { node } of bed.nodes)
-      if (!node.readFile("config.json")?.toString().includes(auth)) throw new Error(`${node.name} has it not`);
+      if (!node.readFile("config.json")?.toString().includes(auth))
+        throw new Error(`${node.name} has it not`);
   }
   return {
     begun,
@@ -70,10 +84,20 @@ function publishedIn({ data }: V1Secret): number {
 /** First creation, if there is none yet, and every node served: so that a change is a change. */
 export async function ensureInForce(bed: Bed): Promise<void> {
   const inForce = ({ object, gone }: Sighting<V1DaemonSet>) =>
-    !gone && revisionOf(object) > 0 && isServed(object) && object.status?.desiredNumberScheduled === bed.nodes.length;
+    !gone &&
+    revisionOf(object) > 0 &&
+    isServed(object) &&
+    object.status?.desiredNumberScheduled === bed.nodes.length;
   const last = bed.syncer.seen.at(-1);
   if (last !== undefined && inForce(last)) return;
   const since = Date.now();
-  await putAdditional(bed.api, JSON.stringify({ auths: { "private.example": { auth: "YmVuY2g6Zmlyc3Q=" } } }));
-  await bed.syncer.first("the first revision is served", inForce, last?.gone === false ? last.at : since);
+  await putAdditional(
+    bed.api,
+    JSON.stringify({ auths: { "private.example": { auth: "YmVuY2g6Zmlyc3Q=" } } }),
+  );
+  await bed.syncer.first(
+    "the first revision is served",
+    inForce,
+    last?.gone === false ? last.at : since,
+  );
 }

@@ -1,6 +1,7 @@
 /**
- * The baseline: a DaemonSet that does nothing, with the same priority, tolerations, network and minReadySeconds as the
- * agents'. Its container notes its start in a file of the node and ends at once when told to. And the bare restart.
+ * The baseline: a DaemonSet that does nothing, with the same priority, tolerations, network and
+ * minReadySeconds as the agents'. Its container notes its start in a file of the node and ends at
+ * once when told to. And the bare restart.
  */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +13,8 @@ import { daemonSets, isServed, put, remove, revisionOf } from "./objects.ts";
 
 const name = "bench-empty";
 const path = `${daemonSets}/${name}`;
-const command = 'trap "exit 0" TERM; : > /started/$REVISION; while :; do sleep 3600 & wait $!; done';
+const command =
+  'trap "exit 0" TERM; : > /started/$REVISION; while :; do sleep 3600 & wait $!; done';
 
 export type Rollout = Readonly<{
   /** Milliseconds from the request to the start of the container on the last node. */
@@ -26,7 +28,9 @@ export async function rollEmpty(bed: Bed, maxUnavailable: number | string): Prom
   const revision = bed.nextRevision();
   const begun = Date.now();
   await put(bed.api, path, daemonSet(bed, revision, maxUnavailable));
-  const starts = bed.nodes.map(({ node }) => startedAt(join(node.rootfs, "var/lib/bench", String(revision))));
+  const starts = bed.nodes.map(({ node }) =>
+    startedAt(join(node.rootfs, "var/lib/bench", String(revision))),
+  );
   const { at } = await bed.emptySet.first(
     "the empty DaemonSet is rolled out",
     ({ object, gone }) => !gone && revisionOf(object) === revision && isServed(object),
@@ -42,13 +46,20 @@ export async function removeEmpty(bed: Bed): Promise<void> {
   await bed.emptySet.first("the empty DaemonSet is gone", ({ gone }) => gone, since);
   await until(
     "its pods are gone",
-    async () => (await bed.cluster.kubectl("get", "pods", "-A", "-l", `name=${name}`, "-o", "name")) === "",
+    async () =>
+      (await bed.cluster.kubectl("get", "pods", "-A", "-l", `name=${name}`, "-o", "name")) === "",
   );
 }
 
 /** `systemctl restart kubelet`; milliseconds until its healthz answers again. */
-export async function bareRestart(bed: Bed, index: number): Promise<Readonly<{ took: number; silent: number }>> {
-  const { node, healthz } = bed.nodes[index] as { node: Bed["nodes"][number]["node"]; healthz: Healthz };
+export async function bareRestart(
+  bed: Bed,
+  index: number,
+): Promise<Readonly<{ took: number; silent: number }>> {
+  const { node, healthz } = bed.nodes[index] as {
+    node: Bed["nodes"][number]["node"];
+    healthz: Healthz;
+  };
   const begun = Date.now();
   await node.exec(["systemctl", "restart", "kubelet.service"]);
   const took = (await healthz.backAfter(begun)) - begun;
@@ -57,10 +68,14 @@ export async function bareRestart(bed: Bed, index: number): Promise<Readonly<{ t
 
 /** Milliseconds of the wall clock. The kernel dates files by the same clock. */
 async function startedAt(file: string): Promise<number> {
-  return await until("the container has started", () => existsSync(file) && statSync(file).mtimeMs, {
-    timeout: 120_000,
-    every: 20,
-  });
+  return await until(
+    "the container has started",
+    () => existsSync(file) && statSync(file).mtimeMs,
+    {
+      timeout: 120_000,
+      every: 20,
+    },
+  );
 }
 
 function daemonSet(bed: Bed, revision: number, maxUnavailable: number | string): object {
@@ -91,7 +106,9 @@ function daemonSet(bed: Bed, revision: number, maxUnavailable: number | string):
               volumeMounts: [{ name: "started", mountPath: "/started" }],
             },
           ],
-          volumes: [{ name: "started", hostPath: { path: "/var/lib/bench", type: "DirectoryOrCreate" } }],
+          volumes: [
+            { name: "started", hostPath: { path: "/var/lib/bench", type: "DirectoryOrCreate" } },
+          ],
         },
       },
     },

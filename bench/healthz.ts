@@ -16,7 +16,11 @@ export class Healthz implements Disposable {
   readonly #child: ChildProcess;
 
   constructor(cluster: Cluster, node: Node) {
-    const poll = [process.execPath, join(import.meta.dirname, "healthz-poll.ts"), String(everyMilliseconds)];
+    const poll = [
+      process.execPath,
+      join(import.meta.dirname, "healthz-poll.ts"),
+      String(everyMilliseconds),
+    ];
     const [program = "", ...args] = inNamespace(networkOf(slotOf(cluster)), node.name, poll);
     this.#child = spawn(program, args, { stdio: ["ignore", "pipe", "ignore"] });
     if (this.#child.stdout === null) throw new Error("a pipe was asked for");

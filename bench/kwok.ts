@@ -1,4 +1,7 @@
-/** kwok, which plays kubelets: pinned by bench/kwok/go.mod, built once into the cache, with the stages of its own module. */
+/**
+ * kwok, which plays kubelets: pinned by bench/kwok/go.mod, built once into the cache, with the
+ * stages of its own module.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { revisionAnnotation } from "#contract/names.ts";
@@ -8,7 +11,9 @@ import { progress, run } from "../test/cluster/run.ts";
 const moduleDirectory = join(import.meta.dirname, "kwok");
 const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"];
 
-/** What a played node and a played pod do: become Ready at once, send heartbeats, go when deleted. */
+/**
+ * What a played node and a played pod do: become Ready at once, send heartbeats, go when deleted.
+ */
 const stages = [
   "node/fast/node-initialize",
   "node/heartbeat-with-lease/node-heartbeat-with-lease",
@@ -19,8 +24,14 @@ const stages = [
 
 /** Paths of the program (a minute to build, once) and of the text of its configuration. */
 export async function kwok(): Promise<{ program: string; configuration: string }> {
-  const [mod, sum] = ["go.mod", "go.sum"].map((file) => readFileSync(join(moduleDirectory, file), "utf8"));
-  const program = join(cacheRoot, `kwok-${keyOf(mod ?? "", sum ?? "", flags.join(" "), process.arch)}`, "kwok");
+  const [mod, sum] = ["go.mod", "go.sum"].map((file) =>
+    readFileSync(join(moduleDirectory, file), "utf8"),
+  );
+  const program = join(
+    cacheRoot,
+    `kwok-${keyOf(mod ?? "", sum ?? "", flags.join(" "), process.arch)}`,
+    "kwok",
+  );
   const go = {
     cwd: moduleDirectory,
     env: { ...(process.env as Record<string, string>), CGO_ENABLED: "0", GOFLAGS: "" },
@@ -29,14 +40,19 @@ export async function kwok(): Promise<{ program: string; configuration: string }
     progress("building kwok");
     await run(["go", "build", ...flags, "-o", draft, "sigs.k8s.io/kwok/cmd/kwok"], go);
   });
-  const module = (await run(["go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"], go)).trim();
-  const texts = stages.map((stage) => readFileSync(join(module, `kustomize/stage/${stage}.yaml`), "utf8"));
+  const module = (
+    await run(["go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"], go)
+  ).trim();
+  const texts = stages.map((stage) =>
+    readFileSync(join(module, `kustomize/stage/${stage}.yaml`), "utf8"),
+  );
   return { program, configuration: withWord(texts.join("\n---\n")) };
 }
 
 /**
- * A played agent's container has ended once with the word that everything was given back: a removal believes nothing less
- * (docs/decisions/0025), and nobody asks before. YAML and Go's template as kwok reads them.
+ * A played agent's container has ended once with the word that everything was given back: a removal
+ * believes nothing less (docs/decisions/0025), and nobody asks before. YAML and Go's template as
+ * kwok reads them.
  */
 export function withWord(stages: string): string {
   const [line = "", indent = ""] = /\n( +)ready: true\n/.exec(stages) ?? [];

@@ -1,8 +1,22 @@
 /** Lines over time or over a count, linear or logarithmic, as one SVG. */
-import { decades, document, line, linear, logarithmic, palette, text, ticks, type Frame } from "./svg.ts";
+import {
+  decades,
+  document,
+  line,
+  linear,
+  logarithmic,
+  palette,
+  text,
+  ticks,
+  type Frame,
+} from "./svg.ts";
 import { number } from "./table.ts";
 
-type Line = Readonly<{ name: string; points: readonly (readonly [x: number, y: number])[]; dots?: boolean }>;
+type Line = Readonly<{
+  name: string;
+  points: readonly (readonly [x: number, y: number])[];
+  dots?: boolean;
+}>;
 
 export type Chart = Readonly<{
   title: string;
@@ -24,7 +38,9 @@ export function drawLines(chart: Chart): string {
   const xs = all.map(([x]) => x);
   const ys = [...all.map(([, y]) => y), ...marks.map(({ y }) => y)];
   const axis = (values: readonly number[]) =>
-    chart.logarithmic === true ? decades(Math.min(...values), Math.max(...values)) : ticks(Math.max(...values), 8);
+    chart.logarithmic === true
+      ? decades(Math.min(...values), Math.max(...values))
+      : ticks(Math.max(...values), 8);
   const [xTicks, yTicks] = [axis(xs), axis(ys)];
   const scale = chart.logarithmic === true ? logarithmic : linear;
   const [right, bottom] = [frame.width - frame.right, frame.height - frame.bottom];
@@ -64,6 +80,9 @@ function drawLine({ points, dots }: Line, index: number, x: Place, y: Place): st
   if (dots !== true) return [path];
   return [
     path,
-    ...points.map(([px, py]) => `<circle cx="${x(px).toFixed(1)}" cy="${y(py).toFixed(1)}" r="3.5" fill="${colour}"/>`),
+    ...points.map(
+      ([px, py]) =>
+        `<circle cx="${x(px).toFixed(1)}" cy="${y(py).toFixed(1)}" r="3.5" fill="${colour}"/>`,
+    ),
   ];
 }

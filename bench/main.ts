@@ -1,7 +1,8 @@
 /**
- * `npm run bench [-- --quick] [--only NAME] [--json FILE] [--write]`: measures the built product and prints one table. A real
- * cluster for what a node sees, simulated nodes beside a real API server for what a controller sees.
- * `--only` may be given several times. `--write` puts table and pictures into docs/performance.
+ * `npm run bench [-- --quick] [--only NAME] [--json FILE] [--write]`: measures the built product
+ * and prints one table. A real cluster for what a node sees, simulated nodes beside a real API
+ * server for what a controller sees. `--only` may be given several times. `--write` puts table and
+ * pictures into docs/performance.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -106,7 +107,9 @@ try {
       process.stderr.write(table(found));
     } catch (error) {
       // The others are worth having all the same.
-      process.stderr.write(`${measurement.name}: ${error instanceof Error ? error.stack : String(error)}\n`);
+      process.stderr.write(
+        `${measurement.name}: ${error instanceof Error ? error.stack : String(error)}\n`,
+      );
       process.exitCode = 1;
     }
   }

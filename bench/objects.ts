@@ -10,7 +10,10 @@ export const daemonSets = `/apis/apps/v1${inNamespace}/daemonsets`;
 export const syncer = `${daemonSets}/${names.syncerName}`;
 export const additional = `${secrets}/${names.additionalSecretName}`;
 
-/** Server-side apply as ourselves: objects may be larger than what kubectl notes of them in an annotation. */
+/**
+ * Server-side apply as ourselves: objects may be larger than what kubectl notes of them in an
+ * annotation.
+ */
 export async function put(api: Api, path: string, object: object): Promise<void> {
   await api.apply(path, object, { manager: "bench", force: true });
 }
@@ -52,7 +55,10 @@ export function largeDocument(count: number, bytes: number, seed: number): strin
   const each = Math.floor(bytes / count) - 46;
   const auths = Array.from({ length: count }, (_, index) => {
     const password = `${seed}-${"x".repeat(Math.max(1, Math.floor(each * 0.75) - 12))}`;
-    return [`registry-${index}.example.com`, { auth: Buffer.from(`user-${index}:${password}`).toString("base64") }];
+    return [
+      `registry-${index}.example.com`,
+      { auth: Buffer.from(`user-${index}:${password}`).toString("base64") },
+    ];
   });
   return JSON.stringify({ auths: Object.fromEntries(auths) });
 }

@@ -6,7 +6,9 @@ import { rule, tableOf, rowOf } from "./table.ts";
 const page = "docs/performance.md";
 const [begin, end] = ["<!-- measured: npm run bench -- --write -->", "<!-- /measured -->"];
 
-/** Puts the results into the page's table; rows that were not measured in this run stay as they are. */
+/**
+ * Puts the results into the page's table; rows that were not measured in this run stay as they are.
+ */
 export function writePage(results: readonly Result[]): void {
   writeFileSync(page, withResults(readFileSync(page, "utf8"), results));
 }

@@ -20,8 +20,14 @@ export type Result = Readonly<{
 
 type Compared = Readonly<{ name: string; unit: string; against: string; atMost?: number }>;
 
-/** Medians of both sides; the ratio is the median of the rounds' ratios, each of two neighbours in time. */
-export function compare(about: Compared, pairs: readonly (readonly [value: number, baseline: number])[]): Result {
+/**
+ * Medians of both sides; the ratio is the median of the rounds' ratios, each of two neighbours in
+ * time.
+ */
+export function compare(
+  about: Compared,
+  pairs: readonly (readonly [value: number, baseline: number])[],
+): Result {
   const ratio = spread(pairs.map(([value, baseline]) => value / baseline));
   const { name, unit, against, atMost } = about;
   return {

@@ -9,7 +9,9 @@ test("each node has a row, in the order of their turns, with bars as long as the
     { node: "sooner", grant: 0, ...steps, available: 10 },
   ]);
   assert.ok(svg.indexOf(">sooner<") < svg.indexOf(">later<"));
-  const widths = [...svg.matchAll(/width="([\d.]+)" height="20"/g)].map(([, width]) => Number(width));
+  const widths = [...svg.matchAll(/width="([\d.]+)" height="20"/g)].map(([, width]) =>
+    Number(width),
+  );
   assert.equal(widths.length, 12);
   const [first = 0, second = 0, , , , last = 0] = widths;
   assert.ok(Math.abs(first - second) < 0.2 && Math.abs(last - 5 * second) < 1, `${widths}`);

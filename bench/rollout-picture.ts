@@ -48,7 +48,10 @@ export function drawSteps(found: readonly Steps[]): string {
   return document({ ...frame, height }, "One rollout, one node at a time", [
     ...spans.flatMap(([, , name], index) => {
       const at = frame.left + index * 132;
-      return [`<rect x="${at}" y="36" width="12" height="12" ${swatch(index)}/>`, text(at + 17, 47, name)];
+      return [
+        `<rect x="${at}" y="36" width="12" height="12" ${swatch(index)}/>`,
+        text(at + 17, 47, name),
+      ];
     }),
     ...marks.flatMap((mark) => [
       line(x(mark), frame.top, x(mark), bottom, 'stroke="#ddd"'),
@@ -87,9 +90,11 @@ async function stepsOf(bed: Bed, begun: number, revision: number): Promise<reado
         return at >= begun && made && object.spec?.nodeName === node.name;
       });
       const [first] = mine;
-      // The first Ready may be the kubelet's word of before its first probe, and is taken back; the last one stays.
+      // The first Ready may be the kubelet's word of before its first probe, and is taken back; the
+      // last one stays.
       const ready = mine[mine.findLastIndex(({ object }) => !isReady(object)) + 1];
-      if (first === undefined || ready === undefined) throw new Error(`no pod of revision ${revision} on ${node.name}`);
+      if (first === undefined || ready === undefined)
+        throw new Error(`no pod of revision ${revision} on ${node.name}`);
       const log = await logOf(bed, first.object);
       const back = await healthz.backAfter(begun);
       const time = (fits: (line: LogLine) => boolean) => Date.parse(log.find(fits)?.time ?? "");
@@ -118,5 +123,7 @@ async function logOf({ cluster }: Bed, pod: V1Pod): Promise<LogLine[]> {
 }
 
 function isReady({ status }: V1Pod): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
+  return (
+    status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true
+  );
 }

@@ -13,7 +13,10 @@ test("as many values lie below the median as above it", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -1000, max: 1000 }), { minLength: 1 }), (values) => {
       const { median, least, most } = spread(values);
-      const [below, above] = [values.filter((value) => value < median), values.filter((value) => value > median)];
+      const [below, above] = [
+        values.filter((value) => value < median),
+        values.filter((value) => value > median),
+      ];
       assert.ok(below.length <= values.length / 2 && above.length <= values.length / 2);
       assert.ok(least <= median && median <= most);
     }),

@@ -1,4 +1,6 @@
-/** Rounds of a comparison: both sides in turn, so that whatever else the machine does falls on both. */
+/**
+ * Rounds of a comparison: both sides in turn, so that whatever else the machine does falls on both.
+ */
 
 export type Spread = Readonly<{ median: number; least: number; most: number; rounds: number }>;
 
@@ -6,7 +8,8 @@ export type Spread = Readonly<{ median: number; least: number; most: number; rou
 export function spread(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b);
   const [least, most] = [sorted[0], sorted.at(-1)];
-  if (least === undefined || most === undefined) throw new Error("there is nothing to take a median of");
+  if (least === undefined || most === undefined)
+    throw new Error("there is nothing to take a median of");
   const half = sorted.length / 2;
   const upper = sorted[Math.floor(half)] ?? most;
   const lower = sorted[Math.ceil(half) - 1] ?? least;

@@ -1,6 +1,7 @@
 /**
- * Many nodes without kubelets: real etcd, API server, DaemonSet controller and scheduler, the product's controller as it is
- * shipped, and kwok, which answers for the nodes. A pod is Ready as soon as it is bound: what a node does is measured on real ones.
+ * Many nodes without kubelets: real etcd, API server, DaemonSet controller and scheduler, the
+ * product's controller as it is shipped, and kwok, which answers for the nodes. A pod is Ready as
+ * soon as it is bound: what a node does is measured on real ones.
  */
 import { KubeConfig, type V1DaemonSet } from "@kubernetes/client-node";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -27,8 +28,9 @@ export const quickNodes = 200;
 const root = join(import.meta.dirname, "..");
 
 /**
- * The DaemonSet controller's own limit of 20 requests a second would hide everything else: 100 s for 1,000 nodes. One lease
- * in 200 s of each node instead of 40 s: 5,000 nodes would spend the machine on leases alone.
+ * The DaemonSet controller's own limit of 20 requests a second would hide everything else: 100 s
+ * for 1,000 nodes. One lease in 200 s of each node instead of 40 s: 5,000 nodes would spend the
+ * machine on leases alone.
  */
 const controllerManagerFlags = [
   "--kube-api-qps=1000",
@@ -40,10 +42,19 @@ const schedulerFlags = ["--kube-api-qps=2000", "--kube-api-burst=4000"];
 const leaseSeconds = 200;
 
 /** Flags and environment of the Deployment. */
-const controllerFlags = ["--max-old-space-size=96", "--max-semi-space-size=1", join(root, "dist/controller.cjs")];
+const controllerFlags = [
+  "--max-old-space-size=96",
+  "--max-semi-space-size=1",
+  join(root, "dist/controller.cjs"),
+];
 
 /** What the controller's process has used so far. */
-export type Usage = Readonly<{ requests: number; bytes: number; cpuSeconds: number; rssMiB: number }>;
+export type Usage = Readonly<{
+  requests: number;
+  bytes: number;
+  cpuSeconds: number;
+  rssMiB: number;
+}>;
 
 export class Simulated implements Disposable {
   readonly cluster: Cluster;
@@ -57,7 +68,9 @@ export class Simulated implements Disposable {
     this.cluster = cluster;
     this.api = api;
     this.#kubeconfig = kubeconfig;
-    this.syncer = new Watched(api, daemonSets, { fieldSelector: `metadata.name=${names.syncerName}` });
+    this.syncer = new Watched(api, daemonSets, {
+      fieldSelector: `metadata.name=${names.syncerName}`,
+    });
   }
 
   static async start(): Promise<Simulated> {
@@ -99,9 +112,16 @@ export class Simulated implements Disposable {
 
   /** Adds nodes until there are so many, and waits until all are Ready. */
   async grow(count: number): Promise<void> {
-    const missing = Array.from({ length: Math.max(0, count - this.#nodes) }, (_, index) => this.#nodes + index + 1);
+    const missing = Array.from(
+      { length: Math.max(0, count - this.#nodes) },
+      (_, index) => this.#nodes + index + 1,
+    );
     for (let at = 0; at < missing.length; at += 20) {
-      await Promise.all(missing.slice(at, at + 20).map((index) => this.api.create("/api/v1/nodes", playedNode(index))));
+      await Promise.all(
+        missing
+          .slice(at, at + 20)
+          .map((index) => this.api.create("/api/v1/nodes", playedNode(index))),
+      );
     }
     this.#nodes = Math.max(count, this.#nodes);
     await until(`${count} nodes are Ready`, async () => (await this.#ready()) >= count, {
@@ -122,9 +142,13 @@ export class Simulated implements Disposable {
       `--listen=127.0.0.1:${port}`,
     ];
     const env = directEnvironment({ MALLOC_ARENA_MAX: "1" });
-    const child = spawn(process.execPath, [...controllerFlags, ...flags], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, [...controllerFlags, ...flags], {
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     const running = { child, metrics: `http://127.0.0.1:${port}`, output: "" };
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (running.output += String(data)));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (data) => (running.output += String(data)));
     this.#controller = running;
     // Not a standby: one that was killed keeps the Lease until it has run out.
     const leads = async () => (await (await fetch(`${running.metrics}/readyz`)).text()) === "ok\n";
@@ -197,15 +221,24 @@ function hubGroups(cluster: Cluster): string[] {
 
 function startInHub(cluster: Cluster, name: string, program: readonly string[]): void {
   const argv = inNamespace(networkOf(slotOf(cluster)), "hub", program);
-  startDaemon({ name, argv, groups: hubGroups(cluster), log: join(cluster.directory, `${name}.log`) });
+  startDaemon({
+    name,
+    argv,
+    groups: hubGroups(cluster),
+    log: join(cluster.directory, `${name}.log`),
+  });
 }
 
 /** Starts controller manager and scheduler again with higher limits on their own requests. */
 async function quicken(cluster: Cluster): Promise<void> {
-  const more = { "kube-controller-manager": controllerManagerFlags, "kube-scheduler": schedulerFlags };
+  const more = {
+    "kube-controller-manager": controllerManagerFlags,
+    "kube-scheduler": schedulerFlags,
+  };
   for (const [name, flags] of Object.entries(more)) {
     const pids = new Set(hubGroups(cluster).flatMap(processes));
-    const commandLine = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
+    const commandLine = (pid: number) =>
+      readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
     const pid = [...pids].find((one) => commandLine(one)[0]?.endsWith(`/${name}`));
     if (pid === undefined) throw new Error(`${name} does not run`);
     const argv = commandLine(pid);

@@ -21,7 +21,11 @@ export function line(x1: number, y1: number, x2: number, y2: number, more: strin
   return `<line x1="${round(x1)}" y1="${round(y1)}" x2="${round(x2)}" y2="${round(y2)}" ${more}/>`;
 }
 
-export function document({ width, height }: Frame, title: string, parts: readonly string[]): string {
+export function document(
+  { width, height }: Frame,
+  title: string,
+  parts: readonly string[],
+): string {
   const style = 'font-family="sans-serif" font-size="12" fill="#222"';
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" ${style}>`,
@@ -33,11 +37,17 @@ export function document({ width, height }: Frame, title: string, parts: readonl
 }
 
 /** A function from values to places. */
-export function linear([from, to]: readonly [number, number], [start, end]: readonly [number, number]) {
+export function linear(
+  [from, to]: readonly [number, number],
+  [start, end]: readonly [number, number],
+) {
   return (value: number): number => start + ((value - from) / (to - from)) * (end - start);
 }
 
-export function logarithmic([from, to]: readonly [number, number], places: readonly [number, number]) {
+export function logarithmic(
+  [from, to]: readonly [number, number],
+  places: readonly [number, number],
+) {
   const place = linear([Math.log10(from), Math.log10(to)], places);
   return (value: number): number => place(Math.log10(value));
 }
@@ -55,7 +65,9 @@ export function ticks(most: number, count = 5): number[] {
 export function decades(least: number, most: number): number[] {
   const first = Math.floor(Math.log10(least));
   const last = Math.max(first + 1, Math.ceil(Math.log10(most)));
-  return Array.from({ length: last - first + 1 }, (_, index) => Number((10 ** (first + index)).toPrecision(12)));
+  return Array.from({ length: last - first + 1 }, (_, index) =>
+    Number((10 ** (first + index)).toPrecision(12)),
+  );
 }
 
 function round(value: number): number {

@@ -14,14 +14,18 @@ export function table(results: readonly Result[]): string {
 /** As `table`, of rows that are words already. */
 export function tableOf(body: readonly (readonly string[])[]): string {
   const rows = [head, ...body];
-  const widths = head.map((_, column) => Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = head.map((_, column) =>
+    Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
   const line = (row: readonly string[]) =>
     `| ${widths.map((width, column) => (row[column] ?? "").padEnd(width)).join(" | ")} |`;
   const below = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
   return `${[line(head), below, ...body.map(line)].join("\n")}\n`;
 }
 
-/** `{"results":[{"name","value","unit","baseline","ratio","goal", …}]}`; what is not there is null. */
+/**
+ * `{"results":[{"name","value","unit","baseline","ratio","goal", …}]}`; what is not there is null.
+ */
 export function json(results: readonly Result[]): string {
   const rows = results.map((result) => ({
     name: result.name,
@@ -42,7 +46,10 @@ export function json(results: readonly Result[]): string {
 export function rowOf(result: Result): string[] {
   const { name, value, unit, baseline, against, ratio, range } = result;
   const met = isMet(result);
-  const spreadOf = range === undefined || range[0] === range[1] ? "" : ` [${number(range[0])}–${number(range[1])}]`;
+  const spreadOf =
+    range === undefined || range[0] === range[1]
+      ? ""
+      : ` [${number(range[0])}–${number(range[1])}]`;
   return [
     name,
     number(value) + (ratio === undefined ? spreadOf : ""),

@@ -1,4 +1,7 @@
-/** The real cluster of a run, with the product installed: grows from one node to four, as the measurements ask. */
+/**
+ * The real cluster of a run, with the product installed: grows from one node to four, as the
+ * measurements ask.
+ */
 import { KubeConfig, type V1DaemonSet, type V1Pod, type V1Secret } from "@kubernetes/client-node";
 import { connect, type Cluster as Api } from "#kube/client.ts";
 import * as names from "#contract/names.ts";
@@ -14,7 +17,10 @@ export type BedNode = Readonly<{ node: Node; healthz: Healthz }>;
 export class Bed implements Disposable {
   readonly cluster: Cluster;
   readonly api: Api;
-  /** The product's default trial, whose last part is its DaemonSet's minReadySeconds; the empty one has all of it there. */
+  /**
+   * The product's default trial, whose last part is its DaemonSet's minReadySeconds; the empty one
+   * has all of it there.
+   */
   readonly minReadySeconds = 5;
   readonly emptyImage: string;
   readonly nodes: BedNode[] = [];
@@ -42,7 +48,11 @@ export class Bed implements Disposable {
     const cluster = await startCluster({ nodes: 1 });
     const admin = new KubeConfig();
     admin.loadFromFile(cluster.kubeconfig);
-    const image = await cluster.registry.push(cluster.kit.images.app, "empty:1", cluster.registry.publicHost);
+    const image = await cluster.registry.push(
+      cluster.kit.images.app,
+      "empty:1",
+      cluster.registry.publicHost,
+    );
     const bed = new Bed(
       cluster,
       connect(admin, () => {}),
@@ -73,7 +83,8 @@ export class Bed implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const watched of [this.syncer, this.emptySet, this.global, this.state, this.pods]) watched[Symbol.dispose]();
+    for (const watched of [this.syncer, this.emptySet, this.global, this.state, this.pods])
+      watched[Symbol.dispose]();
     for (const { healthz } of this.nodes) healthz[Symbol.dispose]();
     this.cluster.down();
   }

@@ -1,4 +1,7 @@
-/** What a watch told, with the time at which it told it: sees an object change within milliseconds, without asking again. */
+/**
+ * What a watch told, with the time at which it told it: sees an object change within milliseconds,
+ * without asking again.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster as Api } from "#kube/client.ts";
 
@@ -18,8 +21,16 @@ export class Watched<T> implements Disposable {
     void this.#follow(api, collection, query);
   }
 
-  /** The first sighting from `since` (milliseconds) on that fits; waits for it at most `timeout` seconds. */
-  async first(what: string, fits: (seen: Sighting<T>) => boolean, since: number, timeout = 300): Promise<Sighting<T>> {
+  /**
+   * The first sighting from `since` (milliseconds) on that fits; waits for it at most `timeout`
+   * seconds.
+   */
+  async first(
+    what: string,
+    fits: (seen: Sighting<T>) => boolean,
+    since: number,
+    timeout = 300,
+  ): Promise<Sighting<T>> {
     const deadline = Date.now() + timeout * 1000;
     for (;;) {
       const found = this.seen.find((sighting) => sighting.at >= since && fits(sighting));
@@ -43,7 +54,11 @@ export class Watched<T> implements Disposable {
     this.#waiting.delete(resolve);
   }
 
-  async #follow(api: Api, collection: string, query: Readonly<Record<string, string>>): Promise<void> {
+  async #follow(
+    api: Api,
+    collection: string,
+    query: Readonly<Record<string, string>>,
+  ): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       // Without a resourceVersion a watch begins with what is there.

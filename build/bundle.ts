@@ -1,6 +1,7 @@
 /**
- * `npm run build`: one minified CommonJS file per program in dist/. One file starts faster and needs about 13 MiB less
- * memory than the same modules loaded one by one; CommonJS because write-file-atomic uses __filename.
+ * `npm run build`: one minified CommonJS file per program in dist/. One file starts faster and
+ * needs about 13 MiB less memory than the same modules loaded one by one; CommonJS because
+ * write-file-atomic uses __filename.
  */
 import { build, type Plugin } from "esbuild";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
@@ -14,13 +15,17 @@ const programs: Programs = {
   controller: "controller/main.ts",
 };
 
-/** Runs on users' machines, on Node 20 or newer. The name makes it a kubectl plugin: `kubectl pull-secret`. */
+/**
+ * Runs on users' machines, on Node 20 or newer. The name makes it a kubectl plugin: `kubectl
+ * pull-secret`.
+ */
 const plugins: Programs = { "kubectl-pull_secret": "cli/main.ts" };
 
 /**
- * What dbus-next and pino load and we never use: xml2js parses introspection XML (we send low-level messages only),
- * thread-stream brings logs to another thread (ours are written at once), x11 and the others serve transports other than a
- * unix socket. Left in, esbuild stops at x11, and the agent grows by 90 KiB.
+ * What dbus-next and pino load and we never use: xml2js parses introspection XML (we send low-level
+ * messages only), thread-stream brings logs to another thread (ours are written at once), x11 and
+ * the others serve transports other than a unix socket. Left in, esbuild stops at x11, and the
+ * agent grows by 90 KiB.
  */
 const unused: Readonly<Record<string, string>> = {
   xml2js: "module.exports = { Parser: class {}, Builder: class {} };",
@@ -28,7 +33,10 @@ const unused: Readonly<Record<string, string>> = {
   // Takes 2 ms to load, for pino and write-file-atomic to learn that there is one thread.
   worker_threads: "module.exports = { isMainThread: true, threadId: 0 };",
   ...Object.fromEntries(
-    ["x11", "usocket", "event-stream", "hexy"].map((name) => [name, `throw new Error("${name} is not bundled");`]),
+    ["x11", "usocket", "event-stream", "hexy"].map((name) => [
+      name,
+      `throw new Error("${name} is not bundled");`,
+    ]),
   ),
 };
 
@@ -41,11 +49,15 @@ const withoutUnused: Plugin = {
   name: "without-unused",
   setup(builder) {
     builder.onResolve({ filter: /^assert$/ }, ({ importer }) =>
-      /\/(dbus-next|sonic-boom)\//.test(importer) ? { path: "assert", namespace: "unused" } : undefined,
+      /\/(dbus-next|sonic-boom)\//.test(importer)
+        ? { path: "assert", namespace: "unused" }
+        : undefined,
     );
     const names = new RegExp(`^(${Object.keys(unused).join("|")})$`);
     builder.onResolve({ filter: names }, ({ path }) => ({ path, namespace: "unused" }));
-    builder.onLoad({ filter: /.*/, namespace: "unused" }, ({ path }) => ({ contents: unused[path] ?? assertion }));
+    builder.onLoad({ filter: /.*/, namespace: "unused" }, ({ path }) => ({
+      contents: unused[path] ?? assertion,
+    }));
   },
 };
 
@@ -54,7 +66,9 @@ export async function bundle(): Promise<string[]> {
   return [...(await bundleFor("node24", programs)), ...(await bundleFor("node20", plugins))];
 }
 
-/** `target` rewrites syntax that it lacks; what its library lacks only a run can show (test/cli). */
+/**
+ * `target` rewrites syntax that it lacks; what its library lacks only a run can show (test/cli).
+ */
 async function bundleFor(target: string, wanted: Programs): Promise<string[]> {
   const entries = Object.entries(wanted).filter(([, entry]) => existsSync(entry));
   const { outputFiles } = await build({

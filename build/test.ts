@@ -1,11 +1,12 @@
 /**
- * `npm test` and its parts: `node build/run.mjs build/test.ts all|unit|long|faults [word …]`. A word narrows to the
- * files whose path has it.
+ * `npm test` and its parts: `node build/run.mjs build/test.ts all|unit|long|faults [word …]`. A
+ * word narrows to the files whose path has it.
  *
- * unit: beside the sources; needs nothing but the checkout. long: what is slow by nature. faults: the whole matrix, every
- * point of it instead of a sample. all: everything but what is slow by nature. What is under test/ needs real parts, which
- * are installed and built first; its files run two at a time: most of their time they wait for settle times, and two
- * clusters share two cores well.
+ * unit: beside the sources; needs nothing but the checkout. long: what is slow by nature. faults:
+ * the whole matrix, every point of it instead of a sample. all: everything but what is slow by
+ * nature. What is under test/ needs real parts, which are installed and built first; its files run
+ * two at a time: most of their time they wait for settle times, and two clusters share two cores
+ * well.
  */
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";

@@ -41,7 +41,10 @@ export async function run(command: readonly string[], input = ""): Promise<Resul
 }
 
 const good = file("good.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
-const other = file("other.json", '{\n  "auths": {"https://a.io/v1/": {"username": "x", "password": "y"}}\n}\n');
+const other = file(
+  "other.json",
+  '{\n  "auths": {"https://a.io/v1/": {"username": "x", "password": "y"}}\n}\n',
+);
 const bad = file("bad.json", '{"auths":{"b.io":{"auth":"%%%"},"c.io":{"auth":"bm9jb2xvbg=="}}}');
 const secret = file("secret.json", '{"kind":"Secret","data":{".dockerconfigjson":"e30="}}');
 const browser = file(
@@ -54,7 +57,10 @@ const entry = '{"auths":{"a.io":{"auth":"dTpw"}}}';
 const padded = file("padded.json", entry.padEnd(capacity));
 const tooLong = file("long.json", entry.padEnd(capacity + 1));
 /** Not too long itself; user and password as `auth` are. */
-const grown = file("grown.json", `{"auths":{"a.io":{"username":"u","password":"${"p".repeat(capacity * 0.8)}"}}}`);
+const grown = file(
+  "grown.json",
+  `{"auths":{"a.io":{"username":"u","password":"${"p".repeat(capacity * 0.8)}"}}}`,
+);
 file("-dash.json", '{"auths":{}}');
 
 const badLines = [
@@ -69,7 +75,10 @@ const tooMuch =
 const conflictLine =
   'additional: auths["a.io"]: another credential than in the original; nothing, if this is meant: the additional\'s is used\n';
 
-/** argv (and input), exit code, standard output, standard error; a pattern where only a part matters. */
+/**
+ * argv (and input), exit code, standard output, standard error; a pattern where only a part
+ * matters.
+ */
 const cases: readonly (readonly [
   argv: string,
   code: number,
@@ -78,8 +87,18 @@ const cases: readonly (readonly [
   input?: string,
 ])[] = [
   [`merge --additional ${good}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
-  [`merge --original ${good} --additional ${other}`, 0, '{"auths":{"a.io":{"auth":"eDp5"}}}\n', conflictLine],
-  [`merge --original ${good} --additional ${other} --conflicts original`, 0, /"dTpw"/, /the original's is used\n$/],
+  [
+    `merge --original ${good} --additional ${other}`,
+    0,
+    '{"auths":{"a.io":{"auth":"eDp5"}}}\n',
+    conflictLine,
+  ],
+  [
+    `merge --original ${good} --additional ${other} --conflicts original`,
+    0,
+    /"dTpw"/,
+    /the original's is used\n$/,
+  ],
   [
     `merge --original ${good} --additional -`,
     0,
@@ -108,17 +127,52 @@ const cases: readonly (readonly [
   ],
   ["merge --additional /dev/zero", 1, "", /^additional: document: longer than 1 MiB; .*\n$/],
   ["merge --additional -", 1, "", /^additional: line 1, column 1: not JSON; .*\n$/],
-  ["merge --additional - --original -", 2, "", /^--additional -: standard input is --original already; .*\n$/],
+  [
+    "merge --additional - --original -",
+    2,
+    "",
+    /^--additional -: standard input is --original already; .*\n$/,
+  ],
   [`merge --additional ${good} --conflicts newest`, 2, "", newest],
-  [`merge --additional ${good} --protect a.io/*`, 2, "", /^--protect "a\.io\/\*": is no registry; .*\n$/],
+  [
+    `merge --additional ${good} --protect a.io/*`,
+    2,
+    "",
+    /^--protect "a\.io\/\*": is no registry; .*\n$/,
+  ],
   [`merge --original ${good}`, 2, "", "--additional: is missing; give the pull secret to add\n"],
   [`merge --additional ${good} --force`, 2, "", "--force: is no flag; --help names all\n"],
-  [`merge --additionl ${good}`, 2, "", /^--additionl: is no flag; give --additional\n--additional: is missing; .*\n$/],
-  ["merge --original --additional", 2, "", /^--original: has no value; .*\n--additional: has no value; .*\n$/],
-  [`merge --additional ${good} --additional ${good}`, 2, "", "--additional: given 2 times; give it once\n"],
-  ["merge --additional=", 2, "", '--additional "": is empty; give a file, or - for standard input\n'],
+  [
+    `merge --additionl ${good}`,
+    2,
+    "",
+    /^--additionl: is no flag; give --additional\n--additional: is missing; .*\n$/,
+  ],
+  [
+    "merge --original --additional",
+    2,
+    "",
+    /^--original: has no value; .*\n--additional: has no value; .*\n$/,
+  ],
+  [
+    `merge --additional ${good} --additional ${good}`,
+    2,
+    "",
+    "--additional: given 2 times; give it once\n",
+  ],
+  [
+    "merge --additional=",
+    2,
+    "",
+    '--additional "": is empty; give a file, or - for standard input\n',
+  ],
   ["merge --additional -dash.json", 0, '{"auths":{}}\n', ""],
-  [`merge stray --conflicts newest --additional ${good}`, 2, "", `"stray": belongs to no flag; remove it\n${newest}`],
+  [
+    `merge stray --conflicts newest --additional ${good}`,
+    2,
+    "",
+    `"stray": belongs to no flag; remove it\n${newest}`,
+  ],
   [`merge --additional ${padded}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
   [`merge --original ${good} --additional ${padded}`, 1, "", tooMuch],
   [`merge --additional ${grown}`, 1, "", tooMuch],
@@ -128,8 +182,18 @@ const cases: readonly (readonly [
   [`check ${good}`, 0, "accepted: 1 registry\n", ""],
   ["check -- -dash.json", 0, "accepted: 0 registries\n", ""],
   [`check ${bad}`, 1, "", badLines],
-  [`check ${browser}`, 0, "accepted: 1 registry\n", /^(?:additional: .* left out; nothing.*\n){3}$/],
-  [`merge --additional ${browser}`, 0, '{"auths":{"https://index.docker.io/v1/":{"auth":"dTpw"}}}\n', /left out/],
+  [
+    `check ${browser}`,
+    0,
+    "accepted: 1 registry\n",
+    /^(?:additional: .* left out; nothing.*\n){3}$/,
+  ],
+  [
+    `merge --additional ${browser}`,
+    0,
+    '{"auths":{"https://index.docker.io/v1/":{"auth":"dTpw"}}}\n',
+    /left out/,
+  ],
   ["check", 2, "", "F: is missing; give the pull secret to judge\n"],
   [`check ${good} ${bad}`, 2, "", '"bad.json": belongs to no flag; remove it\n'],
   [`check ${padded}`, 0, "accepted: 1 registry\n", ""],
@@ -169,7 +233,12 @@ const cases: readonly (readonly [
     "junk",
   ],
   [`explain A//b --file ${good}`, 2, "", /^IMAGE: not an image reference; .*\n$/],
-  [`explain a.io/x --file ${good} -o yaml`, 2, "", /^--output "yaml": is none of the choices; give text, json\n$/],
+  [
+    `explain a.io/x --file ${good} -o yaml`,
+    2,
+    "",
+    /^--output "yaml": is none of the choices; give text, json\n$/,
+  ],
   [`explain a.io/x --file ${good} -ojson`, 0, /^\{"image":"a\.io\/x"/, ""],
   [`explain a.io/x --file ${good} --output=json`, 0, /^\{"image":"a\.io\/x"/, ""],
   ["explain", 2, "", /^IMAGE: is missing; .*\n--file: is missing; give a pull secret, or .*\n$/],
@@ -177,7 +246,12 @@ const cases: readonly (readonly [
   ["--help", 0, /Exit codes: 0 done/, ""],
   ["-h", 0, /Exit codes: 0 done/, ""],
   ["help", 0, /Exit codes: 0 done/, ""],
-  ["merge --help", 0, /^Usage: kubectl pull-secret merge \[flags\]\n[^]* {2}--protect .*; may be repeated\n$/, ""],
+  [
+    "merge --help",
+    0,
+    /^Usage: kubectl pull-secret merge \[flags\]\n[^]* {2}--protect .*; may be repeated\n$/,
+    "",
+  ],
   ["help check", 0, /^Usage: kubectl pull-secret check F\n/, ""],
   [
     "explain a.io/x -h",

@@ -5,5 +5,9 @@ import { judge, tell } from "./verdict.ts";
 export async function runCheck({ F }: Readonly<{ F: string }>, io: Io): Promise<ExitCode> {
   const files = { original: undefined, additional: F };
   const verdict = await judge(files, { conflicts: "additional", protect: [] }, io);
-  return tell(verdict, ({ entries }) => `accepted: ${entries} ${entries === 1 ? "registry" : "registries"}\n`, io);
+  return tell(
+    verdict,
+    ({ entries }) => `accepted: ${entries} ${entries === 1 ? "registry" : "registries"}\n`,
+    io,
+  );
 }

@@ -51,13 +51,27 @@ const explainFlags = {
     required: true,
     what: "a pull secret, or a node's /var/lib/kubelet/config.json",
   },
-  output: { read: oneOf("text", "json"), standard: "text", short: "o", what: "how to print, text or json" },
+  output: {
+    read: oneOf("text", "json"),
+    standard: "text",
+    short: "o",
+    what: "how to print, text or json",
+  },
 } as const satisfies Table;
 
 export const commands: Readonly<Record<string, Command>> = {
-  merge: command("merge two pull secrets into the document that nodes get", mergeFlags, runMerge, oneInput),
+  merge: command(
+    "merge two pull secrets into the document that nodes get",
+    mergeFlags,
+    runMerge,
+    oneInput,
+  ),
   check: command("judge an additional pull secret, without merging it", checkFlags, runCheck),
-  explain: command("show which credentials the kubelet would try for an image, in its order", explainFlags, runExplain),
+  explain: command(
+    "show which credentials the kubelet would try for an image, in its order",
+    explainFlags,
+    runExplain,
+  ),
 };
 
 /** A file's name, or `-` for standard input. */

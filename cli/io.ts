@@ -3,7 +3,9 @@ import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
 
 export type Io = Readonly<{
-  /** The bytes of a file, or of standard input for `-`; at most `limit` and one more. Throws Misuse. */
+  /**
+   * The bytes of a file, or of standard input for `-`; at most `limit` and one more. Throws Misuse.
+   */
   read(path: string, limit: number): Promise<Uint8Array>;
   out(text: string): void;
   err(line: string): void;

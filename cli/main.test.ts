@@ -24,7 +24,10 @@ test("no command prints a password, in any form", async () => {
       },
     }),
   );
-  const spoiled = file("spoiled.json", `{"auths":{"a.io":{"auth":"${encoded}","password":"${password}"`);
+  const spoiled = file(
+    "spoiled.json",
+    `{"auths":{"a.io":{"auth":"${encoded}","password":"${password}"`,
+  );
   for (const path of [planted, spoiled]) {
     for (const argv of [
       ["check", path],
@@ -37,7 +40,10 @@ test("no command prints a password, in any form", async () => {
       ["check", path, `--password=${password}`, `-p${password}`],
     ]) {
       const { out, err } = await run([process.execPath, program, ...argv]);
-      assert.ok(!`${out}${err}`.includes("s3cret") && !`${out}${err}`.includes(encoded), argv.join(" "));
+      assert.ok(
+        !`${out}${err}`.includes("s3cret") && !`${out}${err}`.includes(encoded),
+        argv.join(" "),
+      );
     }
   }
 });

@@ -29,7 +29,8 @@ async function run(argv: readonly string[]): Promise<number> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command !== undefined) return await command.run(name, rest, io);
   if (name === "help" && rest.length > 0) return await run([...rest, "--help"]);
-  if (name !== "help" && !asksForHelp(argv)) throw new Misuse(name === "" ? usage.trimEnd() : noCommand(name));
+  if (name !== "help" && !asksForHelp(argv))
+    throw new Misuse(name === "" ? usage.trimEnd() : noCommand(name));
   io.out(usage);
   return 0;
 }
@@ -42,7 +43,9 @@ function noCommand(name: string): string {
 async function main(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
     // The reader has seen enough: `merge … | head -c 1`.
-    stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 2));
+    stream.on("error", (error: NodeJS.ErrnoException) =>
+      process.exit(error.code === "EPIPE" ? 0 : 2),
+    );
   }
   try {
     process.exitCode = await run(process.argv.slice(2));

@@ -8,7 +8,10 @@ type MergeOptions = MergePolicy & Readonly<{ original: string | undefined; addit
  * `merge`: both files → the canonical document on standard output, warnings on standard error. A
  * refused file leaves standard output empty.
  */
-export async function runMerge({ original, additional, ...policy }: MergeOptions, io: Io): Promise<ExitCode> {
+export async function runMerge(
+  { original, additional, ...policy }: MergeOptions,
+  io: Io,
+): Promise<ExitCode> {
   const verdict = await judge({ original, additional }, policy, io);
   return tell(verdict, ({ document }) => `${document}\n`, io);
 }

@@ -31,7 +31,11 @@ export async function judge(files: Files, policy: MergePolicy, io: Io): Promise<
   return problems.length > 0 ? { ok: false, problems } : join(sources, bytes, policy);
 }
 
-function join(sources: Partial<Record<From, Accepted>>, bytes: number, policy: MergePolicy): Verdict {
+function join(
+  sources: Partial<Record<From, Accepted>>,
+  bytes: number,
+  policy: MergePolicy,
+): Verdict {
   const merged = merge(sources, policy);
   if (!merged.ok) return merged;
   const document = canonical(merged);
@@ -40,8 +44,14 @@ function join(sources: Partial<Record<From, Accepted>>, bytes: number, policy: M
   return { ok: true, document, entries: merged.entries.length, warnings: merged.warnings };
 }
 
-/** Tells what is to be said of the files, one line each; prints what `print` makes of a good one. */
-export function tell(verdict: Verdict, print: (good: Extract<Verdict, { ok: true }>) => string, io: Io): ExitCode {
+/**
+ * Tells what is to be said of the files, one line each; prints what `print` makes of a good one.
+ */
+export function tell(
+  verdict: Verdict,
+  print: (good: Extract<Verdict, { ok: true }>) => string,
+  io: Io,
+): ExitCode {
   for (const one of verdict.ok ? verdict.warnings : verdict.problems) io.err(formatProblem(one));
   if (!verdict.ok) return 1;
   io.out(print(verdict));

@@ -30,7 +30,11 @@ export function asksForHelp(argv: readonly string[]): boolean {
 }
 
 /** Sorts by the flags that the program knows; `places` are its operands' names, in order. */
-export function sortArguments(argv: readonly string[], flags: Flags, places: readonly string[]): Arguments {
+export function sortArguments(
+  argv: readonly string[],
+  flags: Flags,
+  places: readonly string[],
+): Arguments {
   const tokens = tokenize(argv, flags, 0);
   const of = (wanted: Token["kind"]) => tokens.filter(({ kind }) => kind === wanted);
   const isKnown = ({ name = "" }: Token) => Object.hasOwn(flags, name);

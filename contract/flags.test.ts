@@ -11,7 +11,12 @@ const table = {
   file: { read: text, required: true, short: "f", what: "the file to paint" },
   note: { read: text, what: "for the painter" },
   tag: { read: oneOf("a", "b"), repeated: true, what: "to find it again" },
-  PLACE: { read: integer(0, 99), from: "environment", required: true, what: "the number of the place" },
+  PLACE: {
+    read: integer(0, 99),
+    from: "environment",
+    required: true,
+    what: "the number of the place",
+  },
   WALL: { read: text, from: "operand", required: true, what: "the wall" },
   DOOR: { read: text, from: "operand", what: "the door in it" },
 } as const satisfies Table;
@@ -23,7 +28,16 @@ const quote = (given: string) => JSON.stringify(given.replace("s3cret", "***"));
 const read = (line: string, environment: Record<string, string> = { PLACE: "7" }) =>
   readFlags(table, { argv: line === "" ? [] : line.split(" "), environment, quote }, blueIsThin);
 
-const enough = { colour: "red", coats: 2, file: "f", note: undefined, tag: [], PLACE: 7, WALL: "w", DOOR: undefined };
+const enough = {
+  colour: "red",
+  coats: 2,
+  file: "f",
+  note: undefined,
+  tag: [],
+  PLACE: 7,
+  WALL: "w",
+  DOOR: undefined,
+};
 const accepted: readonly (readonly [line: string, differing: Record<string, unknown>])[] = [
   ["--file f w", {}],
   ["w --file=f", {}],
@@ -40,7 +54,8 @@ const accepted: readonly (readonly [line: string, differing: Record<string, unkn
   ["--note=a=b --file f w", { note: "a=b" }],
 ];
 for (const [line, differing] of accepted)
-  test(`read: ${line}`, () => assert.deepEqual(read(line), { ok: true, value: { ...enough, ...differing } }));
+  test(`read: ${line}`, () =>
+    assert.deepEqual(read(line), { ok: true, value: { ...enough, ...differing } }));
 
 const refused: readonly (readonly [line: string, ...errors: string[]])[] = [
   ["", "--file: is missing; give the file to paint", "WALL: is missing; give the wall"],
@@ -80,8 +95,14 @@ for (const [line, ...errors] of refused)
 test("a variable is named by itself, set or not; a flag of its name is none", () => {
   const errors = ["PLACE: is missing; give the number of the place"];
   assert.deepEqual(read("-f f w", {}), { ok: false, errors });
-  assert.deepEqual(read("-f f w", { PLACE: "" }), { ok: false, errors: ['PLACE "": is no whole number from 0 to 99'] });
-  assert.deepEqual(read("-f f w --PLACE=1"), { ok: false, errors: ["--PLACE: is no flag; --help names all"] });
+  assert.deepEqual(read("-f f w", { PLACE: "" }), {
+    ok: false,
+    errors: ['PLACE "": is no whole number from 0 to 99'],
+  });
+  assert.deepEqual(read("-f f w --PLACE=1"), {
+    ok: false,
+    errors: ["--PLACE: is no flag; --help names all"],
+  });
 });
 
 test("help is asked for before `--` only", () => {

@@ -18,10 +18,14 @@ export type Given = Readonly<{
 }>;
 
 /** An error is one line: the flag and its value, what is wrong; what to give instead. */
-export type Outcome<Value> = Readonly<{ ok: true; value: Value }> | Readonly<{ ok: false; errors: readonly string[] }>;
+export type Outcome<Value> =
+  | Readonly<{ ok: true; value: Value }>
+  | Readonly<{ ok: false; errors: readonly string[] }>;
 
 /** What is wrong with values together. One that could not be read is absent: it is told already. */
-export type Rule<Rows extends Table> = (values: Readonly<Partial<Values<Rows>>>) => string | undefined;
+export type Rule<Rows extends Table> = (
+  values: Readonly<Partial<Values<Rows>>>,
+) => string | undefined;
 
 /** Reads what is given, row by row, then rule by rule. */
 export function readFlags<const Rows extends Table>(
@@ -71,7 +75,8 @@ function readRow(name: string, flag: Flag, texts: Texts, quote: Quote): Outcome<
     return value instanceof Wrong ? [tell(title, given[at], value, quote)] : [];
   });
   if (given.length === 0 && flag.required) errors.push(`${title}: is missing; give ${flag.what}`);
-  if (given.length > 1 && !flag.repeated) errors.push(`${title}: given ${given.length} times; give it once`);
+  if (given.length > 1 && !flag.repeated)
+    errors.push(`${title}: given ${given.length} times; give it once`);
   if (errors.length > 0) return { ok: false, errors };
   return { ok: true, value: flag.repeated ? values : values[0] };
 }

@@ -1,18 +1,24 @@
 /**
- * The names that agent, controller and users share. They are the product's public face: the three kubectl checks, the
- * DaemonSet's template and the agent's mounts all rest on them, so none may change without a migration.
+ * The names that agent, controller and users share. They are the product's public face: the three
+ * kubectl checks, the DaemonSet's template and the agent's mounts all rest on them, so none may
+ * change without a migration.
  */
 
 /** The only namespace that the product reads or writes in (its nodes apart). */
 export const namespace = "kube-system";
 
-/** What an administrator creates; type `kubernetes.io/dockerconfigjson`, key `.dockerconfigjson`. */
+/**
+ * What an administrator creates; type `kubernetes.io/dockerconfigjson`, key `.dockerconfigjson`.
+ */
 export const additionalSecretName = "additional-pull-secret";
 
 /** The merged result, mounted by every agent. */
 export const globalSecretName = "global-pull-secret";
 
-/** The controller's memory: last accepted documents, last served revision. Never mounted; removed last of all. */
+/**
+ * The controller's memory: last accepted documents, last served revision. Never mounted; removed
+ * last of all.
+ */
 export const stateSecretName = "global-pull-secret-state";
 
 /** One name for ServiceAccount, Role, RoleBinding and DaemonSet. */
@@ -24,7 +30,10 @@ export const agentContainer = "agent";
 /** The label of the agent's pods, and the DaemonSet's (immutable) selector. */
 export const syncerLabels = { name: syncerName } as const;
 
-/** Type of both Secrets: the API server demands the key `.dockerconfigjson` and a JSON document in it. */
+/**
+ * Type of both Secrets: the API server demands the key `.dockerconfigjson` and a JSON document in
+ * it.
+ */
 export const secretType = "kubernetes.io/dockerconfigjson";
 
 /** Keys of global-pull-secret; file names in the agent's mount. */
@@ -33,36 +42,55 @@ export const secretKeys = {
   document: ".dockerconfigjson",
   /** A decimal integer that only grows. */
   revision: "revision",
-  /** 32 random bytes, new with each revision: with them a digest of the document tells nobody what is in it. */
+  /**
+   * 32 random bytes, new with each revision: with them a digest of the document tells nobody what
+   * is in it.
+   */
   salt: "salt",
-  /** What the nodes are to do with the document: an `Intent`. Said by the controller, never inferred. */
+  /**
+   * What the nodes are to do with the document: an `Intent`. Said by the controller, never
+   * inferred.
+   */
   intent: "intent",
   /** JSON object: registry → `original` | `additional`. Holds no credential. */
   sources: "sources",
 } as const;
 
 /**
- * `apply`: put the document in force. `release`: take back whatever is ours. `hold`: a node that has something of ours in
- * force keeps it, whatever its revision; only a node that has nothing takes the document.
+ * `apply`: put the document in force. `release`: take back whatever is ours. `hold`: a node that
+ * has something of ours in force keeps it, whatever its revision; only a node that has nothing
+ * takes the document.
  */
 export type Intent = "apply" | "release" | "hold";
 
-/** What a revision says, whatever its number: the canonical document, and each registry's source. */
+/**
+ * What a revision says, whatever its number: the canonical document, and each registry's source.
+ */
 export type Content = Readonly<{ document: string; sources: string; intent: Intent }>;
 
-/** On the DaemonSet's pod template: the one revision that a pod of it applies. `0` means observe, touch nothing. */
+/**
+ * On the DaemonSet's pod template: the one revision that a pod of it applies. `0` means observe,
+ * touch nothing.
+ */
 export const revisionAnnotation = "globalpullsecret.io/revision";
 
 /**
- * On the DaemonSet's pod template: salted digest of what the revision says (`digest.ts`). A number may come back with other content
- * when etcd is restored or the product is installed anew; a number and this digest never do.
+ * On the DaemonSet's pod template: salted digest of what the revision says (`digest.ts`). A number
+ * may come back with other content when etcd is restored or the product is installed anew; a number
+ * and this digest never do.
  */
 export const digestAnnotation = "globalpullsecret.io/digest";
 
-/** On global-pull-secret, `true`: a deleted additional Secret is withdrawn from the nodes at once, without the grace. */
+/**
+ * On global-pull-secret, `true`: a deleted additional Secret is withdrawn from the nodes at once,
+ * without the grace.
+ */
 export const withdrawNowAnnotation = "globalpullsecret.io/withdraw-now";
 
-/** Where the agent's container finds what it needs. The paths on the host are the controller's flags. */
+/**
+ * Where the agent's container finds what it needs. The paths on the host are the controller's
+ * flags.
+ */
 export const mountPaths = {
   /** global-pull-secret as a Secret volume (whole directory, so that it follows updates). */
   secret: "/etc/global-pull-secret",
@@ -79,15 +107,16 @@ export const mountPaths = {
 } as const;
 
 /**
- * How long a Ready must last until the DaemonSet counts it (minReadySeconds): right after its own restart the kubelet calls a young
- * pod Ready without a probe, until the first one, a second later. It is the last part of the trial.
+ * How long a Ready must last until the DaemonSet counts it (minReadySeconds): right after its own
+ * restart the kubelet calls a young pod Ready without a probe, until the first one, a second later.
+ * It is the last part of the trial.
  */
 export const guardSeconds = 3;
 
 /**
- * How long after a rename the kubelet must have read the new file by itself: it keeps what it has read for 300 s, counted from
- * the end of the reading, and one that began just before the rename has ended 5 s later. Where no kubelet is restarted an agent is
- * Ready only then.
+ * How long after a rename the kubelet must have read the new file by itself: it keeps what it has
+ * read for 300 s, counted from the end of the reading, and one that began just before the rename
+ * has ended 5 s later. Where no kubelet is restarted an agent is Ready only then.
  */
 export const rereadSeconds = 305;
 
@@ -105,8 +134,8 @@ export const podFiles = {
 } as const;
 
 /**
- * Where an ordinary kubelet searches for credentials besides its own directory, in its order: the pod's first container may open
- * these on the node, and no other file.
+ * Where an ordinary kubelet searches for credentials besides its own directory, in its order: the
+ * pod's first container may open these on the node, and no other file.
  */
 export const credentialFiles = [
   "/config.json",
@@ -124,8 +153,9 @@ export const agentEnvironment = {
 } as const;
 
 /**
- * How an agent's container ends. `refused` and a `released` end happen once in a pod's life: they are words that only this
- * container can say, while its readiness can be forged by any process that takes the probe's port.
+ * How an agent's container ends. `refused` and a `released` end happen once in a pod's life: they
+ * are words that only this container can say, while its readiness can be forged by any process that
+ * takes the probe's port.
  */
 export const exitCodes = {
   /** Stopped, or everything of ours was given back; the termination message says which. */
@@ -138,5 +168,8 @@ export const exitCodes = {
   refused: 3,
 } as const;
 
-/** Loopback port of the agent's readiness; 10248 (the kubelet's healthz) plus 10,000, clear of the NodePort range. */
+/**
+ * Loopback port of the agent's readiness; 10248 (the kubelet's healthz) plus 10,000, clear of the
+ * NodePort range.
+ */
 export const defaultProbePort = 20248;

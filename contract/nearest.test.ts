@@ -15,4 +15,5 @@ const cases: readonly (readonly [word: string, meant: string | undefined])[] = [
   ["", undefined],
 ];
 for (const [word, meant] of cases)
-  test(`"${word}" means ${meant ?? "none of the known"}`, () => assert.equal(nearest(word, words), meant));
+  test(`"${word}" means ${meant ?? "none of the known"}`, () =>
+    assert.equal(nearest(word, words), meant));

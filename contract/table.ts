@@ -38,7 +38,9 @@ export function titleOf(name: string, { from }: Flag): string {
 
 /** The rows for people, one line each: flags first. */
 export function usage(table: Table): string {
-  const rows = Object.entries(table).map(([name, flag]) => [label(name, flag), `${flag.what}${notes(flag)}`] as const);
+  const rows = Object.entries(table).map(
+    ([name, flag]) => [label(name, flag), `${flag.what}${notes(flag)}`] as const,
+  );
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows
     .map(([left, right]) => `  ${left.padEnd(width)} ${right}\n`)

@@ -17,14 +17,17 @@ export function text(value: string): string | undefined {
 
 export function oneOf<const Choice extends string>(...choices: readonly Choice[]) {
   return (value: string): Choice | Wrong =>
-    choices.find((choice) => choice === value) ?? new Wrong(`is none of the choices; give ${choices.join(", ")}`);
+    choices.find((choice) => choice === value) ??
+    new Wrong(`is none of the choices; give ${choices.join(", ")}`);
 }
 
 /** 16 digits reach every whole number that is exact. */
 export function integer(least: number, most: number) {
   return (value: string): number | Wrong => {
     const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
-    return number >= least && number <= most ? number : new Wrong(`is no whole number from ${least} to ${most}`);
+    return number >= least && number <= most
+      ? number
+      : new Wrong(`is no whole number from ${least} to ${most}`);
   };
 }
 
@@ -33,14 +36,16 @@ export const auto = "auto";
 
 /** `auto`, or systemd.unit(5): 255 characters of its alphabet; only services can be restarted. */
 export function unit(value: string): string | Wrong {
-  if (value === auto || (/^[A-Za-z0-9:_.\\@-]+\.service$/.test(value) && value.length <= 255)) return value;
+  if (value === auto || (/^[A-Za-z0-9:_.\\@-]+\.service$/.test(value) && value.length <= 255))
+    return value;
   return new Wrong("is no systemd service; give auto, or one such as kubelet.service");
 }
 
 /** An absolute path that means the same wherever it is mounted; `kind` is what lies there. */
 function path(kind: "directory" | "file") {
   return (value: string): string | Wrong => {
-    const tidy = value.startsWith("/") && value !== "/" && !/\/\/|\/$|(^|\/)\.\.?(\/|$)|[:\0]/.test(value);
+    const tidy =
+      value.startsWith("/") && value !== "/" && !/\/\/|\/$|(^|\/)\.\.?(\/|$)|[:\0]/.test(value);
     return tidy ? value : new Wrong(`is no absolute path of a ${kind} without . and .. in it`);
   };
 }
@@ -67,7 +72,9 @@ export function within(least: number, most: number) {
     const fits = typeof seconds === "number" && seconds >= least && seconds <= most;
     return fits
       ? seconds
-      : new Wrong(`is no duration from ${least}s to ${most}s; give one such as ${Math.max(5, least)}s`);
+      : new Wrong(
+          `is no duration from ${least}s to ${most}s; give one such as ${Math.max(5, least)}s`,
+        );
   };
 }
 
@@ -75,6 +82,7 @@ export function within(least: number, most: number) {
 export function address(value: string): { host: string; port: number } | Wrong {
   const { v6, host, port } =
     /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:]*)):(?<port>\d{1,5})$/.exec(value)?.groups ?? {};
-  if (port === undefined || Number(port) > 65535) return new Wrong("is no HOST:PORT; give one such as :8080");
+  if (port === undefined || Number(port) > 65535)
+    return new Wrong("is no HOST:PORT; give one such as :8080");
   return { host: v6 ?? host ?? "", port: Number(port) };
 }

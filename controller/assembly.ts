@@ -25,7 +25,10 @@ type Open = Readonly<{
 }>;
 
 /** `image`: what the agents run. */
-export function assembled({ policy, log, metrics, live, cluster, original }: Open, image: string): Reconciler {
+export function assembled(
+  { policy, log, metrics, live, cluster, original }: Open,
+  image: string,
+): Reconciler {
   const settled = new Settled({
     now,
     changed: (path, fields) =>
@@ -36,7 +39,8 @@ export function assembled({ policy, log, metrics, live, cluster, original }: Ope
   });
   const { announce } = announcer({
     cluster: live,
-    said: ({ type, reason, message }) => log[type === "Warning" ? "warn" : "info"]({ event: reason }, message),
+    said: ({ type, reason, message }) =>
+      log[type === "Warning" ? "warn" : "info"]({ event: reason }, message),
     sent: ({ reason }) => metrics.events.inc({ reason }),
     dropped({ reason }, why) {
       metrics.eventsDropped.inc();

@@ -4,7 +4,12 @@
  */
 import { once } from "node:events";
 import type { Logger } from "pino";
-import { additionalSecretName, globalSecretName, stateSecretName, syncerName } from "#contract/names.ts";
+import {
+  additionalSecretName,
+  globalSecretName,
+  stateSecretName,
+  syncerName,
+} from "#contract/names.ts";
 import { ApiError } from "#kube/api-error.ts";
 import type { Config } from "./policy/config.ts";
 import { patiently, stand } from "./election.ts";
@@ -52,13 +57,21 @@ export type ServedCluster = Readonly<{
 
 /** The cluster that the kubeconfig names. Opens no connection before `serve`. */
 export function openCluster({ config, log, metrics, end }: Options): ServedCluster {
-  const asked = (method: string, status: number) => metrics.requests.inc({ method, status: String(status) });
+  const asked = (method: string, status: number) =>
+    metrics.requests.inc({ method, status: String(status) });
   const direct = connect(loadKubeConfig(config.kubeconfig), asked);
   const { leader, standby } = stand(direct, metrics, log, end);
   const live = fenced(direct, leader.holds);
   const here = targets.map((target) => ({ live, target, mirror: new Mirror() }));
   const original = openOriginal(config, live, asked, log);
-  const open = { policy: config.policy, log, metrics, live, cluster: mirrored(live, here), original };
+  const open = {
+    policy: config.policy,
+    log,
+    metrics,
+    live,
+    cluster: mirrored(live, here),
+    original,
+  };
 
   let finished = Date.now();
   let succeeded = false;
@@ -77,9 +90,13 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
     failed(error, failures) {
       finished = Date.now();
       metrics.reconciles.inc({ ...labels, result: "error" });
-      // A conflict means that someone wrote between our look and our write: looking again is the normal answer.
+      // A conflict means that someone wrote between our look and our write: looking again is the
+      // normal answer.
       const level = error instanceof ApiError && error.status === 409 ? "debug" : "error";
-      log[level]({ failures, error: (error as Error).message }, "reconcile failed; it is tried again");
+      log[level](
+        { failures, error: (error as Error).message },
+        "reconcile failed; it is tried again",
+      );
       return error instanceof ApiError ? error.retryAfterSeconds : undefined;
     },
   });
@@ -97,7 +114,10 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
     },
     async serve(signal) {
       const stopped = signal.aborted ? Promise.resolve() : once(signal, "abort");
-      const image = await Promise.race([patiently(() => imageOf(config, direct)), stopped.then(() => undefined)]);
+      const image = await Promise.race([
+        patiently(() => imageOf(config, direct)),
+        stopped.then(() => undefined),
+      ]);
       if (image === undefined) return;
       log.info({ cluster: direct.identity, image }, "started");
       const followed = [...here, ...(original === undefined ? [] : [original.followed])];
@@ -128,7 +148,8 @@ function watchOver(
     target,
     mirror,
     hint,
-    failed: (error) => log.warn({ error: error.message, name: target.name }, "watch failed; it starts again"),
+    failed: (error) =>
+      log.warn({ error: error.message, name: target.name }, "watch failed; it starts again"),
     signal,
   });
 }

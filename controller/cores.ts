@@ -2,8 +2,9 @@
 import { writeFileSync } from "node:fs";
 
 /**
- * Keeps this process's memory, in which credentials are, out of core files: where the node's core_pattern is a program, the
- * kernel gives it the core, whatever the container's limits. Never fails: a kernel without this file makes no cores.
+ * Keeps this process's memory, in which credentials are, out of core files: where the node's
+ * core_pattern is a program, the kernel gives it the core, whatever the container's limits. Never
+ * fails: a kernel without this file makes no cores.
  */
 export function keepMemoryOutOfCores(): void {
   try {

@@ -10,8 +10,8 @@ import { backoff } from "#kube/loop.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 
 /**
- * This controller's place among several: its name, its clock, and what it says of itself. `end` must end the process at once: the
- * Lease is lost, and nothing may be written from then on.
+ * This controller's place among several: its name, its clock, and what it says of itself. `end`
+ * must end the process at once: the Lease is lost, and nothing may be written from then on.
  */
 export function stand(cluster: Cluster, metrics: Metrics, log: Logger, end: () => void) {
   const me = `${process.env["POD_NAME"] ?? hostname()}_${randomUUID().slice(0, 8)}`;
@@ -22,16 +22,21 @@ export function stand(cluster: Cluster, metrics: Metrics, log: Logger, end: () =
     me,
     clock: () => performance.now() / 1000,
     now: () => new Date(),
-    pause: async (seconds, signal) => await sleep(seconds * 1000, undefined, { signal }).catch(() => {}),
+    pause: async (seconds, signal) =>
+      await sleep(seconds * 1000, undefined, { signal }).catch(() => {}),
     holder(name) {
       metrics.leader.set(name === me ? 1 : 0);
       standby = name === me ? "" : `standby: ${name} holds the Lease`;
-      log.info({ holder: name, me }, name === me ? "this controller writes" : "standby: another controller writes");
+      log.info(
+        { holder: name, me },
+        name === me ? "this controller writes" : "standby: another controller writes",
+      );
     },
     failed(error) {
       // Another one was quicker: the next look tells which.
       if (error instanceof ApiError && error.status === 409) return;
-      if (error.message !== problem) log.warn({ error: error.message }, "the Lease cannot be had; it is tried again");
+      if (error.message !== problem)
+        log.warn({ error: error.message }, "the Lease cannot be had; it is tried again");
       problem = error.message;
     },
     lost(why) {
@@ -44,13 +49,20 @@ export function stand(cluster: Cluster, metrics: Metrics, log: Logger, end: () =
   return { leader, standby: () => standby };
 }
 
-/** An API server that is away is waited for: whoever ends instead is started again after a longer and longer pause. */
+/**
+ * An API server that is away is waited for: whoever ends instead is started again after a longer
+ * and longer pause.
+ */
 export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
       return await ask();
     } catch (error) {
-      if (!(error instanceof ApiError) || (error.status > 0 && error.status < 500 && error.status !== 429)) throw error;
+      if (
+        !(error instanceof ApiError) ||
+        (error.status > 0 && error.status < 500 && error.status !== 429)
+      )
+        throw error;
       await sleep(backoff(failures));
     }
   }

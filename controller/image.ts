@@ -12,7 +12,8 @@ import { collections } from "#kube/paths.ts";
 export async function imageOf({ image: given }: Config, cluster: Cluster): Promise<string> {
   if (given !== undefined) return given;
   const name = process.env["POD_NAME"];
-  if (name === undefined) throw new Error("--agent-image: give it, or set POD_NAME to the controller's own pod");
+  if (name === undefined)
+    throw new Error("--agent-image: give it, or set POD_NAME to the controller's own pod");
   const pod = await cluster.get<V1Pod>(`${collections.pods}/${name}`);
   const image = pod?.spec?.containers.find((container) => container.name === "controller")?.image;
   if (image === undefined)

@@ -18,7 +18,10 @@ async function main(argv: readonly string[]): Promise<void> {
   const config = parsed.value;
   keepMemoryOutOfCores();
   // Synchronous: the last lines before an exit are the ones that matter.
-  const log = pino({ level: config.logLevel, base: null }, pino.destination({ dest: 1, sync: true }));
+  const log = pino(
+    { level: config.logLevel, base: null },
+    pino.destination({ dest: 1, sync: true }),
+  );
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.abort());
   const metrics = createMetrics();

@@ -8,7 +8,8 @@ function setUp() {
   const state = { groups: ["apps"], status: 200, asked: 0, seconds: 0 };
   const get = async (path: string) => {
     state.asked += 1;
-    if (state.status !== 200) throw new ApiError({ status: state.status, reason: "", method: "GET", path });
+    if (state.status !== 200)
+      throw new ApiError({ status: state.status, reason: "", method: "GET", path });
     return { groups: state.groups.map((name) => ({ name })) };
   };
   const ask = platformClock({ get } as unknown as Cluster, () => new Date(state.seconds * 1000));

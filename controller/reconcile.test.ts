@@ -1,4 +1,7 @@
-/** Runs of the whole controller on a cluster in memory that has no nodes: whatever is declared is served at once. */
+/**
+ * Runs of the whole controller on a cluster in memory that has no nodes: whatever is declared is
+ * served at once.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
@@ -22,14 +25,25 @@ function inMemory() {
     version += 1;
     const before = objects.get(path);
     const annotations = { ...before?.metadata?.annotations, ...body.metadata?.annotations };
-    const metadata = { uid: String(version), generation: version, ...before?.metadata, ...body.metadata, annotations };
+    const metadata = {
+      uid: String(version),
+      generation: version,
+      ...before?.metadata,
+      ...body.metadata,
+      annotations,
+    };
     const status = {
       observedGeneration: 1e9,
       desiredNumberScheduled: 0,
       updatedNumberScheduled: 0,
       numberAvailable: 0,
     };
-    const object = { ...before, ...body, metadata: { ...metadata, resourceVersion: String(version) }, status };
+    const object = {
+      ...before,
+      ...body,
+      metadata: { ...metadata, resourceVersion: String(version) },
+      status,
+    };
     objects.set(path, object);
     return object;
   };
@@ -46,7 +60,8 @@ function inMemory() {
 
 const additionalPath = `${collections.secrets}/additional-pull-secret`;
 const originalPath = `${collections.secrets}/pull-secret`;
-const text = (pair: string) => JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
+const text = (pair: string) =>
+  JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
 
 function start(graceSeconds: number) {
   const { objects, cluster, put } = inMemory();
@@ -65,14 +80,20 @@ function start(graceSeconds: number) {
   const reconciler = {
     cluster,
     live: cluster,
-    original: { read: async () => objects.get(originalPath) ?? "absent", name: "kube-system/pull-secret" },
+    original: {
+      read: async () => objects.get(originalPath) ?? "absent",
+      name: "kube-system/pull-secret",
+    },
     policy: policyWith({ maxUnavailable: "100%" }, { graceSeconds }),
     report,
     agent: { image: "i", restart: "Always", probationSeconds: 3 },
     settled: new Settled({ now: () => new Date() }),
     stillSeconds: () => 0,
     platform: async () => undefined,
-    lookout: { clocks: () => ({ quietSeconds: 0, readySeconds: 9, surveySeconds: 0 }), glances: () => false },
+    lookout: {
+      clocks: () => ({ quietSeconds: 0, readySeconds: 9, surveySeconds: 0 }),
+      glances: () => false,
+    },
     nudgeSeconds: () => undefined,
     now: () => new Date(1e12 + seconds * 1000),
   } as unknown as Reconciler;
@@ -175,7 +196,11 @@ test("during the grace the original's rotation flows, and what somebody deletes 
   const on = await deployed(30);
   on.withdraw();
   await on.settle();
-  on.original(JSON.stringify({ auths: { ...JSON.parse(text("orig:2")).auths, "o.example": { auth: "bzp4" } } }));
+  on.original(
+    JSON.stringify({
+      auths: { ...JSON.parse(text("orig:2")).auths, "o.example": { auth: "bzp4" } },
+    }),
+  );
   on.objects.delete(owned.serviceAccount);
   on.objects.delete(owned.global);
   await on.settle();
@@ -192,5 +217,8 @@ test("a Secret that is made anew but broken, while it is being withdrawn, brings
   assert.equal(on.published()?.intent, "release");
   on.additional('{"auths":{"quay.io":{"auth":"%%%"}}}');
   await on.settle();
-  assert.doesNotMatch(on.published()?.document ?? "", new RegExp(Buffer.from("add:1").toString("base64")));
+  assert.doesNotMatch(
+    on.published()?.document ?? "",
+    new RegExp(Buffer.from("add:1").toString("base64")),
+  );
 });

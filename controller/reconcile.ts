@@ -1,13 +1,20 @@
 /**
- * The whole controller on one screen: look, judge, do one step, tell. Every run starts from what exists, so a run may end
- * anywhere, and any number of runs comes to the same end.
+ * The whole controller on one screen: look, judge, do one step, tell. Every run starts from what
+ * exists, so a run may end anywhere, and any number of runs comes to the same end.
  */
 import { accept, type Verdict } from "./sources/accept.ts";
 import { takeStep, type Progress } from "./rollout/step.ts";
 import type { Cluster } from "#kube/client.ts";
 import { absenceOf, withdrawal, type Withdrawal } from "./withdrawal/grace.ts";
 import type { Again } from "#kube/loop.ts";
-import { foreignOf, isForeign, observe, ownedOf, type OriginalPlace, type Snapshot } from "./sources/snapshot.ts";
+import {
+  foreignOf,
+  isForeign,
+  observe,
+  ownedOf,
+  type OriginalPlace,
+  type Snapshot,
+} from "./sources/snapshot.ts";
 import { owned } from "#kube/paths.ts";
 import type { Report } from "./report/outcome.ts";
 import { pinnedOf } from "./objects/pinned.ts";
@@ -74,7 +81,10 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
   if (foreign.length > 0) return until(absence, reconciler);
   const verdict = { ...accept(sources, policy.merge), withdrawsAt: absence?.begins };
   try {
-    return sooner(await serve(reconciler, snapshot, verdict, absence?.since), until(absence, reconciler));
+    return sooner(
+      await serve(reconciler, snapshot, verdict, absence?.since),
+      until(absence, reconciler),
+    );
   } finally {
     // The nodes first: an Event before the change would keep all of them waiting.
     await report.verdict(verdict, snapshot);
@@ -88,7 +98,8 @@ async function serve(
   absentSince: Date | undefined,
 ): Promise<Again | undefined> {
   if (verdict.wanted === undefined && absentSince === undefined) return undefined;
-  // Before it is published: what is in force must be known when its source breaks in the next moment.
+  // Before it is published: what is in force must be known when its source breaks in the next
+  // moment.
   const state = await writeState(reconciler.cluster, snapshot.state, {
     ...readState(snapshot.state),
     accepted: verdict.accepted,
@@ -97,7 +108,8 @@ async function serve(
   if (verdict.wanted === undefined) return undefined;
   if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
   if (pinnedOf(snapshot.daemonSet) !== undefined) {
-    // A removal's rest, which most nodes have left. Born anew it comes to them by its budget, not to all of them at once.
+    // A removal's rest, which most nodes have left. Born anew it comes to them by its budget, not
+    // to all of them at once.
     const { uid = "", resourceVersion } = snapshot.daemonSet?.metadata ?? {};
     await reconciler.cluster.remove(owned.daemonSet, uid, resourceVersion);
     return soon;
@@ -118,14 +130,24 @@ function isAbsent({ additional }: Snapshot): boolean {
   return additional === undefined || additional.metadata?.deletionTimestamp !== undefined;
 }
 
-/** What is withdrawn is to be the last good of nobody, nor the last served; and the grace is not to begin anew. */
-async function forgotten({ cluster }: Reconciler, snapshot: Snapshot, { since }: Withdrawal): Promise<Snapshot> {
+/**
+ * What is withdrawn is to be the last good of nobody, nor the last served; and the grace is not to
+ * begin anew.
+ */
+async function forgotten(
+  { cluster }: Reconciler,
+  snapshot: Snapshot,
+  { since }: Withdrawal,
+): Promise<Snapshot> {
   const { global, state, daemonSet } = snapshot;
   if ((global === undefined && daemonSet === undefined) || isForeign(state)) return snapshot;
   const before = readState(state);
   const { additional: _, ...accepted } = before.accepted;
   const served = before.served?.intent === "release" ? before.served : undefined;
-  return { ...snapshot, state: await writeState(cluster, state, { ...before, accepted, served, absentSince: since }) };
+  return {
+    ...snapshot,
+    state: await writeState(cluster, state, { ...before, accepted, served, absentSince: since }),
+  };
 }
 
 function until(absence: Withdrawal | undefined, { now }: Reconciler): Again | undefined {

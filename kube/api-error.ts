@@ -27,8 +27,8 @@ export class ApiError extends Error {
   }
 
   /**
-   * The server's message is left out for Secrets: a decoder's complaint quotes the bytes around the fault, which for a
-   * Secret are credentials.
+   * The server's message is left out for Secrets: a decoder's complaint quotes the bytes around the
+   * fault, which for a Secret are credentials.
    */
   static from(method: string, path: string, response: ResponseContext, body: string): ApiError {
     const said = readStatus(body);
@@ -38,7 +38,9 @@ export class ApiError extends Error {
       reason: said.reason ?? "Refused",
       method,
       path,
-      ...(path.includes("/secrets") || said.message === undefined ? {} : { detail: said.message.slice(0, 500) }),
+      ...(path.includes("/secrets") || said.message === undefined
+        ? {}
+        : { detail: said.message.slice(0, 500) }),
       ...(after > 0 ? { retryAfterSeconds: Math.min(after, 60) } : {}),
     });
   }

@@ -1,4 +1,7 @@
-/** Which questions a mirrored cluster still asks. The API server is scripted; a real one is asked in test/controller. */
+/**
+ * Which questions a mirrored cluster still asks. The API server is scripted; a real one is asked in
+ * test/controller.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cluster } from "./client.ts";
@@ -11,7 +14,10 @@ const at = (version: string) => ({ metadata: { uid: "1", resourceVersion: versio
 
 const typed = { kind: "Secret", apiVersion: "v1" };
 
-/** A mirror that was listed at version 1, and an API server that has this, at version 10; `asked` grows by every question. */
+/**
+ * A mirror that was listed at version 1, and an API server that has this, at version 10; `asked`
+ * grows by every question.
+ */
 function setUp({ live, refuses = false }: { live: object | undefined; refuses?: boolean }) {
   const asked: string[] = [];
   const answer = (method: string, reply: unknown) => async (path: string) => {

@@ -1,4 +1,7 @@
-/** A cluster whose single objects are read from mirrors, as far as these know, and whose writes are told to them. */
+/**
+ * A cluster whose single objects are read from mirrors, as far as these know, and whose writes are
+ * told to them.
+ */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { Cluster } from "./client.ts";
 import type { Mirror } from "./informer.ts";
@@ -9,9 +12,15 @@ export type Followed = Readonly<{ target: Target; mirror: Mirror }>;
 
 /** Lists, and objects that are not followed, are always asked of `live`. */
 export function mirrored(live: Cluster, followed: readonly Followed[]): Cluster {
-  const byPath = new Map(followed.map((one) => [`${one.target.collection}/${one.target.name}`, one]));
+  const byPath = new Map(
+    followed.map((one) => [`${one.target.collection}/${one.target.name}`, one]),
+  );
 
-  async function written<T>(path: string, write: () => Promise<T>, options?: { dryRun?: boolean }): Promise<T> {
+  async function written<T>(
+    path: string,
+    write: () => Promise<T>,
+    options?: { dryRun?: boolean },
+  ): Promise<T> {
     const mirror = byPath.get(path)?.mirror;
     try {
       const reply = await write();
@@ -36,7 +45,8 @@ export function mirrored(live: Cluster, followed: readonly Followed[]): Cluster 
       return object as T | undefined;
     },
     apply: (path, body, options) => written(path, () => live.apply(path, body, options), options),
-    replace: (path, body, options) => written(path, () => live.replace(path, body, options), options),
+    replace: (path, body, options) =>
+      written(path, () => live.replace(path, body, options), options),
     async remove(path, uid, resourceVersion) {
       byPath.get(path)?.mirror.doubt();
       await live.remove(path, uid, resourceVersion);

@@ -1,39 +1,61 @@
 /**
- * One cluster, reached as one identity. Plain JSON over @kubernetes/client-node's connection and credentials: its typed
- * API rebuilds every object and drops the fields that it does not know.
+ * One cluster, reached as one identity. Plain JSON over @kubernetes/client-node's connection and
+ * credentials: its typed API rebuilds every object and drops the fields that it does not know.
  */
-import { HttpMethod, IsomorphicFetchHttpLibrary, KubeConfig, RequestContext } from "@kubernetes/client-node";
+import {
+  HttpMethod,
+  IsomorphicFetchHttpLibrary,
+  KubeConfig,
+  RequestContext,
+} from "@kubernetes/client-node";
 import { ApiError, problemOf } from "./api-error.ts";
 import { fieldManager } from "./ownership.ts";
 
-/** What is asked of a cluster. Paths are the API's own, from `/api/v1/…`. Every method rejects with ApiError. */
+/**
+ * What is asked of a cluster. Paths are the API's own, from `/api/v1/…`. Every method rejects with
+ * ApiError.
+ */
 export interface Cluster {
   /** Where this is, for the log. */
   readonly identity: string;
   /** The object, or undefined when there is none. */
   get<T>(path: string, options?: Patience): Promise<T | undefined>;
   /**
-   * Calls `each` with one page of at most 500 items after the other, so that no list is ever held whole. As rows: what kubectl would
-   * print, a tenth of the objects.
+   * Calls `each` with one page of at most 500 items after the other, so that no list is ever held
+   * whole. As rows: what kubectl would print, a tenth of the objects.
    */
-  pages<T>(path: string, query: Query, each: (items: readonly T[]) => void, as?: "rows"): Promise<void>;
-  /** Server-side apply of exactly the fields in `body`. A 409 means that someone else was there first: look again. */
+  pages<T>(
+    path: string,
+    query: Query,
+    each: (items: readonly T[]) => void,
+    as?: "rows",
+  ): Promise<void>;
+  /**
+   * Server-side apply of exactly the fields in `body`. A 409 means that someone else was there
+   * first: look again.
+   */
   apply<T>(path: string, body: object, options: Apply): Promise<T>;
   create(path: string, body: object): Promise<void>;
   /** Puts `body` in the place of the object whose resourceVersion it carries. */
   replace<T>(path: string, body: object, options?: DryRun): Promise<T>;
   /**
-   * Deletes the very object of that uid, in that version when one is given. One that is gone is no error; one that was
-   * replaced or changed meanwhile is left alone, with a 409: look again.
+   * Deletes the very object of that uid, in that version when one is given. One that is gone is no
+   * error; one that was replaced or changed meanwhile is left alone, with a 409: look again.
    */
   remove(path: string, uid: string, resourceVersion?: string): Promise<void>;
   /** Lines of a list-then-watch request, until the server ends it. */
-  stream(path: string, query: Query, signal: AbortSignal, line: (line: string) => void): Promise<void>;
+  stream(
+    path: string,
+    query: Query,
+    signal: AbortSignal,
+    line: (line: string) => void,
+  ): Promise<void>;
 }
 
 /**
- * resourceVersion of an apply that may only create. No object ever has this version, so that one that is there already gives a 409,
- * also when this program made it: to the same manager an apply without force is no conflict.
+ * resourceVersion of an apply that may only create. No object ever has this version, so that one
+ * that is there already gives a 409, also when this program made it: to the same manager an apply
+ * without force is no conflict.
  */
 export const newborn = "1";
 
@@ -48,14 +70,20 @@ type Patience = Readonly<{ seconds?: number }>;
 type DryRun = Readonly<{ dryRun?: boolean }>;
 type Apply = DryRun & Patience & Readonly<{ manager: string; force: boolean }>;
 
-/** One request may last this long; a watch may be silent this long (the server sends a bookmark about once a minute). */
+/**
+ * One request may last this long; a watch may be silent this long (the server sends a bookmark
+ * about once a minute).
+ */
 const requestSeconds = 30;
 const silenceSeconds = 90;
 
 /** No answer that we ask for is larger: a page of 500 pods of 20 kB is 10 MB. */
 const largestAnswer = 32 * 1024 * 1024;
 
-/** How long connections, and the CA and client certificate behind them, are kept before they are read again. */
+/**
+ * How long connections, and the CA and client certificate behind them, are kept before they are
+ * read again.
+ */
 const connectionSeconds = 60;
 
 /** The kubeconfig in `file`; without one KUBECONFIG's, or the pod's own account. */
@@ -67,7 +95,10 @@ export function loadKubeConfig(file: string | undefined): KubeConfig {
 }
 
 /** `asked` is told of every request and its outcome, for the metrics. */
-export function connect(config: KubeConfig, asked: (method: string, status: number) => void): Cluster {
+export function connect(
+  config: KubeConfig,
+  asked: (method: string, status: number) => void,
+): Cluster {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no cluster: set current-context");
   const http = new IsomorphicFetchHttpLibrary();
@@ -86,7 +117,8 @@ export function connect(config: KubeConfig, asked: (method: string, status: numb
     const context = new RequestContext(url.toString(), method);
     await config.applySecurityAuthentication(context);
     if (connections === undefined || connections.until < Date.now()) {
-      // The client makes a pool per request, that is a TLS handshake per request. Closing lets running requests finish.
+      // The client makes a pool per request, that is a TLS handshake per request. Closing lets
+      // running requests finish.
       void connections?.pool?.close();
       connections = { pool: context.getDispatcher(), until: Date.now() + connectionSeconds * 1000 };
     }
@@ -104,9 +136,16 @@ export function connect(config: KubeConfig, asked: (method: string, status: numb
       return response;
     } catch (error) {
       asked(query["watch"] === "true" ? "WATCH" : method, 0);
-      // A connection that hangs would make the next request hang, too: the next one gets a new pool.
+      // A connection that hangs would make the next request hang, too: the next one gets a new
+      // pool.
       if (connections !== undefined) connections.until = 0;
-      throw new ApiError({ status: 0, reason: "Unreachable", method, path, detail: problemOf(error) });
+      throw new ApiError({
+        status: 0,
+        reason: "Unreachable",
+        method,
+        path,
+        detail: problemOf(error),
+      });
     }
   }
 
@@ -124,11 +163,18 @@ export function connect(config: KubeConfig, asked: (method: string, status: numb
     try {
       for await (const chunk of response.body.stream() ?? []) {
         size += chunk.length;
-        if (size > largestAnswer) throw new Error(`the answer is larger than ${largestAnswer} bytes`);
+        if (size > largestAnswer)
+          throw new Error(`the answer is larger than ${largestAnswer} bytes`);
         chunks.push(chunk);
       }
     } catch (error) {
-      throw new ApiError({ status: 0, reason: "Unreachable", method, path, detail: problemOf(error) });
+      throw new ApiError({
+        status: 0,
+        reason: "Unreachable",
+        method,
+        path,
+        detail: problemOf(error),
+      });
     }
     const text = Buffer.concat(chunks).toString("utf8");
     if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
@@ -150,7 +196,13 @@ export function connect(config: KubeConfig, asked: (method: string, status: numb
       const how = as === "rows" ? { includeObject: "None", limit: "5000" } : { limit: "500" };
       const accept = as === "rows" ? { accept: table } : {};
       while (next !== undefined) {
-        const page: Page = await request(HttpMethod.GET, path, { ...query, ...how, continue: next }, undefined, accept);
+        const page: Page = await request(
+          HttpMethod.GET,
+          path,
+          { ...query, ...how, continue: next },
+          undefined,
+          accept,
+        );
         each((as === "rows" ? (page.rows ?? []) : page.items) as never[]);
         next = page.metadata?.continue || undefined;
       }
@@ -158,7 +210,13 @@ export function connect(config: KubeConfig, asked: (method: string, status: numb
     async apply(path, body, { manager, force, dryRun, seconds }) {
       const query = { fieldManager: manager, force: String(force), ...dry(dryRun) };
       const type = "application/apply-patch+yaml";
-      return request(HttpMethod.PATCH, path, query, body, seconds === undefined ? { type } : { type, seconds });
+      return request(
+        HttpMethod.PATCH,
+        path,
+        query,
+        body,
+        seconds === undefined ? { type } : { type, seconds },
+      );
     },
     async create(path, body) {
       await request(HttpMethod.POST, path, { fieldManager }, body);
@@ -187,7 +245,12 @@ export function connect(config: KubeConfig, asked: (method: string, status: numb
         const either = AbortSignal.any([signal, silence.signal]);
         const response = await send(HttpMethod.GET, path, { ...query, watch: "true" }, either);
         if (response.httpStatusCode !== 200)
-          throw ApiError.from("GET", path, response, (await response.body.text()).slice(0, largestAnswer));
+          throw ApiError.from(
+            "GET",
+            path,
+            response,
+            (await response.body.text()).slice(0, largestAnswer),
+          );
         const decoder = new TextDecoder();
         let rest = "";
         for await (const chunk of response.body.stream() ?? []) {
@@ -199,7 +262,13 @@ export function connect(config: KubeConfig, asked: (method: string, status: numb
         }
       } catch (error) {
         if (error instanceof ApiError) throw error;
-        throw new ApiError({ status: 0, reason: "Unreachable", method: "WATCH", path, detail: problemOf(error) });
+        throw new ApiError({
+          status: 0,
+          reason: "Unreachable",
+          method: "WATCH",
+          path,
+          detail: problemOf(error),
+        });
       } finally {
         clearTimeout(timer);
       }

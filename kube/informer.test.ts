@@ -1,6 +1,7 @@
 /**
- * The laws of a mirror, against a played API server that keeps one object's whole history: whatever the order of
- * writes, late events, breaks, lists and restores, what a mirror shows was true, is never older than what we wrote, and never goes back.
+ * The laws of a mirror, against a played API server that keeps one object's whole history: whatever
+ * the order of writes, late events, breaks, lists and restores, what a mirror shows was true, is
+ * never older than what we wrote, and never goes back.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

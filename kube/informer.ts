@@ -1,7 +1,8 @@
 /**
- * One object as its watch last told it, so that looking costs no request. A mirror may be a moment behind; what is written
- * on its word carries the version that it showed, so that a moment too much is a 409. It never guesses: while its watch is
- * broken, and after a write of ours that it has not yet shown, it says nothing, and the API server has to be asked.
+ * One object as its watch last told it, so that looking costs no request. A mirror may be a moment
+ * behind; what is written on its word carries the version that it showed, so that a moment too much
+ * is a 409. It never guesses: while its watch is broken, and after a write of ours that it has not
+ * yet shown, it says nothing, and the API server has to be asked.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 
@@ -14,20 +15,29 @@ export class Mirror {
   /** Something was written of which the watch may not have told yet. */
   #doubted = false;
 
-  /** What there is, when the mirror may be believed; else, whether a list or only a plain read can tell. */
+  /**
+   * What there is, when the mirror may be believed; else, whether a list or only a plain read can
+   * tell.
+   */
   get shown(): State | "list" | "read" {
     if (this.#state === undefined) return "read";
     return this.#doubted ? "list" : this.#state;
   }
 
-  /** A list: true whatever was seen before, also when versions went back because etcd was restored. */
+  /**
+   * A list: true whatever was seen before, also when versions went back because etcd was restored.
+   */
   listed(object: KubernetesObject | undefined, version: string): void {
     this.#state = { object, version: BigInt(version) };
   }
 
-  /** An event of the watch that began at the last list; `object` is undefined when it was deleted in that version. */
+  /**
+   * An event of the watch that began at the last list; `object` is undefined when it was deleted in
+   * that version.
+   */
   heard(object: KubernetesObject | undefined, version: string): void {
-    if (this.#state !== undefined && BigInt(version) > this.#state.version) this.listed(object, version);
+    if (this.#state !== undefined && BigInt(version) > this.#state.version)
+      this.listed(object, version);
   }
 
   /** The watch is over, however it ended. */
@@ -35,7 +45,10 @@ export class Mirror {
     this.#state = undefined;
   }
 
-  /** The API server's reply to a write of ours. The watch may still tell of older versions; they are not listened to. */
+  /**
+   * The API server's reply to a write of ours. The watch may still tell of older versions; they are
+   * not listened to.
+   */
   wrote(object: KubernetesObject): void {
     const version = object.metadata?.resourceVersion;
     // A list that is on its way may be older than this reply.
@@ -43,12 +56,18 @@ export class Mirror {
     else this.heard(object, version);
   }
 
-  /** A write whose outcome is not known, or that was refused, or a deletion, which has no reply that shows what is left. */
+  /**
+   * A write whose outcome is not known, or that was refused, or a deletion, which has no reply that
+   * shows what is left.
+   */
   doubt(): void {
     this.#doubted = true;
   }
 
-  /** A list that was asked for after the doubt. Events from before it may still come; they are not listened to. */
+  /**
+   * A list that was asked for after the doubt. Events from before it may still come; they are not
+   * listened to.
+   */
   settled(object: KubernetesObject | undefined, version: string): void {
     if (this.#state === undefined) return;
     this.heard(object, version);

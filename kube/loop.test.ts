@@ -4,7 +4,10 @@ import { backoff, createLoop } from "./loop.ts";
 
 const breathe = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A loop under played time. `advance` lets time pass, one timer and all that follows from it after the other. */
+/**
+ * A loop under played time. `advance` lets time pass, one timer and all that follows from it after
+ * the other.
+ */
 function played(context: TestContext, run: () => Promise<{ seconds: number } | undefined>) {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const failures: number[] = [];

@@ -1,6 +1,7 @@
 /**
- * One reconcile at a time. Any number of hints during a run make one further run; an error is retried after an
- * exponentially growing, jittered pause, also when hints keep coming, so that no fault of the cluster becomes a hot loop.
+ * One reconcile at a time. Any number of hints during a run make one further run; an error is
+ * retried after an exponentially growing, jittered pause, also when hints keep coming, so that no
+ * fault of the cluster becomes a hot loop.
  */
 
 /** Seconds after which to look again although nothing has happened. */
@@ -9,10 +10,15 @@ export type Again = Readonly<{ seconds: number }>;
 /** Pause between two runs at least: a rollout's DaemonSet changes several times a second. */
 const gapMilliseconds = 200;
 
-/** Nothing is missed for longer than this, whatever happened to the watches; jittered by a fifth. */
+/**
+ * Nothing is missed for longer than this, whatever happened to the watches; jittered by a fifth.
+ */
 const resyncSeconds = 300;
 
-/** 0.5 s, 1 s, 2 s … 60 s for the 1st, 2nd, 3rd … failure in a row, times 0.5 to 1.5. In milliseconds. */
+/**
+ * 0.5 s, 1 s, 2 s … 60 s for the 1st, 2nd, 3rd … failure in a row, times 0.5 to 1.5. In
+ * milliseconds.
+ */
 export function backoff(failures: number, random: () => number = Math.random): number {
   const base = Math.min(60_000, 500 * 2 ** Math.min(failures - 1, 20));
   return Math.round(base * (0.5 + random()));
@@ -20,7 +26,9 @@ export function backoff(failures: number, random: () => number = Math.random): n
 
 type Options = Readonly<{
   run: () => Promise<Again | undefined>;
-  /** Told of every failed run; may ask for a longer pause (the server's Retry-After), in seconds. */
+  /**
+   * Told of every failed run; may ask for a longer pause (the server's Retry-After), in seconds.
+   */
   failed: (error: unknown, failures: number) => number | undefined;
 }>;
 
@@ -36,7 +44,11 @@ export function createLoop({ run, failed }: Options): Loop {
   let hinted = true;
   let wake = nothing;
 
-  async function pause(milliseconds: number, signal: AbortSignal, hintEnds: boolean): Promise<void> {
+  async function pause(
+    milliseconds: number,
+    signal: AbortSignal,
+    hintEnds: boolean,
+  ): Promise<void> {
     if (signal.aborted || (hintEnds && hinted)) return;
     await new Promise<void>((resolve) => {
       const end = () => {
@@ -64,7 +76,11 @@ export function createLoop({ run, failed }: Options): Loop {
           const again = await run();
           failures = 0;
           await pause(gapMilliseconds, signal, false);
-          await pause((again?.seconds ?? resyncSeconds * (0.8 + 0.4 * Math.random())) * 1000, signal, true);
+          await pause(
+            (again?.seconds ?? resyncSeconds * (0.8 + 0.4 * Math.random())) * 1000,
+            signal,
+            true,
+          );
         } catch (error) {
           failures += 1;
           const asked = (failed(error, failures) ?? 0) * 1000;

@@ -3,7 +3,8 @@ import { globalSecretName, namespace, stateSecretName, syncerName } from "#contr
 import { leaseName } from "./ownership.ts";
 
 /** A collection's path in a namespace. */
-const collection = (group: string, resource: string, where = namespace) => `/${group}/namespaces/${where}/${resource}`;
+const collection = (group: string, resource: string, where = namespace) =>
+  `/${group}/namespaces/${where}/${resource}`;
 
 const rbacGroup = "apis/rbac.authorization.k8s.io/v1";
 

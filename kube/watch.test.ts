@@ -1,4 +1,6 @@
-/** Every way in which a watch ends. The API server is scripted: a real one ends them when it likes. */
+/**
+ * Every way in which a watch ends. The API server is scripted: a real one ends them when it likes.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "./api-error.ts";
@@ -6,18 +8,29 @@ import type { Cluster } from "./client.ts";
 import { Mirror } from "./informer.ts";
 import { follow } from "./watch.ts";
 
-const target = { collection: "/api/v1/namespaces/kube-system/secrets", name: "additional-pull-secret" };
-const object = (version: string) => ({ kind: "Secret", apiVersion: "v1", metadata: { resourceVersion: version } });
+const target = {
+  collection: "/api/v1/namespaces/kube-system/secrets",
+  name: "additional-pull-secret",
+};
+const object = (version: string) => ({
+  kind: "Secret",
+  apiVersion: "v1",
+  metadata: { resourceVersion: version },
+});
 const event = (type: string, version: string) => JSON.stringify({ type, object: object(version) });
-const expired = JSON.stringify({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } });
-const refused = (status: number) => new ApiError({ status, reason: "No", method: "WATCH", path: "" });
+const expired = JSON.stringify({
+  type: "ERROR",
+  object: { kind: "Status", code: 410, reason: "Expired" },
+});
+const refused = (status: number) =>
+  new ApiError({ status, reason: "No", method: "WATCH", path: "" });
 
 /** What one watch does: lines, then a clean end or an error. */
 type Ending = Readonly<{ lines?: readonly string[]; error?: Error }>;
 
 /**
- * Follows through these watches, then stops; answers what was asked and told, in order. Lists answer version 100, 200 … and,
- * like a real one, an item that does not say what it is.
+ * Follows through these watches, then stops; answers what was asked and told, in order. Lists
+ * answer version 100, 200 … and, like a real one, an item that does not say what it is.
  */
 async function followed(...endings: readonly Ending[]): Promise<string[]> {
   const told: string[] = [];
@@ -36,7 +49,12 @@ async function followed(...endings: readonly Ending[]): Promise<string[]> {
       const items = [{ metadata: { resourceVersion } }];
       return { kind: "SecretList", apiVersion: "v1", metadata: { resourceVersion }, items };
     },
-    async stream(_path: string, query: Record<string, string>, _signal: AbortSignal, line: (line: string) => void) {
+    async stream(
+      _path: string,
+      query: Record<string, string>,
+      _signal: AbortSignal,
+      line: (line: string) => void,
+    ) {
       told.push(`watch from ${query["resourceVersion"]}`);
       const { lines = [], error } = endings[watches++] ?? {};
       if (watches > endings.length) return stop.abort();
@@ -60,7 +78,12 @@ async function followed(...endings: readonly Ending[]): Promise<string[]> {
 const whole = (version: string) => JSON.stringify(object(version));
 
 test("a list and each event are mirrored, then hinted at; a bookmark is neither; a deletion leaves nothing", async () => {
-  const lines = [event("MODIFIED", "101"), event("BOOKMARK", "150"), event("DELETED", "160"), event("ADDED", "170")];
+  const lines = [
+    event("MODIFIED", "101"),
+    event("BOOKMARK", "150"),
+    event("DELETED", "160"),
+    event("ADDED", "170"),
+  ];
   assert.deepEqual((await followed({ lines })).slice(0, 6), [
     "list, unknown",
     'hint, {"metadata":{"resourceVersion":"100"},"kind":"Secret","apiVersion":"v1"}',
@@ -77,13 +100,23 @@ const endings: readonly (readonly [sentence: string, ending: Ending, message?: s
   ["410 in the answer itself", { error: refused(410) }, "WATCH : 410 No"],
   ["429", { error: refused(429) }, "WATCH : 429 No"],
   ["no answer", { error: refused(0) }, "WATCH : no answer No"],
-  ["half a line", { lines: ['{"type":"MODI'] }, "Unterminated string in JSON at position 13 (line 1 column 14)"],
+  [
+    "half a line",
+    { lines: ['{"type":"MODI'] },
+    "Unterminated string in JSON at position 13 (line 1 column 14)",
+  ],
 ];
 for (const [sentence, ending, message] of endings) {
   test(`after ${sentence} nothing is known until a list has said what there is`, async () => {
     const told = (await followed(ending)).filter((line) => !line.startsWith("hint"));
     const failed = message === undefined ? [] : [message];
-    assert.deepEqual(told, ["list, unknown", "watch from 100", ...failed, "list, unknown", "watch from 200"]);
+    assert.deepEqual(told, [
+      "list, unknown",
+      "watch from 100",
+      ...failed,
+      "list, unknown",
+      "watch from 200",
+    ]);
   });
 }
 

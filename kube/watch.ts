@@ -1,6 +1,7 @@
 /**
- * Keeps a mirror of one object: a list, then a watch from there, for ever. A list follows on every watch, however that
- * ended: only a list says what there is. Each change is also a hint, which says "look again" and nothing more.
+ * Keeps a mirror of one object: a list, then a watch from there, for ever. A list follows on every
+ * watch, however that ended: only a list says what there is. Each change is also a hint, which says
+ * "look again" and nothing more.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,7 +10,9 @@ import type { Cluster } from "./client.ts";
 import { backoff } from "./loop.ts";
 import type { Mirror } from "./informer.ts";
 
-/** A collection and the one object in it that is followed: rights may then be limited to that name. */
+/**
+ * A collection and the one object in it that is followed: rights may then be limited to that name.
+ */
 export type Target = Readonly<{ collection: string; name: string }>;
 
 /** Under the 300 s after which the client's HTTP library cuts a body that is silent. */
@@ -27,7 +30,14 @@ type Options = Readonly<{
 }>;
 
 /** Follows the object until `signal` aborts. Never rejects. */
-export async function follow({ cluster, target, mirror, hint, failed, signal }: Options): Promise<void> {
+export async function follow({
+  cluster,
+  target,
+  mirror,
+  hint,
+  failed,
+  signal,
+}: Options): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {
     const started = Date.now();
@@ -63,15 +73,26 @@ export async function follow({ cluster, target, mirror, hint, failed, signal }: 
 
 class Expired extends Error {}
 
-type List = { kind: string; apiVersion: string; metadata: { resourceVersion: string }; items: KubernetesObject[] };
+type List = {
+  kind: string;
+  apiVersion: string;
+  metadata: { resourceVersion: string };
+  items: KubernetesObject[];
+};
 
 const only = ({ name }: Target) => `metadata.name=${name}`;
 
-/** The object, if there is one, and the version of which that is true: a plain read has none for what is not there. */
+/**
+ * The object, if there is one, and the version of which that is true: a plain read has none for
+ * what is not there.
+ */
 export async function list(cluster: Cluster, target: Target) {
   const { collection } = target;
-  const found = await cluster.get<List>(`${collection}?${new URLSearchParams({ fieldSelector: only(target) })}`);
-  if (found === undefined) throw new ApiError({ status: 404, reason: "NotFound", method: "LIST", path: collection });
+  const found = await cluster.get<List>(
+    `${collection}?${new URLSearchParams({ fieldSelector: only(target) })}`,
+  );
+  if (found === undefined)
+    throw new ApiError({ status: 404, reason: "NotFound", method: "LIST", path: collection });
   const [item] = found.items;
   // Items of a list do not say what they are; an object that is read or watched does.
   const kind = found.kind.replace(/List$/, "");
@@ -84,6 +105,7 @@ type WatchLine = { type: string; object: KubernetesObject & { code?: number } };
 function readEvent(line: string): WatchLine & { version: string } {
   const { type, object } = JSON.parse(line) as WatchLine;
   const version = object.metadata?.resourceVersion;
-  if (type === "ERROR" || version === undefined) throw new Expired(`watch ended with ${type} ${object.code ?? ""}`);
+  if (type === "ERROR" || version === undefined)
+    throw new Expired(`watch ended with ${type} ${object.code ?? ""}`);
   return { type, object, version };
 }

@@ -26,7 +26,17 @@ export const registryKey: fc.Arbitrary<string> = fc
     ),
     fc.constantFrom("", "", ":5000", ":443"),
     fc.oneof(
-      fc.constantFrom("", "/", "/v1/", "/v2/", "/v1", "/v1/access-token", "/foo", "/foo/bar", "/v1/foo"),
+      fc.constantFrom(
+        "",
+        "/",
+        "/v1/",
+        "/v2/",
+        "/v1",
+        "/v1/access-token",
+        "/foo",
+        "/foo/bar",
+        "/v1/foo",
+      ),
       part.map((name) => `/${name}`),
     ),
   )
@@ -35,7 +45,10 @@ export const registryKey: fc.Arbitrary<string> = fc
 /** A user name and a password that have no other meaning, so that a test can look for them. */
 const credential = fc.record({
   username: fc.stringMatching(/^[a-z][a-zA-Z0-9äß€ -]{0,8}[a-z]$/),
-  password: fc.oneof(fc.stringMatching(/^[!-~]{1,30}$/), fc.string({ unit: "binary", maxLength: 20 })),
+  password: fc.oneof(
+    fc.stringMatching(/^[!-~]{1,30}$/),
+    fc.string({ unit: "binary", maxLength: 20 }),
+  ),
 });
 
 const entry = fc.oneof(
@@ -56,7 +69,11 @@ const otherKeys = fc.dictionary(
 
 /** The text of a document that is usually accepted. */
 export const documentText: fc.Arbitrary<string> = fc
-  .tuple(fc.dictionary(registryKey, entry, { maxKeys: 6 }), otherKeys, fc.constantFrom(undefined, 2, "\t"))
+  .tuple(
+    fc.dictionary(registryKey, entry, { maxKeys: 6 }),
+    otherKeys,
+    fc.constantFrom(undefined, 2, "\t"),
+  )
   .map(([auths, rest, space]) => JSON.stringify({ ...rest, auths }, null, space));
 
 /** An accepted source. */
@@ -70,7 +87,9 @@ export function accepted(role: "original" | "additional"): fc.Arbitrary<Accepted
 export function reordered(value: Json): string {
   if (Array.isArray(value)) return `[ ${value.map((item) => reordered(item)).join(" ,\n")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(([name, item]) => `\t${JSON.stringify(name)} :${reordered(item)}`);
+  const members = Object.entries(value).map(
+    ([name, item]) => `\t${JSON.stringify(name)} :${reordered(item)}`,
+  );
   return `{${members.toReversed().join("\r\n,")}}`;
 }
 
@@ -78,7 +97,10 @@ export function reordered(value: Json): string {
 export const spoiledBytes: fc.Arbitrary<Uint8Array> = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
   fc
-    .tuple(documentText, fc.array(fc.tuple(fc.nat(), fc.nat(2), fc.uint8Array({ maxLength: 3 })), { maxLength: 3 }))
+    .tuple(
+      documentText,
+      fc.array(fc.tuple(fc.nat(), fc.nat(2), fc.uint8Array({ maxLength: 3 })), { maxLength: 3 }),
+    )
     .map(([text, changes]) => {
       let bytes = Buffer.from(text);
       for (const [where, lost, added] of changes) {

@@ -25,7 +25,10 @@ test("H24: a credential cannot be printed by accident", () => {
 
 test("two credentials are equal when user and password are", () => {
   assert.ok(credential.equals(new Credential("user", "pl4nted-s3cret")));
-  assert.ok(!credential.equals(new Credential("user", "")) && !credential.equals(new Credential("", "pl4nted-s3cret")));
+  assert.ok(
+    !credential.equals(new Credential("user", "")) &&
+      !credential.equals(new Credential("", "pl4nted-s3cret")),
+  );
   assert.ok(!Credential.ofToken("t").equals(new Credential("", "")));
   assert.ok(Credential.ofToken("t").equals(Credential.ofToken("t")));
 });
@@ -40,7 +43,11 @@ test("what is encoded is decoded again, padded or not", () => {
         const one = new Credential(username, password);
         const encoded = one.encode();
         assert.equal(encoded.length % 4, 0);
-        for (const field of [encoded, encoded.replace(/=+$/, ""), `${encoded.slice(0, 3)}\r\n${encoded.slice(3)}\n`]) {
+        for (const field of [
+          encoded,
+          encoded.replace(/=+$/, ""),
+          `${encoded.slice(0, 3)}\r\n${encoded.slice(3)}\n`,
+        ]) {
           const decoded = decodeAuth(field);
           assert.ok(typeof decoded === "object", field);
           assert.equal(decoded.encoded, encoded);
@@ -54,7 +61,8 @@ test("what is encoded is decoded again, padded or not", () => {
 
 test("whatever else Buffer would decode is no base64", () => {
   const digits = fc.constantFrom("d", "T", "p", "w", "=", "-", "_", " ", "\t", "!", "\u00e9");
-  // Go's rules written the long way: quads, of which the last may be short, padded wholly or not at all.
+  // Go's rules written the long way: quads, of which the last may be short, padded wholly or not at
+  // all.
   const quads = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
   fc.assert(
     fc.property(fc.string({ unit: digits, maxLength: 12 }), (field) => {

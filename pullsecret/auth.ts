@@ -4,8 +4,8 @@ import { Buffer } from "node:buffer";
 const redacted = "[redacted]";
 
 /**
- * A user name and a password that no logger can print: the values sit in private fields, and JSON, string conversion and
- * util.inspect all give `[redacted]`.
+ * A user name and a password that no logger can print: the values sit in private fields, and JSON,
+ * string conversion and util.inspect all give `[redacted]`.
  */
 export class Credential {
   /** The credential of an original's entry that has nothing but an identity token. */
@@ -71,12 +71,16 @@ export class Credential {
 const alphabet = /^[A-Za-z0-9+/]*$/;
 const colon = 0x3a;
 
-/** The two parts as bytes, because base64 can hold what is no text; `encoded` is their one spelling that we write. */
+/**
+ * The two parts as bytes, because base64 can hold what is no text; `encoded` is their one spelling
+ * that we write.
+ */
 export type Decoded = Readonly<{ username: Buffer; password: Buffer; encoded: string }>;
 
 /**
- * Decodes an `auth` field as the kubelet does: standard alphabet, padding wanted exactly when the text ends in `=`, CR and
- * LF skipped, non-zero trailing bits ignored, split at the first colon. Either part may be empty.
+ * Decodes an `auth` field as the kubelet does: standard alphabet, padding wanted exactly when the
+ * text ends in `=`, CR and LF skipped, non-zero trailing bits ignored, split at the first colon.
+ * Either part may be empty.
  */
 export function decodeAuth(field: string): Decoded | "not base64" | "no colon" {
   let bytes = Buffer.from(field, "base64");

@@ -3,21 +3,31 @@ import type { Json, JsonObject } from "./json.ts";
 import type { From, MergedEntry } from "./merge.ts";
 
 /**
- * The document that nodes get: compact JSON, keys sorted by code unit at every level, beside `auths`
- * the original's other top-level keys. Each registry has one padded `auth` and nothing else; without
- * user and password it has `{}`, or its identity token. No line break at the end.
+ * The document that nodes get: compact JSON, keys sorted by code unit at every level, beside
+ * `auths` the original's other top-level keys. Each registry has one padded `auth` and nothing
+ * else; without user and password it has `{}`, or its identity token. No line break at the end.
  */
-export function canonical(merged: Readonly<{ entries: readonly MergedEntry[]; rest: JsonObject }>): string {
+export function canonical(
+  merged: Readonly<{ entries: readonly MergedEntry[]; rest: JsonObject }>,
+): string {
   const entries = merged.entries.toSorted((a, b) => (a.registry < b.registry ? -1 : 1));
   const auths = entries.map(
-    ({ registry, credential }) => `${JSON.stringify(registry)}:${JSON.stringify(credential.entry())}`,
+    ({ registry, credential }) =>
+      `${JSON.stringify(registry)}:${JSON.stringify(credential.entry())}`,
   );
-  const members = Object.keys(merged.rest).map((name) => [name, write(merged.rest[name] ?? null)] as const);
+  const members = Object.keys(merged.rest).map(
+    (name) => [name, write(merged.rest[name] ?? null)] as const,
+  );
   return writeMembers([...members, ["auths", `{${auths.join(",")}}`]]);
 }
 
-/** Registry → where its credential comes from. Has no prototype. Names no credential, so it may be published. */
-export function sourcesOf(merged: Readonly<{ entries: readonly MergedEntry[] }>): Record<string, From> {
+/**
+ * Registry → where its credential comes from. Has no prototype. Names no credential, so it may be
+ * published.
+ */
+export function sourcesOf(
+  merged: Readonly<{ entries: readonly MergedEntry[] }>,
+): Record<string, From> {
   const sources = Object.create(null) as Record<string, From>;
   for (const { registry, from } of merged.entries) sources[registry] = from;
   return sources;
@@ -26,7 +36,9 @@ export function sourcesOf(merged: Readonly<{ entries: readonly MergedEntry[] }>)
 function write(value: Json): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (isList(value)) return `[${value.map(write).join(",")}]`;
-  return writeMembers(Object.keys(value).map((name) => [name, write(value[name] ?? null)] as const));
+  return writeMembers(
+    Object.keys(value).map((name) => [name, write(value[name] ?? null)] as const),
+  );
 }
 
 function writeMembers(members: readonly (readonly [name: string, text: string])[]): string {

@@ -17,7 +17,11 @@ export const overfull = [
 ] as const;
 
 /** Why the sources cannot be kept, or what they merge to; undefined when they can. */
-export function judgeSize(sourceBytes: number, document: string, origins: string): Problem | undefined {
+export function judgeSize(
+  sourceBytes: number,
+  document: string,
+  origins: string,
+): Problem | undefined {
   if (sourceBytes <= capacity && bytesOf(document, origins) <= capacity) return undefined;
   const [code, what, todo] = overfull;
   return { code, source: "sources", path: "document", what, todo };

@@ -1,4 +1,7 @@
-/** One member of `auths`: its credential, with everything that is wrong or odd about it. The key is key.ts's part. */
+/**
+ * One member of `auths`: its credential, with everything that is wrong or odd about it. The key is
+ * key.ts's part.
+ */
 import { isUtf8 } from "node:buffer";
 import { Credential, decodeAuth } from "./auth.ts";
 import { fold } from "./fold.ts";
@@ -7,13 +10,24 @@ import type { Steps } from "./keypath.ts";
 import type { Report } from "./report.ts";
 
 /** Fields that some reader decodes into a string: another type makes it drop the whole file. */
-const fieldNames = ["auth", "username", "password", "email", "identitytoken", "registrytoken"] as const;
-const stringFields: ReadonlyMap<string, (typeof fieldNames)[number]> = new Map(fieldNames.map((name) => [name, name]));
+const fieldNames = [
+  "auth",
+  "username",
+  "password",
+  "email",
+  "identitytoken",
+  "registrytoken",
+] as const;
+const stringFields: ReadonlyMap<string, (typeof fieldNames)[number]> = new Map(
+  fieldNames.map((name) => [name, name]),
+);
 type Fields = Partial<Record<(typeof fieldNames)[number], string>>;
 /** What only Docker clients use, and lose nothing by. */
 const silentlyDropped: ReadonlySet<string> = new Set(["email", "serveraddress"]);
 
-/** The credential of one entry; `undefined` when a problem was reported that leaves nothing to keep. */
+/**
+ * The credential of one entry; `undefined` when a problem was reported that leaves nothing to keep.
+ */
 export function readCredential(value: Json, path: Steps, report: Report): Credential | undefined {
   if (value === null) {
     // The kubelet takes null for an empty entry, which still matches and is tried.
@@ -36,12 +50,16 @@ export function readCredential(value: Json, path: Steps, report: Report): Creden
       return identitytoken === "" ? new Credential("", "") : Credential.ofToken(identitytoken);
     }
   }
-  const credential = fields.auth === undefined ? fromPair(fields, path, report) : fromAuth(fields.auth, path, report);
+  const credential =
+    fields.auth === undefined
+      ? fromPair(fields, path, report)
+      : fromAuth(fields.auth, path, report);
   if (credential === undefined) return undefined;
   const emptyPassword = credential.username !== "" && credential.password === "";
   if (fields[token] !== undefined) {
     report.warn(emptyPassword ? "tokenBesideEmpty" : "dropped", [...path, token], token);
-  } else if (emptyPassword) report.warn("emptyPassword", fields.auth === undefined ? path : [...path, "auth"]);
+  } else if (emptyPassword)
+    report.warn("emptyPassword", fields.auth === undefined ? path : [...path, "auth"]);
   judge(credential, fields, path, report);
   return credential;
 }
@@ -53,7 +71,9 @@ export function readCredential(value: Json, path: Steps, report: Report): Creden
 export function isMarker(value: Json): boolean {
   return (
     isObject(value) &&
-    Object.entries(value).every(([name, text]) => silentlyDropped.has(name) && typeof text === "string")
+    Object.entries(value).every(
+      ([name, text]) => silentlyDropped.has(name) && typeof text === "string",
+    )
   );
 }
 
@@ -72,7 +92,11 @@ function readFields(entry: JsonObject, path: Steps, report: Report): Fields {
   return fields;
 }
 
-function fromPair({ username = "", password = "" }: Fields, path: Steps, report: Report): Credential | undefined {
+function fromPair(
+  { username = "", password = "" }: Fields,
+  path: Steps,
+  report: Report,
+): Credential | undefined {
   if (!username.includes(":")) return new Credential(username, password);
   report.refuse("colonInUser", [...path, "username"]);
   return undefined;
@@ -82,15 +106,24 @@ function fromAuth(auth: string, path: Steps, report: Report): Credential | undef
   const decoded = decodeAuth(auth);
   if (decoded === "not base64") report.refuse("notBase64", [...path, "auth"]);
   else if (decoded === "no colon") report.refuse("noColon", [...path, "auth"]);
-  // The credential travels to the runtime as a protobuf string, which must be UTF-8: such a pull always fails.
-  else if (!isUtf8(decoded.username) || !isUtf8(decoded.password)) report.refuse("notText", [...path, "auth"]);
-  else return new Credential(decoded.username.toString("utf8"), decoded.password.toString("utf8"), decoded.encoded);
+  // The credential travels to the runtime as a protobuf string, which must be UTF-8: such a pull
+  // always fails.
+  else if (!isUtf8(decoded.username) || !isUtf8(decoded.password))
+    report.refuse("notText", [...path, "auth"]);
+  else
+    return new Credential(
+      decoded.username.toString("utf8"),
+      decoded.password.toString("utf8"),
+      decoded.encoded,
+    );
   return undefined;
 }
 
 /** No character of Unicode's class Cc, which RFC 7617 forbids in a user name. */
 const noControls = /^[ -~\u00a0-\uffff]*$/;
-/** Tab and line breaks pass in a password: a cloud's JSON key file, used as one, is full of them. */
+/**
+ * Tab and line breaks pass in a password: a cloud's JSON key file, used as one, is full of them.
+ */
 const noOddControls = /^[\t\n\r -~\u00a0-\uffff]*$/;
 
 function judge(credential: Credential, fields: Fields, path: Steps, report: Report): void {
@@ -103,6 +136,8 @@ function judge(credential: Credential, fields: Fields, path: Steps, report: Repo
   if (!noOddControls.test(password)) report.dislike("control", at, "password");
   else if (password.trim() !== password) report.warn("whiteSpace", at, "password");
   if (fields.auth === undefined) return;
-  if (fields.username !== undefined && fields.username !== username) report.warn("disagree", at, "username");
-  if (fields.password !== undefined && fields.password !== password) report.warn("disagree", at, "password");
+  if (fields.username !== undefined && fields.username !== username)
+    report.warn("disagree", at, "username");
+  if (fields.password !== undefined && fields.password !== password)
+    report.warn("disagree", at, "password");
 }

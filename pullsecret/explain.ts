@@ -7,7 +7,10 @@ import { repositoryOf } from "./image.ts";
 
 export type Explanation = Readonly<{
   image: string;
-  /** In the kubelet's order. Of entries that mean the same registry the kubelet draws the order; here it is stable. */
+  /**
+   * In the kubelet's order. Of entries that mean the same registry the kubelet draws the order;
+   * here it is stable.
+   */
   tries: readonly Readonly<{ registry: string; username: string }>[];
   /** Every other entry of the file. */
   ignored: readonly Readonly<{ registry: string; reason: string }>[];
@@ -36,7 +39,9 @@ export function explain(
   return {
     explanation: {
       image,
-      tries: tries.flat().map((entry) => ({ registry: redactKey(entry.key), username: shownUser(entry) })),
+      tries: tries
+        .flat()
+        .map((entry) => ({ registry: redactKey(entry.key), username: shownUser(entry) })),
       ignored: ignored.map(({ key, reason }) => ({ registry: redactKey(key), reason })),
     },
   };

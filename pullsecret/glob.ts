@@ -1,8 +1,9 @@
 /** Patterns for one label of a host name. */
 
 /**
- * Whether a pattern matches a whole label as Go's filepath.Match has it: `*` is any text, `[a-f]` one character. A bracket
- * comes from an IPv6 address that nobody meant as a pattern; the kubelet takes it for one all the same.
+ * Whether a pattern matches a whole label as Go's filepath.Match has it: `*` is any text, `[a-f]`
+ * one character. A bracket comes from an IPv6 address that nobody meant as a pattern; the kubelet
+ * takes it for one all the same.
  */
 export function matchesLabel(pattern: string, label: string): boolean {
   if (!pattern.includes("*") && !pattern.includes("[")) return pattern === label;
@@ -14,7 +15,10 @@ export function matchesLabel(pattern: string, label: string): boolean {
     if (wanted === "*") {
       star = part++;
       resume = at;
-    } else if (wanted === label[at] || (wanted instanceof Set && wanted.has(label.charCodeAt(at)))) {
+    } else if (
+      wanted === label[at] ||
+      (wanted instanceof Set && wanted.has(label.charCodeAt(at)))
+    ) {
       part++;
       at++;
     } else if (star >= 0) {
@@ -26,13 +30,19 @@ export function matchesLabel(pattern: string, label: string): boolean {
   return parts.slice(part).every((wanted) => wanted === "*");
 }
 
-/** Whether two patterns have a text in common: what stands before the first and after the last star must agree. */
+/**
+ * Whether two patterns have a text in common: what stands before the first and after the last star
+ * must agree.
+ */
 export function labelsMeet(a: string, b: string): boolean {
   if (!a.includes("*")) return matchesLabel(b, a);
   if (!b.includes("*")) return matchesLabel(a, b);
   const [aHead, bHead] = [a.slice(0, a.indexOf("*")), b.slice(0, b.indexOf("*"))];
   const [aTail, bTail] = [a.slice(a.lastIndexOf("*") + 1), b.slice(b.lastIndexOf("*") + 1)];
-  return (aHead.startsWith(bHead) || bHead.startsWith(aHead)) && (aTail.endsWith(bTail) || bTail.endsWith(aTail));
+  return (
+    (aHead.startsWith(bHead) || bHead.startsWith(aHead)) &&
+    (aTail.endsWith(bTail) || bTail.endsWith(aTail))
+  );
 }
 
 type Part = string | ReadonlySet<number>;

@@ -1,25 +1,37 @@
-/** Image references as the kubelet reads them (distribution/reference: a name without a host is Docker Hub's). */
+/**
+ * Image references as the kubelet reads them (distribution/reference: a name without a host is
+ * Docker Hub's).
+ */
 
 const part = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*";
 const label = "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?";
 const host = `(?:${label}(?:\\.${label})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
 const tag = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
-/** The three digest algorithms that the kubelet links; any other, or another length, is an error. */
+/**
+ * The three digest algorithms that the kubelet links; any other, or another length, is an error.
+ */
 const digest = "sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}";
-/** A first part that is no host, as in `a_b.io/x`, passes as part of the path, and is looked up as the host all the same. */
-const reference = new RegExp(`^((?:${host}/)?)(${part}(?:/${part})*)(?::${tag})?(?:@(?:${digest}))?$`);
+/**
+ * A first part that is no host, as in `a_b.io/x`, passes as part of the path, and is looked up as
+ * the host all the same.
+ */
+const reference = new RegExp(
+  `^((?:${host}/)?)(${part}(?:/${part})*)(?::${tag})?(?:@(?:${digest}))?$`,
+);
 /** Counted without the host. */
 const longestPath = 255;
 
 /**
- * `host/path` of an image reference, without tag and digest: what credentials are looked up for. `nginx` is
- * `docker.io/library/nginx`. `undefined`: the kubelet refuses the reference.
+ * `host/path` of an image reference, without tag and digest: what credentials are looked up for.
+ * `nginx` is `docker.io/library/nginx`. `undefined`: the kubelet refuses the reference.
  */
 export function repositoryOf(image: string): string | undefined {
   // Taken for an image ID.
   if (/^[a-f0-9]{64}$/.test(image)) return undefined;
   const [, domain, path] = reference.exec(expand(image)) ?? [];
-  return domain === undefined || path === undefined || path.length > longestPath ? undefined : domain + path;
+  return domain === undefined || path === undefined || path.length > longestPath
+    ? undefined
+    : domain + path;
 }
 
 function expand(image: string): string {
@@ -34,7 +46,10 @@ function expandHub(rest: string): string {
   return rest.includes("/") ? `docker.io/${rest}` : `docker.io/library/${rest}`;
 }
 
-/** A first part with a dot, a colon or a capital is a host, and so is localhost; all others are users of Docker Hub. */
+/**
+ * A first part with a dot, a colon or a capital is a host, and so is localhost; all others are
+ * users of Docker Hub.
+ */
 function isHost(first: string): boolean {
   return first === "localhost" || /[.:A-Z]/.test(first);
 }

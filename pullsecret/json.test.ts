@@ -20,13 +20,17 @@ function parsed(text: string): unknown {
 
 test("every value is read as JSON.parse reads it", () => {
   fc.assert(
-    fc.property(fc.jsonValue({ depthSize: "medium" }), fc.constantFrom(undefined, 1, "\t"), (value, space) => {
-      const text = JSON.stringify(value, null, space);
-      const ours = read(text);
-      if (text.includes('"__proto__"')) return;
-      assert.ok(ours.ok, text);
-      assert.equal(JSON.stringify(ours.value), JSON.stringify(JSON.parse(text)));
-    }),
+    fc.property(
+      fc.jsonValue({ depthSize: "medium" }),
+      fc.constantFrom(undefined, 1, "\t"),
+      (value, space) => {
+        const text = JSON.stringify(value, null, space);
+        const ours = read(text);
+        if (text.includes('"__proto__"')) return;
+        assert.ok(ours.ok, text);
+        assert.equal(JSON.stringify(ours.value), JSON.stringify(JSON.parse(text)));
+      },
+    ),
     { numRuns: 500 },
   );
 });
@@ -90,7 +94,11 @@ test("bytes that are no UTF-8 are told with their place", () => {
   ] as const;
   for (const [hex, place] of places) {
     const read = readJson(Buffer.from(hex, "hex"));
-    assert.deepEqual(read, { ok: false, faults: [{ kind: "notUtf8", path: `byte ${place}` }] }, hex);
+    assert.deepEqual(
+      read,
+      { ok: false, faults: [{ kind: "notUtf8", path: `byte ${place}` }] },
+      hex,
+    );
   }
 });
 

@@ -1,7 +1,7 @@
 /**
- * Strict, bounded JSON: what every reader reads alike. Refused besides bad syntax: more bytes or levels than allowed,
- * duplicate keys (Node keeps the last, Go merges), `__proto__`, invalid UTF-8 and lone surrogates (Go replaces them
- * silently), numbers that a double cannot keep.
+ * Strict, bounded JSON: what every reader reads alike. Refused besides bad syntax: more bytes or
+ * levels than allowed, duplicate keys (Node keeps the last, Go merges), `__proto__`, invalid UTF-8
+ * and lone surrogates (Go replaces them silently), numbers that a double cannot keep.
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { formatPath } from "./keypath.ts";
@@ -15,26 +15,38 @@ export type JsonObject = { readonly [name: string]: Json };
 export type JsonLimits = Readonly<{ bytes: number; depth: number }>;
 /** What is wrong, and where: a key path, or a position where there is none yet. */
 type JsonFault = Readonly<{ kind: ProblemKind; path: string }>;
-export type JsonRead = Readonly<{ ok: true; value: Json }> | Readonly<{ ok: false; faults: readonly JsonFault[] }>;
+export type JsonRead =
+  | Readonly<{ ok: true; value: Json }>
+  | Readonly<{ ok: false; faults: readonly JsonFault[] }>;
 
-/** 1 MiB: the API server's limit for all values of a Secret. 32 levels: ten times what a pull secret needs. */
+/**
+ * 1 MiB: the API server's limit for all values of a Secret. 32 levels: ten times what a pull secret
+ * needs.
+ */
 export const documentLimits: JsonLimits = { bytes: 1024 * 1024, depth: 32 };
 
 /** 1 MiB can hold 170,000 faults; nobody reads more than these. */
 const mostFaults = 20;
 
 /**
- * Reads bytes as strict JSON. Never throws; a fault holds no value of the document. `decoded`: their text, from whoever has it
- * and knows that they are UTF-8.
+ * Reads bytes as strict JSON. Never throws; a fault holds no value of the document. `decoded`:
+ * their text, from whoever has it and knows that they are UTF-8.
  */
-export function readJson(bytes: Uint8Array, limits: JsonLimits = documentLimits, decoded?: string): JsonRead {
-  if (bytes.length > limits.bytes) return { ok: false, faults: [{ kind: "tooBig", path: "document" }] };
+export function readJson(
+  bytes: Uint8Array,
+  limits: JsonLimits = documentLimits,
+  decoded?: string,
+): JsonRead {
+  if (bytes.length > limits.bytes)
+    return { ok: false, faults: [{ kind: "tooBig", path: "document" }] };
   if (decoded === undefined && !isUtf8(bytes))
     return { ok: false, faults: [{ kind: "notUtf8", path: `byte ${badByte(bytes)}` }] };
   // A TextDecoder that checks as it goes takes three times as long.
-  const text = decoded ?? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
+  const text =
+    decoded ?? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
   const tree = readText(text, limits.depth);
-  if (tree instanceof Fault) return { ok: false, faults: [{ kind: tree.kind, path: position(text, tree.at) }] };
+  if (tree instanceof Fault)
+    return { ok: false, faults: [{ kind: tree.kind, path: position(text, tree.at) }] };
   const faults: JsonFault[] = [];
   const value = new Settler(faults).settle(tree);
   return faults.length === 0 ? { ok: true, value } : { ok: false, faults };
@@ -67,7 +79,9 @@ function position(text: string, at: number): string {
   return `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
 }
 
-/** Makes plain values of a tree, if it has no ambiguity. Recursion is bounded by the depth limit. */
+/**
+ * Makes plain values of a tree, if it has no ambiguity. Recursion is bounded by the depth limit.
+ */
 class Settler {
   readonly #faults: JsonFault[];
   /** Where we are; written out only for a fault. */
@@ -105,6 +119,7 @@ class Settler {
   }
 
   #fault(kind: ProblemKind, ...below: string[]): void {
-    if (this.#faults.length < mostFaults) this.#faults.push({ kind, path: formatPath([...this.#steps, ...below]) });
+    if (this.#faults.length < mostFaults)
+      this.#faults.push({ kind, path: formatPath([...this.#steps, ...below]) });
   }
 }

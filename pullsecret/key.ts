@@ -1,13 +1,27 @@
-/** One key of `auths`: the spelling that is written out, with everything that is wrong or odd about it. */
+/**
+ * One key of `auths`: the spelling that is written out, with everything that is wrong or odd about
+ * it.
+ */
 import { quote, type Steps } from "./keypath.ts";
-import { dockerHubKey, hasWildcard, hostOf, identity, isHubWithoutSlash, spelling } from "./registry.ts";
+import {
+  dockerHubKey,
+  hasWildcard,
+  hostOf,
+  identity,
+  isHubWithoutSlash,
+  spelling,
+} from "./registry.ts";
 import type { Report } from "./report.ts";
 import { splitPort } from "./url.ts";
 
-/** https:// 8, host 253, port 6, /v1 3, slash 1, repository path 255: no image name reaches further. */
+/**
+ * https:// 8, host 253, port 6, /v1 3, slash 1, repository path 255: no image name reaches further.
+ */
 const longest = 526;
 
-/** The key as it is written out; one that can match nothing stays as it is, and the report knows. */
+/**
+ * The key as it is written out; one that can match nothing stays as it is, and the report knows.
+ */
 export function readKey(key: string, path: Steps, report: Report): string {
   const registry = key.length > longest ? undefined : identity(key);
   if (registry === undefined && isHubWithoutSlash(key)) return readHub(key, path, report);
@@ -17,14 +31,16 @@ export function readKey(key: string, path: Steps, report: Report): string {
   }
   const { host, port } = splitPort(hostOf(registry));
   if (/[A-Z]/.test(host) && !host.includes(":")) report.dislike("capitals", path);
-  if ((port !== "" && !isPort(port)) || hostOf(registry).endsWith(":")) report.dislike("badPort", path);
+  if ((port !== "" && !isPort(port)) || hostOf(registry).endsWith(":"))
+    report.dislike("badPort", path);
   if (port === "443") report.warn("defaultPort", path, port);
   if (hasWildcard(registry)) report.warn("wildcard", path);
   const isVersion = /^[^/]*\/v[12]$/.test(registry);
   if (isVersion) report.warn("versionPath", path);
   if (notHub.has(host)) report.warn("hubMirror", path);
   if (plain(key) !== registry) report.warn("readAs", path, quote(registry));
-  // CRI-O takes a key with a scheme for its host, whatever the path; the kubelet ignores the scheme.
+  // CRI-O takes a key with a scheme for its host, whatever the path; the kubelet ignores the
+  // scheme.
   return isVersion && /^https?:/.test(key) ? `https://${registry}` : spelling(registry);
 }
 

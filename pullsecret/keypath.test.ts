@@ -73,12 +73,20 @@ test("what stands before an at sign is never shown, whatever else the key holds 
   const scheme = fc.constantFrom("", "https://", "HTTP://", "//", "https:/");
   const filler = fc.constantFrom(0, 0, 90, 5000).map((length) => "x".repeat(length));
   fc.assert(
-    fc.property(scheme, noise, filler, noise, at, noise, (start, before, long, after, sign, rest) => {
-      const key = `${start}${before}${planted}${long}${after}${sign}${rest}`;
-      for (const text of [redactKey(key), quote(key), formatPath(["auths", key])]) {
-        assert.ok(!text.includes(planted));
-      }
-    }),
+    fc.property(
+      scheme,
+      noise,
+      filler,
+      noise,
+      at,
+      noise,
+      (start, before, long, after, sign, rest) => {
+        const key = `${start}${before}${planted}${long}${after}${sign}${rest}`;
+        for (const text of [redactKey(key), quote(key), formatPath(["auths", key])]) {
+          assert.ok(!text.includes(planted));
+        }
+      },
+    ),
     { numRuns: 2000 },
   );
 });

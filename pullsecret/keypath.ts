@@ -16,11 +16,11 @@ const tail = /\?|#|%(?:25)*(?:3f|23)/i;
 const scheme = /^(?:[a-z][a-z0-9+.-]*:)?\/\//i;
 
 /**
- * A registry key without what may be a secret in it: user and password (all before the last `@`,
- * in any spelling of it), query and fragment, and what stands where a port should. Takes any text, also
- * one that is no registry; where readers could differ nothing is left of it. The result is not
- * bounded, and may hold control characters: to print a key use `quote`, or
- * `formatPath(["auths", key])` for its place in a document. Both redact.
+ * A registry key without what may be a secret in it: user and password (all before the last `@`, in
+ * any spelling of it), query and fragment, and what stands where a port should. Takes any text,
+ * also one that is no registry; where readers could differ nothing is left of it. The result is not
+ * bounded, and may hold control characters: to print a key use `quote`, or `formatPath(["auths",
+ * key])` for its place in a document. Both redact.
  */
 export function redactKey(key: string): string {
   const text = key.replace(atSign, "@");

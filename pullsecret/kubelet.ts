@@ -1,6 +1,7 @@
 /**
- * config.json as the kubelet reads it (DockerConfigJSON through Go's encoding/json), for any bytes. It is laxer than parse():
- * field names in any case, duplicates merged, bad UTF-8 replaced; and harsher: one bad entry drops the whole file.
+ * config.json as the kubelet reads it (DockerConfigJSON through Go's encoding/json), for any bytes.
+ * It is laxer than parse(): field names in any case, duplicates merged, bad UTF-8 replaced; and
+ * harsher: one bad entry drops the whole file.
  */
 import { Buffer } from "node:buffer";
 import { decodeAuth } from "./auth.ts";
@@ -12,7 +13,10 @@ import { Fault, Members, readText, type Tree } from "./text.ts";
 /** Bytes, because `auth` may hold what is no text. */
 export type KubeletEntry = Readonly<{ key: string; username: Buffer; password: Buffer }>;
 
-/** What the kubelet holds after reading; or why it drops the file, and the registries that it would have had. */
+/**
+ * What the kubelet holds after reading; or why it drops the file, and the registries that it would
+ * have had.
+ */
 export type KubeletRead =
   | Readonly<{ ok: true; entries: readonly KubeletEntry[] }>
   | Readonly<{ ok: false; kind: ProblemKind; path: string; keys: readonly string[] }>;
@@ -61,7 +65,8 @@ class Reader {
 
   #headers(tree: Tree): void {
     const strings =
-      tree instanceof Members && tree.values.every((value) => value === null || typeof value === "string");
+      tree instanceof Members &&
+      tree.values.every((value) => value === null || typeof value === "string");
     if (tree !== null && !strings) this.#drop("notStringMap", ["HttpHeaders"]);
   }
 
@@ -79,9 +84,11 @@ class Reader {
       }
     }
     const { username = "", password = "", auth = "" } = fields;
-    if (auth === "") return { key, username: Buffer.from(username), password: Buffer.from(password) };
+    if (auth === "")
+      return { key, username: Buffer.from(username), password: Buffer.from(password) };
     const decoded = decodeAuth(auth);
-    if (typeof decoded === "object") return { key, username: decoded.username, password: decoded.password };
+    if (typeof decoded === "object")
+      return { key, username: decoded.username, password: decoded.password };
     this.#drop(decoded === "no colon" ? "noColon" : "notBase64", [...path, "auth"]);
     return { key, username: Buffer.alloc(0), password: Buffer.alloc(0) };
   }
@@ -96,13 +103,18 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const sequence =
   /[^\x80-\xff]+|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}|([^])/g;
 
-/** UTF-8 as Go reads it: every byte that is no part of a character becomes U+FFFD by itself (the web makes one of several). */
+/**
+ * UTF-8 as Go reads it: every byte that is no part of a character becomes U+FFFD by itself (the web
+ * makes one of several).
+ */
 function decodeText(bytes: Uint8Array): string {
   try {
     return strictUtf8.decode(bytes);
   } catch {
     const binary = Buffer.from(bytes).toString("latin1");
-    const mended = binary.replace(sequence, (text, bad?: string) => (bad === undefined ? text : "\xef\xbf\xbd"));
+    const mended = binary.replace(sequence, (text, bad?: string) =>
+      bad === undefined ? text : "\xef\xbf\xbd",
+    );
     return Buffer.from(mended, "latin1").toString("utf8");
   }
 }

@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
-import { accepted, documentText, registryKey, reordered, spoiledBytes } from "./arbitrary.fixture.ts";
+import {
+  accepted,
+  documentText,
+  registryKey,
+  reordered,
+  spoiledBytes,
+} from "./arbitrary.fixture.ts";
 import { canonical, sourcesOf } from "./canonical.ts";
 import { explain } from "./explain.ts";
 import { readAsKubelet } from "./kubelet.ts";
@@ -15,7 +21,10 @@ import { formatProblem } from "./problems.ts";
 import { covers, hidesDockerHub, identity, normalise, overlaps, spelling } from "./registry.ts";
 
 const additionalWins: MergePolicy = { conflicts: "additional", protect: [] };
-const policies = fc.constantFrom<MergePolicy>(additionalWins, { conflicts: "original", protect: [] });
+const policies = fc.constantFrom<MergePolicy>(additionalWins, {
+  conflicts: "original",
+  protect: [],
+});
 
 function mergeAll(
   sources: { original?: Accepted; additional?: Accepted },
@@ -37,20 +46,31 @@ test("merging nothing is identity", () => {
     fc.property(accepted("original"), policies, (original, policy) => {
       const alone = mergeAll({ original }, policy);
       assert.equal(canonical(mergeAll({ original: reparse(alone) }, policy)), canonical(alone));
-      const nothing = parse(Buffer.from('{"auths":{}}'), { name: "additional", role: "additional" });
+      const nothing = parse(Buffer.from('{"auths":{}}'), {
+        name: "additional",
+        role: "additional",
+      });
       assert.ok(nothing.ok);
-      assert.equal(canonical(mergeAll({ original, additional: nothing }, policy)), canonical(alone));
+      assert.equal(
+        canonical(mergeAll({ original, additional: nothing }, policy)),
+        canonical(alone),
+      );
     }),
   );
 });
 
 test("H19: merging again changes nothing", () => {
   fc.assert(
-    fc.property(accepted("original"), accepted("additional"), policies, (original, additional, policy) => {
-      const once = mergeAll({ original, additional }, policy);
-      const twice = mergeAll({ original: reparse(once), additional }, policy);
-      assert.equal(canonical(twice), canonical(once));
-    }),
+    fc.property(
+      accepted("original"),
+      accepted("additional"),
+      policies,
+      (original, additional, policy) => {
+        const once = mergeAll({ original, additional }, policy);
+        const twice = mergeAll({ original: reparse(once), additional }, policy);
+        assert.equal(canonical(twice), canonical(once));
+      },
+    ),
   );
 });
 
@@ -58,7 +78,10 @@ test("H19: the output does not depend on order and white space", () => {
   fc.assert(
     fc.property(documentText, (text) => {
       const source = { name: "original", role: "original" } as const;
-      const [one, other] = [parse(Buffer.from(text), source), parse(Buffer.from(reordered(JSON.parse(text))), source)];
+      const [one, other] = [
+        parse(Buffer.from(text), source),
+        parse(Buffer.from(reordered(JSON.parse(text))), source),
+      ];
       assert.equal(one.ok, other.ok);
       if (one.ok && other.ok) {
         assert.equal(
@@ -72,39 +95,52 @@ test("H19: the output does not depend on order and white space", () => {
 
 test("H9: no entry is lost or invented, and a conflict goes the way of the policy", () => {
   fc.assert(
-    fc.property(accepted("original"), accepted("additional"), policies, (original, additional, policy) => {
-      const merged = mergeAll({ original, additional }, policy);
-      const [ours, theirs] = [original, additional].map(
-        ({ entries }) => new Map(entries.map((e) => [meaningOf(e.registry), e.credential])),
-      );
-      const registries = merged.entries.map(({ registry }) => registry);
-      assert.deepEqual(
-        registries.map(meaningOf).toSorted(),
-        [...new Set([...(ours?.keys() ?? []), ...(theirs?.keys() ?? [])])].toSorted(),
-      );
-      const sources = sourcesOf(merged);
-      for (const { registry, credential, from } of merged.entries) {
-        const [mine, added] = [ours?.get(meaningOf(registry)), theirs?.get(meaningOf(registry))];
-        const agreed = mine !== undefined && added?.equals(mine) === true;
-        const fromOriginal = added === undefined || agreed || (mine !== undefined && policy.conflicts === "original");
-        assert.equal(from, fromOriginal ? "original" : "additional");
-        assert.equal(sources[registry], from);
-        assert.ok(credential.equals((fromOriginal ? mine : added) ?? assert.fail()));
-      }
-    }),
+    fc.property(
+      accepted("original"),
+      accepted("additional"),
+      policies,
+      (original, additional, policy) => {
+        const merged = mergeAll({ original, additional }, policy);
+        const [ours, theirs] = [original, additional].map(
+          ({ entries }) => new Map(entries.map((e) => [meaningOf(e.registry), e.credential])),
+        );
+        const registries = merged.entries.map(({ registry }) => registry);
+        assert.deepEqual(
+          registries.map(meaningOf).toSorted(),
+          [...new Set([...(ours?.keys() ?? []), ...(theirs?.keys() ?? [])])].toSorted(),
+        );
+        const sources = sourcesOf(merged);
+        for (const { registry, credential, from } of merged.entries) {
+          const [mine, added] = [ours?.get(meaningOf(registry)), theirs?.get(meaningOf(registry))];
+          const agreed = mine !== undefined && added?.equals(mine) === true;
+          const fromOriginal =
+            added === undefined ||
+            agreed ||
+            (mine !== undefined && policy.conflicts === "original");
+          assert.equal(from, fromOriginal ? "original" : "additional");
+          assert.equal(sources[registry], from);
+          assert.ok(credential.equals((fromOriginal ? mine : added) ?? assert.fail()));
+        }
+      },
+    ),
   );
 });
 
 test("what is written is read back as the same entries, wherever each came from", () => {
   fc.assert(
-    fc.property(accepted("original"), accepted("additional"), policies, (original, additional, policy) => {
-      const merged = mergeAll({ original, additional }, policy);
-      const again = reparse(merged);
-      assert.deepEqual(
-        again.entries.map(({ registry, credential }) => [registry, credential.entry()]),
-        merged.entries.map(({ registry, credential }) => [registry, credential.entry()]),
-      );
-    }),
+    fc.property(
+      accepted("original"),
+      accepted("additional"),
+      policies,
+      (original, additional, policy) => {
+        const merged = mergeAll({ original, additional }, policy);
+        const again = reparse(merged);
+        assert.deepEqual(
+          again.entries.map(({ registry, credential }) => [registry, credential.entry()]),
+          merged.entries.map(({ registry, credential }) => [registry, credential.entry()]),
+        );
+      },
+    ),
   );
 });
 
@@ -115,14 +151,25 @@ test("the kubelet reads the written document as exactly these credentials", () =
       const read = readAsKubelet(Buffer.from(canonical(merged)));
       assert.ok(read.ok);
       assert.deepEqual(
-        read.entries.map(({ key, username, password }) => [key, username.toString(), password.toString()]),
-        merged.entries.map(({ registry, credential }) => [registry, credential.username, credential.password]),
+        read.entries.map(({ key, username, password }) => [
+          key,
+          username.toString(),
+          password.toString(),
+        ]),
+        merged.entries.map(({ registry, credential }) => [
+          registry,
+          credential.username,
+          credential.password,
+        ]),
       );
     }),
   );
 });
 
-/** Without localhost: there the kubelet may fall back to Docker Hub's entry, which is no takeover anybody means. */
+/**
+ * Without localhost: there the kubelet may fall back to Docker Hub's entry, which is no takeover
+ * anybody means.
+ */
 const images = fc
   .tuple(
     fc.constantFrom("a.io", "quay.io", "docker.io", "x.a.io", "ab.io", "a.io:5000", "a.io:443"),
@@ -132,41 +179,57 @@ const images = fc
 
 test("whoever takes an image over from the original is named in a warning", () => {
   fc.assert(
-    fc.property(accepted("original"), accepted("additional"), images, (original, additional, image) => {
-      const merged = mergeAll({ original, additional }, additionalWins);
-      const read = readAsKubelet(Buffer.from(canonical(merged)));
-      assert.ok(read.ok);
-      const sources = sourcesOf(merged);
-      const tried = match(read.entries, image)
-        .tries.flat()
-        .map(({ key }) => key);
-      const before = readAsKubelet(Buffer.from(canonical(mergeAll({ original }, additionalWins))));
-      assert.ok(before.ok);
-      const triedBefore = match(before.entries, image)
-        .tries.flat()
-        .map(({ key }) => key);
-      const first = tried[0] ?? "";
-      if (triedBefore.length === 0 || sources[first] !== "additional") return;
-      const warned = merged.warnings.filter(({ code }) => code === "GPS164" || code === "GPS165");
-      assert.ok(
-        warned.some(({ path }) => path === `auths["${first}"]`),
-        first,
-      );
-    }),
+    fc.property(
+      accepted("original"),
+      accepted("additional"),
+      images,
+      (original, additional, image) => {
+        const merged = mergeAll({ original, additional }, additionalWins);
+        const read = readAsKubelet(Buffer.from(canonical(merged)));
+        assert.ok(read.ok);
+        const sources = sourcesOf(merged);
+        const tried = match(read.entries, image)
+          .tries.flat()
+          .map(({ key }) => key);
+        const before = readAsKubelet(
+          Buffer.from(canonical(mergeAll({ original }, additionalWins))),
+        );
+        assert.ok(before.ok);
+        const triedBefore = match(before.entries, image)
+          .tries.flat()
+          .map(({ key }) => key);
+        const first = tried[0] ?? "";
+        if (triedBefore.length === 0 || sources[first] !== "additional") return;
+        const warned = merged.warnings.filter(({ code }) => code === "GPS164" || code === "GPS165");
+        assert.ok(
+          warned.some(({ path }) => path === `auths["${first}"]`),
+          first,
+        );
+      },
+    ),
     { numRuns: 300 },
   );
 });
 
 test("a protected registry's images are never served by an additional entry", () => {
   fc.assert(
-    fc.property(accepted("original"), accepted("additional"), images, (original, additional, image) => {
-      const merged = merge({ original, additional }, { conflicts: "additional", protect: [image] });
-      if (!merged.ok) return;
-      const read = readAsKubelet(Buffer.from(canonical(merged)));
-      assert.ok(read.ok);
-      const sources = sourcesOf(merged);
-      for (const { key } of match(read.entries, image).tries.flat()) assert.equal(sources[key], "original");
-    }),
+    fc.property(
+      accepted("original"),
+      accepted("additional"),
+      images,
+      (original, additional, image) => {
+        const merged = merge(
+          { original, additional },
+          { conflicts: "additional", protect: [image] },
+        );
+        if (!merged.ok) return;
+        const read = readAsKubelet(Buffer.from(canonical(merged)));
+        assert.ok(read.ok);
+        const sources = sourcesOf(merged);
+        for (const { key } of match(read.entries, image).tries.flat())
+          assert.equal(sources[key], "original");
+      },
+    ),
     { numRuns: 300 },
   );
 });
@@ -188,7 +251,8 @@ test("nothing throws on any bytes, and Object.prototype stays clean", () => {
 test("what the kubelet would drop is never accepted", () => {
   fc.assert(
     fc.property(spoiledBytes, (bytes) => {
-      if (!readAsKubelet(bytes).ok) assert.equal(parse(bytes, { name: "original", role: "original" }).ok, false);
+      if (!readAsKubelet(bytes).ok)
+        assert.equal(parse(bytes, { name: "original", role: "original" }).ok, false);
     }),
     { numRuns: 1000 },
   );
@@ -243,7 +307,10 @@ test("a registry keeps its identity when it is written, and covers itself", () =
       assert.ok(covers(one, one) && overlaps(one, one));
       assert.equal(overlaps(one, two), overlaps(two, one));
       if (covers(one, two)) assert.ok(overlaps(one, two));
-      assert.equal(hidesDockerHub(one), one !== "index.docker.io" && covers(one, "index.docker.io"));
+      assert.equal(
+        hidesDockerHub(one),
+        one !== "index.docker.io" && covers(one, "index.docker.io"),
+      );
     }),
     { numRuns: 1000 },
   );

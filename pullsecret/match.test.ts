@@ -38,7 +38,12 @@ function run(keys: readonly string[], image: string): Explanation {
   return answer.explanation;
 }
 
-const lookups: readonly (readonly [keys: readonly string[], image: string, tries: readonly string[], why: string])[] = [
+const lookups: readonly (readonly [
+  keys: readonly string[],
+  image: string,
+  tries: readonly string[],
+  why: string,
+])[] = [
   [
     ["*.io", "a.io", "a.io/foo/bar", "a.io/foo"],
     "a.io/foo/bar/x",
@@ -48,11 +53,31 @@ const lookups: readonly (readonly [keys: readonly string[], image: string, tries
   [["a.io/foo"], "a.io/foobar/x", ["a.io/foo"], "a path is a plain prefix"],
   [["a.io"], "a.io:443/x", [], "ports are texts"],
   [["*.io"], "b.a.io/x", [], "a star stays in its label"],
-  [["https://index.docker.io/v1/"], "nginx", ["https://index.docker.io/v1/"], "Docker Hub's own entry"],
-  [["https://index.docker.io/v1/", "docker.io"], "nginx", ["docker.io"], "which anything else hides"],
+  [
+    ["https://index.docker.io/v1/"],
+    "nginx",
+    ["https://index.docker.io/v1/"],
+    "Docker Hub's own entry",
+  ],
+  [
+    ["https://index.docker.io/v1/", "docker.io"],
+    "nginx",
+    ["docker.io"],
+    "which anything else hides",
+  ],
   [["https://index.docker.io/v1/", "*.io"], "nginx", ["*.io"], "a wildcard too"],
-  [["https://index.docker.io/v1/", "docker.io/org"], "nginx", ["https://index.docker.io/v1/"], "if it matches"],
-  [["registry-1.docker.io", "https://index.docker.io/v1/org"], "org/app", [], "what looks like Docker Hub but is not"],
+  [
+    ["https://index.docker.io/v1/", "docker.io/org"],
+    "nginx",
+    ["https://index.docker.io/v1/"],
+    "if it matches",
+  ],
+  [
+    ["registry-1.docker.io", "https://index.docker.io/v1/org"],
+    "org/app",
+    [],
+    "what looks like Docker Hub but is not",
+  ],
   [
     ["https://index.docker.io/v1/"],
     "localhost/x",
@@ -85,17 +110,32 @@ test("explain gives the kubelet's tries in its order, and every other entry with
 });
 
 test("every reason why an entry is not tried has its words", () => {
-  const keys = ["b.io", "a.io:443", "a.io/y", "a b.io", "HTTPS://a.io", "https://index.docker.io/v1/", "a.io"];
-  assert.deepEqual(Object.fromEntries(run(keys, "a.io/x").ignored.map(({ registry, reason }) => [registry, reason])), {
-    "b.io": "another host",
-    "a.io:443": "another port",
-    "a.io/y": "another path",
-    "a b.io": "not a registry: the kubelet skips it",
-    "HTTPS://a.io": "no image name can match it",
-    "https://index.docker.io/v1/": "serves only images of Docker Hub",
-  });
+  const keys = [
+    "b.io",
+    "a.io:443",
+    "a.io/y",
+    "a b.io",
+    "HTTPS://a.io",
+    "https://index.docker.io/v1/",
+    "a.io",
+  ];
+  assert.deepEqual(
+    Object.fromEntries(
+      run(keys, "a.io/x").ignored.map(({ registry, reason }) => [registry, reason]),
+    ),
+    {
+      "b.io": "another host",
+      "a.io:443": "another port",
+      "a.io/y": "another path",
+      "a b.io": "not a registry: the kubelet skips it",
+      "HTTPS://a.io": "no image name can match it",
+      "https://index.docker.io/v1/": "serves only images of Docker Hub",
+    },
+  );
   const hub = run(["docker.io", "https://index.docker.io/v1/"], "nginx").ignored;
-  assert.deepEqual(hub, [{ registry: "https://index.docker.io/v1/", reason: "used only when no other entry matches" }]);
+  assert.deepEqual(hub, [
+    { registry: "https://index.docker.io/v1/", reason: "used only when no other entry matches" },
+  ]);
 });
 
 test("a file that the kubelet drops is explained entry by entry", () => {
@@ -114,12 +154,20 @@ test("a file that the kubelet drops is explained entry by entry", () => {
 });
 
 /** What Go's encoding/json makes of it: user names by key, or undefined where it gives up. */
-const files: readonly (readonly [text: string | Buffer, users: Record<string, string> | undefined, why: string])[] = [
+const files: readonly (readonly [
+  text: string | Buffer,
+  users: Record<string, string> | undefined,
+  why: string,
+])[] = [
   ["null", {}, "null is empty"],
   ["[]", undefined, "a list is not"],
   ['{"AUTHS":{"a":{"USERNAME":"u"}}}', { a: "u" }, "names in any case"],
   ['{"auth\u017f":{"a":{"u\u017fername":"u"}}}', { a: "u" }, "and with U+017F for s"],
-  ['{"auths":{"a":{"username":"u"}},"auths":{"b":{"username":"v"}}}', { a: "u", b: "v" }, "objects add up"],
+  [
+    '{"auths":{"a":{"username":"u"}},"auths":{"b":{"username":"v"}}}',
+    { a: "u", b: "v" },
+    "objects add up",
+  ],
   ['{"auths":{"a":{"username":"u"}},"auths":null}', {}, "null starts again"],
   ['{"auths":{"a":{"username":"u"},"a":{}}}', { a: "" }, "the last entry counts"],
   [
@@ -129,7 +177,11 @@ const files: readonly (readonly [text: string | Buffer, users: Record<string, st
   ],
   ['{"auths":{"a":{"auth":"","username":"u"}}}', { a: "u" }, "empty auth counts as none"],
   ['{"auths":{"\\ud800":{"username":"u"}}}', { "\ufffd": "u" }, "half a pair becomes U+FFFD"],
-  [Buffer.from('{"auths":{"\xe2\x82":{"username":"u"}}}', "latin1"), { "\ufffd\ufffd": "u" }, "so does each bad byte"],
+  [
+    Buffer.from('{"auths":{"\xe2\x82":{"username":"u"}}}', "latin1"),
+    { "\ufffd\ufffd": "u" },
+    "so does each bad byte",
+  ],
   ['\ufeff{"auths":{}}', undefined, "a byte order mark is an error"],
   ['{"auths":{"a":{"email":5}}}', undefined, "a mistyped field drops all"],
   ['{"x":1e999}', {}, "a number that is not looked at does not"],
@@ -140,7 +192,9 @@ const files: readonly (readonly [text: string | Buffer, users: Record<string, st
 test("a file is read as Go reads it", () => {
   for (const [text, users, why] of files) {
     const read = readAsKubelet(Buffer.from(text));
-    const found = read.ok ? read.entries.map(({ key, username }) => [key, username.toString()]) : undefined;
+    const found = read.ok
+      ? read.entries.map(({ key, username }) => [key, username.toString()])
+      : undefined;
     assert.deepEqual(found && Object.fromEntries(found), users, why);
   }
 });

@@ -8,7 +8,10 @@ import { parseLocation, splitPort, type Location } from "./url.ts";
 type Ignored = Readonly<{ key: string; reason: string }>;
 
 export type Match = Readonly<{
-  /** In the order of trial. Entries of one group mean the same registry: among them the kubelet draws the order anew. */
+  /**
+   * In the order of trial. Entries of one group mean the same registry: among them the kubelet
+   * draws the order anew.
+   */
   tries: readonly (readonly KubeletEntry[])[];
   ignored: readonly Ignored[];
 }>;
@@ -22,13 +25,15 @@ export function match(entries: readonly KubeletEntry[], repository: string): Mat
   const groups = new Map<string, KubeletEntry[]>();
   for (const entry of entries.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
     const key = normalise(entry.key);
-    if (key === undefined) ignored.push({ key: entry.key, reason: "not a registry: the kubelet skips it" });
+    if (key === undefined)
+      ignored.push({ key: entry.key, reason: "not a registry: the kubelet skips it" });
     else groups.set(key, [...(groups.get(key) ?? []), entry]);
   }
   const image = parseLocation(repository);
   const tries: KubeletEntry[][] = [];
   const hub = groups.get(dockerHub);
-  // Backwards through the alphabet of bytes: a longer path comes before its beginning, `*` after letters and digits.
+  // Backwards through the alphabet of bytes: a longer path comes before its beginning, `*` after
+  // letters and digits.
   for (const key of [...groups.keys()].toSorted().toReversed()) {
     const group = groups.get(key) ?? [];
     const reason = image === undefined ? "the image's host is no address" : whyNot(key, image);
@@ -38,7 +43,9 @@ export function match(entries: readonly KubeletEntry[], repository: string): Mat
   if (hub === undefined || tries.includes(hub)) return { tries, ignored };
   const fallback = isDockerHub(repository);
   if (fallback && tries.length === 0) return { tries: [hub], ignored };
-  const reason = fallback ? "used only when no other entry matches" : "serves only images of Docker Hub";
+  const reason = fallback
+    ? "used only when no other entry matches"
+    : "serves only images of Docker Hub";
   return { tries, ignored: [...ignored, ...hub.map(({ key }) => ({ key, reason }))] };
 }
 
@@ -53,7 +60,9 @@ function whyNot(key: string, image: Location): string | undefined {
 function difference(location: Location, image: Location): string | undefined {
   const [pattern, target] = [splitPort(location.host), splitPort(image.host)];
   const [labels, names] = [pattern.host.split("."), target.host.split(".")];
-  const sameHost = labels.length === names.length && labels.every((label, i) => matchesLabel(label, names[i] ?? ""));
+  const sameHost =
+    labels.length === names.length &&
+    labels.every((label, i) => matchesLabel(label, names[i] ?? ""));
   if (!sameHost) return "another host";
   if (pattern.port !== target.port) return "another port";
   // Plain text: `a.io/foo` is tried for `a.io/foobar/x`.

@@ -9,17 +9,26 @@ import { formatProblem } from "./problems.ts";
 type Keys = Readonly<Record<string, string>>;
 
 function source(auths: Keys, role: "original" | "additional", rest: object = {}): Accepted {
-  const members = Object.entries(auths).map(([key, text]) => [key, { auth: Buffer.from(text).toString("base64") }]);
-  const parsed = parse(Buffer.from(JSON.stringify({ ...rest, auths: Object.fromEntries(members) })), {
-    name: role,
-    role,
-  });
+  const members = Object.entries(auths).map(([key, text]) => [
+    key,
+    { auth: Buffer.from(text).toString("base64") },
+  ]);
+  const parsed = parse(
+    Buffer.from(JSON.stringify({ ...rest, auths: Object.fromEntries(members) })),
+    {
+      name: role,
+      role,
+    },
+  );
   assert.ok(parsed.ok);
   return { ...parsed, warnings: [] };
 }
 
 function mergeKeys(original: Keys, additional: Keys, policy: Partial<MergePolicy> = {}): Merged {
-  const sources = { original: source(original, "original"), additional: source(additional, "additional") };
+  const sources = {
+    original: source(original, "original"),
+    additional: source(additional, "additional"),
+  };
   return merge(sources, { conflicts: "additional", protect: [], ...policy });
 }
 
@@ -52,7 +61,11 @@ test("the same credential in both is no conflict, and is the original's", () => 
 });
 
 /** original, additional, how the first warning begins behind `additional: `. */
-const shadows: readonly (readonly [original: string, additional: string, warning: string | undefined])[] = [
+const shadows: readonly (readonly [
+  original: string,
+  additional: string,
+  warning: string | undefined,
+])[] = [
   ["quay.io", "quay.io/org", 'auths["quay.io/org"]: is tried before "quay.io" of the original'],
   ["quay.io/org", "quay.io", undefined],
   ["quay.io", "quay.io:443", undefined],
@@ -60,9 +73,21 @@ const shadows: readonly (readonly [original: string, additional: string, warning
   ["quay.io", "*.io", undefined],
   ["*.io/org", "*.io", undefined],
   ["*y.io", "q*.io", 'auths["q*.io"]: is tried before "*y.io" of the original'],
-  ["index.docker.io", "docker.io", 'auths["docker.io"]: is tried before "index.docker.io" of the original'],
-  ["index.docker.io", "docker.io/org", 'auths["docker.io/org"]: is tried before "index.docker.io" of the original'],
-  ["docker.io", "index.docker.io", 'auths["https://index.docker.io/v1/"]: is never tried: "docker.io" matches'],
+  [
+    "index.docker.io",
+    "docker.io",
+    'auths["docker.io"]: is tried before "index.docker.io" of the original',
+  ],
+  [
+    "index.docker.io",
+    "docker.io/org",
+    'auths["docker.io/org"]: is tried before "index.docker.io" of the original',
+  ],
+  [
+    "docker.io",
+    "index.docker.io",
+    'auths["https://index.docker.io/v1/"]: is never tried: "docker.io" matches',
+  ],
   ["docker.io/org", "index.docker.io", undefined],
   ["a.io/foo", "a.io/foobar", 'auths["a.io/foobar"]: is tried before "a.io/foo" of the original'],
 ];
@@ -73,24 +98,47 @@ test("an additional that takes images over from the original is told", () => {
     assert.ok(merged.ok);
     assert.equal(merged.entries.length, 2);
     const told = lines(merged);
-    assert.equal(told.length, warning === undefined ? 0 : 1, `${additional} over ${original}: ${told}`);
-    assert.ok((told[0] ?? "").startsWith(warning === undefined ? "" : `additional: ${warning}`), told[0]);
+    assert.equal(
+      told.length,
+      warning === undefined ? 0 : 1,
+      `${additional} over ${original}: ${told}`,
+    );
+    assert.ok(
+      (told[0] ?? "").startsWith(warning === undefined ? "" : `additional: ${warning}`),
+      told[0],
+    );
   }
 });
 
 test("an entry that both have shadows nothing that the original did not shadow itself", () => {
   for (const conflicts of ["additional", "original"] as const) {
-    const merged = mergeKeys({ "a.io": "u:p", "a.io/x": "u:p" }, { "a.io/x": "x:y" }, { conflicts });
-    assert.match(lines(merged).join("\n"), /^additional: auths\["a.io\/x"\]: another credential .*$/);
+    const merged = mergeKeys(
+      { "a.io": "u:p", "a.io/x": "u:p" },
+      { "a.io/x": "x:y" },
+      { conflicts },
+    );
+    assert.match(
+      lines(merged).join("\n"),
+      /^additional: auths\["a.io\/x"\]: another credential .*$/,
+    );
   }
 });
 
 test("of several shadowed registries the nearest is named", () => {
-  const merged = mergeKeys({ "a.io": "u:p", "a.io/x": "u:p", "*.io": "u:p" }, { "a.io/x/y": "x:y" });
-  assert.match(lines(merged).join(), /^additional: auths\["a.io\/x\/y"\]: is tried before "a.io\/x" of/);
+  const merged = mergeKeys(
+    { "a.io": "u:p", "a.io/x": "u:p", "*.io": "u:p" },
+    { "a.io/x/y": "x:y" },
+  );
+  assert.match(
+    lines(merged).join(),
+    /^additional: auths\["a.io\/x\/y"\]: is tried before "a.io\/x" of/,
+  );
 });
 
-/** protected registry, additional registry, refused? An original's entry is not needed for the protection to hold. */
+/**
+ * protected registry, additional registry, refused? An original's entry is not needed for the
+ * protection to hold.
+ */
 const protections: readonly (readonly [protect: string, additional: string, refused: boolean])[] = [
   ["quay.io", "quay.io", true],
   ["https://quay.io/v2/", "quay.io", true],
@@ -112,9 +160,14 @@ test("a protected registry is served by no additional entry, whatever the confli
   for (const [protect, additional, refused] of protections) {
     for (const conflicts of ["additional", "original"] as const) {
       for (const original of [{}, { [protect]: "u:p" }]) {
-        const merged = mergeKeys(original, { [additional]: "x:y" }, { conflicts, protect: [protect] });
+        const merged = mergeKeys(
+          original,
+          { [additional]: "x:y" },
+          { conflicts, protect: [protect] },
+        );
         assert.equal(merged.ok, !refused, `${additional} against ${protect}`);
-        if (refused) assert.match(lines(merged).join(), /serves images of .*, which is protected; /);
+        if (refused)
+          assert.match(lines(merged).join(), /serves images of .*, which is protected; /);
       }
     }
   }
@@ -123,11 +176,16 @@ test("a protected registry is served by no additional entry, whatever the confli
 test("a registry that cannot be protected is a problem, not a missing protection", () => {
   const merged = mergeKeys({}, {}, { protect: ["QUAY.IO/*"] });
   assert.ok(!merged.ok);
-  assert.match(lines(merged).join(), /^protect: "QUAY.IO\/\*": not a registry that can be protected; /);
+  assert.match(
+    lines(merged).join(),
+    /^protect: "QUAY.IO\/\*": not a registry that can be protected; /,
+  );
 });
 
 function fits(padding: number): Merged {
-  const original = source({ "a.io": `u:${"p".repeat(600_000)}` }, "original", { x: "x".repeat(padding) });
+  const original = source({ "a.io": `u:${"p".repeat(600_000)}` }, "original", {
+    x: "x".repeat(padding),
+  });
   return merge(
     { original, additional: source({ "b.io": "u:p" }, "additional") },
     { conflicts: "additional", protect: [] },
@@ -142,16 +200,28 @@ test("H8, H10: the result fits a Secret to the byte, with sources and revision",
   const used = Buffer.byteLength(canonical(small)) + JSON.stringify(sourcesOf(small)).length + 20;
   const [full, over] = [fits(limit - used - 3), fits(limit - used + 1)];
   assert.ok(full.ok);
-  assert.ok(Buffer.byteLength(canonical(full)) + JSON.stringify(sourcesOf(full)).length + 20 <= limit);
+  assert.ok(
+    Buffer.byteLength(canonical(full)) + JSON.stringify(sourcesOf(full)).length + 20 <= limit,
+  );
   assert.ok(!over.ok);
   assert.match(lines(over).join(), /^merged: document: the merged document is longer than/);
 });
 
 test("canonical output: sorted at every level, one padded auth per registry, the original's other keys", () => {
-  const rest = { zeta: { b: [2, { d: 1, c: null }], a: "ä" }, credHelpers: { "x.io": "ecr" }, "10": true, "2": false };
+  const rest = {
+    zeta: { b: [2, { d: 1, c: null }], a: "ä" },
+    credHelpers: { "x.io": "ecr" },
+    "10": true,
+    "2": false,
+  };
   const original = source({ "b.io": "us:pa", "a.io": "u:p" }, "original", rest);
   assert.equal(
-    canonical(merge({ original }, { conflicts: "additional", protect: [] }) as Extract<Merged, { ok: true }>),
+    canonical(
+      merge({ original }, { conflicts: "additional", protect: [] }) as Extract<
+        Merged,
+        { ok: true }
+      >,
+    ),
     '{"10":true,"2":false,"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"dXM6cGE="}},' +
       '"credHelpers":{"x.io":"ecr"},"zeta":{"a":"ä","b":[2,{"c":null,"d":1}]}}',
   );
@@ -162,22 +232,36 @@ const kept: readonly (readonly [why: string, entry: unknown, written: string])[]
   ["an empty entry hides the host's from CRI-O, and has no auth", {}, "{}"],
   ["null is the same to the kubelet and to CRI-O", null, "{}"],
   ["so is an entry of nothing but an address", { email: "e", auth: "" }, "{}"],
-  ["CRI-O may live by an identity token", { identitytoken: "t\u20ac" }, '{"identitytoken":"t\u20ac"}'],
+  [
+    "CRI-O may live by an identity token",
+    { identitytoken: "t\u20ac" },
+    '{"identitytoken":"t\u20ac"}',
+  ],
   ["nothing that reads the file there knows a registry token", { registrytoken: "t" }, "{}"],
   ["a password without user", { password: "p" }, '{"auth":"OnA="}'],
-  ["of a token beside a password only the password", { auth: "dTpw", identitytoken: "t" }, '{"auth":"dTpw"}'],
+  [
+    "of a token beside a password only the password",
+    { auth: "dTpw", identitytoken: "t" },
+    '{"auth":"dTpw"}',
+  ],
 ];
 
 test("an original's entry without user and password is written as what it is, and stops no rotation", () => {
   for (const [why, entry, written] of kept) {
-    const bytes = Buffer.from(JSON.stringify({ auths: { "a.io": entry, "b.io": { auth: "dTpw" } } }));
+    const bytes = Buffer.from(
+      JSON.stringify({ auths: { "a.io": entry, "b.io": { auth: "dTpw" } } }),
+    );
     const original = parse(bytes, { name: "original", role: "original" });
     assert.ok(original.ok, why);
     const merged = merge({ original }, { conflicts: "additional", protect: [] });
     assert.ok(merged.ok, why);
     assert.equal(canonical(merged), `{"auths":{"a.io":${written},"b.io":{"auth":"dTpw"}}}`, why);
     const again = parse(Buffer.from(canonical(merged)), { name: "original", role: "original" });
-    assert.ok(again.ok && original.entries[0]?.credential.equals(again.entries[0]?.credential ?? assert.fail()), why);
+    assert.ok(
+      again.ok &&
+        original.entries[0]?.credential.equals(again.entries[0]?.credential ?? assert.fail()),
+      why,
+    );
   }
 });
 

@@ -1,4 +1,7 @@
-/** The front door: the bytes of a pull secret → entries, or every reason why the whole source is refused. */
+/**
+ * The front door: the bytes of a pull secret → entries, or every reason why the whole source is
+ * refused.
+ */
 import type { Credential } from "./auth.ts";
 import { isMarker, readCredential } from "./entry.ts";
 import { fold } from "./fold.ts";
@@ -28,16 +31,19 @@ export type Parsed = Accepted | Rejected;
 const maxEntries = 1000;
 
 /**
- * Reads one source. Refused as a whole when any part would hurt a node: the kubelet drops a file for
- * one bad entry. An additional is also refused for entries that could never serve an image; in an
- * original, which nodes may already live with, these are kept with a warning, because the kubelet
- * skips them one by one. What docker login and credential helpers leave beside real entries is left
- * out with a warning, unless nothing else is there. Never throws, names no value.
+ * Reads one source. Refused as a whole when any part would hurt a node: the kubelet drops a file
+ * for one bad entry. An additional is also refused for entries that could never serve an image; in
+ * an original, which nodes may already live with, these are kept with a warning, because the
+ * kubelet skips them one by one. What docker login and credential helpers leave beside real entries
+ * is left out with a warning, unless nothing else is there. Never throws, names no value.
  */
 export function parse(bytes: Uint8Array, source: Source): Parsed {
   const read = readJson(bytes);
   if (!read.ok) {
-    return { ok: false, problems: read.faults.map(({ kind, path }) => problem(kind, source.name, path)) };
+    return {
+      ok: false,
+      problems: read.faults.map(({ kind, path }) => problem(kind, source.name, path)),
+    };
   }
   const report = new Report(source);
   const document = isObject(read.value) ? read.value : undefined;
@@ -48,7 +54,8 @@ export function parse(bytes: Uint8Array, source: Source): Parsed {
   else if (auths !== undefined && auths !== null) report.refuse("notObject", ["auths"]);
   else if (document?.["kind"] === "Secret") report.refuse("secretManifest", []);
   else if (report.problems.length === 0) {
-    // The kubelet reads `null` and `{}` as no credentials, but any other document that is no object not at all.
+    // The kubelet reads `null` and `{}` as no credentials, but any other document that is no object
+    // not at all.
     if (read.value === null || document !== undefined) report.dislike("noAuths", ["auths"]);
     else report.refuse("noAuths", ["auths"]);
   }
@@ -82,7 +89,8 @@ function readEntries(auths: JsonObject, report: Report): Entry[] {
     if (earlier === undefined) {
       seen.set(meaning, { key, credential });
       entries.push({ registry, credential });
-    } else if (earlier.credential.equals(credential)) report.warn("twice", path, quote(earlier.key));
+    } else if (earlier.credential.equals(credential))
+      report.warn("twice", path, quote(earlier.key));
     // Both would be tried, in an order that the kubelet draws at random.
     else report.refuse("sameRegistry", path, quote(earlier.key));
   }
@@ -109,7 +117,10 @@ function refuseBroken(value: Json, path: Steps, report: Report): void {
 }
 
 /** The kubelet falls back to Docker Hub's own entry only when nothing else matches. */
-function warnOfHiddenHub(seen: ReadonlyMap<string, { key: string; credential: Credential }>, report: Report): void {
+function warnOfHiddenHub(
+  seen: ReadonlyMap<string, { key: string; credential: Credential }>,
+  report: Report,
+): void {
   const hub = seen.get(meaningOf(dockerHubKey));
   if (hub === undefined) return;
   for (const { key, credential } of seen.values()) {
@@ -134,10 +145,16 @@ function readRest(document: JsonObject, report: Report): JsonObject {
   return rest;
 }
 
-/** Top-level keys whose type matters: the kubelet (HttpHeaders) or CRI-O (credHelpers) drops the file for another. */
+/**
+ * Top-level keys whose type matters: the kubelet (HttpHeaders) or CRI-O (credHelpers) drops the
+ * file for another.
+ */
 const stringMaps: ReadonlySet<string> = new Set(["httpheaders", "credhelpers"]);
 
 function suits(known: string, value: Json): boolean {
   if (!stringMaps.has(known) || value === null) return true;
-  return isObject(value) && Object.values(value).every((item) => item === null || typeof item === "string");
+  return (
+    isObject(value) &&
+    Object.values(value).every((item) => item === null || typeof item === "string")
+  );
 }

@@ -9,7 +9,8 @@ test("every code is used once, and has one line", () => {
   assert.equal(new Set(codes).size, codes.length);
   for (const [code, what, todo] of Object.values(catalogue)) {
     assert.match(code, /^GPS1[0-9]{2}$/);
-    for (const text of [what, todo]) assert.match(text, /^[^\n;]+[^\n;.]$/, "one line, without the separator");
+    for (const text of [what, todo])
+      assert.match(text, /^[^\n;]+[^\n;.]$/, "one line, without the separator");
   }
 });
 

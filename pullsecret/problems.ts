@@ -1,39 +1,120 @@
 /**
- * The catalogue: everything that can be wrong with, or surprising in, a pull-secret document. A line names the source, the
- * key path, what is wrong and what to do; it never holds a value.
+ * The catalogue: everything that can be wrong with, or surprising in, a pull-secret document. A
+ * line names the source, the key path, what is wrong and what to do; it never holds a value.
  */
-export type Problem = Readonly<{ code: string; source: string; path: string; what: string; todo: string }>;
+export type Problem = Readonly<{
+  code: string;
+  source: string;
+  path: string;
+  what: string;
+  todo: string;
+}>;
 
-/** Kind → code, what is wrong, what to do. `{}` stands for a registry or a field name. Codes from 150 are warnings. */
+/**
+ * Kind → code, what is wrong, what to do. `{}` stands for a registry or a field name. Codes from
+ * 150 are warnings.
+ */
 export const catalogue = {
   tooBig: ["GPS101", "longer than 1 MiB", "remove entries: the API server keeps no larger Secret"],
   notUtf8: ["GPS102", "not UTF-8", "save the document as UTF-8 without other encodings in it"],
-  notJson: ["GPS103", "not JSON", "give one JSON object, without a byte order mark, comments or trailing commas"],
+  notJson: [
+    "GPS103",
+    "not JSON",
+    "give one JSON object, without a byte order mark, comments or trailing commas",
+  ],
   tooDeep: ["GPS104", "nested too deep", "remove the nesting: a pull secret needs 3 levels"],
-  duplicate: ["GPS105", "the key occurs twice", "keep one: readers disagree on which of them counts"],
+  duplicate: [
+    "GPS105",
+    "the key occurs twice",
+    "keep one: readers disagree on which of them counts",
+  ],
   forbiddenKey: ["GPS106", "a key that no registry or field can have", "remove it"],
   loneSurrogate: ["GPS107", "half a UTF-16 surrogate pair", "remove the \\ud800-\\udfff escape"],
   number: ["GPS108", "a number that cannot be kept exactly", "write it as a string, or remove it"],
   notObject: ["GPS109", "not an object", 'give an object such as {"auth": "..."}'],
-  noAuths: ["GPS110", "auths is missing", 'give JSON such as {"auths": {"REGISTRY": {"auth": "..."}}}'],
-  tooMany: ["GPS111", "more than 1,000 registries", "remove entries: every image pull searches all of them"],
-  letterCase: ["GPS112", "must be spelled {}", "use exactly that spelling: readers disagree on any other"],
-  notString: ["GPS113", "not a string", "give a string: the kubelet drops the whole file for another type"],
-  notStringMap: ["GPS114", "not an object of strings", "correct or remove it: a runtime drops the whole file for it"],
-  notBase64: ["GPS115", "not base64", "give base64 of user:password in the standard alphabet, without spaces"],
+  noAuths: [
+    "GPS110",
+    "auths is missing",
+    'give JSON such as {"auths": {"REGISTRY": {"auth": "..."}}}',
+  ],
+  tooMany: [
+    "GPS111",
+    "more than 1,000 registries",
+    "remove entries: every image pull searches all of them",
+  ],
+  letterCase: [
+    "GPS112",
+    "must be spelled {}",
+    "use exactly that spelling: readers disagree on any other",
+  ],
+  notString: [
+    "GPS113",
+    "not a string",
+    "give a string: the kubelet drops the whole file for another type",
+  ],
+  notStringMap: [
+    "GPS114",
+    "not an object of strings",
+    "correct or remove it: a runtime drops the whole file for it",
+  ],
+  notBase64: [
+    "GPS115",
+    "not base64",
+    "give base64 of user:password in the standard alphabet, without spaces",
+  ],
   noColon: ["GPS116", "no colon in the decoded text", "give base64 of user:password"],
-  notText: ["GPS117", "the decoded text is not UTF-8", "encode user:password as UTF-8 before base64"],
-  noUser: ["GPS118", "no user name", "give auth, or username and password: without a user a pull is anonymous"],
-  control: ["GPS119", "a control character in the {}", "remove it: encode with printf or echo -n, not echo"],
-  tokenOnly: ["GPS120", "only {}, which the kubelet does not read", "give auth, or username and password"],
+  notText: [
+    "GPS117",
+    "the decoded text is not UTF-8",
+    "encode user:password as UTF-8 before base64",
+  ],
+  noUser: [
+    "GPS118",
+    "no user name",
+    "give auth, or username and password: without a user a pull is anonymous",
+  ],
+  control: [
+    "GPS119",
+    "a control character in the {}",
+    "remove it: encode with printf or echo -n, not echo",
+  ],
+  tokenOnly: [
+    "GPS120",
+    "only {}, which the kubelet does not read",
+    "give auth, or username and password",
+  ],
   emptyKey: ["GPS121", "the registry is empty", "name a registry, such as quay.io"],
-  longKey: ["GPS122", "the registry is too long", "shorten it to 526 characters: no image name is longer"],
-  deadKey: ["GPS123", "no image name can match this registry", "write HOST[:PORT][/PATH] as image names have it"],
-  capitals: ["GPS124", "capitals in the host", "write the host in lower case: the kubelet compares letter by letter"],
+  longKey: [
+    "GPS122",
+    "the registry is too long",
+    "shorten it to 526 characters: no image name is longer",
+  ],
+  deadKey: [
+    "GPS123",
+    "no image name can match this registry",
+    "write HOST[:PORT][/PATH] as image names have it",
+  ],
+  capitals: [
+    "GPS124",
+    "capitals in the host",
+    "write the host in lower case: the kubelet compares letter by letter",
+  ],
   badPort: ["GPS125", "the port is not a number from 1 to 65535", "correct or remove the port"],
-  sameRegistry: ["GPS126", "the same registry as {}, with another credential", "keep one of the two"],
-  protected: ["GPS127", "serves images of {}, which is protected", "remove it, or ask for the protection to be lifted"],
-  badProtect: ["GPS128", "not a registry that can be protected", "name it as image names have it, such as quay.io"],
+  sameRegistry: [
+    "GPS126",
+    "the same registry as {}, with another credential",
+    "keep one of the two",
+  ],
+  protected: [
+    "GPS127",
+    "serves images of {}, which is protected",
+    "remove it, or ask for the protection to be lifted",
+  ],
+  badProtect: [
+    "GPS128",
+    "not a registry that can be protected",
+    "name it as image names have it, such as quay.io",
+  ],
   mergedTooBig: [
     "GPS129",
     "the merged document is longer than 1 MiB",
@@ -61,23 +142,51 @@ export const catalogue = {
     "{} is dropped",
     "nothing, if only image pulls matter: of each entry only the credential is used",
   ],
-  stripped: ["GPS153", "taken out", "nothing: only auths is merged, helpers would run as root on every node"],
+  stripped: [
+    "GPS153",
+    "taken out",
+    "nothing: only auths is merged, helpers would run as root on every node",
+  ],
   emptyPassword: ["GPS154", "the password is empty", "check that this is meant"],
-  whiteSpace: ["GPS155", "white space around the {}", "check that this is meant: echo without -n adds a line break"],
+  whiteSpace: [
+    "GPS155",
+    "white space around the {}",
+    "check that this is meant: echo without -n adds a line break",
+  ],
   wildcard: [
     "GPS156",
     "a wildcard",
     "name hosts where CRI-O or podman read the file: only the kubelet knows wildcards",
   ],
   readAs: ["GPS157", "is read as {}", "write it so"],
-  versionPath: ["GPS158", "is read as a repository path, not as the host", "end it with a slash if the host is meant"],
-  defaultPort: ["GPS159", "matches only images written with :{}", "remove the port if images are written without it"],
-  hubMirror: ["GPS160", "does not serve images of docker.io", "use https://index.docker.io/v1/ for Docker Hub"],
+  versionPath: [
+    "GPS158",
+    "is read as a repository path, not as the host",
+    "end it with a slash if the host is meant",
+  ],
+  defaultPort: [
+    "GPS159",
+    "matches only images written with :{}",
+    "remove the port if images are written without it",
+  ],
+  hubMirror: [
+    "GPS160",
+    "does not serve images of docker.io",
+    "use https://index.docker.io/v1/ for Docker Hub",
+  ],
   twice: ["GPS161", "the same registry and credential as {}", "keep one of the two"],
-  hidden: ["GPS162", "is never tried: {} matches all its images first", "write docker.io for it, or remove the other"],
+  hidden: [
+    "GPS162",
+    "is never tried: {} matches all its images first",
+    "write docker.io for it, or remove the other",
+  ],
   kept: ["GPS163", "kept, but {}", "correct it in the original"],
   conflict: ["GPS164", "another credential than in {}", "nothing, if this is meant: {}"],
-  shadow: ["GPS165", "is tried before {} of the original", "nothing, if this is meant: it takes over those images"],
+  shadow: [
+    "GPS165",
+    "is tried before {} of the original",
+    "nothing, if this is meant: it takes over those images",
+  ],
   marker: [
     "GPS166",
     "holds no credential, and is left out",
@@ -98,7 +207,12 @@ export const catalogue = {
 export type ProblemKind = keyof typeof catalogue;
 
 /** Builds a problem; `details` fill the `{}` of the catalogue in order and must be no values. */
-export function problem(kind: ProblemKind, source: string, path: string, ...details: string[]): Problem {
+export function problem(
+  kind: ProblemKind,
+  source: string,
+  path: string,
+  ...details: string[]
+): Problem {
   const [code, what, todo] = catalogue[kind];
   const rest = [...details];
   const fill = (text: string): string => text.replaceAll("{}", () => rest.shift() ?? "");
@@ -110,7 +224,10 @@ export function formatProblem({ source, path, what, todo }: Problem): string {
   return `${source}: ${path}: ${what}; ${todo}`;
 }
 
-/** The original's entry is kept although the same in an additional would be refused: the kubelet skips it singly. */
+/**
+ * The original's entry is kept although the same in an additional would be refused: the kubelet
+ * skips it singly.
+ */
 export function keptAnyway(refused: Problem): Problem {
   return problem("kept", refused.source, refused.path, refused.what);
 }

@@ -19,7 +19,9 @@ test("two keys are the same registry when the kubelet files them under the same 
   for (const [key, expected] of identities) assert.equal(identity(key), expected, key);
 });
 
-/** How the first relates to the second: covers it (and so overlaps), only overlaps it, or neither. */
+/**
+ * How the first relates to the second: covers it (and so overlaps), only overlaps it, or neither.
+ */
 const relations: readonly (readonly [string, string, "covers" | "overlaps" | "neither"])[] = [
   ["a.io", "a.io", "covers"],
   ["a.io", "a.io/foo", "covers"],
@@ -59,7 +61,16 @@ test("what one registry's images have to do with another's", () => {
 });
 
 test("the kubelet goes backwards through the alphabet, Docker Hub's own entry last", () => {
-  const order = ["quay.io/org", "quay.io", "docker.io", "a.io/foo/bar", "a.io/foo", "a.io", "*.io", "index.docker.io"];
+  const order = [
+    "quay.io/org",
+    "quay.io",
+    "docker.io",
+    "a.io/foo/bar",
+    "a.io/foo",
+    "a.io",
+    "*.io",
+    "index.docker.io",
+  ];
   for (const [index, first] of order.entries()) {
     for (const later of order.slice(index + 1)) {
       assert.ok(isTriedBefore(first, later), `${first} before ${later}`);

@@ -19,7 +19,10 @@ export class Report {
     this.problems.push(problem(kind, this.source.name, formatPath(path), ...details));
   }
 
-  /** The kubelet skips it singly: refused in an additional, where it can only be a mistake; kept in an original. */
+  /**
+   * The kubelet skips it singly: refused in an additional, where it can only be a mistake; kept in
+   * an original.
+   */
   dislike(kind: ProblemKind, path: Steps, ...details: string[]): void {
     const found = problem(kind, this.source.name, formatPath(path), ...details);
     if (this.source.role === "additional") this.problems.push(found);

@@ -1,4 +1,7 @@
-/** JSON's grammar (RFC 8259) over a text, keeping what JSON.parse loses: duplicate keys, their order, the position of a fault. */
+/**
+ * JSON's grammar (RFC 8259) over a text, keeping what JSON.parse loses: duplicate keys, their
+ * order, the position of a fault.
+ */
 
 /** An object as written: names and values side by side, duplicates included. */
 export class Members {
@@ -15,8 +18,8 @@ const simple = /[ !#-[\]-\uffff]*/y;
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 
 /**
- * Reads one JSON document, without recursion: a document nested a million deep costs memory, not the stack.
- * Never throws for any text.
+ * Reads one JSON document, without recursion: a document nested a million deep costs memory, not
+ * the stack. Never throws for any text.
  */
 export function readText(text: string, depth: number): Tree | Fault {
   try {
@@ -74,7 +77,10 @@ class Reader {
     }
   }
 
-  /** A whole scalar or empty container; `undefined` after opening a container that has something in it. */
+  /**
+   * A whole scalar or empty container; `undefined` after opening a container that has something in
+   * it.
+   */
   #value(): Tree | undefined {
     this.#skip(space);
     switch (this.#text[this.#at]) {
@@ -149,7 +155,9 @@ class Reader {
     if (this.#at === start) this.#fail();
     const raw = this.#text.slice(start, this.#at);
     const value = Number(raw);
-    const exact = /[.eE]/.test(raw) ? Number.isFinite(value) : Number.isSafeInteger(value) || String(value) === raw;
+    const exact = /[.eE]/.test(raw)
+      ? Number.isFinite(value)
+      : Number.isSafeInteger(value) || String(value) === raw;
     return exact ? value : Number.NaN;
   }
 

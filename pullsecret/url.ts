@@ -1,11 +1,14 @@
 /**
- * How the kubelet reads a registry key as a URL (Go's net/url, Go 1.26), for text that follows `https://`. Strings here are
- * binary strings, one character per UTF-8 byte, because Go compares, sorts and unescapes bytes.
+ * How the kubelet reads a registry key as a URL (Go's net/url, Go 1.26), for text that follows
+ * `https://`. Strings here are binary strings, one character per UTF-8 byte, because Go compares,
+ * sorts and unescapes bytes.
  */
 import { Buffer } from "node:buffer";
 import { isIPv6 } from "node:net";
 
-/** The two parts of a key that the kubelet keeps; user, query and fragment are read and forgotten. */
+/**
+ * The two parts of a key that the kubelet keeps; user, query and fragment are read and forgotten.
+ */
 export type Location = Readonly<{ host: string; path: string }>;
 
 /** The UTF-8 bytes of a text as a binary string. */
@@ -19,7 +22,10 @@ const notInHost = /[^A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"%\u0080-\u00ff]/;
 const notInUser = /[^A-Za-z0-9\-._:~!$&'()*+,;=%@]/;
 const badEscape = /%(?![0-9A-Fa-f]{2})/;
 
-/** Host and path of a key without its scheme; `undefined` where Go reports an error and the kubelet skips the key. */
+/**
+ * Host and path of a key without its scheme; `undefined` where Go reports an error and the kubelet
+ * skips the key.
+ */
 export function parseLocation(key: string): Location | undefined {
   const hash = key.indexOf("#");
   if (hash >= 0 && badEscape.test(key.slice(hash + 1))) return undefined;
@@ -33,7 +39,10 @@ export function parseLocation(key: string): Location | undefined {
   return host === undefined || path === undefined ? undefined : { host, path };
 }
 
-/** `host[:port]` → host and port as net.SplitHostPort gives them; the whole as host where that reports an error. */
+/**
+ * `host[:port]` → host and port as net.SplitHostPort gives them; the whole as host where that
+ * reports an error.
+ */
 export function splitPort(hostport: string): { host: string; port: string } {
   const whole = { host: hostport, port: "" };
   const colon = hostport.lastIndexOf(":");

@@ -60,7 +60,10 @@ for (const vector of vectors) {
     assert.equal(merged.warnings.length > 0, vector.expect === "warn", lines(merged.warnings));
     const document = JSON.parse(canonical(merged)) as Record<string, unknown>;
     const auths = document["auths"] as Record<string, { auth: string }>;
-    const decoded = Object.entries(auths).map(([key, { auth }]) => [key, Buffer.from(auth, "base64").toString()]);
+    const decoded = Object.entries(auths).map(([key, { auth }]) => [
+      key,
+      Buffer.from(auth, "base64").toString(),
+    ]);
     assert.deepEqual(Object.fromEntries(decoded), vector.auths);
     for (const name of vector.absent ?? []) assert.ok(!(name in document), name);
     for (const name of vector.present ?? []) assert.ok(name in document, name);

@@ -1,5 +1,9 @@
-/** `npm run check`: everything that can be said of the code without running it. Prints only what is wrong. */
+/**
+ * `npm run check`: everything that can be said of the code without running it. Prints only what is
+ * wrong.
+ */
 import { spawnSync } from "node:child_process";
+import { checkComments } from "./comments.ts";
 import { checkImports } from "./imports.ts";
 
 const steps: readonly (readonly [name: string, ...argv: string[]])[] = [
@@ -20,5 +24,11 @@ for (const violation of checkImports(".")) {
   failed = true;
   process.stderr.write(`imports: ${violation}\n`);
 }
+for (const line of checkComments(".")) {
+  failed = true;
+  process.stderr.write(`comments: ${line}\n`);
+}
 if (failed) process.exit(1);
-process.stdout.write("check: types, lint, format, unused code and import directions are in order\n");
+process.stdout.write(
+  "check: types, lint, format, unused code and import directions are in order\n",
+);

@@ -17,5 +17,6 @@ test("the index names every decision once, in order, with a status", () => {
 });
 
 test("a decision is a page: 60 lines at most", () => {
-  for (const page of pages) assert.ok(readFileSync(join(folder, page), "utf8").split("\n").length <= 61, page);
+  for (const page of pages)
+    assert.ok(readFileSync(join(folder, page), "utf8").split("\n").length <= 61, page);
 });

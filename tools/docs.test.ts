@@ -6,7 +6,11 @@ import { pages } from "./docs.ts";
 
 test("the pages about codes, flags and faults say what code and tests say", () => {
   for (const [file, text] of Object.entries(pages())) {
-    assert.equal(readFileSync(file, "utf8"), text, `${file} is outdated: node build/run.mjs tools/docs.ts`);
+    assert.equal(
+      readFileSync(file, "utf8"),
+      text,
+      `${file} is outdated: node build/run.mjs tools/docs.ts`,
+    );
   }
 });
 
@@ -15,7 +19,11 @@ test("every test of test/faults is a row of docs/faults.md, under the name that 
   for (const file of globSync("test/faults/*.test.ts")) {
     const calls = readFileSync(file, "utf8").match(/(?<![.\w])(?:t\.)?test(?:\.\w+)?\(/g) ?? [];
     const rows = page.split("\n").filter((line) => line.endsWith(`| \`${file}\` |`));
-    assert.equal(rows.length, calls.length, `${file}: give each test a plain string for a name, in the first column`);
+    assert.equal(
+      rows.length,
+      calls.length,
+      `${file}: give each test a plain string for a name, in the first column`,
+    );
     for (const row of rows) assert.ok(!row.includes("${"), row);
   }
 });
@@ -28,8 +36,13 @@ test("every link between the pages leads to a file", () => {
     ...readdirSync("docs", { recursive: true, encoding: "utf8" }).map((name) => join("docs", name)),
   ];
   for (const file of files.filter((name) => name.endsWith(".md"))) {
-    for (const [, target = ""] of readFileSync(file, "utf8").matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
-      assert.ok(existsSync(join(dirname(file), target)), `${file} links to ${target}, which is not there`);
+    for (const [, target = ""] of readFileSync(file, "utf8").matchAll(
+      /\]\(([^)#:]+)(?:#[^)]*)?\)/g,
+    )) {
+      assert.ok(
+        existsSync(join(dirname(file), target)),
+        `${file} links to ${target}, which is not there`,
+      );
     }
   }
 });

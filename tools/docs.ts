@@ -1,6 +1,6 @@
 /**
- * The pages of docs/ that say what the code says, written from it: `node build/run.mjs tools/docs.ts`. A test holds the
- * files against it, so that they cannot drift.
+ * The pages of docs/ that say what the code says, written from it: `node build/run.mjs
+ * tools/docs.ts`. A test holds the files against it, so that they cannot drift.
  */
 import { writeFileSync } from "node:fs";
 import { catalogue as agent } from "#agent/facts/problems.ts";
@@ -39,19 +39,44 @@ function errors(): string {
 }
 
 function metrics(): string {
-  const rows = Object.values(troubles).map(({ event, condition, reason }): Row => [event, condition, reason]);
+  const rows = Object.values(troubles).map(({ event, condition, reason }): Row => [
+    event,
+    condition,
+    reason,
+  ]);
   return `# Metrics, conditions, Events
 
 At \`:8080/metrics\` of the controller, each name with \`global_pull_secret_\` before it. A series that has nothing to speak of is absent.
 
 ${table(
-  ["state", "`revision`", "`rolled_out`", "`source_accepted`", "`nodes_desired` …", "`nodes{state}`"],
+  [
+    "state",
+    "`revision`",
+    "`rolled_out`",
+    "`source_accepted`",
+    "`nodes_desired` …",
+    "`nodes{state}`",
+  ],
   [
     ["nothing is declared, nothing is there", "0", "absent", "absent", "absent", "absent"],
-    ["a Secret is refused that was never in force", "as before, 0", "absent", "0", "absent", "absent"],
+    [
+      "a Secret is refused that was never in force",
+      "as before, 0",
+      "absent",
+      "0",
+      "absent",
+      "absent",
+    ],
     ["a rollout is under way", "N", "0", "1 or 0", "of the DaemonSet", "as last looked at"],
     ["a rollout is out", "N", "1", "1 or 0", "of the DaemonSet", "as last looked at"],
-    ["nodes give back, or are waited for", "N", "absent", "absent", "of the DaemonSet", "as last looked at"],
+    [
+      "nodes give back, or are waited for",
+      "N",
+      "absent",
+      "absent",
+      "of the DaemonSet",
+      "as last looked at",
+    ],
     ["objects are deleted", "N", "absent", "absent", "absent", "absent"],
   ],
 )}

@@ -1,6 +1,6 @@
 /**
- * docs/faults.md: every fault that a test shows, read from the tests themselves. A test's name is the row: the fault and
- * what is promised under it.
+ * docs/faults.md: every fault that a test shows, read from the tests themselves. A test's name is
+ * the row: the fault and what is promised under it.
  */
 import { globSync, readFileSync } from "node:fs";
 
@@ -54,7 +54,12 @@ function section(file: string): string {
   const rows = titles(text).map((title) => `| ${title} | \`${file}\` |`);
   if (rows.length === 0) throw new Error(`${file} has no test whose name is a plain string`);
   const head = summary(text);
-  return [...(head ? [head, ""] : []), "| fault, and what is promised | test |", "| --- | --- |", ...rows].join("\n");
+  return [
+    ...(head ? [head, ""] : []),
+    "| fault, and what is promised | test |",
+    "| --- | --- |",
+    ...rows,
+  ].join("\n");
 }
 
 /** The first paragraph of the file's docstring. */
@@ -66,5 +71,7 @@ function summary(text: string): string {
 
 /** Names of the tests, in their order. */
 function titles(text: string): string[] {
-  return Array.from(text.matchAll(/^test\(\s*(["'`])(.+?)\1,/gm), ([, , title = ""]) => title.replaceAll("|", "\\|"));
+  return Array.from(text.matchAll(/^test\(\s*(["'`])(.+?)\1,/gm), ([, , title = ""]) =>
+    title.replaceAll("|", "\\|"),
+  );
 }

@@ -25,7 +25,10 @@ const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] =
   [{ "agent/a.ts": `import { KubeConfig } from "@kubernetes/client-node";` }, /client-node/],
   [{ "controller/a.ts": `import type { V1Pod } from "@kubernetes/client-node";` }, undefined],
   [{ "kube/a.ts": `import { KubeConfig } from "@kubernetes/client-node";` }, undefined],
-  [{ "agent/a.ts": `import {\n  a,\n  b,\n} from "#contract/names.ts";\nimport "node:fs";` }, undefined],
+  [
+    { "agent/a.ts": `import {\n  a,\n  b,\n} from "#contract/names.ts";\nimport "node:fs";` },
+    undefined,
+  ],
   [{ "agent/a.test.ts": `import { x } from "../test/x.ts";` }, undefined],
   [{ "agent/a.ts": `import { x } from "../test/x.ts";` }, /test/],
   [{ "agent/decide/a.ts": `import { readFileSync } from "node:fs";` }, /reaches node:fs/],

@@ -54,7 +54,14 @@ const pure: ReadonlySet<string> = new Set([
 ]);
 
 /** What code that decides may load of Node and of packages: it computes, and touches nothing. */
-const pureModules = new Set(["node:buffer", "node:crypto", "node:path", "node:util", "zod", "zod/mini"]);
+const pureModules = new Set([
+  "node:buffer",
+  "node:crypto",
+  "node:path",
+  "node:util",
+  "zod",
+  "zod/mini",
+]);
 
 /** Of a module with sockets, functions that only read text. */
 const pureNames: Readonly<Record<string, RegExp>> = { "node:net": /^\{\s*isIP(?:v[46])?\s*\}$/ };
@@ -104,7 +111,8 @@ export function checkImports(root: string): string[] {
   }
   for (const file of graph.keys()) {
     const reached = isPure(file) ? effectIn(file, loads) : undefined;
-    if (reached !== undefined) violations.push(`${file}: decides, but reaches ${reached.join(" → ")}`);
+    if (reached !== undefined)
+      violations.push(`${file}: decides, but reaches ${reached.join(" → ")}`);
   }
   return [...violations, ...cyclesIn(graph).map((cycle) => `${cycle.join(" → ")}: a cycle`)];
 }
@@ -116,7 +124,9 @@ const isPure = (path: string): boolean => pure.has(dirname(path));
 const isPureImport = ({ specifier, names }: Import): boolean =>
   pureModules.has(specifier) || pureNames[specifier]?.test(names) === true;
 
-/** The way from a file to a module with effects, along what it loads; undefined if there is none. */
+/**
+ * The way from a file to a module with effects, along what it loads; undefined if there is none.
+ */
 function effectIn(
   file: string,
   loads: ReadonlyMap<string, readonly string[]>,
@@ -144,7 +154,8 @@ function judge(file: string, one: Import): string | undefined {
   if (!specifier.startsWith(".") && !specifier.startsWith("#")) {
     if (typeOnly || isTest(file)) return undefined;
     const rooms = packageRooms[specifier];
-    if (rooms === undefined || rooms.some((room) => `${file}/`.startsWith(`${room}/`))) return undefined;
+    if (rooms === undefined || rooms.some((room) => `${file}/`.startsWith(`${room}/`)))
+      return undefined;
     return `imports ${specifier}, which belongs to ${rooms.join(" and ")}`;
   }
   if (target === "package.json") return undefined;
@@ -156,7 +167,8 @@ function judgeRooms(file: string, target: string): string | undefined {
   const [from, to] = [dirname(file), dirname(target)];
   if (!order.includes(from)) return `${from}/ is no room; add it to the order`;
   const apart = programs.has(topOf(file)) && programs.has(topOf(target));
-  if (apart && topOf(file) !== topOf(target)) return `imports from ${topOf(target)}/, another program`;
+  if (apart && topOf(file) !== topOf(target))
+    return `imports from ${topOf(target)}/, another program`;
   if (withoutCluster.has(topOf(file)) && topOf(target) === "kube")
     return "imports from kube/, but reaches no API server";
   if (order.indexOf(to) > order.indexOf(from)) return `imports from ${to}/, which comes after it`;

@@ -48,25 +48,44 @@ test("every flag is read", () => {
 });
 
 const wrong: readonly (readonly [argv: string, error: string])[] = [
-  ["--unit kubelet", '--unit "kubelet": is no systemd service; give auto, or one such as kubelet.service'],
-  ["--unit ../x.service", '--unit "../x.service": is no systemd service; give auto, or one such as kubelet.service'],
+  [
+    "--unit kubelet",
+    '--unit "kubelet": is no systemd service; give auto, or one such as kubelet.service',
+  ],
+  [
+    "--unit ../x.service",
+    '--unit "../x.service": is no systemd service; give auto, or one such as kubelet.service',
+  ],
   ["--restart never", '--restart "never": is none of the choices; give Always, Never'],
-  ["--restart-control-plane no", '--restart-control-plane "no": is none of the choices; give Always, Never'],
+  [
+    "--restart-control-plane no",
+    '--restart-control-plane "no": is none of the choices; give Always, Never',
+  ],
   ["--hidden-files look", '--hidden-files "look": is none of the choices; give Look, Ignore'],
   ["--probation -1s", '--probation "-1s": is no duration from 0s to 3600s; give one such as 5s'],
   ["--probation=5", '--probation "5": is no duration from 0s to 3600s; give one such as 5s'],
-  ["--probation=3601s", '--probation "3601s": is no duration from 0s to 3600s; give one such as 5s'],
+  [
+    "--probation=3601s",
+    '--probation "3601s": is no duration from 0s to 3600s; give one such as 5s',
+  ],
   ["--probation=1s --probation=2s", "--probation: given 2 times; give it once"],
   ["--probation", "--probation: has no value; write --probation=VALUE"],
   ["--healthz-port=0", '--healthz-port "0": is no whole number from 1 to 65535'],
   ["--probe-port=1023", '--probe-port "1023": is no whole number from 1024 to 65535'],
-  ["--kubelet-directory=var", '--kubelet-directory "var": is no absolute path of a directory without . and .. in it'],
-  ["--termination-log=log", '--termination-log "log": is no absolute path of a file without . and .. in it'],
+  [
+    "--kubelet-directory=var",
+    '--kubelet-directory "var": is no absolute path of a directory without . and .. in it',
+  ],
+  [
+    "--termination-log=log",
+    '--termination-log "log": is no absolute path of a file without . and .. in it',
+  ],
   ["--nope", "--nope: is no flag; --help names all"],
   ["--probaton=1", "--probaton: is no flag; give --probation"],
   ["extra", '"extra": belongs to no flag; remove it'],
 ];
-for (const [argv, error] of wrong) test(`refused: ${argv}`, () => assert.deepEqual(errorsOf(argv.split(" ")), [error]));
+for (const [argv, error] of wrong)
+  test(`refused: ${argv}`, () => assert.deepEqual(errorsOf(argv.split(" ")), [error]));
 
 test("REVISION must be a whole number", () => {
   for (const revision of ["", "-1", "1.5", "7 ", "1e3", "99999999999999999"])

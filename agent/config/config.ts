@@ -16,7 +16,10 @@ export type Config = Readonly<{
   restart: "Always" | "Never";
   /** The same for a unit that carries a control plane. */
   restartControlPlane: "Always" | "Never";
-  /** Whether a file that ours would hide from the kubelet makes the node unfit, or is nobody's concern. */
+  /**
+   * Whether a file that ours would hide from the kubelet makes the node unfit, or is nobody's
+   * concern.
+   */
   hiddenFiles: "Look" | "Ignore";
   /** Milliseconds that a restarted kubelet is watched before the revision counts as proved. */
   settle: number;
@@ -32,7 +35,10 @@ export type Config = Readonly<{
 }>;
 
 /** What follows the program's name, and the environment. */
-export function parseConfig(argv: readonly string[], environment: NodeJS.ProcessEnv): Outcome<Config> {
+export function parseConfig(
+  argv: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Outcome<Config> {
   const read = readFlags(flags, { argv, environment, quote });
   return read.ok ? { ok: true, value: toConfig(read.value) } : read;
 }

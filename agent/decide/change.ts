@@ -32,11 +32,13 @@ export function change(
   const drift = journal.content === document.content && journal.phase === "applied";
   const matters = drift ? restartsFor(facts, journal, document, planned) : planned.matters;
   // A drift that needs no restart needs nobody to be asked.
-  const unfit = drift && !matters ? undefined : isAtRest(journal) ? preflight(facts) : unitMissingFor(facts);
+  const unfit =
+    drift && !matters ? undefined : isAtRest(journal) ? preflight(facts) : unitMissingFor(facts);
   if (unfit !== undefined) return unfit;
   // Written all the same, it could not be read again by us, and never be taken back.
   const much = "absent" in planned.file ? undefined : excess(planned.file.bytes);
-  if (much !== undefined) return (isAtRest(known) ? refuse : wait)("GPS206", soon, `it would have ${much}`);
+  if (much !== undefined)
+    return (isAtRest(known) ? refuse : wait)("GPS206", soon, `it would have ${much}`);
   const code = drift ? "GPS225" : "GPS226";
   if (facts.writeIn > 0) return wait(code, facts.writeIn);
   const undo = undoOf(journal, found, document, drift);
@@ -68,7 +70,10 @@ function begun(facts: Facts, { before }: Plan): Journal {
   return facts.lost ? { ...first, unverified: true } : first;
 }
 
-/** A change under way is written anew, even if the kubelet is down; but not where the restart cannot be asked for. */
+/**
+ * A change under way is written anew, even if the kubelet is down; but not where the restart cannot
+ * be asked for.
+ */
 function unitMissingFor(facts: Facts): Step | undefined {
   return facts.config.restart === "Always" ? unitMissing(facts) : undefined;
 }
@@ -79,7 +84,12 @@ function unitMissingFor(facts: Facts): Step | undefined {
  * ours to start, and reads the file when it is; and under a hold no kubelet of a node in force is
  * restarted.
  */
-function restartsFor(facts: Facts, journal: Journal, { intent }: Document, { matters }: Plan): boolean {
+function restartsFor(
+  facts: Facts,
+  journal: Journal,
+  { intent }: Document,
+  { matters }: Plan,
+): boolean {
   const tired = callsWithin(journal, facts.now, 3_600_000) >= 3;
   return matters && !tired && intent !== "hold" && !isStopped(facts);
 }
@@ -89,7 +99,12 @@ function restartsFor(facts: Facts, journal: Journal, { intent }: Document, { mat
  * is not wanted. Nor has what takes credentials back: they would be on the node again, and what a
  * file lacks keeps no kubelet from starting.
  */
-function undoOf(journal: Journal, found: Found, document: Document, drift: boolean): Journal["undo"] {
+function undoOf(
+  journal: Journal,
+  found: Found,
+  document: Document,
+  drift: boolean,
+): Journal["undo"] {
   if (drift || givesBack(document)) return undefined;
   if (journal.phase !== "applied") return journal.undo;
   const { owned, revision, digest, content } = journal;

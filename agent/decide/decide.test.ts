@@ -1,4 +1,7 @@
-/** The decisions as tables: facts in, action and reason out. Nothing is mocked, since nothing is called. */
+/**
+ * The decisions as tables: facts in, action and reason out. Nothing is mocked, since nothing is
+ * called.
+ */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Facts } from "../facts/facts.ts";
@@ -39,9 +42,21 @@ test("what comes before everything else", () => {
       "nothing GPS201 ready",
     ],
     ["two agents on one node", { alone: false, journal: atRest }, "wait GPS205"],
-    ["a journal from a newer agent", { journal: { kind: "newer", why: "version 9", owes: false } }, "wait GPS222"],
-    ["an unreadable journal", { journal: { kind: "corrupt", why: "not JSON" } }, "set aside GPS223"],
-    ["config.json is a symlink", { file: { kind: "refused", why: "it is a symbolic link" } }, "wait GPS206"],
+    [
+      "a journal from a newer agent",
+      { journal: { kind: "newer", why: "version 9", owes: false } },
+      "wait GPS222",
+    ],
+    [
+      "an unreadable journal",
+      { journal: { kind: "corrupt", why: "not JSON" } },
+      "set aside GPS223",
+    ],
+    [
+      "config.json is a symlink",
+      { file: { kind: "refused", why: "it is a symbolic link" } },
+      "wait GPS206",
+    ],
     ["config.json changes while it is read", { file: { kind: "changing" } }, "wait GPS209"],
   ]);
 });
@@ -50,7 +65,12 @@ test("nobody is asked for what no rule needs", () => {
   const newer = (owes: boolean): Facts["journal"] => ({ kind: "newer", why: "version 9", owes });
   const rows: readonly (readonly [when: string, change: Change, ...asked: string[]])[] = [
     ["at rest", { journal: atRest }, "mounted", "healthz"],
-    ["at rest, under a hold", { journal: atRest, mounted: { ...mounted, intent: "hold" } }, "mounted", "healthz"],
+    [
+      "at rest, under a hold",
+      { journal: atRest, mounted: { ...mounted, intent: "hold" } },
+      "mounted",
+      "healthz",
+    ],
     ["nothing was ever there", { mounted: withdrawn, file: absent }, "mounted", "healthz"],
     ["in quarantine", { journal: rolledBack, file: absent }, "mounted"],
     ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "mounted"],
@@ -65,9 +85,15 @@ test("nobody is asked for what no rule needs", () => {
     ["… that owes", { journal: newer(true) }, "kubelet"],
     ["revision 0", { config: { revision: 0 } }, "fitness"],
     ["revision 0, and found fit", { config: { revision: 0 }, fit: true }, "healthz"],
-    ["… and silent since", { config: { revision: 0 }, fit: true, healthy: false }, "healthz", "fitness"],
+    [
+      "… and silent since",
+      { config: { revision: 0 }, fit: true, healthy: false },
+      "healthz",
+      "fitness",
+    ],
   ];
-  for (const [when, change, ...asked] of rows) assert.deepEqual(inTurn(facts(change)).asked, asked, when);
+  for (const [when, change, ...asked] of rows)
+    assert.deepEqual(inTurn(facts(change)).asked, asked, when);
 });
 
 test("a pod applies its own revision and no other", () => {
@@ -80,13 +106,21 @@ test("a pod applies its own revision and no other", () => {
       { mounted: { ...mounted, revision: 8 }, journal: atRest },
       "nothing GPS200 ready",
     ],
-    ["… but was drifted", { mounted: { ...mounted, revision: 8 }, journal: atRest, file: absent }, "wait GPS203"],
+    [
+      "… but was drifted",
+      { mounted: { ...mounted, revision: 8 }, journal: atRest, file: absent },
+      "wait GPS203",
+    ],
     [
       "… of another pod's revision",
       { mounted: { ...mounted, revision: 8 }, journal: { ...atRest, revision: 6 } },
       "wait GPS203",
     ],
-    ["a bad document", { mounted: { kind: "refused", why: "x", revision: 7 }, file: absent }, "wait GPS204"],
+    [
+      "a bad document",
+      { mounted: { kind: "refused", why: "x", revision: 7 }, file: absent },
+      "wait GPS204",
+    ],
     [
       "an owed restart needs no document",
       { mounted: { ...mounted, revision: 8 }, journal: restarting },
@@ -116,14 +150,27 @@ test("a revision is its number and its digest: one number with two contents is t
     ["… and the journal is right", { mounted: lagging, journal: atRest }, "nothing GPS200 ready"],
     [
       "a journal of the same number, and another content is mounted",
-      { mounted: { ...mounted, digest: "restored", content: "two" }, ...otherDigest, journal: atRest },
+      {
+        mounted: { ...mounted, digest: "restored", content: "two" },
+        ...otherDigest,
+        journal: atRest,
+      },
       "record GPS226 → applied",
     ],
-    ["an older agent's journal is not believed", { mounted: lagging, journal: undated }, "wait GPS202"],
+    [
+      "an older agent's journal is not believed",
+      { mounted: lagging, journal: undated },
+      "wait GPS202",
+    ],
     ["… but is gone on from", { journal: undated }, "record GPS226 → applied"],
     [
       "a trial of another content of this number is not ours",
-      { ...otherDigest, journal: settling, unit: renewed, steady: { running: 4000, healthy: 4000 } },
+      {
+        ...otherDigest,
+        journal: settling,
+        unit: renewed,
+        steady: { running: 4000, healthy: 4000 },
+      },
       "wait GPS215",
     ],
   ]);
@@ -137,7 +184,9 @@ test("what a revision no longer has is ours until it is out of the file: an agen
   assert.deepEqual(begun.journal.owned.entries.map(({ key }) => key).toSorted(), ["a.io", "b.io"]);
   const again = decide(facts({ mounted: next, journal: begun.journal }));
   assert.ok(again.action === "apply" && !("absent" in again.plan.file));
-  assert.deepEqual(JSON.parse(again.plan.file.bytes.toString()), { auths: { "b.io": { auth: "dTpi" } } });
+  assert.deepEqual(JSON.parse(again.plan.file.bytes.toString()), {
+    auths: { "b.io": { auth: "dTpi" } },
+  });
   const { end } = follow({ mounted: next, journal: { ...atRest, revision: 6 } });
   const journal = end.journal.kind === "journal" ? end.journal.journal : assert.fail();
   assert.equal(journal.phase, "applying");
@@ -150,13 +199,30 @@ test("what a revision no longer has is ours until it is out of the file: an agen
 });
 
 test("a withdrawal after a lost journal is not said to be one, unless nothing is there that could be ours", () => {
-  const unverified = { ...atRest, content: "none", unverified: true, owned: { entries: [], rest: [] } };
+  const unverified = {
+    ...atRest,
+    content: "none",
+    unverified: true,
+    owned: { entries: [], rest: [] },
+  };
   check([
     ["the journal is lost", { mounted: withdrawn, lost: true, left: true }, "wait GPS250"],
-    ["… and nothing is there", { mounted: withdrawn, lost: true, file: absent }, "record GPS226 → applying"],
+    [
+      "… and nothing is there",
+      { mounted: withdrawn, lost: true, file: absent },
+      "record GPS226 → applying",
+    ],
     ["… and somebody has looked", { mounted: withdrawn, left: true }, "leave GPS224"],
-    ["a journal that was made after it", { mounted: withdrawn, lost: true, journal: unverified }, "wait GPS250"],
-    ["… with nothing there", { mounted: withdrawn, lost: true, journal: unverified, file: absent }, "leave GPS224"],
+    [
+      "a journal that was made after it",
+      { mounted: withdrawn, lost: true, journal: unverified },
+      "wait GPS250",
+    ],
+    [
+      "… with nothing there",
+      { mounted: withdrawn, lost: true, journal: unverified, file: absent },
+      "leave GPS224",
+    ],
     ["… and somebody has looked", { mounted: withdrawn, journal: unverified }, "leave GPS224"],
     [
       "… whose entries were all there",
@@ -169,7 +235,10 @@ test("a withdrawal after a lost journal is not said to be one, unless nothing is
   const known = decide(facts({ lost: true }));
   assert.ok(known.action === "record" && known.journal.unverified === undefined);
   const later = decide(facts({ lost: true, journal: { ...atRest, revision: 6 } }));
-  assert.ok(later.action === "record" && later.journal.phase === "applied", "once there is a journal again it counts");
+  assert.ok(
+    later.action === "record" && later.journal.phase === "applied",
+    "once there is a journal again it counts",
+  );
 });
 
 test("config.json is written only where systemd can be asked", () => {
@@ -197,16 +266,28 @@ test("config.json is written only where systemd can be asked", () => {
     ],
     ["what means the same already is only noted", { file: written }, "record GPS226 → applied"],
     ["void for a moment", { file: foreign("not JSON"), steady: { file: 1999 } }, "wait GPS207"],
-    ["void for good", { file: foreign("not JSON"), steady: { file: 2000 } }, "apply GPS226 → applying"],
+    [
+      "void for good",
+      { file: foreign("not JSON"), steady: { file: 2000 } },
+      "apply GPS226 → applying",
+    ],
     ["drift", { file: absent, journal: atRest }, "apply GPS225 → applying"],
     ["drift again and again", { file: absent, journal: atRest, writeIn: 900 }, "wait GPS225"],
-    ["the same content under a new revision", { journal: { ...atRest, revision: 6 } }, "record GPS226 → applied"],
+    [
+      "the same content under a new revision",
+      { journal: { ...atRest, revision: 6 } },
+      "record GPS226 → applied",
+    ],
     [
       "killed before the rename",
       { file: absent, journal: { ...restarting, phase: "applying" } },
       "apply GPS226 → applying",
     ],
-    ["killed after the rename", { journal: { ...restarting, phase: "applying" } }, "restart GPS212 → restarting"],
+    [
+      "killed after the rename",
+      { journal: { ...restarting, phase: "applying" } },
+      "restart GPS212 → restarting",
+    ],
     [
       "… and another start is under way",
       { journal: { ...restarting, phase: "applying" }, unit: { ...unit, busy: true } },
@@ -217,13 +298,21 @@ test("config.json is written only where systemd can be asked", () => {
       { journal: { ...tried(1, 100), phase: "applying" }, unit: crashed, healthy: false },
       "record GPS212 → restarting",
     ],
-    ["… and the bus is gone", { journal: { ...restarting, phase: "applying" }, unit: noBus }, "wait GPS210"],
+    [
+      "… and the bus is gone",
+      { journal: { ...restarting, phase: "applying" }, unit: noBus },
+      "wait GPS210",
+    ],
     [
       "… policy Never",
       { journal: { ...restarting, phase: "applying" }, config: { restart: "Never" } },
       "record GPS254 → restarting",
     ],
-    ["… nothing that the kubelet sees", { journal: { ...atRest, phase: "applying" } }, "record GPS200 → applied"],
+    [
+      "… nothing that the kubelet sees",
+      { journal: { ...atRest, phase: "applying" } },
+      "record GPS200 → applied",
+    ],
     ["after a lost journal a restart may be owed", { lost: true }, "record GPS226 → applying"],
   ]);
 });
@@ -231,23 +320,43 @@ test("config.json is written only where systemd can be asked", () => {
 test("at rest: ready while the kubelet answers, and a kubelet that somebody stopped is left alone", () => {
   check([
     ["in force", { journal: atRest }, "nothing GPS200 ready"],
-    ["in force, nobody asked systemd", { journal: atRest, unit: undefined }, "nothing GPS200 ready"],
+    [
+      "in force, nobody asked systemd",
+      { journal: atRest, unit: undefined },
+      "nothing GPS200 ready",
+    ],
     ["kubelet stopped", { journal: atRest, unit: stopped, healthy: false }, "wait GPS221"],
-    ["withdrawn, ours still there", { journal: atRest, mounted: withdrawn }, "apply GPS226 → applying"],
+    [
+      "withdrawn, ours still there",
+      { journal: atRest, mounted: withdrawn },
+      "apply GPS226 → applying",
+    ],
     [
       "withdrawn and given back",
       { journal: { ...atRest, content: "none" }, mounted: withdrawn, file: absent },
       "leave GPS224",
     ],
-    ["withdrawn, nothing was ever there", { mounted: withdrawn, file: absent }, "nothing GPS224 ready"],
+    [
+      "withdrawn, nothing was ever there",
+      { mounted: withdrawn, file: absent },
+      "nothing GPS224 ready",
+    ],
     [
       "… where ours never could be put",
       { mounted: withdrawn, file: { kind: "refused", why: "" } },
       "nothing GPS224 ready",
     ],
-    ["… and the kubelet is down", { mounted: withdrawn, file: absent, healthy: false }, "wait GPS221"],
+    [
+      "… and the kubelet is down",
+      { mounted: withdrawn, file: absent, healthy: false },
+      "wait GPS221",
+    ],
     ["withdrawn, a stranger's file", { mounted: withdrawn }, "nothing GPS224 ready"],
-    ["… and killed before our folder went", { mounted: withdrawn, file: absent, left: true }, "leave GPS224"],
+    [
+      "… and killed before our folder went",
+      { mounted: withdrawn, file: absent, left: true },
+      "leave GPS224",
+    ],
     [
       "… with a journal that was lost",
       { mounted: withdrawn, file: absent, left: true, lost: true },
@@ -300,7 +409,9 @@ test("ready never without the file, the proof and the answer", () => {
       for (const one of units)
         for (const healthy of [true, false])
           for (const source of [mounted, { ...mounted, revision: 8 }]) {
-            const step = decide(facts({ file, unit: one, healthy, mounted: source, ...(journal && { journal }) }));
+            const step = decide(
+              facts({ file, unit: one, healthy, mounted: source, ...(journal && { journal }) }),
+            );
             if (!step.ready) continue;
             seen += 1;
             assert.ok(healthy);

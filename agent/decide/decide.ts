@@ -19,7 +19,18 @@ import { isOurs, ours } from "../facts/revision.ts";
 import { givesBack } from "../delivery/plan.ts";
 import { orStale } from "./stale.ts";
 import { stateOf } from "../facts/kubelet-state.ts";
-import { type Answer, ask, fast, named, record, refuse, resync, soon, type Step, wait } from "../facts/step.ts";
+import {
+  type Answer,
+  ask,
+  fast,
+  named,
+  record,
+  refuse,
+  resync,
+  soon,
+  type Step,
+  wait,
+} from "../facts/step.ts";
 import { holds } from "../delivery/threeway.ts";
 import { isFound, restoring, unreadable } from "./unreadable.ts";
 
@@ -33,8 +44,15 @@ function chain(facts: Facts): Answer {
   if (!facts.alone) return wait("GPS205", soon);
   if (facts.journal.kind === "newer") return newer(facts, facts.journal);
   if (facts.journal.kind === "corrupt")
-    return { action: "set aside", code: "GPS223", detail: facts.journal.why, ready: false, again: 0 };
-  const journal = facts.journal.kind === "journal" ? rebound(facts.journal.journal, facts.unit) : undefined;
+    return {
+      action: "set aside",
+      code: "GPS223",
+      detail: facts.journal.why,
+      ready: false,
+      again: 0,
+    };
+  const journal =
+    facts.journal.kind === "journal" ? rebound(facts.journal.journal, facts.unit) : undefined;
   if (!isAtRest(journal) && facts.unit === undefined) return ask("kubelet");
   // Older agents left the undoing of the journal to the end of the revival.
   if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));
@@ -46,17 +64,23 @@ function chain(facts: Facts): Answer {
   if (!isFound(file)) return unreadable(facts, journal, file);
   if (document === undefined) return withoutDocument(facts, mounted, journal, file);
   const keeps = isKept(journal, document);
-  if (isQuarantined(facts, journal, document) && !(keeps && journal.quarantine.told)) return quarantined(journal);
+  if (isQuarantined(facts, journal, document) && !(keeps && journal.quarantine.told))
+    return quarantined(journal);
   if (keeps) return held(facts, journal, file, document);
   const planned = plan(file, journal, document, facts.lost);
   if (planned.changed) return change(facts, journal, file, document, planned);
   return standing(facts, journal, file, document, planned);
 }
 
-/** Nothing of ours was ever there: what the node's file is like is no matter of a withdrawal, and nothing waits for the node. */
+/**
+ * Nothing of ours was ever there: what the node's file is like is no matter of a withdrawal, and
+ * nothing waits for the node.
+ */
 function untouched({ healthy }: Facts): Answer {
   if (healthy === undefined) return ask("healthz");
-  return healthy ? { action: "nothing", code: "GPS224", ready: true, again: resync } : refuse("GPS221", soon);
+  return healthy
+    ? { action: "nothing", code: "GPS224", ready: true, again: resync }
+    : refuse("GPS221", soon);
 }
 
 function isUntouched({ journal, lost, left }: Facts): boolean {
@@ -72,27 +96,50 @@ function newer(facts: Facts, { why, owes }: Extract<Facts["journal"], { kind: "n
   if (facts.sinceRestart < 60_000) return wait("GPS222", soon, why);
   const { unit } = boundTo(facts);
   if (unit === undefined) return wait("GPS222", soon, why);
-  return { action: "revive", code: "GPS222", detail: `${why}; ${unit} is down`, ready: false, again: fast, unit };
+  return {
+    action: "revive",
+    code: "GPS222",
+    detail: `${why}; ${unit} is down`,
+    ready: false,
+    again: fast,
+    unit,
+  };
 }
 
 /** Without our revision's document nothing new is begun, but a restart that is owed is made. */
-function withoutDocument(facts: Facts, mounted: Mounted, journal: Journal | undefined, file: Found): Answer {
+function withoutDocument(
+  facts: Facts,
+  mounted: Mounted,
+  journal: Journal | undefined,
+  file: Found,
+): Answer {
   if (journal?.phase === "restarting" || journal?.phase === "settling") {
     const step = byTable(facts, journal);
     return holds(file.document, journal.owned) ? step : { ...step, ready: false };
   }
   const { config } = facts;
-  if (journal?.phase === "applied" && isOurs(journal, config) && holds(file.document, journal.owned))
+  if (
+    journal?.phase === "applied" &&
+    isOurs(journal, config) &&
+    holds(file.document, journal.owned)
+  )
     return byTable(facts, journal);
   if (mounted.kind === "incomplete") return wait("GPS202", soon, mounted.why);
   if (mounted.revision !== config.revision)
     return wait("GPS203", soon, `mounted ${mounted.revision}, ours ${config.revision}`);
-  if (mounted.kind === "document") return wait("GPS203", soon, `mounted ${mounted.revision} with another content`);
+  if (mounted.kind === "document")
+    return wait("GPS203", soon, `mounted ${mounted.revision} with another content`);
   return wait("GPS204", resync, mounted.kind === "refused" ? mounted.why : undefined);
 }
 
 /** config.json is as it should be. */
-function standing(facts: Facts, journal: Journal | undefined, found: Found, document: Document, planned: Plan): Answer {
+function standing(
+  facts: Facts,
+  journal: Journal | undefined,
+  found: Found,
+  document: Document,
+  planned: Plan,
+): Answer {
   if (journal === undefined) return withoutJournal(facts, found, document, planned);
   const current = named(planned, document);
   // Now that the file is in place, what it lacks is no longer ours.
@@ -117,7 +164,10 @@ function withoutJournal(facts: Facts, found: Found, document: Document, planned:
   const first = { ...firstJournal(planned.before), ...named(planned, document) };
   if (!facts.lost) return record("GPS226", first);
   // Nobody knows whether a restart was owed.
-  return preflight(facts) ?? record("GPS226", { ...first, ...boundTo(facts), phase: "applying", matters: true });
+  return (
+    preflight(facts) ??
+    record("GPS226", { ...first, ...boundTo(facts), phase: "applying", matters: true })
+  );
 }
 
 function leave({ intent }: Document): Step {

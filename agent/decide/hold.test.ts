@@ -31,19 +31,35 @@ const carried: Change = { mounted: hold, config };
 const other: Document = {
   ...hold,
   content: "other",
-  wanted: { entries: new Map([["other.io", { value: { auth: "b286eA==" }, original: false }]]), rest: new Map() },
+  wanted: {
+    entries: new Map([["other.io", { value: { auth: "b286eA==" }, original: false }]]),
+    rest: new Map(),
+  },
 };
-const empty: Document = { ...hold, content: "empty", wanted: { entries: new Map(), rest: new Map() } };
+const empty: Document = {
+  ...hold,
+  content: "empty",
+  wanted: { entries: new Map(), rest: new Map() },
+};
 
 test("under a hold a node keeps what it has, whatever that is, is Ready, and restarts nothing", () => {
   const kept: readonly (readonly [when: string, change: Change])[] = [
     ["what is carried", { ...carried, journal: atRest }],
     ["the halted content, proved here", { mounted: other, config, journal: atRest }],
-    ["an older revision's", { mounted: other, config, journal: { ...atRest, revision: 3, digest: "three's" } }],
-    ["an older agent's, without a digest", { mounted: other, config, journal: { ...atRest, digest: undefined } }],
+    [
+      "an older revision's",
+      { mounted: other, config, journal: { ...atRest, revision: 3, digest: "three's" } },
+    ],
+    [
+      "an older agent's, without a digest",
+      { mounted: other, config, journal: { ...atRest, digest: undefined } },
+    ],
     ["nothing, after a rollback", { ...carried, journal: rolledBack, file: absent }],
     ["a stranger's file, after a rollback", { ...carried, journal: rolledBack, file: foreign() }],
-    ["the halted content, when nothing was ever served", { mounted: empty, config, journal: atRest }],
+    [
+      "the halted content, when nothing was ever served",
+      { mounted: empty, config, journal: atRest },
+    ],
   ];
   for (const [when, change] of kept) {
     const { steps, end } = follow(change);
@@ -52,14 +68,18 @@ test("under a hold a node keeps what it has, whatever that is, is Ready, and res
     const journal = end.journal.kind === "journal" ? end.journal.journal : assert.fail();
     assert.deepEqual([journal.revision, journal.digest], [8, "eight's"], when);
     // The mount goes on to the next revision before the template does.
-    const later = decide(facts({ ...change, journal, mounted: { ...mounted, revision: 9, digest: "nine's" } }));
+    const later = decide(
+      facts({ ...change, journal, mounted: { ...mounted, revision: 9, digest: "nine's" } }),
+    );
     assert.ok(later.ready, when);
   }
 });
 
 test("a rollback under the very hold is told before the node is Ready with what it had", () => {
   const failed = { ...rolledBack, quarantine: { ...quarantine, revision: 8, told: false } };
-  assert.deepEqual(follow({ ...carried, journal: failed, file: absent }).steps, ["give up GPS218 → applied"]);
+  assert.deepEqual(follow({ ...carried, journal: failed, file: absent }).steps, [
+    "give up GPS218 → applied",
+  ]);
   const told = { ...failed, quarantine: { ...failed.quarantine, told: true } };
   assert.deepEqual(follow({ ...carried, journal: told, file: absent }).steps, [
     "record GPS251 → applied",
@@ -70,21 +90,37 @@ test("a rollback under the very hold is told before the node is Ready with what 
 test("a node that has nothing of ours takes what a hold carries, as it would under apply; of nothing it writes nothing", () => {
   check([
     ["a joiner", { ...carried, file: absent }, "apply GPS226 → applying"],
-    ["a joiner, and nothing was ever served", { mounted: empty, config, file: absent }, "nothing GPS251 ready"],
-    ["… beside a stranger's file", { mounted: empty, config, file: written }, "nothing GPS251 ready"],
+    [
+      "a joiner, and nothing was ever served",
+      { mounted: empty, config, file: absent },
+      "nothing GPS251 ready",
+    ],
+    [
+      "… beside a stranger's file",
+      { mounted: empty, config, file: written },
+      "nothing GPS251 ready",
+    ],
     [
       "… beside one that the kubelet cannot read",
       { mounted: empty, config, file: foreign("x") },
       "nothing GPS251 ready",
     ],
-    ["… whose journal was lost", { mounted: empty, config, file: written, lost: true }, "nothing GPS251 ready"],
+    [
+      "… whose journal was lost",
+      { mounted: empty, config, file: written, lost: true },
+      "nothing GPS251 ready",
+    ],
   ]);
 });
 
 test("drift under a hold is put right, without a restart, where the hold carries the node's own content, and told elsewhere", () => {
   const drifted = { journal: { ...atRest, revision: 8, digest: "eight's" }, file: absent };
   const repaired = follow({ ...carried, ...drifted });
-  assert.deepEqual(repaired.steps, ["apply GPS225 → applying", "record GPS200 → applied", "nothing GPS251 ready"]);
+  assert.deepEqual(repaired.steps, [
+    "apply GPS225 → applying",
+    "record GPS200 → applied",
+    "nothing GPS251 ready",
+  ]);
   const nobody = follow({ ...carried, ...drifted, unit: noBus });
   assert.deepEqual(nobody.steps, repaired.steps, "nobody has to be asked");
   check([
@@ -105,19 +141,37 @@ test("what is under way is taken to what a hold carries like to any newer revisi
       { mounted: other, config, journal: { ...restarting, phase: "applying" } },
       "apply GPS226 → applying",
     ],
-    ["about to be restarted", { mounted: other, config, journal: restarting }, "apply GPS226 → applying"],
+    [
+      "about to be restarted",
+      { mounted: other, config, journal: restarting },
+      "apply GPS226 → applying",
+    ],
     ["on trial", { mounted: other, config, journal: settling, unit: renewed }, "wait GPS215"],
-    ["proved", { mounted: other, config, journal: settling, unit: renewed, steady: trial }, "record GPS200 → applied"],
+    [
+      "proved",
+      { mounted: other, config, journal: settling, unit: renewed, steady: trial },
+      "record GPS200 → applied",
+    ],
     [
       "failed",
       { mounted: other, config, journal: settling, unit: crashed, healthy: false },
       "record GPS214 → restarting",
     ],
   ]);
-  const back = follow({ mounted: empty, config, journal: { ...restarting, phase: "applying" }, unit: renewed });
+  const back = follow({
+    mounted: empty,
+    config,
+    journal: { ...restarting, phase: "applying" },
+    unit: renewed,
+  });
   assert.equal(back.end.file.kind, "absent");
   const journal = back.end.journal.kind === "journal" ? back.end.journal.journal : assert.fail();
   assert.equal(journal.undo, undefined);
-  const gone = { mounted: empty, config, file: absent, journal: { ...atRest, ...journal, phase: "applied" as const } };
+  const gone = {
+    mounted: empty,
+    config,
+    file: absent,
+    journal: { ...atRest, ...journal, phase: "applied" as const },
+  };
   assert.deepEqual(follow({ ...gone }).steps.slice(-2), ["leave GPS251", "nothing GPS251 ready"]);
 });

@@ -19,7 +19,9 @@ export function isKept(journal: Journal | undefined, document: Document): journa
   if (document.intent !== "hold" || journal === undefined) return false;
   if (journal.phase === "settling") return true;
   // What was begun and had to be given back under this very hold is on its way out.
-  return journal.phase === "applied" && !(givesBack(document) && journal.content === document.content);
+  return (
+    journal.phase === "applied" && !(givesBack(document) && journal.content === document.content)
+  );
 }
 
 export function held(facts: Facts, journal: Journal, found: Found, document: Document): Answer {
@@ -29,6 +31,9 @@ export function held(facts: Facts, journal: Journal, found: Found, document: Doc
   if (journal.revision !== revision || journal.digest !== digest)
     return record("GPS251", { ...journal, revision, digest });
   if (holds(found.document, journal.owned)) return inForce(facts, "GPS251");
-  const planned = journal.content === document.content ? plan(found, journal, document, facts.lost) : undefined;
-  return planned?.changed ? change(facts, journal, found, document, planned) : inForce(facts, "GPS252");
+  const planned =
+    journal.content === document.content ? plan(found, journal, document, facts.lost) : undefined;
+  return planned?.changed
+    ? change(facts, journal, found, document, planned)
+    : inForce(facts, "GPS252");
 }

@@ -28,9 +28,22 @@ const hidesFile: Facts["hides"] = { kind: "file", what: "/.docker/config.json" }
 const unseen: Facts["hides"] = { kind: "unknown", what: "nobody looked" };
 
 /** What makes a node unfit, and what it says. */
-const rows: readonly (readonly [what: string, change: Parameters<typeof facts>[0], first: string, later?: string])[] = [
-  ["config.json is a link", { file: { kind: "refused", why: "it is a symbolic link" } }, "GPS206 refused"],
-  ["a newer agent was here", { journal: { kind: "newer", why: "version 9", owes: false } }, "GPS222 refused"],
+const rows: readonly (readonly [
+  what: string,
+  change: Parameters<typeof facts>[0],
+  first: string,
+  later?: string,
+])[] = [
+  [
+    "config.json is a link",
+    { file: { kind: "refused", why: "it is a symbolic link" } },
+    "GPS206 refused",
+  ],
+  [
+    "a newer agent was here",
+    { journal: { kind: "newer", why: "version 9", owes: false } },
+    "GPS222 refused",
+  ],
   ["the bus does not hear us", { unit: noBus }, "GPS210 refused"],
   ["no unit is active", { unit: { unfound: "kubelet.service is inactive" } }, "GPS229 refused"],
   ["there is no such unit", { unit: { ...unit, load: "not-found" } }, "GPS211 refused"],
@@ -39,13 +52,18 @@ const rows: readonly (readonly [what: string, change: Parameters<typeof facts>[0
   ["an old systemd", { unit: { unknown: "NRestarts", outdated: true } }, "GPS231 refused"],
   ["healthz off, or on another port", { healthy: false }, "GPS221 refused"],
   ["another file would be hidden", { hides: hidesFile }, "GPS232 refused"],
-  ["… by the first that the kubelet can read", { hides: hidesFile, file: foreign("not JSON") }, "GPS232 refused"],
+  [
+    "… by the first that the kubelet can read",
+    { hides: hidesFile, file: foreign("not JSON") },
+    "GPS232 refused",
+  ],
   ["nobody saw whether one would be", { hides: unseen }, "GPS233 refused"],
   ["no watch is left", { unwatched: "EMFILE" }, "GPS234 refused"],
 ];
 
 test("an unfit node is named at revision 0, and every reason is a refusal", () => {
-  for (const [what, change, says] of rows) assert.equal(said({ ...change, config: { revision: 0 } }), says, what);
+  for (const [what, change, says] of rows)
+    assert.equal(said({ ...change, config: { revision: 0 } }), says, what);
   check([["a fit one", { config: { revision: 0 }, file: absent }, "nothing GPS201 ready"]]);
 });
 
@@ -57,7 +75,13 @@ test("the same is demanded before each change begins", () => {
     assert.equal(said({ ...change, steady }), says, what);
     if (change.hides === undefined)
       assert.equal(
-        said({ ...change, ...next, config: { revision: 8, digest: "eight's" }, journal: atRest, steady }),
+        said({
+          ...change,
+          ...next,
+          config: { revision: 8, digest: "eight's" },
+          journal: atRest,
+          steady,
+        }),
         says,
         `${what}, the next revision`,
       );
@@ -66,7 +90,9 @@ test("the same is demanded before each change begins", () => {
 
 test("revision 0 touches nothing, whatever a former agent left undone", () => {
   for (const phase of ["applying", "restarting", "settling", "restoring", "reviving"] as const) {
-    const step = decide(facts({ config: { revision: 0 }, journal: { ...restarting, phase }, unit: stopped }));
+    const step = decide(
+      facts({ config: { revision: 0 }, journal: { ...restarting, phase }, unit: stopped }),
+    );
     assert.equal(step.action, "wait", phase);
   }
 });
@@ -75,15 +101,31 @@ test("with --restart Never systemd is not asked, but healthz must answer and no 
   const never = { restart: "Never" } as const;
   check([
     ["fit", { config: { ...never, revision: 0 }, unit: busless }, "nothing GPS201 ready"],
-    ["healthz does not answer", { config: never, unit: busless, file: absent, healthy: false }, "wait GPS221"],
-    ["a file would be hidden", { config: never, unit: busless, file: absent, hides: hidesFile }, "wait GPS232"],
-    ["the unit of a control plane is down", { config: never, unit: stopped, file: absent }, "wait GPS230"],
+    [
+      "healthz does not answer",
+      { config: never, unit: busless, file: absent, healthy: false },
+      "wait GPS221",
+    ],
+    [
+      "a file would be hidden",
+      { config: never, unit: busless, file: absent, hides: hidesFile },
+      "wait GPS232",
+    ],
+    [
+      "the unit of a control plane is down",
+      { config: never, unit: stopped, file: absent },
+      "wait GPS230",
+    ],
   ]);
 });
 
 test("only the first config.json of ours can hide a file", () => {
   check([
     ["there is one", { hides: hidesFile, file: foreign() }, "apply GPS226 → applying"],
-    ["ours was taken away", { hides: hidesFile, file: absent, journal: atRest }, "apply GPS225 → applying"],
+    [
+      "ours was taken away",
+      { hides: hidesFile, file: absent, journal: atRest },
+      "apply GPS225 → applying",
+    ],
   ]);
 });

@@ -22,7 +22,10 @@ export function preflight(facts: Facts): Answer | undefined {
   return kubeletAbsent(facts) ?? hiding(facts) ?? unwatched(facts);
 }
 
-/** Revision 0: fit or not, nothing is touched. A node that was found fit stays so while healthz answers. */
+/**
+ * Revision 0: fit or not, nothing is touched. A node that was found fit stays so while healthz
+ * answers.
+ */
 export function observe(facts: Facts): Answer {
   if (facts.fit && facts.healthy === undefined) return ask("healthz");
   const unfit = facts.fit && facts.healthy === true ? undefined : preflight(facts);

@@ -23,7 +23,11 @@ test("a bus whose socket is dead or missing for five minutes ends the container,
 test("not where nobody needs the bus, or systemd has answered", () => {
   check([
     ["in force", { journal: atRest, ...long }, "nothing GPS200 ready"],
-    ["config.json changes", { journal: atRest, file: { kind: "changing" }, ...long }, "wait GPS209"],
+    [
+      "config.json changes",
+      { journal: atRest, file: { kind: "changing" }, ...long },
+      "wait GPS209",
+    ],
     ["it answers", { journal: restarting, unit }, "restart GPS212 → restarting"],
   ]);
 });

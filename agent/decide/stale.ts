@@ -6,7 +6,10 @@
 import type { Facts } from "../facts/facts.ts";
 import type { Answer } from "../facts/step.ts";
 
-/** Longer than any restart of the bus; each life lasts so long at least, so the kubelet never backs off. */
+/**
+ * Longer than any restart of the bus; each life lasts so long at least, so the kubelet never backs
+ * off.
+ */
 const patience = 300_000;
 
 /**
@@ -15,7 +18,8 @@ const patience = 300_000;
  * it. What is owed is in the journal, and the next container makes it good.
  */
 export function orStale({ steady, healthy }: Facts, answer: Answer): Answer {
-  const stale = answer.action === "wait" && answer.code === "GPS210" && steady.unreached >= patience;
+  const stale =
+    answer.action === "wait" && answer.code === "GPS210" && steady.unreached >= patience;
   if (!stale || healthy !== true) return answer;
   return { action: "end", code: "GPS241", detail: answer.detail, ready: false, again: 0, exit: 0 };
 }

@@ -1,4 +1,7 @@
-/** What is owed to a kubelet while config.json cannot be told, or the previous one not be put back. Pure. */
+/**
+ * What is owed to a kubelet while config.json cannot be told, or the previous one not be put back.
+ * Pure.
+ */
 import type { Facts } from "../facts/facts.ts";
 import type { Journal } from "../journal/journal.ts";
 import { byTable } from "../restart/phases.ts";
@@ -16,7 +19,10 @@ export function unreadable(facts: Facts, journal: Journal | undefined, file: Unr
   // Written again while attempts are made: whether that came to pass or not, the kubelet may be
   // down.
   if (journal.phase === "applying" && journal.owed === undefined) return told;
-  const step = byTable(facts, journal.phase === "applying" ? { ...journal, phase: "restarting" } : journal);
+  const step = byTable(
+    facts,
+    journal.phase === "applying" ? { ...journal, phase: "restarting" } : journal,
+  );
   return { ...step, ready: false };
 }
 
@@ -46,6 +52,13 @@ export function restoring(facts: Facts, journal: Journal, found: Facts["file"]):
   if (!isFound(found)) return reviveMeanwhile(facts, journal, whyUnreadable(found));
   const planned = planRestore(found, journal);
   if (!planned.changed) return byTable(facts, journal);
-  const restore: Step = { action: "restore", code: "GPS216", ready: false, again: 0, plan: planned, found };
+  const restore: Step = {
+    action: "restore",
+    code: "GPS216",
+    ready: false,
+    again: 0,
+    plan: planned,
+    found,
+  };
   return facts.unwritable ? reviveMeanwhile(facts, journal, restore) : restore;
 }

@@ -1,12 +1,22 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { giveTheSame, meanTheSame, type NodeDocument, readDocument, writeDocument } from "./document.ts";
+import {
+  giveTheSame,
+  meanTheSame,
+  type NodeDocument,
+  readDocument,
+  writeDocument,
+} from "./document.ts";
 
 const good = { auth: "dTpw" };
 
 test("config.json is read with the kubelet's eyes", () => {
-  const table: readonly (readonly [text: string, kind: "as it is" | "healed" | "odd", keys?: string])[] = [
+  const table: readonly (readonly [
+    text: string,
+    kind: "as it is" | "healed" | "odd",
+    keys?: string,
+  ])[] = [
     ["{}", "as it is", ""],
     ["null", "as it is", ""],
     ['{"auths":null}', "as it is", ""],
@@ -41,9 +51,11 @@ test("config.json is read with the kubelet's eyes", () => {
   ];
   for (const [text, kind, keys] of table) {
     const reading = readDocument(Buffer.from(text));
-    const seen = reading.kind === "odd" ? "odd" : reading.healed === undefined ? "as it is" : "healed";
+    const seen =
+      reading.kind === "odd" ? "odd" : reading.healed === undefined ? "as it is" : "healed";
     assert.equal(seen, kind, text);
-    if (reading.kind === "document") assert.equal([...reading.document.auths.keys()].join(" "), keys, text);
+    if (reading.kind === "document")
+      assert.equal([...reading.document.auths.keys()].join(" "), keys, text);
   }
   assert.equal(readDocument(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])).kind, "odd");
 });
@@ -54,7 +66,10 @@ test("no bytes make the reader throw", () => {
 });
 
 test("what is written back keeps numbers, indentation and the final newline, and means the same", () => {
-  for (const text of ['{"auths":{},"n":1.0,"big":12345678901234567890}', '{\n\t"auths": {},\n\t"n": 1.50\n}\n']) {
+  for (const text of [
+    '{"auths":{},"n":1.0,"big":12345678901234567890}',
+    '{\n\t"auths": {},\n\t"n": 1.50\n}\n',
+  ]) {
     const reading = readDocument(Buffer.from(text));
     assert.ok(reading.kind === "document");
     assert.equal(Buffer.from(writeDocument(reading.document, Buffer.from(text))).toString(), text);
@@ -81,7 +96,11 @@ test("another number, key or value means something else; the kubelet takes no no
     ['{"x":1}', '{"x":1.0}', true],
     ['{"x":1}', '{"y":1}', true],
     ['{"x":null}', '{"y":null}', true],
-    ['{"auths":{"a":{"auth":"dTpw","email":"x"}}}', '{"auths":{"a":{"username":"u","password":"p"}}}', true],
+    [
+      '{"auths":{"a":{"auth":"dTpw","email":"x"}}}',
+      '{"auths":{"a":{"username":"u","password":"p"}}}',
+      true,
+    ],
     ['{"auths":{"a":null}}', '{"auths":{"a":{}}}', true],
     ['{"auths":{"a":null}}', '{"auths":{"b":null}}', false],
     ['{"auths":{"a":{}}}', "{}", false],

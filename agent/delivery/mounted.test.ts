@@ -17,7 +17,8 @@ function mount(t: TestContext, files: Readonly<Record<string, string>>): string 
   const directory = mkdtempSync(join(tmpdir(), "gps-mounted-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   mkdirSync(join(directory, "..1"));
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, "..1", name), text);
+  for (const [name, text] of Object.entries(files))
+    writeFileSync(join(directory, "..1", name), text);
   symlinkSync("..1", join(directory, "..data"));
   return directory;
 }
@@ -27,7 +28,10 @@ test("the files are one document", async (t) => {
   assert.ok(mounted.kind === "document");
   assert.equal(mounted.revision, 7);
   assert.equal(mounted.intent, "apply");
-  assert.deepEqual([...mounted.wanted.entries], [["a.io", { value: { auth: "dTpw" }, original: false }]]);
+  assert.deepEqual(
+    [...mounted.wanted.entries],
+    [["a.io", { value: { auth: "dTpw" }, original: false }]],
+  );
 });
 
 test("an entry of the original that has no user and password goes to the node as it is", () => {
@@ -108,9 +112,12 @@ test("an entry that sources do not name can be taken back like an additional one
 });
 
 test("a digest tells the same document of two revisions apart, a content only other documents and a release", () => {
-  const [one, salted, held, released] = [{}, { salt: "t".repeat(32) }, { intent: "hold" }, { intent: "release" }].map(
-    of,
-  );
+  const [one, salted, held, released] = [
+    {},
+    { salt: "t".repeat(32) },
+    { intent: "hold" },
+    { intent: "release" },
+  ].map(of);
   assert.ok(one?.kind === "document" && salted?.kind === "document");
   assert.ok(held?.kind === "document" && released?.kind === "document");
   assert.equal(new Set([one, salted, held, released].map(({ digest }) => digest)).size, 4);

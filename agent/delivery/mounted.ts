@@ -1,6 +1,7 @@
 /**
- * global-pull-secret as the kubelet mounted it. Its files are read through one `..data` target: the kubelet swaps that
- * link when the Secret changes, and a document of one revision with the number of another must never be applied.
+ * global-pull-secret as the kubelet mounted it. Its files are read through one `..data` target: the
+ * kubelet swaps that link when the Secret changes, and a document of one revision with the number
+ * of another must never be applied.
  */
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
@@ -20,7 +21,9 @@ export type Mounted =
       revision: number;
       /** Salted digest of what the revision says: with the number it makes the revision. */
       digest: string;
-      /** Digest of everything that decides what is written; a content that failed is known by it. */
+      /**
+       * Digest of everything that decides what is written; a content that failed is known by it.
+       */
       content: string;
       wanted: Wanted;
       /** What is to be done with it; a release leaves the node as if we had never been there. */
@@ -44,10 +47,14 @@ export function readMounted(directory: string): Mounted {
       intent: read(secretKeys.intent),
       sources: read(secretKeys.sources),
     };
-    if (swapTarget(directory) !== target) return { kind: "incomplete", why: "swapped while it was read" };
+    if (swapTarget(directory) !== target)
+      return { kind: "incomplete", why: "swapped while it was read" };
     return interpret(files);
   } catch (error) {
-    return { kind: "incomplete", why: error instanceof Error && "code" in error ? String(error.code) : String(error) };
+    return {
+      kind: "incomplete",
+      why: error instanceof Error && "code" in error ? String(error.code) : String(error),
+    };
   }
 }
 
@@ -58,20 +65,28 @@ export function interpret(files: Readonly<Record<keyof typeof secretKeys, Buffer
   const revision = /^\d{1,15}\n?$/.test(number) ? Number(number) : undefined;
   if (revision === undefined) return { kind: "incomplete", why: "revision is not a number" };
   const intent = intents.find((one) => one === files.intent.toString("latin1"));
-  if (intent === undefined) return { kind: "incomplete", why: `intent is none of ${intents.join(", ")}` };
-  if (salt.length !== saltLength) return { kind: "incomplete", why: `salt has not ${saltLength} bytes` };
+  if (intent === undefined)
+    return { kind: "incomplete", why: `intent is none of ${intents.join(", ")}` };
+  if (salt.length !== saltLength)
+    return { kind: "incomplete", why: `salt has not ${saltLength} bytes` };
   if (document.length > mostBytes || sources.length > mostBytes)
     return { kind: "refused", revision, why: "more than 1 MiB" };
   const parsed = parse(document, { name: "global-pull-secret", role: "original" });
   if (!parsed.ok) {
     const [first] = parsed.problems;
-    return { kind: "refused", revision, why: first === undefined ? "refused" : formatProblem(first) };
+    return {
+      kind: "refused",
+      revision,
+      why: first === undefined ? "refused" : formatProblem(first),
+    };
   }
   const origin = readJson(sources);
-  if (!origin.ok || !isObject(origin.value)) return { kind: "refused", revision, why: "sources: not a JSON object" };
+  if (!origin.ok || !isObject(origin.value))
+    return { kind: "refused", revision, why: "sources: not a JSON object" };
   const from = new Map(Object.entries(origin.value));
   const entries = parsed.entries.map(({ registry, credential }) => {
-    // An entry that sources do not name is treated as an additional one: that is the one that can be taken back.
+    // An entry that sources do not name is treated as an additional one: that is the one that can
+    // be taken back.
     const original = from.get(registry) === "original";
     return [registry, { value: credential.entry(), original }] as const;
   });
@@ -87,13 +102,18 @@ export function interpret(files: Readonly<Record<keyof typeof secretKeys, Buffer
 
 const intents = ["apply", "release", "hold"] as const satisfies readonly Intent[];
 
-/** A document that is held is the one that was applied: whoever failed with it has failed with it. */
+/**
+ * A document that is held is the one that was applied: whoever failed with it has failed with it.
+ */
 function contentOf(document: Buffer, sources: Buffer, intent: Intent): string {
   const hash = createHash("sha256").update(document).update("\0").update(sources);
   return (intent === "release" ? hash.update("\0release") : hash).digest("base64url");
 }
 
-/** Names what is mounted; `undefined` where it is not as the kubelet mounts it: then its files may change under one name. */
+/**
+ * Names what is mounted; `undefined` where it is not as the kubelet mounts it: then its files may
+ * change under one name.
+ */
 export function mountOf(directory: string): string | undefined {
   try {
     return swapTarget(directory) || undefined;
@@ -102,7 +122,10 @@ export function mountOf(directory: string): string | undefined {
   }
 }
 
-/** Name of the directory that holds the present files; empty where the files lie in the directory itself. */
+/**
+ * Name of the directory that holds the present files; empty where the files lie in the directory
+ * itself.
+ */
 function swapTarget(directory: string): string {
   try {
     return readlinkSync(join(directory, "..data"));
@@ -112,7 +135,9 @@ function swapTarget(directory: string): string {
   }
 }
 
-/** At most one byte more than is allowed, so that a huge file is seen as such without being read. */
+/**
+ * At most one byte more than is allowed, so that a huge file is seen as such without being read.
+ */
 function readBounded(file: string): Buffer {
   const descriptor = openSync(file, "r");
   try {

@@ -22,7 +22,10 @@ export type NodeFile =
   | Readonly<{ kind: "refused"; why: string }>
   | Readonly<{ kind: "changing" }>;
 
-/** Never throws: whatever cannot be read, or not be replaced by a file like it, is refused with the reason. */
+/**
+ * Never throws: whatever cannot be read, or not be replaced by a file like it, is refused with the
+ * reason.
+ */
 export function readNodeFile(file: string): NodeFile {
   try {
     return read(file);
@@ -38,9 +41,13 @@ function read(file: string): NodeFile {
   if (found.isSymbolicLink()) return { kind: "refused", why: "it is a symbolic link" };
   if (!found.isFile()) return { kind: "refused", why: "it is not a regular file" };
   if (found.nlink > 1) return { kind: "refused", why: `it has ${found.nlink} hard links` };
-  if (found.size > mostBytes) return { kind: "refused", why: `it has ${found.size} bytes, more than 2 MiB` };
+  if (found.size > mostBytes)
+    return { kind: "refused", why: `it has ${found.size} bytes, more than 2 MiB` };
   // Between lstat and open it may have become a FIFO, which would block, or a link.
-  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const descriptor = openSync(
+    file,
+    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  );
   const bytes = Buffer.alloc(found.size);
   try {
     if (readSync(descriptor, bytes, 0, found.size, 0) !== found.size) return { kind: "changing" };
@@ -53,9 +60,13 @@ function read(file: string): NodeFile {
   const reading = readDocument(bytes);
   if (reading.kind === "odd") return { kind: "refused", why: reading.why };
   const { uid, gid } = found;
-  // Ours would belong to this process: without CAP_CHOWN, as it is deployed, it can give no file away.
+  // Ours would belong to this process: without CAP_CHOWN, as it is deployed, it can give no file
+  // away.
   if (uid !== process.getuid?.() || gid !== process.getgid?.())
-    return { kind: "refused", why: `it belongs to ${uid}:${gid}, which we may not keep; give it to 0:0` };
+    return {
+      kind: "refused",
+      why: `it belongs to ${uid}:${gid}, which we may not keep; give it to 0:0`,
+    };
   return {
     kind: "file",
     identity,

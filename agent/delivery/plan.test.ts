@@ -1,11 +1,22 @@
-/** Laws of the node's file: whatever lay there, whatever we put there, in whatever order, nothing of others is lost. */
+/**
+ * Laws of the node's file: whatever lay there, whatever we put there, in whatever order, nothing of
+ * others is lost.
+ */
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { identity } from "#pullsecret/registry.ts";
 import { aliases, readDocument } from "./document.ts";
 import { type File, firstJournal, type Journal } from "../journal/journal.ts";
-import { type Document, type Found, isUnexplained, leftBy, plan, planRestore, previous } from "./plan.ts";
+import {
+  type Document,
+  type Found,
+  isUnexplained,
+  leftBy,
+  plan,
+  planRestore,
+  previous,
+} from "./plan.ts";
 
 // Each registry in spellings that the kubelet takes for the same; the first is ours.
 const spellings = [
@@ -20,16 +31,25 @@ const entry = fc.oneof(
   password.map((one) => ({ auth: Buffer.from(`u:${one}`).toString("base64") })),
   fc.record({ username: password, password, email: password }),
   fc.constant(null),
-  fc.constant({ auth: Buffer.from("u:p").toString("base64"), note: 12_345_678_901_234_567_890n.toString() }),
+  fc.constant({
+    auth: Buffer.from("u:p").toString("base64"),
+    note: 12_345_678_901_234_567_890n.toString(),
+  }),
 );
-const theirs = fc.dictionary(fc.constantFrom(...spellings.flat(), "constructor", "no url at all"), entry);
+const theirs = fc.dictionary(
+  fc.constantFrom(...spellings.flat(), "constructor", "no url at all"),
+  entry,
+);
 const rest = fc.dictionary(
   fc.constantFrom("HttpHeaders", "psFormat", "toString"),
   fc.constantFrom({ a: "b" }, {}, null),
 );
 const text = fc
   .tuple(theirs, rest, fc.constantFrom(undefined, "\t", 2), fc.boolean())
-  .map(([auths, top, indent, newline]) => JSON.stringify({ ...top, auths }, undefined, indent) + (newline ? "\n" : ""));
+  .map(
+    ([auths, top, indent, newline]) =>
+      JSON.stringify({ ...top, auths }, undefined, indent) + (newline ? "\n" : ""),
+  );
 const broken = fc.constantFrom(
   "",
   "{",
@@ -38,11 +58,18 @@ const broken = fc.constantFrom(
   '{"auths":[]}',
   '{"auths":{"a.io":{"auth":"!"},"d.io":{"auth":"dTpw"}}}',
 );
-const file = fc.option(fc.oneof({ weight: 5, arbitrary: text }, { weight: 1, arbitrary: broken }), { nil: undefined });
+const file = fc.option(fc.oneof({ weight: 5, arbitrary: text }, { weight: 1, arbitrary: broken }), {
+  nil: undefined,
+});
 
 const registries = spellings.map(([first]) => first);
-const ours = fc.dictionary(fc.constantFrom(...registries), fc.record({ password, original: fc.boolean() }));
-const additional = fc.dictionary(fc.constantFrom(...registries), password).filter((one) => Object.keys(one).length > 0);
+const ours = fc.dictionary(
+  fc.constantFrom(...registries),
+  fc.record({ password, original: fc.boolean() }),
+);
+const additional = fc
+  .dictionary(fc.constantFrom(...registries), password)
+  .filter((one) => Object.keys(one).length > 0);
 
 function found(bytes: string | undefined, mode = 0o640): Found {
   if (bytes === undefined) return { kind: "absent", identity: "", document: readOrFail("{}") };
@@ -50,7 +77,15 @@ function found(bytes: string | undefined, mode = 0o640): Found {
   assert.equal(reading.kind, "document");
   assert.ok(reading.kind === "document");
   const { document, healed } = reading;
-  return { kind: "file", identity: "", bytes: Buffer.from(bytes), mode, document, healed, digest: "" };
+  return {
+    kind: "file",
+    identity: "",
+    bytes: Buffer.from(bytes),
+    mode,
+    document,
+    healed,
+    digest: "",
+  };
 }
 
 function readOrFail(bytes: string) {
@@ -59,26 +94,45 @@ function readOrFail(bytes: string) {
   return reading.document;
 }
 
-function mounted(entries: Readonly<Record<string, { password: string; original: boolean }>>): Document {
+function mounted(
+  entries: Readonly<Record<string, { password: string; original: boolean }>>,
+): Document {
   const wanted = Object.entries(entries).map(
     ([key, { password: secret, original }]) =>
-      [key, { value: { auth: Buffer.from(`ours:${secret}`).toString("base64") }, original }] as const,
+      [
+        key,
+        { value: { auth: Buffer.from(`ours:${secret}`).toString("base64") }, original },
+      ] as const,
   );
   const release = wanted.every(([, { original }]) => original);
   const document = { kind: "document", revision: 1, digest: "", content: "" } as const;
-  return { ...document, wanted: { entries: new Map(wanted), rest: new Map() }, intent: release ? "release" : "apply" };
+  return {
+    ...document,
+    wanted: { entries: new Map(wanted), rest: new Map() },
+    intent: release ? "release" : "apply",
+  };
 }
 
 function onlyAdditional(entries: Readonly<Record<string, string>>): Document {
   return mounted(
-    Object.fromEntries(Object.entries(entries).map(([key, one]) => [key, { password: one, original: false }])),
+    Object.fromEntries(
+      Object.entries(entries).map(([key, one]) => [key, { password: one, original: false }]),
+    ),
   );
 }
 
 /** What the agent would make of it: the file afterwards and the journal. */
-function apply(bytes: string | undefined, journal: Journal | undefined, document: Document, mode?: number) {
+function apply(
+  bytes: string | undefined,
+  journal: Journal | undefined,
+  document: Document,
+  mode?: number,
+) {
   const planned = plan(found(bytes, mode), journal, document, false);
-  const next: Journal = { ...(journal ?? firstJournal(planned.before)), owned: planned.owned as Journal["owned"] };
+  const next: Journal = {
+    ...(journal ?? firstJournal(planned.before)),
+    owned: planned.owned as Journal["owned"],
+  };
   return { planned, bytes: planned.changed ? textOf(planned.file) : bytes, journal: next };
 }
 
@@ -93,7 +147,8 @@ test("H20: whatever was applied, and however often, a release gives back the ver
     fc.property(file, fc.array(additional, { minLength: 1, maxLength: 4 }), (before, revisions) => {
       let bytes = before;
       let journal: Journal | undefined;
-      for (const revision of revisions) ({ bytes, journal } = apply(bytes, journal, onlyAdditional(revision)));
+      for (const revision of revisions)
+        ({ bytes, journal } = apply(bytes, journal, onlyAdditional(revision)));
       const last = apply(bytes, journal, nothing);
       assert.equal(last.bytes, before);
       if (!("absent" in last.planned.file)) assert.equal(last.planned.file.mode, 0o640);
@@ -125,9 +180,12 @@ test("entries and top-level keys of others stay as they are, through apply and r
       const start = readOrFail(before);
       const one = apply(before, undefined, mounted(first));
       const two = apply(one.bytes, one.journal, mounted(second));
-      const mine = new Set([...Object.keys(first), ...Object.keys(second)].map((key) => identity(key)));
+      const mine = new Set(
+        [...Object.keys(first), ...Object.keys(second)].map((key) => identity(key)),
+      );
       const now = readOrFail(two.bytes ?? "{}");
-      for (const [key, value] of start.auths) if (!mine.has(identity(key))) assert.deepEqual(now.auths.get(key), value);
+      for (const [key, value] of start.auths)
+        if (!mine.has(identity(key))) assert.deepEqual(now.auths.get(key), value);
       assert.deepEqual(now.rest, start.rest);
     }),
   );
@@ -141,9 +199,18 @@ test("H18: a rollback gives back the very bytes of the revision before", () => {
       if (first !== undefined) ({ bytes, journal } = apply(bytes, journal, onlyAdditional(first)));
       const former = found(bytes);
       const { planned, bytes: failed, journal: next } = apply(bytes, journal, mounted(second));
-      const undo = { file: previous(former), owned: (journal ?? next).owned, revision: 0, content: "" };
+      const undo = {
+        file: previous(former),
+        owned: (journal ?? next).owned,
+        revision: 0,
+        content: "",
+      };
       if (journal === undefined) undo.owned = { entries: [], rest: [] };
-      const back = planRestore(found(failed), { ...next, owned: planned.owned as Journal["owned"], undo });
+      const back = planRestore(found(failed), {
+        ...next,
+        owned: planned.owned as Journal["owned"],
+        undo,
+      });
       assert.equal(back.changed ? textOf(back.file) : failed, bytes);
     }),
   );
@@ -154,13 +221,20 @@ test("an entry that another program adds while ours are in force survives the re
     fc.property(file, additional, entry, (before, revision, value) => {
       const one = apply(before, undefined, onlyAdditional(revision));
       const now = readOrFail(one.bytes ?? "{}");
-      const theirs = JSON.stringify({ auths: { ...Object.fromEntries(now.auths), "new.io": value } });
+      const theirs = JSON.stringify({
+        auths: { ...Object.fromEntries(now.auths), "new.io": value },
+      });
       const after = readOrFail(apply(theirs, one.journal, nothing).bytes ?? "{}");
       assert.equal(JSON.stringify(after.auths.get("new.io")), JSON.stringify(value));
       for (const key of Object.keys(revision)) {
-        const now = Object.fromEntries(aliases(after, key).map((alias) => [alias, after.auths.get(alias)]));
+        const now = Object.fromEntries(
+          aliases(after, key).map((alias) => [alias, after.auths.get(alias)]),
+        );
         const then = readOrFail(before ?? "{}");
-        assert.deepEqual(now, Object.fromEntries(aliases(then, key).map((alias) => [alias, then.auths.get(alias)])));
+        assert.deepEqual(
+          now,
+          Object.fromEntries(aliases(then, key).map((alias) => [alias, then.auths.get(alias)])),
+        );
       }
     }),
   );
@@ -198,7 +272,10 @@ test("our credential in another form or under another spelling is ours: it never
     const repaired = apply(drifted, one.journal, onlyAdditional({ "a.io": "x" }));
     assert.equal(repaired.planned.matters, key !== "a.io");
     const rest = { auths: { "z.io": theirEntry } };
-    assert.deepEqual(JSON.parse(apply(repaired.bytes, repaired.journal, nothing).bytes ?? ""), rest);
+    assert.deepEqual(
+      JSON.parse(apply(repaired.bytes, repaired.journal, nothing).bytes ?? ""),
+      rest,
+    );
     assert.deepEqual(JSON.parse(apply(drifted, one.journal, nothing).bytes ?? ""), rest);
   }
   const more = JSON.stringify({ auths: { "a.io": { ...auth("x"), identitytoken: "theirs" } } });
@@ -208,9 +285,20 @@ test("our credential in another form or under another spelling is ours: it never
 
 test("a release does not undo the rotation of an original that the node had before us, and takes others away", () => {
   const before = JSON.stringify({ auths: { "a.io": theirEntry } });
-  const both = { "a.io": { password: "1", original: true }, "d.io": { password: "1", original: true } };
-  const one = apply(before, undefined, mounted({ ...both, "*.c.io": { password: "x", original: false } }));
-  const after = apply(one.bytes, one.journal, mounted({ ...both, "a.io": { password: "2", original: true } }));
+  const both = {
+    "a.io": { password: "1", original: true },
+    "d.io": { password: "1", original: true },
+  };
+  const one = apply(
+    before,
+    undefined,
+    mounted({ ...both, "*.c.io": { password: "x", original: false } }),
+  );
+  const after = apply(
+    one.bytes,
+    one.journal,
+    mounted({ ...both, "a.io": { password: "2", original: true } }),
+  );
   assert.deepEqual(JSON.parse(after.bytes ?? ""), {
     auths: { "a.io": { auth: Buffer.from("ours:2").toString("base64") } },
   });
@@ -227,7 +315,12 @@ function modeAfter(planned: ReturnType<typeof plan>): number | undefined {
 }
 
 /** Applies, notes the mode as the agent does, and answers file and journal. */
-function applied(bytes: string | undefined, journal: Journal | undefined, document: Document, mode?: number) {
+function applied(
+  bytes: string | undefined,
+  journal: Journal | undefined,
+  document: Document,
+  mode?: number,
+) {
   const one = apply(bytes, journal, document, mode);
   return { ...one, journal: { ...one.journal, left: leftBy(one.planned) } };
 }
@@ -240,7 +333,12 @@ test("an administrator's chmod while ours are in force is kept: by the next revi
   assert.equal(modeAfter(two.planned), 0o600);
   const gone = apply(two.bytes, two.journal, nothing, 0o600);
   assert.deepEqual([gone.bytes, modeAfter(gone.planned)], [before, 0o600]);
-  const undo = { file: previous(found(one.bytes, 0o644)), owned: one.journal.owned, revision: 1, content: "" };
+  const undo = {
+    file: previous(found(one.bytes, 0o644)),
+    owned: one.journal.owned,
+    revision: 1,
+    content: "",
+  };
   const back = planRestore(found(two.bytes, 0o600), { ...two.journal, undo });
   assert.deepEqual(["absent" in back.file, modeAfter(back)], [false, 0o600]);
 });
@@ -249,11 +347,20 @@ test("a file that somebody has removed is made again as we left it, and 0600 whe
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   const one = applied(before, undefined, onlyAdditional({ "a.io": "x" }), 0o644);
   const two = applied(one.bytes, one.journal, onlyAdditional({ "a.io": "y" }), 0o600);
-  assert.equal(modeAfter(apply(undefined, two.journal, onlyAdditional({ "a.io": "y" })).planned), 0o600);
-  assert.equal(modeAfter(apply(undefined, one.journal, onlyAdditional({ "a.io": "y" })).planned), 0o644);
+  assert.equal(
+    modeAfter(apply(undefined, two.journal, onlyAdditional({ "a.io": "y" })).planned),
+    0o600,
+  );
+  assert.equal(
+    modeAfter(apply(undefined, one.journal, onlyAdditional({ "a.io": "y" })).planned),
+    0o644,
+  );
   const { left: _left, ...older } = one.journal;
   assert.equal(modeAfter(apply(undefined, older, onlyAdditional({ "a.io": "y" })).planned), 0o644);
-  assert.equal(modeAfter(apply(undefined, undefined, onlyAdditional({ "a.io": "y" })).planned), 0o600);
+  assert.equal(
+    modeAfter(apply(undefined, undefined, onlyAdditional({ "a.io": "y" })).planned),
+    0o600,
+  );
 });
 
 test("after a lost journal whatever is not the original's may be ours, and nobody can tell", () => {
@@ -267,7 +374,8 @@ test("after a lost journal whatever is not the original's may be ours, and nobod
     [JSON.stringify({ auths: {}, HttpHeaders: { a: "b" } }), true],
     ["{", true],
   ];
-  for (const [bytes, unexplained] of table) assert.equal(isUnexplained(found(bytes), released), unexplained, bytes);
+  for (const [bytes, unexplained] of table)
+    assert.equal(isUnexplained(found(bytes), released), unexplained, bytes);
 });
 
 function auth(one: string) {
@@ -275,8 +383,13 @@ function auth(one: string) {
 }
 
 test("after a lost journal additional entries that equal ours are taken for ours, original ones for the node's", () => {
-  const bytes = JSON.stringify({ auths: { "a.io": auth("x"), "d.io": auth("o"), "z.io": theirEntry } });
-  const document = mounted({ "a.io": { password: "x", original: false }, "d.io": { password: "o", original: true } });
+  const bytes = JSON.stringify({
+    auths: { "a.io": auth("x"), "d.io": auth("o"), "z.io": theirEntry },
+  });
+  const document = mounted({
+    "a.io": { password: "x", original: false },
+    "d.io": { password: "o", original: true },
+  });
   const planned = plan(found(bytes), undefined, document, true);
   assert.equal(planned.changed, false);
   const journal = { ...firstJournal(planned.before), owned: planned.owned as Journal["owned"] };

@@ -32,31 +32,56 @@ export type Plan = Readonly<{
  * was ever served.
  */
 export function givesBack({ intent, wanted }: Document): boolean {
-  return intent === "release" || (intent === "hold" && wanted.entries.size === 0 && wanted.rest.size === 0);
+  return (
+    intent === "release" ||
+    (intent === "hold" && wanted.entries.size === 0 && wanted.rest.size === 0)
+  );
 }
 
 /** Applies or, if that is the intent, releases. `lost`: an unreadable journal was set aside. */
-export function plan(found: Found, journal: Journal | undefined, document: Document, lost: boolean): Plan {
+export function plan(
+  found: Found,
+  journal: Journal | undefined,
+  document: Document,
+  lost: boolean,
+): Plan {
   if (givesBack(document)) return planRelease(found, journal, document.wanted);
   const anew = lost && journal === undefined;
   const result = put(found.document, journal?.owned ?? nothingOwned, document.wanted, anew);
   const changed = healed(found) || !meanTheSame(result.document, found.document);
   const before = journal?.before ?? (anew ? withoutOurs(found, result.owned) : previous(found));
   const file = changed ? asFile(result.document, found, journal?.left ?? before) : previous(found);
-  return { changed, matters: anew || mattering(found, result.document), file, owned: result.owned, before };
+  return {
+    changed,
+    matters: anew || mattering(found, result.document),
+    file,
+    owned: result.owned,
+    before,
+  };
 }
 
 function planRelease(found: Found, journal: Journal | undefined, wanted: Wanted): Plan {
   if (journal === undefined) {
-    return { changed: false, matters: false, file: previous(found), owned: nothingOwned, before: previous(found) };
+    return {
+      changed: false,
+      matters: false,
+      file: previous(found),
+      owned: nothingOwned,
+      before: previous(found),
+    };
   }
   const result = release(found.document, journal.owned, wanted);
-  return { ...back(found, result.document, journal.before), owned: result.owned, before: journal.before };
+  return {
+    ...back(found, result.document, journal.before),
+    owned: result.owned,
+    before: journal.before,
+  };
 }
 
 /** Puts back what the change under way replaced. Without a record of it the file stays as it is. */
 export function planRestore(found: Found, { undo, owned, before }: Journal): Plan {
-  if (undo === undefined) return { changed: false, matters: false, file: previous(found), owned, before };
+  if (undo === undefined)
+    return { changed: false, matters: false, file: previous(found), owned, before };
   const document = restore(found.document, owned, documentOf(undo.file), undo.owned);
   return { ...back(found, document, undo.file), owned: undo.owned, before };
 }
@@ -84,7 +109,10 @@ function asFile(document: NodeDocument, found: Found, former: File | Left): File
   return withMode({ bytes, mode: "absent" in former ? 0o600 : former.mode }, found);
 }
 
-/** The mode of a file that is there is whoever set it last, before us or while we are in force: never ours to set. */
+/**
+ * The mode of a file that is there is whoever set it last, before us or while we are in force:
+ * never ours to set.
+ */
 function withMode(file: File, found: Found): File {
   if (found.kind === "absent" || "absent" in file) return file;
   return { bytes: file.bytes, mode: found.mode };
@@ -111,7 +139,8 @@ export function isUnexplained(found: Found, { wanted }: Document): boolean {
 }
 
 function isNow(found: Found, file: File): boolean {
-  if (found.kind === "absent" || "absent" in file) return found.kind === "absent" && "absent" in file;
+  if (found.kind === "absent" || "absent" in file)
+    return found.kind === "absent" && "absent" in file;
   return found.bytes.equals(file.bytes) && found.mode === file.mode;
 }
 
@@ -131,5 +160,7 @@ function documentOf(file: File): NodeDocument {
 
 function withoutOurs(found: Found, owned: Owned): File {
   const { document } = release(found.document, owned, { entries: new Map(), rest: new Map() });
-  return meanTheSame(document, emptyDocument) ? { absent: true } : asFile(document, found, previous(found));
+  return meanTheSame(document, emptyDocument)
+    ? { absent: true }
+    : asFile(document, found, previous(found));
 }

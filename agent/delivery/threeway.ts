@@ -1,17 +1,28 @@
 /**
  * The three-way merge of config.json: what lies there now, what we put there last, what is wanted.
  *
- * Entries and top-level keys that are not ours stay as they are. Where one of ours takes the place of another (the kubelet
- * takes `https://a.io` and `a.io` for the same registry, and would try both in random order), the other is remembered
- * under its own key and given back. Whoever writes over an entry of ours loses while we are in force, and is given back:
- * we cannot tell a mistake from a newer wish, and a removal must not lose either.
+ * Entries and top-level keys that are not ours stay as they are. Where one of ours takes the place
+ * of another (the kubelet takes `https://a.io` and `a.io` for the same registry, and would try both
+ * in random order), the other is remembered under its own key and given back. Whoever writes over
+ * an entry of ours loses while we are in force, and is given back: we cannot tell a mistake from a
+ * newer wish, and a removal must not lose either.
  */
-import { aliases, digest, type Json, type NodeDocument, parseKeepingNumbers, plain } from "./document.ts";
+import {
+  aliases,
+  digest,
+  type Json,
+  type NodeDocument,
+  parseKeepingNumbers,
+  plain,
+} from "./document.ts";
 
 /** An entry that was in our place, as JSON text, under its own key. */
 type Displaced = Readonly<{ key: string; raw: string }>;
 
-/** Something that we wrote: digests of the values that we put there, oldest first, and what was there before. */
+/**
+ * Something that we wrote: digests of the values that we put there, oldest first, and what was
+ * there before.
+ */
 type Own = Readonly<{ key: string; wrote: readonly string[]; displaced: readonly Displaced[] }>;
 
 export type Owned = Readonly<{ entries: readonly Own[]; rest: readonly Own[] }>;
@@ -26,7 +37,10 @@ export type Result = Readonly<{ document: NodeDocument; owned: Owned }>;
 
 export const nothingOwned: Owned = { entries: [], rest: [] };
 
-/** Eight generations of our own value are known again, should another program bring one back from its own copy. */
+/**
+ * Eight generations of our own value are known again, should another program bring one back from
+ * its own copy.
+ */
 const generations = 8;
 
 /** Puts `wanted` in force over `current`. Applying the result again changes nothing. */
@@ -40,12 +54,16 @@ export function put(current: NodeDocument, owned: Owned, wanted: Wanted, lost = 
   const known = new Map(owned.entries.map((one) => [one.key, one]));
   const entries = [...wanted.entries].map(([key, { value, original }]) => {
     const mine = known.get(key);
-    // After a lost journal an additional entry that equals ours is taken for ours, else it could never be withdrawn.
+    // After a lost journal an additional entry that equals ours is taken for ours, else it could
+    // never be withdrawn.
     const ours = (raw: Json, at: string) =>
       (mine !== undefined && isOurs(raw, mine)) ||
       (at === key && lost && !mine && !original && digest(raw) === digest(value));
     const foreign = aliases(cleared, key).filter((alias) => !ours(auths.get(alias), alias));
-    const displaced = foreign.map((alias) => ({ key: alias, raw: JSON.stringify(auths.get(alias)) }));
+    const displaced = foreign.map((alias) => ({
+      key: alias,
+      raw: JSON.stringify(auths.get(alias)),
+    }));
     // Replaced in place where the key is there, so that the order of others' entries stays.
     for (const alias of aliases(cleared, key)) if (alias !== key) auths.delete(alias);
     const there = auths.get(key);
@@ -64,29 +82,45 @@ export function put(current: NodeDocument, owned: Owned, wanted: Wanted, lost = 
 }
 
 /**
- * The node as if we had never been there, but for one thing: where it had an entry for a registry before us, and the
- * original pull secret has one too, the original's present value stays. A rotation must not be undone.
+ * The node as if we had never been there, but for one thing: where it had an entry for a registry
+ * before us, and the original pull secret has one too, the original's present value stays. A
+ * rotation must not be undone.
  */
 export function release(current: NodeDocument, owned: Owned, wanted: Wanted): Result {
   const entries = owned.entries.map((one) => {
     const now = wanted.entries.get(one.key);
-    const kept = now?.original && one.displaced.length > 0 && !one.displaced.some(({ raw }) => same(raw, now.value));
-    return kept ? { ...own(one.key, now.value, one, []), kept: now.value } : { ...one, kept: undefined };
+    const kept =
+      now?.original &&
+      one.displaced.length > 0 &&
+      !one.displaced.some(({ raw }) => same(raw, now.value));
+    return kept
+      ? { ...own(one.key, now.value, one, []), kept: now.value }
+      : { ...one, kept: undefined };
   });
-  const document = withdraw(current, { ...owned, entries: entries.filter(({ kept }) => kept === undefined) });
+  const document = withdraw(current, {
+    ...owned,
+    entries: entries.filter(({ kept }) => kept === undefined),
+  });
   const auths = new Map(document.auths);
   for (const { key, wrote, kept } of entries) {
-    if (kept !== undefined && (!auths.has(key) || wrote.includes(digest(auths.get(key))))) auths.set(key, kept);
+    if (kept !== undefined && (!auths.has(key) || wrote.includes(digest(auths.get(key)))))
+      auths.set(key, kept);
   }
   const plain = entries.map(({ key, wrote, displaced }) => ({ key, wrote, displaced }));
   return { document: { auths, rest: document.rest }, owned: { ...owned, entries: plain } };
 }
 
 /**
- * Undoes one change (from `before`, where `ownedBefore` was ours, to what `owned` says): at the registries and keys of
- * both, what `before` had; everything else as it is now. What others wrote there meanwhile stands.
+ * Undoes one change (from `before`, where `ownedBefore` was ours, to what `owned` says): at the
+ * registries and keys of both, what `before` had; everything else as it is now. What others wrote
+ * there meanwhile stands.
  */
-export function restore(current: NodeDocument, owned: Owned, before: NodeDocument, ownedBefore: Owned): NodeDocument {
+export function restore(
+  current: NodeDocument,
+  owned: Owned,
+  before: NodeDocument,
+  ownedBefore: Owned,
+): NodeDocument {
   const auths = new Map(current.auths);
   for (const [key, known] of knownValues(owned.entries, ownedBefore.entries)) {
     const now = aliases(current, key);
@@ -117,8 +151,9 @@ function knownValues(...lists: readonly (readonly Own[])[]): Map<string, Set<str
 }
 
 /**
- * Other programs write the same credential with an e-mail address, as user and password, or under `https://`. Taken for
- * theirs, it would be given back on removal, and what was withdrawn would stay on the node.
+ * Other programs write the same credential with an e-mail address, as user and password, or under
+ * `https://`. Taken for theirs, it would be given back on removal, and what was withdrawn would
+ * stay on the node.
  */
 function isOurs(raw: Json, { wrote }: Own): boolean {
   return wrote.includes(digest(raw)) || wrote.includes(digest(plain(raw)));
@@ -139,8 +174,9 @@ export function either(newer: Owned, older: Owned): Owned {
 /** Whether everything that we put there last is there still; needs no Secret. */
 export function holds(current: NodeDocument, owned: Owned): boolean {
   return (
-    owned.entries.every((one) => stands(one, current.auths) && aliases(current, one.key).length === 1) &&
-    owned.rest.every((one) => stands(one, current.rest))
+    owned.entries.every(
+      (one) => stands(one, current.auths) && aliases(current, one.key).length === 1,
+    ) && owned.rest.every((one) => stands(one, current.rest))
   );
 }
 
@@ -154,7 +190,8 @@ function withdraw(current: NodeDocument, owned: Owned): NodeDocument {
   const auths = new Map(current.auths);
   const rest = new Map(current.rest);
   for (const one of owned.entries) {
-    for (const alias of aliases(current, one.key)) if (isOurs(auths.get(alias), one)) auths.delete(alias);
+    for (const alias of aliases(current, one.key))
+      if (isOurs(auths.get(alias), one)) auths.delete(alias);
     // A newer foreign entry for this registry stands; what it would meet again is obsolete.
     if (aliases(current, one.key).some((alias) => auths.has(alias))) continue;
     for (const { key, raw } of one.displaced) auths.set(key, parseKeepingNumbers(raw));
@@ -167,7 +204,12 @@ function withdraw(current: NodeDocument, owned: Owned): NodeDocument {
   return { auths, rest };
 }
 
-function own(key: string, value: Json, mine: Own | undefined, displaced: readonly Displaced[]): Own {
+function own(
+  key: string,
+  value: Json,
+  mine: Own | undefined,
+  displaced: readonly Displaced[],
+): Own {
   const now = digest(value);
   const before = (mine?.wrote ?? []).filter((one) => one !== now);
   const newer = new Set(displaced.map((one) => one.key));

@@ -1,11 +1,17 @@
-/** How much a JSON text holds, told before it is parsed: a parsed value may take fifty times its bytes. */
+/**
+ * How much a JSON text holds, told before it is parsed: a parsed value may take fifty times its
+ * bytes.
+ */
 
 const quote = '"'.charCodeAt(0);
 const backslash = "\\".charCodeAt(0);
 /** What comes before a value: a comma, or the start of what holds it. */
 const before: ReadonlySet<number> = new Set([..."[{,"].map((sign) => sign.charCodeAt(0)));
 
-/** How many values are in it, itself left out; an empty list or object counts twice. Any bytes have an answer, JSON or not. */
+/**
+ * How many values are in it, itself left out; an empty list or object counts twice. Any bytes have
+ * an answer, JSON or not.
+ */
 export function countValues(bytes: Uint8Array): number {
   let count = 0;
   for (let at = 0; at < bytes.length; at++) {
@@ -30,11 +36,15 @@ function isEscaped(bytes: Uint8Array, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
-/** Twice what a Secret may hold: as much of others' as of ours. The largest known pull secrets have some 100 KiB. */
+/**
+ * Twice what a Secret may hold: as much of others' as of ours. The largest known pull secrets have
+ * some 100 KiB.
+ */
 export const mostBytes = 2 * 1024 * 1024;
 /**
- * Bytes, with 100 for each value: 2 MiB of text that V8 keeps in two bytes a character, with 2,000 values, fill its heap of 32 MiB
- * in a rollback as 20,000 small ones do. With more the agent may be killed in the middle of a step (test/faults/memory.test.ts).
+ * Bytes, with 100 for each value: 2 MiB of text that V8 keeps in two bytes a character, with 2,000
+ * values, fill its heap of 32 MiB in a rollback as 20,000 small ones do. With more the agent may be
+ * killed in the middle of a step (test/faults/memory.test.ts).
  */
 const mostWeight = 2_300_000;
 const valueWeight = 100;

@@ -7,7 +7,10 @@ test("a change under way owes its restart to the unit that it began with, unless
   const reading = { kind: "journal", journal: { ...restarting, unit: "k3s.service" } } as const;
   assert.equal(owing("auto", reading), "k3s.service");
   assert.equal(owing("kubelet.service", reading), "kubelet.service");
-  assert.equal(owing("auto", { kind: "newer", why: "version 9", owes: true, unit: "k3s.service" }), "k3s.service");
+  assert.equal(
+    owing("auto", { kind: "newer", why: "version 9", owes: true, unit: "k3s.service" }),
+    "k3s.service",
+  );
   assert.equal(owing("auto", { kind: "none" }), undefined);
 });
 

@@ -24,13 +24,24 @@ export function boundTo({ unit }: Pick<Facts, "unit">): Pick<Journal, "unit"> {
  * the one that was found.
  */
 export function rebound(journal: Journal, unit: Facts["unit"]): Journal {
-  if (journal.phase === "applied" || unit === undefined || !("name" in unit) || unit.load !== "loaded") return journal;
+  if (
+    journal.phase === "applied" ||
+    unit === undefined ||
+    !("name" in unit) ||
+    unit.load !== "loaded"
+  )
+    return journal;
   const { name, invocation } = unit;
   if (journal.unit === name) return journal;
   if (journal.unit === undefined) return { ...journal, unit: name };
   const { settling: _settling, owed: _owed, ...rest } = journal;
   const next = { ...rest, unit: name, tried: 0, called: false };
-  if (journal.phase === "applying") return { ...next, matters: journal.matters || journal.owed !== undefined };
+  if (journal.phase === "applying")
+    return { ...next, matters: journal.matters || journal.owed !== undefined };
   if (journal.phase === "restoring") return next;
-  return { ...next, phase: journal.phase === "reviving" ? "reviving" : "restarting", owed: invocation };
+  return {
+    ...next,
+    phase: journal.phase === "reviving" ? "reviving" : "restarting",
+    owed: invocation,
+  };
 }

@@ -1,4 +1,7 @@
-/** Facts for the tables of decisions: a node where revision 7 is asked for, and the states that it may be in. */
+/**
+ * Facts for the tables of decisions: a node where revision 7 is asked for, and the states that it
+ * may be in.
+ */
 import assert from "node:assert/strict";
 import { decide as answer } from "../decide/decide.ts";
 import { type Facts, unasked } from "./facts.ts";
@@ -17,7 +20,10 @@ export const mounted: Document = {
   revision: 7,
   digest: "seven's",
   content: "seven",
-  wanted: { entries: new Map([["a.io", { value: { auth: "dTpw" }, original: false }]]), rest: new Map() },
+  wanted: {
+    entries: new Map([["a.io", { value: { auth: "dTpw" }, original: false }]]),
+    rest: new Map(),
+  },
   intent: "apply",
 };
 export const withdrawn: Document = {
@@ -50,7 +56,13 @@ export const crashed: Unit = {
   result: "exit-code",
 };
 export const stopped: Unit = { ...unit, active: "inactive", sub: "dead", mainPid: 0 };
-export const limited: Unit = { ...unit, active: "failed", sub: "failed", mainPid: 0, result: "start-limit-hit" };
+export const limited: Unit = {
+  ...unit,
+  active: "failed",
+  sub: "failed",
+  mainPid: 0,
+  result: "start-limit-hit",
+};
 /** --restart Never: nobody is asked for the unit. */
 export const busless = { busless: true } as const;
 export const noBus = { unknown: "connect ENOENT" };
@@ -81,14 +93,24 @@ export const atRest: Journal = {
 };
 const nothingOwned = { entries: [], rest: [] };
 const undo = { file: { absent: true as const }, owned: nothingOwned, revision: 0, content: "" };
-export const restarting: Journal = { ...atRest, phase: "restarting", owed: "old", undo, matters: true };
+export const restarting: Journal = {
+  ...atRest,
+  phase: "restarting",
+  owed: "old",
+  undo,
+  matters: true,
+};
 export const tried = (count: number, ago: number): Journal => ({
   ...restarting,
   tried: count,
   called: true,
   calls: [now - ago],
 });
-export const settling: Journal = { ...tried(1, 2000), phase: "settling", settling: { invocation: "new", restarts: 0 } };
+export const settling: Journal = {
+  ...tried(1, 2000),
+  phase: "settling",
+  settling: { invocation: "new", restarts: 0 },
+};
 export const quarantine = {
   revision: 7,
   content: "seven",
@@ -173,7 +195,10 @@ export function inTurn(
   return inTurn(all, { ...known, ...told(all, answered.for) }, [...asked, answered.for]);
 }
 
-function told({ mounted, healthy, unit, steady, hides, unwatched }: Facts, asked: Asked): Partial<Facts> {
+function told(
+  { mounted, healthy, unit, steady, hides, unwatched }: Facts,
+  asked: Asked,
+): Partial<Facts> {
   if (asked === "mounted") return { mounted };
   if (asked === "healthz") return { healthy };
   return { unit, healthy, steady, ...(asked === "fitness" && { hides, unwatched }) };
@@ -192,20 +217,39 @@ function fileAfter(step: Step, before: NodeFile): NodeFile {
   const reading = readDocument(file.bytes);
   assert.ok(reading.kind === "document");
   const digest = file.bytes.toString("base64");
-  return { kind: "file", identity: digest, ...file, document: reading.document, healed: reading.healed, digest };
+  return {
+    kind: "file",
+    identity: digest,
+    ...file,
+    document: reading.document,
+    healed: reading.healed,
+    digest,
+  };
 }
 
-/** What is decided one after the other, each step done as it was meant, until one neither writes nor records. */
-export function follow(change: Change): Readonly<{ steps: readonly string[]; last: Step; end: Facts }> {
+/**
+ * What is decided one after the other, each step done as it was meant, until one neither writes nor
+ * records.
+ */
+export function follow(
+  change: Change,
+): Readonly<{ steps: readonly string[]; last: Step; end: Facts }> {
   const steps: string[] = [];
   for (let now = facts(change); ;) {
     const step = decide(now);
     steps.push(shown(step));
     assert.ok(steps.length < 20, steps.join(", "));
-    if (step.action === "leave") now = { ...now, journal: { kind: "none" }, left: false, lost: false };
+    if (step.action === "leave")
+      now = { ...now, journal: { kind: "none" }, left: false, lost: false };
     else if (step.action === "restore") now = { ...now, file: fileAfter(step, now.file) };
-    else if (step.action !== "apply" && step.action !== "record") return { steps, last: step, end: now };
-    else now = { ...now, journal: { kind: "journal", journal: step.journal }, file: fileAfter(step, now.file) };
+    else if (step.action !== "apply" && step.action !== "record")
+      return { steps, last: step, end: now };
+    else
+      now = {
+        ...now,
+        journal: { kind: "journal", journal: step.journal },
+        file: fileAfter(step, now.file),
+      };
   }
 }
 

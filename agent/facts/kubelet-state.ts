@@ -23,7 +23,10 @@ export type Seen = "busy" | "down" | "other" | "silent" | "answering";
  */
 const busyFor = 210_000;
 
-export function stateOf(facts: Facts, journal: Pick<Journal, "phase" | "owed" | "settling">): State {
+export function stateOf(
+  facts: Facts,
+  journal: Pick<Journal, "phase" | "owed" | "settling">,
+): State {
   const { unit, healthy, steady } = facts;
   if (unit === undefined || !isWhole(unit)) return "unknown";
   if (unit.load !== "loaded") return "gone";
@@ -43,19 +46,33 @@ export function unitOf({ unit }: Pick<Facts, "unit">): Unit | undefined {
  * further.
  */
 export function progress(unit: UnitFact | undefined): string | undefined {
-  return unit !== undefined && isWhole(unit) && isBusy(unit) ? `${unit.active} ${unit.invocation}` : undefined;
+  return unit !== undefined && isWhole(unit) && isBusy(unit)
+    ? `${unit.active} ${unit.invocation}`
+    : undefined;
 }
 
 /**
  * Neither running nor about to run by itself: an administrator, or the start limit, has stopped it.
  */
 export function isStopped({ unit }: Pick<Facts, "unit">): boolean {
-  return unit !== undefined && isWhole(unit) && !isBusy(unit) && ["inactive", "failed"].includes(unit.active);
+  return (
+    unit !== undefined &&
+    isWhole(unit) &&
+    !isBusy(unit) &&
+    ["inactive", "failed"].includes(unit.active)
+  );
 }
 
-function counts(unit: Unit, { phase, owed, settling }: Pick<Journal, "phase" | "owed" | "settling">): boolean {
+function counts(
+  unit: Unit,
+  { phase, owed, settling }: Pick<Journal, "phase" | "owed" | "settling">,
+): boolean {
   if (phase === "settling")
-    return settling !== undefined && unit.invocation === settling.invocation && unit.restarts <= settling.restarts;
+    return (
+      settling !== undefined &&
+      unit.invocation === settling.invocation &&
+      unit.restarts <= settling.restarts
+    );
   // Without a record of who ran when the file was in place nobody can be believed to have been
   // started after it.
   return owed !== undefined && unit.invocation !== owed;

@@ -1,33 +1,63 @@
 /**
- * Everything that the agent has to say to people, one code each. The same line appears in the log, in the readiness body
- * and in the termination message, and its code in docs/.
+ * Everything that the agent has to say to people, one code each. The same line appears in the log,
+ * in the readiness body and in the termination message, and its code in docs/.
  */
 
-/** What is the case, and what happens next without anyone's help (or what to do, where help is needed). */
+/**
+ * What is the case, and what happens next without anyone's help (or what to do, where help is
+ * needed).
+ */
 type Saying = Readonly<{ what: string; next: string }>;
 
 export const catalogue = {
-  GPS200: { what: "the revision is in force", next: "the file is watched, and put right if it drifts" },
-  GPS201: { what: "revision 0: the node is fit, and nothing is to be applied yet", next: "waits for its successor" },
+  GPS200: {
+    what: "the revision is in force",
+    next: "the file is watched, and put right if it drifts",
+  },
+  GPS201: {
+    what: "revision 0: the node is fit, and nothing is to be applied yet",
+    next: "waits for its successor",
+  },
   GPS202: { what: "the mounted Secret is not complete", next: "waits for the kubelet to mount it" },
-  GPS203: { what: "the mounted Secret holds another revision", next: "waits for its own (up to 90 s)" },
-  GPS204: { what: "the mounted Secret is refused", next: "nothing is changed until it is corrected" },
+  GPS203: {
+    what: "the mounted Secret holds another revision",
+    next: "waits for its own (up to 90 s)",
+  },
+  GPS204: {
+    what: "the mounted Secret is refused",
+    next: "nothing is changed until it is corrected",
+  },
   GPS205: {
     what: "another agent works on this node",
     next: "touches nothing until that one has ended",
   },
-  GPS206: { what: "config.json cannot be replaced safely", next: "nothing is changed until it is put right by hand" },
+  GPS206: {
+    what: "config.json cannot be replaced safely",
+    next: "nothing is changed until it is put right by hand",
+  },
   GPS207: {
     what: "the kubelet can read nothing from config.json",
     next: "it is replaced if it stays so for 2 s, in case another program is still writing it",
   },
   GPS208: { what: "a file operation failed", next: "tried again, at most every 30 s" },
   GPS209: { what: "config.json changed while it was being replaced", next: "looks again" },
-  GPS210: { what: "systemd could not be asked", next: "nothing is changed; asked again, at most every 30 s" },
-  GPS211: { what: "there is no such unit to restart", next: "nothing is changed; check --kubelet-unit" },
+  GPS210: {
+    what: "systemd could not be asked",
+    next: "nothing is changed; asked again, at most every 30 s",
+  },
+  GPS211: {
+    what: "there is no such unit to restart",
+    next: "nothing is changed; check --kubelet-unit",
+  },
   GPS212: { what: "config.json is written, the restart is owed", next: "the kubelet is restarted" },
-  GPS213: { what: "the kubelet's restart is under way", next: "waits for a new process that answers healthz" },
-  GPS214: { what: "the restarted kubelet failed", next: "restarted again after the unit's start limit has passed" },
+  GPS213: {
+    what: "the kubelet's restart is under way",
+    next: "waits for a new process that answers healthz",
+  },
+  GPS214: {
+    what: "the restarted kubelet failed",
+    next: "restarted again after the unit's start limit has passed",
+  },
   GPS215: { what: "the new kubelet answers", next: "watched for the settle time" },
   GPS216: { what: "the kubelet did not come back", next: "the previous config.json is put back" },
   GPS217: { what: "the previous config.json is back", next: "the kubelet is restarted with it" },
@@ -39,12 +69,18 @@ export const catalogue = {
     what: "quarantined: the kubelet failed with this revision on this node",
     next: "tried once more when the time is over; correct the Secret to try at once",
   },
-  GPS220: { what: "the kubelet is still down with the previous config.json", next: "restarted again and again" },
+  GPS220: {
+    what: "the kubelet is still down with the previous config.json",
+    next: "restarted again and again",
+  },
   GPS221: {
     what: "the kubelet's healthz does not answer",
     next: "nothing is begun until it does; check --healthz-port, and that the kubelet's healthzPort is not 0",
   },
-  GPS222: { what: "the journal was written by a newer agent", next: "nothing is changed; deploy that version again" },
+  GPS222: {
+    what: "the journal was written by a newer agent",
+    next: "nothing is changed; deploy that version again",
+  },
   GPS223: {
     what: "the journal is unreadable; what the node had before is no longer known",
     next: "kept as journal.json.corrupt; entries that equal ours are taken for ours",
@@ -94,7 +130,10 @@ export const catalogue = {
     what: "withdrawn, but the journal was lost: config.json may still hold entries of ours that are no longer known",
     next: "waits for a person: take out what is to go, then delete global-pull-secret/journal.json.corrupt beside it",
   },
-  GPS251: { what: "the rollout is held: the node keeps what it has", next: "waits for the next revision" },
+  GPS251: {
+    what: "the rollout is held: the node keeps what it has",
+    next: "waits for the next revision",
+  },
   GPS252: {
     what: "the rollout is held, and our entries were changed by another program",
     next: "they are put back by the next revision",
@@ -112,9 +151,9 @@ export const catalogue = {
 export type Code = keyof typeof catalogue;
 
 /**
- * One line: `GPS213 what is the case (detail); what happens next`. The detail names files, units and revisions; a
- * credential never. Line breaks in it become spaces, and it is cut at 400 characters: the kubelet keeps 4 KiB of a
- * termination message, an Event 1 KiB.
+ * One line: `GPS213 what is the case (detail); what happens next`. The detail names files, units
+ * and revisions; a credential never. Line breaks in it become spaces, and it is cut at 400
+ * characters: the kubelet keeps 4 KiB of a termination message, an Event 1 KiB.
  */
 export function say(code: Code, detail?: string): string {
   const { what, next } = catalogue[code];

@@ -7,7 +7,10 @@ import { type Content, hidden, searched, surroundings } from "./search.ts";
 const seen = (files: Readonly<Record<string, Content>>) =>
   ({
     kind: "seen",
-    files: { ...Object.fromEntries(credentialFiles.map((path) => [path, "none" as const])), ...files },
+    files: {
+      ...Object.fromEntries(credentialFiles.map((path) => [path, "none" as const])),
+      ...files,
+    },
   }) as const;
 const plain = { workingDirectory: "/", home: undefined };
 const atHome = { workingDirectory: "/", home: "/root" };
@@ -24,8 +27,11 @@ test("the kubelet's search order: working directory, home, root, then the legacy
     "/root/.dockercfg",
     "/.dockercfg",
   ]);
-  // os.UserHomeDir() is empty without HOME, and filepath.Abs makes a relative path one of the working directory.
-  assert.ok(searched({ workingDirectory: "/opt", home: undefined }).includes("/opt/.docker/config.json"));
+  // os.UserHomeDir() is empty without HOME, and filepath.Abs makes a relative path one of the
+  // working directory.
+  assert.ok(
+    searched({ workingDirectory: "/opt", home: undefined }).includes("/opt/.docker/config.json"),
+  );
 });
 
 test("a file with entries that this kubelet searches would be hidden", () => {
@@ -39,14 +45,22 @@ test("root's home counts only where HOME is set", () => {
   for (const path of ["/root/.docker/config.json", "/root/.dockercfg"]) {
     assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", plain), nothing);
     assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", atHome), file(path));
-    assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", undefined), file(path), "nobody can be asked");
+    assert.deepEqual(
+      hidden(seen({ [path]: "entries" }), "none", undefined),
+      file(path),
+      "nobody can be asked",
+    );
   }
 });
 
 test("the kubelet stops at the first file that parses, even if it holds nothing", () => {
   const files = seen({ "/config.json": "empty", "/.docker/config.json": "entries" });
   assert.deepEqual(hidden(files, "entries", plain), nothing);
-  assert.deepEqual(hidden(files, "none", undefined), file("/.docker/config.json"), "nobody can be asked");
+  assert.deepEqual(
+    hidden(files, "none", undefined),
+    file("/.docker/config.json"),
+    "nobody can be asked",
+  );
 });
 
 test("what nobody saw, or could not see, is not taken for nothing", () => {
@@ -60,7 +74,11 @@ test("what nobody saw, or could not see, is not taken for nothing", () => {
     what: "it searches /opt/config.json, where nobody looked",
   });
   assert.equal(hidden({ kind: "unseen", why: "x" }, "none", plain).kind, "unknown");
-  assert.equal(hidden({ kind: "ours" }, "entries", plain).kind, "nothing", "hidden already when the pod began");
+  assert.equal(
+    hidden({ kind: "ours" }, "entries", plain).kind,
+    "nothing",
+    "hidden already when the pod began",
+  );
 });
 
 test("working directory and home are what systemd gives the unit", () => {
@@ -68,7 +86,10 @@ test("working directory and home are what systemd gives the unit", () => {
   assert.deepEqual(surroundings(said), plain);
   assert.deepEqual(surroundings({ ...said, user: "root" }), atHome);
   assert.deepEqual(surroundings({ ...said, manager: ["HOME=/root"] }), atHome);
-  assert.deepEqual(surroundings({ ...said, user: "0", environment: ["A=b", "HOME=/opt", "HOME=/srv"] }).home, "/srv");
+  assert.deepEqual(
+    surroundings({ ...said, user: "0", environment: ["A=b", "HOME=/opt", "HOME=/srv"] }).home,
+    "/srv",
+  );
   assert.deepEqual(surroundings({ ...said, user: "root", environment: ["HOME="] }).home, undefined);
   assert.deepEqual(surroundings({ ...said, workingDirectory: "!/opt" }).workingDirectory, "/opt");
   assert.deepEqual(surroundings({ ...said, workingDirectory: "~" }).workingDirectory, "/root");

@@ -26,7 +26,9 @@ export type Sight =
 /** Of the kubelet's process; `home` is undefined where systemd sets none. */
 export type Surroundings = Readonly<{ workingDirectory: string; home: string | undefined }>;
 
-export type Hides = Readonly<{ kind: "nothing" }> | Readonly<{ kind: "file" | "unknown"; what: string }>;
+export type Hides =
+  | Readonly<{ kind: "nothing" }>
+  | Readonly<{ kind: "file" | "unknown"; what: string }>;
 
 /** The one in the kubelet's own directory, which the agent sees by itself. */
 export const legacyName = ".dockercfg";
@@ -60,8 +62,10 @@ export function hidden(sight: Sight, beside: Content, around: Surroundings | und
   const files: Readonly<Record<string, Content>> = { ...sight.files, [legacyName]: beside };
   for (const path of around ? searched(around) : [...credentialFiles, legacyName]) {
     const content = files[path];
-    if (content === undefined) return { kind: "unknown", what: `it searches ${path}, where nobody looked` };
-    if (typeof content === "object") return { kind: "unknown", what: `${path}: ${content.unknown}` };
+    if (content === undefined)
+      return { kind: "unknown", what: `it searches ${path}, where nobody looked` };
+    if (typeof content === "object")
+      return { kind: "unknown", what: `${path}: ${content.unknown}` };
     if (content === "entries") return { kind: "file", what: path };
     // It parses, so the kubelet searches no further.
     if (content === "empty" && around) break;
@@ -82,7 +86,8 @@ export function surroundings(
     manager: readonly string[];
   }>,
 ): Surroundings {
-  const homeIn = (lines: readonly string[]) => lines.findLast((line) => line.startsWith("HOME="))?.slice(5);
+  const homeIn = (lines: readonly string[]) =>
+    lines.findLast((line) => line.startsWith("HOME="))?.slice(5);
   // Another user's home is not known: nobody can have looked there.
   const ofUser = ["root", "0"].includes(said.user) ? "/root" : said.user && `/home of ${said.user}`;
   const home = homeIn(said.environment) ?? (ofUser || homeIn(said.manager));

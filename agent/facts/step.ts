@@ -7,7 +7,10 @@ type Reason = Readonly<{
   code: Code;
   detail?: string | undefined;
   ready: boolean;
-  /** Milliseconds until the next look; `back off`: 1 s, doubling to 30 s while the code stays the same. */
+  /**
+   * Milliseconds until the next look; `back off`: 1 s, doubling to 30 s while the code stays the
+   * same.
+   */
   again: number | "back off";
 }>;
 
@@ -27,7 +30,13 @@ export type Step = Reason &
      * `evenUnrecorded`: the kubelet is down, and a disk that is full must not keep it so; recorded
      * afterwards.
      */
-    | Readonly<{ action: "restart"; journal: Journal; unasked: Journal; resetFirst: boolean; evenUnrecorded: boolean }>
+    | Readonly<{
+        action: "restart";
+        journal: Journal;
+        unasked: Journal;
+        resetFirst: boolean;
+        evenUnrecorded: boolean;
+      }>
     /** Only RestartUnit: a newer agent's kubelet is down, and its journal is not ours to write. */
     | Readonly<{ action: "revive"; unit: string }>
     /** Only the journal: a step is over. */
@@ -43,8 +52,8 @@ export type Step = Reason &
   );
 
 /**
- * What a decision rests on and was not told. mounted: the Secret · healthz · kubelet: its unit, over
- * D-Bus, and healthz · fitness: that, and what only the preflight needs.
+ * What a decision rests on and was not told. mounted: the Secret · healthz · kubelet: its unit,
+ * over D-Bus, and healthz · fitness: that, and what only the preflight needs.
  */
 export type Asked = "mounted" | "healthz" | "kubelet" | "fitness";
 

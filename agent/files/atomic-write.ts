@@ -1,12 +1,15 @@
 /**
- * Replaces one file, so that at every instant, also after a power cut, either the old bytes or the new ones are there.
+ * Replaces one file, so that at every instant, also after a power cut, either the old bytes or the
+ * new ones are there.
  *
- * The order is the promise: staged in our own folder (same mount, so rename works, and Node's permission model allows it),
- * read back (on a full disk write-file-atomic truncates and reports success), synced, compared once more with what was
- * looked at, renamed, directory synced (without it a power cut may bring the old name back).
+ * The order is the promise: staged in our own folder (same mount, so rename works, and Node's
+ * permission model allows it), read back (on a full disk write-file-atomic truncates and reports
+ * success), synced, compared once more with what was looked at, renamed, directory synced (without
+ * it a power cut may bring the old name back).
  */
-// Blocking calls but to sync, which may take seconds: a change makes seventy of them, and on a busy node each trip through the
-// thread pool waits twice for a processor. `promises` is loaded when it is first used: most starts have nothing to write.
+// Blocking calls but to sync, which may take seconds: a change makes seventy of them, and on a busy
+// node each trip through the thread pool waits twice for a processor. `promises` is loaded when it
+// is first used: most starts have nothing to write.
 import { constants, lstatSync, promises, readFileSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { OwnError, unless } from "./errno.ts";
@@ -31,8 +34,17 @@ export type Replacement = Readonly<{
   expected?: FileIdentity | undefined;
 }>;
 
-/** Resolves when the new bytes are durable. Throws FileChanged, or the file system's error with the target untouched. */
-export async function replace({ target, folder, bytes, mode, expected }: Replacement): Promise<void> {
+/**
+ * Resolves when the new bytes are durable. Throws FileChanged, or the file system's error with the
+ * target untouched.
+ */
+export async function replace({
+  target,
+  folder,
+  bytes,
+  mode,
+  expected,
+}: Replacement): Promise<void> {
   const staged = join(folder, `${target.slice(dirname(target).length + 1)}.staged`);
   unlinkIfThere(staged);
   try {
@@ -52,7 +64,8 @@ export async function replace({ target, folder, bytes, mode, expected }: Replace
 
 function verify(file: string, bytes: Buffer): void {
   const read = readFileSync(file, { flag: onlyRead });
-  if (read.length !== bytes.length) throw new FileError(`short write: ${read.length} of ${bytes.length} bytes`);
+  if (read.length !== bytes.length)
+    throw new FileError(`short write: ${read.length} of ${bytes.length} bytes`);
   if (!read.equals(bytes)) throw new FileError("what was written is not what is read");
 }
 
@@ -67,7 +80,15 @@ export async function remove(target: string, expected?: FileIdentity): Promise<v
 export function identify(file: string): FileIdentity {
   const found = lstatSync(file, { bigint: true, throwIfNoEntry: false });
   if (found === undefined) return "absent";
-  return [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs, found.mode, found.nlink].join(":");
+  return [
+    found.dev,
+    found.ino,
+    found.size,
+    found.mtimeNs,
+    found.ctimeNs,
+    found.mode,
+    found.nlink,
+  ].join(":");
 }
 
 function expect(file: string, expected: FileIdentity | undefined): void {

@@ -17,9 +17,9 @@ export function unless<T>(code: string, call: () => T): T | undefined {
 export class OwnError extends Error {}
 
 /**
- * Says an error without what may be a credential in it: a message of ours, or the operating system's,
- * which holds a call and a path; of any other error the class and the place. V8's own messages quote the text
- * that could not be parsed, or the name of a property.
+ * Says an error without what may be a credential in it: a message of ours, or the operating
+ * system's, which holds a call and a path; of any other error the class and the place. V8's own
+ * messages quote the text that could not be parsed, or the name of a property.
  */
 export function describe(error: unknown): string {
   if (!(error instanceof Error)) return "not an Error";

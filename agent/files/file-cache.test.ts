@@ -41,7 +41,10 @@ test("what is forgotten is read once", async () => {
   const { cached, clock, read } = cache();
   await read("a");
   clock.now = 10_000;
-  assert.deepEqual([await read("a"), (cached.forget(), await read("a")), await read("a")], [2, 3, 3]);
+  assert.deepEqual(
+    [await read("a"), (cached.forget(), await read("a")), await read("a")],
+    [2, 3, 3],
+  );
 });
 
 test("a reader that throws leaves nothing behind", async () => {

@@ -26,16 +26,31 @@ function watched(limit?: string): string {
   const directory = mkdtempSync(join(tmpdir(), "gps-watch-"));
   const spent = limit === undefined ? "true" : `echo 0 > /proc/sys/user/${limit}`;
   const script = `${spent} && exec "$0" --input-type=module -e "$1" "$2"`;
-  const args = ["--user", "--map-root-user", "sh", "-c", script, process.execPath, watcher, directory];
+  const args = [
+    "--user",
+    "--map-root-user",
+    "sh",
+    "-c",
+    script,
+    process.execPath,
+    watcher,
+    directory,
+  ];
   const { stdout, stderr } = spawnSync("unshare", args, { encoding: "utf8" });
   rmSync(directory, { recursive: true });
   return stdout + stderr;
 }
 
-const skip = spawnSync("unshare", ["--user", "--map-root-user", "true"]).status !== 0 && "no user namespaces here";
+const skip =
+  spawnSync("unshare", ["--user", "--map-root-user", "true"]).status !== 0 &&
+  "no user namespaces here";
 
-test("a change is a hint; a node that lets us watch nothing is told, with the limit that was met", { skip }, () => {
-  assert.equal(watched(), "hint\n");
-  assert.match(watched("max_inotify_instances"), /^deaf .*EMFILE/);
-  assert.match(watched("max_inotify_watches"), /^deaf .*ENOSPC/);
-});
+test(
+  "a change is a hint; a node that lets us watch nothing is told, with the limit that was met",
+  { skip },
+  () => {
+    assert.equal(watched(), "hint\n");
+    assert.match(watched("max_inotify_instances"), /^deaf .*EMFILE/);
+    assert.match(watched("max_inotify_watches"), /^deaf .*ENOSPC/);
+  },
+);

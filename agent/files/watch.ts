@@ -1,12 +1,15 @@
 /**
- * Hints that something may have changed. Directories only, never files: after two quick renames a watch on a file is deaf.
- * A hint carries nothing; whoever gets it looks for itself, and looks every now and then without one.
+ * Hints that something may have changed. Directories only, never files: after two quick renames a
+ * watch on a file is deaf. A hint carries nothing; whoever gets it looks for itself, and looks
+ * every now and then without one.
  */
 import { describe } from "./errno.ts";
 
 /**
- * Calls `hint` when a name in one of the directories comes, goes or changes. Never fails: a directory that cannot be
- * watched gives no hints, and the timer has to do; `deaf` is told why. It watches to the end of the process. The kubelet's directory is large, so `relevant` filters by path.
+ * Calls `hint` when a name in one of the directories comes, goes or changes. Never fails: a
+ * directory that cannot be watched gives no hints, and the timer has to do; `deaf` is told why. It
+ * watches to the end of the process. The kubelet's directory is large, so `relevant` filters by
+ * path.
  */
 export async function watchDirectories(
   directories: readonly string[],

@@ -1,6 +1,14 @@
 /** On a real file system, in a directory of the test's own. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -29,7 +37,11 @@ test("a folder that is a symbolic link is refused; ours is 0700 and goes with al
   ])
     writeFileSync(join(ours, name), "");
   sweep(ours);
-  assert.deepEqual(readdirSync(ours).toSorted(), ["journal.json", "journal.json.corrupt", "previous-x"]);
+  assert.deepEqual(readdirSync(ours).toSorted(), [
+    "journal.json",
+    "journal.json.corrupt",
+    "previous-x",
+  ]);
   let released = 0;
   const release = () => void (released += 1);
   await removeFolder(ours, release);
@@ -43,12 +55,17 @@ test("a folder that is a symbolic link is refused; ours is 0700 and goes with al
 test("a directory that somebody made in our folder, or in a file's place, stays with what is in it, and stops nothing", async (t) => {
   const { folder } = place(t);
   mkdirSync(join(folder, "backup"));
-  for (const name of ["config.json.staged", "journal.json.staged.old"]) mkdirSync(join(folder, name));
+  for (const name of ["config.json.staged", "journal.json.staged.old"])
+    mkdirSync(join(folder, name));
   writeFileSync(join(folder, "backup", "theirs"), "");
   writeFileSync(join(folder, "journal.json.staged.old", "theirs"), "");
   writeFileSync(join(folder, "journal.json"), "");
   sweep(folder);
-  assert.deepEqual(readdirSync(folder).toSorted(), ["backup", "journal.json", "journal.json.staged.old"]);
+  assert.deepEqual(readdirSync(folder).toSorted(), [
+    "backup",
+    "journal.json",
+    "journal.json.staged.old",
+  ]);
   assert.ok(isLeft(folder));
   await removeFolder(folder, () => {});
   assert.deepEqual(readdirSync(folder).toSorted(), ["backup", "journal.json.staged.old"]);

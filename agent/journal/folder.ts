@@ -1,4 +1,7 @@
-/** Our folder beside config.json: the journal, the previous bytes that it names, the lock's sockets, staged files. */
+/**
+ * Our folder beside config.json: the journal, the previous bytes that it names, the lock's sockets,
+ * staged files.
+ */
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
@@ -11,7 +14,10 @@ export const lockPrefix = "lock-";
 
 export const journalName = basename(nodeFiles.journal);
 
-/** Makes our folder, 0700, durably; one that holds the journal was, before there was a journal in it. */
+/**
+ * Makes our folder, 0700, durably; one that holds the journal was, before there was a journal in
+ * it.
+ */
 export async function makeFolder(folder: string): Promise<void> {
   makeDirectory(folder);
   if (!lstatSync(folder).isDirectory()) throw new FileError(`${folder} is not a directory`);
@@ -19,21 +25,25 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Not recursive: where the kubelet's directory is missing nothing is made up, and Node tells a read-only
- * file system as ENOENT.
+ * Not recursive: where the kubelet's directory is missing nothing is made up, and Node tells a
+ * read-only file system as ENOENT.
  */
 export function makeDirectory(folder: string): void {
   unless("EEXIST", () => mkdirSync(folder, { mode: 0o700 }));
 }
 
 /**
- * Takes our folder away, with every file that we may have left in it, the journal last but for what it
- * names. Then `release` gives the lock up: from there on another agent may be at work. A directory that
- * somebody made in it, and what is in that, is not ours: it stays, and the folder with it.
+ * Takes our folder away, with every file that we may have left in it, the journal last but for what
+ * it names. Then `release` gives the lock up: from there on another agent may be at work. A
+ * directory that somebody made in it, and what is in that, is not ours: it stays, and the folder
+ * with it.
  */
 export async function removeFolder(folder: string, release: () => void): Promise<void> {
   const isLock = (name: string) => name.startsWith(lockPrefix);
-  sweep(folder, (name) => !isLock(name) && name !== journalName && !name.startsWith(previousPrefix));
+  sweep(
+    folder,
+    (name) => !isLock(name) && name !== journalName && !name.startsWith(previousPrefix),
+  );
   discard(join(folder, journalName));
   // A power loss may not bring it back to name what is gone.
   if (existsSync(folder)) await sync(folder);
@@ -44,20 +54,31 @@ export async function removeFolder(folder: string, release: () => void): Promise
 }
 
 /** Removes what a killed run left staged: it holds credentials. */
-export function sweep(folder: string, stale = (name: string) => /\.(staged|new$)/.test(name)): void {
+export function sweep(
+  folder: string,
+  stale = (name: string) => /\.(staged|new$)/.test(name),
+): void {
   const names = unless("ENOENT", () => readdirSync(folder)) ?? [];
   for (const name of names) if (stale(name)) discard(join(folder, name));
 }
 
-/** Whether our folder is there without a journal, with something that is to be taken away, if only itself. */
+/**
+ * Whether our folder is there without a journal, with something that is to be taken away, if only
+ * itself.
+ */
 export function isLeft(folder: string): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found === undefined || !found.isDirectory()) return false;
-  const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => !name.startsWith(lockPrefix));
+  const entries = readdirSync(folder, { withFileTypes: true }).filter(
+    ({ name }) => !name.startsWith(lockPrefix),
+  );
   return entries.length === 0 || entries.some((entry) => !entry.isDirectory());
 }
 
-/** Removes a file, or an empty directory. One that holds something, or is mounted on, is somebody's, and stays. */
+/**
+ * Removes a file, or an empty directory. One that holds something, or is mounted on, is somebody's,
+ * and stays.
+ */
 export function discard(path: string): void {
   try {
     unlinkIfThere(path);

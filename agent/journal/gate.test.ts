@@ -9,7 +9,10 @@ const journal: Journal = {
   ...firstJournal(before),
   phase: "settling",
   revision: 3,
-  owned: { entries: [{ key: "a.io", wrote: ["x"], displaced: [{ key: "__proto__", raw: "{}" }] }], rest: [] },
+  owned: {
+    entries: [{ key: "a.io", wrote: ["x"], displaced: [{ key: "__proto__", raw: "{}" }] }],
+    rest: [],
+  },
   undo: { file: { absent: true }, owned: { entries: [], rest: [] }, revision: 2, content: "two" },
   settling: { invocation: "new", restarts: 0, replaced: 1 },
   renamed: { boot: "b", monotonic: 1 },
@@ -79,11 +82,19 @@ test("a journal of version 1 is read with the bytes that stand in it, and writte
   assert.deepEqual([version, reads], [2, 2]);
   assert.deepEqual(before, { bytes: Buffer.from('{"auths":{}}\n'), mode: 0o644 });
   assert.deepEqual(undo?.file, { bytes: Buffer.from('{"auths":{"a.io":{}}}'), mode: 0o600 });
-  const { version: _version, reads: _reads, before: _before, undo: _undo, ...same } = JSON.parse(first);
+  const {
+    version: _version,
+    reads: _reads,
+    before: _before,
+    undo: _undo,
+    ...same
+  } = JSON.parse(first);
   assert.deepEqual(rest, same);
   const { bytes, previous } = writeJournal(reading.journal);
   assert.match(bytes.toString(), /"version":2,"reads":2/);
-  assert.ok([...previous.keys()].every((name) => bytes.includes(name.slice(previousPrefix.length))));
+  assert.ok(
+    [...previous.keys()].every((name) => bytes.includes(name.slice(previousPrefix.length))),
+  );
   assert.deepEqual(
     readJournal(bytes, (name) => previous.get(name)),
     reading,
@@ -92,7 +103,10 @@ test("a journal of version 1 is read with the bytes that stand in it, and writte
 
 test("a newer journal is understood if its writer says so, its unknown fields are kept, and refused if not", () => {
   const newer = { version: 3, added: { by: "the future" } };
-  assert.deepEqual(read({ ...JSON.parse(text), ...newer }), { kind: "journal", journal: { ...journal, ...newer } });
+  assert.deepEqual(read({ ...JSON.parse(text), ...newer }), {
+    kind: "journal",
+    journal: { ...journal, ...newer },
+  });
   const stranger = { version: 4, reads: 3, phase: "unheard of" };
   assert.deepEqual(read(stranger), { kind: "newer", why: "version 4", owes: false });
 });
@@ -111,8 +125,15 @@ test("of a newer journal no more is believed than that its kubelet may be down",
 
 test("a journal of an agent that knew less is read as it is", () => {
   const { undo: _undo, settling: _settling, digest: _digest, ...old } = journal;
-  const younger = { ...old, phase: "settling" as const, settling: { invocation: "new", restarts: 0 } };
-  assert.deepEqual(read(writeJournal(younger).bytes.toString()), { kind: "journal", journal: younger });
+  const younger = {
+    ...old,
+    phase: "settling" as const,
+    settling: { invocation: "new", restarts: 0 },
+  };
+  assert.deepEqual(read(writeJournal(younger).bytes.toString()), {
+    kind: "journal",
+    journal: younger,
+  });
 });
 
 test("a truncated journal is seen as such, at every length", () => {

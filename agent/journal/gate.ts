@@ -1,6 +1,7 @@
 /**
- * The gate through which a journal comes back from the disk. Loaded only where there is one: building the schema costs
- * 10 ms of a start. What it lets through is the value as it was written, with its files.
+ * The gate through which a journal comes back from the disk. Loaded only where there is one:
+ * building the schema costs 10 ms of a start. What it lets through is the value as it was written,
+ * with its files.
  */
 import * as z from "zod/mini";
 import { isKubelet } from "../systemd/distributions.ts";
@@ -21,8 +22,8 @@ const owing: ReadonlySet<unknown> = new Set(["restarting", "settling", "restorin
 type Open = (name: string) => Buffer | undefined;
 
 /**
- * Reads a journal's bytes, and by `open` those that it names. A newer one is understood as long as its
- * writer says that our version may go on from it; an older one becomes one of ours.
+ * Reads a journal's bytes, and by `open` those that it names. A newer one is understood as long as
+ * its writer says that our version may go on from it; an older one becomes one of ours.
  */
 export function readJournal(bytes: Buffer, open: Open): JournalReading {
   let value: object;
@@ -35,9 +36,18 @@ export function readJournal(bytes: Buffer, open: Open): JournalReading {
   if (!first.success) return { kind: "corrupt", why: "no version" };
   const { version: writer, reads, phase, unit } = first.data;
   if (reads > version)
-    return { kind: "newer", why: `version ${writer}`, owes: owing.has(phase), ...(isKubelet(unit) && { unit }) };
+    return {
+      kind: "newer",
+      why: `version ${writer}`,
+      owes: owing.has(phase),
+      ...(isKubelet(unit) && { unit }),
+    };
   const whole = z.safeParse(record, value);
-  if (!whole.success) return { kind: "corrupt", why: `wrong at ${whole.error.issues[0]?.path.join(".") || "the top"}` };
+  if (!whole.success)
+    return {
+      kind: "corrupt",
+      why: `wrong at ${whole.error.issues[0]?.path.join(".") || "the top"}`,
+    };
   const { before, undo } = whole.data;
   const [was, back] = [before, undo?.file].map((file) => file && brought(file, open));
   if (was === undefined || (undo !== undefined && back === undefined))

@@ -1,6 +1,6 @@
 /**
- * What must survive a kill: what the node had before us, what is ours in its file, and which step is
- * under way. Pure. It holds credentials, so no part of it is ever logged.
+ * What must survive a kill: what the node had before us, what is ours in its file, and which step
+ * is under way. Pure. It holds credentials, so no part of it is ever logged.
  */
 import { createHash } from "node:crypto";
 import type { File, Record } from "./schema.ts";
@@ -12,21 +12,33 @@ export type Journal = Record;
 export type JournalReading =
   | Readonly<{ kind: "none" }>
   | Readonly<{ kind: "journal"; journal: Journal }>
-  /** `owes`: as far as can be told, the kubelet may be down because of what is under way; the one of `unit`. */
+  /**
+   * `owes`: as far as can be told, the kubelet may be down because of what is under way; the one of
+   * `unit`.
+   */
   | Readonly<{ kind: "newer"; why: string; owes: boolean; unit?: string }>
   | Readonly<{ kind: "corrupt"; why: string }>;
 
-/** Of the journals that we write, and the newest that we understand. In 1 the previous bytes stood in it. */
+/**
+ * Of the journals that we write, and the newest that we understand. In 1 the previous bytes stood
+ * in it.
+ */
 export const version = 2;
 
-/** Previous bytes lie beside the journal under this and their digest: whoever reads them knows that they are the ones. */
+/**
+ * Previous bytes lie beside the journal under this and their digest: whoever reads them knows that
+ * they are the ones.
+ */
 export const previousPrefix = "previous-";
 
 export function digestOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("base64url");
 }
 
-/** A journal as it is stored: `previous` must lie in its folder, name → bytes, before a journal that names them does. */
+/**
+ * A journal as it is stored: `previous` must lie in its folder, name → bytes, before a journal that
+ * names them does.
+ */
 export type Stored = Readonly<{ bytes: Buffer; previous: ReadonlyMap<string, Buffer> }>;
 
 export function writeJournal(journal: Journal): Stored {
@@ -38,7 +50,11 @@ export function writeJournal(journal: Journal): Stored {
     return { digest, mode: file.mode };
   };
   const { before, undo } = journal;
-  const stored = { ...journal, before: named(before), undo: undo && { ...undo, file: named(undo.file) } };
+  const stored = {
+    ...journal,
+    before: named(before),
+    undo: undo && { ...undo, file: named(undo.file) },
+  };
   return { bytes: Buffer.from(JSON.stringify(stored)), previous };
 }
 
@@ -61,7 +77,14 @@ export function firstJournal(before: File): Journal {
 
 /** The change is over and proved. */
 export function confirmed(journal: Journal): Journal {
-  const { undo: _undo, owed: _owed, settling: _settling, renamed: _renamed, quarantine, ...rest } = journal;
+  const {
+    undo: _undo,
+    owed: _owed,
+    settling: _settling,
+    renamed: _renamed,
+    quarantine,
+    ...rest
+  } = journal;
   return {
     ...rest,
     phase: "applied",

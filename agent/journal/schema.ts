@@ -10,7 +10,9 @@ z.config({ jitless: true });
 const absent = z.object({ absent: z.literal(true) });
 const base64 = z.object({ bytes: z.string(), mode: z.number() });
 const named = z.object({ digest: z.string().check(z.regex(/^[\w-]{43}$/)), mode: z.number() });
-/** A file as the journal has it: by the digest of its bytes; in version 1 with the bytes themselves. */
+/**
+ * A file as the journal has it: by the digest of its bytes; in version 1 with the bytes themselves.
+ */
 export const stored = z.union([absent, named, base64]);
 
 /** Put back into the file as it is: damaged, it would stop every later look. */
@@ -28,14 +30,17 @@ const recordWith = <F extends z.ZodMiniType>(file: F) =>
     /** The oldest version whose reader may go on from this record. */
     reads: z.number(),
     /**
-     * applying: config.json is being replaced · restarting: it is in place, a restart is owed · settling: the new process
-     * answers and is watched · applied: at rest · restoring: the previous file is being put back · reviving: it is back,
-     * the kubelet is restarted with it.
+     * applying: config.json is being replaced · restarting: it is in place, a restart is owed ·
+     * settling: the new process answers and is watched · applied: at rest · restoring: the previous
+     * file is being put back · reviving: it is back, the kubelet is restarted with it.
      */
     phase: z.enum(["applying", "restarting", "settling", "applied", "restoring", "reviving"]),
     /** The revision that is in force, or on its way. */
     revision: z.number(),
-    /** Salted digest that the pod's template gave for it; absent in journals of agents that knew none. */
+    /**
+     * Salted digest that the pod's template gave for it; absent in journals of agents that knew
+     * none.
+     */
     digest: z.optional(z.string()),
     /** Digest of the mounted content that belongs to it. */
     content: z.string(),
@@ -44,13 +49,28 @@ const recordWith = <F extends z.ZodMiniType>(file: F) =>
     owned,
     /** Whether the kubelet would see other credentials than before: only then a restart is owed. */
     matters: z.boolean(),
-    /** Where a rollback goes: the last state that the kubelet was proved to run with. Absent: there is none to go to. */
+    /**
+     * Where a rollback goes: the last state that the kubelet was proved to run with. Absent: there
+     * is none to go to.
+     */
     undo: z.optional(
-      z.object({ file, owned, revision: z.number(), content: z.string(), digest: z.optional(z.string()) }),
+      z.object({
+        file,
+        owned,
+        revision: z.number(),
+        content: z.string(),
+        digest: z.optional(z.string()),
+      }),
     ),
-    /** The kubelet's unit when the change began: while that is down none is active, and it must not be looked for anew. */
+    /**
+     * The kubelet's unit when the change began: while that is down none is active, and it must not
+     * be looked for anew.
+     */
     unit: z.optional(z.string()),
-    /** The kubelet's InvocationID when the file was in place: a process with another one was started after it. */
+    /**
+     * The kubelet's InvocationID when the file was in place: a process with another one was started
+     * after it.
+     */
     owed: z.optional(z.string()),
     /** Attempts to restart that count, this change. */
     tried: z.number(),

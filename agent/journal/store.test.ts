@@ -1,6 +1,14 @@
 /** On a real file system, in a directory of the test's own. */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -29,7 +37,8 @@ test("the previous bytes lie beside the journal, 0600, for as long as it names t
     await keepJournal(folder, journal);
     assert.deepEqual(await readStore(folder), { kind: "journal", journal });
     assert.deepEqual(content(folder), ["journal.json", ...namesOf(journal)].toSorted());
-    for (const name of content(folder)) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+    for (const name of content(folder))
+      assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
   }
   assert.equal(readFileSync(join(folder, namesOf(atRest)[0] ?? ""), "utf8"), "before us");
 });
@@ -46,13 +55,20 @@ test("bytes that no journal names yet are written anew: a killed agent may have 
 test("what a killed agent left is swept, and what an unreadable journal names stays with it", async (t) => {
   const folder = place(t);
   await keepJournal(folder, changing);
-  for (const name of [`${previousPrefix}${"x".repeat(43)}`, `${previousPrefix}x.staged`, "config.json.staged"])
+  for (const name of [
+    `${previousPrefix}${"x".repeat(43)}`,
+    `${previousPrefix}x.staged`,
+    "config.json.staged",
+  ])
     writeFileSync(join(folder, name), "");
   sweepStore(folder);
   assert.deepEqual(content(folder), ["journal.json", ...namesOf(changing)].toSorted());
   setAside(folder);
   await keepJournal(folder, firstJournal({ absent: true }));
-  assert.deepEqual(content(folder), ["journal.json", "journal.json.corrupt", ...namesOf(changing)].toSorted());
+  assert.deepEqual(
+    content(folder),
+    ["journal.json", "journal.json.corrupt", ...namesOf(changing)].toSorted(),
+  );
 });
 
 test("no journal, an empty folder, and a journal without its previous bytes", async (t) => {

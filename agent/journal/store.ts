@@ -1,4 +1,7 @@
-/** The journal on the disk: small, and the previous bytes in files beside it, which it names by their digests. */
+/**
+ * The journal on the disk: small, and the previous bytes in files beside it, which it names by
+ * their digests.
+ */
 import { readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { journalName, makeFolder, sweep } from "./folder.ts";
@@ -8,7 +11,9 @@ import { replace } from "../files/atomic-write.ts";
 /** An unreadable journal is kept under this name, with what it names, until the folder goes. */
 export const corruptName = `${journalName}.corrupt`;
 
-/** Three times what a journal of version 1 had, with the largest Secret and the largest config.json. */
+/**
+ * Three times what a journal of version 1 had, with the largest Secret and the largest config.json.
+ */
 const mostBytes = 32 * 1024 * 1024;
 
 export async function readStore(folder: string): Promise<JournalReading> {
@@ -21,15 +26,17 @@ export async function readStore(folder: string): Promise<JournalReading> {
 }
 
 /**
- * Resolves when the journal is durable: what it names was so before, and what it names no longer goes
- * after it. What the journal there names is whole; any other file may be what a killed agent left.
+ * Resolves when the journal is durable: what it names was so before, and what it names no longer
+ * goes after it. What the journal there names is whole; any other file may be what a killed agent
+ * left.
  */
 export async function keepJournal(folder: string, journal: Journal): Promise<void> {
   await makeFolder(folder);
   const { bytes, previous } = writeJournal(journal);
   const there = open(join(folder, journalName));
   for (const [name, one] of previous)
-    if (!names(there, name)) await replace({ target: join(folder, name), folder, bytes: one, mode: 0o600 });
+    if (!names(there, name))
+      await replace({ target: join(folder, name), folder, bytes: one, mode: 0o600 });
   await replace({ target: join(folder, journalName), folder, bytes, mode: 0o600 });
   sweepPrevious(folder);
 }
@@ -46,7 +53,10 @@ export function sweepStore(folder: string): void {
 
 function sweepPrevious(folder: string): void {
   const journals = [journalName, corruptName].map((name) => open(join(folder, name)));
-  sweep(folder, (name) => name.startsWith(previousPrefix) && !journals.some((journal) => names(journal, name)));
+  sweep(
+    folder,
+    (name) => name.startsWith(previousPrefix) && !journals.some((journal) => names(journal, name)),
+  );
 }
 
 /** By its text, so that one of another version, or a damaged one, keeps what is its own. */

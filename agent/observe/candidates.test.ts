@@ -12,19 +12,39 @@ test("a file is nothing, empty or entries as the kubelet reads it, and not known
   const root = mkdtempSync(join(tmpdir(), "gps-candidates-"));
   t.after(() => rmSync(root, { recursive: true }));
   const file = join(root, "config.json");
-  const rows: readonly (readonly [what: string, make: () => void, legacy: boolean, content: unknown])[] = [
+  const rows: readonly (readonly [
+    what: string,
+    make: () => void,
+    legacy: boolean,
+    content: unknown,
+  ])[] = [
     ["absent", () => {}, false, "none"],
     ["entries", () => writeFileSync(file, `{"AUTHS":{"a.io":${entry}}}`), false, "entries"],
     ["no entries", () => writeFileSync(file, "{}"), false, "empty"],
     ["not JSON", () => writeFileSync(file, "{"), false, "none"],
-    ["one bad entry drops all", () => writeFileSync(file, `{"auths":{"a.io":${entry},"b.io":[]}}`), false, "none"],
+    [
+      "one bad entry drops all",
+      () => writeFileSync(file, `{"auths":{"a.io":${entry},"b.io":[]}}`),
+      false,
+      "none",
+    ],
     ["legacy", () => writeFileSync(file, `{"a.io":${entry}}`), true, "entries"],
     ["legacy, and empty", () => writeFileSync(file, "{}"), true, "empty"],
     ["legacy, and no JSON", () => writeFileSync(file, "a.io"), true, "none"],
     ["a directory", () => mkdirSync(file), false, "none"],
     ["a pipe", () => void spawnSync("mkfifo", [file]), false, "none"],
-    ["a link", () => symlinkSync("/etc/hostname", file), false, { unknown: "it is a symbolic link" }],
-    ["too large", () => writeFileSync(file, " ".repeat(300_000)), false, { unknown: "it has 300000 bytes" }],
+    [
+      "a link",
+      () => symlinkSync("/etc/hostname", file),
+      false,
+      { unknown: "it is a symbolic link" },
+    ],
+    [
+      "too large",
+      () => writeFileSync(file, " ".repeat(300_000)),
+      false,
+      { unknown: "it has 300000 bytes" },
+    ],
   ];
   for (const [what, make, legacy, content] of rows) {
     rmSync(file, { recursive: true, force: true });

@@ -21,17 +21,23 @@ export function contentOf(file: string, legacy: boolean): Content {
   } catch (error) {
     if (hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR")) return "none";
     if (hasCode(error, "ELOOP")) return { unknown: "it is a symbolic link" };
-    return { unknown: error instanceof Error && "code" in error ? String(error.code) : "it cannot be read" };
+    return {
+      unknown: error instanceof Error && "code" in error ? String(error.code) : "it cannot be read",
+    };
   }
 }
 
 /** Undefined for what is no regular file, which the kubelet cannot read either. */
 function read(file: string): Buffer | undefined {
-  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const descriptor = openSync(
+    file,
+    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  );
   try {
     const found = fstatSync(descriptor);
     if (!found.isFile()) return undefined;
-    if (found.size > mostBytes) throw Object.assign(new Error(), { code: `it has ${found.size} bytes` });
+    if (found.size > mostBytes)
+      throw Object.assign(new Error(), { code: `it has ${found.size} bytes` });
     const bytes = Buffer.alloc(found.size);
     return bytes.subarray(0, readSync(descriptor, bytes, 0, found.size, 0));
   } finally {
@@ -41,7 +47,9 @@ function read(file: string): Buffer | undefined {
 
 /** A legacy file is what `auths` holds in the other. */
 function judge(bytes: Buffer, legacy: boolean): Content {
-  const reading = readAsKubelet(legacy ? Buffer.concat([Buffer.from('{"auths":'), bytes, Buffer.from("}")]) : bytes);
+  const reading = readAsKubelet(
+    legacy ? Buffer.concat([Buffer.from('{"auths":'), bytes, Buffer.from("}")]) : bytes,
+  );
   if (!reading.ok) return "none";
   return reading.entries.length > 0 ? "entries" : "empty";
 }

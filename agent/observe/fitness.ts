@@ -25,13 +25,21 @@ import type { Unit } from "../systemd/unit.ts";
  * What config.json, where there is none, would hide from the kubelet of this unit. Never throws.
  */
 export async function askHides(
-  { hiddenFiles, podDirectory, kubeletDirectory }: Pick<Config, "hiddenFiles" | "podDirectory" | "kubeletDirectory">,
+  {
+    hiddenFiles,
+    podDirectory,
+    kubeletDirectory,
+  }: Pick<Config, "hiddenFiles" | "podDirectory" | "kubeletDirectory">,
   systemd: Pick<Systemd, "surroundings">,
   unit: Unit | undefined,
 ): Promise<Hides> {
   if (hiddenFiles === "Ignore") return { kind: "nothing" };
   const beside = contentOf(join(kubeletDirectory, legacyName), true);
-  return hidden(readSight(join(podDirectory, podFiles.hidden)), beside, await around(systemd, unit));
+  return hidden(
+    readSight(join(podDirectory, podFiles.hidden)),
+    beside,
+    await around(systemd, unit),
+  );
 }
 
 async function around(

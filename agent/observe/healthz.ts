@@ -1,12 +1,15 @@
-/** The kubelet's own word: `GET http://127.0.0.1:10248/healthz`. A bare ping, but only a started kubelet answers it. */
+/**
+ * The kubelet's own word: `GET http://127.0.0.1:10248/healthz`. A bare ping, but only a started
+ * kubelet answers it.
+ */
 import { connect } from "node:net";
 
 /** Longer than the kubelet's status line and headers; what comes after is not read. */
 const mostBytes = 1024;
 
 /**
- * Whether healthz answers 200 within two seconds. Never throws. Over a bare socket: node:http takes a fifth of the agent's
- * start and 2 MiB (docs/decisions/0007), for a status line.
+ * Whether healthz answers 200 within two seconds. Never throws. Over a bare socket: node:http takes
+ * a fifth of the agent's start and 2 MiB (docs/decisions/0007), for a status line.
  */
 export function askHealthz(port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -15,19 +15,28 @@ type Asked = Readonly<{ systemd: Systemd; config: Pick<Config, "unit" | "restart
  * The unit whose restart is, or will be, owed: the one that a flag names, that the change began
  * with, or that is found. Never throws.
  */
-export async function askUnit({ systemd, config }: Asked, reading: JournalReading): Promise<UnitFact> {
+export async function askUnit(
+  { systemd, config }: Asked,
+  reading: JournalReading,
+): Promise<UnitFact> {
   if (config.restart === "Never") return { busless: true };
   const known = owing(config.unit, reading);
-  const underWay = reading.kind === "newer" || (reading.kind === "journal" && !isAtRest(reading.journal));
+  const underWay =
+    reading.kind === "newer" || (reading.kind === "journal" && !isAtRest(reading.journal));
   try {
     if (known !== undefined && (underWay || config.unit !== auto)) return await systemd.unit(known);
     const one = found(await systemd.states(kubeletUnits));
     if (!("unfound" in one)) return await systemd.unit(one.name);
     // It is down: who stopped it, and whether it matters, is for the decision to tell.
     const former = known ?? (underWay ? formerUnit : undefined);
-    return former === undefined || one.several ? { unfound: one.unfound } : await systemd.unit(former);
+    return former === undefined || one.several
+      ? { unfound: one.unfound }
+      : await systemd.unit(former);
   } catch (error) {
-    return { unknown: describe(error), outdated: error instanceof BusError && error.type.endsWith(".UnknownProperty") };
+    return {
+      unknown: describe(error),
+      outdated: error instanceof BusError && error.type.endsWith(".UnknownProperty"),
+    };
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * What lies on the node: the Secret, our journal, config.json. Each is read again only when its file
- * has changed, so that a look at rest costs a few calls instead of reading and parsing up to 3 MiB.
+ * What lies on the node: the Secret, our journal, config.json. Each is read again only when its
+ * file has changed, so that a look at rest costs a few calls instead of reading and parsing up to 3
+ * MiB.
  *
  * Files are read with blocking calls: they are small and on the node's own disk, and some twenty
  * trips through Node's thread pool cost three times as much as the calls themselves.

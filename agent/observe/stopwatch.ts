@@ -7,7 +7,10 @@ export class Steady {
     this.#clock = clock;
   }
 
-  /** Notes the present value and answers for how many milliseconds it has been that; 0 for `undefined`. */
+  /**
+   * Notes the present value and answers for how many milliseconds it has been that; 0 for
+   * `undefined`.
+   */
   held(name: string, value: string | undefined): number {
     const now = this.#clock();
     const seen = this.#seen.get(name);
@@ -30,8 +33,9 @@ export class Steady {
 }
 
 /**
- * What this process has done. Writes are spaced: the first at once, the next 1 s later, doubling to a minute while they
- * follow each other within five minutes. Another program that rewrites the file every 100 ms costs one write a minute.
+ * What this process has done. Writes are spaced: the first at once, the next 1 s later, doubling to
+ * a minute while they follow each other within five minutes. Another program that rewrites the file
+ * every 100 ms costs one write a minute.
  */
 export class Deeds {
   /** Restarts that systemd has taken on. */

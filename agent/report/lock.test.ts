@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -18,8 +26,14 @@ function place(t: TestContext): string {
 test("of two agents one has the lock, and the other one gets it when that one has given it up", async (t) => {
   const folder = place(t);
   const [first, second] = [new Lock(folder), new Lock(folder)];
-  assert.deepEqual([await first.acquire(true), await first.acquire(), first.held], [true, true, true]);
-  assert.deepEqual([await second.acquire(), await second.acquire(true), second.held], [false, false, false]);
+  assert.deepEqual(
+    [await first.acquire(true), await first.acquire(), first.held],
+    [true, true, true],
+  );
+  assert.deepEqual(
+    [await second.acquire(), await second.acquire(true), second.held],
+    [false, false, false],
+  );
   assert.equal(readdirSync(folder).length, 1, "who waits leaves nothing in the folder");
   first.release();
   assert.deepEqual([first.held, await second.acquire()], [false, true]);
@@ -70,8 +84,9 @@ test("whatever is left of the dead locks nobody out", async (t) => {
 });
 
 /**
- * Takes the lock, and while it has it a name that the kernel lets one process have at a time and takes back when
- * that one dies. A dying process closes one after the other: a moment's overlap of the names is none of the lock.
+ * Takes the lock, and while it has it a name that the kernel lets one process have at a time and
+ * takes back when that one dies. A dying process closes one after the other: a moment's overlap of
+ * the names is none of the lock.
  */
 const contender = `
 import { createServer } from "node:net";
@@ -104,7 +119,8 @@ test("six processes that are killed at random: never two have it at once, and it
     return child;
   };
   const children: ChildProcess[] = Array.from({ length: 6 }, start);
-  // Ended before the folder is removed: hooks run in their order, and one that fails keeps the next from running.
+  // Ended before the folder is removed: hooks run in their order, and one that fails keeps the next
+  // from running.
   const endAll = () =>
     Promise.all(
       children.map(async (child) => {

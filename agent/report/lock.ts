@@ -1,12 +1,13 @@
 /**
- * The node's lock: who has it is the node's only agent. A socket in our own folder, which only root can
- * enter: the probe's port could be taken by any local process. Whoever died is told from whoever lives by
- * connecting, however it died; nothing has a time limit, so a frozen agent keeps the lock.
+ * The node's lock: who has it is the node's only agent. A socket in our own folder, which only root
+ * can enter: the probe's port could be taken by any local process. Whoever died is told from
+ * whoever lives by connecting, however it died; nothing has a time limit, so a frozen agent keeps
+ * the lock.
  *
- * Each contender raises a flag of its own, a listening socket under a name that nobody uses twice, and
- * only then looks for others: of two, the later one sees the other's, whatever the order
- * (docs/decisions/0019). One common path could not be taken over from a dead holder without a moment in
- * which a third comes in.
+ * Each contender raises a flag of its own, a listening socket under a name that nobody uses twice,
+ * and only then looks for others: of two, the later one sees the other's, whatever the order
+ * (docs/decisions/0019). One common path could not be taken over from a dead holder without a
+ * moment in which a third comes in.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, readdirSync, renameSync, unlinkSync } from "node:fs";
@@ -35,8 +36,8 @@ export class Lock {
 
   /**
    * Whether no other agent works on this node: true once we have the lock, and while there is no
-   * folder, so that nobody has done anything. `make`: the folder is made, 0700, to be locked. Throws what
-   * the file system threw.
+   * folder, so that nobody has done anything. `make`: the folder is made, 0700, to be locked.
+   * Throws what the file system threw.
    */
   async acquire(make = false): Promise<boolean> {
     if (this.held) return true;
@@ -53,8 +54,10 @@ export class Lock {
 
   async #contend(): Promise<boolean> {
     if (!existsSync(this.#folder)) return true;
-    if (!lstatSync(this.#folder).isDirectory()) throw new FileError(`${this.#folder} is not a directory`);
-    // Who waits for another one must not stir the folder each second: that one would look each time.
+    if (!lstatSync(this.#folder).isDirectory())
+      throw new FileError(`${this.#folder} is not a directory`);
+    // Who waits for another one must not stir the folder each second: that one would look each
+    // time.
     if (await this.#othersLive()) return false;
     await this.#raise();
     if (!(await this.#othersLive())) return true;
@@ -75,7 +78,9 @@ export class Lock {
     server.close();
   }
 
-  /** It has its name only when it can be connected to: before, it would be taken for a dead one's. */
+  /**
+   * It has its name only when it can be connected to: before, it would be taken for a dead one's.
+   */
   async #raise(): Promise<void> {
     const path = join(this.#folder, `${lockPrefix}${randomBytes(8).toString("hex")}`);
     const server = createServer((socket) => socket.on("error", () => {}).destroy());
@@ -95,7 +100,8 @@ export class Lock {
   async #othersLive(): Promise<boolean> {
     for (const name of readdirSync(this.#folder)) {
       const path = join(this.#folder, name);
-      if (!name.startsWith(lockPrefix) || name.endsWith(young) || path === this.#flag?.path) continue;
+      if (!name.startsWith(lockPrefix) || name.endsWith(young) || path === this.#flag?.path)
+        continue;
       if (await lives(path)) return true;
       discard(path);
     }
@@ -103,7 +109,9 @@ export class Lock {
   }
 }
 
-/** Only what surely has nobody behind it is dead: a full queue, or no permission, is an answer, too. */
+/**
+ * Only what surely has nobody behind it is dead: a full queue, or no permission, is an answer, too.
+ */
 async function lives(path: string): Promise<boolean> {
   const socket = connect(path);
   try {

@@ -1,7 +1,13 @@
-/** One JSON line per event on standard output, written at once: an asynchronous log loses its lines to a SIGKILL. */
+/**
+ * One JSON line per event on standard output, written at once: an asynchronous log loses its lines
+ * to a SIGKILL.
+ */
 import { destination, pino } from "pino";
 
-export type Log = (fields: Readonly<Record<string, string | number | boolean>>, line: string) => void;
+export type Log = (
+  fields: Readonly<Record<string, string | number | boolean>>,
+  line: string,
+) => void;
 
 export function openLog(node: string, revision: number): Log {
   const logger = pino(

@@ -1,4 +1,7 @@
-/** Which steps are worth a line in the log: nothing that lasts is kept quiet, and nothing that flaps fills a disk. */
+/**
+ * Which steps are worth a line in the log: nothing that lasts is kept quiet, and nothing that flaps
+ * fills a disk.
+ */
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
@@ -14,7 +17,9 @@ function told(steps: readonly (readonly [second: number, one: One])[]): string[]
   const news = new News(() => now);
   return steps.flatMap(([second, { action = "wait", code, ready = false, detail = "" }]) => {
     now = second * 1000;
-    return news.take({ action, code, ready }, `${code} ${detail}`) ? [`${second} ${code}${detail}`] : [];
+    return news.take({ action, code, ready }, `${code} ${detail}`)
+      ? [`${second} ${code}${detail}`]
+      : [];
   });
 }
 
@@ -36,7 +41,10 @@ test("each outage is told, and each end of one, however many there were", () => 
 });
 
 test("after thousands of different lines a restart, a rollback and the giving up are told", () => {
-  const growing = Array.from({ length: 10_000 }, (_, n) => [n, { code: "GPS206", detail: ` ${n}` }] as const);
+  const growing = Array.from(
+    { length: 10_000 },
+    (_, n) => [n, { code: "GPS206", detail: ` ${n}` }] as const,
+  );
   const after = (
     [
       ["nothing", "GPS200"],
@@ -72,15 +80,27 @@ test("a pair that flaps every second for a day is told once a minute at most, an
 test("whatever the sequence: what has stood for a minute is the last told, and in no hour are there more than 100 lines", () => {
   const step = fc.record({
     wait: fc.constantFrom(0, 1, 20, 250, 1000, 10_000, 30_000, 59_999, 60_000, 600_000, 5_000_000),
-    action: fc.constantFrom<Step["action"][]>("wait", "nothing", "record", "restart", "apply", "give up"),
+    action: fc.constantFrom<Step["action"][]>(
+      "wait",
+      "nothing",
+      "record",
+      "restart",
+      "apply",
+      "give up",
+    ),
     code: fc.constantFrom<Code[]>("GPS200", "GPS208", "GPS213", "GPS221", "GPS226"),
     ready: fc.boolean(),
     detail: fc.nat(3),
   });
-  const repeated = fc.tuple(fc.array(step, { minLength: 1, maxLength: 6 }), fc.constantFrom(1, 3, 40, 150));
+  const repeated = fc.tuple(
+    fc.array(step, { minLength: 1, maxLength: 6 }),
+    fc.constantFrom(1, 3, 40, 150),
+  );
   const sequences = fc
     .array(repeated, { maxLength: 12 })
-    .map((parts) => parts.flatMap(([steps, times]) => Array.from({ length: times }, () => steps).flat()));
+    .map((parts) =>
+      parts.flatMap(([steps, times]) => Array.from({ length: times }, () => steps).flat()),
+    );
   fc.assert(
     fc.property(sequences, (steps) => {
       let now = 0;

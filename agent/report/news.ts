@@ -1,6 +1,6 @@
 /**
- * Which steps are worth a line in the log. Bounded by time, not by memory: what lasts is always told,
- * also after months; what flaps costs at most 100 lines an hour.
+ * Which steps are worth a line in the log. Bounded by time, not by memory: what lasts is always
+ * told, also after months; what flaps costs at most 100 lines an hour.
  */
 import type { Step } from "../facts/step.ts";
 
@@ -11,7 +11,10 @@ const deeds: ReadonlySet<Step["action"]> = new Set(["restart", "leave", "give up
 const achievements: ReadonlySet<Step["action"]> = new Set([...deeds, "record"]);
 /** A rollout writes a dozen lines; three of them at once leave room for what happens then. */
 const burst = 40;
-/** For so long a state that comes back after another one is no news: tried every 30 s, an operation fails for hours. */
+/**
+ * For so long a state that comes back after another one is no news: tried every 30 s, an operation
+ * fails for hours.
+ */
 const remembered = 10 * minute;
 
 export class News {
@@ -32,7 +35,8 @@ export class News {
 
   /**
    * Whether the step is to be told, as this line; if so, it counts as told. The law: a code with a
-   * readiness that has stood for a minute is the last one told; and in no hour are there more than 100 lines.
+   * readiness that has stood for a minute is the last one told; and in no hour are there more than
+   * 100 lines.
    */
   take({ action, code, ready }: Pick<Step, "action" | "code" | "ready">, line: string): boolean {
     const now = this.#clock();

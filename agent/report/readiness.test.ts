@@ -14,14 +14,19 @@ function readiness() {
   return { ready: true, line: "GPS200" };
 }
 
-const ask = async (port: number, path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+const ask = async (port: number, path: string) =>
+  (await fetch(`http://127.0.0.1:${port}${path}`)).status;
 
 test("the answer is true of our revision only", async () => {
   const port = await freePort();
   const probe = probeOn(port, 1, readiness, () => {});
   await until(port);
   assert.deepEqual(
-    [await ask(port, "/readyz"), await ask(port, "/readyz?revision=1"), await ask(port, "/readyz?revision=2")],
+    [
+      await ask(port, "/readyz"),
+      await ask(port, "/readyz?revision=1"),
+      await ask(port, "/readyz?revision=2"),
+    ],
     [200, 200, 503],
   );
   assert.equal(await ask(port, "/metrics"), 404);
@@ -59,7 +64,10 @@ test("whoever connects and says nothing, or too much, is cut off and keeps nobod
   for (let count = 0; count < 40; count++) await silent();
   assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
   await Promise.all(ends.slice(0, 24));
-  const flood = connect(port, "127.0.0.1", () => flood.write("x".repeat(10_000))).on("error", () => {});
+  const flood = connect(port, "127.0.0.1", () => flood.write("x".repeat(10_000))).on(
+    "error",
+    () => {},
+  );
   await once(flood.resume(), "close");
   probe.close();
   await Promise.all(ends);

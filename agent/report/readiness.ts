@@ -1,10 +1,10 @@
 /**
- * Readiness on the node's loopback, for the kubelet's probe. Any local process can take the port first, or
- * answer in our place (SECURITY.md): nothing that the agent does depends on it, and what may not be forged is
- * said by the container's end (word.ts).
+ * Readiness on the node's loopback, for the kubelet's probe. Any local process can take the port
+ * first, or answer in our place (SECURITY.md): nothing that the agent does depends on it, and what
+ * may not be forged is said by the container's end (word.ts).
  *
- * HTTP by hand, as much as a probe needs: node:http costs twice the CPU at a probe a second, and a fifth of the start
- * (docs/decisions/0007).
+ * HTTP by hand, as much as a probe needs: node:http costs twice the CPU at a probe a second, and a
+ * fifth of the start (docs/decisions/0007).
  */
 import { createServer, type Socket } from "node:net";
 import { describe } from "../files/errno.ts";
@@ -12,7 +12,10 @@ import { describe } from "../files/errno.ts";
 export type Readiness = Readonly<{ ready: boolean; line: string }>;
 
 export type Probe = Readonly<{
-  /** Why nobody can ask us, while the port is somebody else's; `undefined` before the first try is over, too. */
+  /**
+   * Why nobody can ask us, while the port is somebody else's; `undefined` before the first try is
+   * over, too.
+   */
   taken(): string | undefined;
   close(): void;
 }>;
@@ -22,21 +25,28 @@ const longestBackOff = 10_000;
 /** The kubelet's request has 200 bytes. Whoever sends more is cut off. */
 const mostBytes = 4096;
 /**
- * The kubelet makes a new connection for each probe; nothing else has business here. Each one cuts off the sixteenth before it:
- * whoever stays silent cannot keep the others out, and no probe needs a timer, which would be a quarter of its cost.
+ * The kubelet makes a new connection for each probe; nothing else has business here. Each one cuts
+ * off the sixteenth before it: whoever stays silent cannot keep the others out, and no probe needs
+ * a timer, which would be a quarter of its cost.
  */
 const mostConnections = 16;
 
 /**
- * Listens, and tries again every second, later every ten, where the port is taken; `changed` is called
- * when it is found taken and when it is had. `GET /readyz` answers 200 or 503 with one line. With
- * `?revision=N` it answers 503 for any other revision than ours: the kubelet's probe of a waiting pod
- * reaches the agent that holds the port, which must not speak for the other.
+ * Listens, and tries again every second, later every ten, where the port is taken; `changed` is
+ * called when it is found taken and when it is had. `GET /readyz` answers 200 or 503 with one line.
+ * With `?revision=N` it answers 503 for any other revision than ours: the kubelet's probe of a
+ * waiting pod reaches the agent that holds the port, which must not speak for the other.
  */
-export function probeOn(port: number, revision: number, readiness: () => Readiness, changed: () => void): Probe {
+export function probeOn(
+  port: number,
+  revision: number,
+  readiness: () => Readiness,
+  changed: () => void,
+): Probe {
   const recent: Socket[] = [];
   const answerTo = (request: string): string => {
-    const [found, named] = /^GET \/readyz(?:\?revision=(\d+))? HTTP\/1\.[01]\r\n/.exec(request) ?? [];
+    const [found, named] =
+      /^GET \/readyz(?:\?revision=(\d+))? HTTP\/1\.[01]\r\n/.exec(request) ?? [];
     if (found === undefined) return answer("404 Not Found", "ask /readyz");
     if (named !== undefined && named !== String(revision))
       return answer("503 Service Unavailable", `this agent serves revision ${revision}`);
@@ -49,10 +59,12 @@ export function probeOn(port: number, revision: number, readiness: () => Readine
     let request = "";
     socket.on("data", (bytes: Buffer) => {
       request += bytes.toString("latin1");
-      // To the end of the headers: closing with unread bytes would reset the connection under the answer.
+      // To the end of the headers: closing with unread bytes would reset the connection under the
+      // answer.
       const whole = request.includes("\r\n\r\n");
       if (!whole && request.length <= mostBytes) return;
-      // So little is the kernel's as soon as it is written. `end` would wait for the other side: a sixth of a probe.
+      // So little is the kernel's as soon as it is written. `end` would wait for the other side: a
+      // sixth of a probe.
       if (whole) socket.write(answerTo(request));
       socket.destroy();
     });

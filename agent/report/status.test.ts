@@ -51,7 +51,8 @@ test("what changes all the time is followed by a line a minute, for as long as i
 
 test("the last words are the present reason, and none while ready", () => {
   const { teller, words } = listen();
-  for (const step of [wait("GPS210", 1000), wait("GPS210", 1000), ready, wait("GPS221", 1000)]) teller.tell(step);
+  for (const step of [wait("GPS210", 1000), wait("GPS210", 1000), ready, wait("GPS221", 1000)])
+    teller.tell(step);
   assert.deepEqual(
     words.map((word) => word.slice(0, 6)),
     ["GPS210", "", "GPS221"],
@@ -89,5 +90,8 @@ test("an error becomes a reason: not asked, a file operation, another writer, or
 test("a line is one line, and fits an Event", () => {
   const line = say("GPS206", `first\nsecond ${"x".repeat(5000)}`);
   assert.ok(!line.includes("\n") && line.length < 1024);
-  assert.match(line, /^GPS206 config.json cannot be replaced safely \(first second x+\); nothing is changed/);
+  assert.match(
+    line,
+    /^GPS206 config.json cannot be replaced safely \(first second x+\); nothing is changed/,
+  );
 });

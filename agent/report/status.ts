@@ -1,4 +1,7 @@
-/** Makes steps known: readiness at once, the log and the termination message when there is something new. */
+/**
+ * Makes steps known: readiness at once, the log and the termination message when there is something
+ * new.
+ */
 import { BusError, CouldNotAsk } from "../systemd/bus.ts";
 import { describe } from "../files/errno.ts";
 import type { Log } from "./log.ts";
@@ -33,9 +36,12 @@ export class Teller {
   tell(step: Step): void {
     const line = say(step.code, step.detail);
     const signed = this.#signed(line);
-    // Between two records the state does not flicker: a step that is over at once changes readiness by its successor.
-    if (step.again !== 0 || step.action !== "record") this.#readiness = { ready: step.ready, line: signed };
-    if (this.#news.take(step, line)) this.#log({ action: step.action, code: step.code, ready: step.ready }, line);
+    // Between two records the state does not flicker: a step that is over at once changes readiness
+    // by its successor.
+    if (step.again !== 0 || step.action !== "record")
+      this.#readiness = { ready: step.ready, line: signed };
+    if (this.#news.take(step, line))
+      this.#log({ action: step.action, code: step.code, ready: step.ready }, line);
     const word = step.ready ? "" : signed;
     if (word === this.#word) return;
     this.#word = word;
@@ -46,7 +52,10 @@ export class Teller {
     }
   }
 
-  /** Of which revision the word is: a pod's status may be read when its template is another one already. */
+  /**
+   * Of which revision the word is: a pod's status may be read when its template is another one
+   * already.
+   */
   #signed(line: string): string {
     return `${line} (revision ${this.#revision})`;
   }
@@ -61,7 +70,9 @@ export class Teller {
 export function trouble(error: unknown): Step {
   const failed = (code: Code, again: Step["again"]) => wait(code, again, describe(error));
   if (error instanceof FileChanged) return failed("GPS209", 100);
-  if (error instanceof CouldNotAsk || error instanceof BusError) return failed("GPS210", "back off");
-  if (error instanceof FileError || (error instanceof Error && "syscall" in error)) return failed("GPS208", "back off");
+  if (error instanceof CouldNotAsk || error instanceof BusError)
+    return failed("GPS210", "back off");
+  if (error instanceof FileError || (error instanceof Error && "syscall" in error))
+    return failed("GPS208", "back off");
   return failed("GPS228", "back off");
 }

@@ -13,7 +13,11 @@ function place(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), "gps-word-"));
   t.after(() => rmSync(directory, { recursive: true }));
   const clock = { now: 0 };
-  return { directory, clock, start: (revision = 7) => new Word(directory, revision, () => clock.now) };
+  return {
+    directory,
+    clock,
+    start: (revision = 7) => new Word(directory, revision, () => clock.now),
+  };
 }
 
 /** `exit 3 GPS206`, or what the step is. */
@@ -26,7 +30,11 @@ test("a node that is given back is said once in a pod's life, before it is Ready
   const first = start();
   const step = first.instead(released);
   assert.deepEqual([shown(step), step.ready], ["exit 0 GPS224", false]);
-  assert.equal(shown(start().instead(released)), "exit 0 GPS224", "killed before the mark, it is said again");
+  assert.equal(
+    shown(start().instead(released)),
+    "exit 0 GPS224",
+    "killed before the mark, it is said again",
+  );
   first.mark(0);
   assert.deepEqual(start().instead(released), released);
 });

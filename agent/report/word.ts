@@ -1,10 +1,11 @@
 /**
- * Two words that only this container can say, by the code and the message with which it ends: the node is
- * given back, and the node is refused. Readiness is an answer on a port of the node's loopback, which any local
- * process can give in our place (SECURITY.md); how a container ended is the kubelet's own knowledge.
+ * Two words that only this container can say, by the code and the message with which it ends: the
+ * node is given back, and the node is refused. Readiness is an answer on a port of the node's
+ * loopback, which any local process can give in our place (SECURITY.md); how a container ended is
+ * the kubelet's own knowledge.
  *
- * Each is said once in a pod's life, and a pod has one revision: a mark in a directory of the pod's own tells
- * the next container of it, which stays, watches, and heals at once.
+ * Each is said once in a pod's life, and a pod has one revision: a mark in a directory of the pod's
+ * own tells the next container of it, which stays, watches, and heals at once.
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,8 +34,8 @@ export class Word {
   }
 
   /**
-   * The step that takes this one's place: an end, where it is time for a word. The released end comes before the
-   * agent is Ready for the first time: what is Ready afterwards stays so.
+   * The step that takes this one's place: an end, where it is time for a word. The released end
+   * comes before the agent is Ready for the first time: what is Ready afterwards stays so.
    */
   instead(step: Step): Step {
     const refused = "refused" in step;
@@ -48,9 +49,9 @@ export class Word {
   }
 
   /**
-   * Marks the word as said: to be called after it was left as the termination message, right before the end. A
-   * kill before leaves no mark, and the next container says it. Throws where no mark can be made; a refusal is then
-   * not tried again, since the reason for it is worth more.
+   * Marks the word as said: to be called after it was left as the termination message, right before
+   * the end. A kill before leaves no mark, and the next container says it. Throws where no mark can
+   * be made; a refusal is then not tried again, since the reason for it is worth more.
    */
   mark(exit: number): void {
     const mark: Mark = exit === exitCodes.refused ? "refused" : "released";

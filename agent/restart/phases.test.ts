@@ -57,7 +57,10 @@ const states: Readonly<Record<State, (phase: Journal["phase"]) => Change>> = {
 };
 
 const expected: Readonly<
-  Record<Journal["phase"], Readonly<Record<Facts["config"]["restart"], Readonly<Record<State, string>>>>>
+  Record<
+    Journal["phase"],
+    Readonly<Record<Facts["config"]["restart"], Readonly<Record<State, string>>>>
+  >
 > = {
   applied: {
     Always: {
@@ -138,7 +141,15 @@ const expected: Readonly<
 };
 
 function all(then: string): Readonly<Record<State, string>> {
-  return { unknown: then, gone: then, busy: then, down: then, other: then, silent: then, answering: then };
+  return {
+    unknown: then,
+    gone: then,
+    busy: then,
+    down: then,
+    other: then,
+    silent: then,
+    answering: then,
+  };
 }
 
 test("each phase, under each policy, in each state of the kubelet, has its answer", () => {
@@ -163,9 +174,17 @@ function entries<K extends string, V>(of: Readonly<Record<K, V>>): readonly (rea
 const never = { restart: "Never" } as const;
 
 test("restarts switched off while the old file is being put back: the node is rolled back, and takes a withdrawal", () => {
-  const restoring: Change = { journal: { ...tried(3, 0), phase: "restoring" }, unit: busless, config: never };
+  const restoring: Change = {
+    journal: { ...tried(3, 0), phase: "restoring" },
+    unit: busless,
+    config: never,
+  };
   const { steps, end } = follow(restoring);
-  assert.deepEqual(steps, ["restore GPS216", "record GPS218 → applied", "give up GPS218 → applied"]);
+  assert.deepEqual(steps, [
+    "restore GPS216",
+    "record GPS218 → applied",
+    "give up GPS218 → applied",
+  ]);
   const journal = end.journal.kind === "journal" ? end.journal.journal : undefined;
   assert.ok(journal);
   const config = { ...never, revision: 8, digest: "eight's" };
@@ -179,7 +198,10 @@ test("restarts switched off while the old file is being put back: the node is ro
 
 test("restarts switched off while the kubelet is revived: what is withdrawn later is taken from the file", () => {
   // Revision 6 is in force, 7 fails and is rolled back: the file holds what 6 put there.
-  const six = { entries: new Map([["six.io", { value: { auth: "c2l4OjY=" }, original: false }]]), rest: new Map() };
+  const six = {
+    entries: new Map([["six.io", { value: { auth: "c2l4OjY=" }, original: false }]]),
+    rest: new Map(),
+  };
   const first = { ...mounted, revision: 6, digest: "six's", content: "six", wanted: six };
   const applied = follow({
     file: absent,
@@ -188,13 +210,28 @@ test("restarts switched off while the kubelet is revived: what is withdrawn late
     time: { boot: "a", monotonic: 0 },
   }).end;
   const renamed = applied.journal.kind === "journal" ? applied.journal.journal : assert.fail();
-  const inForce = follow({ ...applied, journal: renamed, steady: {}, time: { boot: "b", monotonic: 0 } }).end;
+  const inForce = follow({
+    ...applied,
+    journal: renamed,
+    steady: {},
+    time: { boot: "b", monotonic: 0 },
+  }).end;
   const six_ = inForce.journal.kind === "journal" ? inForce.journal.journal : assert.fail();
   const failing = follow({ journal: six_, file: inForce.file });
   assert.ok(failing.last.action === "restart");
-  const failed: Journal = { ...failing.last.journal, owed: "old", tried: 3, called: true, calls: [now] };
+  const failed: Journal = {
+    ...failing.last.journal,
+    owed: "old",
+    tried: 3,
+    called: true,
+    calls: [now],
+  };
   const back = follow({ journal: failed, file: failing.end.file, unit: limited, healthy: false });
-  assert.deepEqual(back.steps.slice(0, 3), ["record GPS216 → restoring", "restore GPS216", "record GPS217 → reviving"]);
+  assert.deepEqual(back.steps.slice(0, 3), [
+    "record GPS216 → restoring",
+    "restore GPS216",
+    "record GPS217 → reviving",
+  ]);
   const journal = back.end.journal.kind === "journal" ? back.end.journal.journal : assert.fail();
   assert.deepEqual(
     journal.owned.entries.map(({ key }) => key),
@@ -234,14 +271,27 @@ test("a withdrawal that the kubelet does not survive puts no credential back: th
   const begun = follow({ ...asked, journal: atRest });
   const journal = begun.end.journal.kind === "journal" ? begun.end.journal.journal : assert.fail();
   assert.equal(begun.end.file.kind, "absent");
-  const failed: Journal = { ...journal, phase: "restarting", owed: "old", tried: 3, called: true, calls: [now] };
+  const failed: Journal = {
+    ...journal,
+    phase: "restarting",
+    owed: "old",
+    tried: 3,
+    called: true,
+    calls: [now],
+  };
   const down = { ...asked, journal: failed, file: absent, unit: limited, healthy: false };
   const revived = follow({ ...down, now: now + 3_600_000 });
   assert.deepEqual(revived.steps, ["record GPS220 → reviving", "restart GPS217 → reviving"]);
-  const reviving = revived.end.journal.kind === "journal" ? revived.end.journal.journal : assert.fail();
+  const reviving =
+    revived.end.journal.kind === "journal" ? revived.end.journal.journal : assert.fail();
   assert.deepEqual(
-    follow({ ...down, journal: reviving, unit: renewed, healthy: true, steady: { running: 5000, healthy: 5000 } })
-      .steps,
+    follow({
+      ...down,
+      journal: reviving,
+      unit: renewed,
+      healthy: true,
+      steady: { running: 5000, healthy: 5000 },
+    }).steps,
     ["record GPS200 → applied", "leave GPS224", "nothing GPS224 ready"],
   );
 });
@@ -268,11 +318,28 @@ test("a kubelet that is owed a restart gets it whatever has become of config.jso
     };
     assert.equal(seen({ journal: { ...reviving, tried: 1 }, ...down }), "restart GPS217", told);
     assert.equal(seen({ journal: restarting, ...down }), "restart GPS212", told);
-    assert.equal(seen({ journal: { ...tried(1, 60_000), phase: "applying" }, ...down }), "restart GPS214", told);
-    assert.equal(seen({ journal: { ...tried(3, 60_000_000), phase: "restoring" }, ...down }), "restart GPS217", told);
-    assert.equal(seen({ journal: { ...tried(3, 0), phase: "restoring" }, unit: renewed }), `wait ${told}`);
-    assert.equal(seen({ journal: settling, unit: renewed, steady: { running: 4000, healthy: 4000 } }), "wait GPS215");
-    assert.equal(seen({ journal: { ...restarting, owed: undefined, phase: "applying" }, ...down }), `wait ${told}`);
+    assert.equal(
+      seen({ journal: { ...tried(1, 60_000), phase: "applying" }, ...down }),
+      "restart GPS214",
+      told,
+    );
+    assert.equal(
+      seen({ journal: { ...tried(3, 60_000_000), phase: "restoring" }, ...down }),
+      "restart GPS217",
+      told,
+    );
+    assert.equal(
+      seen({ journal: { ...tried(3, 0), phase: "restoring" }, unit: renewed }),
+      `wait ${told}`,
+    );
+    assert.equal(
+      seen({ journal: settling, unit: renewed, steady: { running: 4000, healthy: 4000 } }),
+      "wait GPS215",
+    );
+    assert.equal(
+      seen({ journal: { ...restarting, owed: undefined, phase: "applying" }, ...down }),
+      `wait ${told}`,
+    );
     assert.equal(seen({ journal: atRest }), `wait ${told}`);
   }
 });
@@ -301,7 +368,10 @@ test("a full disk forbids no revival: attempts go on, spaced by what this proces
   assert.equal(seen({ journal: reviving, sinceRestart: 9999 }), "wait GPS214");
   assert.equal(seen({ journal: reviving, sinceRestart: 10_000 }), "restart GPS217 even unrecorded");
   // The third attempt has failed, and neither the journal nor the old file can be written.
-  assert.equal(seen({ journal: tried(3, 60_000), file: written }), "restart GPS214 even unrecorded");
+  assert.equal(
+    seen({ journal: tried(3, 60_000), file: written }),
+    "restart GPS214 even unrecorded",
+  );
   const restoring: Journal = { ...tried(3, 60_000_000), phase: "restoring" };
   assert.equal(seen({ journal: restoring, file: written }), "restart GPS217 even unrecorded");
   assert.equal(seen({ journal: restoring, file: written, sinceRestart: 1000 }), "restore GPS216");
@@ -309,12 +379,19 @@ test("a full disk forbids no revival: attempts go on, spaced by what this proces
     seen({ journal: { ...settling, tried: 3, calls: [now - 60_000] }, file: written }),
     "restart GPS214 even unrecorded",
   );
-  assert.equal(seen({ journal: restarting, unit, healthy: true, file: written, unwritable: false }), "restart GPS212");
+  assert.equal(
+    seen({ journal: restarting, unit, healthy: true, file: written, unwritable: false }),
+    "restart GPS212",
+  );
 });
 
 test("a start or a stop that never ends has failed after three and a half minutes", () => {
   const starting = { ...crashed, sub: "start" };
-  for (const hanging of [starting, { ...unit, active: "deactivating", sub: "stop-sigterm" }, { ...unit, busy: true }]) {
+  for (const hanging of [
+    starting,
+    { ...unit, active: "deactivating", sub: "stop-sigterm" },
+    { ...unit, busy: true },
+  ]) {
     const seen = (journal: Journal, busy: number) => {
       const step = decide(facts({ journal, unit: hanging, healthy: false, steady: { busy } }));
       return `${step.action} ${step.code}${"journal" in step ? ` → ${step.journal.phase}` : ""}`;

@@ -46,7 +46,14 @@ export const table: Table = {
     Never: always(leftToReread),
   },
   restarting: {
-    Always: { ...untold, busy: underWay, down: attempt, other: attempt, silent: awaitAnswer, answering: watch },
+    Always: {
+      ...untold,
+      busy: underWay,
+      down: attempt,
+      other: attempt,
+      silent: awaitAnswer,
+      answering: watch,
+    },
     // A process that was started after the rename has nothing older to remember.
     Never: { ...always(awaitReread), silent: confirm, answering: confirm },
   },
@@ -65,7 +72,14 @@ export const table: Table = {
   // The previous file is back, and what was ours then is ours again.
   restoring: { Always: always(putBack), Never: always(putBackForGood) },
   reviving: {
-    Always: { ...untold, busy: underWay, down: attempt, other: attempt, silent: awaitLife, answering: settleRevived },
+    Always: {
+      ...untold,
+      busy: underWay,
+      down: attempt,
+      other: attempt,
+      silent: awaitLife,
+      answering: settleRevived,
+    },
     Never: always(revived),
   },
 };
@@ -80,7 +94,15 @@ export function byTable(facts: Facts, journal: Journal): Answer {
 }
 
 function always(rule: Blind): Row {
-  return { unknown: rule, gone: rule, busy: rule, down: rule, other: rule, silent: rule, answering: rule };
+  return {
+    unknown: rule,
+    gone: rule,
+    busy: rule,
+    down: rule,
+    other: rule,
+    silent: rule,
+    answering: rule,
+  };
 }
 
 function rest(facts: Facts): Answer {
@@ -105,9 +127,13 @@ function confirm(_facts: Facts, journal: Journal): Step {
  * Where the kubelet has nothing to learn from the file, and none was owed before, no restart is
  * owed.
  */
-function owing<Unit extends readonly unknown[]>(rule: (facts: Facts, journal: Journal, ...unit: Unit) => Answer) {
+function owing<Unit extends readonly unknown[]>(
+  rule: (facts: Facts, journal: Journal, ...unit: Unit) => Answer,
+) {
   return (facts: Facts, journal: Journal, ...unit: Unit) =>
-    journal.matters || journal.owed !== undefined ? rule(facts, journal, ...unit) : confirm(facts, journal);
+    journal.matters || journal.owed !== undefined
+      ? rule(facts, journal, ...unit)
+      : confirm(facts, journal);
 }
 
 /**
@@ -138,7 +164,13 @@ function leftToReread(facts: Facts, journal: Journal): Step {
 function putBack(facts: Facts, journal: Journal): Step {
   const { owed: _owed, ...rest } = undone(facts, journal);
   const owed = unitOf(facts)?.invocation;
-  return record("GPS217", { ...rest, phase: "reviving", tried: 0, called: false, ...(owed !== undefined && { owed }) });
+  return record("GPS217", {
+    ...rest,
+    phase: "reviving",
+    tried: 0,
+    called: false,
+    ...(owed !== undefined && { owed }),
+  });
 }
 
 function putBackForGood(facts: Facts, journal: Journal): Step {

@@ -23,8 +23,16 @@ test("after a rollback the kubelet is revived until it is proved, and only then 
   check([
     ["the new file is there still", { journal: restoring }, "restore GPS216"],
     ["the old file is back", { journal: restoring, file: absent }, "record GPS217 → reviving"],
-    ["… and the bus is gone", { journal: restoring, file: absent, unit: noBus }, "record GPS217 → reviving"],
-    ["revive, but nobody can be asked", { journal: reviving, file: absent, unit: noBus }, "wait GPS210"],
+    [
+      "… and the bus is gone",
+      { journal: restoring, file: absent, unit: noBus },
+      "record GPS217 → reviving",
+    ],
+    [
+      "revive, but nobody can be asked",
+      { journal: reviving, file: absent, unit: noBus },
+      "wait GPS210",
+    ],
     ["revive", { journal: reviving, file: absent }, "restart GPS217 → reviving"],
     [
       "again",
@@ -36,7 +44,11 @@ test("after a rollback the kubelet is revived until it is proved, and only then 
       { journal: { ...reviving, tried: 9, calls: [now - 899_000] }, unit: crashed, healthy: false },
       "wait GPS220",
     ],
-    ["it answers", { journal: reviving, unit: renewed, steady: { running: 4999, healthy: 4999 } }, "wait GPS215"],
+    [
+      "it answers",
+      { journal: reviving, unit: renewed, steady: { running: 4999, healthy: 4999 } },
+      "wait GPS215",
+    ],
     [
       "proved",
       { journal: reviving, unit: renewed, steady: { running: 5000, healthy: 5000 } },
@@ -53,8 +65,16 @@ test("after a rollback the kubelet is revived until it is proved, and only then 
 
 test("what was ours before the change is ours again when the file is back, and the content's time begins with the proof", () => {
   const four = { entries: [{ key: "four.io", wrote: ["x"], displaced: [] }], rest: [] };
-  const undo = { file: { absent: true as const }, owned: four, revision: 4, digest: "four's", content: "four" };
-  const step = decide(facts({ journal: { ...restarting, phase: "restoring", undo }, file: absent }));
+  const undo = {
+    file: { absent: true as const },
+    owned: four,
+    revision: 4,
+    digest: "four's",
+    content: "four",
+  };
+  const step = decide(
+    facts({ journal: { ...restarting, phase: "restoring", undo }, file: absent }),
+  );
   assert.ok(step.action === "record");
   const { owned, revision, digest, content, phase, owed } = step.journal;
   assert.deepEqual(
@@ -73,7 +93,14 @@ test("what was ours before the change is ours again when the file is back, and t
 
 test("a revival that an older agent began is ended like any other: what was ours before is ours again", () => {
   const older: Journal = { ...restarting, phase: "reviving" };
-  const step = decide(facts({ journal: older, unit: renewed, steady: { running: 5000, healthy: 5000 }, file: absent }));
+  const step = decide(
+    facts({
+      journal: older,
+      unit: renewed,
+      steady: { running: 5000, healthy: 5000 },
+      file: absent,
+    }),
+  );
   assert.ok(step.action === "record" && step.code === "GPS218");
   assert.deepEqual(step.journal.owned, { entries: [], rest: [] });
   assert.equal(step.journal.quarantine?.content, "seven");

@@ -6,10 +6,16 @@ import { record, type Step, wait } from "../facts/step.ts";
 
 const first = 600_000;
 const longest = 21_600_000;
-/** A bad kubelet is restarted at most four times an hour by us; a retry needs two, its own and the rollback's. */
+/**
+ * A bad kubelet is restarted at most four times an hour by us; a retry needs two, its own and the
+ * rollback's.
+ */
 const restartsPerHour = 4;
 
-/** The quarantine that follows one more rollback: 10 min, doubling with each failure of the same content, to 6 h. */
+/**
+ * The quarantine that follows one more rollback: 10 min, doubling with each failure of the same
+ * content, to 6 h.
+ */
 function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["quarantine"]> {
   const { revision, content, quarantine } = journal;
   const failures = quarantine?.content === content ? quarantine.failures + 1 : 1;
@@ -34,7 +40,10 @@ export function revived(facts: Facts, journal: Journal): Step {
   const { quarantine } = journal;
   // Without one nothing was rolled back: a drift that was put right, or a withdrawal.
   if (quarantine === undefined || quarantine.told) return record("GPS200", confirmed(journal));
-  return record("GPS218", { ...confirmed(journal), quarantine: { ...quarantine, since: facts.now } });
+  return record("GPS218", {
+    ...confirmed(journal),
+    quarantine: { ...quarantine, since: facts.now },
+  });
 }
 
 /** A new revision is tried at once, even with a content that has failed. */
@@ -50,7 +59,9 @@ export function isQuarantined(
   return !quarantine.told || !isOver(facts, journal, quarantine);
 }
 
-export function quarantined(journal: Journal & { quarantine: NonNullable<Journal["quarantine"]> }): Step {
+export function quarantined(
+  journal: Journal & { quarantine: NonNullable<Journal["quarantine"]> },
+): Step {
   const { quarantine } = journal;
   const until = new Date(quarantine.since + quarantine.lasts).toISOString();
   const detail = `revision ${quarantine.revision}, failure ${quarantine.failures}, until ${until}`;
@@ -59,7 +70,11 @@ export function quarantined(journal: Journal & { quarantine: NonNullable<Journal
   return { action: "give up", code: "GPS218", detail, ready: false, again: 0, journal: next };
 }
 
-function isOver(facts: Facts, journal: Journal, { since, lasts }: NonNullable<Journal["quarantine"]>): boolean {
+function isOver(
+  facts: Facts,
+  journal: Journal,
+  { since, lasts }: NonNullable<Journal["quarantine"]>,
+): boolean {
   // A clock that was set back would make it last for ever: our own time counts as well.
   const over = facts.now - since >= lasts || facts.steady.quarantine >= lasts;
   return over && callsWithin(journal, facts.now, 3_600_000) <= restartsPerHour - 2;

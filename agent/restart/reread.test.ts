@@ -45,20 +45,32 @@ test("the wait says how long it still is, and is looked at again when it is over
 
 test("a kubelet that was started after the file was in place has nothing older to remember, and ends the wait", () => {
   check([
-    ["the node was booted", { ...after(0), time: { boot: "another", monotonic: 5 } }, "record GPS200 → applied"],
+    [
+      "the node was booted",
+      { ...after(0), time: { boot: "another", monotonic: 5 } },
+      "record GPS200 → applied",
+    ],
     [
       "another process",
       { ...after(0), journal: { ...waiting, owed: "old" }, unit: renewed },
       "record GPS200 → applied",
     ],
-    ["the same process", { ...after(0), journal: { ...waiting, owed: "old" }, unit }, "wait GPS254"],
+    [
+      "the same process",
+      { ...after(0), journal: { ...waiting, owed: "old" }, unit },
+      "wait GPS254",
+    ],
   ]);
 });
 
 test("what teaches the kubelet nothing is not waited for, and does not begin an older wait anew", () => {
   const applying: Journal = { ...waiting, phase: "applying", matters: false };
   check([
-    ["nothing new", { ...after(0), journal: { ...applying, renamed: undefined } }, "record GPS200 → applied"],
+    [
+      "nothing new",
+      { ...after(0), journal: { ...applying, renamed: undefined } },
+      "record GPS200 → applied",
+    ],
     ["an older wait", { ...after(10), journal: applying }, "wait GPS254"],
     ["… is over", { ...after(305), journal: applying }, "record GPS200 → applied"],
   ]);

@@ -12,7 +12,8 @@ const longestWait = 10_000;
  */
 export function awaitReread(facts: Facts, journal: Journal): Step {
   const { renamed } = journal;
-  if (renamed === undefined) return record("GPS254", { ...journal, phase: "restarting", renamed: facts.time });
+  if (renamed === undefined)
+    return record("GPS254", { ...journal, phase: "restarting", renamed: facts.time });
   // Everybody's processes are younger than their boot.
   if (renamed.boot !== facts.time.boot) return record("GPS200", confirmed(journal));
   const remaining = renamed.monotonic + rereadAfter - facts.time.monotonic;

@@ -25,7 +25,11 @@ test("a restart is owed until a process with another InvocationID answers", () =
     ["a job is queued", { journal: restarting, unit: { ...unit, busy: true } }, "wait GPS213"],
     ["stopping", { journal: restarting, unit: { ...unit, active: "deactivating" } }, "wait GPS213"],
     ["starting", { journal: restarting, unit: { ...crashed, sub: "start" } }, "wait GPS213"],
-    ["made, healthz not yet", { journal: tried(1, 100), unit: renewed, healthy: false }, "wait GPS213"],
+    [
+      "made, healthz not yet",
+      { journal: tried(1, 100), unit: renewed, healthy: false },
+      "wait GPS213",
+    ],
     [
       "made, healthz never",
       { journal: tried(1, 31_000), unit: renewed, healthy: false, steady: { running: 30_000 } },
@@ -33,10 +37,22 @@ test("a restart is owed until a process with another InvocationID answers", () =
     ],
     ["made and healthy", { journal: tried(1, 100), unit: renewed }, "record GPS215 → settling"],
     ["made by somebody else", { journal: restarting, unit: renewed }, "record GPS215 → settling"],
-    ["killed before the request went out", { journal: tried(1, 100), restarts: 0 }, "restart GPS212 → restarting"],
-    ["… it never counts as a failure", { journal: tried(3, 100), restarts: 0 }, "restart GPS212 → restarting"],
+    [
+      "killed before the request went out",
+      { journal: tried(1, 100), restarts: 0 },
+      "restart GPS212 → restarting",
+    ],
+    [
+      "… it never counts as a failure",
+      { journal: tried(3, 100), restarts: 0 },
+      "restart GPS212 → restarting",
+    ],
     ["the request changed nothing", { journal: tried(1, 100) }, "wait GPS214"],
-    ["down when we come", { journal: restarting, unit: stopped, healthy: false }, "restart GPS212 → restarting"],
+    [
+      "down when we come",
+      { journal: restarting, unit: stopped, healthy: false },
+      "restart GPS212 → restarting",
+    ],
     [
       "start limit hit before we come",
       { journal: restarting, unit: limited, healthy: false },
@@ -62,14 +78,22 @@ test("H18: three failed attempts, spaced by the start limit, then the old file",
       "restart GPS214 → restarting",
     ],
     ["second failure", { journal: tried(2, 10_000), ...down }, "restart GPS214 → restarting"],
-    ["systemd brought it back", { journal: tried(2, 100), unit: renewed }, "record GPS215 → settling"],
+    [
+      "systemd brought it back",
+      { journal: tried(2, 100), unit: renewed },
+      "record GPS215 → settling",
+    ],
     ["third failure", { journal: tried(3, 0), ...down }, "record GPS216 → restoring"],
     [
       "third failure, start limit",
       { journal: tried(3, 0), unit: limited, healthy: false },
       "record GPS216 → restoring",
     ],
-    ["nothing to go back to", { journal: { ...tried(3, 0), undo: undefined }, ...down }, "record GPS220 → reviving"],
+    [
+      "nothing to go back to",
+      { journal: { ...tried(3, 0), undo: undefined }, ...down },
+      "record GPS220 → reviving",
+    ],
     [
       "a content that has failed before gets one",
       { journal: { ...tried(1, 0), quarantine }, ...down },
@@ -79,16 +103,29 @@ test("H18: three failed attempts, spaced by the start limit, then the old file",
 });
 
 test("H20: a release is ready only when nothing of ours is left, so its trial ends 3 s early", () => {
-  const released = { journal: { ...settling, content: "none" }, mounted: withdrawn, file: absent, unit: renewed };
+  const released = {
+    journal: { ...settling, content: "none" },
+    mounted: withdrawn,
+    file: absent,
+    unit: renewed,
+  };
   check([
     ["young", { ...released, steady: { running: 1999, healthy: 1999 } }, "wait GPS215"],
-    ["proved", { ...released, steady: { running: 2000, healthy: 2000 } }, "record GPS200 → applied"],
+    [
+      "proved",
+      { ...released, steady: { running: 2000, healthy: 2000 } },
+      "record GPS200 → applied",
+    ],
   ]);
 });
 
 test("H18: the agent is ready 4 s before the settle time is over, and a kubelet that dies in it counts as a failed attempt", () => {
   check([
-    ["young", { journal: settling, unit: renewed, steady: { running: 1500, healthy: 999 } }, "wait GPS215"],
+    [
+      "young",
+      { journal: settling, unit: renewed, steady: { running: 1500, healthy: 999 } },
+      "wait GPS215",
+    ],
     [
       "well so far",
       { journal: settling, unit: renewed, steady: { running: 1500, healthy: 1000 } },
@@ -104,7 +141,11 @@ test("H18: the agent is ready 4 s before the settle time is over, and a kubelet 
       { journal: settling, unit: renewed, steady: { running: 5000, healthy: 4500 } },
       "record GPS200 → applied",
     ],
-    ["hardly answering", { journal: settling, unit: renewed, steady: { running: 9000, healthy: 999 } }, "wait GPS215"],
+    [
+      "hardly answering",
+      { journal: settling, unit: renewed, steady: { running: 9000, healthy: 999 } },
+      "wait GPS215",
+    ],
     ["died", { journal: settling, unit: crashed, healthy: false }, "record GPS214 → restarting"],
     [
       "started anew by systemd",
@@ -116,7 +157,11 @@ test("H18: the agent is ready 4 s before the settle time is over, and a kubelet 
       { journal: { ...settling, tried: 3 }, unit: { ...renewed, invocation: "newer" } },
       "record GPS215 → settling",
     ],
-    ["restarted by itself", { journal: settling, unit: { ...renewed, restarts: 1 } }, "record GPS214 → restarting"],
+    [
+      "restarted by itself",
+      { journal: settling, unit: { ...renewed, restarts: 1 } },
+      "record GPS214 → restarting",
+    ],
     ["healthz falls silent", { journal: settling, unit: renewed, healthy: false }, "wait GPS213"],
     [
       "… for 30 s",
@@ -131,7 +176,11 @@ test("H18: the agent is ready 4 s before the settle time is over, and a kubelet 
     ["the bus is gone", { journal: settling, unit: noBus }, "wait GPS210"],
     [
       "an older pod's revision is not ours",
-      { journal: { ...settling, revision: 6 }, mounted: { ...mounted, revision: 6 }, unit: renewed },
+      {
+        journal: { ...settling, revision: 6 },
+        mounted: { ...mounted, revision: 6 },
+        unit: renewed,
+      },
       "wait GPS215",
     ],
   ]);

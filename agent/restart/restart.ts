@@ -61,7 +61,8 @@ export function underWay(_facts: Facts, _journal: Journal, unit: Unit): Step {
  * failed.
  */
 export function awaitAnswer(facts: Facts, journal: Journal, unit: Unit): Step {
-  if (facts.steady.running < answerWithin) return wait("GPS213", fast, "healthz does not answer yet");
+  if (facts.steady.running < answerWithin)
+    return wait("GPS213", fast, "healthz does not answer yet");
   return attempt(facts, journal, unit);
 }
 
@@ -82,7 +83,8 @@ export function settle(facts: Facts, journal: Journal): Step {
   const releases = ours(facts)?.intent === "release";
   const { settle } = facts.config;
   const guard = guardSeconds * 1000;
-  if (hasLived(facts, releases ? settle - guard : settle)) return record("GPS200", confirmed(journal));
+  if (hasLived(facts, releases ? settle - guard : settle))
+    return record("GPS200", confirmed(journal));
   const early = hasLived(facts, settle - guard - untilProbed);
   return { ...wait("GPS215", fast), ready: early && !releases && isOurs(journal, facts.config) };
 }
@@ -99,7 +101,8 @@ export function awaitAnswerAgain(facts: Facts, journal: Journal, unit: Unit): St
  */
 export function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
   const { invocation, replaced: before = 0 } = journal.settling ?? {};
-  if (unit.invocation === invocation || unit.restarts > 0 || before >= mostReplaced) return died(facts, journal, unit);
+  if (unit.invocation === invocation || unit.restarts > 0 || before >= mostReplaced)
+    return died(facts, journal, unit);
   const settling = { invocation: unit.invocation, restarts: 0, replaced: before + 1 };
   return record("GPS215", { ...journal, settling });
 }
@@ -107,15 +110,25 @@ export function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
 /** A failed attempt. What systemd starts next may prove itself. */
 export function died(facts: Facts, journal: Journal, unit: Unit): Step {
   const { settling: watched, ...rest } = journal;
-  const next: Journal = { ...rest, phase: "restarting", owed: watched?.invocation ?? "", called: false };
+  const next: Journal = {
+    ...rest,
+    phase: "restarting",
+    owed: watched?.invocation ?? "",
+    called: false,
+  };
   if (facts.unwritable) return attempt(facts, next, unit);
   if (journal.tried >= attempts(journal)) return rollBack(next);
-  return record("GPS214", next, `${unit.active}/${unit.sub}, ${unit.result}, within the settle time`);
+  return record(
+    "GPS214",
+    next,
+    `${unit.active}/${unit.sub}, ${unit.result}, within the settle time`,
+  );
 }
 
 /** Revived: it answers, and is watched like any other. */
 export function settleRevived(facts: Facts, journal: Journal): Step {
-  if (!hasLived(facts, facts.config.settle)) return wait("GPS215", fast, "with the previous config.json");
+  if (!hasLived(facts, facts.config.settle))
+    return wait("GPS215", fast, "with the previous config.json");
   return revived(facts, journal);
 }
 
@@ -126,8 +139,8 @@ export function awaitLife(facts: Facts, journal: Journal): Step {
 }
 
 export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
-  // No start since the journal said that one was about to be asked for, and we have asked for none: our predecessor was
-  // killed first. Its attempt does not count.
+  // No start since the journal said that one was about to be asked for, and we have asked for none:
+  // our predecessor was killed first. Its attempt does not count.
   const unmade = facts.restarts === 0 && journal.called && unit.invocation === journal.owed;
   const failed = journal.tried > 0 && !unmade;
   const tired = failed && journal.phase === "restarting" && journal.tried >= attempts(journal);
@@ -158,7 +171,10 @@ export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   };
 }
 
-/** For so many milliseconds from the start of the process; what has hardly answered yet is waited for. */
+/**
+ * For so many milliseconds from the start of the process; what has hardly answered yet is waited
+ * for.
+ */
 function hasLived({ steady }: Facts, milliseconds: number): boolean {
   return steady.running >= milliseconds && steady.healthy >= Math.min(milliseconds, answersFor);
 }
@@ -175,7 +191,9 @@ function rollBack(journal: Journal): Step {
   return record(phase === "restoring" ? "GPS216" : "GPS220", { ...journal, phase, called: false });
 }
 
-/** An attempt must not itself use up the unit's start limit; automatic restarts count there, too. */
+/**
+ * An attempt must not itself use up the unit's start limit; automatic restarts count there, too.
+ */
 function spacing(journal: Journal, { startLimit, restartDelay }: Unit): number {
   const least = Math.min(longestSpacing, Math.max(startLimit || defaultStartLimit, restartDelay));
   if (journal.phase !== "reviving") return least;

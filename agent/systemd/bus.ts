@@ -1,6 +1,7 @@
 /**
- * One connection to the system bus over dbus-next, which has no deadlines, never rejects a call when the connection dies,
- * and ends the process when Hello is refused; all of that is contained here.
+ * One connection to the system bus over dbus-next, which has no deadlines, never rejects a call
+ * when the connection dies, and ends the process when Hello is refused; all of that is contained
+ * here.
  */
 import type { EventEmitter } from "node:events";
 import type { Message } from "dbus-next";
@@ -28,19 +29,29 @@ type Call = Readonly<{
   body?: readonly unknown[];
 }>;
 
-export type Signal = Readonly<{ path: string; interface: string; member: string; sender: string; body: unknown[] }>;
+export type Signal = Readonly<{
+  path: string;
+  interface: string;
+  member: string;
+  sender: string;
+  body: unknown[];
+}>;
 
 export type Connection = Readonly<{
   call(call: Call): Promise<unknown[]>;
-  /** Every signal since the connection was made, and each one to come, until the listener answers true. */
+  /**
+   * Every signal since the connection was made, and each one to come, until the listener answers
+   * true.
+   */
   signal(wanted: (signal: Signal) => boolean): Promise<void>;
 }>;
 
 export type Bus = Readonly<{
   /**
-   * Gives `use` the connection as soon as it is made. Everything together has `deadline` milliseconds. Throws CouldNotAsk when
-   * the bus cannot be reached, refuses us, dies or stays silent, after which this connection is of no more use; and BusError
-   * when the bus or the one we asked answers with an error.
+   * Gives `use` the connection as soon as it is made. Everything together has `deadline`
+   * milliseconds. Throws CouldNotAsk when the bus cannot be reached, refuses us, dies or stays
+   * silent, after which this connection is of no more use; and BusError when the bus or the one we
+   * asked answers with an error.
    */
   within<T>(deadline: number, use: (connection: Connection) => Promise<T>): Promise<T>;
   /** Whether it died, or was stopped. */
@@ -48,7 +59,10 @@ export type Bus = Readonly<{
   close(): void;
 }>;
 
-/** dbus-next keeps these to itself; they are the only way to notice that the connection died or Hello was refused. */
+/**
+ * dbus-next keeps these to itself; they are the only way to notice that the connection died or
+ * Hello was refused.
+ */
 type Internals = {
   _connection: { stream: EventEmitter & { destroy(): void } };
   _methodReturnHandlers: Record<number, (reply: Message) => void>;
@@ -72,13 +86,17 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
   const onStop = () => fail("stopped");
   stop.addEventListener("abort", onStop);
 
-  // Only EXTERNAL: with its default methods dbus-next would go looking for cookies under $HOME and hang.
+  // Only EXTERNAL: with its default methods dbus-next would go looking for cookies under $HOME and
+  // hang.
   const options = { busAddress: `unix:path=${socket}`, authMethods: ["EXTERNAL"] };
   const bus = sessionBus(options as Parameters<typeof sessionBus>[0]);
   const { _connection, _methodReturnHandlers: handlers } = bus as unknown as Internals;
   const { stream } = _connection;
-  bus.on("error", (error: unknown) => fail(error instanceof Error ? error.message : "the bus refused us"));
-  for (const event of ["close", "end"]) stream.on(event, () => fail("the connection to the bus was closed"));
+  bus.on("error", (error: unknown) =>
+    fail(error instanceof Error ? error.message : "the bus refused us"),
+  );
+  for (const event of ["close", "end"])
+    stream.on(event, () => fail("the connection to the bus was closed"));
   // What dbus-next throws while it parses would otherwise surface as an uncaught exception.
   guard(stream, (error) => fail(`unreadable message: ${error.message}`));
 
@@ -86,7 +104,8 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
   const answered = handlers[hello];
   const ready = new Promise<void>((resolve) => {
     handlers[hello] = (reply) => {
-      if (reply.type === MessageType.ERROR) return fail(`the bus refused Hello: ${reply.errorName}`);
+      if (reply.type === MessageType.ERROR)
+        return fail(`the bus refused Hello: ${reply.errorName}`);
       answered?.(reply);
       resolve();
     };
@@ -104,7 +123,8 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
   const connection: Connection = {
     call: async (call) => {
       // It throws where an answer is used that is no path.
-      const ask = async () => await bus.call(new Message({ ...call, body: [...(call.body ?? [])] }));
+      const ask = async () =>
+        await bus.call(new Message({ ...call, body: [...(call.body ?? [])] }));
       const reply = await race(ask().catch((error: unknown) => Promise.reject(translate(error))));
       return reply?.body ?? [];
     },
@@ -136,7 +156,8 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
 
 function translate(error: unknown): Error {
   if (error instanceof Error && "type" in error && typeof error.type === "string")
-    // The bus calls us by a name that is new with each connection: with it each refusal would be news, and be logged.
+    // The bus calls us by a name that is new with each connection: with it each refusal would be
+    // news, and be logged.
     return new BusError(
       error.type,
       ("text" in error ? String(error.text) : error.message).replace(/":\d+\.\d+"/g, "us"),

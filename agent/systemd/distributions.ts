@@ -40,8 +40,11 @@ export function found(
   if (only !== undefined && active.length === 1) return { name: only.name };
   if (only !== undefined)
     return { unfound: `${active.map(({ name }) => name).join(" and ")} are active`, several: true };
-  const there = states.filter(({ load }) => load === "loaded").map(({ name, active: state }) => `${name} is ${state}`);
-  const unfound = there.length > 0 ? there.join(", ") : `none of ${kubeletUnits.join(", ")} is there`;
+  const there = states
+    .filter(({ load }) => load === "loaded")
+    .map(({ name, active: state }) => `${name} is ${state}`);
+  const unfound =
+    there.length > 0 ? there.join(", ") : `none of ${kubeletUnits.join(", ")} is there`;
   return { unfound, several: false };
 }
 

@@ -1,11 +1,19 @@
 /** Units as systemd sees them over D-Bus; the kubelet's is the one that we may restart. */
 import { join } from "node:path";
 import { type Bus, BusError, type Connection, openBus, type Signal } from "./bus.ts";
-import { destination, manager, readStates, readSurroundings, readUnit, type Unit, type UnitState } from "./unit.ts";
+import {
+  destination,
+  manager,
+  readStates,
+  readSurroundings,
+  readUnit,
+  type Unit,
+  type UnitState,
+} from "./unit.ts";
 
 /**
- * What came of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the bus was lost while it ran), or
- * the error for which there is no job.
+ * What came of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the bus
+ * was lost while it ran), or the error for which there is no job.
  */
 type Restarted = Readonly<{ result: string }> | Readonly<{ refused: Error }>;
 
@@ -18,8 +26,8 @@ export type Systemd = Readonly<{
   /** In what directory and environment the unit's processes begin. Throws like `unit`. */
   surroundings(name: string): ReturnType<typeof readSurroundings>;
   /**
-   * Restarts a unit and waits for the job; `recorded` is awaited before it is asked for. Never throws, never cancels the job:
-   * that would leave the unit stopped.
+   * Restarts a unit and waits for the job; `recorded` is awaited before it is asked for. Never
+   * throws, never cancels the job: that would leave the unit stopped.
    */
   restart(name: string, recorded: () => Promise<void>): Promise<Restarted>;
   /** Forgets failures and the start limit's count, so that the next start is not refused. */
@@ -38,9 +46,11 @@ const theBus = {
 type Deadlines = Readonly<{ question: number; job: number }>;
 
 const usual: Deadlines = {
-  // Answered in a millisecond; an SELinux-denied reply never comes. 10 s leaves a thrashing node its time.
+  // Answered in a millisecond; an SELinux-denied reply never comes. 10 s leaves a thrashing node
+  // its time.
   question: 10_000,
-  // TimeoutStopSec and TimeoutStartSec are 90 s each by default; 30 s for ExecStartPre and a busy node.
+  // TimeoutStopSec and TimeoutStartSec are 90 s each by default; 30 s for ExecStartPre and a busy
+  // node.
   job: 210_000,
 };
 
@@ -102,9 +112,15 @@ async function restart(
       await recorded();
       await listening;
       sent = true;
-      const [job] = await bus.call({ ...manager, member: "RestartUnit", signature: "ss", body: [unit, "replace"] });
+      const [job] = await bus.call({
+        ...manager,
+        member: "RestartUnit",
+        signature: "ss",
+        body: [unit, "replace"],
+      });
       let removed = "";
-      // It may have been read together with the reply, before we run again: those stored are searched first.
+      // It may have been read together with the reply, before we run again: those stored are
+      // searched first.
       await bus.signal((signal) => {
         if (!isRemovalOf(signal, job)) return false;
         removed = String(signal.body[3]);

@@ -27,7 +27,11 @@ export type UnitState = Pick<Unit, "name" | "load" | "active">;
 
 export const destination = "org.freedesktop.systemd1";
 const managerPath = "/org/freedesktop/systemd1";
-export const manager = { destination, path: managerPath, interface: `${destination}.Manager` } as const;
+export const manager = {
+  destination,
+  path: managerPath,
+  interface: `${destination}.Manager`,
+} as const;
 
 /**
  * Asked for one by one, all at once: of a service systemd tells 400 properties, for many of which
@@ -38,21 +42,33 @@ export async function readUnit(bus: Connection, name: string): Promise<Unit> {
   const get = propertiesOf(bus, name);
   for (;;) {
     // Answered in this order.
-    const [before, load, active, sub, invocation, job, startLimit, mainPid, restarts, result, restartDelay, after] =
-      await Promise.all([
-        get("Unit", stateChange),
-        get("Unit", "LoadState"),
-        get("Unit", "ActiveState"),
-        get("Unit", "SubState"),
-        get("Unit", "InvocationID"),
-        get("Unit", "Job"),
-        get("Unit", "StartLimitIntervalUSec"),
-        get("Service", "MainPID"),
-        get("Service", "NRestarts"),
-        get("Service", "Result"),
-        get("Service", "RestartUSec"),
-        get("Unit", stateChange),
-      ]);
+    const [
+      before,
+      load,
+      active,
+      sub,
+      invocation,
+      job,
+      startLimit,
+      mainPid,
+      restarts,
+      result,
+      restartDelay,
+      after,
+    ] = await Promise.all([
+      get("Unit", stateChange),
+      get("Unit", "LoadState"),
+      get("Unit", "ActiveState"),
+      get("Unit", "SubState"),
+      get("Unit", "InvocationID"),
+      get("Unit", "Job"),
+      get("Unit", "StartLimitIntervalUSec"),
+      get("Service", "MainPID"),
+      get("Service", "NRestarts"),
+      get("Service", "Result"),
+      get("Service", "RestartUSec"),
+      get("Unit", stateChange),
+    ]);
     if (number(before) !== number(after)) continue;
     return {
       name,
@@ -75,7 +91,10 @@ export function readStates(bus: Connection, names: readonly string[]): Promise<U
   return Promise.all(
     names.map(async (name) => {
       const get = propertiesOf(bus, name);
-      const [load, active] = await Promise.all([get("Unit", "LoadState"), get("Unit", "ActiveState")]);
+      const [load, active] = await Promise.all([
+        get("Unit", "LoadState"),
+        get("Unit", "ActiveState"),
+      ]);
       return { name, load: text(load), active: text(active) };
     }),
   );
@@ -104,7 +123,12 @@ function propertiesOf(bus: Connection, name: string) {
     property(bus, path, `${destination}.${kind}`, which);
 }
 
-async function property(bus: Connection, path: string, of: string, which: string): Promise<unknown> {
+async function property(
+  bus: Connection,
+  path: string,
+  of: string,
+  which: string,
+): Promise<unknown> {
   const [variant] = await bus.call({
     destination,
     path,
@@ -140,7 +164,10 @@ function number(value: unknown): number {
 }
 
 function hex(value: unknown): string {
-  const bytes = Array.isArray(value) && value.every((one) => typeof one === "number") ? Buffer.from(value) : value;
+  const bytes =
+    Array.isArray(value) && value.every((one) => typeof one === "number")
+      ? Buffer.from(value)
+      : value;
   return bytes instanceof Uint8Array ? Buffer.from(bytes).toString("hex") : "";
 }
 

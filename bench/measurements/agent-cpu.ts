@@ -26,14 +26,24 @@ export const agentCpu: Measurement = {
     if (one === undefined) throw new Error("no node");
     await startBare(bed, one);
     const [pid, bare] = [agentOn(bed, one), processOn(bed, one, String(barePort))];
-    if (pid === undefined || bare === undefined) throw new Error("no agent runs, or no bare server");
+    if (pid === undefined || bare === undefined)
+      throw new Error("no agent runs, or no bare server");
     const network = networkOf(slotOf(bed.cluster));
     const ask = (port: number, count: number) =>
-      run(inNamespace(network, one.node.name, [process.execPath, prober, String(count), String(port)]));
-    const askBoth = (count: number) => Promise.all([ask(names.defaultProbePort, count), ask(barePort, count)]);
-    // An agent runs for days: V8 compiles what it does every second, and forgets a part whenever it collects. Hence two hours' probes
-    // at once, then before each round a quarter of an hour's and a look, which is when an agent collects. Not before it rests: it
-    // does with its second look after its last deed, and collects then what its work has left.
+      run(
+        inNamespace(network, one.node.name, [
+          process.execPath,
+          prober,
+          String(count),
+          String(port),
+        ]),
+      );
+    const askBoth = (count: number) =>
+      Promise.all([ask(names.defaultProbePort, count), ask(barePort, count)]);
+    // An agent runs for days: V8 compiles what it does every second, and forgets a part whenever it
+    // collects. Hence two hours' probes at once, then before each round a quarter of an hour's and
+    // a look, which is when an agent collects. Not before it rests: it does with its second look
+    // after its last deed, and collects then what its work has left.
     await sleep(2 * aLook);
     await askBoth(2 * hour);
     const rounds = bench.quick ? 1 : 4;
@@ -45,7 +55,10 @@ export const agentCpu: Measurement = {
       const [begun, ...cpu] = [performance.now(), cpuOf(pid), cpuOf(bare)] as const;
       await sleep(seconds * 1000);
       const passed = (performance.now() - begun) / 1000;
-      used.push([((cpuOf(pid) - cpu[0]) / passed) * hour, ((cpuOf(bare) - cpu[1]) / passed) * hour]);
+      used.push([
+        ((cpuOf(pid) - cpu[0]) / passed) * hour,
+        ((cpuOf(bare) - cpu[1]) / passed) * hour,
+      ]);
     }
     await bed.cluster.kubectl("delete", "pod", bareName, "-n", names.namespace);
     const said = ((await lines(bed)) - before) * ((hour * 1000) / (performance.now() - since));
@@ -68,10 +81,21 @@ const prober = join(import.meta.dirname, "../probes.ts");
 const bareName = "bench-bare";
 const barePort = 31249;
 
-/** What Node costs that answers the kubelet's probe a second in a pod, as the agent does, and does nothing else. */
+/**
+ * What Node costs that answers the kubelet's probe a second in a pod, as the agent does, and does
+ * nothing else.
+ */
 async function startBare(bed: Bed, { node }: BedNode): Promise<void> {
   const path = "jsonpath={.spec.template.spec.containers[0].image}";
-  const image = await bed.cluster.kubectl("get", "daemonset", names.syncerName, "-n", names.namespace, "-o", path);
+  const image = await bed.cluster.kubectl(
+    "get",
+    "daemonset",
+    names.syncerName,
+    "-n",
+    names.namespace,
+    "-o",
+    path,
+  );
   const answer = "HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\nConnection: close\\r\\n\\r\\nok\\n";
   const program = `require("node:net").createServer((socket) =>
     socket.on("error", () => {}).on("data", () => socket.end("${answer}"))).listen(${barePort}, "127.0.0.1")`;
@@ -79,7 +103,10 @@ async function startBare(bed: Bed, { node }: BedNode): Promise<void> {
     name: "bare",
     image,
     command: ["/nodejs/bin/node", "--max-semi-space-size=1", "-e", program],
-    readinessProbe: { periodSeconds: 1, httpGet: { host: "127.0.0.1", path: "/readyz", port: barePort } },
+    readinessProbe: {
+      periodSeconds: 1,
+      httpGet: { host: "127.0.0.1", path: "/readyz", port: barePort },
+    },
   };
   await bed.cluster.apply({
     apiVersion: "v1",
@@ -92,10 +119,25 @@ async function startBare(bed: Bed, { node }: BedNode): Promise<void> {
       containers: [container],
     },
   });
-  await bed.cluster.kubectl("wait", "pod", bareName, "-n", names.namespace, "--for=condition=Ready", "--timeout=60s");
+  await bed.cluster.kubectl(
+    "wait",
+    "pod",
+    bareName,
+    "-n",
+    names.namespace,
+    "--for=condition=Ready",
+    "--timeout=60s",
+  );
 }
 
 async function lines({ cluster }: Bed): Promise<number> {
-  const text = await cluster.kubectl("logs", "-n", names.namespace, "-l", `name=${names.syncerName}`, "--tail=-1");
+  const text = await cluster.kubectl(
+    "logs",
+    "-n",
+    names.namespace,
+    "-l",
+    `name=${names.syncerName}`,
+    "--tail=-1",
+  );
   return text.split("\n").length;
 }

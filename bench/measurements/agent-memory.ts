@@ -1,4 +1,7 @@
-/** What an agent occupies on every node, at rest and while it brings the largest Secret that there can be. */
+/**
+ * What an agent occupies on every node, at rest and while it brings the largest Secret that there
+ * can be.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { agentOn, memoryOf, type Memory } from "../agent-process.ts";
 import type { Bed } from "../testbed.ts";
@@ -27,7 +30,9 @@ export const agentMemory: Measurement = {
       await change(bed);
       await sleep(10_000);
       idle.push(present(bed));
-      life = await sampled(bed, () => change(bed, largeDocument(1000, largest, bed.nextRevision())));
+      life = await sampled(bed, () =>
+        change(bed, largeDocument(1000, largest, bed.nextRevision())),
+      );
       const most = (key: keyof Memory) => Math.max(...life.map((sample) => sample[key]));
       work.push({ working: most("working"), own: most("own") });
     }
@@ -68,7 +73,8 @@ async function sampled(bed: Bed, work: () => Promise<unknown>): Promise<Sample[]
   while (!over.signal.aborted) {
     await sleep(20);
     // Looking through all processes is dear: only while the known one is not the new one.
-    if (pid === before || pid === undefined || memoryOf(pid) === undefined) pid = one && agentOn(bed, one);
+    if (pid === before || pid === undefined || memoryOf(pid) === undefined)
+      pid = one && agentOn(bed, one);
     const memory = pid === undefined || pid === before ? undefined : memoryOf(pid);
     if (memory !== undefined && pid !== undefined) samples.push({ ...memory, pid, at: Date.now() });
   }
@@ -78,7 +84,8 @@ async function sampled(bed: Bed, work: () => Promise<unknown>): Promise<Sample[]
 
 function draw(life: readonly Sample[]): string {
   const begun = life[0]?.at ?? 0;
-  const line = (key: keyof Memory) => life.map((sample) => [(sample.at - begun) / 1000, sample[key]] as const);
+  const line = (key: keyof Memory) =>
+    life.map((sample) => [(sample.at - begun) / 1000, sample[key]] as const);
   return drawLines({
     title: "One agent's memory while it brings 1,000 entries of 1 MiB",
     x: "seconds since its start",

@@ -1,4 +1,6 @@
-/** From the start of the agent's process to its first decision, against a Node that does nothing. */
+/**
+ * From the start of the agent's process to its first decision, against a Node that does nothing.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Node } from "../../test/faults/agent.ts";
@@ -17,12 +19,18 @@ export const agentStart: Measurement = {
     const floor = await interleave(rounds, () => decision("-e", leastProgram, "--"), nothing);
     return [
       compare({ name: "agent-start", unit: "ms", against: "node -e 0" }, pairs),
-      compare({ name: "agent-start, limit: listens, reaches the bus", unit: "ms", against: "node -e 0" }, floor),
+      compare(
+        { name: "agent-start, limit: listens, reaches the bus", unit: "ms", against: "node -e 0" },
+        floor,
+      ),
     ];
   },
 };
 
-/** What Node itself needs, with the modules that an agent cannot do without: the probe's port, and one answer of the bus. */
+/**
+ * What Node itself needs, with the modules that an agent cannot do without: the probe's port, and
+ * one answer of the bus.
+ */
 const leastProgram = `
   const net = require("node:net");
   require("node:crypto");
@@ -48,7 +56,13 @@ async function decision(...program: readonly string[]): Promise<number> {
     `--healthz-port=${systemd.healthzPort}`,
     "--probe-port=31248",
   ];
-  const env = { ...process.env, REVISION: "1", DIGEST: node.digest(1), NODE_NAME: "node1", MALLOC_ARENA_MAX: "1" };
+  const env = {
+    ...process.env,
+    REVISION: "1",
+    DIGEST: node.digest(1),
+    NODE_NAME: "node1",
+    MALLOC_ARENA_MAX: "1",
+  };
   const begun = performance.now();
   const child = spawn(process.execPath, [...nodeFlags(node), ...program, ...flags], {
     env,

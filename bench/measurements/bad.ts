@@ -1,6 +1,7 @@
 /**
- * An hour with a kubelet that does not start while the new credential is in its file. The agent's own look, decide and act
- * on a directory; only systemd, healthz and the clock are played, so that an hour takes a second.
+ * An hour with a kubelet that does not start while the new credential is in its file. The agent's
+ * own look, decide and act on a directory; only systemd, healthz and the clock are played, so that
+ * an hour takes a second.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { act } from "#agent/execute.ts";
@@ -14,7 +15,10 @@ import type { Measurement } from "../bench.ts";
 import { measure } from "../result.ts";
 
 const hour = 3_600_000;
-/** The kubelet's back-off before it starts a container again is up to 5 minutes; the least is the hardest for the node. */
+/**
+ * The kubelet's back-off before it starts a container again is up to 5 minutes; the least is the
+ * hardest for the node.
+ */
 const containerBackOff = 10_000;
 /** `back off`, at its shortest. */
 const retry = 1000;
@@ -29,7 +33,9 @@ export const bad: Measurement = {
     while (played.clock - from < hour) await life(node, played, from + hour);
     return [
       measure({ name: "bad, restart calls in an hour", unit: "calls", atMost: 4 }, [played.calls]),
-      measure({ name: "bad, kubelets down after it", unit: "kubelets", atMost: 0 }, [Number(!played.runs)]),
+      measure({ name: "bad, kubelets down after it", unit: "kubelets", atMost: 0 }, [
+        Number(!played.runs),
+      ]),
     ];
   },
 };
@@ -56,7 +62,10 @@ async function life(node: Node, played: PlayedKubelet, end: number): Promise<voi
   }
 }
 
-/** It runs unless its file holds the entry when it starts; then systemd tries it again and again, in vain. */
+/**
+ * It runs unless its file holds the entry when it starts; then systemd tries it again and again, in
+ * vain.
+ */
 class PlayedKubelet {
   clock = 1_000_000 * hour;
   calls = 0;
@@ -94,7 +103,10 @@ class PlayedKubelet {
 
   #start(): void {
     this.#invocation += 1;
-    this.#up = !(existsSync(this.#node.config) && readFileSync(this.#node.config, "utf8").includes("private.example"));
+    this.#up = !(
+      existsSync(this.#node.config) &&
+      readFileSync(this.#node.config, "utf8").includes("private.example")
+    );
   }
 
   #unit(): Unit {

@@ -26,9 +26,14 @@ export const churn: Measurement = {
       await sleep(Math.max(0, started + turn * everyMilliseconds - performance.now()));
     }
     const written = Date.now();
-    await until("the last change is served", () => isAtRest(simulated, last), { timeout: 600_000, every: 500 });
+    await until("the last change is served", () => isAtRest(simulated, last), {
+      timeout: 600_000,
+      every: 500,
+    });
     const revisions = (await revision(simulated)) - before;
-    const templates = simulated.syncer.seen.filter(({ at }) => at > since).map(({ object }) => revisionOf(object));
+    const templates = simulated.syncer.seen
+      .filter(({ at }) => at > since)
+      .map(({ object }) => revisionOf(object));
     const rollouts = new Set(templates.filter((template) => template > before)).size;
     await simulated.stopController();
     return [
@@ -41,7 +46,9 @@ export const churn: Measurement = {
         },
         [[revisions, rollouts + 1]],
       ),
-      measure({ name: `churn, ${nodes} nodes, last change served after`, unit: "s" }, [(Date.now() - written) / 1000]),
+      measure({ name: `churn, ${nodes} nodes, last change served after`, unit: "s" }, [
+        (Date.now() - written) / 1000,
+      ]),
     ];
   },
 };

@@ -13,16 +13,22 @@ export const image: Measurement = {
   run: async (bench) => {
     const { cluster } = await bench.real(1);
     const { base } = cluster.kit.images;
-    const index = JSON.parse(readFileSync(join(base, "index.json"), "utf8")) as { manifests: { digest: string }[] };
+    const index = JSON.parse(readFileSync(join(base, "index.json"), "utf8")) as {
+      manifests: { digest: string }[];
+    };
     const digest = index.manifests[0]?.digest.replace(":", "/") ?? "";
     const below = JSON.parse(readFileSync(join(base, "blobs", digest), "utf8")) as Manifest;
     const [, name = "", tag = ""] = /\/(.*):(.*)$/.exec(await buildImage(cluster)) ?? [];
-    const answer = await fetch(`http://${cluster.registry.publicAddress}/v2/${name}/manifests/${tag}`, {
-      headers: { accept: "application/vnd.oci.image.manifest.v1+json" },
-    });
+    const answer = await fetch(
+      `http://${cluster.registry.publicAddress}/v2/${name}/manifests/${tag}`,
+      {
+        headers: { accept: "application/vnd.oci.image.manifest.v1+json" },
+      },
+    );
     const { layers } = (await answer.json()) as Manifest;
     const above = layers.slice(below.layers.length).reduce((sum, { size }) => sum + size, 0);
-    const size = (bundle: string) => statSync(join(import.meta.dirname, `../../dist/${bundle}.cjs`)).size / kibibyte;
+    const size = (bundle: string) =>
+      statSync(join(import.meta.dirname, `../../dist/${bundle}.cjs`)).size / kibibyte;
     return [
       measure({ name: "image above its base", unit: "KiB", atMost: 1024 }, [above / kibibyte]),
       measure({ name: "image, agent bundle", unit: "KiB", atMost: 400 }, [size("agent")]),

@@ -30,7 +30,9 @@ export const first: Measurement = {
 export const removal: Measurement = {
   name: "remove",
   run: async (bench) => {
-    const pairs = (await cycles(bench)).map(([ours, empty]) => [ours.removed, empty.rolled + empty.restarts] as const);
+    const pairs = (await cycles(bench)).map(
+      ([ours, empty]) => [ours.removed, empty.rolled + empty.restarts] as const,
+    );
     const against = "empty rollout + bare restarts";
     return [compare({ name: "remove", unit: "s", against, atMost: 1.3 }, pairs)];
   },
@@ -53,7 +55,11 @@ function cycles(bench: Bench): Promise<readonly (readonly [Cycle, Baseline])[]> 
         const born = await rollEmpty(bed, 1);
         await calm();
         const rolled = await rollEmpty(bed, 1);
-        return { born: born.served / 1000, rolled: rolled.served / 1000, restarts: (await restarts(bed, "1")) / 1000 };
+        return {
+          born: born.served / 1000,
+          rolled: rolled.served / 1000,
+          restarts: (await restarts(bed, "1")) / 1000,
+        };
       },
     );
   });
@@ -66,7 +72,8 @@ async function cycle(bed: Bed, round: number): Promise<Cycle> {
   const two = bed.nodes.slice(0, 2).map(({ node }) => node);
   using running = new Watched<V1Pod>(api, "/api/v1/namespaces/default/pods", {});
   await cluster.apply(...two.map((node) => podOn(node, `private-${round}-${node.name}`, image)));
-  for (const node of two) await untilState(cluster, `private-${round}-${node.name}`, ...pullRefused);
+  for (const node of two)
+    await untilState(cluster, `private-${round}-${node.name}`, ...pullRefused);
   await sleep(2000);
   const begun = Date.now();
   await putAdditional(api, cluster.registry.document("additional"));
@@ -74,7 +81,9 @@ async function cycle(bed: Bed, round: number): Promise<Cycle> {
     two.map((node) =>
       running.first(
         `the private pod on ${node.name} runs`,
-        ({ object }) => object.metadata?.name === `private-${round}-${node.name}` && object.status?.phase === "Running",
+        ({ object }) =>
+          object.metadata?.name === `private-${round}-${node.name}` &&
+          object.status?.phase === "Running",
         begun,
       ),
     ),
@@ -90,12 +99,20 @@ async function cycle(bed: Bed, round: number): Promise<Cycle> {
   return { first: (last - begun) / 1000, removed: (await takeAway(bed)) / 1000 };
 }
 
-/** Deletes additional-pull-secret; milliseconds until nothing is left. global-pull-secret-state is the last to go. */
+/**
+ * Deletes additional-pull-secret; milliseconds until nothing is left. global-pull-secret-state is
+ * the last to go.
+ */
 async function takeAway(bed: Bed): Promise<number> {
   const begun = Date.now();
   await remove(bed.api, additional);
-  const { at } = await bed.state.first("global-pull-secret-state is gone", ({ gone }) => gone, begun);
+  const { at } = await bed.state.first(
+    "global-pull-secret-state is gone",
+    ({ gone }) => gone,
+    begun,
+  );
   for (const { node } of bed.nodes)
-    if (node.readFile("global-pull-secret/journal.json") !== undefined) throw new Error(`${node.name} has a rest`);
+    if (node.readFile("global-pull-secret/journal.json") !== undefined)
+      throw new Error(`${node.name} has a rest`);
   return at - begun;
 }

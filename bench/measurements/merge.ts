@@ -1,4 +1,7 @@
-/** The largest document through the pure code, against the least that reading and writing JSON costs. */
+/**
+ * The largest document through the pure code, against the least that reading and writing JSON
+ * costs.
+ */
 import { canonical, sourcesOf } from "#pullsecret/canonical.ts";
 import { merge } from "#pullsecret/merge.ts";
 import { parse } from "#pullsecret/parse.ts";
@@ -30,6 +33,8 @@ export const mergeLarge: Measurement = {
     // Of 30, most would be rounds in which V8 still compiles.
     const pairs = await interleave(100, ours, theirs);
     const against = "JSON.parse + JSON.stringify";
-    return [compare({ name: "merge, 1,000 entries of 1 MiB", unit: "ms", against, atMost: 4 }, pairs)];
+    return [
+      compare({ name: "merge, 1,000 entries of 1 MiB", unit: "ms", against, atMost: 4 }, pairs),
+    ];
   },
 };

@@ -15,7 +15,8 @@ export const noop: Measurement = {
   run: async (bench) => {
     const bed = await bench.real(1);
     const entries = [1, 2, 3].map(
-      (index) => [`r${index}.example`, { auth: Buffer.from(`u:${index}`).toString("base64") }] as const,
+      (index) =>
+        [`r${index}.example`, { auth: Buffer.from(`u:${index}`).toString("base64") }] as const,
     );
     const text = (turn: number) => {
       const order = turn % 2 === 0 ? entries : entries.toReversed();
@@ -42,9 +43,23 @@ export const noop: Measurement = {
   },
 };
 
-async function standing({ cluster, nodes }: Bed): Promise<{ revision: number; invocation: string | undefined }> {
+async function standing({
+  cluster,
+  nodes,
+}: Bed): Promise<{ revision: number; invocation: string | undefined }> {
   const path = `jsonpath={.data.${names.secretKeys.revision}}`;
-  const revision = await cluster.kubectl("get", "secret", names.globalSecretName, "-n", names.namespace, "-o", path);
+  const revision = await cluster.kubectl(
+    "get",
+    "secret",
+    names.globalSecretName,
+    "-n",
+    names.namespace,
+    "-o",
+    path,
+  );
   const unit = await nodes[0]?.node.unit(["InvocationID"]);
-  return { revision: Number(Buffer.from(revision, "base64").toString()), invocation: unit?.InvocationID };
+  return {
+    revision: Number(Buffer.from(revision, "base64").toString()),
+    invocation: unit?.InvocationID,
+  };
 }

@@ -1,4 +1,7 @@
-/** How long a change takes, against the least that anything built on a DaemonSet and a kubelet restart can take. */
+/**
+ * How long a change takes, against the least that anything built on a DaemonSet and a kubelet
+ * restart can take.
+ */
 import type { Bed } from "../testbed.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { calm, change } from "../change.ts";

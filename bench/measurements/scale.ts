@@ -1,4 +1,6 @@
-/** A change on many nodes: what our controller adds to what the DaemonSet controller needs anyway. */
+/**
+ * A change on many nodes: what our controller adds to what the DaemonSet controller needs anyway.
+ */
 import * as names from "#contract/names.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { drawLines } from "../lines.ts";
@@ -8,10 +10,16 @@ import { interleave } from "../rounds.ts";
 import { quickNodes, type Simulated, type Usage } from "../simulated.ts";
 
 const minReadySeconds = 5;
-/** Every node at once: no wait of ours or of minReadySeconds between waves, so that only work is compared. */
+/**
+ * Every node at once: no wait of ours or of minReadySeconds between waves, so that only work is
+ * compared.
+ */
 const budget = "100%";
 
-/** One rollout may take twice as long as the next, with our controller and without: many pairs where there is a goal. */
+/**
+ * One rollout may take twice as long as the next, with our controller and without: many pairs where
+ * there is a goal.
+ */
 const sizes = [
   { nodes: 100, count: 2 },
   { nodes: 1000, count: 7 },
@@ -38,7 +46,10 @@ export const scale: Measurement = {
   },
 };
 
-async function rounds(simulated: Simulated, count: number): Promise<readonly (readonly [Cost, number])[]> {
+async function rounds(
+  simulated: Simulated,
+  count: number,
+): Promise<readonly (readonly [Cost, number])[]> {
   await simulated.startController(budget, minReadySeconds);
   await writeAndWait(simulated, 0);
   await simulated.stopController();
@@ -127,12 +138,19 @@ async function told(simulated: Simulated): Promise<void> {
   }
 }
 
-function rows(nodes: number, costs: readonly Cost[], pairs: readonly (readonly [Cost, number])[]): Result[] {
+function rows(
+  nodes: number,
+  costs: readonly Cost[],
+  pairs: readonly (readonly [Cost, number])[],
+): Result[] {
   const name = `scale, ${nodes} nodes`;
   const against = "the same change by hand";
   const goals = nodes >= 1000;
   const row = (what: string, unit: string, of: (cost: Cost) => number, atMost?: number) =>
-    measure({ name: `${name}, ${what}`, unit, ...(atMost !== undefined && { atMost }) }, costs.map(of));
+    measure(
+      { name: `${name}, ${what}`, unit, ...(atMost !== undefined && { atMost }) },
+      costs.map(of),
+    );
   return [
     compare(
       { name: `${name}, rollout`, unit: "s", against, ...(goals && { atMost: 1.05 }) },
@@ -150,7 +168,8 @@ function drawCosts(bench: Bench, seen: readonly At[]): void {
     name,
     dots: true,
     points: seen.map(
-      ({ nodes, costs }) => [nodes, costs.reduce((sum, cost) => sum + of(cost), 0) / costs.length] as const,
+      ({ nodes, costs }) =>
+        [nodes, costs.reduce((sum, cost) => sum + of(cost), 0) / costs.length] as const,
     ),
   });
   const chart = {

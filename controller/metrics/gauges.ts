@@ -1,6 +1,7 @@
 /**
- * States as the values of gauges. Pure, so that one place says what each means when what it speaks of is gone: a series that is absent
- * raises no alert, a value that stays for ever does. The table is in docs/metrics.md.
+ * States as the values of gauges. Pure, so that one place says what each means when what it speaks
+ * of is gone: a series that is absent raises no alert, a value that stays for ever does. The table
+ * is in docs/metrics.md.
  */
 import type { Progress } from "../rollout/step.ts";
 import type { Metrics } from "./metrics.ts";
@@ -19,8 +20,14 @@ export type Gauges = Readonly<{
 /** No revision, or nobody to bring it to. */
 export const nothing: Gauges = { revision: 0, rolledOut: undefined, nodes: undefined, fates: {} };
 
-/** Of a rollout, or of a removal's: `withdrawing`, when nothing is brought to nodes but taken from them. */
-export function gaugesOf({ revision, turn, view, standing }: Progress, withdrawing: boolean): Gauges {
+/**
+ * Of a rollout, or of a removal's: `withdrawing`, when nothing is brought to nodes but taken from
+ * them.
+ */
+export function gaugesOf(
+  { revision, turn, view, standing }: Progress,
+  withdrawing: boolean,
+): Gauges {
   const { desired = 0, updated = 0, available = 0 } = view ?? {};
   const served = turn.kind === "served";
   const rolledOut = withdrawing ? undefined : served ? 1 : 0;
@@ -44,5 +51,6 @@ export function show(metrics: Metrics, { revision, rolledOut, nodes, fates }: Ga
   }
   if (fates === "kept") return;
   metrics.nodes.reset();
-  for (const [state, count] of Object.entries(fates)) if (!totals.has(state)) metrics.nodes.set({ state }, count);
+  for (const [state, count] of Object.entries(fates))
+    if (!totals.has(state)) metrics.nodes.set({ state }, count);
 }

@@ -1,4 +1,7 @@
-/** What Prometheus sees. No label names a registry, a node or anything else that grows with the cluster. */
+/**
+ * What Prometheus sees. No label names a registry, a node or anything else that grows with the
+ * cluster.
+ */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import { namespace } from "#contract/names.ts";
 import manifest from "../../package.json" with { type: "json" };
@@ -10,13 +13,25 @@ export function createMetrics() {
   const registers = [registry];
   const prefix = "global_pull_secret_";
   collectDefaultMetrics({ register: registry });
-  const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) => {
-    const made = new Gauge<Label>({ name: prefix + name, help, labelNames: [...labelNames], registers });
+  const gauge = <Label extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[] = [],
+  ) => {
+    const made = new Gauge<Label>({
+      name: prefix + name,
+      help,
+      labelNames: [...labelNames],
+      registers,
+    });
     // A gauge without labels begins with 0: absent is what it is before anything is known.
     if (labelNames.length === 0) made.remove();
     return made;
   };
-  gauge("build_info", "1; the version in its label", ["version"]).set({ version: manifest.version }, 1);
+  gauge("build_info", "1; the version in its label", ["version"]).set(
+    { version: manifest.version },
+    1,
+  );
   return {
     registry,
     leader: new Gauge({
@@ -43,7 +58,10 @@ export function createMetrics() {
       buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30],
       registers,
     }),
-    lastSuccess: gauge("last_success_timestamp_seconds", "When a reconcile last ended without an error"),
+    lastSuccess: gauge(
+      "last_success_timestamp_seconds",
+      "When a reconcile last ended without an error",
+    ),
     events: new Counter({
       name: `${prefix}events_total`,
       help: "Events sent by reason",
@@ -55,16 +73,24 @@ export function createMetrics() {
       help: "Events given up, because the cluster refuses them or too many wait",
       registers,
     }),
-    accepted: gauge("source_accepted", "1 when the source is in order, 0 when its last good entries stand in for it", [
-      "source",
+    accepted: gauge(
+      "source_accepted",
+      "1 when the source is in order, 0 when its last good entries stand in for it",
+      ["source"],
+    ),
+    troubles: gauge("trouble", "1 for as long as what the Event of this reason says lasts", [
+      "reason",
     ]),
-    troubles: gauge("trouble", "1 for as long as what the Event of this reason says lasts", ["reason"]),
     revision: gauge("revision", "Revision of global-pull-secret; 0 when there is none"),
     rolledOut: gauge("rolled_out", "1 when every node that lives has the revision"),
     desired: gauge("nodes_desired", "Nodes that should have an agent"),
     updated: gauge("nodes_updated", "Nodes that have an agent of the present template"),
     available: gauge("nodes_available", "Nodes whose agent is available"),
-    nodes: gauge("nodes", "Nodes by what became of them under the present template, when last looked at", ["state"]),
+    nodes: gauge(
+      "nodes",
+      "Nodes by what became of them under the present template, when last looked at",
+      ["state"],
+    ),
   };
 }
 

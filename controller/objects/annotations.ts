@@ -1,4 +1,7 @@
-/** What we remember, as annotations on global-pull-secret: it outlives the controller and goes with the product. */
+/**
+ * What we remember, as annotations on global-pull-secret: it outlives the controller and goes with
+ * the product.
+ */
 import type { V1Secret } from "@kubernetes/client-node";
 import { globalSecretName, namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/api-error.ts";
@@ -6,7 +9,10 @@ import type { Cluster } from "#kube/client.ts";
 import { annotationOf, annotations, memoryManager } from "#kube/ownership.ts";
 import { owned } from "#kube/paths.ts";
 
-/** One line of the state in words, as in a Kubernetes status. `revision` is the one that it was said of. */
+/**
+ * One line of the state in words, as in a Kubernetes status. `revision` is the one that it was said
+ * of.
+ */
 export type Condition = Readonly<{
   type: "Accepted" | "OriginalAccepted" | "Deployed" | "RolledOut" | "Removed";
   status: "True" | "False" | "Unknown";
@@ -34,19 +40,29 @@ export function recall(secret: V1Secret | undefined): Memory {
 }
 
 /** Writes what changed; nothing when nothing did. Returns the Secret as it stands then. */
-export async function remember(cluster: Cluster, secret: V1Secret, memory: Memory): Promise<V1Secret> {
+export async function remember(
+  cluster: Cluster,
+  secret: V1Secret,
+  memory: Memory,
+): Promise<V1Secret> {
   const before = secret.metadata?.annotations ?? {};
   const after = {
-    ...(memory.conditions.length > 0 ? { [annotations.conditions]: JSON.stringify(memory.conditions) } : {}),
+    ...(memory.conditions.length > 0
+      ? { [annotations.conditions]: JSON.stringify(memory.conditions) }
+      : {}),
     ...(memory.rolled ? { [annotations.rolled]: "true" } : {}),
     ...(memory.released > 0 ? { [annotations.released]: String(memory.released) } : {}),
   };
-  const same = Object.values(annotations).every((name) => before[name] === (after as Record<string, string>)[name]);
+  const same = Object.values(annotations).every(
+    (name) => before[name] === (after as Record<string, string>)[name],
+  );
   if (same) return secret;
   const { uid, resourceVersion } = secret.metadata ?? {};
-  if (uid === undefined) throw new ApiError({ status: 409, reason: "NoUid", method: "PATCH", path: owned.global });
-  // The uid keeps the apply from creating a Secret without data when ours was deleted meanwhile; the version keeps what a
-  // controller that stood still remembers from replacing what its successor knows.
+  if (uid === undefined)
+    throw new ApiError({ status: 409, reason: "NoUid", method: "PATCH", path: owned.global });
+  // The uid keeps the apply from creating a Secret without data when ours was deleted meanwhile;
+  // the version keeps what a controller that stood still remembers from replacing what its
+  // successor knows.
   const metadata = { name: globalSecretName, namespace, uid, resourceVersion, annotations: after };
   return cluster.apply<V1Secret>(
     owned.global,
@@ -56,8 +72,8 @@ export async function remember(cluster: Cluster, secret: V1Secret, memory: Memor
 }
 
 /**
- * The list with this condition in it. The time stays while status and revision do; of a source, which no revision changes, while the
- * status does.
+ * The list with this condition in it. The time stays while status and revision do; of a source,
+ * which no revision changes, while the status does.
  */
 export function withCondition(
   conditions: readonly Condition[],
@@ -65,10 +81,13 @@ export function withCondition(
   now: Date,
 ): readonly Condition[] {
   const before = conditions.find(({ type }) => type === said.type);
-  const unchanged = before?.status === said.status && (ofSource(said.type) || before.revision === said.revision);
+  const unchanged =
+    before?.status === said.status && (ofSource(said.type) || before.revision === said.revision);
   const lastTransitionTime = unchanged ? before.lastTransitionTime : now.toISOString();
   const others = conditions.filter(({ type }) => type !== said.type);
-  return [...others, { ...said, lastTransitionTime }].toSorted((a, b) => (a.type < b.type ? -1 : 1));
+  return [...others, { ...said, lastTransitionTime }].toSorted((a, b) =>
+    a.type < b.type ? -1 : 1,
+  );
 }
 
 const ofSource = (type: Condition["type"]) => type === "Accepted" || type === "OriginalAccepted";
@@ -76,7 +95,9 @@ const ofSource = (type: Condition["type"]) => type === "Accepted" || type === "O
 function readConditions(text: string | undefined): readonly Condition[] {
   try {
     const value: unknown = JSON.parse(text ?? "[]");
-    return Array.isArray(value) ? (value as Condition[]).filter((one) => typeof one?.type === "string") : [];
+    return Array.isArray(value)
+      ? (value as Condition[]).filter((one) => typeof one?.type === "string")
+      : [];
   } catch {
     return [];
   }

@@ -20,7 +20,8 @@ const live = (maxUnavailable: number | string) =>
   daemonSet(agent, { revision: 3, digest: "d" }, { stage: "canary", maxUnavailable });
 
 test("declared as it is, nothing of our own changes", () => {
-  for (const budget of [1, 5, "10%", "100%"]) assert.ok(contains(live(budget), declaredAsIs(live(budget), agent)));
+  for (const budget of [1, 5, "10%", "100%"])
+    assert.ok(contains(live(budget), declaredAsIs(live(budget), agent)));
 });
 
 test("the revision and stage of a DaemonSet from before version 0.2 are read", () => {
@@ -33,12 +34,15 @@ test("the revision and stage of a DaemonSet from before version 0.2 are read", (
       ]),
     );
   Object.assign(old.metadata ?? {}, { annotations: former(old.metadata) });
-  Object.assign(old.spec?.template.metadata ?? {}, { annotations: former(old.spec?.template.metadata) });
+  Object.assign(old.spec?.template.metadata ?? {}, {
+    annotations: former(old.spec?.template.metadata),
+  });
   const { template, stage } = viewOf(old, true);
   assert.deepEqual([template, stage], [3, "canary"]);
 });
 
-// Edited together with maxSurge. With maxSurge 0, which we declare, the API server refused every question about drift.
+// Edited together with maxSurge. With maxSurge 0, which we declare, the API server refused every
+// question about drift.
 for (const zero of [0, "0%"]) {
   test(`a budget of ${zero} is never declared`, () => {
     const declared = declaredAsIs(live(zero), agent);

@@ -37,7 +37,10 @@ function strategyOf({ metadata, spec }: V1DaemonSet): Strategy {
   const stage = annotationOf(metadata, annotations.stage) === "canary" ? "canary" : "wave";
   const { maxUnavailable = 1 } = spec?.updateStrategy?.rollingUpdate ?? {};
   // Somebody's edit, together with a surge: without one the API server refuses it.
-  return { stage, maxUnavailable: Number.parseInt(String(maxUnavailable), 10) === 0 ? 1 : maxUnavailable };
+  return {
+    stage,
+    maxUnavailable: Number.parseInt(String(maxUnavailable), 10) === 0 ? 1 : maxUnavailable,
+  };
 }
 
 /** The revision in the template; 0 when there is none or it was edited into nonsense. */

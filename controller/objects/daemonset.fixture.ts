@@ -1,6 +1,7 @@
 /**
- * For tests: nodes, their kubelets and agents, and the DaemonSet controller (kubernetes/pkg/controller/daemon/update.go, maxSurge 0)
- * as a model. Nothing of ours but the template, the Secret and the strategy reaches it.
+ * For tests: nodes, their kubelets and agents, and the DaemonSet controller
+ * (kubernetes/pkg/controller/daemon/update.go, maxSurge 0) as a model. Nothing of ours but the
+ * template, the Secret and the strategy reaches it.
  */
 import type { Content } from "#contract/names.ts";
 import { budgetNodes, type Strategy } from "../rollout/decide/strategy.ts";
@@ -59,7 +60,15 @@ export class DaemonSetModel {
   #names = 0;
 
   join(): ModelNode {
-    const made = { dead: false, since: 0, pods: [], applied: undefined, restarts: [], broken: false, odd: undefined };
+    const made = {
+      dead: false,
+      since: 0,
+      pods: [],
+      applied: undefined,
+      restarts: [],
+      broken: false,
+      odd: undefined,
+    };
     const node: ModelNode = { ...made, behind: 0, taken: false, name: `n${this.#names++}` };
     this.nodes.push(node);
     return node;
@@ -72,7 +81,9 @@ export class DaemonSetModel {
 
   /** It works, whatever anybody thinks. */
   works(node: ModelNode, pod: Pod): boolean {
-    return !node.dead && pod.phase === "done" && pod.ready !== undefined && this.now - pod.ready >= guard;
+    return (
+      !node.dead && pod.phase === "done" && pod.ready !== undefined && this.now - pod.ready >= guard
+    );
   }
 
   /** As the DaemonSet controller's last look at the pods has it. */
@@ -83,7 +94,8 @@ export class DaemonSetModel {
   /** One sync: manage, rollingUpdate, status. With `old` it goes by what it saw the last time. */
   sync(old = false): void {
     if (this.template === undefined) return;
-    for (const node of this.nodes) for (const pod of node.pods) if (!old) pod.seen = node.dead ? undefined : pod.ready;
+    for (const node of this.nodes)
+      for (const pod of node.pods) if (!old) pod.seen = node.dead ? undefined : pod.ready;
     for (const node of this.nodes) if (node.pods.length === 0) node.pods.push(this.#made());
     this.#replace();
     const oldest = this.nodes.map((node) => [node, node.pods[0]] as const);
@@ -104,7 +116,15 @@ export class DaemonSetModel {
   #made(): Pod {
     const [revision, generation] = [this.template ?? 0, this.generation];
     const at = { created: this.now, unready: this.now };
-    return { revision, generation, ...at, phase: "new", ready: undefined, seen: undefined, leaving: false };
+    return {
+      revision,
+      generation,
+      ...at,
+      phase: "new",
+      ready: undefined,
+      seen: undefined,
+      leaving: false,
+    };
   }
 
   #replace(): void {
@@ -121,8 +141,10 @@ export class DaemonSetModel {
     const chosen = candidates.slice(0, Math.max(0, most - unavailable));
     for (const [node, pod] of [...allowed, ...chosen]) {
       pod.leaving = true;
-      // What it only takes for unavailable is taken from work all the same; under revision 0 and "hold" no kubelet is.
-      const restarts = this.contents.get(this.template ?? 0)?.intent !== "hold" && (this.template ?? 0) > 0;
+      // What it only takes for unavailable is taken from work all the same; under revision 0 and
+      // "hold" no kubelet is.
+      const restarts =
+        this.contents.get(this.template ?? 0)?.intent !== "hold" && (this.template ?? 0) > 0;
       if (this.works(node, pod) && restarts) node.taken = true;
     }
   }
@@ -134,9 +156,12 @@ export class DaemonSetModel {
     ).length;
     this.mostTaken = Math.max(this.mostTaken, atWork);
     const proved = this.nodes.some((node) =>
-      node.pods.some((pod) => this.#isCurrent(pod) && pod.phase === "done" && pod.ready !== undefined),
+      node.pods.some(
+        (pod) => this.#isCurrent(pod) && pod.phase === "done" && pod.ready !== undefined,
+      ),
     );
-    if (!proved && (this.template ?? 0) > 0) this.takenBeforeProof = Math.max(this.takenBeforeProof, atWork);
+    if (!proved && (this.template ?? 0) > 0)
+      this.takenBeforeProof = Math.max(this.takenBeforeProof, atWork);
   }
 
   /** What the node's kubelet does next: remove what goes, or the next step of the agent. */
@@ -146,7 +171,8 @@ export class DaemonSetModel {
     if (node === undefined || node.dead || pod === undefined) return;
     if (pod.leaving) return void node.pods.shift();
     // An agent that refused stays, and heals as soon as its node is fit.
-    if (pod.phase === "new" || (pod.phase === "refused" && node.odd === undefined)) this.#start(node, pod);
+    if (pod.phase === "new" || (pod.phase === "refused" && node.odd === undefined))
+      this.#start(node, pod);
     else if (pod.phase === "restarting") this.#finish(node, pod);
     // Out of its quarantine.
     else if (pod.phase === "gaveUp" && this.now - pod.unready >= 600) this.#start(node, pod);
@@ -159,7 +185,10 @@ export class DaemonSetModel {
     if (node.odd === "hangs") return;
     if (node.odd === "refuses") pod.phase = "refused";
     else if (content === undefined || node.applied === content.document) this.#ready(pod);
-    else if (content.intent === "hold" && (node.applied !== undefined || content.document === emptyDocument))
+    else if (
+      content.intent === "hold" &&
+      (node.applied !== undefined || content.document === emptyDocument)
+    )
       this.#ready(pod);
     // A pod applies its own revision and no other.
     else if (pod.revision === this.published) {
@@ -201,7 +230,8 @@ export class DaemonSetModel {
   tick(seconds = 1): void {
     this.now += seconds;
     for (const node of this.nodes)
-      for (const pod of node.pods) if (!node.dead && pod.phase === "restarting") this.#endFalseReady(pod);
+      for (const pod of node.pods)
+        if (!node.dead && pod.phase === "restarting") this.#endFalseReady(pod);
   }
 
   /** A probe of a working agent comes too late once. */

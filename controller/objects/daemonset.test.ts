@@ -7,7 +7,11 @@ import { role, roleBinding, serviceAccount } from "./rbac.ts";
 
 const parsed = parseConfig([]);
 assert.ok(parsed.ok);
-const agent: Agent = { ...parsed.value.policy.agent, image: "example.com/gps:1", probationSeconds: 5 };
+const agent: Agent = {
+  ...parsed.value.policy.agent,
+  image: "example.com/gps:1",
+  probationSeconds: 5,
+};
 const strategy = { stage: "canary", maxUnavailable: 1 } as const;
 const seven = { revision: 7, digest: "seven's" };
 const spec = daemonSet(agent, seven, strategy).spec;
@@ -58,7 +62,8 @@ test("single files are never mounted: a replaced file would stay the old one for
 });
 
 test("the probe looks every second but the first, on the loopback, at the port that the agent was given", () => {
-  const other = daemonSet({ ...agent, probePort: 1234 }, seven, strategy).spec?.template.spec?.containers[0];
+  const other = daemonSet({ ...agent, probePort: 1234 }, seven, strategy).spec?.template.spec
+    ?.containers[0];
   assert.equal(other?.readinessProbe?.httpGet?.port, 1234);
   assert.equal(other?.readinessProbe?.httpGet?.host, "127.0.0.1");
   assert.equal(other?.readinessProbe?.periodSeconds, 1);
@@ -67,8 +72,8 @@ test("the probe looks every second but the first, on the loopback, at the port t
 });
 
 const probed = (revision: number) =>
-  daemonSet(agent, { revision, digest: "" }, strategy).spec?.template.spec?.containers[0]?.readinessProbe?.httpGet
-    ?.path;
+  daemonSet(agent, { revision, digest: "" }, strategy).spec?.template.spec?.containers[0]
+    ?.readinessProbe?.httpGet?.path;
 
 test("the probe asks for the pod's own revision: the agent that holds the port does not answer for another's", () => {
   assert.deepEqual([probed(0), probed(7)], ["/readyz?revision=0", "/readyz?revision=7"]);
@@ -82,7 +87,10 @@ test("the trial is the agent's, and Kubernetes waits out the false Ready in its 
       "--healthz-port 10248 --probe-port 20248"
     ).split(" "),
   );
-  assert.equal(daemonSet({ ...agent, probationSeconds: 30 }, seven, strategy).spec?.minReadySeconds, 3);
+  assert.equal(
+    daemonSet({ ...agent, probationSeconds: 30 }, seven, strategy).spec?.minReadySeconds,
+    3,
+  );
 });
 
 test("the digest tells agents apart, not revisions", () => {
@@ -112,7 +120,8 @@ test("an unmount on the node reaches the agent: its copies of other pods' mounts
   assert.equal(mount?.mountPropagation, "HostToContainer");
 });
 
-const podOf = (change: Partial<Agent>) => daemonSet({ ...agent, ...change }, seven, strategy).spec?.template.spec;
+const podOf = (change: Partial<Agent>) =>
+  daemonSet({ ...agent, ...change }, seven, strategy).spec?.template.spec;
 const hostPaths = (change: Partial<Agent>) =>
   podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
 
@@ -137,7 +146,9 @@ test("the node's root directory is the first container's alone, read-only, and g
 
 test("the first container may open the few files that a kubelet searches, and the journal", () => {
   const { command = [] } = podOf({ kubeletDirectory: "/data/kubelet" })?.initContainers?.[0] ?? {};
-  const flags = command.filter((flag) => flag.startsWith("--allow")).map((flag) => flag.slice("--allow-fs-".length));
+  const flags = command
+    .filter((flag) => flag.startsWith("--allow"))
+    .map((flag) => flag.slice("--allow-fs-".length));
   assert.deepEqual(flags, [
     "read=/app/hidden.cjs",
     "read=/host/root/config.json",

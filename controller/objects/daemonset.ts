@@ -1,6 +1,11 @@
 /** The DaemonSet of the agents, as we declare it. */
 import { createHash } from "node:crypto";
-import type { V1Container, V1DaemonSet, V1PodTemplateSpec, V1Volume } from "@kubernetes/client-node";
+import type {
+  V1Container,
+  V1DaemonSet,
+  V1PodTemplateSpec,
+  V1Volume,
+} from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Agent } from "./agent.ts";
 import { confined, firstContainer } from "./first-container.ts";
@@ -9,9 +14,11 @@ import { affinityTo } from "./pinned.ts";
 import type { Strategy } from "../rollout/decide/strategy.ts";
 
 /**
- * V8's heap is kept small: a 1 MiB Secret needs 12 MiB of it, the largest config.json beside it, rolled back, 26. No flag that changes how V8 compiles, such as
- * --optimize-for-size: Node's own code cache is refused then (docs/decisions/0007). Node's permission model is a second wall: it may
- * write the kubelet's file, our folder beside it and its last words, start no process and load no native code.
+ * V8's heap is kept small: a 1 MiB Secret needs 12 MiB of it, the largest config.json beside it,
+ * rolled back, 26. No flag that changes how V8 compiles, such as --optimize-for-size: Node's own
+ * code cache is refused then (docs/decisions/0007). Node's permission model is a second wall: it
+ * may write the kubelet's file, our folder beside it and its last words, start no process and load
+ * no native code.
  */
 const nodeFlags = [
   "--max-old-space-size=32",
@@ -19,7 +26,8 @@ const nodeFlags = [
   "--permission",
   "--allow-fs-read=*",
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.config}`,
-  // With the star: Node takes a path that does not exist yet for a file's, and would refuse what is made below it.
+  // With the star: Node takes a path that does not exist yet for a file's, and would refuse what is
+  // made below it.
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
   `--allow-fs-write=${names.mountPaths.terminationLog}`,
   `--allow-fs-write=${names.mountPaths.pod}/*`,
@@ -28,8 +36,9 @@ const nodeFlags = [
 ];
 
 /**
- * What is freed is given back: one arena; buffers above 128 KiB have pages of their own (glibc would raise that bound to the
- * largest it has seen); one thread for files. With 1 MiB it is 4 MiB less at rest.
+ * What is freed is given back: one arena; buffers above 128 KiB have pages of their own (glibc
+ * would raise that bound to the largest it has seen); one thread for files. With 1 MiB it is 4 MiB
+ * less at rest.
  */
 const memoryEnvironment = Object.entries({
   MALLOC_ARENA_MAX: "1",
@@ -39,12 +48,16 @@ const memoryEnvironment = Object.entries({
 }).map(([name, value]) => ({ name, value }));
 
 /**
- * minReadySeconds at birth: agents that touch nothing are Ready, not available, so that `kubectl rollout status` waits. It is
- * lowered together with the first revision, which is safe for pods that have been Ready for longer; never raised with one.
+ * minReadySeconds at birth: agents that touch nothing are Ready, not available, so that `kubectl
+ * rollout status` waits. It is lowered together with the first revision, which is safe for pods
+ * that have been Ready for longer; never raised with one.
  */
 const bornSeconds = 86_400;
 
-/** What the template makes an agent apply: a revision, and the salted digest of its content (empty for revision 0). */
+/**
+ * What the template makes an agent apply: a revision, and the salted digest of its content (empty
+ * for revision 0).
+ */
 export type TemplateContent = Readonly<{ revision: number; digest: string }>;
 
 export function daemonSet(agent: Agent, content: TemplateContent, strategy: Strategy): V1DaemonSet {
@@ -74,7 +87,10 @@ export function daemonSet(agent: Agent, content: TemplateContent, strategy: Stra
   };
 }
 
-/** Digest of the template without its revision: another digest with the same revision is another agent. */
+/**
+ * Digest of the template without its revision: another digest with the same revision is another
+ * agent.
+ */
 export function templateDigest(agent: Agent): string {
   return createHash("sha256")
     .update(JSON.stringify(podSpec(agent, 0)))
@@ -93,7 +109,10 @@ function template(agent: Agent, { revision, digest }: TemplateContent): V1PodTem
       },
     },
     // Beside the digest: an agent is the same one wherever it may be.
-    spec: { ...podSpec(agent, revision), ...(agent.pinned && { affinity: affinityTo(agent.pinned) }) },
+    spec: {
+      ...podSpec(agent, revision),
+      ...(agent.pinned && { affinity: affinityTo(agent.pinned) }),
+    },
   };
 }
 
@@ -102,7 +121,8 @@ function podSpec(agent: Agent, revision: number): NonNullable<V1PodTemplateSpec[
     serviceAccountName: names.syncerName,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    // The kubelet's healthz listens on the node's loopback; and no CNI is needed to bring credentials to a new node.
+    // The kubelet's healthz listens on the node's loopback; and no CNI is needed to bring
+    // credentials to a new node.
     hostNetwork: true,
     dnsPolicy: "Default",
     nodeSelector: { "kubernetes.io/os": "linux" },
@@ -141,14 +161,19 @@ function container(agent: Agent, revision: number): V1Container {
     env: [
       fromAnnotation(names.agentEnvironment.revision, names.revisionAnnotation),
       fromAnnotation(names.agentEnvironment.digest, names.digestAnnotation),
-      { name: names.agentEnvironment.node, valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
+      {
+        name: names.agentEnvironment.node,
+        valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } },
+      },
       ...memoryEnvironment,
     ],
     // Period 1 s: see names.guardSeconds.
     readinessProbe: {
-      // With its revision: a pod that waits for the port would else be called Ready for what another one has done.
+      // With its revision: a pod that waits for the port would else be called Ready for what
+      // another one has done.
       httpGet: { host: "127.0.0.1", path: `/readyz?revision=${revision}`, port: agent.probePort },
-      // A probe before the agent listens fails, and its Event and status cost the moment in which the kubelet is restarted.
+      // A probe before the agent listens fails, and its Event and status cost the moment in which
+      // the kubelet is restarted.
       initialDelaySeconds: 1,
       periodSeconds: 1,
       failureThreshold: 1,
@@ -161,15 +186,21 @@ function container(agent: Agent, revision: number): V1Container {
     terminationMessagePolicy: "File",
     volumeMounts: [
       { name: "global-pull-secret", mountPath: names.mountPaths.secret, readOnly: true },
-      // Without it the agent's own copies of other pods' mounts would keep their devices busy after the kubelet's unmount.
+      // Without it the agent's own copies of other pods' mounts would keep their devices busy after
+      // the kubelet's unmount.
       { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
-      ...(asksSystemd(agent) ? [{ name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true }] : []),
+      ...(asksSystemd(agent)
+        ? [{ name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true }]
+        : []),
       { name: "pod", mountPath: names.mountPaths.pod },
     ],
   };
 }
 
-/** Access to the bus as root is root on the node: who restarts nothing has none, and runs where there is no bus. */
+/**
+ * Access to the bus as root is root on the node: who restarts nothing has none, and runs where
+ * there is no bus.
+ */
 function asksSystemd(agent: Agent): boolean {
   return agent.restart === "Always";
 }
@@ -178,15 +209,22 @@ function fromAnnotation(name: string, annotation: string) {
   return { name, valueFrom: { fieldRef: { fieldPath: `metadata.annotations['${annotation}']` } } };
 }
 
-/** Directories, never single files: a file that is replaced under a mount of itself stays the old one for ever. */
+/**
+ * Directories, never single files: a file that is replaced under a mount of itself stays the old
+ * one for ever.
+ */
 function volumes(agent: Agent): V1Volume[] {
   return [
     { name: "global-pull-secret", secret: mountedSecret },
     { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type: "Directory" } },
-    ...(asksSystemd(agent) ? [{ name: "dbus", hostPath: { path: agent.dbusDirectory, type: "Directory" } }] : []),
+    ...(asksSystemd(agent)
+      ? [{ name: "dbus", hostPath: { path: agent.dbusDirectory, type: "Directory" } }]
+      : []),
     // What the first container saw; and the mark that this pod has ended once to say its word.
     { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
-    ...(agent.hiddenFiles === "Look" ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }] : []),
+    ...(agent.hiddenFiles === "Look"
+      ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }]
+      : []),
   ];
 }
 

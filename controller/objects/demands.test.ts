@@ -19,7 +19,8 @@ const agent = {
   healthzPort: 10248,
   probationSeconds: 5,
 } as const;
-const set = () => daemonSet(agent, { revision: 3, digest: "d" }, { stage: "canary", maxUnavailable: 1 });
+const set = () =>
+  daemonSet(agent, { revision: 3, digest: "d" }, { stage: "canary", maxUnavailable: 1 });
 
 type Edit = (made: V1DaemonSet) => void;
 const pod = ({ spec }: V1DaemonSet) => spec?.template.spec ?? assert.fail();
@@ -27,7 +28,10 @@ const first = (made: V1DaemonSet) => pod(made).containers[0] ?? assert.fail();
 
 const tolerated: readonly (readonly [sentence: string, edit: Edit])[] = [
   ["another image", (made) => (first(made).image = "mirror.example/agent:1")],
-  ["a variable more", (made) => first(made).env?.unshift({ name: "HTTPS_PROXY", value: "http://p" })],
+  [
+    "a variable more",
+    (made) => first(made).env?.unshift({ name: "HTTPS_PROXY", value: "http://p" }),
+  ],
   [
     "a mount and its volume more",
     (made) => {
@@ -61,13 +65,22 @@ const refused: readonly (readonly [sentence: string, edit: Edit, field: string])
     (made) => void delete annotationsOf(made)["globalpullsecret.io/revision"],
     "revision",
   ],
-  ["change the digest in the template", (made) => (annotationsOf(made)["globalpullsecret.io/digest"] = "e"), "digest"],
+  [
+    "change the digest in the template",
+    (made) => (annotationsOf(made)["globalpullsecret.io/digest"] = "e"),
+    "digest",
+  ],
   [
     "open the budget",
-    (made) => Object.assign(made.spec?.updateStrategy?.rollingUpdate ?? {}, { maxUnavailable: "100%" }),
+    (made) =>
+      Object.assign(made.spec?.updateStrategy?.rollingUpdate ?? {}, { maxUnavailable: "100%" }),
     "maxUnavailable",
   ],
-  ["shorten the trial", (made) => Object.assign(made.spec ?? {}, { minReadySeconds: 0 }), "minReadySeconds"],
+  [
+    "shorten the trial",
+    (made) => Object.assign(made.spec ?? {}, { minReadySeconds: 0 }),
+    "minReadySeconds",
+  ],
   ["give the agent another command", (made) => (first(made).command = ["sh"]), "command"],
   [
     "give the agent another revision",
@@ -107,7 +120,13 @@ const others: readonly (readonly [
   fine: boolean,
 ])[] = [
   ["a label on the Secret", owned.global, secret, { metadata: { labels: { team: "x" } } }, true],
-  ["other data", owned.global, secret, { data: { ...secret.data, ".dockerconfigjson": "e30=" } }, false],
+  [
+    "other data",
+    owned.global,
+    secret,
+    { data: { ...secret.data, ".dockerconfigjson": "e30=" } },
+    false,
+  ],
   ["another type of Secret", owned.global, secret, { type: "Opaque" }, false],
   [
     "a subject more in the RoleBinding",

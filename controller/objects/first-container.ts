@@ -20,7 +20,10 @@ export const confined: NonNullable<V1Container["securityContext"]> = {
  */
 export function firstContainer(agent: Agent): V1Container {
   const { root, pod } = names.mountPaths;
-  const readable = [...names.credentialFiles, `${agent.kubeletDirectory}/${names.nodeFiles.journal}`];
+  const readable = [
+    ...names.credentialFiles,
+    `${agent.kubeletDirectory}/${names.nodeFiles.journal}`,
+  ];
   return {
     name: "look",
     image: agent.image,

@@ -14,7 +14,13 @@ import {
 } from "./global-secret.ts";
 
 const salt = newSalt();
-const wanted = { document: '{"auths":{}}', sources: "{}", intent: "apply", entries: 0, fromAdditional: 0 } as const;
+const wanted = {
+  document: '{"auths":{}}',
+  sources: "{}",
+  intent: "apply",
+  entries: 0,
+  fromAdditional: 0,
+} as const;
 const published = (changes: Partial<Published> = {}): Published => ({
   document: wanted.document,
   sources: {},
@@ -34,7 +40,13 @@ const staged = (content: Published | undefined, revision = content?.revision ?? 
 const other = published({ salt: newSalt() });
 const encoded = (text: string) => Buffer.from(text).toString("base64");
 const edited = (key: string, value: string) => {
-  const { data } = globalSecret({ document: '{"auths":{}}', sources: "{}", intent: "apply", salt, revision: 4 });
+  const { data } = globalSecret({
+    document: '{"auths":{}}',
+    sources: "{}",
+    intent: "apply",
+    salt,
+    revision: 4,
+  });
   return readPublished({ data: { ...data, [key]: value } });
 };
 
@@ -46,10 +58,28 @@ const cases: readonly (readonly [
   lost: boolean,
 ])[] = [
   ["the same is not published again", published(), staged(published()), false, false],
-  ["a revision that is not staged yet is not published again", published(), staged(published(), 3), false, false],
+  [
+    "a revision that is not staged yet is not published again",
+    published(),
+    staged(published(), 3),
+    false,
+    false,
+  ],
   ["one that no template has seen is not", published(), staged(undefined), false, false],
-  ["another document is", published({ document: "{}" }), staged(published({ document: "{}" })), true, false],
-  ["other sources are", published({ sourcesText: '{"a":"original"}' }), staged(published(), 3), true, false],
+  [
+    "another document is",
+    published({ document: "{}" }),
+    staged(published({ document: "{}" })),
+    true,
+    false,
+  ],
+  [
+    "other sources are",
+    published({ sourcesText: '{"a":"original"}' }),
+    staged(published(), 3),
+    true,
+    false,
+  ],
   ["another intent is", published({ intent: "release" }), staged(published(), 3), true, false],
   [
     "a Secret of a controller that made no salt is",
@@ -59,13 +89,43 @@ const cases: readonly (readonly [
     false,
   ],
   ["a missing Secret is", undefined, staged(published()), true, true],
-  ["a revision edited into nonsense is", published({ revision: 0 }), staged(published()), true, true],
+  [
+    "a revision edited into nonsense is",
+    published({ revision: 0 }),
+    staged(published()),
+    true,
+    true,
+  ],
   ["a Secret restored from long ago is", published(), staged(published(), 7), true, true],
-  ["the number of another content, restored or installed anew, is", published(), staged(other), true, true],
-  ["a template whose digest somebody took away is", published(), { revision: 4, digest: "" }, true, true],
-  ["a salt that somebody replaced is", edited("salt", newSalt().toString("base64")), staged(published()), true, true],
+  [
+    "the number of another content, restored or installed anew, is",
+    published(),
+    staged(other),
+    true,
+    true,
+  ],
+  [
+    "a template whose digest somebody took away is",
+    published(),
+    { revision: 4, digest: "" },
+    true,
+    true,
+  ],
+  [
+    "a salt that somebody replaced is",
+    edited("salt", newSalt().toString("base64")),
+    staged(published()),
+    true,
+    true,
+  ],
   ["a salt that somebody cut is", edited("salt", "AAAA"), staged(published()), true, true],
-  ["an intent that somebody replaced is", edited("intent", encoded("release")), staged(published()), true, true],
+  [
+    "an intent that somebody replaced is",
+    edited("intent", encoded("release")),
+    staged(published()),
+    true,
+    true,
+  ],
   [
     "an intent that somebody edited into nonsense is",
     edited("intent", encoded("aply")),
@@ -85,7 +145,9 @@ for (const [sentence, before, template, pending, lost] of cases) {
 for (const key of ["salt", "intent", "sources", "revision", ".dockerconfigjson"]) {
   test(`a ${key} that somebody else wrote makes the Secret an edited one`, () => {
     const keys = ["salt", "intent", "sources", "revision", ".dockerconfigjson"];
-    const fields = (left: readonly string[]) => ({ "f:data": Object.fromEntries(left.map((one) => [`f:${one}`, {}])) });
+    const fields = (left: readonly string[]) => ({
+      "f:data": Object.fromEntries(left.map((one) => [`f:${one}`, {}])),
+    });
     const by = (left: readonly string[]) => ({
       metadata: {
         managedFields: [
@@ -102,13 +164,18 @@ for (const key of ["salt", "intent", "sources", "revision", ".dockerconfigjson"]
 test("law: the revision grows past whatever is remembered anywhere", () => {
   const revision = fc.nat(1e9);
   fc.assert(
-    fc.property(fc.option(revision, { nil: undefined }), revision, revision, (known, template, served) => {
-      const before = known === undefined ? undefined : published({ revision: known });
-      const next = nextRevision(before, template, served);
-      assert.ok(next > template && next > served && next > (known ?? 0));
-      const after = published({ revision: next });
-      assert.equal(isPending(after, wanted, staged(after)), false);
-    }),
+    fc.property(
+      fc.option(revision, { nil: undefined }),
+      revision,
+      revision,
+      (known, template, served) => {
+        const before = known === undefined ? undefined : published({ revision: known });
+        const next = nextRevision(before, template, served);
+        assert.ok(next > template && next > served && next > (known ?? 0));
+        const after = published({ revision: next });
+        assert.equal(isPending(after, wanted, staged(after)), false);
+      },
+    ),
   );
 });
 
@@ -125,7 +192,10 @@ test("law: what is written is read back", () => {
         assert.equal(read?.intent, intent);
         assert.deepEqual(read.salt, salt);
         assert.equal(read.document, Buffer.from(document).toString());
-        assert.deepEqual({ ...read.sources }, { ...(JSON.parse(JSON.stringify(sources)) as object) });
+        assert.deepEqual(
+          { ...read.sources },
+          { ...(JSON.parse(JSON.stringify(sources)) as object) },
+        );
         assert.equal(read.revision, revision);
       },
     ),
@@ -133,7 +203,9 @@ test("law: what is written is read back", () => {
 });
 
 test("nonsense in the Secret reads as absent, and throws nothing", () => {
-  const read = readPublished({ data: { revision: "////", sources: "e30x", ".dockerconfigjson": "" } });
+  const read = readPublished({
+    data: { revision: "////", sources: "e30x", ".dockerconfigjson": "" },
+  });
   assert.deepEqual(read, {
     document: "",
     sources: {},
@@ -148,7 +220,9 @@ test("nonsense in the Secret reads as absent, and throws nothing", () => {
 
 test("an older Secret's intent is read off its sources, as its agents did, and it has no digest", () => {
   const older = (sources: string) =>
-    readPublished({ data: { revision: encoded("3"), sources: encoded(sources), ".dockerconfigjson": "e30=" } });
+    readPublished({
+      data: { revision: encoded("3"), sources: encoded(sources), ".dockerconfigjson": "e30=" },
+    });
   assert.equal(older('{"a":"additional"}')?.intent, "apply");
   const released = older('{"a":"original"}');
   assert.ok(released);

@@ -3,10 +3,20 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
 import { digestOf, saltLength } from "#pullsecret/digest.ts";
-import { type Content, globalSecretName, type Intent, namespace, secretKeys, secretType } from "#contract/names.ts";
+import {
+  type Content,
+  globalSecretName,
+  type Intent,
+  namespace,
+  secretKeys,
+  secretType,
+} from "#contract/names.ts";
 import { fieldManager, ownerLabels } from "#kube/ownership.ts";
 
-/** The Secret as we find it. Whatever was edited into nonsense reads as absent, and is then written anew. */
+/**
+ * The Secret as we find it. Whatever was edited into nonsense reads as absent, and is then written
+ * anew.
+ */
 export type Published = Readonly<{
   document: string;
   sources: Readonly<Record<string, string>>;
@@ -19,10 +29,18 @@ export type Published = Readonly<{
   revision: number;
 }>;
 
-/** What agents demand of the mounted Secret besides the revision's number; empty when there is no salt. */
+/**
+ * What agents demand of the mounted Secret besides the revision's number; empty when there is no
+ * salt.
+ */
 export function publishedDigest({ salt, intent, sourcesText, document }: Published): string {
   if (salt.length !== saltLength) return "";
-  return digestOf({ salt, intent, sources: Buffer.from(sourcesText), document: Buffer.from(document) });
+  return digestOf({
+    salt,
+    intent,
+    sources: Buffer.from(sourcesText),
+    document: Buffer.from(document),
+  });
 }
 
 /** A salt for a new revision. */
@@ -58,41 +76,57 @@ function readSources(text: string): Record<string, string> {
   }
 }
 
-/** What the DaemonSet's template says that its pods are to apply; revision 0 at birth, and when there is none. */
+/**
+ * What the DaemonSet's template says that its pods are to apply; revision 0 at birth, and when
+ * there is none.
+ */
 type Template = Readonly<{ revision: number; digest: string }>;
 
 /**
- * True when agents wait for something that global-pull-secret does not hold: it is gone, makes no sense, is older than the template,
- * or has the template's number and other content, because etcd was restored or somebody edited either.
+ * True when agents wait for something that global-pull-secret does not hold: it is gone, makes no
+ * sense, is older than the template, or has the template's number and other content, because etcd
+ * was restored or somebody edited either.
  */
 export function isLost(published: Published | undefined, template: Template): boolean {
-  if (published === undefined || published.revision === 0 || published.revision < template.revision) return true;
+  if (published === undefined || published.revision === 0 || published.revision < template.revision)
+    return true;
   return published.revision === template.revision && publishedDigest(published) !== template.digest;
 }
 
 /**
- * True when a new revision is due: another document or other sources (both canonical, so other bytes are another meaning), another
- * intent, a Secret that an older controller wrote, or one that is lost.
+ * True when a new revision is due: another document or other sources (both canonical, so other
+ * bytes are another meaning), another intent, a Secret that an older controller wrote, or one that
+ * is lost.
  */
-export function isPending(published: Published | undefined, wanted: Content, template: Template): boolean {
+export function isPending(
+  published: Published | undefined,
+  wanted: Content,
+  template: Template,
+): boolean {
   if (published === undefined || isLost(published, template)) return true;
   if (published.salt.length !== saltLength || published.intent !== wanted.intent) return true;
   return published.document !== wanted.document || published.sourcesText !== wanted.sources;
 }
 
 /**
- * True when somebody else wrote what the Secret says: whoever changes a field's value takes it from its manager. Then agents may
- * be reading something under a revision that we never published, and no wave is worth waiting for.
+ * True when somebody else wrote what the Secret says: whoever changes a field's value takes it from
+ * its manager. Then agents may be reading something under a revision that we never published, and
+ * no wave is worth waiting for.
  */
 export function isEdited(secret: V1Secret | undefined): boolean {
   const managed = secret?.metadata?.managedFields;
   if (managed === undefined) return false;
-  const ours = managed.find(({ manager, operation }) => manager === fieldManager && operation === "Apply");
+  const ours = managed.find(
+    ({ manager, operation }) => manager === fieldManager && operation === "Apply",
+  );
   const data = (ours?.fieldsV1 as Record<string, object> | undefined)?.["f:data"] ?? {};
   return Object.values(secretKeys).some((key) => !(`f:${key}` in data));
 }
 
-/** The revision only grows, whoever deleted or restored what: `seen` are all that are remembered elsewhere. */
+/**
+ * The revision only grows, whoever deleted or restored what: `seen` are all that are remembered
+ * elsewhere.
+ */
 export function nextRevision(published: Published | undefined, ...seen: readonly number[]): number {
   return Math.max(published?.revision ?? 0, ...seen) + 1;
 }
@@ -100,7 +134,9 @@ export function nextRevision(published: Published | undefined, ...seen: readonly
 const encode = (text: string) => Buffer.from(text).toString("base64");
 
 /** The Secret as we declare it. */
-export function globalSecret(content: Content & Readonly<{ salt: Buffer; revision: number }>): V1Secret {
+export function globalSecret(
+  content: Content & Readonly<{ salt: Buffer; revision: number }>,
+): V1Secret {
   return {
     apiVersion: "v1",
     kind: "Secret",

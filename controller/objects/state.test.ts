@@ -19,7 +19,9 @@ const states: fc.Arbitrary<State> = fc.record({
     { nil: undefined },
   ),
   halted: fc.option(fc.jsonValue(), { nil: undefined }),
-  absentSince: fc.option(fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }), { nil: undefined }),
+  absentSince: fc.option(fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }), {
+    nil: undefined,
+  }),
 });
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? "null");
@@ -56,7 +58,12 @@ test("law: nothing in the Secret makes a reader throw", () => {
 });
 
 const encode = (text: string) => Buffer.from(text).toString("base64");
-const nonsense: readonly (readonly [sentence: string, key: string, text: string, part: keyof State])[] = [
+const nonsense: readonly (readonly [
+  sentence: string,
+  key: string,
+  text: string,
+  part: keyof State,
+])[] = [
   ["a served revision that is no JSON", "served", "{]", "served"],
   ["a served revision that is no number", "served", '{"revision":"3","intent":"apply"}', "served"],
   ["a served revision of 0", "served", '{"revision":0,"intent":"apply"}', "served"],
@@ -91,8 +98,16 @@ function scripted() {
   return { asked, cluster };
 }
 
-const metadata = { uid: "u", resourceVersion: "7", labels: { "app.kubernetes.io/managed-by": "global-pull-secret" } };
-const live = (state: State, more: object = {}): V1Secret => ({ ...stateSecret(state), metadata, ...more });
+const metadata = {
+  uid: "u",
+  resourceVersion: "7",
+  labels: { "app.kubernetes.io/managed-by": "global-pull-secret" },
+};
+const live = (state: State, more: object = {}): V1Secret => ({
+  ...stateSecret(state),
+  metadata,
+  ...more,
+});
 
 test("a new Secret is applied without force, under a manager of its own", async () => {
   const { asked, cluster } = scripted();
@@ -119,7 +134,10 @@ test("nothing is sent when nothing changed, whatever keys somebody else put ther
 });
 
 const changes: readonly (readonly [sentence: string, from: V1Secret])[] = [
-  ["a document of a source that is forgotten", live({ ...noState, accepted: { additional: "{}" } })],
+  [
+    "a document of a source that is forgotten",
+    live({ ...noState, accepted: { additional: "{}" } }),
+  ],
   ["a served revision that is forgotten", live({ ...noState, served })],
   ["our label, which somebody took away", live(noState, { metadata: { ...metadata, labels: {} } })],
 ];

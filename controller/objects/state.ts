@@ -1,6 +1,6 @@
 /**
- * global-pull-secret-state: what we must remember although it is in none of the other objects. No node mounts it. It is made before
- * everything else and deleted after everything else.
+ * global-pull-secret-state: what we must remember although it is in none of the other objects. No
+ * node mounts it. It is made before everything else and deleted after everything else.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -10,11 +10,17 @@ import { ownerLabels, stateManager } from "#kube/ownership.ts";
 import { owned } from "#kube/paths.ts";
 
 export type State = Readonly<{
-  /** Source id → its last accepted document, byte for byte: it stands in when the source is refused, unknown or missing. */
+  /**
+   * Source id → its last accepted document, byte for byte: it stands in when the source is refused,
+   * unknown or missing.
+   */
   accepted: Readonly<Record<string, string>>;
   /** The last revision that every living node had. */
   served: Served | undefined;
-  /** What is known of a halted revision: any JSON. Read with doubt, for people can write here as well. */
+  /**
+   * What is known of a halted revision: any JSON. Read with doubt, for people can write here as
+   * well.
+   */
   halted: unknown;
   /** When the additional Secret was first seen to be absent; undefined while it is there. */
   absentSince: Date | undefined;
@@ -24,11 +30,16 @@ export type State = Readonly<{
 type Served = Readonly<{ revision: number; intent: Intent; document: string; sources: string }>;
 
 /** A state in which nothing is remembered. */
-export const noState: State = { accepted: {}, served: undefined, halted: undefined, absentSince: undefined };
+export const noState: State = {
+  accepted: {},
+  served: undefined,
+  halted: undefined,
+  absentSince: undefined,
+};
 
 /**
- * Keys of the Secret. The served document has one of its own: as text inside JSON its quotes would be escaped, and 480 KiB of it
- * could be twice as much.
+ * Keys of the Secret. The served document has one of its own: as text inside JSON its quotes would
+ * be escaped, and 480 KiB of it could be twice as much.
  */
 const keys = {
   source: "source.",
@@ -48,20 +59,30 @@ export function readState(secret: V1Secret | undefined): State {
   const since = new Date(text(keys.absentSince) ?? "");
   return {
     accepted,
-    served: readServed(json(text(keys.served)), text(keys.servedDocument), text(keys.servedSources)),
+    served: readServed(
+      json(text(keys.served)),
+      text(keys.servedDocument),
+      text(keys.servedSources),
+    ),
     halted: json(text(keys.halted)),
     absentSince: Number.isNaN(since.getTime()) ? undefined : since,
   };
 }
 
 /**
- * Makes the Secret say this and returns it as it stands then. Nothing is sent when nothing changed. A new one is only created, so
- * that one that somebody else made in the same instant is not taken over; an existing one only in the very version that was seen.
+ * Makes the Secret say this and returns it as it stands then. Nothing is sent when nothing changed.
+ * A new one is only created, so that one that somebody else made in the same instant is not taken
+ * over; an existing one only in the very version that was seen.
  */
-export async function writeState(cluster: Cluster, live: V1Secret | undefined, state: State): Promise<V1Secret> {
+export async function writeState(
+  cluster: Cluster,
+  live: V1Secret | undefined,
+  state: State,
+): Promise<V1Secret> {
   const declared = stateSecret(state);
   const born = { ...declared, metadata: { ...declared.metadata, resourceVersion: newborn } };
-  if (live === undefined) return cluster.apply(owned.state, born, { manager: stateManager, force: false });
+  if (live === undefined)
+    return cluster.apply(owned.state, born, { manager: stateManager, force: false });
   if (isSame(live, declared)) return live;
   const { uid, resourceVersion } = live.metadata ?? {};
   if (live.immutable === true) {
@@ -76,9 +97,12 @@ export async function writeState(cluster: Cluster, live: V1Secret | undefined, s
 /** The Secret as we declare it. */
 export function stateSecret({ accepted, served, halted, absentSince }: State): V1Secret {
   const data: Record<string, string> = {};
-  for (const [source, document] of Object.entries(accepted)) data[keys.source + source] = encode(document);
+  for (const [source, document] of Object.entries(accepted))
+    data[keys.source + source] = encode(document);
   if (served !== undefined) {
-    data[keys.served] = encode(JSON.stringify({ revision: served.revision, intent: served.intent }));
+    data[keys.served] = encode(
+      JSON.stringify({ revision: served.revision, intent: served.intent }),
+    );
     data[keys.servedDocument] = encode(served.document);
     data[keys.servedSources] = encode(served.sources);
   }
@@ -94,18 +118,33 @@ export function stateSecret({ accepted, served, halted, absentSince }: State): V
 }
 
 const isOurKey = (key: string) =>
-  key.startsWith(keys.source) || Object.values(keys).some((known) => known !== keys.source && known === key);
+  key.startsWith(keys.source) ||
+  Object.values(keys).some((known) => known !== keys.source && known === key);
 
 /** Keys of others stay, and are not read. */
 function isSame(live: V1Secret, declared: V1Secret): boolean {
   const [before, after] = [live.data ?? {}, declared.data ?? {}];
   const names = new Set([...Object.keys(before).filter(isOurKey), ...Object.keys(after)]);
-  const labels = Object.entries(ownerLabels).every(([name, value]) => live.metadata?.labels?.[name] === value);
-  return labels && live.immutable !== true && [...names].every((name) => before[name] === after[name]);
+  const labels = Object.entries(ownerLabels).every(
+    ([name, value]) => live.metadata?.labels?.[name] === value,
+  );
+  return (
+    labels && live.immutable !== true && [...names].every((name) => before[name] === after[name])
+  );
 }
 
-function readServed(value: unknown, document: string | undefined, sources: string | undefined): Served | undefined {
-  if (typeof value !== "object" || value === null || document === undefined || sources === undefined) return undefined;
+function readServed(
+  value: unknown,
+  document: string | undefined,
+  sources: string | undefined,
+): Served | undefined {
+  if (
+    typeof value !== "object" ||
+    value === null ||
+    document === undefined ||
+    sources === undefined
+  )
+    return undefined;
   const { revision, intent } = value as Record<string, unknown>;
   const known = intent === "apply" || intent === "release" || intent === "hold";
   if (!known || !Number.isSafeInteger(revision) || (revision as number) < 1) return undefined;

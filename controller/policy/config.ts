@@ -7,11 +7,16 @@ import type { Policy } from "./policy.ts";
 
 export type Config = Readonly<{
   policy: Policy;
-  /** The Secret that holds the original pull secret; undefined: each node's own file is the original. */
+  /**
+   * The Secret that holds the original pull secret; undefined: each node's own file is the
+   * original.
+   */
   original: Readonly<{ namespace: string; name: string }> | undefined;
   /** Kubeconfig of the cluster that holds the original (hosted); undefined: the same cluster. */
   originalKubeconfig: string | undefined;
-  /** Image of the agents; undefined: the image that the controller itself runs (found by POD_NAME). */
+  /**
+   * Image of the agents; undefined: the image that the controller itself runs (found by POD_NAME).
+   */
   image: string | undefined;
   kubeconfig: string | undefined;
   listen: Readonly<{ host: string; port: number }>;

@@ -1,7 +1,18 @@
 /** The controller's flags, each with its default and what it is for. */
 import { defaultProbePort, namespace } from "#contract/names.ts";
 import { usage as usageOf, type Table } from "#contract/table.ts";
-import { address, auto, directory, duration, integer, oneOf, pause, within, text, unit } from "#contract/values.ts";
+import {
+  address,
+  auto,
+  directory,
+  duration,
+  integer,
+  oneOf,
+  pause,
+  within,
+  text,
+  unit,
+} from "#contract/values.ts";
 import { protectable } from "#pullsecret/protect.ts";
 import { budget, failures, secretReference } from "./values.ts";
 

@@ -6,7 +6,10 @@ const parsed = parseConfig([]);
 if (!parsed.ok) throw new Error(parsed.errors.join());
 const { policy } = parsed.value;
 
-export function policyWith(rollout: Partial<RolloutPolicy> = {}, withdrawal: Partial<WithdrawalPolicy> = {}): Policy {
+export function policyWith(
+  rollout: Partial<RolloutPolicy> = {},
+  withdrawal: Partial<WithdrawalPolicy> = {},
+): Policy {
   return {
     ...policy,
     rollout: { ...policy.rollout, ...rollout },

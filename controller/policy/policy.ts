@@ -29,7 +29,9 @@ export type AgentPolicy = Readonly<{
   restart: "Always" | "Never";
   /** The same where the kubelet's unit carries a control plane. */
   restartControlPlane: "Always" | "Never";
-  /** Whether files that a new config.json would hide are looked for: that takes the root directory. */
+  /**
+   * Whether files that a new config.json would hide are looked for: that takes the root directory.
+   */
   hiddenFiles: "Look" | "Ignore";
   /** `auto`: each node's own. */
   kubeletUnit: string;

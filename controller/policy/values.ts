@@ -14,14 +14,19 @@ export function budget(value: string): number | string | Wrong {
 export function failures(value: string): number | string | Wrong {
   if (/^0%?$/.test(value)) return 0;
   const result = budget(value);
-  return result instanceof Wrong ? new Wrong("is neither a number of nodes nor a percentage from 0% to 100%") : result;
+  return result instanceof Wrong
+    ? new Wrong("is neither a number of nodes nor a percentage from 0% to 100%")
+    : result;
 }
 
 const dnsName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-export function secretReference(value: string): { namespace: string; name: string } | undefined | Wrong {
+export function secretReference(
+  value: string,
+): { namespace: string; name: string } | undefined | Wrong {
   if (value === "") return undefined;
   const [namespace = "", name = "", ...more] = value.split("/");
-  if (more.length === 0 && dnsName.test(namespace) && dnsName.test(name)) return { namespace, name };
+  if (more.length === 0 && dnsName.test(namespace) && dnsName.test(name))
+    return { namespace, name };
   return new Wrong("is not NAMESPACE/NAME of a Secret; give one such as kube-system/pull-secret");
 }

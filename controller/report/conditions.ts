@@ -36,7 +36,8 @@ function accepted(
   problems: readonly { code: string }[],
   revision: number,
 ): Said {
-  if (problems.length === 0) return { type, status: "True", reason: "Accepted", message: "in order", revision };
+  if (problems.length === 0)
+    return { type, status: "True", reason: "Accepted", message: "in order", revision };
   const codes = problems.map(({ code }) => code).join(", ");
   return {
     type,
@@ -62,43 +63,76 @@ export function deployedCondition(found: readonly Trouble[], revision: number): 
 }
 
 /** The list with these in it, one after the other. */
-export function withConditions(before: readonly Condition[], said: readonly Said[], now: Date): readonly Condition[] {
+export function withConditions(
+  before: readonly Condition[],
+  said: readonly Said[],
+  now: Date,
+): readonly Condition[] {
   return said.reduce((list, one) => withCondition(list, one, now), before);
 }
 
 type Judgement = { condition: Said; notice: Notice | undefined };
 
 /**
- * The rollout in words. What was said of a revision that is out stays: nodes that come and go later are not its news. Undefined for
- * what was asked for just now: the next run, 0.2 s later, sees it begin, and until then the nodes need the API.
+ * The rollout in words. What was said of a revision that is out stays: nodes that come and go later
+ * are not its news. Undefined for what was asked for just now: the next run, 0.2 s later, sees it
+ * begin, and until then the nodes need the API.
  */
-export function judge(progress: Progress, conditions: readonly Condition[], now: Date): Judgement | undefined {
+export function judge(
+  progress: Progress,
+  conditions: readonly Condition[],
+  now: Date,
+): Judgement | undefined {
   const { revision, turn, view, standing, fates } = progress;
-  const before = conditions.find(({ type, revision: of }) => type === "RolledOut" && of === revision);
+  const before = conditions.find(
+    ({ type, revision: of }) => type === "RolledOut" && of === revision,
+  );
   const halts = turn.kind === "roll" && turn.halt !== undefined;
   if (before?.status !== "True" && turn.kind === "roll" && !halts) return undefined;
   const type = "RolledOut";
   const halted = haltOf(progress);
-  if (before?.status === "True" && turn.kind !== "roll") return { condition: before, notice: halted };
+  if (before?.status === "True" && turn.kind !== "roll")
+    return { condition: before, notice: halted };
   if (turn.kind === "served") {
     const total = standing?.total ?? view?.desired ?? 0;
     const seconds =
-      before === undefined ? 0 : Math.round((now.getTime() - Date.parse(before.lastTransitionTime)) / 1000);
-    const missing = pick(fates, "dead", "refused", "excused", "failed", "stuck").map(({ name }) => name);
+      before === undefined
+        ? 0
+        : Math.round((now.getTime() - Date.parse(before.lastTransitionTime)) / 1000);
+    const missing = pick(fates, "dead", "refused", "excused", "failed", "stuck").map(
+      ({ name }) => name,
+    );
     const notice = say.rolledOut(revision, standing?.served ?? total, missing, seconds);
-    return { condition: { type, status: "True", reason: "RolledOut", message: notice.message, revision }, notice };
+    return {
+      condition: { type, status: "True", reason: "RolledOut", message: notice.message, revision },
+      notice,
+    };
   }
   if (halted !== undefined)
-    return { condition: troubled([kindOf(halted.reason) ?? "halted", halted], revision), notice: halted };
+    return {
+      condition: troubled([kindOf(halted.reason) ?? "halted", halted], revision),
+      notice: halted,
+    };
   const reason = turn.kind === "wait" ? phaseWords[turn.phase] : "RollingOut";
   return {
-    condition: { type, status: "False", reason, message: `revision ${revision} is on its way`, revision },
+    condition: {
+      type,
+      status: "False",
+      reason,
+      message: `revision ${revision} is on its way`,
+      revision,
+    },
     notice: undefined,
   };
 }
 
 /** What holds a rollout up, worst first; undefined when nothing was found to. */
-export function haltOf({ revision, turn, fates, rollouts: { halt } }: Progress): Notice | undefined {
+export function haltOf({
+  revision,
+  turn,
+  fates,
+  rollouts: { halt },
+}: Progress): Notice | undefined {
   if (halt !== undefined && turn.kind === "wait" && turn.phase === "held") return say.held(halt);
   if (turn.kind === "wait" && turn.phase === "outage")
     return say.outage(
@@ -107,7 +141,9 @@ export function haltOf({ revision, turn, fates, rollouts: { halt } }: Progress):
     );
   const found = pick(fates, "failed", "stuck");
   const halts = turn.kind === "roll" && turn.halt !== undefined;
-  return found.length > 0 ? say.halted(halts ? (halt?.revision ?? revision) : revision, found) : undefined;
+  return found.length > 0
+    ? say.halted(halts ? (halt?.revision ?? revision) : revision, found)
+    : undefined;
 }
 
 const phaseWords = {

@@ -12,7 +12,10 @@ type Sent = {
   involvedObject: { name: string };
 };
 
-/** An API server that knows names, as the real one does, and an announcer to it with a clock of its own. */
+/**
+ * An API server that knows names, as the real one does, and an announcer to it with a clock of its
+ * own.
+ */
 function setUp(refuse: (body: Sent) => number = () => 0) {
   const created: Sent[] = [];
   const clock = { time: 0 };
@@ -37,7 +40,12 @@ function setUp(refuse: (body: Sent) => number = () => 0) {
   return { created, clock, logged, told, dropped, another };
 }
 
-const notice: Notice = { type: "Normal", reason: "RolledOut", message: "revision 3 is on 2 of 2 nodes", about: "3" };
+const notice: Notice = {
+  type: "Normal",
+  reason: "RolledOut",
+  message: "revision 3 is on 2 of 2 nodes",
+  about: "3",
+};
 const secret = { uid: "u1", resourceVersion: "5" };
 
 test("said twice is one Event, by another controller or after a restart as well", async () => {
@@ -81,7 +89,11 @@ test("after a restart what lasts is said again within an hour of the last time",
   clock.time = 1000;
   another().announce(lasting, secret);
   const second = another();
-  for (clock.time = repeatMilliseconds - 1000; clock.time < 2 * repeatMilliseconds; clock.time += 60_000) {
+  for (
+    clock.time = repeatMilliseconds - 1000;
+    clock.time < 2 * repeatMilliseconds;
+    clock.time += 60_000
+  ) {
     second.announce(lasting, secret);
     await second.idle();
   }
@@ -90,7 +102,9 @@ test("after a restart what lasts is said again within an hour of the last time",
 
 test("an Event that could not be sent is tried again, and holds up neither the others nor who says it", async () => {
   let refusals = 3;
-  const { another, created } = setUp(({ message }) => (message === "refused" && refusals-- > 0 ? 500 : 0));
+  const { another, created } = setUp(({ message }) =>
+    message === "refused" && refusals-- > 0 ? 500 : 0,
+  );
   const { announce, idle } = another();
   announce({ ...notice, message: "refused" }, secret);
   announce(notice, secret);

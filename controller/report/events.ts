@@ -1,7 +1,8 @@
 /**
- * Events on additional-pull-secret, where the administrator looks (`kubectl get events -n kube-system`). An Event's name is
- * a digest of what it says: said again, by another controller or after a restart, it exists already and is not repeated.
- * Nothing waits for an Event: a cluster that refuses them (a rate limit, a policy) gets its credentials all the same.
+ * Events on additional-pull-secret, where the administrator looks (`kubectl get events -n
+ * kube-system`). An Event's name is a digest of what it says: said again, by another controller or
+ * after a restart, it exists already and is not repeated. Nothing waits for an Event: a cluster
+ * that refuses them (a rate limit, a policy) gets its credentials all the same.
  */
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
@@ -35,7 +36,10 @@ const mostWaiting = 100;
 /** Tries of one Event, 8 minutes together: who refuses it so often will refuse it again. */
 const mostTries = 12;
 
-/** The API server keeps an Event for an hour unless told otherwise; half of it, so that one lost repetition leaves no gap. */
+/**
+ * The API server keeps an Event for an hour unless told otherwise; half of it, so that one lost
+ * repetition leaves no gap.
+ */
 export const repeatMilliseconds = 30 * 60_000;
 
 /** Says it, once. Returns at once, and never fails. */
@@ -57,7 +61,14 @@ export type Announcer = Readonly<{ announce: Announce; idle: () => Promise<void>
 
 type Waiting = { readonly notice: Notice; readonly body: object; tries: number };
 
-export function announcer({ cluster, said, sent, dropped, now, pause = later }: Options): Announcer {
+export function announcer({
+  cluster,
+  said,
+  sent,
+  dropped,
+  now,
+  pause = later,
+}: Options): Announcer {
   /** Digest → when it was said. */
   const known = new Map<string, number>();
   const queue: Waiting[] = [];
@@ -68,7 +79,8 @@ export function announcer({ cluster, said, sent, dropped, now, pause = later }: 
       const why = await send(one.body);
       if (why === undefined) sent(one.notice);
       else if (why !== "known") one.tries += 1;
-      // Another one may have dropped it meanwhile; one that is refused must not keep the others waiting for good.
+      // Another one may have dropped it meanwhile; one that is refused must not keep the others
+      // waiting for good.
       const at = queue.indexOf(one);
       if (at >= 0) queue.splice(at, 1);
       if (why === undefined || why === "known") continue;
@@ -104,7 +116,11 @@ export function announcer({ cluster, said, sent, dropped, now, pause = later }: 
       }
       // By the half hour, so that another controller, too, repeats it once.
       const name = notice.lasting ? `${digest}.${Math.floor(time / repeatMilliseconds)}` : digest;
-      queue.push({ notice, body: event(notice, `${additionalSecretName}.${name}`, secret, now()), tries: 0 });
+      queue.push({
+        notice,
+        body: event(notice, `${additionalSecretName}.${name}`, secret, now()),
+        tries: 0,
+      });
       worker ??= work().finally(() => (worker = undefined));
     },
     /** Resolves when nothing waits to be sent. */
@@ -112,14 +128,20 @@ export function announcer({ cluster, said, sent, dropped, now, pause = later }: 
   };
 }
 
-const later = (milliseconds: number) => new Promise<void>((resolve) => void setTimeout(resolve, milliseconds).unref());
+const later = (milliseconds: number) =>
+  new Promise<void>((resolve) => void setTimeout(resolve, milliseconds).unref());
 
 function digestOf({ reason, message, about }: Notice, uid: string | undefined): string {
   const told = JSON.stringify([uid, reason, message, about]);
   return createHash("sha256").update(told).digest("hex").slice(0, 16);
 }
 
-function event({ type, reason, message }: Notice, name: string, secret: V1ObjectMeta | undefined, now: Date) {
+function event(
+  { type, reason, message }: Notice,
+  name: string,
+  secret: V1ObjectMeta | undefined,
+  now: Date,
+) {
   const time = now.toISOString();
   return {
     apiVersion: "v1",
@@ -133,7 +155,9 @@ function event({ type, reason, message }: Notice, name: string, secret: V1Object
       kind: "Secret",
       namespace,
       name: additionalSecretName,
-      ...(secret?.uid === undefined ? {} : { uid: secret.uid, resourceVersion: secret.resourceVersion }),
+      ...(secret?.uid === undefined
+        ? {}
+        : { uid: secret.uid, resourceVersion: secret.resourceVersion }),
     },
     source: { component: fieldManager },
     reportingComponent: fieldManager,

@@ -93,10 +93,19 @@ test("a hold says on which nodes it failed, when it is tried again and how at on
     asked: "",
   };
   const { message, lasting } = say.held({ ...halt, reason: "failed" });
-  assert.match(message, /revision 7 failed on a, b; every node keeps what it has; it goes on at 2026-11-23T00:20/);
-  assert.match(message, /kubectl annotate secret additional-pull-secret .* globalpullsecret.io\/retry=/);
+  assert.match(
+    message,
+    /revision 7 failed on a, b; every node keeps what it has; it goes on at 2026-11-23T00:20/,
+  );
+  assert.match(
+    message,
+    /kubectl annotate secret additional-pull-secret .* globalpullsecret.io\/retry=/,
+  );
   assert.equal(lasting, true);
-  assert.match(say.held({ ...halt, reason: "stalled" }).message, /kubelet restarts fail there.*seldom the cause/);
+  assert.match(
+    say.held({ ...halt, reason: "stalled" }).message,
+    /kubelet restarts fail there.*seldom the cause/,
+  );
   assert.match(say.held({ ...halt, reason: "outage" }).message, /it goes on when they are back/);
   assert.match(say.outage(7, ["a", "b"]).message, /2 nodes out of reach.*: a, b/);
 });

@@ -1,6 +1,13 @@
-/** Every sentence that the controller says to people. Pure: facts → Notice. None holds a credential. */
+/**
+ * Every sentence that the controller says to people. Pure: facts → Notice. None holds a credential.
+ */
 import { formatProblem, type Problem } from "#pullsecret/problems.ts";
-import { additionalSecretName, globalSecretName, namespace, withdrawNowAnnotation } from "#contract/names.ts";
+import {
+  additionalSecretName,
+  globalSecretName,
+  namespace,
+  withdrawNowAnnotation,
+} from "#contract/names.ts";
 import type { Notice } from "./events.ts";
 import { retryAnnotation, type Halt } from "../rollout/decide/halt.ts";
 import { annotations } from "#kube/ownership.ts";
@@ -22,7 +29,10 @@ const registries = (count: number) => (count === 1 ? "1 registry" : `${count} re
 const nodes = (count: number) => (count === 1 ? "1 node" : `${count} nodes`);
 
 function list(names: readonly string[]): string {
-  return names.slice(0, shown).join(", ") + (names.length > shown ? ` and ${names.length - shown} more` : "");
+  return (
+    names.slice(0, shown).join(", ") +
+    (names.length > shown ? ` and ${names.length - shown} more` : "")
+  );
 }
 
 function lasting(kind: TroubleKind, message: string, about: string): Notice {
@@ -40,12 +50,20 @@ export function rejected(problems: readonly Problem[], deployed: boolean, about:
 }
 
 export function originalRejected(problems: readonly Problem[], about: string): Notice {
-  return lasting("originalRejected", `${lines(problems)} (its last good entries stay in force)`, about);
+  return lasting(
+    "originalRejected",
+    `${lines(problems)} (its last good entries stay in force)`,
+    about,
+  );
 }
 
 /** No fault of the original's: nobody can say what is in it. */
 export function originalUnknown(problems: readonly Problem[], about: string): Notice {
-  return lasting("originalUnknown", `${lines(problems)} (its last good entries stay in force)`, about);
+  return lasting(
+    "originalUnknown",
+    `${lines(problems)} (its last good entries stay in force)`,
+    about,
+  );
 }
 
 export function warned(problems: readonly Problem[], about: string): Notice {
@@ -69,8 +87,12 @@ export function refused(said: string): Notice {
 }
 
 /** `differences`: paths of objects, with those of the fields that are not as declared. */
-export function mutated(differences: readonly (readonly [path: string, fields: readonly string[]])[]): Notice {
-  const all = differences.map(([path, fields]) => `${path.split("/").slice(-2).join("/")}: ${list(fields)}`);
+export function mutated(
+  differences: readonly (readonly [path: string, fields: readonly string[]])[],
+): Notice {
+  const all = differences.map(
+    ([path, fields]) => `${path.split("/").slice(-2).join("/")}: ${list(fields)}`,
+  );
   const what = `admission changes ${all.join(" | ")}; it is left so`;
   return lasting("mutated", line(finding("mutated", "API server", "admission", what)), "");
 }
@@ -82,7 +104,12 @@ export function podsRefused(count: number, quoted: string | undefined): Notice {
 }
 
 /** `missing`: names of nodes that cannot be served now. */
-export function rolledOut(revision: number, served: number, missing: readonly string[], seconds: number): Notice {
+export function rolledOut(
+  revision: number,
+  served: number,
+  missing: readonly string[],
+  seconds: number,
+): Notice {
   const later = missing.length > 0 ? `; served when they return: ${list(missing)}` : "";
   const message = `revision ${revision} is on ${served} of ${nodes(served + missing.length)} after ${seconds} s${later}`;
   return { type: "Normal", reason: "RolledOut", message, about: String(revision) };
@@ -117,9 +144,15 @@ export function held({ revision, reason, nodes: names, retryAt }: Halt): Notice 
     outage: `revision ${revision} met an outage: too many nodes are out of reach`,
   }[reason];
   const command = `kubectl annotate secret ${additionalSecretName} -n ${namespace} --overwrite ${retryAnnotation}=$(date +%s)`;
-  const next = reason === "outage" ? "when they are back" : `at ${retryAt}, or at once with: ${command}`;
+  const next =
+    reason === "outage" ? "when they are back" : `at ${retryAt}, or at once with: ${command}`;
   const message = line(
-    finding("halted", "rollout", "nodes", `${what}; every node keeps what it has; it goes on ${next}`),
+    finding(
+      "halted",
+      "rollout",
+      "nodes",
+      `${what}; every node keeps what it has; it goes on ${next}`,
+    ),
   );
   return lasting("held", message, `${revision}/${reason}/${retryAt}`);
 }
@@ -139,17 +172,26 @@ export function removing(revision: number): Notice {
 export function awaited(revision: number, names: readonly string[], until: string): Notice {
   const what = `${nodes(names.length)} away may hold the entries, and give them back at their return: ${list(names)}`;
   const command = `waited for until ${until}, or: ${finish(revision)}`;
-  return lasting("awaited", `${line(finding("awaited", "removal", "nodes", what))}; ${command}`, String(revision));
+  return lasting(
+    "awaited",
+    `${line(finding("awaited", "removal", "nodes", what))}; ${command}`,
+    String(revision),
+  );
 }
 
 const finish = (revision: number) =>
   `kubectl annotate secret ${globalSecretName} -n ${namespace} --overwrite ${annotations.released}=${revision}`;
 
 /**
- * `releasing`: the revision is the one that takes the entries back. A command that named an earlier one would have the
- * objects deleted before any node was asked.
+ * `releasing`: the revision is the one that takes the entries back. A command that named an earlier
+ * one would have the objects deleted before any node was asked.
  */
-export function overdue(revision: number, names: readonly string[], seconds: number, releasing: boolean): Notice {
+export function overdue(
+  revision: number,
+  names: readonly string[],
+  seconds: number,
+  releasing: boolean,
+): Notice {
   const what = `removal has not moved for ${seconds} s, waiting for ${list(names) || "the DaemonSet controller"}`;
   const byHand = releasing ? `: to finish without them: ${finish(revision)}` : "";
   const message = line(finding("overdue", "removal", "nodes", what)) + byHand;

@@ -11,8 +11,9 @@ export class Occasions {
   #original = "";
 
   /**
-   * The version in which the Secret got its present meaning: an edit of its labels or of white space is no news. What is
-   * refused has no meaning to compare, and is told again when its bytes change.
+   * The version in which the Secret got its present meaning: an edit of its labels or of white
+   * space is no news. What is refused has no meaning to compare, and is told again when its bytes
+   * change.
    */
   additional(secret: V1Secret | undefined, { wanted, problems }: Verdict): string {
     const refused = wanted === undefined || problems.additional.length > 0;
@@ -22,7 +23,10 @@ export class Occasions {
     return this.#edit.version;
   }
 
-  /** One that is gone is told of once for each one that was there: it may come and go any number of times. */
+  /**
+   * One that is gone is told of once for each one that was there: it may come and go any number of
+   * times.
+   */
   original(secret: Snapshot["original"]): string {
     if (typeof secret === "string") return `${secret} after ${this.#original}`;
     this.#original = versionOf(secret.metadata);

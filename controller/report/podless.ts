@@ -1,6 +1,6 @@
 /**
- * Why nodes have no agent. A DaemonSet has no condition for pods that cannot be created (Pod Security, a quota, a webhook): its
- * controller says it in Events only.
+ * Why nodes have no agent. A DaemonSet has no condition for pods that cannot be created (Pod
+ * Security, a quota, a webhook): its controller says it in Events only.
  */
 import type { CoreV1Event, V1DaemonSet } from "@kubernetes/client-node";
 import { namespace, syncerName } from "#contract/names.ts";
@@ -9,7 +9,9 @@ import { collections } from "#kube/paths.ts";
 
 /** Between a pod's deletion and its successor's creation a node has none, for a second or two. */
 const patienceSeconds = 10;
-/** The API server keeps no index of Events by their object: each list reads all of the namespace. */
+/**
+ * The API server keeps no index of Events by their object: each list reads all of the namespace.
+ */
 const pauseSeconds = 30;
 
 /** Nodes without an agent for long, and the latest word on it. */
@@ -53,5 +55,7 @@ async function lastWord(cluster: Cluster, uid: string): Promise<string | undefin
     }
   });
   // Each try has a name of its own: with it in the words each would be another Event.
-  return latest?.message.replaceAll(new RegExp(`${syncerName}-[a-z0-9]{5}\\b`, "g"), `${syncerName}-…`).slice(0, 700);
+  return latest?.message
+    .replaceAll(new RegExp(`${syncerName}-[a-z0-9]{5}\\b`, "g"), `${syncerName}-…`)
+    .slice(0, 700);
 }

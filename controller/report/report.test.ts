@@ -53,16 +53,26 @@ async function told(...documents: readonly string[]): Promise<string[]> {
 
 test("rewrites that mean the same are told of once: a thousand of them must not make a thousand Events", async () => {
   const auths = '{"auths":{"a.io":{"auth":"dTpw"}}}';
-  assert.deepEqual(await told(auths, ` ${auths}`, JSON.stringify(JSON.parse(auths), null, 2)), ["Accepted v0"]);
+  assert.deepEqual(await told(auths, ` ${auths}`, JSON.stringify(JSON.parse(auths), null, 2)), [
+    "Accepted v0",
+  ]);
 });
 
 test("another meaning is told, and so is the return to an earlier one, and each refused edit", async () => {
   const [one, two] = ['{"auths":{"a.io":{"auth":"dTpw"}}}', '{"auths":{"a.io":{"auth":"dTpx"}}}'];
   assert.deepEqual(await told(one, two, one), ["Accepted v0", "Accepted v1", "Accepted v2"]);
-  assert.deepEqual(await told(one, "{", "{ ", one), ["Accepted v0", "Rejected v1", "Rejected v2", "Accepted v3"]);
+  assert.deepEqual(await told(one, "{", "{ ", one), [
+    "Accepted v0",
+    "Rejected v1",
+    "Rejected v2",
+    "Accepted v3",
+  ]);
 });
 
-/** The RolledOut condition that is written after this turn, if any; `before`: its status so far, of the same revision. */
+/**
+ * The RolledOut condition that is written after this turn, if any; `before`: its status so far, of
+ * the same revision.
+ */
 async function concluded(turn: Turn, before?: "True" | "False"): Promise<string | undefined> {
   let written: string | undefined;
   const apply = (_path: string, object: V1Secret) => {
@@ -70,8 +80,17 @@ async function concluded(turn: Turn, before?: "True" | "False"): Promise<string 
     return Promise.resolve(object);
   };
   const report = reportWith({ apply: apply as unknown as Cluster["apply"] }, () => {});
-  const condition = { type: "RolledOut", status: before, reason: "", message: "", revision: 2, lastTransitionTime: "" };
-  const said = { [annotations.conditions]: JSON.stringify(before === undefined ? [] : [condition]) };
+  const condition = {
+    type: "RolledOut",
+    status: before,
+    reason: "",
+    message: "",
+    revision: 2,
+    lastTransitionTime: "",
+  };
+  const said = {
+    [annotations.conditions]: JSON.stringify(before === undefined ? [] : [condition]),
+  };
   const global: V1Secret = { metadata: { uid: "u", annotations: said } };
   const progress = {
     turn,
@@ -103,7 +122,10 @@ const roll = { kind: "roll", revision: "published", strategy, reason: "" } as co
 test("what was asked for just now is told by the run that sees it begin, while the nodes need the API", async () => {
   assert.equal(await concluded(roll), undefined);
   assert.equal(await concluded(roll, "False"), undefined);
-  assert.equal(await concluded({ kind: "wait", phase: "wave", strategy, reason: "", again: 9 }), "False");
+  assert.equal(
+    await concluded({ kind: "wait", phase: "wave", strategy, reason: "", again: 9 }),
+    "False",
+  );
 });
 
 test("an upgrade of the agents is told at once: what is out is no longer out", async () => {
@@ -115,12 +137,29 @@ const pullSecret = (text: string): V1Secret => ({
   metadata: { uid: "u", resourceVersion: "1" },
   data: { ".dockerconfigjson": Buffer.from(text).toString("base64") },
 });
-const noObjects = { additional: undefined, original: "absent", state: undefined, global: undefined } as const;
+const noObjects = {
+  additional: undefined,
+  original: "absent",
+  state: undefined,
+  global: undefined,
+} as const;
 const snapshotOf = (found: Partial<Snapshot>) => ({ ...noObjects, ...found }) as Snapshot;
 const verdictOf = (additional: V1Secret) =>
-  accept({ additional, original: "absent", originalName: undefined, published: undefined, state: noState }, policy);
+  accept(
+    {
+      additional,
+      original: "absent",
+      originalName: undefined,
+      published: undefined,
+      state: noState,
+    },
+    policy,
+  );
 
-/** A report, what it announced by reason, and the series that Prometheus would see, those of the process apart. */
+/**
+ * A report, what it announced by reason, and the series that Prometheus would see, those of the
+ * process apart.
+ */
 function watched(cluster: Partial<Cluster> = {}) {
   const announced: string[] = [];
   const metrics = createMetrics();
@@ -137,7 +176,10 @@ function watched(cluster: Partial<Cluster> = {}) {
     const gauges = /^global_pull_secret_(source_accepted|trouble|revision|rolled_out|nodes)/;
     return Object.fromEntries(
       lines
-        .filter(([name = "", value]) => gauges.test(name) && !(name.includes("_trouble") && value === "0"))
+        .filter(
+          ([name = "", value]) =>
+            gauges.test(name) && !(name.includes("_trouble") && value === "0"),
+        )
         .map(([name = "", value]) => [name.replace("global_pull_secret_", ""), Number(value)]),
     );
   };
@@ -151,7 +193,10 @@ test("no series speaks of what is gone: after a refused Secret is deleted no ale
   assert.deepEqual(await series(), {});
   const additional = pullSecret("{");
   await report.verdict(verdictOf(additional), snapshotOf({ additional }));
-  assert.deepEqual(await series(), { 'source_accepted{source="additional"}': 0, 'trouble{reason="Rejected"}': 1 });
+  assert.deepEqual(await series(), {
+    'source_accepted{source="additional"}': 0,
+    'trouble{reason="Rejected"}': 1,
+  });
   report.idle();
   assert.deepEqual(await series(), idleSeries);
 });
@@ -159,7 +204,8 @@ test("no series speaks of what is gone: after a refused Secret is deleted no ale
 test("what lasts is said at each look, for the announcer to repeat: a refused Secret that was never deployed, too", async () => {
   const { report, announced } = watched();
   const additional = pullSecret("{");
-  for (let look = 0; look < 3; look++) await report.verdict(verdictOf(additional), snapshotOf({ additional }));
+  for (let look = 0; look < 3; look++)
+    await report.verdict(verdictOf(additional), snapshotOf({ additional }));
   assert.equal(announced.filter((one) => one.startsWith("Rejected: GPS")).length, 3);
 });
 
@@ -193,7 +239,10 @@ test("an installation on OpenShift and a foreign object are told for as long as 
   const snapshot = snapshotOf({ additional: pullSecret("{}") });
   await report.unsupported("machineconfiguration.openshift.io", snapshot);
   await report.foreign(["daemonSet"], snapshot);
-  assert.match(announced.join("\n"), /^UnsupportedCluster: GPS323 .*\nForeignObject: GPS304 .*daemonsets\/global-pull/);
+  assert.match(
+    announced.join("\n"),
+    /^UnsupportedCluster: GPS323 .*\nForeignObject: GPS304 .*daemonsets\/global-pull/,
+  );
   assert.deepEqual(await series(), {
     'trouble{reason="UnsupportedCluster"}': 1,
     'trouble{reason="ForeignObject"}': 1,

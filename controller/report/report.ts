@@ -1,4 +1,7 @@
-/** The outcome of a run, told: as conditions when they change, as metrics always, as an Event when it is new or lasts. */
+/**
+ * The outcome of a run, told: as conditions when they change, as metrics always, as an Event when
+ * it is new or lasts.
+ */
 import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import { ApiError } from "#kube/api-error.ts";
 import { AdmissionError } from "#kube/apply/demands.ts";
@@ -37,10 +40,16 @@ type Options = Readonly<{
   log: (fields: object, message: string) => void;
 }>;
 
-/** Of what a trouble is: each run says anew, of each of these that it comes to, what is the matter with it. */
+/**
+ * Of what a trouble is: each run says anew, of each of these that it comes to, what is the matter
+ * with it.
+ */
 type Area = "cluster" | "requests" | "objects" | "sources" | "template" | "rollout" | "removal";
 
-/** One refusal may be a moment's (a right that is being granted, a webhook that restarts); the second is told. */
+/**
+ * One refusal may be a moment's (a right that is being granted, a webhook that restarts); the
+ * second is told.
+ */
 const refusalsTold = 2;
 
 export function createReport({ cluster, announce, metrics, settled, now, log }: Options): Report {
@@ -66,7 +75,8 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
   function logTurn({ turn, revision, view }: Progress) {
     const reason = turn.kind === "survey" ? "" : turn.reason;
     const line = `${turn.kind}/${revision}/${reason}`;
-    if (line !== lastTurn) log({ turn: turn.kind, revision, template: view?.template ?? null, reason }, "rollout");
+    if (line !== lastTurn)
+      log({ turn: turn.kind, revision, template: view?.template ?? null, reason }, "rollout");
     lastTurn = line;
   }
 
@@ -74,7 +84,10 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
     await remember(cluster, global, { ...recall(global), conditions });
   }
 
-  /** The condition Deployed, where a run got no further. Best effort: what is refused may be this very write. */
+  /**
+   * The condition Deployed, where a run got no further. Best effort: what is refused may be this
+   * very write.
+   */
   async function deployed(global: V1Secret | undefined): Promise<void> {
     if (global === undefined || !isOurs(global.metadata)) return;
     const { conditions } = recall(global);
@@ -83,7 +96,10 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
     await conclude(global, withConditions(conditions, [said], now())).catch(() => {});
   }
 
-  /** For the time after the additional Secret, whose uid told occasions apart: revisions begin again in the next life. */
+  /**
+   * For the time after the additional Secret, whose uid told occasions apart: revisions begin again
+   * in the next life.
+   */
   const inThisLife = (global: V1Secret | undefined, notice: Notice): Notice => ({
     ...notice,
     about: `${global?.metadata?.uid ?? ""}/${notice.about}`,
@@ -99,7 +115,9 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
 
     async foreign(names, snapshot) {
       secret = snapshot.additional?.metadata;
-      const objects = names.map((name) => [owned[name].split("/").slice(-2).join("/"), snapshot[name]] as const);
+      const objects = names.map(
+        (name) => [owned[name].split("/").slice(-2).join("/"), snapshot[name]] as const,
+      );
       const about = objects.map(([, object]) => object?.metadata?.uid ?? "").join();
       const said = objects.map(([object]) => object);
       stands("objects", names.length === 0 ? [] : [["foreign", say.foreign(said, about)]]);
@@ -112,7 +130,8 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
       const about = occasions.additional(snapshot.additional, verdict);
       const aboutOriginal = occasions.original(snapshot.original);
       const there = snapshot.additional !== undefined;
-      if (there) metrics.accepted.set({ source: "additional" }, problems.additional.length === 0 ? 1 : 0);
+      if (there)
+        metrics.accepted.set({ source: "additional" }, problems.additional.length === 0 ? 1 : 0);
       else metrics.accepted.remove({ source: "additional" });
       if (snapshot.original === "absent" && problems.original.length === 0)
         metrics.accepted.remove({ source: "original" });
@@ -122,12 +141,14 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
         announce(inThisLife(snapshot.global, say.withdrawing(verdict.withdrawsAt)), undefined);
       else if (problems.additional.length > 0)
         found.push(["rejected", say.rejected(problems.additional, wanted !== undefined, about)]);
-      else if (wanted !== undefined) announce(say.accepted(wanted.fromAdditional, wanted.entries, about), secret);
+      else if (wanted !== undefined)
+        announce(say.accepted(wanted.fromAdditional, wanted.entries, about), secret);
       if (problems.original.length > 0 && verdict.unknown)
         found.push(["originalUnknown", say.originalUnknown(problems.original, aboutOriginal)]);
       else if (problems.original.length > 0)
         found.push(["originalRejected", say.originalRejected(problems.original, aboutOriginal)]);
-      if (warnings.length > 0 && verdict.withdrawsAt === undefined) announce(say.warned(warnings, about), secret);
+      if (warnings.length > 0 && verdict.withdrawsAt === undefined)
+        announce(say.warned(warnings, about), secret);
       stands("sources", found);
     },
 
@@ -139,10 +160,13 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
       const without = await podless(snapshot.daemonSet);
       const found: Trouble[] = [];
       if (settled.differences.length > 0) found.push(["mutated", say.mutated(settled.differences)]);
-      if (without !== undefined) found.push(["podsRefused", say.podsRefused(without.count, without.quoted)]);
+      if (without !== undefined)
+        found.push(["podsRefused", say.podsRefused(without.count, without.quoted)]);
       stands("template", found);
       const waits = verdict.withdrawsAt !== undefined;
-      const before = recall(progress.global).conditions.filter(({ type }) => type !== "Removed" || waits);
+      const before = recall(progress.global).conditions.filter(
+        ({ type }) => type !== "Removed" || waits,
+      );
       const judgement = judge(progress, before, now());
       if (judgement === undefined) return;
       const { condition, notice } = judgement;
@@ -171,18 +195,32 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
       const halted = progress && haltOf(progress);
       if (halted !== undefined) found.push([kindOf(halted.reason) ?? "halted", life(halted)]);
       if (overdue !== undefined)
-        found.push(["overdue", life(say.overdue(revision, overdue.waiting, overdue.seconds, releasing))]);
-      if (awaited !== undefined) found.push(["awaited", life(say.awaited(revision, awaited.names, awaited.until))]);
+        found.push([
+          "overdue",
+          life(say.overdue(revision, overdue.waiting, overdue.seconds, releasing)),
+        ]);
+      if (awaited !== undefined)
+        found.push(["awaited", life(say.awaited(revision, awaited.names, awaited.until))]);
       const without = await podless(snapshot.daemonSet);
-      if (without !== undefined) found.push(["podsRefused", life(say.podsRefused(without.count, without.quoted))]);
+      if (without !== undefined)
+        found.push(["podsRefused", life(say.podsRefused(without.count, without.quoted))]);
       ends("cluster", "objects", "sources", "template", "rollout");
       stands("removal", found);
       if (progress !== undefined && !removal.released) {
         const worst = found.find(([kind]) => troubles[kind].condition === "Removed");
         const message = "the nodes give back the entries";
-        const draining = { type: "Removed", status: "False", reason: "Draining", message, revision } as const;
+        const draining = {
+          type: "Removed",
+          status: "False",
+          reason: "Draining",
+          message,
+          revision,
+        } as const;
         const said = worst === undefined ? draining : troubled(worst, revision);
-        await conclude(progress.global, withConditions(recall(progress.global).conditions, [said], now()));
+        await conclude(
+          progress.global,
+          withConditions(recall(progress.global).conditions, [said], now()),
+        );
       }
       if (leftBehind.length > 0) tell(say.leftBehind(revision, leftBehind));
       if (progress !== undefined && releasing) tell(say.removing(revision));
@@ -205,7 +243,9 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
 
     async failed(error) {
       const refused =
-        error instanceof ApiError ? ![0, 409, 429].includes(error.status) : error instanceof AdmissionError;
+        error instanceof ApiError
+          ? ![0, 409, 429].includes(error.status)
+          : error instanceof AdmissionError;
       if (!refused) return;
       refusals += 1;
       if (refusals < refusalsTold) return;

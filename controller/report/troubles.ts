@@ -1,7 +1,7 @@
 /**
- * Everything that can last and that somebody has to know of, as one table: the reason of its Event, which is repeated for as long as it
- * lasts and is the metric's label, too; and the condition that it sets to False. What is not in here is told by nobody
- * (docs/decisions/0024).
+ * Everything that can last and that somebody has to know of, as one table: the reason of its Event,
+ * which is repeated for as long as it lasts and is the metric's label, too; and the condition that
+ * it sets to False. What is not in here is told by nobody (docs/decisions/0024).
  */
 import type { Condition } from "../objects/annotations.ts";
 
@@ -11,7 +11,11 @@ export const troubles = {
   /** additional-pull-secret is refused. */
   rejected: { event: "Rejected", condition: "Accepted", reason: "Rejected" },
   /** The original is refused or missing. */
-  originalRejected: { event: "OriginalRejected", condition: "OriginalAccepted", reason: "Rejected" },
+  originalRejected: {
+    event: "OriginalRejected",
+    condition: "OriginalAccepted",
+    reason: "Rejected",
+  },
   /** The original cannot be asked for. */
   originalUnknown: { event: "OriginalUnknown", condition: "OriginalAccepted", reason: "Unknown" },
   /** Another operator owns the nodes' file. */

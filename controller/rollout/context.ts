@@ -1,4 +1,6 @@
-/** What a rollout works with: its cluster, its policy, and what this process remembers of its looks. */
+/**
+ * What a rollout works with: its cluster, its policy, and what this process remembers of its looks.
+ */
 import type { Agent } from "../objects/agent.ts";
 import type { Cluster } from "#kube/client.ts";
 import type { Lookout } from "./lookout.ts";

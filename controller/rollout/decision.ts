@@ -1,17 +1,33 @@
-/** The one turn of a rollout, decided on what is found: reads nodes and pods where the decision asks for them. */
+/**
+ * The one turn of a rollout, decided on what is found: reads nodes and pods where the decision asks
+ * for them.
+ */
 import type { V1Secret } from "@kubernetes/client-node";
 import type { Content } from "#contract/names.ts";
 import type { Wanted } from "../sources/accept.ts";
 import { publishesIn, remembered, targetOf, wasServed } from "./decide/course.ts";
 import { templateDigest } from "../objects/daemonset.ts";
 import type { RolloutContext } from "./context.ts";
-import { contentOf, heldContent, knownOf, readRollouts, retryAnnotation, retrySeconds } from "./decide/halt.ts";
+import {
+  contentOf,
+  heldContent,
+  knownOf,
+  readRollouts,
+  retryAnnotation,
+  retrySeconds,
+} from "./decide/halt.ts";
 import type { Asked, Rollouts } from "./decide/halt.ts";
 import { recall } from "../objects/annotations.ts";
 import { fatesOf, standing, type Fates, type Rereads, type Standing } from "./decide/node-state.ts";
 import type { Snapshot } from "../sources/snapshot.ts";
 import { amongPinned } from "../objects/pinned.ts";
-import { isEdited, isLost, isPending, readPublished, type Published } from "../objects/global-secret.ts";
+import {
+  isEdited,
+  isLost,
+  isPending,
+  readPublished,
+  type Published,
+} from "../objects/global-secret.ts";
 import { decide } from "./decide/decide.ts";
 import { readState, type State } from "../objects/state.ts";
 import { glance, survey } from "./survey.ts";
@@ -46,7 +62,8 @@ export async function decided(
     lost: isLost(published, template) || (isEdited(snapshot.global) && pending),
     pending,
     wanted: goal.intent,
-    restSeconds: asked.retry === (before.halt?.asked ?? asked.retry) ? restSeconds(before, context) : 0,
+    restSeconds:
+      asked.retry === (before.halt?.asked ?? asked.retry) ? restSeconds(before, context) : 0,
     retrySeconds: retrySeconds(before, asked),
   };
   const { turn, fates, seen } = await decideWith(context, { input, before, asked });
@@ -56,7 +73,8 @@ export async function decided(
   const current = published && { ...published, sources: published.sourcesText };
   const revision = published?.revision ?? 0;
   const rollouts = remembered(before, asked, { turn, fates, current, revision, target });
-  const served = wasServed(turn) && current?.intent === "apply" && revision > 0 && revision === view?.template;
+  const served =
+    wasServed(turn) && current?.intent === "apply" && revision > 0 && revision === view?.template;
   const now = served
     ? { revision, intent: current.intent, document: current.document, sources: current.sources }
     : undefined;
@@ -82,7 +100,10 @@ function wish(additional: V1Secret | undefined, wanted: Wanted, now: Date): Aske
 }
 
 /** Seconds until a change may be rolled out, by the time at which the last one was. */
-export function restSeconds({ rolledAt }: Rollouts, { policy, now }: Pick<RolloutContext, "policy" | "now">): number {
+export function restSeconds(
+  { rolledAt }: Rollouts,
+  { policy, now }: Pick<RolloutContext, "policy" | "now">,
+): number {
   if (rolledAt === undefined) return 0;
   const { minIntervalSeconds } = policy.rollout;
   const left = minIntervalSeconds - (now().getTime() - Date.parse(rolledAt)) / 1000;
@@ -90,14 +111,24 @@ export function restSeconds({ rolledAt }: Rollouts, { policy, now }: Pick<Rollou
   return Math.min(minIntervalSeconds, Math.max(0, left));
 }
 
-type Found = Readonly<{ published: Published | undefined; state: State; view: DaemonSetView | undefined }>;
+type Found = Readonly<{
+  published: Published | undefined;
+  state: State;
+  view: DaemonSetView | undefined;
+}>;
 
 /** What is found, whatever is wanted. */
-async function inputOf(context: RolloutContext, snapshot: Snapshot, { published, state, view }: Found) {
+async function inputOf(
+  context: RolloutContext,
+  snapshot: Snapshot,
+  { published, state, view }: Found,
+) {
   const { agent, cluster, lookout, policy } = context;
   const { conditions } = recall(snapshot.global);
   const template = view?.template ?? 0;
-  const said = conditions.find(({ type, revision }) => type === "RolledOut" && revision === template);
+  const said = conditions.find(
+    ({ type, revision }) => type === "RolledOut" && revision === template,
+  );
   const idle = { quietSeconds: 0, readySeconds: 0, surveySeconds: 0 };
   return {
     published: published?.revision ?? 0,
@@ -105,7 +136,8 @@ async function inputOf(context: RolloutContext, snapshot: Snapshot, { published,
     complete: template > 0 && (state.served?.revision === template || said?.status === "True"),
     daemonSet: view,
     ...(view === undefined ? idle : lookout.clocks(view)),
-    suspicious: view !== undefined && lookout.glances(view) && lookout.suspects(await glance(cluster)),
+    suspicious:
+      view !== undefined && lookout.glances(view) && lookout.suspects(await glance(cluster)),
     haltKnown: said?.reason === "Halted",
     standing: undefined,
     ...policy.rollout,
@@ -131,7 +163,8 @@ async function decideWith(context: RolloutContext, { input, before, asked }: Que
   const overtaken = input.published > view.template && view.template > 0;
   const known = { ...knownOf(before, asked), harmless, overtaken };
   const mark = { revision: view.template, digest: templateDigest(agent), complete: harmless };
-  const read = async () => amongPinned(await survey(cluster, mark, asked.now.getTime()), agent.pinned);
+  const read = async () =>
+    amongPinned(await survey(cluster, mark, asked.now.getTime()), agent.pinned);
   const recent = input.suspicious ? undefined : lookout.recent(view, input.pending);
   const found = recent ?? lookout.seen(view, await read());
   const fates = fatesOf(found, agent.probationSeconds, known, rereadsOf(agent));
@@ -141,7 +174,9 @@ async function decideWith(context: RolloutContext, { input, before, asked }: Que
   return { turn: sooner(last, lookout.outdated(view)), fates, seen };
 }
 
-/** What rests on a survey older than the counters is decided again as soon as there may be another. */
+/**
+ * What rests on a survey older than the counters is decided again as soon as there may be another.
+ */
 function sooner(turn: Turn, seconds = Number.POSITIVE_INFINITY): Turn {
   return turn.kind === "wait" ? { ...turn, again: Math.min(turn.again, seconds) } : turn;
 }

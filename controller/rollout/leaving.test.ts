@@ -3,7 +3,9 @@ import { test } from "node:test";
 import type { Cluster } from "#kube/client.ts";
 import { agentsLeft } from "./leaving.ts";
 
-const ownerReferences = [{ kind: "DaemonSet", name: "global-pull-secret-syncer", controller: true }];
+const ownerReferences = [
+  { kind: "DaemonSet", name: "global-pull-secret-syncer", controller: true },
+];
 const pod = (nodeName: string) => ({ metadata: { ownerReferences }, spec: { nodeName } });
 const node = (status: string) => ({ status: { conditions: [{ type: "Ready", status }] } });
 
@@ -14,7 +16,8 @@ function serving(pods: readonly object[], nodes: Record<string, object>) {
     asked.push(path);
     const [collection, query] = path.split("?");
     const { limit, fieldSelector } = Object.fromEntries(new URLSearchParams(query));
-    if (collection === "/api/v1/nodes") return { items: [nodes[fieldSelector?.split("=")[1] ?? ""]].filter(Boolean) };
+    if (collection === "/api/v1/nodes")
+      return { items: [nodes[fieldSelector?.split("=")[1] ?? ""]].filter(Boolean) };
     const items = pods.slice(0, Number(limit));
     return { items, metadata: items.length < pods.length ? { continue: "more" } : {} };
   };
@@ -23,7 +26,10 @@ function serving(pods: readonly object[], nodes: Record<string, object>) {
 
 test("pods on nodes that are Ready are counted; those of dead nodes, of nodes that are gone and of strangers are not", async () => {
   const nodes = { a: node("True"), b: node("Unknown") };
-  const { cluster } = serving([pod("a"), pod("b"), pod("gone"), { spec: { nodeName: "a" } }], nodes);
+  const { cluster } = serving(
+    [pod("a"), pod("b"), pod("gone"), { spec: { nodeName: "a" } }],
+    nodes,
+  );
   assert.equal(await agentsLeft(cluster), 1);
 });
 

@@ -1,4 +1,7 @@
-/** What the process remembers of its looks at the DaemonSet and its nodes. Lost at a restart, which only makes it look sooner. */
+/**
+ * What the process remembers of its looks at the DaemonSet and its nodes. Lost at a restart, which
+ * only makes it look sooner.
+ */
 import type { Fates } from "./decide/node-state.ts";
 import { glancePause, leastSeconds, surveyPause } from "./decide/patience.ts";
 import { quietClock, readyClock } from "./stall.ts";
@@ -11,9 +14,14 @@ export type Lookout = Readonly<{
   clocks: (view: DaemonSetView) => Clocks;
   /** The last survey, as long as another one would not tell more. */
   recent: (view: DaemonSetView, pending: boolean) => Survey | undefined;
-  /** Seconds until another survey may be made, where the counters have changed since the last one. */
+  /**
+   * Seconds until another survey may be made, where the counters have changed since the last one.
+   */
   outdated: (view: DaemonSetView) => number | undefined;
-  /** Keeps a survey; returns it with what former ones knew: for how long a node has been unavailable, or without a pod. */
+  /**
+   * Keeps a survey; returns it with what former ones knew: for how long a node has been
+   * unavailable, or without a pod.
+   */
   seen: (view: DaemonSetView, survey: Survey) => Survey;
   /** True when it is time to look, in a wave, for agents that have ended. */
   glances: (view: DaemonSetView) => boolean;
@@ -32,10 +40,15 @@ export function createLookout(now: () => Date): Lookout {
   let transient = 0;
   let ended: ReadonlySet<string> = new Set();
   let glanced = now().getTime();
-  const age = () => (last === undefined ? Number.POSITIVE_INFINITY : (now().getTime() - last.at) / 1000);
+  const age = () =>
+    last === undefined ? Number.POSITIVE_INFINITY : (now().getTime() - last.at) / 1000;
 
   return {
-    clocks: (view) => ({ quietSeconds: quiet(view), readySeconds: readySince(view), surveySeconds: age() }),
+    clocks: (view) => ({
+      quietSeconds: quiet(view),
+      readySeconds: readySince(view),
+      surveySeconds: age(),
+    }),
 
     recent(view, pending) {
       if (last === undefined || last.template !== view.template) return undefined;
@@ -64,9 +77,13 @@ export function createLookout(now: () => Date): Lookout {
         const since = unavailableSince.get(name) ?? at;
         unavailableSince.set(name, since);
         const seconds = Math.min(agent.ageSeconds, (at - since) / 1000);
-        return { ...node, agent: { ...agent, unavailableSeconds: Math.max(agent.unavailableSeconds, seconds) } };
+        return {
+          ...node,
+          agent: { ...agent, unavailableSeconds: Math.max(agent.unavailableSeconds, seconds) },
+        };
       });
-      for (const name of unavailableSince.keys()) if (!missing.has(name)) unavailableSince.delete(name);
+      for (const name of unavailableSince.keys())
+        if (!missing.has(name)) unavailableSince.delete(name);
       const present = new Set(survey.map(({ name }) => name));
       for (const name of podlessSince.keys()) if (!present.has(name)) podlessSince.delete(name);
       last = { survey: patient, at, key: keyOf(view), template: view.template };
@@ -92,6 +109,13 @@ export function createLookout(now: () => Date): Lookout {
   };
 }
 
-function keyOf({ desired, updated, available, observed, stage, maxUnavailable }: DaemonSetView): string {
+function keyOf({
+  desired,
+  updated,
+  available,
+  observed,
+  stage,
+  maxUnavailable,
+}: DaemonSetView): string {
   return [desired, updated, available, observed, stage, maxUnavailable].join("/");
 }

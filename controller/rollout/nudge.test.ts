@@ -64,10 +64,14 @@ const nudged = (status: number | undefined) => {
   const cluster = {
     async apply(path: string, body: { metadata: object }) {
       sent.push(body);
-      if (status !== undefined) throw new ApiError({ status, reason: "Refused", method: "PATCH", path });
+      if (status !== undefined)
+        throw new ApiError({ status, reason: "Refused", method: "PATCH", path });
     },
   } as unknown as Cluster;
-  return { sent, done: nudge(cluster, { metadata: { uid: "u", resourceVersion: "7" } }, new Date(0)) };
+  return {
+    sent,
+    done: nudge(cluster, { metadata: { uid: "u", resourceVersion: "7" } }, new Date(0)),
+  };
 };
 
 test("the DaemonSet is nudged in the very version that was seen", async () => {
@@ -84,5 +88,8 @@ test("a DaemonSet that was changed meanwhile need not be nudged; any other refus
 
 test("at birth nobody is asked to look: agents that touch nothing are never to be available", () => {
   const spec = { minReadySeconds: 86_400 } as V1DaemonSet["spec"];
-  assert.equal(nudgeClock(() => new Date(0))({ ...daemonSet(9, 0), ...(spec && { spec }) }), undefined);
+  assert.equal(
+    nudgeClock(() => new Date(0))({ ...daemonSet(9, 0), ...(spec && { spec }) }),
+    undefined,
+  );
 });

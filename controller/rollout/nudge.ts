@@ -1,9 +1,10 @@
 /**
- * Availability in time. A pod counts when it has been Ready for minReadySeconds, and the DaemonSet controller notices that when it
- * looks at its DaemonSet. It plans a look for each Ready, but keeps only the earliest one planned. After a kubelet's
- * restart the agent's pod is Ready for a moment without a probe, and again a second later: the look that was planned for
- * the first comes too early, and the one after it 2 s too late, for every node of a rollout. Any change of the DaemonSet
- * makes it look at once.
+ * Availability in time. A pod counts when it has been Ready for minReadySeconds, and the DaemonSet
+ * controller notices that when it looks at its DaemonSet. It plans a look for each Ready, but keeps
+ * only the earliest one planned. After a kubelet's restart the agent's pod is Ready for a moment
+ * without a probe, and again a second later: the look that was planned for the first comes too
+ * early, and the one after it 2 s too late, for every node of a rollout. Any change of the
+ * DaemonSet makes it look at once.
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { guardSeconds, namespace, syncerName } from "#contract/names.ts";
@@ -18,8 +19,8 @@ const air = 0.1;
 const most = 3;
 
 /**
- * Seconds until the DaemonSet should be looked at again, 0 for now, undefined when its controller need not be asked. Counts from
- * the last change of its counters; asks at most three times for one.
+ * Seconds until the DaemonSet should be looked at again, 0 for now, undefined when its controller
+ * need not be asked. Counts from the last change of its counters; asks at most three times for one.
  */
 export type NudgeClock = (live: V1DaemonSet) => number | undefined;
 
@@ -42,12 +43,13 @@ export function nudgeClock(now: () => Date): NudgeClock {
 }
 
 /**
- * Makes the DaemonSet controller look. Nothing of what is declared changes. When somebody changed the DaemonSet meanwhile its
- * controller looks anyway, so that a conflict is as good as an answer.
+ * Makes the DaemonSet controller look. Nothing of what is declared changes. When somebody changed
+ * the DaemonSet meanwhile its controller looks anyway, so that a conflict is as good as an answer.
  */
 export async function nudge(cluster: Cluster, { metadata }: V1DaemonSet, now: Date): Promise<void> {
   const said = { [annotations.nudged]: now.toISOString() };
-  // The uid keeps the apply from creating a DaemonSet without a spec when ours was deleted meanwhile.
+  // The uid keeps the apply from creating a DaemonSet without a spec when ours was deleted
+  // meanwhile.
   const { uid, resourceVersion } = metadata ?? {};
   const patch = { name: syncerName, namespace, uid, resourceVersion, annotations: said };
   const object = { apiVersion: "apps/v1", kind: "DaemonSet", metadata: patch };

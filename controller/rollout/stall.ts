@@ -1,4 +1,7 @@
-/** How long the DaemonSet's counters have stood still. Lost at a restart, which only makes the next survey later. */
+/**
+ * How long the DaemonSet's counters have stood still. Lost at a restart, which only makes the next
+ * survey later.
+ */
 import type { DaemonSetView } from "./decide/turn.ts";
 
 export function quietClock(now: () => Date): (view: DaemonSetView) => number {
@@ -15,8 +18,8 @@ export function quietClock(now: () => Date): (view: DaemonSetView) => number {
 }
 
 /**
- * Seconds since we last saw more agents Ready, or agents of another template: by our own clock, whatever time the nodes' kubelets give
- * for it.
+ * Seconds since we last saw more agents Ready, or agents of another template: by our own clock,
+ * whatever time the nodes' kubelets give for it.
  */
 export function readyClock(now: () => Date): (view: DaemonSetView) => number {
   let last = { template: -1, ready: 0 };

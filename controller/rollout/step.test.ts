@@ -1,6 +1,6 @@
 /**
- * The whole controller on a cluster in memory, whose nodes and DaemonSet controller are the model's: what it writes, in which order, and
- * what that does to the nodes.
+ * The whole controller on a cluster in memory, whose nodes and DaemonSet controller are the
+ * model's: what it writes, in which order, and what that does to the nodes.
  */
 import { restSeconds } from "./decision.ts";
 import assert from "node:assert/strict";
@@ -24,7 +24,8 @@ type Object = KubernetesObject & { data?: Record<string, string> };
 
 const start = Date.parse("2026-01-01T00:00:00Z");
 const additionalPath = `${collections.secrets}/additional-pull-secret`;
-const text = (pair: string) => JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
+const text = (pair: string) =>
+  JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
 const nothing = async () => {};
 const silence: Report = {
   unsupported: nothing,
@@ -59,7 +60,10 @@ class World {
       stillSeconds: () => 0,
       nudgeSeconds: () => undefined,
       platform: async () => undefined,
-      policy: policyWith({ maxUnavailable: 1, probationSeconds: 3 }, { graceSeconds: 0, forgetAfterSeconds: 3600 }),
+      policy: policyWith(
+        { maxUnavailable: 1, probationSeconds: 3 },
+        { graceSeconds: 0, forgetAfterSeconds: 3600 },
+      ),
       agent: { image: "i", restart: "Always", probationSeconds: 3 },
       settled: new Settled({ now }),
     } as unknown as Reconciler;
@@ -70,8 +74,17 @@ class World {
     this.writes.push(path.split("/").at(-1) ?? "");
     const before = this.objects.get(path);
     const said = { ...before?.metadata?.annotations, ...body.metadata?.annotations };
-    const metadata = { uid: String(this.#version), ...before?.metadata, ...body.metadata, annotations: said };
-    const object = { ...before, ...body, metadata: { ...metadata, resourceVersion: String(this.#version) } };
+    const metadata = {
+      uid: String(this.#version),
+      ...before?.metadata,
+      ...body.metadata,
+      annotations: said,
+    };
+    const object = {
+      ...before,
+      ...body,
+      metadata: { ...metadata, resourceVersion: String(this.#version) },
+    };
     this.objects.set(path, object);
     return object;
   }
@@ -79,7 +92,12 @@ class World {
   #cluster(): Cluster {
     return {
       get: async (path: string) => (path.includes("?") ? { items: [] } : this.objects.get(path)),
-      pages: async (path: string, _: object, each: (items: readonly object[]) => void, as?: string) => {
+      pages: async (
+        path: string,
+        _: object,
+        each: (items: readonly object[]) => void,
+        as?: string,
+      ) => {
         if (as === "rows") each([]);
         else each(path === collections.nodes ? this.#nodes() : this.#pods());
       },
@@ -100,7 +118,9 @@ class World {
     return this.model.nodes.map(({ name, dead, since }) => ({
       metadata: { name },
       status: {
-        conditions: [{ type: "Ready", status: dead ? "Unknown" : "True", lastTransitionTime: this.#at(since) }],
+        conditions: [
+          { type: "Ready", status: dead ? "Unknown" : "True", lastTransitionTime: this.#at(since) },
+        ],
       },
     }));
   }
@@ -112,18 +132,23 @@ class World {
       if (agent === undefined || pod === undefined) return [];
       const since = this.#at(pod.ready ?? pod.unready);
       const code = agent.gaveUp ? 1 : agent.refused ? 3 : undefined;
-      const lastState = code === undefined ? {} : { terminated: { exitCode: code, message: "GPS218 it died" } };
+      const lastState =
+        code === undefined ? {} : { terminated: { exitCode: code, message: "GPS218 it died" } };
       const status = pod.ready === undefined ? "False" : "True";
       return {
         metadata: {
           creationTimestamp: this.#at(pod.created),
           annotations: { ...marks, ...(agent.current ? {} : { [revisionAnnotation]: "older" }) },
-          ownerReferences: [{ kind: "DaemonSet", name: "global-pull-secret-syncer", controller: true }],
+          ownerReferences: [
+            { kind: "DaemonSet", name: "global-pull-secret-syncer", controller: true },
+          ],
         },
         spec: { nodeName: name },
         status: {
           conditions: [{ type: "Ready", status, lastTransitionTime: since }],
-          containerStatuses: [{ name: "agent", ready: pod.ready !== undefined, state: { running: {} }, lastState }],
+          containerStatuses: [
+            { name: "agent", ready: pod.ready !== undefined, state: { running: {} }, lastState },
+          ],
         },
       };
     });
@@ -131,7 +156,11 @@ class World {
 
   declare(pair: string, said: Record<string, string> = {}): void {
     const data = { ".dockerconfigjson": Buffer.from(text(pair)).toString("base64") };
-    this.objects.set(additionalPath, { type: secretType, data, metadata: { annotations: said } } as Object);
+    this.objects.set(additionalPath, {
+      type: secretType,
+      data,
+      metadata: { annotations: said },
+    } as Object);
   }
 
   get published() {
@@ -145,18 +174,27 @@ class World {
   /** What the DaemonSet controller and the kubelets see of what was written. */
   #show(): void {
     const { published } = this;
-    if (published !== undefined && published.revision > 0 && !this.model.contents.has(published.revision))
+    if (
+      published !== undefined &&
+      published.revision > 0 &&
+      !this.model.contents.has(published.revision)
+    )
       this.model.contents.set(published.revision, { ...published, sources: published.sourcesText });
     this.model.published = published?.revision ?? 0;
     const { spec, metadata } = this.daemonSet ?? {};
     if (spec === undefined) return;
     const marks = spec.template.metadata?.annotations ?? {};
-    const template = [revisionAnnotation, digestAnnotation, annotations.template].map((name) => marks[name]).join();
+    const template = [revisionAnnotation, digestAnnotation, annotations.template]
+      .map((name) => marks[name])
+      .join();
     if (template !== this.#template) this.model.generation += 1;
     this.#template = template;
     this.model.template = Number(marks[revisionAnnotation]);
     const stage = metadata?.annotations?.[annotations.stage] === "canary" ? "canary" : "wave";
-    this.model.strategy = { stage, maxUnavailable: spec.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1 };
+    this.model.strategy = {
+      stage,
+      maxUnavailable: spec.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1,
+    };
   }
 
   async pass(seconds: number, until: () => boolean = () => false): Promise<void> {
@@ -167,14 +205,20 @@ class World {
       for (const index of this.model.nodes.keys()) this.model.kubelet(index);
       this.model.measure();
       const { desired, updated, ready, available } = this.model.status;
-      const counters = { desiredNumberScheduled: desired, updatedNumberScheduled: updated, numberReady: ready };
+      const counters = {
+        desiredNumberScheduled: desired,
+        updatedNumberScheduled: updated,
+        numberReady: ready,
+      };
       const live = this.objects.get(owned.daemonSet);
-      if (live !== undefined) Object.assign(live, { status: { ...counters, numberAvailable: available } });
+      if (live !== undefined)
+        Object.assign(live, { status: { ...counters, numberAvailable: available } });
       await reconcile(this.reconciler);
     }
   }
 
-  having = (pair: string) => this.model.nodes.filter(({ applied }) => applied === text(pair)).length;
+  having = (pair: string) =>
+    this.model.nodes.filter(({ applied }) => applied === text(pair)).length;
 }
 
 async function deployed(size: number): Promise<World> {
@@ -200,18 +244,23 @@ test("a halt is remembered before it is published, and published before the temp
   const world = await deployed(4);
   world.declare("a:2");
   world.model.bad.add(text("a:2"));
-  await world.pass(60, () => world.model.contents.get(world.model.published)?.document === text("a:2"));
+  await world.pass(
+    60,
+    () => world.model.contents.get(world.model.published)?.document === text("a:2"),
+  );
   world.writes.length = 0;
   await world.pass(120, () => world.published?.intent === "hold");
   const { state, global, daemonSet } = Object.fromEntries(
-    Object.entries({ state: owned.state, global: owned.global, daemonSet: owned.daemonSet }).map(([name, path]) => [
-      name,
-      world.writes.indexOf(path.split("/").at(-1) ?? ""),
-    ]),
+    Object.entries({ state: owned.state, global: owned.global, daemonSet: owned.daemonSet }).map(
+      ([name, path]) => [name, world.writes.indexOf(path.split("/").at(-1) ?? "")],
+    ),
   ) as Record<"state" | "global" | "daemonSet", number>;
   assert.ok(state >= 0 && state < global && global < daemonSet, world.writes.join());
   assert.equal(world.published?.document, text("a:1"));
-  assert.deepEqual([world.halt?.revision, world.halt?.nodes.length, world.halt?.reason], [2, 1, "failed"]);
+  assert.deepEqual(
+    [world.halt?.revision, world.halt?.nodes.length, world.halt?.reason],
+    [2, 1, "failed"],
+  );
   await world.pass(60);
   assert.equal(world.having("a:1"), 4);
 });
@@ -227,7 +276,10 @@ test("a controller that starts anew in a hold keeps it, and an asked-for retry e
   world.model.bad.clear();
   world.declare("a:2", { [retryAnnotation]: "1" });
   await world.pass(120);
-  assert.deepEqual([world.having("a:2"), world.published?.intent, world.halt], [4, "apply", undefined]);
+  assert.deepEqual(
+    [world.having("a:2"), world.published?.intent, world.halt],
+    [4, "apply", undefined],
+  );
 });
 
 test("what is withdrawn is carried by no hold", async () => {
@@ -241,7 +293,10 @@ test("what is withdrawn is carried by no hold", async () => {
 test("a rollout that another controller's clock put into the future holds no change up for longer than the interval", () => {
   const now = () => new Date("2026-11-23T00:00:00Z");
   const rest = (rolledAt: string, minIntervalSeconds: number) =>
-    restSeconds({ halt: undefined, excused: [], rolledAt }, { policy: policyWith({ minIntervalSeconds }), now });
+    restSeconds(
+      { halt: undefined, excused: [], rolledAt },
+      { policy: policyWith({ minIntervalSeconds }), now },
+    );
   assert.equal(rest("2026-11-23T01:00:00Z", 0), 0);
   assert.equal(rest("2026-11-23T01:00:00Z", 60), 60);
   assert.equal(rest("2026-11-22T23:59:50Z", 60), 50);

@@ -1,4 +1,7 @@
-/** One step towards every node having what is wanted: Secret, ServiceAccount, Role, RoleBinding, DaemonSet, in this order. */
+/**
+ * One step towards every node having what is wanted: Secret, ServiceAccount, Role, RoleBinding,
+ * DaemonSet, in this order.
+ */
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import type { Wanted } from "../sources/accept.ts";
 import type { RolloutContext } from "./context.ts";
@@ -11,7 +14,13 @@ import { nudge } from "./nudge.ts";
 import type { Fates, Standing } from "./decide/node-state.ts";
 import type { Snapshot } from "../sources/snapshot.ts";
 import { owned } from "#kube/paths.ts";
-import { globalSecret, newSalt, nextRevision, publishedDigest, readPublished } from "../objects/global-secret.ts";
+import {
+  globalSecret,
+  newSalt,
+  nextRevision,
+  publishedDigest,
+  readPublished,
+} from "../objects/global-secret.ts";
 import { role, roleBinding, serviceAccount } from "../objects/rbac.ts";
 import { writeState } from "../objects/state.ts";
 import type { Strategy } from "./decide/strategy.ts";
@@ -25,7 +34,10 @@ export type Progress = Readonly<{
   published: boolean;
   global: V1Secret;
   view: DaemonSetView | undefined;
-  /** What became of the nodes, where that had to be asked: with every agent available there is nothing to ask. */
+  /**
+   * What became of the nodes, where that had to be asked: with every agent available there is
+   * nothing to ask.
+   */
   standing: Standing | undefined;
   fates: Fates;
   /** What halted, who is excused. */
@@ -34,10 +46,19 @@ export type Progress = Readonly<{
   nudgeIn: number | undefined;
 }>;
 
-export async function takeStep(context: RolloutContext, snapshot: Snapshot, wanted: Wanted): Promise<Progress> {
+export async function takeStep(
+  context: RolloutContext,
+  snapshot: Snapshot,
+  wanted: Wanted,
+): Promise<Progress> {
   const { cluster, agent } = context;
   const view = snapshot.daemonSet && (await look(context, snapshot.daemonSet));
-  const { turn, published, publish, state, rollouts, ...seen } = await decided(context, snapshot, wanted, view);
+  const { turn, published, publish, state, rollouts, ...seen } = await decided(
+    context,
+    snapshot,
+    wanted,
+    view,
+  );
   // First of all: a halt that is not remembered would publish again what halted.
   if (snapshot.state !== undefined) await writeState(cluster, snapshot.state, state);
   const revision =
@@ -45,14 +66,21 @@ export async function takeStep(context: RolloutContext, snapshot: Snapshot, want
       ? (published?.revision ?? 0)
       : nextRevision(published, view?.template ?? 0, state.served?.revision ?? 0);
   const kept = published && { ...published, sources: published.sourcesText };
-  const content = publish === undefined && kept ? kept : { ...(publish ?? wanted), salt: newSalt() };
-  let global = await ensure<V1Secret>(context, owned.global, snapshot.global, globalSecret({ ...content, revision }));
+  const content =
+    publish === undefined && kept ? kept : { ...(publish ?? wanted), salt: newSalt() };
+  let global = await ensure<V1Secret>(
+    context,
+    owned.global,
+    snapshot.global,
+    globalSecret({ ...content, revision }),
+  );
   await ensure(context, owned.serviceAccount, snapshot.serviceAccount, serviceAccount);
   await ensure(context, owned.role, snapshot.role, role);
   await ensure(context, owned.roleBinding, snapshot.roleBinding, roleBinding);
   const target = targetOf(turn, revision, view);
   if (target.template > 0) {
-    // Before the template: from here on a node may hold our entries, and removal must ask for them back.
+    // Before the template: from here on a node may hold our entries, and removal must ask for them
+    // back.
     global = await remember(cluster, global, { ...recall(global), rolled: true });
   }
   const digest = digestFor(target.template, { global, revision, view });
@@ -60,7 +88,16 @@ export async function takeStep(context: RolloutContext, snapshot: Snapshot, want
   const live = await ensure<V1DaemonSet>(context, owned.daemonSet, snapshot.daemonSet, declaredSet);
   const nudgeIn = context.nudgeSeconds(live);
   if (nudgeIn === 0) await nudge(cluster, live, context.now());
-  return { turn, revision, published: publish !== undefined, global, view, rollouts, ...seen, nudgeIn };
+  return {
+    turn,
+    revision,
+    published: publish !== undefined,
+    global,
+    view,
+    rollouts,
+    ...seen,
+    nudgeIn,
+  };
 }
 
 async function look(context: RolloutContext, live: V1DaemonSet): Promise<DaemonSetView> {
@@ -69,7 +106,10 @@ async function look(context: RolloutContext, live: V1DaemonSet): Promise<DaemonS
 
 type Known = Readonly<{ global: V1Secret; revision: number; view: DaemonSetView | undefined }>;
 
-/** Of the published revision from the Secret as the API server answered it; a template that is kept keeps its own. */
+/**
+ * Of the published revision from the Secret as the API server answered it; a template that is kept
+ * keeps its own.
+ */
 function digestFor(template: number, { global, revision, view }: Known): string {
   if (template === 0) return "";
   const published = template === revision ? readPublished(global) : undefined;

@@ -22,21 +22,46 @@ type Pod = {
   exitCode?: number;
   deleted?: number;
 };
-const pod = ({ node, revision = "3", digest = "d", ready, well, message, exitCode = 1, deleted }: Pod) => ({
+const pod = ({
+  node,
+  revision = "3",
+  digest = "d",
+  ready,
+  well,
+  message,
+  exitCode = 1,
+  deleted,
+}: Pod) => ({
   metadata: {
     creationTimestamp: ago(300),
     ownerReferences: [{ kind: "DaemonSet", name: "global-pull-secret-syncer", controller: true }],
-    annotations: { "globalpullsecret.io/revision": revision, "globalpullsecret.io/template": digest },
+    annotations: {
+      "globalpullsecret.io/revision": revision,
+      "globalpullsecret.io/template": digest,
+    },
     ...(deleted === undefined ? {} : { deletionTimestamp: ago(deleted) }),
   },
   spec: { nodeName: node },
   status: {
     conditions: [
-      { type: "Ready", status: ready === undefined ? "False" : "True", lastTransitionTime: ago(ready ?? 0) },
-      { type: "ContainersReady", status: well === undefined ? "False" : "True", lastTransitionTime: ago(well ?? 0) },
+      {
+        type: "Ready",
+        status: ready === undefined ? "False" : "True",
+        lastTransitionTime: ago(ready ?? 0),
+      },
+      {
+        type: "ContainersReady",
+        status: well === undefined ? "False" : "True",
+        lastTransitionTime: ago(well ?? 0),
+      },
     ],
     containerStatuses: [
-      { name: "someone's", ready: true, state: { running: {} }, lastState: { terminated: { exitCode: 1 } } },
+      {
+        name: "someone's",
+        ready: true,
+        state: { running: {} },
+        lastState: { terminated: { exitCode: 1 } },
+      },
       message === undefined
         ? { name: "agent", ready: well !== undefined, state: { running: {} } }
         : {
@@ -112,13 +137,19 @@ test("the agent's last words are taken, one line, bounded", async () => {
 
 test("an agent that was killed (137) or told to stop (0) has not given up, whatever it said last", async () => {
   for (const exitCode of [0, 2, 137]) {
-    assert.equal((await one(node("a", "True"), { message: "GPS212 owed", exitCode })).agent?.gaveUp, false);
+    assert.equal(
+      (await one(node("a", "True"), { message: "GPS212 owed", exitCode })).agent?.gaveUp,
+      false,
+    );
   }
 });
 
 test("an agent that goes away is no agent; an ill node is given time for its next one, a silent one is not", async () => {
   assert.equal((await one(node("a", "True"), { deleted: -30 })).agent, undefined);
-  assert.equal((await one(node("a", "True"), { deleted: -30 }, { ready: 9 })).agent?.available, true);
+  assert.equal(
+    (await one(node("a", "True"), { deleted: -30 }, { ready: 9 })).agent?.available,
+    true,
+  );
   assert.equal((await one(node("a", "False"), { deleted: -30 })).silent, false);
   assert.equal((await one(node("a", "False"), { deleted: 60 })).silent, true);
   assert.equal((await one(node("a", "Unknown"), { deleted: -30 })).silent, true);
@@ -133,7 +164,10 @@ test("pods of nodes that are gone are not counted", async () => {
 });
 
 test("a pod that only carries the agents' label is no agent", async () => {
-  const stranger = { ...pod({ node: "a", ready: 9 }), metadata: { labels: { name: "global-pull-secret-syncer" } } };
+  const stranger = {
+    ...pod({ node: "a", ready: 9 }),
+    metadata: { labels: { name: "global-pull-secret-syncer" } },
+  };
   const [found] = await survey(serving([node("a", "True")], [stranger]), mark, now);
   assert.equal(found?.agent, undefined);
 });
@@ -160,6 +194,8 @@ test("in a wave only what has ended and is not Ready is suspicious, as the rows 
     ["f", "0/1", "Running", "2"],
     ["g", "0/1", "ContainerCreating", "0"],
   ].map((cells) => ({ cells }));
-  const cluster = { pages: async (_: string, __: object, each: (items: object[]) => void) => each(rows) };
+  const cluster = {
+    pages: async (_: string, __: object, each: (items: object[]) => void) => each(rows),
+  };
   assert.deepEqual(await glance(cluster as unknown as Cluster), ["c/1", "d/0", "f/2"]);
 });

@@ -1,9 +1,16 @@
 /**
- * Nodes and their agents, read in pages and only when the DaemonSet's own counters do not tell enough. Each page is folded into a
- * few words per node, so that 5,000 nodes cost memory for their names only.
+ * Nodes and their agents, read in pages and only when the DaemonSet's own counters do not tell
+ * enough. Each page is folded into a few words per node, so that 5,000 nodes cost memory for their
+ * names only.
  */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
-import { agentContainer, exitCodes, guardSeconds, revisionAnnotation, syncerName } from "#contract/names.ts";
+import {
+  agentContainer,
+  exitCodes,
+  guardSeconds,
+  revisionAnnotation,
+  syncerName,
+} from "#contract/names.ts";
 import type { Cluster } from "#kube/client.ts";
 import { isAgent } from "./leaving.ts";
 import { annotationOf, annotations } from "#kube/ownership.ts";
@@ -19,12 +26,16 @@ export type TemplateMark = Readonly<{
 }>;
 
 /**
- * The node controller notices a silent kubelet 40 or 50 s after its last sign of life. An agent that was well for longer
- * than this before its node was called NotReady had the node working under its revision.
+ * The node controller notices a silent kubelet 40 or 50 s after its last sign of life. An agent
+ * that was well for longer than this before its node was called NotReady had the node working under
+ * its revision.
  */
 const provedSeconds = 60;
 
-/** A node may be not Ready for want of a network and serve well; one that is so for this long is asked no more of. */
+/**
+ * A node may be not Ready for want of a network and serve well; one that is so for this long is
+ * asked no more of.
+ */
 const illSeconds = 60;
 /** Past the pod's grace period: an ill node's agent that is being replaced is given this long. */
 const leavingSeconds = 60;
@@ -33,17 +44,25 @@ const linux = { labelSelector: "kubernetes.io/os=linux" };
 const agents = { labelSelector: `name=${syncerName}` };
 
 /** kubeadm's, k3s', RKE2's and k0s' label, and MicroK8s'. */
-const controlPlaneLabels = ["node-role.kubernetes.io/control-plane", "node.kubernetes.io/microk8s-controlplane"];
+const controlPlaneLabels = [
+  "node-role.kubernetes.io/control-plane",
+  "node.kubernetes.io/microk8s-controlplane",
+];
 
 /** Reads all Linux nodes and their agents. `now` in milliseconds. */
 export async function survey(cluster: Cluster, mark: TemplateMark, now: number): Promise<Survey> {
-  const nodes = new Map<string, { state: "fine" | "ill" | "silent"; since: number; controlPlane: boolean }>();
+  const nodes = new Map<
+    string,
+    { state: "fine" | "ill" | "silent"; since: number; controlPlane: boolean }
+  >();
   await cluster.pages<V1Node>(collections.nodes, linux, (items) => {
     for (const node of items) {
       const { status, since } = condition(node.status?.conditions, "Ready");
       const ill = status === "False" && now - since >= illSeconds * 1000;
       const state = ill ? "ill" : status === "Unknown" ? "silent" : "fine";
-      const controlPlane = controlPlaneLabels.some((label) => node.metadata?.labels?.[label] !== undefined);
+      const controlPlane = controlPlaneLabels.some(
+        (label) => node.metadata?.labels?.[label] !== undefined,
+      );
       nodes.set(node.metadata?.name ?? "", { state, since, controlPlane });
     }
   });
@@ -74,8 +93,9 @@ export async function survey(cluster: Cluster, mark: TemplateMark, now: number):
 }
 
 /**
- * Names and restarts of agents' pods that ended and are not Ready, from rows as kubectl prints them: Name, Ready, Status,
- * Restarts. Cheap enough to be asked in a wave, where the counters do not tell failing agents from those at work.
+ * Names and restarts of agents' pods that ended and are not Ready, from rows as kubectl prints
+ * them: Name, Ready, Status, Restarts. Cheap enough to be asked in a wave, where the counters do
+ * not tell failing agents from those at work.
  */
 export async function glance(cluster: Cluster): Promise<string[]> {
   const ended: string[] = [];
@@ -102,14 +122,19 @@ function describe(pod: V1Pod, mark: TemplateMark, node: { since: number }, now: 
   const marks = pod.metadata?.annotations ?? {};
   const ageSeconds = (now - time(pod.metadata?.creationTimestamp)) / 1000;
   return {
-    current: marks[revisionAnnotation] === String(mark.revision) && marks[annotations.template] === mark.digest,
+    current:
+      marks[revisionAnnotation] === String(mark.revision) &&
+      marks[annotations.template] === mark.digest,
     available: ready.status === "True" && now - ready.since >= guardSeconds * 1000,
     running: container?.state?.running !== undefined,
     started: container?.state?.running !== undefined || ended !== undefined,
     proved:
-      mark.revision === 0 || mark.complete || (wasWell && node.since - containersReady.since >= provedSeconds * 1000),
+      mark.revision === 0 ||
+      mark.complete ||
+      (wasWell && node.since - containersReady.since >= provedSeconds * 1000),
     ageSeconds,
-    unavailableSeconds: ready.status === "True" ? 0 : Math.min(ageSeconds, (now - ready.since) / 1000),
+    unavailableSeconds:
+      ready.status === "True" ? 0 : Math.min(ageSeconds, (now - ready.since) / 1000),
     gaveUp: ended?.exitCode === exitCodes.gaveUp,
     refused: ended?.exitCode === exitCodes.refused,
     gaveBack:
@@ -131,11 +156,15 @@ function waitsFor(waiting: { reason?: string; message?: string } | undefined): s
 
 /** Before it is bound, a DaemonSet's pod names its node in its affinity only. */
 function boundFor(pod: V1Pod): string {
-  const terms = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  const terms =
+    pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+      ?.nodeSelectorTerms;
   return terms?.[0]?.matchFields?.[0]?.values?.[0] ?? "";
 }
 
-type Conditions = readonly { type: string; status: string; lastTransitionTime?: Date }[] | undefined;
+type Conditions =
+  | readonly { type: string; status: string; lastTransitionTime?: Date }[]
+  | undefined;
 
 function condition(conditions: Conditions, type: string): { status: string; since: number } {
   const found = conditions?.find((one) => one.type === type);
@@ -147,7 +176,10 @@ function time(value: Date | undefined): number {
   return value === undefined ? 0 : Date.parse(String(value));
 }
 
-/** 300 characters: a termination message may be 4 KiB, an Event's note 1 KiB, and several nodes share one. */
+/**
+ * 300 characters: a termination message may be 4 KiB, an Event's note 1 KiB, and several nodes
+ * share one.
+ */
 function firstLine(message: string | undefined): string | undefined {
   return message?.split("\n")[0]?.slice(0, 300);
 }

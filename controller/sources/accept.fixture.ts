@@ -10,11 +10,14 @@ export const policy = { conflicts: "additional", protect: [] } as const;
 export const auth = (pair: string) => ({ auth: Buffer.from(pair).toString("base64") });
 export const text = (entries: Record<string, string>) =>
   JSON.stringify({
-    auths: Object.fromEntries(Object.entries(entries).map(([registry, pair]) => [registry, auth(pair)])),
+    auths: Object.fromEntries(
+      Object.entries(entries).map(([registry, pair]) => [registry, auth(pair)]),
+    ),
   });
 export const secret = (document: string | undefined, type = secretType): V1Secret => ({
   type,
-  data: document === undefined ? {} : { ".dockerconfigjson": Buffer.from(document).toString("base64") },
+  data:
+    document === undefined ? {} : { ".dockerconfigjson": Buffer.from(document).toString("base64") },
 });
 export const sources = (changes: Partial<Sources>): Sources => ({
   additional: undefined,
@@ -36,7 +39,10 @@ export function remembered({ wanted, accepted }: Verdict) {
 }
 
 /** As an installation stands that had no memory yet. */
-export const olderFrom = (given: Partial<Sources>) => ({ published: acceptedFrom(given).published, state: noState });
+export const olderFrom = (given: Partial<Sources>) => ({
+  published: acceptedFrom(given).published,
+  state: noState,
+});
 
 export const additional = secret(text({ "quay.io": "add:1", "a.example": "add:2" }));
 export const original = secret(text({ "quay.io": "orig:1", "o.example": "orig:2" }));

@@ -19,13 +19,23 @@ import { noState, stateSecret } from "../objects/state.ts";
 
 test("H9: on a conflict the additional wins, and the sources say so", () => {
   const { wanted } = accept(sources({ additional, original, originalName }), policy);
-  assert.equal(wanted?.document, text({ "a.example": "add:2", "o.example": "orig:2", "quay.io": "add:1" }));
-  assert.equal(wanted.sources, '{"a.example":"additional","o.example":"original","quay.io":"additional"}');
+  assert.equal(
+    wanted?.document,
+    text({ "a.example": "add:2", "o.example": "orig:2", "quay.io": "add:1" }),
+  );
+  assert.equal(
+    wanted.sources,
+    '{"a.example":"additional","o.example":"original","quay.io":"additional"}',
+  );
 });
 
 test("other bytes with the same meaning want the same", () => {
   const spaced = secret(
-    JSON.stringify(JSON.parse(text({ "a.example": "add:2", "https://quay.io/v2/": "add:1" })), undefined, 2),
+    JSON.stringify(
+      JSON.parse(text({ "a.example": "add:2", "https://quay.io/v2/": "add:1" })),
+      undefined,
+      2,
+    ),
   );
   assert.equal(
     accept(sources({ additional: spaced }), policy).wanted?.document,
@@ -42,21 +52,33 @@ test("H24: an invalid additional that was never good deploys nothing and names t
 test("an invalid additional keeps its last good entries while the original's rotation flows", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const rotated = secret(text({ "quay.io": "orig:1", "o.example": "rotated:2" }));
-  const { wanted, problems } = accept(sources({ additional: bad, original: rotated, originalName, ...before }), policy);
-  assert.equal(wanted?.document, text({ "a.example": "add:2", "o.example": "rotated:2", "quay.io": "add:1" }));
+  const { wanted, problems } = accept(
+    sources({ additional: bad, original: rotated, originalName, ...before }),
+    policy,
+  );
+  assert.equal(
+    wanted?.document,
+    text({ "a.example": "add:2", "o.example": "rotated:2", "quay.io": "add:1" }),
+  );
   assert.equal(problems.additional.length, 1);
   assert.deepEqual(problems.original, []);
 });
 
 test("an additional that was good and empty has a last good state too", () => {
   const before = acceptedFrom({ additional: secret('{"auths":{}}'), original, originalName });
-  const { wanted } = accept(sources({ additional: bad, original, originalName, ...before }), policy);
+  const { wanted } = accept(
+    sources({ additional: bad, original, originalName, ...before }),
+    policy,
+  );
   assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
 });
 
 test("both invalid: what is published stays, and both are told", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const { wanted, problems } = accept(sources({ additional: bad, original: bad, originalName, ...before }), policy);
+  const { wanted, problems } = accept(
+    sources({ additional: bad, original: bad, originalName, ...before }),
+    policy,
+  );
   assert.equal(wanted?.document, before.published.document);
   assert.equal(wanted.sources, before.published.sourcesText);
   assert.equal(problems.additional.length, 1);
@@ -79,17 +101,26 @@ test("removal wants the original alone", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const { wanted } = accept(sources({ original, originalName, ...before }), policy);
   assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
-  assert.equal(accept(sources(acceptedFrom({ additional })), policy).wanted?.document, '{"auths":{}}');
+  assert.equal(
+    accept(sources(acceptedFrom({ additional })), policy).wanted?.document,
+    '{"auths":{}}',
+  );
 });
 
 test("a protected registry refuses the additional as a whole; its last good entries stay", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const strict = { conflicts: "additional", protect: ["o.example"] } as const;
   const shadow = secret(text({ "o.example/team": "add:3" }));
-  const { wanted, problems } = accept(sources({ additional: shadow, original, originalName, ...before }), strict);
+  const { wanted, problems } = accept(
+    sources({ additional: shadow, original, originalName, ...before }),
+    strict,
+  );
   assert.equal(wanted?.document, before.published.document);
   assert.equal(problems.additional.length, 1);
-  assert.equal(accept(sources({ additional: shadow, original, originalName }), strict).wanted, undefined);
+  assert.equal(
+    accept(sources({ additional: shadow, original, originalName }), strict).wanted,
+    undefined,
+  );
 });
 
 const refused: readonly (readonly [sentence: string, secret: V1Secret, code: string])[] = [
@@ -118,7 +149,10 @@ test("an absent additional is always acceptable, whatever the flags and the orig
         acceptedFrom({ additional, original, originalName }),
         { published: undefined, state: noState },
       ]) {
-        const { wanted } = accept(sources({ original: first, originalName, ...before }), { ...policy, protect });
+        const { wanted } = accept(sources({ original: first, originalName, ...before }), {
+          ...policy,
+          protect,
+        });
         assert.equal(wanted?.intent, "release");
       }
 });
@@ -126,14 +160,20 @@ test("an absent additional is always acceptable, whatever the flags and the orig
 test("a flag that forbids even what is in force leaves it in force, so that its objects are kept in repair", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const strict = { conflicts: "additional", protect: ["a.example"] } as const;
-  const { wanted, problems, accepted } = accept(sources({ additional, original, originalName, ...before }), strict);
+  const { wanted, problems, accepted } = accept(
+    sources({ additional, original, originalName, ...before }),
+    strict,
+  );
   assert.equal(wanted?.document, before.published.document);
   assert.equal(wanted.sources, before.published.sourcesText);
   assert.equal(problems.additional.length, 1);
   assert.deepEqual({ ...accepted }, { ...before.state.accepted });
 });
 
-/** A document of one entry and exactly so many bytes: white space counts for a source, not for what it merges to. */
+/**
+ * A document of one entry and exactly so many bytes: white space counts for a source, not for what
+ * it merges to.
+ */
 function padded(registry: string, pair: string, bytes: number): string {
   const document = text({ [registry]: pair });
   return document + " ".repeat(bytes - document.length);
@@ -142,23 +182,46 @@ function padded(registry: string, pair: string, bytes: number): string {
 /** A document whose canonical form has exactly so many bytes. */
 function filled(registry: string, bytes: number): string {
   const of = (length: number) =>
-    JSON.stringify({ auths: { [registry]: { auth: Buffer.from(`u:${"p".repeat(length)}`).toString("base64") } } });
+    JSON.stringify({
+      auths: { [registry]: { auth: Buffer.from(`u:${"p".repeat(length)}`).toString("base64") } },
+    });
   const length = Math.floor(((bytes - of(1).length) / 4) * 3);
   return of(length);
 }
 
 const small = text({ "o.example": "orig:1" });
 const sizes: readonly (readonly [sentence: string, additional: string, refused: boolean])[] = [
-  ["sources of 480 KiB together are taken", padded("a.example", "add:1", capacity - small.length), false],
-  ["sources of a byte more are refused", padded("a.example", "add:1", capacity - small.length + 1), true],
-  ["entries that merge to some bytes less are taken", filled("a.example", capacity - small.length - 40), false],
-  ["entries that with their sources merge to more are refused", filled("a.example", capacity - small.length - 2), true],
+  [
+    "sources of 480 KiB together are taken",
+    padded("a.example", "add:1", capacity - small.length),
+    false,
+  ],
+  [
+    "sources of a byte more are refused",
+    padded("a.example", "add:1", capacity - small.length + 1),
+    true,
+  ],
+  [
+    "entries that merge to some bytes less are taken",
+    filled("a.example", capacity - small.length - 40),
+    false,
+  ],
+  [
+    "entries that with their sources merge to more are refused",
+    filled("a.example", capacity - small.length - 2),
+    true,
+  ],
 ];
 for (const [sentence, document, refused] of sizes) {
   test(sentence, () => {
     const originally = secret(small);
     const before = acceptedFrom({ additional, original: originally, originalName });
-    const given = sources({ additional: secret(document), original: originally, originalName, ...before });
+    const given = sources({
+      additional: secret(document),
+      original: originally,
+      originalName,
+      ...before,
+    });
     const { wanted, problems, accepted } = accept(given, policy);
     assert.equal(wanted?.document === before.published.document, refused);
     assert.deepEqual(
@@ -186,7 +249,12 @@ test("an original that grows too large is refused alone: the additional's change
 test("law: what is remembered and published, and published once more as served, fits into the Secrets", () => {
   const worst = { document: '"'.repeat(capacity - 2), sources: "{}" };
   const revision = { revision: Number.MAX_SAFE_INTEGER, intent: "release" as const, ...worst };
-  const state = { ...noState, accepted: { original: '"'.repeat(capacity) }, served: revision, absentSince: new Date() };
+  const state = {
+    ...noState,
+    accepted: { original: '"'.repeat(capacity) },
+    served: revision,
+    absentSince: new Date(),
+  };
   const bytes = (data: Record<string, string> = {}) =>
     Object.values(data).reduce((sum, value) => sum + Buffer.from(value, "base64").length, 0);
   const left = 1024 * 1024 - bytes(stateSecret(state).data);

@@ -20,12 +20,17 @@ export function openOriginal(
   log: Logger,
 ) {
   if (original === undefined) return undefined;
-  const live = file === undefined ? here : reopened(file, () => connect(loadKubeConfig(file), asked));
+  const live =
+    file === undefined ? here : reopened(file, () => connect(loadKubeConfig(file), asked));
   const target = { collection: secretsIn(original.namespace), name: original.name };
   const followed = { live, target, mirror: new Mirror() };
   const changed = (problem: string | undefined) => {
     if (problem === undefined) log.info("the original can be read again");
-    else log.warn({ problem }, "the original cannot be read; its last accepted document stays in force");
+    else
+      log.warn(
+        { problem },
+        "the original cannot be read; its last accepted document stays in force",
+      );
   };
   const path = `${target.collection}/${target.name}`;
   const cluster = mirrored(live, [followed]);

@@ -9,7 +9,8 @@ import { Mirror } from "#kube/informer.ts";
 import { originalReader, reopened } from "./original.ts";
 
 const secret = { metadata: { name: "pull-secret" } };
-const refused = (status: number) => new ApiError({ status, reason: "R", method: "GET", path: "/p" });
+const refused = (status: number) =>
+  new ApiError({ status, reason: "R", method: "GET", path: "/p" });
 
 /** A reader whose cluster gives these answers one after the other, the last one for ever. */
 function reading(...answers: (() => Promise<unknown>)[]) {
@@ -25,18 +26,44 @@ function reading(...answers: (() => Promise<unknown>)[]) {
     changed: (problem) => void told.push(problem),
     milliseconds: 20,
   });
-  return { read, mirror, told, asked: () => asked, pass: (seconds: number) => (time += seconds * 1000) };
+  return {
+    read,
+    mirror,
+    told,
+    asked: () => asked,
+    pass: (seconds: number) => (time += seconds * 1000),
+  };
 }
 
-const answers: readonly (readonly [sentence: string, answer: () => Promise<unknown>, outcome: unknown])[] = [
+const answers: readonly (readonly [
+  sentence: string,
+  answer: () => Promise<unknown>,
+  outcome: unknown,
+])[] = [
   ["one that is there is read", async () => secret, secret],
   ["one that is not there is absent", async () => undefined, "absent"],
-  ["one that we may not read is absent, too: somebody decided that", () => Promise.reject(refused(403)), "absent"],
+  [
+    "one that we may not read is absent, too: somebody decided that",
+    () => Promise.reject(refused(403)),
+    "absent",
+  ],
   ["one whose API server gives no answer is unknown", () => Promise.reject(refused(0)), "unknown"],
-  ["one whose API server does not take our credential is unknown", () => Promise.reject(refused(401)), "unknown"],
+  [
+    "one whose API server does not take our credential is unknown",
+    () => Promise.reject(refused(401)),
+    "unknown",
+  ],
   ["one whose API server is in trouble is unknown", () => Promise.reject(refused(500)), "unknown"],
-  ["one whose credential cannot be made is unknown", () => Promise.reject(new Error("no plugin")), "unknown"],
-  ["one whose API server hangs is unknown after the deadline", () => new Promise(() => {}), "unknown"],
+  [
+    "one whose credential cannot be made is unknown",
+    () => Promise.reject(new Error("no plugin")),
+    "unknown",
+  ],
+  [
+    "one whose API server hangs is unknown after the deadline",
+    () => new Promise(() => {}),
+    "unknown",
+  ],
 ];
 for (const [sentence, answer, outcome] of answers) {
   test(`original: ${sentence}`, async () => assert.equal(await reading(answer).read(), outcome));

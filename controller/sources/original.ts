@@ -1,6 +1,7 @@
 /**
- * The original Secret, where it lives in whatever cluster. That one may be away for hours, refuse our credential or hang: nothing
- * here may wait for it, so it is asked with a short deadline, after growing pauses, and is otherwise unknown.
+ * The original Secret, where it lives in whatever cluster. That one may be away for hours, refuse
+ * our credential or hang: nothing here may wait for it, so it is asked with a short deadline, after
+ * growing pauses, and is otherwise unknown.
  */
 import { statSync } from "node:fs";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -10,7 +11,10 @@ import { backoff } from "#kube/loop.ts";
 import type { Mirror } from "#kube/informer.ts";
 import type { Original } from "./source.ts";
 
-/** A tenth of what the loop takes for a hang, and enough for an API server on the other side of the world. */
+/**
+ * A tenth of what the loop takes for a hang, and enough for an API server on the other side of the
+ * world.
+ */
 const deadlineSeconds = 5;
 
 type Options = Readonly<{
@@ -52,7 +56,10 @@ export function originalReader(options: Options): () => Promise<Original> {
 
 async function within<T>(answer: Promise<T>, milliseconds: number): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds);
+  const timer = setTimeout(
+    () => reject(new Error(`no answer within ${milliseconds} ms`)),
+    milliseconds,
+  );
   try {
     return await Promise.race([answer, promise]);
   } finally {
@@ -60,7 +67,10 @@ async function within<T>(answer: Promise<T>, milliseconds: number): Promise<T> {
   }
 }
 
-/** A cluster whose kubeconfig is opened anew when its file changes: a credential is renewed without a restart of ours. */
+/**
+ * A cluster whose kubeconfig is opened anew when its file changes: a credential is renewed without
+ * a restart of ours.
+ */
 export function reopened(file: string, open: () => Cluster): Cluster {
   let seen = versionOf(file);
   let cluster = open();

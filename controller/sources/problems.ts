@@ -1,4 +1,7 @@
-/** What the controller can find wrong, each with its code: the same code stands in the Event, the log and the docs. */
+/**
+ * What the controller can find wrong, each with its code: the same code stands in the Event, the
+ * log and the docs.
+ */
 import { overfull } from "#pullsecret/capacity.ts";
 import type { Problem } from "#pullsecret/problems.ts";
 
@@ -22,15 +25,27 @@ export const catalogue = {
   ],
   halted: ["GPS305", "{}", "correct the Secret or the nodes; the others are untouched"],
   overdue: ["GPS306", "{}", "repair or delete what is waited for"],
-  leftBehind: ["GPS307", "{}", "remove the entries from their kubelet's config.json if these nodes return"],
+  leftBehind: [
+    "GPS307",
+    "{}",
+    "remove the entries from their kubelet's config.json if these nodes return",
+  ],
   tooMuch: overfull,
   originalUnknown: [
     "GPS309",
     "cannot be read now",
     "nothing if its API server is away for a while; else renew the credential in --original-kubeconfig",
   ],
-  podsRefused: ["GPS320", "{}", "let the agents' pods be created: they need the host's network and directories"],
-  refused: ["GPS321", "{}", "let the controller do it: a right, an admission policy or a webhook is in its way"],
+  podsRefused: [
+    "GPS320",
+    "{}",
+    "let the agents' pods be created: they need the host's network and directories",
+  ],
+  refused: [
+    "GPS321",
+    "{}",
+    "let the controller do it: a right, an admission policy or a webhook is in its way",
+  ],
   mutated: ["GPS322", "{}", "leave our objects out of the policy that changes them"],
   unsupported: [
     "GPS323",
@@ -40,8 +55,15 @@ export const catalogue = {
   awaited: ["GPS324", "{}", "let these nodes return, or delete them"],
 } as const satisfies Record<string, readonly [code: string, what: string, todo: string]>;
 
-/** A finding of the controller about `source`, which is an object's name; `path` is the place in it. */
-export function finding(kind: keyof typeof catalogue, source: string, path: string, detail = ""): Problem {
+/**
+ * A finding of the controller about `source`, which is an object's name; `path` is the place in it.
+ */
+export function finding(
+  kind: keyof typeof catalogue,
+  source: string,
+  path: string,
+  detail = "",
+): Problem {
   const [code, what, todo] = catalogue[kind];
   return { code, source, path, what: what.replace("{}", () => detail), todo };
 }

@@ -27,22 +27,37 @@ export type Snapshot = Readonly<{
 /** How the original is read, when there is to be one. */
 export type OriginalPlace = Readonly<{ read: () => Promise<Original> }>;
 
-export async function observe(cluster: Cluster, original: OriginalPlace | undefined): Promise<Snapshot> {
-  const [additional, originalSecret, state, global, serviceAccount, role, roleBinding, daemonSet] = await Promise.all([
-    cluster.get<V1Secret>(`${collections.secrets}/${additionalSecretName}`),
-    original === undefined ? ("absent" as const) : original.read(),
-    cluster.get<V1Secret>(owned.state),
-    cluster.get<V1Secret>(owned.global),
-    cluster.get<V1ServiceAccount>(owned.serviceAccount),
-    cluster.get<V1Role>(owned.role),
-    cluster.get<V1RoleBinding>(owned.roleBinding),
-    cluster.get<V1DaemonSet>(owned.daemonSet),
-  ]);
-  return { additional, original: originalSecret, state, global, serviceAccount, role, roleBinding, daemonSet };
+export async function observe(
+  cluster: Cluster,
+  original: OriginalPlace | undefined,
+): Promise<Snapshot> {
+  const [additional, originalSecret, state, global, serviceAccount, role, roleBinding, daemonSet] =
+    await Promise.all([
+      cluster.get<V1Secret>(`${collections.secrets}/${additionalSecretName}`),
+      original === undefined ? ("absent" as const) : original.read(),
+      cluster.get<V1Secret>(owned.state),
+      cluster.get<V1Secret>(owned.global),
+      cluster.get<V1ServiceAccount>(owned.serviceAccount),
+      cluster.get<V1Role>(owned.role),
+      cluster.get<V1RoleBinding>(owned.roleBinding),
+      cluster.get<V1DaemonSet>(owned.daemonSet),
+    ]);
+  return {
+    additional,
+    original: originalSecret,
+    state,
+    global,
+    serviceAccount,
+    role,
+    roleBinding,
+    daemonSet,
+  };
 }
 
 /** Our objects by name, where they exist. */
-export function ownedOf(snapshot: Snapshot): (readonly [OwnedName, NonNullable<Snapshot[OwnedName]>])[] {
+export function ownedOf(
+  snapshot: Snapshot,
+): (readonly [OwnedName, NonNullable<Snapshot[OwnedName]>])[] {
   return (Object.keys(owned) as OwnedName[]).flatMap((name) => {
     const object = snapshot[name];
     return object === undefined ? [] : [[name, object] as const];

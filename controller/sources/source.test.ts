@@ -24,13 +24,19 @@ const one = (pair: string) => secret(text({ "quay.io": pair }));
 
 test("an original that becomes equal to the additional takes nothing from any node", () => {
   const before = acceptedFrom({ additional: one("u:B"), original: one("u:A"), originalName });
-  const { wanted } = accept(sources({ additional: one("u:B"), original: one("u:B"), originalName, ...before }), policy);
+  const { wanted } = accept(
+    sources({ additional: one("u:B"), original: one("u:B"), originalName, ...before }),
+    policy,
+  );
   assert.equal(wanted?.intent, "apply");
   assert.equal(wanted.document, text({ "quay.io": "u:B" }));
 });
 
 test("an additional that only repeats the original, or that wins no conflict, is applied all the same", () => {
-  const repeats = accept(sources({ additional: one("u:A"), original: one("u:A"), originalName }), policy);
+  const repeats = accept(
+    sources({ additional: one("u:A"), original: one("u:A"), originalName }),
+    policy,
+  );
   assert.equal(repeats.wanted?.intent, "apply");
   const given = sources({ additional: one("u:B"), original: one("u:A"), originalName });
   const loses = accept(given, { conflicts: "original", protect: [] });
@@ -40,7 +46,10 @@ test("an additional that only repeats the original, or that wins no conflict, is
 
 test("a broken additional keeps what it had in common with the original when that rotates to something else", () => {
   const before = acceptedFrom({ additional: one("u:B"), original: one("u:B"), originalName });
-  const { wanted } = accept(sources({ additional: bad, original: one("u:C"), originalName, ...before }), policy);
+  const { wanted } = accept(
+    sources({ additional: bad, original: one("u:C"), originalName, ...before }),
+    policy,
+  );
   assert.equal(wanted?.document, text({ "quay.io": "u:B" }));
 });
 
@@ -55,14 +64,24 @@ test("an installation without memory falls back to the labels once, and remember
   const first = accept(sources({ additional: bad, original: bad, originalName, ...older }), policy);
   assert.equal(first.wanted?.document, older.published.document);
   const state = { ...noState, accepted: first.accepted };
-  // Rotated to the very value that the additional had: by its label the entry would be the original's from now on.
+  // Rotated to the very value that the additional had: by its label the entry would be the
+  // original's from now on.
   const rotated = secret(text({ "quay.io": "add:1", "a.example": "add:2" }));
   const published = acceptedFrom({ additional, original: rotated, originalName }).published;
-  const { wanted } = accept(sources({ additional: bad, original: one("u:C"), originalName, published, state }), policy);
+  const { wanted } = accept(
+    sources({ additional: bad, original: one("u:C"), originalName, published, state }),
+    policy,
+  );
   assert.equal(wanted?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
 });
 
-const useless = ["{}", "null", '{"auths":null}', '{"quay.io":{"auth":"dTpw"}}', '{"credHelpers":{"quay.io":"ecr"}}'];
+const useless = [
+  "{}",
+  "null",
+  '{"auths":null}',
+  '{"quay.io":{"auth":"dTpw"}}',
+  '{"credHelpers":{"quay.io":"ecr"}}',
+];
 for (const document of useless) {
   test(`an original of ${document} is refused, and its last good entries stay`, () => {
     const before = acceptedFrom({ additional, original, originalName });
@@ -74,7 +93,10 @@ for (const document of useless) {
   });
 }
 
-const empty = ['{"auths":{"quay.io":{}}}', '{"auths":{"quay.io":null,"a.io":{}},"credsStore":"desktop"}'];
+const empty = [
+  '{"auths":{"quay.io":{}}}',
+  '{"auths":{"quay.io":null,"a.io":{}},"credsStore":"desktop"}',
+];
 for (const document of empty) {
   test(`an original of ${document}, whose credentials are elsewhere, is refused`, () => {
     const before = acceptedFrom({ additional, original, originalName });
@@ -116,40 +138,57 @@ test("an absent additional that is kept has its last good entries, while the ori
   const rotated = secret(text({ "o.example": "rotated:2" }));
   const given = sources({ additional: "kept", original: rotated, originalName, ...before });
   const { wanted, problems, accepted } = accept(given, policy);
-  assert.equal(wanted?.document, text({ "a.example": "add:2", "o.example": "rotated:2", "quay.io": "add:1" }));
+  assert.equal(
+    wanted?.document,
+    text({ "a.example": "add:2", "o.example": "rotated:2", "quay.io": "add:1" }),
+  );
   assert.equal(wanted.intent, "apply");
   assert.deepEqual(problems, { original: [], additional: [] });
   assert.equal(accepted["additional"], before.state.accepted["additional"]);
 });
 
 const pairs = fc.constantFrom("u:A", "u:B", "u:C");
-const documents = fc.dictionary(fc.constantFrom("quay.io", "a.example", "quay.io/team"), pairs, { maxKeys: 3 });
+const documents = fc.dictionary(fc.constantFrom("quay.io", "a.example", "quay.io/team"), pairs, {
+  maxKeys: 3,
+});
 const valid = documents.map((entries) => secret(text(entries)));
 const turns = fc.record({
-  additional: fc.oneof(valid, fc.constantFrom(bad, secret(undefined), secret(text({}), "Opaque"), "kept" as const)),
-  original: fc.oneof(valid, fc.constantFrom(bad, secret("{}"), "absent" as const, "unknown" as const)),
+  additional: fc.oneof(
+    valid,
+    fc.constantFrom(bad, secret(undefined), secret(text({}), "Opaque"), "kept" as const),
+  ),
+  original: fc.oneof(
+    valid,
+    fc.constantFrom(bad, secret("{}"), "absent" as const, "unknown" as const),
+  ),
 });
 
 test("law: whatever becomes of a source, what it last said in order is in force, whatever the other says", () => {
   fc.assert(
-    fc.property(fc.array(turns, { maxLength: 8 }), fc.constantFrom("additional", "original"), (history, conflicts) => {
-      const rule = { conflicts, protect: [] };
-      let before: Pick<Sources, "published" | "state"> = { published: undefined, state: noState };
-      const last: { additional?: V1Secret; original?: V1Secret } = {};
-      for (const turn of history) {
-        const verdict = accept(sources({ ...turn, originalName, ...before }), rule);
-        const inOrder = (role: "additional" | "original") => verdict.problems[role].length === 0;
-        if (inOrder("additional") && turn.additional !== "kept") last.additional = turn.additional;
-        if (last.additional === undefined) {
-          assert.equal(verdict.wanted, undefined);
-          continue;
+    fc.property(
+      fc.array(turns, { maxLength: 8 }),
+      fc.constantFrom("additional", "original"),
+      (history, conflicts) => {
+        const rule = { conflicts, protect: [] };
+        let before: Pick<Sources, "published" | "state"> = { published: undefined, state: noState };
+        const last: { additional?: V1Secret; original?: V1Secret } = {};
+        for (const turn of history) {
+          const verdict = accept(sources({ ...turn, originalName, ...before }), rule);
+          const inOrder = (role: "additional" | "original") => verdict.problems[role].length === 0;
+          if (inOrder("additional") && turn.additional !== "kept")
+            last.additional = turn.additional;
+          if (last.additional === undefined) {
+            assert.equal(verdict.wanted, undefined);
+            continue;
+          }
+          if (inOrder("original") && typeof turn.original === "object")
+            last.original = turn.original;
+          const ideal = accept(sources({ original: "absent", originalName, ...last }), rule).wanted;
+          assert.equal(verdict.wanted?.document, ideal?.document);
+          assert.equal(verdict.wanted?.intent, "apply");
+          before = remembered(verdict);
         }
-        if (inOrder("original") && typeof turn.original === "object") last.original = turn.original;
-        const ideal = accept(sources({ original: "absent", originalName, ...last }), rule).wanted;
-        assert.equal(verdict.wanted?.document, ideal?.document);
-        assert.equal(verdict.wanted?.intent, "apply");
-        before = remembered(verdict);
-      }
-    }),
+      },
+    ),
   );
 });

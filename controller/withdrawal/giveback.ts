@@ -1,4 +1,7 @@
-/** What a removal asks the nodes: whether they have given back our entries, and those that are away when they return. */
+/**
+ * What a removal asks the nodes: whether they have given back our entries, and those that are away
+ * when they return.
+ */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { templateDigest } from "../objects/daemonset.ts";
 import type { RolloutContext } from "../rollout/context.ts";
@@ -16,11 +19,19 @@ import { declaredAsIs } from "../objects/daemonset-state.ts";
 /** `withdrawal`: for how long nodes that are away are waited for. */
 export type Patience = Readonly<{ policy: Pick<Policy, "withdrawal"> }>;
 
-/** `until`: when they are given up, ISO 8601; `seconds`: when to look again, though nothing has happened. */
+/**
+ * `until`: when they are given up, ISO 8601; `seconds`: when to look again, though nothing has
+ * happened.
+ */
 export type Awaited = Readonly<{ names: readonly string[]; until: string; seconds: number }>;
 
-/** Of every node that the DaemonSet calls served. Reads nodes and pods, if this run has not done so. */
-export async function askedOf({ cluster, agent, now }: RolloutContext, progress: Progress): Promise<GivenBack> {
+/**
+ * Of every node that the DaemonSet calls served. Reads nodes and pods, if this run has not done so.
+ */
+export async function askedOf(
+  { cluster, agent, now }: RolloutContext,
+  progress: Progress,
+): Promise<GivenBack> {
   const { fates, revision } = progress;
   if (fates.length > 0) return givenBack(fates.map(([node]) => node));
   const mark = { revision, digest: templateDigest(agent), complete: true };
@@ -28,8 +39,8 @@ export async function askedOf({ cluster, agent, now }: RolloutContext, progress:
 }
 
 /**
- * Keeps the DaemonSet for the nodes that are away, and for no others. Undefined when there are none, or when they have been waited for
- * long enough.
+ * Keeps the DaemonSet for the nodes that are away, and for no others. Undefined when there are
+ * none, or when they have been waited for long enough.
  */
 export async function awaitReturn(
   context: RolloutContext & Patience,
@@ -41,7 +52,8 @@ export async function awaitReturn(
   const since = pinned?.since ?? new Date(time).toISOString();
   const until = Date.parse(since) + context.policy.withdrawal.forgetAfterSeconds * 1000;
   if (names.length === 0 || time >= until) return undefined;
-  if (JSON.stringify(names) !== JSON.stringify(pinned?.names)) await pin(context, snapshot, { names, since });
+  if (JSON.stringify(names) !== JSON.stringify(pinned?.names))
+    await pin(context, snapshot, { names, since });
   // Nodes that return or are deleted change the DaemonSet's counters, which is a hint.
   const seconds = Math.max(1, Math.min(300, (until - time) / 1000));
   return { names, until: new Date(until).toISOString(), seconds };
@@ -50,8 +62,17 @@ export async function awaitReturn(
 async function pin(context: RolloutContext, snapshot: Snapshot, pinned: Pinned): Promise<void> {
   const { cluster, agent } = context;
   // Whoever asked for a withdrawal wants the credential nowhere, our memory included.
-  await writeState(cluster, snapshot.state, { ...readState(snapshot.state), accepted: {}, served: undefined });
+  await writeState(cluster, snapshot.state, {
+    ...readState(snapshot.state),
+    accepted: {},
+    served: undefined,
+  });
   const live = await cluster.get<V1DaemonSet>(owned.daemonSet);
   if (live === undefined) return;
-  await ensure<V1DaemonSet>(context, owned.daemonSet, live, declaredAsIs(live, { ...agent, pinned }));
+  await ensure<V1DaemonSet>(
+    context,
+    owned.daemonSet,
+    live,
+    declaredAsIs(live, { ...agent, pinned }),
+  );
 }

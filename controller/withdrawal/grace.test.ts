@@ -15,15 +15,39 @@ const absence = (changes: Partial<Absence>): Absence => ({
   ...changes,
 });
 
-const cases: readonly (readonly [sentence: string, absence: Absence, since: Date, begins: Date, due: boolean])[] = [
-  ["an absence that is seen for the first time begins now", absence({ since: undefined }), at(10), at(40), false],
+const cases: readonly (readonly [
+  sentence: string,
+  absence: Absence,
+  since: Date,
+  begins: Date,
+  due: boolean,
+])[] = [
+  [
+    "an absence that is seen for the first time begins now",
+    absence({ since: undefined }),
+    at(10),
+    at(40),
+    false,
+  ],
   ["one that is remembered goes on, also after a restart", absence({}), at(0), at(30), false],
   ["a grace ends with its last second", absence({ now: at(30) }), at(0), at(30), true],
   ["and not a moment earlier", absence({ now: at(29.9) }), at(0), at(30), false],
-  ["without a grace it begins at once", absence({ since: undefined, graceSeconds: 0 }), at(10), at(10), true],
+  [
+    "without a grace it begins at once",
+    absence({ since: undefined, graceSeconds: 0 }),
+    at(10),
+    at(10),
+    true,
+  ],
   ["haste ends it, and is remembered", absence({ haste: true }), at(-20), at(10), true],
   ["what has begun is not put off", absence({ begun: true }), at(0), at(30), true],
-  ["a clock that was set back does not make it longer", absence({ since: at(3600) }), at(10), at(40), false],
+  [
+    "a clock that was set back does not make it longer",
+    absence({ since: at(3600) }),
+    at(10),
+    at(40),
+    false,
+  ],
 ];
 for (const [sentence, given, since, begins, due] of cases) {
   test(`grace: ${sentence}`, () => assert.deepEqual(withdrawal(given), { since, begins, due }));
@@ -37,7 +61,8 @@ const setting = {
   now: () => at(10),
   policy: { withdrawal: { graceSeconds: 30, deadlineSeconds: 600, forgetAfterSeconds: 3600 } },
 };
-const found = (changes: Partial<Snapshot>) => absenceOf({ daemonSet: {}, ...changes } as Snapshot, setting);
+const found = (changes: Partial<Snapshot>) =>
+  absenceOf({ daemonSet: {}, ...changes } as Snapshot, setting);
 const foreign = { metadata: {}, data: {} };
 
 const begun: readonly (readonly [sentence: string, found: Absence, begun: boolean])[] = [
@@ -45,7 +70,11 @@ const begun: readonly (readonly [sentence: string, found: Absence, begun: boolea
   ["nodes that hold what they have are", found({ global: secret("hold") }), false],
   ["so are those whose Secret somebody deleted meanwhile", found({}), false],
   ["what is being taken back goes on", found({ global: secret("release") }), true],
-  ["a memory alone, the last that is left, waits for nothing", found({ daemonSet: undefined }), true],
+  [
+    "a memory alone, the last that is left, waits for nothing",
+    found({ daemonSet: undefined }),
+    true,
+  ],
   [
     "a foreign Secret under the memory's name cannot remember",
     found({ global: secret("apply"), state: foreign }),
@@ -57,6 +86,10 @@ for (const [sentence, absence, expected] of begun) {
 }
 
 test("haste is asked for by an annotation on global-pull-secret, in one word", () => {
-  const haste = (value: string) => found({ global: secret("apply", { [withdrawNowAnnotation]: value }) }).haste;
-  assert.deepEqual([haste("true"), haste("false"), haste(""), found({}).haste], [true, false, false, false]);
+  const haste = (value: string) =>
+    found({ global: secret("apply", { [withdrawNowAnnotation]: value }) }).haste;
+  assert.deepEqual(
+    [haste("true"), haste("false"), haste(""), found({}).haste],
+    [true, false, false, false],
+  );
 });

@@ -1,7 +1,8 @@
 /**
- * When an absent additional Secret is taken for withdrawn. Pure. What is deleted and made anew (`kubectl replace --force`, an owner
- * that recreates it, a type that had to be changed) is one change; without a grace it took credentials from nodes and gave
- * them back, two kubelet restarts each.
+ * When an absent additional Secret is taken for withdrawn. Pure. What is deleted and made anew
+ * (`kubectl replace --force`, an owner that recreates it, a type that had to be changed) is one
+ * change; without a grace it took credentials from nodes and gave them back, two kubelet restarts
+ * each.
  */
 import { withdrawNowAnnotation } from "#contract/names.ts";
 import { isForeign, type Snapshot } from "../sources/snapshot.ts";
@@ -23,7 +24,9 @@ export type Absence = Readonly<{
 /** `since` is to be remembered: it ends the grace for a later run too. */
 export type Withdrawal = Readonly<{ since: Date; begins: Date; due: boolean }>;
 
-/** A clock that was set back does not make the grace longer: what lies in the future was seen now. */
+/**
+ * A clock that was set back does not make the grace longer: what lies in the future was seen now.
+ */
 export function withdrawal({ since, now, graceSeconds, begun, haste }: Absence): Withdrawal {
   const grace = graceSeconds * 1000;
   const seen = Math.min(since?.getTime() ?? now.getTime(), now.getTime());
@@ -34,8 +37,14 @@ export function withdrawal({ since, now, graceSeconds, begun, haste }: Absence):
 
 type Setting = Readonly<{ now: () => Date; policy: Pick<Policy, "withdrawal"> }>;
 
-/** What the snapshot tells of the absence. Haste is asked for on global-pull-secret, when the credential leaked. */
-export function absenceOf({ global, state, daemonSet }: Snapshot, { now, policy }: Setting): Absence {
+/**
+ * What the snapshot tells of the absence. Haste is asked for on global-pull-secret, when the
+ * credential leaked.
+ */
+export function absenceOf(
+  { global, state, daemonSet }: Snapshot,
+  { now, policy }: Setting,
+): Absence {
   const nothingGiven = global === undefined && daemonSet === undefined;
   return {
     since: readState(state).absentSince,

@@ -1,4 +1,7 @@
-/** Removal step by step against an API server of maps: what exists and what the nodes said decides; a controller has no memory. */
+/**
+ * Removal step by step against an API server of maps: what exists and what the nodes said decides;
+ * a controller has no memory.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
@@ -47,16 +50,33 @@ class World {
 
   constructor(nodes: Record<string, Node["says"]>) {
     this.nodes = new Map(Object.entries(nodes).map(([name, says]) => [name, { says }]));
-    const content = { revision: 1, document: credential, sources: '{"quay.io":"additional"}', salt: newSalt() };
+    const content = {
+      revision: 1,
+      document: credential,
+      sources: '{"quay.io":"additional"}',
+      salt: newSalt(),
+    };
     this.put(owned.state, stateSecret({ ...noState, accepted: { additional: credential } }));
-    const served = { type: "RolledOut", status: "True", reason: "RolledOut", message: "", revision: 1 };
-    const said = { [annotations.conditions]: JSON.stringify([served]), [annotations.rolled]: "true" };
+    const served = {
+      type: "RolledOut",
+      status: "True",
+      reason: "RolledOut",
+      message: "",
+      revision: 1,
+    };
+    const said = {
+      [annotations.conditions]: JSON.stringify([served]),
+      [annotations.rolled]: "true",
+    };
     const global = globalSecret({ ...content, intent: "apply" });
     this.put(owned.global, { ...global, metadata: { ...global.metadata, annotations: said } });
     this.put(owned.serviceAccount, serviceAccount);
     this.put(owned.role, role);
     this.put(owned.roleBinding, roleBinding);
-    this.put(owned.daemonSet, daemonSet(agent, { revision: 1, digest: "d" }, { stage: "wave", maxUnavailable: 1 }));
+    this.put(
+      owned.daemonSet,
+      daemonSet(agent, { revision: 1, digest: "d" }, { stage: "wave", maxUnavailable: 1 }),
+    );
   }
 
   put(path: string, object: object): void {
@@ -104,7 +124,13 @@ class World {
         },
         spec: { nodeName },
         status: {
-          conditions: [{ type: "Ready", status: says === "away" ? "False" : "True", lastTransitionTime: "2025-01-01" }],
+          conditions: [
+            {
+              type: "Ready",
+              status: says === "away" ? "False" : "True",
+              lastTransitionTime: "2025-01-01",
+            },
+          ],
           containerStatuses: [{ name: "agent", ready: true, state: { running: {} }, lastState }],
         },
       };
@@ -114,15 +140,21 @@ class World {
   readonly cluster = {
     get: async (path: string) => {
       if (path.startsWith(`${collections.pods}?`)) return { items: this.ending.map(podOn) };
-      const of = new URLSearchParams(path.split("?")[1]).get("fieldSelector")?.replace("metadata.name=", "") ?? "";
-      if (path.startsWith(`${collections.nodes}?`)) return { items: this.nodes.has(of) ? [readyNode] : [] };
+      const of =
+        new URLSearchParams(path.split("?")[1])
+          .get("fieldSelector")
+          ?.replace("metadata.name=", "") ?? "";
+      if (path.startsWith(`${collections.nodes}?`))
+        return { items: this.nodes.has(of) ? [readyNode] : [] };
       return this.objects.get(path);
     },
     pages: async (path: string, _: object, each: (items: readonly object[]) => void) => {
       const status = (says: string) => (says === "away" ? "Unknown" : "True");
       const node = ([name, { says }]: [string, Node]) => ({
         metadata: { name },
-        status: { conditions: [{ type: "Ready", status: status(says), lastTransitionTime: "2025-01-01" }] },
+        status: {
+          conditions: [{ type: "Ready", status: status(says), lastTransitionTime: "2025-01-01" }],
+        },
       });
       if (path === collections.nodes) each([...this.nodes].map(node));
       else each(this.pods());
@@ -132,7 +164,9 @@ class World {
       return this.objects.get(path);
     },
     remove: async (path: string) => {
-      this.deleted.push((Object.keys(owned) as OwnedName[]).find((name) => owned[name] === path) ?? path);
+      this.deleted.push(
+        (Object.keys(owned) as OwnedName[]).find((name) => owned[name] === path) ?? path,
+      );
       this.objects.delete(path);
     },
   } as unknown as Cluster;
@@ -158,12 +192,22 @@ class World {
     const live = this.objects.get(owned.daemonSet);
     const nodes = this.covered();
     const living = nodes.filter(([, { says }]) => says !== "away").length;
-    const counters = { desiredNumberScheduled: nodes.length, updatedNumberScheduled: living, numberAvailable: living };
+    const counters = {
+      desiredNumberScheduled: nodes.length,
+      updatedNumberScheduled: living,
+      numberAvailable: living,
+    };
     if (live !== undefined) live["status"] = { ...counters, observedGeneration: 1 };
     const snapshot = await observe(this.cluster, undefined);
     const published = readPublished(snapshot.global);
     const state = readState(snapshot.state);
-    const sources: Sources = { additional: undefined, original: "absent", originalName: undefined, published, state };
+    const sources: Sources = {
+      additional: undefined,
+      original: "absent",
+      originalName: undefined,
+      published,
+      state,
+    };
     this.seconds += 1;
     return remove(this.remover, snapshot, sources);
   }
@@ -175,11 +219,15 @@ class World {
   }
 
   text(): string {
-    return [...this.objects.values()].map((object) => JSON.stringify((object as V1Secret).data ?? {})).join();
+    return [...this.objects.values()]
+      .map((object) => JSON.stringify((object as V1Secret).data ?? {}))
+      .join();
   }
 }
 
-const ownerReferences = [{ kind: "DaemonSet", name: "global-pull-secret-syncer", controller: true }];
+const ownerReferences = [
+  { kind: "DaemonSet", name: "global-pull-secret-syncer", controller: true },
+];
 const podOn = (nodeName: string) => ({ metadata: { ownerReferences }, spec: { nodeName } });
 const readyNode = { status: { conditions: [{ type: "Ready", status: "True" }] } };
 
@@ -189,7 +237,11 @@ test("when every node has said that it gave back, the objects go in their order"
   const world = new World({ a: "back", b: "back" });
   await world.looks(5);
   assert.deepEqual(world.deleted, everything);
-  assert.equal(takesAway(await observe(world.cluster, undefined)), false, "an idle look asks for nothing live");
+  assert.equal(
+    takesAway(await observe(world.cluster, undefined)),
+    false,
+    "an idle look asks for nothing live",
+  );
 });
 
 test("a node that is away keeps the DaemonSet for itself alone, and no credential is left in the cluster", async () => {

@@ -30,7 +30,10 @@ export type Removal = Readonly<{
   revision: number;
   /** Until every node has given back our entries. */
   progress: Progress | undefined;
-  /** The revision is the one that takes the entries back; before that, the one that was on its way when removal began. */
+  /**
+   * The revision is the one that takes the entries back; before that, the one that was on its way
+   * when removal began.
+   */
   releasing: boolean;
   /** Every node that can be waited for has given back. */
   released: boolean;
@@ -46,7 +49,10 @@ export type Removal = Readonly<{
   again: Again | undefined;
 }>;
 
-/** What nodes that were away are given: whoever asked for a withdrawal wants the credential nowhere, global-pull-secret included. */
+/**
+ * What nodes that were away are given: whoever asked for a withdrawal wants the credential nowhere,
+ * global-pull-secret included.
+ */
 const noCredential: Wanted = {
   document: '{"auths":{}}',
   sources: "{}",
@@ -56,8 +62,8 @@ const noCredential: Wanted = {
 };
 
 /**
- * True when the next step deletes something, or may call the drain done. A mirror's word, which may be a moment old, is not
- * enough for that. Where nothing is left there is nothing to take away.
+ * True when the next step deletes something, or may call the drain done. A mirror's word, which may
+ * be a moment old, is not enough for that. Where nothing is left there is nothing to take away.
  */
 export function takesAway(found: Snapshot): boolean {
   const snapshot = ours(found);
@@ -70,7 +76,11 @@ export function takesAway(found: Snapshot): boolean {
   return served || nextDrainStep(inputOf(snapshot)) !== "release";
 }
 
-export async function remove(remover: Remover, found: Snapshot, sources: Sources): Promise<Removal> {
+export async function remove(
+  remover: Remover,
+  found: Snapshot,
+  sources: Sources,
+): Promise<Removal> {
   const snapshot = ours(found);
   const {
     cluster,
@@ -93,7 +103,8 @@ export async function remove(remover: Remover, found: Snapshot, sources: Sources
     next = { ...next, agents: left - abandoned };
     step = nextDrainStep(next);
   }
-  // What needs no look in between goes in one run: each look costs a quarter of a second, of the time a removal takes.
+  // What needs no look in between goes in one run: each look costs a quarter of a second, of the
+  // time a removal takes.
   while (step.startsWith("delete ")) {
     const name = step.slice("delete ".length) as keyof DrainInput["exists"];
     const { uid = "", resourceVersion } = snapshot[name]?.metadata ?? {};
@@ -107,7 +118,9 @@ export async function remove(remover: Remover, found: Snapshot, sources: Sources
     ...standing,
     step: done.at(-1) ?? step,
     revision,
-    overdue: overdue(remover, still, [step === "await daemonSet" ? "the DaemonSet's finalizers" : "agents' pods"]),
+    overdue: overdue(remover, still, [
+      step === "await daemonSet" ? "the DaemonSet's finalizers" : "agents' pods",
+    ]),
     abandoned,
     again: { seconds: pauseAfter(still) },
   };
@@ -152,7 +165,10 @@ function inputOf(snapshot: Snapshot): DrainInput {
 
 async function release(remover: Remover, snapshot: Snapshot, sources: Sources): Promise<Removal> {
   const pinned = pinnedOf(snapshot.daemonSet);
-  const { wanted = noCredential } = accept({ ...sources, additional: undefined }, remover.policy.merge);
+  const { wanted = noCredential } = accept(
+    { ...sources, additional: undefined },
+    remover.policy.merge,
+  );
   const due = pinned === undefined ? wanted : noCredential;
   // All that are left are awaited, one by one as they return: there is no outage, and no wave.
   const context =
@@ -160,25 +176,41 @@ async function release(remover: Remover, snapshot: Snapshot, sources: Sources): 
       ? remover
       : {
           ...remover,
-          policy: { ...remover.policy, rollout: { ...remover.policy.rollout, maxUnavailable: "100%" } },
+          policy: {
+            ...remover.policy,
+            rollout: { ...remover.policy.rollout, maxUnavailable: "100%" },
+          },
           agent: { ...remover.agent, pinned },
         };
   const progress = await takeStep(context, snapshot, due);
   const { revision, turn, view, fates } = progress;
   const releasing = !isPending(readPublished(progress.global), due, { revision: 0, digest: "" });
   const common = { ...standing, step: "release", revision, progress, releasing } as const;
-  const counters = [revision, view?.template, view?.desired, view?.updated, view?.available].join("/");
+  const counters = [revision, view?.template, view?.desired, view?.updated, view?.available].join(
+    "/",
+  );
   if (turn.kind !== "served" || !releasing || view?.template !== revision) {
     const waiting = pick(fates, "failed", "stuck", "moving", "waiting").map(({ name }) => name);
-    return { ...common, overdue: overdue(remover, remover.stillSeconds(counters), waiting), again: undefined };
+    return {
+      ...common,
+      overdue: overdue(remover, remover.stillSeconds(counters), waiting),
+      again: undefined,
+    };
   }
   const { lacking, away, beyond } = await askedOf(context, progress);
   const still = remover.stillSeconds(`${counters} ${lacking.length}`);
   if (lacking.length > 0)
-    return { ...common, overdue: overdue(remover, still, lacking), again: { seconds: pauseAfter(still) } };
+    return {
+      ...common,
+      overdue: overdue(remover, still, lacking),
+      again: { seconds: pauseAfter(still) },
+    };
   const awaited = await awaitReturn(context, snapshot, away);
   if (awaited !== undefined) return { ...common, awaited, again: { seconds: awaited.seconds } };
-  await remember(remover.cluster, progress.global, { ...recall(progress.global), released: revision });
+  await remember(remover.cluster, progress.global, {
+    ...recall(progress.global),
+    released: revision,
+  });
   return { ...common, released: true, leftBehind: [...away, ...beyond], again: { seconds: 1 } };
 }
 

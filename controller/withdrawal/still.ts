@@ -1,4 +1,7 @@
-/** How long something has stood still. Lost at a restart, which only makes whatever waits for it later. */
+/**
+ * How long something has stood still. Lost at a restart, which only makes whatever waits for it
+ * later.
+ */
 export function stillClock(now: () => Date): (key: string) => number {
   let seen: string | undefined;
   let since = 0;

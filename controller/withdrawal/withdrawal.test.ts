@@ -3,7 +3,14 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { nextDrainStep, type DrainInput } from "./withdrawal.ts";
 
-const all = { daemonSet: true, roleBinding: true, role: true, serviceAccount: true, global: true, state: true };
+const all = {
+  daemonSet: true,
+  roleBinding: true,
+  role: true,
+  serviceAccount: true,
+  global: true,
+  state: true,
+};
 const input = (changes: Partial<DrainInput> = {}): DrainInput => ({
   rolled: true,
   released: true,
@@ -19,13 +26,25 @@ const without = (...names: (keyof typeof all)[]) => ({
 
 const cases: readonly (readonly [sentence: string, input: DrainInput, step: string])[] = [
   ["nodes give back first", input({ released: false }), "release"],
-  ["even when somebody deleted the DaemonSet", input({ released: false, exists: without("daemonSet") }), "release"],
-  ["what never reached a node needs no giving back", input({ rolled: false, released: false }), "delete daemonSet"],
+  [
+    "even when somebody deleted the DaemonSet",
+    input({ released: false, exists: without("daemonSet") }),
+    "release",
+  ],
+  [
+    "what never reached a node needs no giving back",
+    input({ rolled: false, released: false }),
+    "delete daemonSet",
+  ],
   ["then the DaemonSet goes", input(), "delete daemonSet"],
   ["a DaemonSet that is going is waited for", input({ terminating: true }), "await daemonSet"],
   ["then its pods are counted", input({ exists: without("daemonSet") }), "count agents"],
   ["and waited for", input({ exists: without("daemonSet"), agents: 2 }), "await agents"],
-  ["then the RoleBinding", input({ exists: without("daemonSet"), agents: 0 }), "delete roleBinding"],
+  [
+    "then the RoleBinding",
+    input({ exists: without("daemonSet"), agents: 0 }),
+    "delete roleBinding",
+  ],
   ["the Role", input({ exists: without("daemonSet", "roleBinding"), agents: 0 }), "delete role"],
   [
     "the ServiceAccount",
@@ -87,7 +106,10 @@ test("law: whatever exists, doing the steps ends with nothing, and no object goe
         if (step === "done") break;
         if (step === "release") released = true;
         else {
-          assert.ok(released || !rolled || !found.global, `${step} before the nodes have given back`);
+          assert.ok(
+            released || !rolled || !found.global,
+            `${step} before the nodes have given back`,
+          );
           left[step.split(" ")[1] as "global"] = false;
         }
       }

@@ -1,15 +1,21 @@
 /**
- * Removal: first every node gives back our entries, then the objects go, the Secrets last, because they are our memory. Pure
- * and derived from what exists, so that a controller that was killed goes on where the last one stopped.
+ * Removal: first every node gives back our entries, then the objects go, the Secrets last, because
+ * they are our memory. Pure and derived from what exists, so that a controller that was killed goes
+ * on where the last one stopped.
  */
 import type { Survey } from "../rollout/decide/surveyed.ts";
 
 export type DrainInput = Readonly<{
   /** A revision above 0 may have reached a node. */
   rolled: boolean;
-  /** Every node that lives has the published revision, or somebody said that it is to be taken for so. */
+  /**
+   * Every node that lives has the published revision, or somebody said that it is to be taken for
+   * so.
+   */
   released: boolean;
-  exists: Readonly<Record<"daemonSet" | "roleBinding" | "role" | "serviceAccount" | "global" | "state", boolean>>;
+  exists: Readonly<
+    Record<"daemonSet" | "roleBinding" | "role" | "serviceAccount" | "global" | "state", boolean>
+  >;
   /** The DaemonSet is being deleted already. */
   terminating: boolean;
   /** Agents' pods on living nodes; undefined: not counted. */
@@ -30,7 +36,13 @@ export type DrainStep =
   | "delete state"
   | "done";
 
-export function nextDrainStep({ rolled, released, exists, terminating, agents }: DrainInput): DrainStep {
+export function nextDrainStep({
+  rolled,
+  released,
+  exists,
+  terminating,
+  agents,
+}: DrainInput): DrainStep {
   if (rolled && !released) return "release";
   if (exists.daemonSet) return terminating ? "await daemonSet" : "delete daemonSet";
   if (exists.global && agents === undefined) return "count agents";
@@ -48,7 +60,10 @@ export type GivenBack = Readonly<{
   lacking: readonly string[];
   /** Nodes that are not heard of. They may hold our entries. */
   away: readonly string[];
-  /** Living nodes on which no agent can be started, though it can elsewhere: nothing was ever touched there. */
+  /**
+   * Living nodes on which no agent can be started, though it can elsewhere: nothing was ever
+   * touched there.
+   */
   beyond: readonly string[];
 }>;
 
@@ -56,19 +71,24 @@ export type GivenBack = Readonly<{
 const startSeconds = 60;
 
 /**
- * Who has given back, of the nodes on which the DaemonSet says it is served. An agent that is available is not enough: whoever takes the
- * probe's port on a node can make it so. Its container's last words are the agent's alone.
+ * Who has given back, of the nodes on which the DaemonSet says it is served. An agent that is
+ * available is not enough: whoever takes the probe's port on a node can make it so. Its container's
+ * last words are the agent's alone.
  */
 export function givenBack(nodes: Survey): GivenBack {
-  const of = (state: keyof GivenBack) => nodes.filter((node) => stateOf(node) === state).map(({ name }) => name);
+  const of = (state: keyof GivenBack) =>
+    nodes.filter((node) => stateOf(node) === state).map(({ name }) => name);
   return { lacking: of("lacking"), away: of("away"), beyond: of("beyond") };
 }
 
 function stateOf({ silent, agent }: Survey[number]): keyof GivenBack | "back" {
   if (agent?.current && agent.gaveBack && (agent.available || silent)) return "back";
   if (silent) return "away";
-  return agent !== undefined && !agent.started && agent.ageSeconds >= startSeconds ? "beyond" : "lacking";
+  return agent !== undefined && !agent.started && agent.ageSeconds >= startSeconds
+    ? "beyond"
+    : "lacking";
 }
 
 /** Seconds until the next look at what stands still: 1 at first, 30 at most. */
-export const pauseAfter = (stillSeconds: number): number => Math.min(30, Math.max(1, Math.round(stillSeconds / 4)));
+export const pauseAfter = (stillSeconds: number): number =>
+  Math.min(30, Math.max(1, Math.round(stillSeconds / 4)));

@@ -3,7 +3,12 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { contains, differing } from "./contains.ts";
 
-const cases: readonly (readonly [sentence: string, live: unknown, declared: unknown, answer: boolean])[] = [
+const cases: readonly (readonly [
+  sentence: string,
+  live: unknown,
+  declared: unknown,
+  answer: boolean,
+])[] = [
   ["defaults of the server do not count", { a: 1, b: 2 }, { a: 1 }, true],
   ["another value does", { a: 1 }, { a: 2 }, false],
   ["a missing field does", {}, { a: 1 }, false],
@@ -34,7 +39,13 @@ const paths: readonly (readonly [
 ])[] = [
   ["nothing differs", { a: [{ name: "x", v: 1 }] }, { a: [{ name: "x" }] }, [], []],
   ["an item beside ours", { a: [{ name: "y" }, { name: "x" }] }, { a: [{ name: "x" }] }, [], ["a"]],
-  ["another value in a named item", { a: [{ name: "x", v: 2 }] }, { a: [{ name: "x", v: 1 }] }, ["a[x].v"], ["a[0].v"]],
+  [
+    "another value in a named item",
+    { a: [{ name: "x", v: 2 }] },
+    { a: [{ name: "x", v: 1 }] },
+    ["a[x].v"],
+    ["a[0].v"],
+  ],
   ["a named item is gone", { a: [] }, { a: [{ name: "x" }] }, ["a[x]"], ["a"]],
   ["a list of values", { a: ["--x", "--y"] }, { a: ["--x"] }, ["a"], ["a"]],
   [

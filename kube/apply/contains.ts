@@ -1,16 +1,28 @@
 /**
- * Whether an object already says all that we declare, so that an apply would change nothing and need not be sent. What
- * others or the API server's defaults added does not count, and an empty list may come back as nothing or as null.
+ * Whether an object already says all that we declare, so that an apply would change nothing and
+ * need not be sent. What others or the API server's defaults added does not count, and an empty
+ * list may come back as nothing or as null.
  */
 export function contains(live: unknown, declared: unknown): boolean {
   return differing(live, declared).length === 0;
 }
 
-/** How lists are compared: item by item, or each declared item with the live one of its name, beside which others may stand. */
+/**
+ * How lists are compared: item by item, or each declared item with the live one of its name, beside
+ * which others may stand.
+ */
 type Lists = "exact" | "named";
 
-/** Paths of the declared fields that `live` does not have so, such as `spec.template.spec.tolerations`. Never a value. */
-export function differing(live: unknown, declared: unknown, lists: Lists = "exact", path = ""): string[] {
+/**
+ * Paths of the declared fields that `live` does not have so, such as
+ * `spec.template.spec.tolerations`. Never a value.
+ */
+export function differing(
+  live: unknown,
+  declared: unknown,
+  lists: Lists = "exact",
+  path = "",
+): string[] {
   if (Array.isArray(declared)) {
     if (!Array.isArray(live)) return isNothing(live) && declared.length === 0 ? [] : [path];
     if (lists === "named" && declared.every((item) => keyOf(item) !== undefined))
@@ -19,11 +31,14 @@ export function differing(live: unknown, declared: unknown, lists: Lists = "exac
         return differing(same, item, lists, `${path}[${keyOf(item)}]`);
       });
     if (live.length !== declared.length) return [path];
-    return declared.flatMap((item, index) => differing(live[index], item, lists, `${path}[${index}]`));
+    return declared.flatMap((item, index) =>
+      differing(live[index], item, lists, `${path}[${index}]`),
+    );
   }
   if (typeof declared === "object" && declared !== null) {
     const entries = Object.entries(declared).filter(([, value]) => value !== undefined);
-    if (typeof live !== "object" || live === null) return entries.length === 0 && live === undefined ? [] : [path];
+    if (typeof live !== "object" || live === null)
+      return entries.length === 0 && live === undefined ? [] : [path];
     return entries.flatMap(([key, value]) => {
       const found = Object.hasOwn(live, key) ? (live as Record<string, unknown>)[key] : undefined;
       return differing(found, value, lists, path === "" ? key : `${path}.${key}`);

@@ -1,11 +1,15 @@
 /**
- * What must arrive as we declare it, whatever other people's admission does with the rest. Everything else is theirs to change: a
- * mirrored image, a toleration, a proxy's address are what the cluster's administrator wants of every pod.
+ * What must arrive as we declare it, whatever other people's admission does with the rest.
+ * Everything else is theirs to change: a mirrored image, a toleration, a proxy's address are what
+ * the cluster's administrator wants of every pod.
  */
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
 import { differing } from "./contains.ts";
 
-/** Admission changes what it must not: nothing is written until it lets us. Retried, as everything is. */
+/**
+ * Admission changes what it must not: nothing is written until it lets us. Retried, as everything
+ * is.
+ */
 export class AdmissionError extends Error {
   /** The object, as `daemonsets/global-pull-secret-syncer`. */
   readonly object: string;
@@ -38,8 +42,9 @@ function otherDemands(declared: KubernetesObject): object {
 }
 
 /**
- * What a revision is known by, what makes an agent find and prove it, and what stages the kubelets' restarts. A policy that opens
- * the budget would restart all kubelets at once; one that takes the revision from the template would leave every agent waiting.
+ * What a revision is known by, what makes an agent find and prove it, and what stages the kubelets'
+ * restarts. A policy that opens the budget would restart all kubelets at once; one that takes the
+ * revision from the template would leave every agent waiting.
  */
 function daemonSetDemands({ spec }: V1DaemonSet): object {
   if (spec === undefined) return {};
@@ -54,14 +59,16 @@ function daemonSetDemands({ spec }: V1DaemonSet): object {
         spec: {
           hostNetwork,
           volumes,
-          containers: containers.map(({ name, command, args, env, readinessProbe, volumeMounts }) => ({
-            name,
-            command,
-            args,
-            env,
-            readinessProbe,
-            volumeMounts,
-          })),
+          containers: containers.map(
+            ({ name, command, args, env, readinessProbe, volumeMounts }) => ({
+              name,
+              command,
+              args,
+              env,
+              readinessProbe,
+              volumeMounts,
+            }),
+          ),
         },
       },
     },

@@ -4,7 +4,11 @@ import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import { hasForeignSpec } from "./ensure.ts";
 import { fieldManager, isOurs, ownerLabels } from "../ownership.ts";
 
-const entry = (manager: string, fields: object, changes: Partial<V1ManagedFieldsEntry> = {}): V1ManagedFieldsEntry => ({
+const entry = (
+  manager: string,
+  fields: object,
+  changes: Partial<V1ManagedFieldsEntry> = {},
+): V1ManagedFieldsEntry => ({
   manager,
   operation: "Update",
   fieldsV1: fields,
@@ -17,16 +21,28 @@ const ours = entry(
 );
 const template = (fields: object) => ({ "f:spec": { "f:template": { "f:spec": fields } } });
 
-const cases: readonly (readonly [sentence: string, other: V1ManagedFieldsEntry, answer: boolean])[] = [
+const cases: readonly (readonly [
+  sentence: string,
+  other: V1ManagedFieldsEntry,
+  answer: boolean,
+])[] = [
   ["a field that we do not declare", entry("kubectl-edit", template({ "f:hostPID": {} })), true],
-  ["a field that we declare as well", entry("kubectl-edit", template({ "f:hostNetwork": {} })), false],
+  [
+    "a field that we declare as well",
+    entry("kubectl-edit", template({ "f:hostNetwork": {} })),
+    false,
+  ],
   [
     "a part of a list that we declare whole",
     entry("kubectl-edit", template({ "f:tolerations": { "k:{}": {} } })),
     false,
   ],
   ["a label", entry("other", { "f:metadata": { "f:labels": { "f:team": {} } } }), false],
-  ["the status", entry("kube-controller-manager", { "f:spec": { "f:x": {} } }, { subresource: "status" }), false],
+  [
+    "the status",
+    entry("kube-controller-manager", { "f:spec": { "f:x": {} } }, { subresource: "status" }),
+    false,
+  ],
 ];
 for (const [sentence, other, answer] of cases) {
   test(`foreign in the DaemonSet's spec is ${answer ? "" : "not "}${sentence}`, () => {
@@ -34,7 +50,11 @@ for (const [sentence, other, answer] of cases) {
   });
 }
 
-const owners: readonly (readonly [sentence: string, metadata: object | undefined, answer: boolean])[] = [
+const owners: readonly (readonly [
+  sentence: string,
+  metadata: object | undefined,
+  answer: boolean,
+])[] = [
   ["an object with our label is ours", { labels: ownerLabels }, true],
   ["one that lost the label but was applied by us is ours", { managedFields: [ours] }, true],
   [

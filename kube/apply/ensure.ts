@@ -1,9 +1,15 @@
 /**
- * Brings one of our objects to what we declare, with as few words as possible: nothing is sent when nothing differs. Drift is what a
- * write of ours would change (docs/decisions/0015): where the live object is not as declared, the API server is asked
- * by a dry run what it would make of it. What it answers is what other people's admission lets us have.
+ * Brings one of our objects to what we declare, with as few words as possible: nothing is sent when
+ * nothing differs. Drift is what a write of ours would change (docs/decisions/0015): where the live
+ * object is not as declared, the API server is asked by a dry run what it would make of it. What it
+ * answers is what other people's admission lets us have.
  */
-import type { KubernetesObject, V1DaemonSet, V1ManagedFieldsEntry, V1ObjectMeta } from "@kubernetes/client-node";
+import type {
+  KubernetesObject,
+  V1DaemonSet,
+  V1ManagedFieldsEntry,
+  V1ObjectMeta,
+} from "@kubernetes/client-node";
 import { contains } from "./contains.ts";
 import { demand } from "./demands.ts";
 import { newborn, type Cluster } from "../client.ts";
@@ -15,9 +21,10 @@ type Live<T> = T & { metadata?: V1ObjectMeta };
 type On = Readonly<{ cluster: Cluster; settled: Settled }>;
 
 /**
- * Creates or repairs. A new object is only created, one that somebody else made in the same instant gives a 409; an existing
- * one is changed only in the very version that was seen. What others put into a spec (a container, hostPID …), which an apply
- * alone would leave, is taken out. Labels and annotations of others stay.
+ * Creates or repairs. A new object is only created, one that somebody else made in the same instant
+ * gives a 409; an existing one is changed only in the very version that was seen. What others put
+ * into a spec (a container, hostPID …), which an apply alone would leave, is taken out. Labels and
+ * annotations of others stay.
  */
 export async function ensure<T extends KubernetesObject>(
   on: On,
@@ -28,22 +35,37 @@ export async function ensure<T extends KubernetesObject>(
   const { cluster, settled } = on;
   if (live === undefined) {
     const metadata = { ...declared.metadata, resourceVersion: newborn };
-    const made = await cluster.apply<T>(path, { ...declared, metadata }, { manager: fieldManager, force: false });
+    const made = await cluster.apply<T>(
+      path,
+      { ...declared, metadata },
+      { manager: fieldManager, force: false },
+    );
     return accept(settled, path, declared, made);
   }
   if (isSame(await plan(on, path, live, declared), live)) return live;
-  const applied = contains(live, declared) ? live : await write(cluster, path, live, declared, false);
-  const made = hasForeignSpec(applied.metadata) ? await overwrite(cluster, path, applied, declared, false) : applied;
+  const applied = contains(live, declared)
+    ? live
+    : await write(cluster, path, live, declared, false);
+  const made = hasForeignSpec(applied.metadata)
+    ? await overwrite(cluster, path, applied, declared, false)
+    : applied;
   return accept(settled, path, declared, made);
 }
 
 /** True when a write of ours would change the DaemonSet's spec. */
-export async function isDrifted(on: On, live: V1DaemonSet, declared: V1DaemonSet): Promise<boolean> {
+export async function isDrifted(
+  on: On,
+  live: V1DaemonSet,
+  declared: V1DaemonSet,
+): Promise<boolean> {
   const { spec } = await plan(on, owned.daemonSet, live, declared);
   return !isSame({ ...live, spec } as KubernetesObject, live);
 }
 
-/** What the API server would make of `live` if we wrote what we declare; `live` itself when that is known. */
+/**
+ * What the API server would make of `live` if we wrote what we declare; `live` itself when that is
+ * known.
+ */
 async function plan<T extends KubernetesObject>(
   { cluster, settled }: On,
   path: string,
@@ -56,7 +78,9 @@ async function plan<T extends KubernetesObject>(
   }
   if (settled.holds(path, declared, live)) return live;
   const applied = await write(cluster, path, live, declared, true);
-  const made = hasForeignSpec(applied.metadata) ? await overwrite(cluster, path, applied, declared, true) : applied;
+  const made = hasForeignSpec(applied.metadata)
+    ? await overwrite(cluster, path, applied, declared, true)
+    : applied;
   demand(path, declared, made);
   if (isSame(made, live)) settled.keep(path, declared, live);
   return made;
@@ -66,7 +90,12 @@ async function plan<T extends KubernetesObject>(
 const isPlain = (live: Live<KubernetesObject>, declared: KubernetesObject) =>
   contains(live, declared) && !hasForeignSpec(live.metadata);
 
-function accept<T extends KubernetesObject>(settled: Settled, path: string, declared: T, made: T): T {
+function accept<T extends KubernetesObject>(
+  settled: Settled,
+  path: string,
+  declared: T,
+  made: T,
+): T {
   demand(path, declared, made);
   if (isPlain(made, declared)) settled.forget(path);
   else settled.keep(path, declared, made);
@@ -99,9 +128,15 @@ async function overwrite<T extends KubernetesObject>(
 
 /** True when another manager holds fields of the spec that we do not declare. */
 export function hasForeignSpec(metadata: V1ObjectMeta | undefined): boolean {
-  const entries = (metadata?.managedFields ?? []).filter(({ subresource }) => subresource === undefined);
-  const ours = entries.find(({ manager, operation }) => manager === fieldManager && operation === "Apply");
-  const others = entries.filter(({ manager }) => manager !== fieldManager && manager !== memoryManager);
+  const entries = (metadata?.managedFields ?? []).filter(
+    ({ subresource }) => subresource === undefined,
+  );
+  const ours = entries.find(
+    ({ manager, operation }) => manager === fieldManager && operation === "Apply",
+  );
+  const others = entries.filter(
+    ({ manager }) => manager !== fieldManager && manager !== memoryManager,
+  );
   return others.some((entry) => exceeds(specFields(entry), specFields(ours)));
 }
 

@@ -55,7 +55,11 @@ class Server {
       ? [{ manager: "other", operation: "Update", fieldsV1: { "f:spec": { "f:x": {} } } }]
       : [];
     const metadata = { name: "x", uid: "u", resourceVersion: String(this.version), managedFields };
-    return { kind: "DaemonSet", metadata, spec: { list: this.admit(list), template: { spec: {} } } };
+    return {
+      kind: "DaemonSet",
+      metadata,
+      spec: { list: this.admit(list), template: { spec: {} } },
+    };
   }
 
   #apply(_: string, body: Body, { dryRun = false }: Options): Body {
@@ -95,7 +99,8 @@ test("an edit is repaired: asked about once, written once", async () => {
 test("what admission adds is left: written once, asked about once a minute, told once", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
-  for (server.seconds = 0; server.seconds < 5 * believedSeconds; server.seconds += 1) await server.ensure("a");
+  for (server.seconds = 0; server.seconds < 5 * believedSeconds; server.seconds += 1)
+    await server.ensure("a");
   assert.deepEqual(server.asked, ["write", "ask", "ask", "ask", "ask"]);
   assert.deepEqual(server.changed, ["spec.list"]);
   assert.equal(server.settled.againSeconds, believedSeconds);
@@ -146,7 +151,11 @@ test("another controller, which remembers nothing, asks once and writes nothing"
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");
-  const other = Object.assign(new Server(), { live: server.live, version: server.version, admit: server.admit });
+  const other = Object.assign(new Server(), {
+    live: server.live,
+    version: server.version,
+    admit: server.admit,
+  });
   await other.ensure("a");
   await other.ensure("a");
   assert.deepEqual(other.asked, ["ask"]);
@@ -164,7 +173,11 @@ test("the spec has drifted when a write would change it, not when it differs fro
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");
   const drifted = (list: string[]) =>
-    isDrifted(server.on, server.live as unknown as V1DaemonSet, declared(list) as unknown as V1DaemonSet);
+    isDrifted(
+      server.on,
+      server.live as unknown as V1DaemonSet,
+      declared(list) as unknown as V1DaemonSet,
+    );
   assert.equal(await drifted(["a"]), false);
   assert.equal(await drifted(["b"]), true);
 });

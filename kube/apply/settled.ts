@@ -1,6 +1,7 @@
 /**
- * What the API server made of what we declared, where that is not the same: other people's admission changed it. As long as neither
- * side changes there is nothing to write; after a minute it is asked again, so that a policy that is withdrawn is noticed.
+ * What the API server made of what we declared, where that is not the same: other people's
+ * admission changed it. As long as neither side changes there is nothing to write; after a minute
+ * it is asked again, so that a policy that is withdrawn is noticed.
  */
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -16,7 +17,12 @@ type Options = Readonly<{
   changed?: (path: string, fields: readonly string[]) => void;
 }>;
 
-type Answer = Readonly<{ declared: string; live: string; until: number; fields: readonly string[] }>;
+type Answer = Readonly<{
+  declared: string;
+  live: string;
+  until: number;
+  fields: readonly string[];
+}>;
 
 export class Settled {
   readonly #now: () => Date;
@@ -40,7 +46,12 @@ export class Settled {
     const fields = differing(live, declared);
     if (fields.length > 0 && !this.#answers.has(path)) this.#changed(path, fields);
     const until = this.#now().getTime() + believedSeconds * 1000;
-    this.#answers.set(path, { declared: digest(declared), live: digest(essence(live)), until, fields });
+    this.#answers.set(path, {
+      declared: digest(declared),
+      live: digest(essence(live)),
+      until,
+      fields,
+    });
   }
 
   /** The object is as declared. */
@@ -50,7 +61,9 @@ export class Settled {
 
   /** Paths of the objects that are not as declared, with those of their fields. */
   get differences(): readonly (readonly [path: string, fields: readonly string[]])[] {
-    return [...this.#answers].flatMap(([path, { fields }]) => (fields.length > 0 ? [[path, fields] as const] : []));
+    return [...this.#answers].flatMap(([path, { fields }]) =>
+      fields.length > 0 ? [[path, fields] as const] : [],
+    );
   }
 
   /** Seconds after which to ask again; undefined when nothing is changed by anybody. */
@@ -74,4 +87,5 @@ function essence(object: Essence): object {
 }
 
 /** In memory only; a Secret's goes nowhere. */
-const digest = (value: object) => createHash("sha256").update(JSON.stringify(value)).digest("base64");
+const digest = (value: object) =>
+  createHash("sha256").update(JSON.stringify(value)).digest("base64");

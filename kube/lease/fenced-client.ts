@@ -1,8 +1,14 @@
-/** A cluster that is written to only while we are its writer. Besides, every write carries the version that it changes. */
+/**
+ * A cluster that is written to only while we are its writer. Besides, every write carries the
+ * version that it changes.
+ */
 import { ApiError } from "../api-error.ts";
 import type { Cluster } from "../client.ts";
 
-/** `holds` is asked before each write, so that a process that stood still writes nothing when it goes on. */
+/**
+ * `holds` is asked before each write, so that a process that stood still writes nothing when it
+ * goes on.
+ */
 export function fenced(cluster: Cluster, holds: () => boolean): Cluster {
   function may(method: string, path: string): void {
     if (!holds()) throw new ApiError({ status: 409, reason: "LeaseLost", method, path });

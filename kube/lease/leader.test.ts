@@ -19,7 +19,8 @@ class World {
       apply: async <T>(path: string, body: object) =>
         this.#answer(() => {
           const { metadata, spec } = body as V1Lease;
-          const fits = metadata?.resourceVersion === (this.stored?.metadata?.resourceVersion ?? "1");
+          const fits =
+            metadata?.resourceVersion === (this.stored?.metadata?.resourceVersion ?? "1");
           if (!fits) throw new ApiError({ status: 409, reason: "Conflict", method: "PATCH", path });
           this.writes.push(spec?.holderIdentity ?? "");
           this.change(spec);
@@ -29,17 +30,25 @@ class World {
   }
 
   change(spec: V1Lease["spec"]): void {
-    this.stored = { metadata: { uid: "u", resourceVersion: String(++this.version) }, ...(spec && { spec }) };
+    this.stored = {
+      metadata: { uid: "u", resourceVersion: String(++this.version) },
+      ...(spec && { spec }),
+    };
   }
 
   #answer<T>(make: () => T): T {
-    if (this.down) throw new ApiError({ status: 0, reason: "Unreachable", method: "GET", path: "" });
+    if (this.down)
+      throw new ApiError({ status: 0, reason: "Unreachable", method: "GET", path: "" });
     return make();
   }
 }
 
 /** Runs a controller until `script` says so: it is called at each pause, when time passes. */
-async function play(world: World, me: string, script: (at: number, leader: Leader) => boolean | void) {
+async function play(
+  world: World,
+  me: string,
+  script: (at: number, leader: Leader) => boolean | void,
+) {
   const stop = new AbortController();
   const said: string[] = [];
   const leader: Leader = createLeader({
@@ -60,7 +69,12 @@ async function play(world: World, me: string, script: (at: number, leader: Leade
 }
 
 const held = (holderIdentity: string, renewTime = "r") =>
-  ({ holderIdentity, leaseDurationSeconds: 15, leaseTransitions: 3, renewTime }) as unknown as V1Lease["spec"];
+  ({
+    holderIdentity,
+    leaseDurationSeconds: 15,
+    leaseTransitions: 3,
+    renewTime,
+  }) as unknown as V1Lease["spec"];
 
 test("the first one takes the Lease, renews it, and gives it back at the end", async () => {
   const world = new World();
@@ -70,7 +84,10 @@ test("the first one takes the Lease, renews it, and gives it back at the end", a
   });
   assert.deepEqual(said, ["holder a"]);
   assert.equal(world.writes.at(-1), "");
-  assert.ok(world.writes.length > 60 / 5 && world.writes.length < 60 / 3, `${world.writes.length} writes`);
+  assert.ok(
+    world.writes.length > 60 / 5 && world.writes.length < 60 / 3,
+    `${world.writes.length} writes`,
+  );
 });
 
 test("a standby takes over from one that has died, within 20 s of its last renewal", async () => {

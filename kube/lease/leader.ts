@@ -2,7 +2,16 @@
 import type { V1Lease } from "@kubernetes/client-node";
 import { ApiError } from "../api-error.ts";
 import type { Cluster } from "../client.ts";
-import { afterConflict, heldBy, holds, lease, readLease, watch, type Found, type Watched } from "./lease.ts";
+import {
+  afterConflict,
+  heldBy,
+  holds,
+  lease,
+  readLease,
+  watch,
+  type Found,
+  type Watched,
+} from "./lease.ts";
 import { fieldManager } from "../ownership.ts";
 import { leasePath } from "../paths.ts";
 
@@ -33,7 +42,16 @@ export type Leader = Readonly<{
   until: (signal: AbortSignal) => Promise<void>;
 }>;
 
-export function createLeader({ cluster, me, clock, now, pause, holder, failed, lost }: Options): Leader {
+export function createLeader({
+  cluster,
+  me,
+  clock,
+  now,
+  pause,
+  holder,
+  failed,
+  lost,
+}: Options): Leader {
   const { promise: elected, resolve: elect } = Promise.withResolvers<void>();
   let role: "standby" | "leader" | "over" = "standby";
   let found: Found | undefined;
@@ -95,7 +113,8 @@ export function createLeader({ cluster, me, clock, now, pause, holder, failed, l
       await take();
       return lease.renew;
     } catch (error) {
-      if (!(error instanceof ApiError) || (error.status !== 409 && error.status !== 404)) throw error;
+      if (!(error instanceof ApiError) || (error.status !== 409 && error.status !== 404))
+        throw error;
       found = await read();
       if (afterConflict(found, me) === "renew") return 0.1;
       end(`taken by ${found?.holder ?? ""}`);

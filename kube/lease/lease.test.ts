@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { afterConflict, heldBy, holds, lease, readLease, watch, type Found, type Watched } from "./lease.ts";
+import {
+  afterConflict,
+  heldBy,
+  holds,
+  lease,
+  readLease,
+  watch,
+  type Found,
+  type Watched,
+} from "./lease.ts";
 
 const lent = (holder: string, renewed: string, changes: Partial<Found> = {}): Found => ({
   holder,
@@ -67,7 +76,12 @@ for (const [sentence, rows] of Object.entries(standbys)) {
   });
 }
 
-const holders: readonly (readonly [sentence: string, renewed: number, now: number, answer: boolean])[] = [
+const holders: readonly (readonly [
+  sentence: string,
+  renewed: number,
+  now: number,
+  answer: boolean,
+])[] = [
   ["has renewed just now", 5, 5, true],
   ["has renewed within the deadline", 5, 14.9, true],
   ["has not renewed for the deadline", 5, 15, false],
@@ -80,18 +94,26 @@ for (const [sentence, renewed, now, answer] of holders)
 
 test("a holder stops well before a standby may begin, and tries at least twice before", () => {
   assert.ok(lease.deadline + lease.look < lease.duration);
-  assert.ok(lease.renew + lease.answer + lease.retry + lease.answer > lease.deadline, "a third attempt is wasted");
+  assert.ok(
+    lease.renew + lease.answer + lease.retry + lease.answer > lease.deadline,
+    "a third attempt is wasted",
+  );
   assert.ok(lease.renew + lease.answer + lease.retry < lease.deadline);
 });
 
-const conflicts: readonly (readonly [sentence: string, found: Found | undefined, answer: "renew" | "end"])[] = [
+const conflicts: readonly (readonly [
+  sentence: string,
+  found: Found | undefined,
+  answer: "renew" | "end",
+])[] = [
   ["somebody annotated the Lease", lent("me", "1"), "renew"],
   ["somebody deleted it", undefined, "renew"],
   ["somebody emptied it", lent("", "1"), "renew"],
   ["another holds it", lent("b", "1"), "end"],
 ];
 for (const [sentence, found, answer] of conflicts)
-  test(`a renewal is refused because ${sentence}: ${answer}`, () => assert.equal(afterConflict(found, "me"), answer));
+  test(`a renewal is refused because ${sentence}: ${answer}`, () =>
+    assert.equal(afterConflict(found, "me"), answer));
 
 const now = new Date("2026-11-23T10:00:00.123Z");
 
@@ -117,5 +139,8 @@ test("giving back empties the holder and counts nothing", () => {
 
 test("an empty or absurd Lease reads as nobody's, or at most a minute's", () => {
   assert.equal(readLease({}).holder, "");
-  assert.equal(readLease({ spec: { holderIdentity: "x", leaseDurationSeconds: 100_000 } }).seconds, 60);
+  assert.equal(
+    readLease({ spec: { holderIdentity: "x", leaseDurationSeconds: 100_000 } }).seconds,
+    60,
+  );
 });

@@ -1,7 +1,8 @@
 /**
- * One writer among several controllers: who may write is whoever holds the Lease `global-pull-secret-controller`. Pure. No clock is
- * compared with another machine's: a holder counts from the moment before it sent its last renewal, a standby from the moment
- * at which it saw that renewal, which is later.
+ * One writer among several controllers: who may write is whoever holds the Lease
+ * `global-pull-secret-controller`. Pure. No clock is compared with another machine's: a holder
+ * counts from the moment before it sent its last renewal, a standby from the moment at which it saw
+ * that renewal, which is later.
  */
 import type { V1Lease } from "@kubernetes/client-node";
 import { namespace } from "#contract/names.ts";
@@ -56,12 +57,18 @@ export type Watched = Readonly<{ renewal: string; silent: number; at: number }>;
 export type Look = Readonly<{ watched: Watched; take: boolean; again: number }>;
 
 /**
- * One look of a standby at `now` (seconds of its own clock). It takes what is absent, released, its own (a reply of ours was
- * lost), or silent for the whole duration. A clock that jumps, or a standby that stood still, counts for two looks at most: what was
- * not watched was not silent.
+ * One look of a standby at `now` (seconds of its own clock). It takes what is absent, released, its
+ * own (a reply of ours was lost), or silent for the whole duration. A clock that jumps, or a
+ * standby that stood still, counts for two looks at most: what was not watched was not silent.
  */
-export function watch(before: Watched | undefined, found: Found | undefined, me: string, now: number): Look {
-  const renewal = found === undefined ? "" : `${found.holder} ${found.transitions} ${found.renewed}`;
+export function watch(
+  before: Watched | undefined,
+  found: Found | undefined,
+  me: string,
+  now: number,
+): Look {
+  const renewal =
+    found === undefined ? "" : `${found.holder} ${found.transitions} ${found.renewed}`;
   const passed = Math.min(Math.max(0, now - (before?.at ?? now)), 2 * lease.look);
   const silent = before?.renewal === renewal ? before.silent + passed : 0;
   const watched = { renewal, silent, at: now };
@@ -70,7 +77,10 @@ export function watch(before: Watched | undefined, found: Found | undefined, me:
   return { watched, take: free || left <= 0, again: Math.min(lease.look, Math.max(left, 0.1)) };
 }
 
-/** True while no other can have taken the Lease that was last renewed at `renewed`. A jump of the clock counts in full. */
+/**
+ * True while no other can have taken the Lease that was last renewed at `renewed`. A jump of the
+ * clock counts in full.
+ */
 export function holds(renewed: number, now: number): boolean {
   return now - renewed < lease.deadline && now >= renewed;
 }
@@ -80,7 +90,10 @@ export function afterConflict(found: Found | undefined, me: string): "renew" | "
   return found === undefined || found.holder === "" || found.holder === me ? "renew" : "end";
 }
 
-/** The Lease held by `holder` (nobody: empty), as a change of `found`; of none, as one that can only be created. */
+/**
+ * The Lease held by `holder` (nobody: empty), as a change of `found`; of none, as one that can only
+ * be created.
+ */
 export function heldBy(holder: string, found: Found | undefined, now: Date): V1Lease {
   const stamp = now.toISOString().replace("Z", "000Z"); // microseconds, as the API demands
   const changes = holder !== "" && found?.holder !== holder;
@@ -92,8 +105,15 @@ export function heldBy(holder: string, found: Found | undefined, now: Date): V1L
     leaseTransitions: (found?.transitions ?? 0) + (changes ? 1 : 0),
   };
   const version =
-    found === undefined ? { resourceVersion: newborn } : { uid: found.uid, resourceVersion: found.version };
+    found === undefined
+      ? { resourceVersion: newborn }
+      : { uid: found.uid, resourceVersion: found.version };
   const metadata = { name: leaseName, namespace, ...version };
   // Times are text on the wire, whatever the client's types say.
-  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec } as unknown as V1Lease;
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata,
+    spec,
+  } as unknown as V1Lease;
 }

@@ -6,14 +6,17 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { folder, run, testCases } from "../../cli/cases.fixture.ts";
 
-const [bundle, likeNode20] = ["../../dist/kubectl-pull_secret.cjs", "like-node-20.cjs"].map((path) =>
-  fileURLToPath(new URL(path, import.meta.url)),
+const [bundle, likeNode20] = ["../../dist/kubectl-pull_secret.cjs", "like-node-20.cjs"].map(
+  (path) => fileURLToPath(new URL(path, import.meta.url)),
 ) as [string, string];
 /** Alone in a folder: it needs nothing but its one file. */
 const plugin = join(folder, "kubectl-pull_secret.cjs");
 copyFileSync(bundle, plugin);
 
-/** build/run.mjs is started by the machine's own Node. Where that is no Node 20, the second stands for it. */
+/**
+ * build/run.mjs is started by the machine's own Node. Where that is no Node 20, the second stands
+ * for it.
+ */
 const own = process.env["NODE_BEFORE"] ?? process.execPath;
 testCases([own, plugin], ", with the machine's own Node");
 testCases([process.execPath, "--require", likeNode20, plugin], ", with what Node 20 has");

@@ -27,10 +27,14 @@ const newer = {
 };
 
 for (const [path, names] of Object.entries(newer)) {
-  const holder = path.split(".").reduce((value, name) => value?.[name], { ...globals(), globalThis });
+  const holder = path
+    .split(".")
+    .reduce((value, name) => value?.[name], { ...globals(), globalThis });
   for (const name of holder === undefined ? [] : names) delete holder[name];
 }
 
 function globals() {
-  return Object.fromEntries(Object.keys(newer).map((path) => [path.split(".")[0], globalThis[path.split(".")[0]]]));
+  return Object.fromEntries(
+    Object.keys(newer).map((path) => [path.split(".")[0], globalThis[path.split(".")[0]]]),
+  );
 }

@@ -13,7 +13,10 @@ test("a wait in vain tells what was awaited, the last error and what was seen la
     every: 1,
     seen: () => ({ pigs: "walking" }),
   });
-  await assert.rejects(waiting, /until pigs fly; last error: not yet; last seen: \{"pigs":"walking"\}/);
+  await assert.rejects(
+    waiting,
+    /until pigs fly; last error: not yet; last seen: \{"pigs":"walking"\}/,
+  );
 });
 
 test("a probe can end a hopeless wait at once", async () => {

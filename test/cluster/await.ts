@@ -1,7 +1,10 @@
 /** Waiting for the real world: the only file of the tests that sleeps. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A probe says `false`, `undefined` or throws while the thing is not there yet; anything else is the answer. */
+/**
+ * A probe says `false`, `undefined` or throws while the thing is not there yet; anything else is
+ * the answer.
+ */
 export type Probe<T> = () => T | undefined | false | Promise<T | undefined | false>;
 
 /** Thrown by a probe when waiting longer is of no use: the wait fails with it at once. */
@@ -20,7 +23,11 @@ export type Patience = Readonly<{
  * Looks again and again until `probe` answers, and returns its answer.
  * Fails after `timeout` with the description, the probe's last error and what was last seen.
  */
-export async function until<T>(description: string, probe: Probe<T>, patience: Patience = {}): Promise<T> {
+export async function until<T>(
+  description: string,
+  probe: Probe<T>,
+  patience: Patience = {},
+): Promise<T> {
   const { timeout = 60_000, every = 100, seen } = patience;
   const started = performance.now();
   for (;;) {
@@ -40,7 +47,10 @@ export async function until<T>(description: string, probe: Probe<T>, patience: P
   }
 }
 
-/** Watches, each 100 ms, that `holds` stays true for `milliseconds`: for promises that something does *not* happen. */
+/**
+ * Watches, each 100 ms, that `holds` stays true for `milliseconds`: for promises that something
+ * does *not* happen.
+ */
 export async function stays(
   description: string,
   holds: () => boolean | Promise<boolean>,
@@ -50,13 +60,17 @@ export async function stays(
   const started = performance.now();
   while (performance.now() - started < milliseconds) {
     if (!(await holds())) {
-      throw new Error(`after ${Math.round(performance.now() - started)} ms it was no longer so that ${description}`);
+      throw new Error(
+        `after ${Math.round(performance.now() - started)} ms it was no longer so that ${description}`,
+      );
     }
     await sleep(every);
   }
 }
 
-/** The same for code that runs while the process exits and can await nothing. False when time is up. */
+/**
+ * The same for code that runs while the process exits and can await nothing. False when time is up.
+ */
 export function untilSync(probe: () => boolean, timeout: number): boolean {
   const started = performance.now();
   const cell = new Int32Array(new SharedArrayBuffer(4));

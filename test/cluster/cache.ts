@@ -1,13 +1,27 @@
-/** Things that are made once per machine and used by every checkout: kept by a key that names all they depend on. */
+/**
+ * Things that are made once per machine and used by every checkout: kept by a key that names all
+ * they depend on.
+ */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { until } from "./await.ts";
 import { isAlive, thisProcess, type Owner } from "./owner.ts";
 
 /** Root of everything that the tests keep outside the checkout. */
-export const cacheRoot = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "global-pull-secret");
+export const cacheRoot = join(
+  process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"),
+  "global-pull-secret",
+);
 
 /** A short key (16 hex digits of SHA-256) of everything that a cached thing depends on. */
 export function keyOf(...parts: readonly string[]): string {
@@ -15,8 +29,9 @@ export function keyOf(...parts: readonly string[]): string {
 }
 
 /**
- * Returns `path`, made by `make` if it is not there. `make` fills a path beside it, which is renamed at the end: what
- * stands at `path` is always whole. Two processes never make the same thing at once; the second one waits.
+ * Returns `path`, made by `make` if it is not there. `make` fills a path beside it, which is
+ * renamed at the end: what stands at `path` is always whole. Two processes never make the same
+ * thing at once; the second one waits.
  */
 export async function once(path: string, make: (draft: string) => Promise<void>): Promise<string> {
   if (existsSync(path)) return path;
@@ -35,10 +50,15 @@ export async function once(path: string, make: (draft: string) => Promise<void>)
   });
 }
 
-/** Runs `work` while holding `lock`, a file that names its owner. A dead owner's lock is taken over. */
+/**
+ * Runs `work` while holding `lock`, a file that names its owner. A dead owner's lock is taken over.
+ */
 async function locked<T>(lock: string, work: () => Promise<T>): Promise<T> {
   // 30 min: a cold build on two slow cores, in another process, takes less.
-  await until(`the other process that holds ${lock} is done`, () => take(lock), { timeout: 30 * 60_000, every: 200 });
+  await until(`the other process that holds ${lock} is done`, () => take(lock), {
+    timeout: 30 * 60_000,
+    every: 200,
+  });
   try {
     return await work();
   } finally {

@@ -1,4 +1,7 @@
-/** The cluster's one certificate authority and what it signs, by openssl; and kubeconfigs made of them. */
+/**
+ * The cluster's one certificate authority and what it signs, by openssl; and kubeconfigs made of
+ * them.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "./run.ts";
@@ -13,7 +16,12 @@ export type Authority = Readonly<{
 }>;
 
 /** NAME.crt and NAME.key in `directory`, signed by the CA that stands there or by itself. */
-async function certify(directory: string, name: string, subject: string, extensions: readonly string[]): Promise<void> {
+async function certify(
+  directory: string,
+  name: string,
+  subject: string,
+  extensions: readonly string[],
+): Promise<void> {
   const path = (file: string): string => join(directory, file);
   const issuer = name === "ca" ? [] : ["-CA", path("ca.crt"), "-CAkey", path("ca.key")];
   const key = "-x509 -days 365 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes".split(" ");
@@ -27,7 +35,16 @@ export async function makeAuthority(directory: string): Promise<Authority> {
   const usage = "keyUsage=critical,keyCertSign,digitalSignature";
   await certify(directory, "ca", "/CN=test-cluster", ["basicConstraints=critical,CA:TRUE", usage]);
   // The key that signs service account tokens.
-  await run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", path("sa.key")]);
+  await run([
+    "openssl",
+    "ecparam",
+    "-name",
+    "prime256v1",
+    "-genkey",
+    "-noout",
+    "-out",
+    path("sa.key"),
+  ]);
   await run(["openssl", "ec", "-in", path("sa.key"), "-pubout", "-out", path("sa.pub")]);
   return authorityAt(directory);
 }
@@ -39,14 +56,22 @@ export function authorityAt(directory: string): Authority {
   return {
     directory,
     sign: async (name, subject, names = []) => {
-      const alternatives = names.map((one) => `${/^[\d.]+$/.test(one) ? "IP" : "DNS"}:${one}`).join(",");
-      const extensions = ["basicConstraints=critical,CA:FALSE", "extendedKeyUsage=clientAuth,serverAuth"];
+      const alternatives = names
+        .map((one) => `${/^[\d.]+$/.test(one) ? "IP" : "DNS"}:${one}`)
+        .join(",");
+      const extensions = [
+        "basicConstraints=critical,CA:FALSE",
+        "extendedKeyUsage=clientAuth,serverAuth",
+      ];
       if (alternatives !== "") extensions.push(`subjectAltName=${alternatives}`);
       await certify(directory, name, subject, extensions);
     },
     kubeconfig: (name, server) => {
       const cluster = { server, "certificate-authority-data": base64("ca.crt") };
-      const user = { "client-certificate-data": base64(`${name}.crt`), "client-key-data": base64(`${name}.key`) };
+      const user = {
+        "client-certificate-data": base64(`${name}.crt`),
+        "client-key-data": base64(`${name}.key`),
+      };
       const file = path(`${name}.kubeconfig`);
       const content = {
         apiVersion: "v1",

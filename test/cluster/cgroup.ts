@@ -1,15 +1,24 @@
 /**
- * Every process of a cluster lives in control groups of its own, so that all of them can be found and ended, also those
- * that nobody recorded. Each node gets its own group in *every* hierarchy: its systemd, its containers and what they
- * leave behind are below that, and no two nodes' systemd manage the same tree.
+ * Every process of a cluster lives in control groups of its own, so that all of them can be found
+ * and ended, also those that nobody recorded. Each node gets its own group in *every* hierarchy:
+ * its systemd, its containers and what they leave behind are below that, and no two nodes' systemd
+ * manage the same tree.
  */
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmdirSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { untilSync } from "./await.ts";
 
 /**
- * Where a cluster's groups may stand: this process's own group in each mounted hierarchy. On a machine with nothing but
- * cgroup v2 it is the root instead, because below a group that holds processes no controller can be enabled.
+ * Where a cluster's groups may stand: this process's own group in each mounted hierarchy. On a
+ * machine with nothing but cgroup v2 it is the root instead, because below a group that holds
+ * processes no controller can be enabled.
  */
 export function parentGroups(): string[] {
   const mounts = new Map<string, string>();
@@ -36,7 +45,8 @@ export function makeGroups(parents: readonly string[], name: string): string[] {
     mkdirSync(group, { recursive: true });
     // A new cpuset is empty, and an empty one takes no process.
     for (const file of ["cpuset.cpus", "cpuset.mems"]) {
-      if (existsSync(join(group, file))) writeFileSync(join(group, file), readFileSync(join(parent, file), "utf8"));
+      if (existsSync(join(group, file)))
+        writeFileSync(join(group, file), readFileSync(join(parent, file), "utf8"));
     }
     return group;
   });
@@ -51,19 +61,24 @@ export function delegate(groups: readonly string[]): void {
       .trim()
       .split(" ")
       .filter((name) => name !== "");
-    writeFileSync(join(group, "cgroup.subtree_control"), wanted.map((name) => `+${name}`).join(" "));
+    writeFileSync(
+      join(group, "cgroup.subtree_control"),
+      wanted.map((name) => `+${name}`).join(" "),
+    );
   }
 }
 
 /** The arguments of a shell that enters `groups` and then becomes the program. */
 export function inGroups(groups: readonly string[], argv: readonly string[]): string[] {
-  const script = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 1; shift; done; shift; exec "$@"';
+  const script =
+    'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 1; shift; done; shift; exec "$@"';
   return ["/bin/sh", "-c", script, "sh", ...groups, "--", ...argv];
 }
 
 /**
- * Ends every process below `groups` and removes them. Throws when something cannot be ended. Killing and removing go
- * together until nothing is left: a program that was just being started may enter its group in between.
+ * Ends every process below `groups` and removes them. Throws when something cannot be ended.
+ * Killing and removing go together until nothing is left: a program that was just being started may
+ * enter its group in between.
  */
 export function removeGroups(groups: readonly string[]): void {
   const removed = untilSync(() => {
@@ -78,7 +93,9 @@ export function removeGroups(groups: readonly string[]): void {
     return all.map(removeGroup).every((gone) => gone);
   }, 20_000);
   if (removed) return;
-  const left = groups.flatMap(tree).map((group) => `${group} (processes ${processes(group).join(" ")})`);
+  const left = groups
+    .flatMap(tree)
+    .map((group) => `${group} (processes ${processes(group).join(" ")})`);
   throw new Error(`could not remove the control groups ${left.join(", ")}`);
 }
 
@@ -97,7 +114,9 @@ function tree(group: string): string[] {
   if (!existsSync(group)) return [];
   let below: string[] = [];
   try {
-    below = readdirSync(group, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+    below = readdirSync(group, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [entry.name] : [],
+    );
   } catch {
     // Removed meanwhile.
   }

@@ -29,11 +29,14 @@ suite("a real cluster", () => {
     until(`pod ${name} runs`, async () => (await phase(name)) === "Running", {
       seen: () => cluster.kubectl("describe", "pod", name),
     });
-  const invocation = async (): Promise<string> => (await first().unit(["InvocationID"])).InvocationID;
+  const invocation = async (): Promise<string> =>
+    (await first().unit(["InvocationID"])).InvocationID;
   const first = () => cluster.nodes[0] ?? assert.fail("no node");
   const healthy = (): Promise<boolean> =>
     until(`the kubelet of ${first().name} is healthy`, async () => {
-      return (await first().exec(["busybox", "wget", "-qO-", "http://127.0.0.1:10248/healthz"])) === "ok";
+      return (
+        (await first().exec(["busybox", "wget", "-qO-", "http://127.0.0.1:10248/healthz"])) === "ok"
+      );
     });
 
   test("two nodes are Ready, each a real systemd with the kubelet that the API server shows", async () => {
@@ -55,22 +58,33 @@ suite("a real cluster", () => {
       metadata: { name: "pull" },
       type: "kubernetes.io/dockerconfigjson",
     };
-    await cluster.apply({ ...secret, stringData: { ".dockerconfigjson": cluster.registry.document("additional") } });
+    await cluster.apply({
+      ...secret,
+      stringData: { ".dockerconfigjson": cluster.registry.document("additional") },
+    });
     await cluster.apply(pod("without"), pod("with", { imagePullSecrets: [{ name: "pull" }] }));
     await running("with");
     await until("the pull without credential is refused", async () => {
       const reason = "jsonpath={.status.containerStatuses[0].state.waiting.reason}";
-      return /ErrImagePull|ImagePullBackOff/.test(await cluster.kubectl("get", "pod", "without", "-o", reason));
+      return /ErrImagePull|ImagePullBackOff/.test(
+        await cluster.kubectl("get", "pod", "without", "-o", reason),
+      );
     });
-    const users = cluster.registry.accesses().filter(({ path }) => path === "/v2/team/app/manifests/1");
+    const users = cluster.registry
+      .accesses()
+      .filter(({ path }) => path === "/v2/team/app/manifests/1");
     assert.deepEqual(new Set(users.map(({ user }) => user)), new Set(["pusher", "additional"]));
   });
 
   test("a credential in the node's own file is enough, once the kubelet has read it", async () => {
     first().writeFile("config.json", cluster.registry.document("original"));
-    await first().exec(["systemctl", "restart", "kubelet"]); // else it would look again after five minutes
+    // Else it would look again after five minutes.
+    await first().exec(["systemctl", "restart", "kubelet"]);
     await cluster.apply(
-      pod("own", { nodeName: first().name, containers: [{ name: "app", image: await cluster.pushApp("team/own:1") }] }),
+      pod("own", {
+        nodeName: first().name,
+        containers: [{ name: "app", image: await cluster.pushApp("team/own:1") }],
+      }),
     );
     await running("own");
     assert.ok(cluster.registry.accesses().some(({ user }) => user === "original"));
@@ -82,12 +96,15 @@ suite("a real cluster", () => {
     const { users } = cluster.registry;
     const answer = async (): Promise<number> => {
       const authorization = `Basic ${cluster.registry.auth("additional").auth}`;
-      return (await fetch(`http://${cluster.registry.address}/v2/`, { headers: { authorization } })).status;
+      return (await fetch(`http://${cluster.registry.address}/v2/`, { headers: { authorization } }))
+        .status;
     };
     const before = await answer();
     const authorization = `Basic ${cluster.registry.auth("additional").auth}`;
     await cluster.registry.setUsers({ ...users, additional: "another" });
-    const old = await fetch(`http://${cluster.registry.address}/v2/`, { headers: { authorization } });
+    const old = await fetch(`http://${cluster.registry.address}/v2/`, {
+      headers: { authorization },
+    });
     const changed = await answer();
     await cluster.registry.setUsers(users);
     assert.deepEqual([before, old.status, changed, await answer()], [200, 401, 200, 200]);
@@ -96,7 +113,10 @@ suite("a real cluster", () => {
   test("kubectl logs and exec reach a pod, and a pod reaches the API server at its ClusterIP", async () => {
     await running("with");
     assert.equal(await cluster.kubectl("logs", "with"), "hello\n");
-    assert.equal((await cluster.kubectl("exec", "with", "--", "cat", "/etc/hostname")).trim(), "with");
+    assert.equal(
+      (await cluster.kubectl("exec", "with", "--", "cat", "/etc/hostname")).trim(),
+      "with",
+    );
     const node = await cluster.registry.push(cluster.kit.images.base, "node:1", "public.example");
     const mount = "/var/run/secrets/kubernetes.io/serviceaccount";
     const script = `
@@ -117,7 +137,9 @@ suite("a real cluster", () => {
 
   test("the audit log tells who asked for what", async () => {
     const lines = readFileSync(cluster.auditLog, "utf8").trim().split("\n");
-    const users = new Set(lines.map((line) => (JSON.parse(line) as { user: { username: string } }).user.username));
+    const users = new Set(
+      lines.map((line) => (JSON.parse(line) as { user: { username: string } }).user.username),
+    );
     for (const user of ["admin", "system:node:node1", "system:node:node2", "system:kube-scheduler"])
       assert.ok(users.has(user));
   });

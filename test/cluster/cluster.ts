@@ -1,18 +1,20 @@
 /**
- * A real cluster on this machine, for tests, demo and benchmark: real etcd, API server, controllers, scheduler, two
- * registries, and nodes that each are a booted systemd with a real kubelet, containerd and runc.
+ * A real cluster on this machine, for tests, demo and benchmark: real etcd, API server,
+ * controllers, scheduler, two registries, and nodes that each are a booted systemd with a real
+ * kubelet, containerd and runc.
  *
- *     await using cluster = await startCluster();            // two nodes Ready in well under a minute, gone at the end
+ *     await using cluster = await startCluster();         // two nodes, Ready in under a minute
  *     await cluster.kubectl("get", "nodes");                 // stdout; throws with stderr
- *     const image = await cluster.pushApp("team/app:1");     // registry.example/team/app:1, needs a password
- *     cluster.registry.document("additional");               // a pull secret's document that may pull it
+ *     const image = await cluster.pushApp("team/app:1");  // needs a password to be pulled
+ *     cluster.registry.document("additional");            // a document that may pull it
  *     const [node] = cluster.nodes;
  *     await node.unit(["InvocationID", "MainPID"]);          // of kubelet.service
  *     node.readFile("config.json");                          // below /var/lib/kubelet
  *     await node.breakKubelet();                             // its next start fails
  *
- * It needs root. Nothing stays behind: not after `down()`, Ctrl-C or a failed test; what SIGKILL leaves is swept by the
- * next start. Only a cluster started with `keep` outlives its process, until removeCluster(name).
+ * It needs root. Nothing stays behind: not after `down()`, Ctrl-C or a failed test; what SIGKILL
+ * leaves is swept by the next start. Only a cluster started with `keep` outlives its process, until
+ * removeCluster(name).
  */
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
@@ -71,7 +73,11 @@ export class Cluster {
     this.#state = state;
     this.#plane = plane;
     this.directory = directoryOf(state);
-    this.#place = { directory: this.directory, network: networkOf(state.slot), groups: state.groups };
+    this.#place = {
+      directory: this.directory,
+      network: networkOf(state.slot),
+      groups: state.groups,
+    };
     this.name = state.name;
     this.kubeconfig = plane.adminKubeconfig;
     this.server = plane.server;
@@ -88,7 +94,10 @@ export class Cluster {
 
   /** kubectl apply of objects as values. */
   async apply(...objects: readonly object[]): Promise<void> {
-    await this.#kubectl(["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
+    await this.#kubectl(
+      ["apply", "-f", "-"],
+      JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),
+    );
   }
 
   /** kubectl get as a value; undefined when it is not there. */
@@ -97,17 +106,23 @@ export class Cluster {
     return text === "" ? undefined : (JSON.parse(text) as T);
   }
 
-  /** Pushes the test application as `repository:tag` to the private registry; returns the reference for a pod. */
+  /**
+   * Pushes the test application as `repository:tag` to the private registry; returns the reference
+   * for a pod.
+   */
   async pushApp(reference: string): Promise<string> {
     return await this.registry.push(this.kit.images.app, reference);
   }
 
   /**
-   * Adds a node and returns it when it is Ready, or, where `before` keeps it from getting so, when it has booted.
-   * `before` may change its files before the first boot. Several may be added at once.
+   * Adds a node and returns it when it is Ready, or, where `before` keeps it from getting so, when
+   * it has booted. `before` may change its files before the first boot. Several may be added at
+   * once.
    */
   async addNode({ before, ready = true }: NodeOptions = {}): Promise<Node> {
-    const { nodes } = update(this.#state.slot, ({ nodes }) => ({ nodes: [...nodes, Math.max(0, ...nodes) + 1] }));
+    const { nodes } = update(this.#state.slot, ({ nodes }) => ({
+      nodes: [...nodes, Math.max(0, ...nodes) + 1],
+    }));
     const index = Math.max(...nodes);
     const node = new Node(this.kit, this.#place, index);
     this.nodes.push(node);
@@ -121,8 +136,12 @@ export class Cluster {
   /** Waits until the API says that a node is Ready. */
   async untilReady(node: Node): Promise<void> {
     const path = '{.status.conditions[?(@.type=="Ready")].status}';
-    const status = (): Promise<string> => this.kubectl("get", "node", node.name, "-o", `jsonpath=${path}`);
-    await until(`${node.name} is Ready`, async () => (await status()) === "True", { every: 150, seen: status });
+    const status = (): Promise<string> =>
+      this.kubectl("get", "node", node.name, "-o", `jsonpath=${path}`);
+    await until(`${node.name} is Ready`, async () => (await status()) === "True", {
+      every: 150,
+      seen: status,
+    });
   }
 
   /** Kills the API server; what runs on the nodes goes on without it. */
@@ -157,7 +176,12 @@ export class Cluster {
 
   get #hub(): Place {
     const { network, groups, directory } = this.#place;
-    return { parts: this.kit.parts, directory, network, groups: groups.map((group) => join(group, "hub")) };
+    return {
+      parts: this.kit.parts,
+      directory,
+      network,
+      groups: groups.map((group) => join(group, "hub")),
+    };
   }
 
   async #kubectl(args: readonly string[], input = ""): Promise<string> {
@@ -171,7 +195,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const kit = await setUp();
   sweep();
   const name = options.name ?? `test-${randomBytes(3).toString("hex")}`;
-  if (allStates().some((state) => state.name === name)) throw new Error(`a cluster named ${name} is already there`);
+  if (allStates().some((state) => state.name === name))
+    throw new Error(`a cluster named ${name} is already there`);
   const state = await claim({ name, users: newPasswords() });
   watchOver(state);
   try {

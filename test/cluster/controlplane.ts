@@ -1,4 +1,7 @@
-/** etcd, kube-apiserver, kube-controller-manager and kube-scheduler of one cluster, with a stock cluster's settings. */
+/**
+ * etcd, kube-apiserver, kube-controller-manager and kube-scheduler of one cluster, with a stock
+ * cluster's settings.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { until } from "./await.ts";
@@ -25,7 +28,11 @@ const auditPolicy = {
 };
 
 /** Where things are; also for a control plane that another process started. */
-export function controlPlaneAt(directory: string, network: Network, authority: Authority): ControlPlane {
+export function controlPlaneAt(
+  directory: string,
+  network: Network,
+  authority: Authority,
+): ControlPlane {
   return {
     authority,
     server: `https://${network.hub}:443`,
@@ -35,7 +42,12 @@ export function controlPlaneAt(directory: string, network: Network, authority: A
 }
 
 /** Where a control plane lives; `groups` are those of the hub. */
-export type Place = Readonly<{ parts: Parts; directory: string; network: Network; groups: readonly string[] }>;
+export type Place = Readonly<{
+  parts: Parts;
+  directory: string;
+  network: Network;
+  groups: readonly string[];
+}>;
 
 /** Returns once the API server is ready; the controllers are up some seconds later. */
 export async function startControlPlane(place: Place): Promise<ControlPlane> {
@@ -50,23 +62,35 @@ export async function startControlPlane(place: Place): Promise<ControlPlane> {
     "controller-manager": "/CN=system:kube-controller-manager",
     scheduler: "/CN=system:kube-scheduler",
   };
-  const serverNames = [network.hub, network.api, "127.0.0.1", "kubernetes", "kubernetes.default.svc"];
+  const serverNames = [
+    network.hub,
+    network.api,
+    "127.0.0.1",
+    "kubernetes",
+    "kubernetes.default.svc",
+  ];
   await Promise.all([
     authority.sign("apiserver", "/CN=kube-apiserver", serverNames),
     ...Object.entries(clients).map(([name, subject]) => authority.sign(name, subject)),
   ]);
-  for (const name of ["admin", "controller-manager", "scheduler"]) authority.kubeconfig(name, plane.server);
+  for (const name of ["admin", "controller-manager", "scheduler"])
+    authority.kubeconfig(name, plane.server);
   writeFileSync(join(directory, "audit-policy.json"), JSON.stringify(auditPolicy));
 
   checks.push(start(place, "kube-apiserver", apiServerFlags(directory, network, plane)));
   checks.push(start(place, "kube-controller-manager", controllerManagerFlags(authority.directory)));
   const leader = "--leader-elect=false";
-  checks.push(start(place, "kube-scheduler", [leader, kubeconfigFlag(authority.directory, "scheduler")]));
+  checks.push(
+    start(place, "kube-scheduler", [leader, kubeconfigFlag(authority.directory, "scheduler")]),
+  );
   await untilApiReady(place, plane, checks);
   return plane;
 }
 
-/** Kills etcd or the API server as a crash would, and returns when it is gone. What etcd wrote stays. */
+/**
+ * Kills etcd or the API server as a crash would, and returns when it is gone. What etcd wrote
+ * stays.
+ */
 export async function killPart({ groups }: Place, name: "etcd" | "kube-apiserver"): Promise<void> {
   const alive = (): number[] => groups.flatMap(processes).filter((pid) => isProgram(pid, name));
   for (const pid of new Set(alive())) process.kill(pid, "SIGKILL");
@@ -74,13 +98,21 @@ export async function killPart({ groups }: Place, name: "etcd" | "kube-apiserver
 }
 
 /** Starts what killPart ended; returns once the API server answers from etcd. */
-export async function startPart(place: Place, plane: ControlPlane, name: "etcd" | "kube-apiserver"): Promise<void> {
+export async function startPart(
+  place: Place,
+  plane: ControlPlane,
+  name: "etcd" | "kube-apiserver",
+): Promise<void> {
   const { directory, network } = place;
   const flags = name === "etcd" ? etcdFlags(directory) : apiServerFlags(directory, network, plane);
   await untilApiReady(place, plane, [start(place, name, flags)]);
 }
 
-function start({ parts, directory, network, groups }: Place, name: string, flags: readonly string[]): () => void {
+function start(
+  { parts, directory, network, groups }: Place,
+  name: string,
+  flags: readonly string[],
+): () => void {
   const argv = inNamespace(network, "hub", [parts.path(name), ...flags]);
   return startDaemon({ name, argv, groups, log: join(directory, `${name}.log`) }).check;
 }
@@ -93,13 +125,25 @@ function isProgram(pid: number, name: string): boolean {
   }
 }
 
-async function untilApiReady({ parts }: Place, plane: ControlPlane, checks: readonly (() => void)[]): Promise<void> {
+async function untilApiReady(
+  { parts }: Place,
+  plane: ControlPlane,
+  checks: readonly (() => void)[],
+): Promise<void> {
   await until(
     "the API server is ready",
     async () => {
       for (const check of checks) check();
       const admin = `--kubeconfig=${plane.adminKubeconfig}`;
-      return (await run([parts.path("kubectl"), admin, "--request-timeout=5s", "get", "--raw=/readyz"])) === "ok";
+      return (
+        (await run([
+          parts.path("kubectl"),
+          admin,
+          "--request-timeout=5s",
+          "get",
+          "--raw=/readyz",
+        ])) === "ok"
+      );
     },
     { timeout: 90_000, every: 200 },
   );

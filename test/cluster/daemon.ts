@@ -1,4 +1,7 @@
-/** Starting a program of the control plane: in the hub's network and the cluster's control group, its output in a file. */
+/**
+ * Starting a program of the control plane: in the hub's network and the cluster's control group,
+ * its output in a file.
+ */
 import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { Hopeless } from "./await.ts";
@@ -15,8 +18,8 @@ export type Daemon = Readonly<{
 }>;
 
 /**
- * Starts a program that outlives this process. Returns its pid and a check for probes, which throws with the log's end
- * once it has died.
+ * Starts a program that outlives this process. Returns its pid and a check for probes, which throws
+ * with the log's end once it has died.
  */
 export function startDaemon(daemon: Daemon): { pid: number; check: () => void } {
   const log = openSync(daemon.log, "a", 0o600);

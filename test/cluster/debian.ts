@@ -1,4 +1,7 @@
-/** What the machine itself must have: Debian packages, installed where we may, named where we may not. */
+/**
+ * What the machine itself must have: Debian packages, installed where we may, named where we may
+ * not.
+ */
 import { existsSync } from "node:fs";
 import { run, progress, runSync } from "./run.ts";
 
@@ -15,11 +18,16 @@ const needed: Readonly<Record<string, string>> = {
 
 /** Installs what is missing, or fails with the one command to run. */
 export async function installPackages(): Promise<void> {
-  if (process.getuid?.() !== 0) throw new Error("the real cluster needs root: run the same command as root");
-  const missing = Object.entries(needed).flatMap(([program, name]) => (existsSync(program) ? [] : [name]));
+  if (process.getuid?.() !== 0)
+    throw new Error("the real cluster needs root: run the same command as root");
+  const missing = Object.entries(needed).flatMap(([program, name]) =>
+    existsSync(program) ? [] : [name],
+  );
   if (runSync(["ip", "-V"]) === undefined) missing.push("iproute2");
   if (runSync(["go", "version"]) === undefined) {
-    throw new Error("Go is missing: install the version that test/go.mod names (https://go.dev/doc/install)");
+    throw new Error(
+      "Go is missing: install the version that test/go.mod names (https://go.dev/doc/install)",
+    );
   }
   if (missing.length === 0) return;
   const install = `apt-get install --yes --no-install-recommends ${missing.join(" ")}`;
@@ -32,20 +40,30 @@ export async function installPackages(): Promise<void> {
     // Fails on a machine whose package lists are absent or old; only then are they fetched.
     await run(["apt-get", "update", "-qq"], { env });
     await run(install.split(" "), { env }).catch((error: unknown) => {
-      throw new Error(`could not install packages; run as root: apt-get update && ${install}`, { cause: error });
+      throw new Error(`could not install packages; run as root: apt-get update && ${install}`, {
+        cause: error,
+      });
     });
   });
 }
 
 /** Where this machine gets its Debian packages from, as apt has it configured. */
 export async function debianMirror(): Promise<string> {
-  const mirror = (await configuredMirror()) ?? (await run(["apt-get", "update", "-qq"]).then(configuredMirror));
+  const mirror =
+    (await configuredMirror()) ?? (await run(["apt-get", "update", "-qq"]).then(configuredMirror));
   if (mirror !== undefined) return mirror;
-  throw new Error("apt knows no Debian mirror: name one in /etc/apt/sources.list.d and run apt-get update");
+  throw new Error(
+    "apt knows no Debian mirror: name one in /etc/apt/sources.list.d and run apt-get update",
+  );
 }
 
 /** apt lists its index files only after an update. */
 async function configuredMirror(): Promise<string | undefined> {
-  const targets = await run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(LABEL) $(COMPONENT)"]);
+  const targets = await run([
+    "apt-get",
+    "indextargets",
+    "--format",
+    "$(REPO_URI) $(LABEL) $(COMPONENT)",
+  ]);
   return /^(https?:\S+) Debian main$/m.exec(targets)?.[1];
 }

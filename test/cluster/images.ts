@@ -1,9 +1,17 @@
 /**
- * The images that every cluster's registry offers, as OCI layouts in the cache: made of the pinned Node and files of
- * the nodes' Debian, so that nothing is fetched.
+ * The images that every cluster's registry offers, as OCI layouts in the cache: made of the pinned
+ * Node and files of the nodes' Debian, so that nothing is fetched.
  */
 import { createHash } from "node:crypto";
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { cacheRoot, keyOf, once } from "./cache.ts";
 import { progress, run } from "./run.ts";
@@ -18,12 +26,20 @@ export type Images = Readonly<{
 /** OCI's architecture is Go's. */
 const architecture = process.arch === "x64" ? "amd64" : process.arch;
 
-/** Says hello, then waits; ends at once on SIGTERM, which a shell as PID 1 would otherwise ignore. */
-const appCommand = ["/bin/sh", "-c", "trap 'exit 0' TERM; echo hello; while :; do sleep 3600 & wait $!; done"];
+/**
+ * Says hello, then waits; ends at once on SIGTERM, which a shell as PID 1 would otherwise ignore.
+ */
+const appCommand = [
+  "/bin/sh",
+  "-c",
+  "trap 'exit 0' TERM; echo hello; while :; do sleep 3600 & wait $!; done",
+];
 
 export async function makeImages(debian: string): Promise<Images> {
   const node = join(import.meta.dirname, `../../node_modules/node-linux-${process.arch}`);
-  const { version } = JSON.parse(readFileSync(join(node, "package.json"), "utf8")) as { version: string };
+  const { version } = JSON.parse(readFileSync(join(node, "package.json"), "utf8")) as {
+    version: string;
+  };
   const directory = join(cacheRoot, `images-${keyOf(debian, version, appCommand.join(" "), "1")}`);
   const base = await once(join(directory, "base"), async (draft) => {
     progress("making the base image with Node");
@@ -48,15 +64,25 @@ export async function makeImages(debian: string): Promise<Images> {
 /** The dynamic libraries that Node needs, without their documentation. */
 async function copyLibraries(debian: string, tree: string): Promise<void> {
   const libraries = ["libc6", "libstdc++6", "libgcc-s1", "libatomic1"];
-  const files = await run(["dpkg-query", `--admindir=${debian}/var/lib/dpkg`, "--listfiles", ...libraries]);
-  for (const file of files.split("\n").filter((line) => /\/lib.*\.so(\.|$)/.test(line) && !line.includes("gconv"))) {
+  const files = await run([
+    "dpkg-query",
+    `--admindir=${debian}/var/lib/dpkg`,
+    "--listfiles",
+    ...libraries,
+  ]);
+  for (const file of files
+    .split("\n")
+    .filter((line) => /\/lib.*\.so(\.|$)/.test(line) && !line.includes("gconv"))) {
     const path = file.startsWith("/usr/") ? file : `/usr${file}`;
     mkdirSync(join(tree, dirname(path)), { recursive: true });
     cpSync(join(debian, path), join(tree, path), { verbatimSymlinks: true });
   }
   for (const name of ["lib", "lib64"]) symlinkSync(`usr/${name}`, join(tree, name));
   mkdirSync(join(tree, "etc"));
-  writeFileSync(join(tree, "etc/passwd"), "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532::/home:/\n");
+  writeFileSync(
+    join(tree, "etc/passwd"),
+    "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532::/home:/\n",
+  );
   mkdirSync(join(tree, "tmp"));
   chmodSync(join(tree, "tmp"), 0o1777);
 }
@@ -65,7 +91,11 @@ async function copyLibraries(debian: string, tree: string): Promise<void> {
 const reproducible = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"];
 
 /** Packs `tree` as the one layer of an image; removes the tree. */
-async function writeLayout(layout: string, tree: string, config: Record<string, unknown>): Promise<void> {
+async function writeLayout(
+  layout: string,
+  tree: string,
+  config: Record<string, unknown>,
+): Promise<void> {
   const blobs = join(layout, "blobs/sha256");
   mkdirSync(blobs, { recursive: true });
   const layer = join(layout, "layer.tar");
@@ -76,7 +106,11 @@ async function writeLayout(layout: string, tree: string, config: Record<string, 
   const add = (mediaType: string, bytes: Uint8Array) => {
     const name = digest(bytes);
     writeFileSync(join(blobs, name), bytes);
-    return { mediaType: `application/vnd.oci.image.${mediaType}`, digest: `sha256:${name}`, size: bytes.length };
+    return {
+      mediaType: `application/vnd.oci.image.${mediaType}`,
+      digest: `sha256:${name}`,
+      size: bytes.length,
+    };
   };
   const packed = readFileSync(`${layer}.gz`);
   rmSync(`${layer}.gz`);
@@ -84,8 +118,14 @@ async function writeLayout(layout: string, tree: string, config: Record<string, 
   const rootfs = { type: "layers", diff_ids: [`sha256:${diffId}`] };
   const imageConfig = add("config.v1+json", json({ architecture, os: "linux", config, rootfs }));
   const mediaType = "application/vnd.oci.image.manifest.v1+json";
-  const manifest = add("manifest.v1+json", json({ schemaVersion: 2, mediaType, config: imageConfig, layers }));
-  writeFileSync(join(layout, "index.json"), JSON.stringify({ schemaVersion: 2, manifests: [manifest] }));
+  const manifest = add(
+    "manifest.v1+json",
+    json({ schemaVersion: 2, mediaType, config: imageConfig, layers }),
+  );
+  writeFileSync(
+    join(layout, "index.json"),
+    JSON.stringify({ schemaVersion: 2, manifests: [manifest] }),
+  );
   writeFileSync(join(layout, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
 }
 

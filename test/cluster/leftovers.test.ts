@@ -49,7 +49,10 @@ test("what a killed run left is swept by the next one, but for a cluster that is
     await ended;
   }
   const left = tracesOf(killedAt).map((trace) => trace.split(" ")[0]);
-  assert.deepEqual(new Set(left), new Set(["process", "namespace", "device", "control", "propagate", "directory"]));
+  assert.deepEqual(
+    new Set(left),
+    new Set(["process", "namespace", "device", "control", "propagate", "directory"]),
+  );
 
   sweep();
   assert.deepEqual(tracesOf(killedAt), []);
@@ -70,7 +73,10 @@ test("a sweep leaves alone what lives, also where nobody wrote it down", async (
     child.kill();
     for (const name of [empty, used]) runSync(["ip", "netns", "delete", name]);
   });
-  await until("the process is in its namespace", async () => (await run(["ip", "netns", "pids", used])) !== "");
+  await until(
+    "the process is in its namespace",
+    async () => (await run(["ip", "netns", "pids", used])) !== "",
+  );
   sweep();
   assert.deepEqual(
     [empty, used].map((name) => existsSync(`/run/netns/${name}`)),

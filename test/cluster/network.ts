@@ -1,10 +1,11 @@
 /**
- * One cluster's network, apart from the machine's: a namespace "hub" with the control plane, the registries and a bridge,
- * and one namespace per node. A single veth pair leads from the machine into the hub. Nothing leads further out.
+ * One cluster's network, apart from the machine's: a namespace "hub" with the control plane, the
+ * registries and a bridge, and one namespace per node. A single veth pair leads from the machine
+ * into the hub. Nothing leads further out.
  *
- * With slot N all addresses are in 10.(100+N).0.0/16: hub .0.1, node i .0.(10+i), pods of node i .i.0/24, Services
- * .255.0/24. The first Service address, which in-cluster clients call, is the hub's own: the API server answers there,
- * so it needs no kube-proxy.
+ * With slot N all addresses are in 10.(100+N).0.0/16: hub .0.1, node i .0.(10+i), pods of node i
+ * .i.0/24, Services .255.0/24. The first Service address, which in-cluster clients call, is the
+ * hub's own: the API server answers there, so it needs no kube-proxy.
  */
 import { existsSync } from "node:fs";
 import { run, runSync } from "./run.ts";
@@ -45,7 +46,9 @@ export function inNamespace(network: Network, name: string, argv: readonly strin
 /** True when somebody on this machine uses these names or addresses. */
 export async function isTaken(network: Network): Promise<boolean> {
   if (existsSync(`/run/netns/${network.device}-hub`)) return true;
-  const routes = JSON.parse(await run(["ip", "-json", "-4", "route", "show", "table", "all"])) as { dst: string }[];
+  const routes = JSON.parse(await run(["ip", "-json", "-4", "route", "show", "table", "all"])) as {
+    dst: string;
+  }[];
   const ours = network.all.split(".").slice(0, 2).join(".");
   return routes.some(({ dst }) => dst.startsWith(`${ours}.`));
 }
@@ -95,14 +98,20 @@ export async function makeNodeNetwork(network: Network, index: number): Promise<
     ],
     name,
   );
-  // The CNI plugin ptp wants it so and could not write it from inside the node, where /proc/sys is read-only.
-  await run(inNamespace(network, `node${index}`, ["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]));
+  // The CNI plugin ptp wants it so and could not write it from inside the node, where /proc/sys is
+  // read-only.
+  await run(
+    inNamespace(network, `node${index}`, ["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]),
+  );
 }
 
 /** Removes every namespace and device of the cluster; what is not there is no error. */
 export function removeNetwork(network: Network): void {
-  const names = (runSync(["ip", "netns", "list"]) ?? "").split("\n").map((line) => line.split(" ")[0] ?? "");
-  for (const name of names) if (name.startsWith(`${network.device}-`)) runSync(["ip", "netns", "delete", name]);
+  const names = (runSync(["ip", "netns", "list"]) ?? "")
+    .split("\n")
+    .map((line) => line.split(" ")[0] ?? "");
+  for (const name of names)
+    if (name.startsWith(`${network.device}-`)) runSync(["ip", "netns", "delete", name]);
   // It goes with the hub, but not at once.
   runSync(["ip", "link", "delete", network.device]);
 }

@@ -1,4 +1,7 @@
-/** One real node: a booted systemd with containerd and a kubelet. Tests stop it, break it and look into it. */
+/**
+ * One real node: a booted systemd with containerd and a kubelet. Tests stop it, break it and look
+ * into it.
+ */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { until } from "./await.ts";
@@ -11,7 +14,10 @@ import { layNode, sharedMounts } from "./rootfs.ts";
 import { run } from "./run.ts";
 import type { Kit } from "./setup.ts";
 
-/** No machined is asked; no file of this machine leaks in; runc needs the system calls that are let through. */
+/**
+ * No machined is asked; no file of this machine leaks in; runc needs the system calls that are let
+ * through.
+ */
 const nspawnFlags = [
   "--boot",
   "--quiet",
@@ -30,12 +36,18 @@ const namespaces = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup"];
 const dropIn = "etc/systemd/system/kubelet.service.d/50-broken.conf";
 
 /** What a node shares with its cluster; `groups` are the cluster's own control groups. */
-export type NodePlace = Readonly<{ directory: string; network: Network; groups: readonly string[] }>;
+export type NodePlace = Readonly<{
+  directory: string;
+  network: Network;
+  groups: readonly string[];
+}>;
 
 export class Node {
   readonly name: string;
   readonly address: string;
-  /** The node's root file system as this machine sees it (without what is mounted inside the node). */
+  /**
+   * The node's root file system as this machine sees it (without what is mounted inside the node).
+   */
   readonly rootfs: string;
   readonly #index: number;
   readonly #kit: Kit;
@@ -60,7 +72,9 @@ export class Node {
     const ca = readFileSync(join(authority.directory, "ca.crt"), "utf8");
     mkdirSync(this.rootfs);
     layNode(this.#kit.debian, this.rootfs);
-    for (const [path, content] of Object.entries(nodeFiles(this.#index, this.#network, kubeconfig, ca))) {
+    for (const [path, content] of Object.entries(
+      nodeFiles(this.#index, this.#network, kubeconfig, ca),
+    )) {
       this.#put(path, content);
     }
     await makeNodeNetwork(this.#network, this.#index);
@@ -72,7 +86,8 @@ export class Node {
     const { check } = startDaemon({
       name: this.name,
       log: `${this.rootfs}.log`,
-      // A group of its own in every hierarchy, so that its systemd and its containers share none with another node.
+      // A group of its own in every hierarchy, so that its systemd and its containers share none
+      // with another node.
       groups: makeGroups(this.#groups.map(dirname), this.name),
       argv: [
         "systemd-nspawn",
@@ -108,14 +123,20 @@ export class Node {
   /** Runs a program inside the node as its root, and returns its stdout. */
   async exec(argv: readonly string[], input = ""): Promise<string> {
     const env = { PATH: `${programs}:/usr/sbin:/usr/bin:/sbin:/bin`, TERM: "dumb" };
-    return await run(["nsenter", `--target=${this.#leader()}`, ...namespaces, "--root", "--wd", ...argv], {
-      env,
-      input,
-    });
+    return await run(
+      ["nsenter", `--target=${this.#leader()}`, ...namespaces, "--root", "--wd", ...argv],
+      {
+        env,
+        input,
+      },
+    );
   }
 
   /** Properties of a unit (kubelet.service unless named), as systemctl show gives them. */
-  async unit<P extends string>(properties: readonly P[], unit = "kubelet.service"): Promise<Record<P, string>> {
+  async unit<P extends string>(
+    properties: readonly P[],
+    unit = "kubelet.service",
+  ): Promise<Record<P, string>> {
     const text = await this.exec(["systemctl", "show", unit, `--property=${properties.join(",")}`]);
     const pairs = text.split("\n").flatMap((line) => {
       const at = line.indexOf("=");
@@ -151,15 +172,18 @@ export class Node {
   }
 
   /**
-   * From its next start on the kubelet fails, until healed; a running one goes on. `lines` replace the default, which
-   * is a failing ExecStartPre.
+   * From its next start on the kubelet fails, until healed; a running one goes on. `lines` replace
+   * the default, which is a failing ExecStartPre.
    */
   async breakKubelet(lines = "[Service]\nExecStartPre=/bin/false\n"): Promise<void> {
     this.#put(dropIn, lines);
     await this.exec(["systemctl", "daemon-reload"]);
   }
 
-  /** Takes breakKubelet back. systemd's own Restart=always starts a kubelet that is down within a second. */
+  /**
+   * Takes breakKubelet back. systemd's own Restart=always starts a kubelet that is down within a
+   * second.
+   */
   async healKubelet(): Promise<void> {
     rmSync(join(this.rootfs, dropIn), { force: true });
     await this.exec(["systemctl", "daemon-reload"]);

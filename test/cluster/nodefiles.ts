@@ -1,4 +1,7 @@
-/** What makes a Debian a Kubernetes node: the files that a node has of its own. Path below its root → content. */
+/**
+ * What makes a Debian a Kubernetes node: the files that a node has of its own. Path below its root
+ * → content.
+ */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +14,12 @@ export const programs = "/opt/kubernetes";
 /** The image of every pod's sandbox. */
 export const sandboxImage = "pause:1";
 
-export function nodeFiles(index: number, network: Network, kubeconfig: string, ca: string): Record<string, string> {
+export function nodeFiles(
+  index: number,
+  network: Network,
+  kubeconfig: string,
+  ca: string,
+): Record<string, string> {
   const name = `node${index}`;
   const hosts = Object.entries(registryPorts).map(([registry, port]) => [
     `etc/containerd/certs.d/${registry}/hosts.toml`,
@@ -34,7 +42,8 @@ export function nodeFiles(index: number, network: Network, kubeconfig: string, c
     "etc/systemd/system/prepare.service": prepareUnit,
     "etc/systemd/system/containerd.service": containerdUnit,
     "etc/systemd/system/kubelet.service": kubeletUnit(name, network.node(index)),
-    "etc/systemd/system/default.target": "[Unit]\nWants=multi-user.target kubelet.service dbus.service\n",
+    "etc/systemd/system/default.target":
+      "[Unit]\nWants=multi-user.target kubelet.service dbus.service\n",
   };
 }
 
@@ -44,7 +53,8 @@ function kubeletConfiguration(network: Network): Record<string, unknown> {
     kind: "KubeletConfiguration",
     authentication: { x509: { clientCAFile: "/etc/kubernetes/ca.crt" } },
     clusterDomain: "cluster.local",
-    clusterDNS: [network.hub], // nobody answers there, at once; without one every pod gets a Warning
+    // Nobody answers there, at once; without one every pod gets a Warning.
+    clusterDNS: [network.hub],
     containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
     volumePluginDir: "/var/lib/kubelet/plugins-exec", // the usual one is below /usr
     // What follows is needed only because the node is no real machine.
@@ -54,8 +64,13 @@ function kubeletConfiguration(network: Network): Record<string, unknown> {
     cgroupsPerQOS: false, // no tree of classes on a hybrid hierarchy
     enforceNodeAllocatable: [],
     localStorageCapacityIsolation: false, // the disk's device is not visible
-    evictionHard: { "memory.available": "1Mi", "nodefs.available": "0%", "imagefs.available": "0%" },
-    featureGates: { KubeletInUserNamespace: true }, // a sysctl that cannot be set becomes a log line
+    evictionHard: {
+      "memory.available": "1Mi",
+      "nodefs.available": "0%",
+      "imagefs.available": "0%",
+    },
+    // A sysctl that cannot be set becomes a log line.
+    featureGates: { KubeletInUserNamespace: true },
   };
 }
 
@@ -97,7 +112,9 @@ Restart=always
 RestartSec=1
 `;
 
-/** As kubeadm's, but for RestartSec (10 there): tests of a failing kubelet need not wait so long. */
+/**
+ * As kubeadm's, but for RestartSec (10 there): tests of a failing kubelet need not wait so long.
+ */
 function kubeletUnit(name: string, address: string): string {
   return `[Unit]
 Description=kubelet

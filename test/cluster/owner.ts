@@ -1,7 +1,10 @@
 /** Who made a thing that outlives its maker, and whether that process still lives. */
 import { readFileSync } from "node:fs";
 
-/** A pid alone may be given to another process later; together with the start time it never is (until a reboot). */
+/**
+ * A pid alone may be given to another process later; together with the start time it never is
+ * (until a reboot).
+ */
 export type Owner = Readonly<{ pid: number; started: string }>;
 
 export const thisProcess: Owner = { pid: process.pid, started: startTime(process.pid) ?? "" };
@@ -10,11 +13,15 @@ export function isAlive(owner: Owner): boolean {
   return startTime(owner.pid) === owner.started;
 }
 
-/** Boot id and start in clock ticks since boot (field 22 of /proc/PID/stat); undefined for no process or a zombie. */
+/**
+ * Boot id and start in clock ticks since boot (field 22 of /proc/PID/stat); undefined for no
+ * process or a zombie.
+ */
 function startTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name in brackets may hold blanks
+    // The name in brackets may hold blanks.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (fields[0] === "Z") return undefined;
     return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${fields[19]}`;
   } catch {

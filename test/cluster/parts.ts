@@ -1,4 +1,7 @@
-/** The Go programs of a real cluster, as pinned by the tool lines of test/go.mod, built once into the cache. */
+/**
+ * The Go programs of a real cluster, as pinned by the tool lines of test/go.mod, built once into
+ * the cache.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { cacheRoot, keyOf, once } from "./cache.ts";
@@ -6,12 +9,18 @@ import { progress, run } from "./run.ts";
 
 const moduleDirectory = join(import.meta.dirname, "..");
 
-/** What a stock Kubernetes release is linked with, so that `kubectl get nodes` tells the true version. */
+/**
+ * What a stock Kubernetes release is linked with, so that `kubectl get nodes` tells the true
+ * version.
+ */
 function linkerFlags(goMod: string): string {
   const version = /k8s\.io\/kubernetes (v(\d+)\.(\d+)\.\d+)/.exec(goMod);
   const [, gitVersion, gitMajor, gitMinor] = version ?? [];
   const values = Object.entries({ gitVersion, gitMajor, gitMinor });
-  return ["-s -w", ...values.map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`)].join(" ");
+  return [
+    "-s -w",
+    ...values.map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`),
+  ].join(" ");
 }
 
 /** Import paths of the tool lines. */
@@ -23,13 +32,25 @@ function toolPackages(goMod: string): string[] {
     .filter((line) => line !== "");
 }
 
-/** A program is called like the last element of its import path, but for etcd, whose path ends in server/v3. */
+/**
+ * A program is called like the last element of its import path, but for etcd, whose path ends in
+ * server/v3.
+ */
 function programName(importPath: string): string {
   return importPath.startsWith("go.etcd.io/etcd/server/") ? "etcd" : basename(importPath);
 }
 
-/** Programs that run on this machine and so may come from the folder that envtest users have at hand. */
-const replaceable = new Set(["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"]);
+/**
+ * Programs that run on this machine and so may come from the folder that envtest users have at
+ * hand.
+ */
+const replaceable = new Set([
+  "etcd",
+  "kube-apiserver",
+  "kube-controller-manager",
+  "kube-scheduler",
+  "kubectl",
+]);
 
 function fromEnvtest(program: string): string | undefined {
   const assets = process.env["KUBEBUILDER_ASSETS"];
@@ -46,9 +67,9 @@ export type Parts = Readonly<{
 }>;
 
 /**
- * Builds what is missing, one program after the other (each uses all cores), with a line of progress for each.
- * A build that was interrupted goes on where it stopped. About 8 minutes cold on two cores, 30 s with Go's own cache
- * warm, nothing when all stands.
+ * Builds what is missing, one program after the other (each uses all cores), with a line of
+ * progress for each. A build that was interrupted goes on where it stopped. About 8 minutes cold on
+ * two cores, 30 s with Go's own cache warm, nothing when all stands.
  */
 export async function buildParts(): Promise<Parts> {
   const goMod = readFileSync(join(moduleDirectory, "go.mod"), "utf8");

@@ -1,8 +1,8 @@
 /**
  * Two real registries (distribution) in the hub: one that asks for a password, one that does not.
  *
- * Nodes know them by name, through containerd's hosts.toml; the machine reaches them by address. So an image is called
- * the same in every cluster: `registry.example/team/app:1`.
+ * Nodes know them by name, through containerd's hosts.toml; the machine reaches them by address. So
+ * an image is called the same in every cluster: `registry.example/team/app:1`.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -27,10 +27,9 @@ export type UserName = (typeof userNames)[number];
 
 /** New passwords, long enough to be searched for in logs. */
 export function newPasswords(): Record<UserName, string> {
-  return Object.fromEntries(userNames.map((user) => [user, randomBytes(18).toString("base64url")])) as Record<
-    UserName,
-    string
-  >;
+  return Object.fromEntries(
+    userNames.map((user) => [user, randomBytes(18).toString("base64url")]),
+  ) as Record<UserName, string>;
 }
 
 /** One authorised request as the private registry logged it. */
@@ -48,7 +47,12 @@ export class Registry {
   readonly #directory: string;
   #users: Record<string, string>;
 
-  constructor(parts: Parts, directory: string, network: Network, users: Readonly<Record<string, string>>) {
+  constructor(
+    parts: Parts,
+    directory: string,
+    network: Network,
+    users: Readonly<Record<string, string>>,
+  ) {
     this.#parts = parts;
     this.#directory = directory;
     this.#users = { ...users };
@@ -71,7 +75,10 @@ export class Registry {
     return JSON.stringify({ auths: { [this.host]: this.auth(user) } });
   }
 
-  /** Changes the accounts; the registry sees it at its next request. A user without a password is locked out. */
+  /**
+   * Changes the accounts; the registry sees it at its next request. A user without a password is
+   * locked out.
+   */
   async setUsers(users: Readonly<Record<string, string>>): Promise<void> {
     const lines = await Promise.all(
       Object.entries(users).map(async ([user, password]) => `${user}:${await bcrypt(password)}\n`),
@@ -81,10 +88,14 @@ export class Registry {
   }
 
   /**
-   * Pushes an OCI layout or tarball as `repository:tag`; returns the reference for pods, at the private registry unless
-   * `to` is the public one.
+   * Pushes an OCI layout or tarball as `repository:tag`; returns the reference for pods, at the
+   * private registry unless `to` is the public one.
    */
-  async push(image: string, reference: string, to: keyof typeof registryPorts = privateRegistry): Promise<string> {
+  async push(
+    image: string,
+    reference: string,
+    to: keyof typeof registryPorts = privateRegistry,
+  ): Promise<string> {
     const address = to === privateRegistry ? this.address : this.publicAddress;
     const crane = this.#parts.path("crane");
     // crane takes passwords from a Docker configuration only.
@@ -152,9 +163,13 @@ export async function startRegistries(
   }
 }
 
-/** The only hash that the registry takes. Cost 5: it is asked at every request. perl's crypt knows it, openssl does not. */
+/**
+ * The only hash that the registry takes. Cost 5: it is asked at every request. perl's crypt knows
+ * it, openssl does not.
+ */
 async function bcrypt(password: string): Promise<string> {
   const salt = randomBytes(16).toString("hex").slice(0, 22);
-  const script = 'chomp(my ($salt, $password) = <STDIN>); print crypt($password, "\\$2b\\$05\\$$salt")';
+  const script =
+    'chomp(my ($salt, $password) = <STDIN>); print crypt($password, "\\$2b\\$05\\$$salt")';
   return await run(["perl", "-e", script], { input: `${salt}\n${password}\n` });
 }

@@ -1,8 +1,8 @@
 /**
  * The Debian that every node boots, made once by debootstrap.
  *
- * A node gets /etc and /var of its own (a few MB, copied in a blink) and shares /usr read-only: nothing that Kubernetes
- * or we do writes there.
+ * A node gets /etc and /var of its own (a few MB, copied in a blink) and shares /usr read-only:
+ * nothing that Kubernetes or we do writes there.
  */
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,12 +13,34 @@ import { progress, run } from "./run.ts";
 /** Debian 12: its systemd 252 and runc 1.1 still know cgroup v1, later ones do not. */
 const suite = "bookworm";
 
-/** libatomic1 and busybox-static are not for the nodes: the images that the tests push are made of the same files. */
-const packages = ["systemd", "systemd-sysv", "dbus", "runc", "iproute2", "libstdc++6", "libatomic1", "busybox-static"];
+/**
+ * libatomic1 and busybox-static are not for the nodes: the images that the tests push are made of
+ * the same files.
+ */
+const packages = [
+  "systemd",
+  "systemd-sysv",
+  "dbus",
+  "runc",
+  "iproute2",
+  "libstdc++6",
+  "libatomic1",
+  "busybox-static",
+];
 
 /** Would start a console nobody sees or timers nobody needs. */
-const unwanted = ["console-getty.service", "getty@.service", "systemd-logind.service", "apt-daily.timer"];
-const unwantedTimers = ["apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer"];
+const unwanted = [
+  "console-getty.service",
+  "getty@.service",
+  "systemd-logind.service",
+  "apt-daily.timer",
+];
+const unwantedTimers = [
+  "apt-daily-upgrade.timer",
+  "dpkg-db-backup.timer",
+  "e2scrub_all.timer",
+  "fstrim.timer",
+];
 
 /** Directory of the finished Debian; about a minute when it must be made. */
 export async function makeRootFileSystem(): Promise<string> {
@@ -30,7 +52,13 @@ export async function makeRootFileSystem(): Promise<string> {
     // In namespaces of its own it leaves neither processes nor mounts when it is killed.
     const alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child"];
     await run([...alone, "debootstrap", ...flags, suite, draft, mirror]);
-    for (const path of ["var/cache/apt", "var/lib/apt/lists", "var/log", "usr/share/doc", "usr/share/locale"]) {
+    for (const path of [
+      "var/cache/apt",
+      "var/lib/apt/lists",
+      "var/log",
+      "usr/share/doc",
+      "usr/share/locale",
+    ]) {
       rmSync(join(draft, path), { recursive: true });
       mkdirSync(join(draft, path));
     }
@@ -58,5 +86,8 @@ export function layNode(debian: string, root: string): void {
   cpSync(join(debian, "usr/lib/os-release"), join(root, "usr/lib/os-release"));
   const copy = { recursive: true, verbatimSymlinks: true, preserveTimestamps: true };
   cpSync(join(debian, "etc"), join(root, "etc"), copy);
-  cpSync(join(debian, "var"), join(root, "var"), { ...copy, filter: (path) => !path.includes("/var/lib/dpkg") });
+  cpSync(join(debian, "var"), join(root, "var"), {
+    ...copy,
+    filter: (path) => !path.includes("/var/lib/dpkg"),
+  });
 }

@@ -8,18 +8,25 @@ export type RunOptions = Readonly<{
 }>;
 
 /**
- * Our own environment without proxies: everything that the tests talk to lives on this machine, and a proxy could not
- * reach it.
+ * Our own environment without proxies: everything that the tests talk to lives on this machine, and
+ * a proxy could not reach it.
  */
-export function directEnvironment(extra: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const kept = Object.entries(process.env).filter(([name]) => !/^(all|https?|no)_proxy$/i.test(name));
+export function directEnvironment(
+  extra: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(all|https?|no)_proxy$/i.test(name),
+  );
   return { ...(Object.fromEntries(kept) as Record<string, string>), ...extra };
 }
 
 /** Programs that run() has started and that have not ended. */
 const running = new Set<ChildProcess>();
 
-/** For the end of this process: nothing that it began may go on making things after they were cleaned up. */
+/**
+ * For the end of this process: nothing that it began may go on making things after they were
+ * cleaned up.
+ */
 export function endRunning(): void {
   for (const child of running) child.kill("SIGKILL");
 }
@@ -35,7 +42,12 @@ export function run(argv: readonly string[], options: RunOptions = {}): Promise<
     (error, stdout, stderr) => {
       running.delete(child);
       if (error === null) resolve(stdout);
-      else reject(new Error(`${shorten(argv)}: ${stderr.trim() || stdout.trim() || error.message}`, { cause: error }));
+      else
+        reject(
+          new Error(`${shorten(argv)}: ${stderr.trim() || stdout.trim() || error.message}`, {
+            cause: error,
+          }),
+        );
     },
   );
   running.add(child);

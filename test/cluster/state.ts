@@ -1,6 +1,7 @@
 /**
- * What is written down of a running cluster, so that another process can attach to it, remove it, or sweep it when its
- * owner was killed. One directory per cluster, named by its slot; the slot decides addresses and kernel names.
+ * What is written down of a running cluster, so that another process can attach to it, remove it,
+ * or sweep it when its owner was killed. One directory per cluster, named by its slot; the slot
+ * decides addresses and kernel names.
  */
 import {
   existsSync,
@@ -34,8 +35,8 @@ export type State = Readonly<{
 }>;
 
 /**
- * One place per machine, whatever XDG_CACHE_HOME or HOME say: names in the kernel are machine-wide, and two places would
- * give the same slot to two clusters.
+ * One place per machine, whatever XDG_CACHE_HOME or HOME say: names in the kernel are machine-wide,
+ * and two places would give the same slot to two clusters.
  */
 const clusters = join(userInfo().homedir, ".cache/global-pull-secret/clusters");
 
@@ -43,7 +44,10 @@ export function directoryOf(state: Pick<State, "slot">): string {
   return join(clusters, String(state.slot));
 }
 
-/** Takes the first free slot: a rename onto an existing directory fails, so two processes never take the same. */
+/**
+ * Takes the first free slot: a rename onto an existing directory fails, so two processes never take
+ * the same.
+ */
 export async function claim(fresh: Pick<State, "name" | "users">): Promise<State> {
   mkdirSync(clusters, { recursive: true });
   for (let slot = 0; slot < slots; slot++) {
@@ -61,10 +65,15 @@ export async function claim(fresh: Pick<State, "name" | "users">): Promise<State
       rmSync(draft, { recursive: true });
     }
   }
-  throw new Error(`all ${slots} address ranges from 10.100.0.0/16 on are in use: see ${clusters} and ip route`);
+  throw new Error(
+    `all ${slots} address ranges from 10.100.0.0/16 on are in use: see ${clusters} and ip route`,
+  );
 }
 
-/** Changes what is written down; read afresh, because another process may have attached and added a node. */
+/**
+ * Changes what is written down; read afresh, because another process may have attached and added a
+ * node.
+ */
 export function update(slot: number, change: (state: State) => Partial<State>): State {
   const path = join(clusters, String(slot), "state.json");
   const old = JSON.parse(readFileSync(path, "utf8")) as State;

@@ -12,8 +12,8 @@ const nspawn = "/run/systemd/nspawn/propagate";
 const ours = new Map<number, State>();
 
 /**
- * Ends all processes of a cluster and removes its groups, network and files; the directory last, as it holds the slot.
- * Can be repeated.
+ * Ends all processes of a cluster and removes its groups, network and files; the directory last, as
+ * it holds the slot. Can be repeated.
  */
 export function remove(state: State): void {
   ours.delete(state.slot);
@@ -24,10 +24,14 @@ export function remove(state: State): void {
   rmSync(directoryOf(state), { recursive: true, force: true, maxRetries: 3 });
 }
 
-/** What systemd-nspawn keeps in /run per machine and per root directory and does not get to remove when it is killed. */
+/**
+ * What systemd-nspawn keeps in /run per machine and per root directory and does not get to remove
+ * when it is killed.
+ */
 function removeTraces(device: string, directory: string): void {
   for (const machine of entries(nspawn)) {
-    if (machine.startsWith(`${device}-`)) rmSync(join(nspawn, machine), { recursive: true, force: true });
+    if (machine.startsWith(`${device}-`))
+      rmSync(join(nspawn, machine), { recursive: true, force: true });
   }
   for (const entry of entries(directory)) {
     const { dev, ino } = statSync(join(directory, entry));
@@ -45,8 +49,8 @@ export function sweep(): void {
     progress(`removing cluster ${state.name}, left by a run that was killed`);
     remove(state);
   }
-  // A program that a killed run had started may have made its namespace after the cluster was removed. One that holds
-  // a process is somebody's and stays.
+  // A program that a killed run had started may have made its namespace after the cluster was
+  // removed. One that holds a process is somebody's and stays.
   const taken = takenSlots();
   for (const name of entries("/run/netns")) {
     const slot = Number(/^gps(\d+)-/.exec(name)?.[1]);

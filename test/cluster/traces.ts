@@ -5,13 +5,15 @@ import { parentGroups } from "./cgroup.ts";
 import { runSync } from "./run.ts";
 
 /**
- * Every process, mount, network namespace, device, control group and file of the cluster in `directory`, one line each.
- * Looks by name, not by what the cluster wrote down of itself.
+ * Every process, mount, network namespace, device, control group and file of the cluster in
+ * `directory`, one line each. Looks by name, not by what the cluster wrote down of itself.
  */
 export function tracesOf(directory: string): string[] {
   const device = `gps${basename(directory)}`;
   const named = (name: string): boolean => name === device || name.startsWith(`${device}-`);
-  const devices = (runSync(["ip", "-brief", "link"]) ?? "").split("\n").map((line) => line.split(/[ @]/)[0] ?? "");
+  const devices = (runSync(["ip", "-brief", "link"]) ?? "")
+    .split("\n")
+    .map((line) => line.split(/[ @]/)[0] ?? "");
   const mounts = readFileSync("/proc/mounts", "utf8").split("\n");
   const processes = list("/proc").flatMap((pid) => (Number(pid) > 0 ? [commandLine(pid)] : []));
   return [

@@ -1,4 +1,7 @@
-/** Other people's admission changes what we write: it is neither fought nor allowed to stop a rollout. */
+/**
+ * Other people's admission changes what we write: it is neither fought nor allowed to stop a
+ * rollout.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
@@ -22,7 +25,11 @@ after(async () => {
   await on[Symbol.asyncDispose]();
 });
 afterEach(async () => {
-  await on.cluster.kubectl("delete", "mutatingadmissionpolicybinding,mutatingadmissionpolicy", "--all");
+  await on.cluster.kubectl(
+    "delete",
+    "mutatingadmissionpolicybinding,mutatingadmissionpolicy",
+    "--all",
+  );
   await using _ = plane.startController(on.kubeconfig, "--max-unavailable", "100%");
   await plane.clear(on);
   kubelets.starts.length = 0;
@@ -32,7 +39,8 @@ afterEach(async () => {
 const content = (word: string) => document({ "quay.io": `robot:${word}` });
 const podSpec = async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec;
 const tolerations = async () => (await podSpec())?.tolerations?.map(({ key }) => key ?? "every");
-const writes = (since: string) => plane.requests(on, since).filter(({ verb }) => verb === "patch" || verb === "update");
+const writes = (since: string) =>
+  plane.requests(on, since).filter(({ verb }) => verb === "patch" || verb === "update");
 const now = () => new Date().toISOString();
 
 /** A rollout to two nodes takes some ten turns; each writes once and asks once before. */
@@ -69,7 +77,8 @@ test("policies that add a label, an annotation, an env, a volume and a toleratio
   await isQuiet();
   await policies.withdraw(on, "additions", added);
   const last = await rollsOut("three");
-  // What was inserted into a list that we declare whole goes with the next write; what stands beside ours may stay.
+  // What was inserted into a list that we declare whole goes with the next write; what stands
+  // beside ours may stay.
   assert.deepEqual(await tolerations(), ["every"]);
   await isQuiet();
   assert.equal(kubelets.order(last).length, names.length, "an agent was replaced again");
@@ -99,7 +108,9 @@ test("a policy that changes what global-pull-secret says is told and never taken
   await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "1");
   await plane.declare(on, content("one"));
   await until("it is said", () =>
-    /admission changes data\.\.dockerconfigjson of secrets\/global-pull-secret: exempt/.test(controller.output()),
+    /admission changes data\.\.dockerconfigjson of secrets\/global-pull-secret: exempt/.test(
+      controller.output(),
+    ),
   );
   assert.equal(await on.api.get(paths.daemonSet), undefined);
   await policies.withdraw(on, "other", other);

@@ -1,4 +1,6 @@
-/** What somebody else does to our objects, and to what has our names: repaired, left, or refused. */
+/**
+ * What somebody else does to our objects, and to what has our names: repaired, left, or refused.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { V1DaemonSet, V1Role, V1RoleBinding, V1Secret } from "@kubernetes/client-node";
@@ -21,17 +23,26 @@ after(async () => {
 
 const kubectl = (...args: string[]) => on.cluster.kubectl("-n", "kube-system", ...args);
 const syncer = "global-pull-secret-syncer";
-/** What one test leaves is what the next one edits: a deployment for each would be three minutes more. */
+/**
+ * What one test leaves is what the next one edits: a deployment for each would be three minutes
+ * more.
+ */
 const deployed = () => plane.deployed(on, first);
 
-for (const [name, path] of Object.entries(paths).filter(([, path]) => plane.ownPaths.includes(path))) {
+for (const [name, path] of Object.entries(paths).filter(([, path]) =>
+  plane.ownPaths.includes(path),
+)) {
   test(`a deleted ${name} comes back within seconds`, async () => {
     const revision = await deployed();
     const uid = (await on.api.get<V1Secret>(path))?.metadata?.uid;
     await on.api.remove(path, uid ?? "");
-    await until("it is back", async () => ((await on.api.get<V1Secret>(path))?.metadata?.uid ?? uid) !== uid, {
-      timeout: 10_000,
-    });
+    await until(
+      "it is back",
+      async () => ((await on.api.get<V1Secret>(path))?.metadata?.uid ?? uid) !== uid,
+      {
+        timeout: 10_000,
+      },
+    );
     await until("its document and a revision that has not shrunk", async () => {
       const now = await plane.published(on);
       return now?.document === first && now.revision >= revision;
@@ -39,7 +50,12 @@ for (const [name, path] of Object.entries(paths).filter(([, path]) => plane.ownP
   });
 }
 
-const edits: readonly (readonly [sentence: string, kind: string, patch: object, repaired: () => Promise<boolean>])[] = [
+const edits: readonly (readonly [
+  sentence: string,
+  kind: string,
+  patch: object,
+  repaired: () => Promise<boolean>,
+])[] = [
   [
     "the agent's image",
     "daemonset",
@@ -63,7 +79,8 @@ const edits: readonly (readonly [sentence: string, kind: string, patch: object, 
     "daemonset",
     { spec: { updateStrategy: { rollingUpdate: { maxUnavailable: "90%" } } } },
     async () =>
-      (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable === "10%",
+      (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.rollingUpdate
+        ?.maxUnavailable === "10%",
   ],
   [
     "the guard against a false Ready",
@@ -75,7 +92,9 @@ const edits: readonly (readonly [sentence: string, kind: string, patch: object, 
     "the surge, which would put two agents on a node",
     "daemonset",
     { spec: { updateStrategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } } },
-    async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.rollingUpdate?.maxSurge === 0,
+    async () =>
+      (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.rollingUpdate
+        ?.maxSurge === 0,
   ],
   [
     "a right of the agents",
@@ -87,7 +106,8 @@ const edits: readonly (readonly [sentence: string, kind: string, patch: object, 
     "a subject of the RoleBinding",
     "rolebinding",
     { subjects: [{ kind: "User", name: "eve", apiGroup: "rbac.authorization.k8s.io" }] },
-    async () => (await on.api.get<V1RoleBinding>(paths.roleBinding))?.subjects?.[0]?.name === syncer,
+    async () =>
+      (await on.api.get<V1RoleBinding>(paths.roleBinding))?.subjects?.[0]?.name === syncer,
   ],
   [
     "the document",
@@ -118,8 +138,9 @@ const edits: readonly (readonly [sentence: string, kind: string, patch: object, 
     "secret",
     { metadata: { labels: { "app.kubernetes.io/managed-by": null } } },
     async () =>
-      (await on.api.get<V1Secret>(paths.global))?.metadata?.labels?.["app.kubernetes.io/managed-by"] ===
-      "global-pull-secret",
+      (await on.api.get<V1Secret>(paths.global))?.metadata?.labels?.[
+        "app.kubernetes.io/managed-by"
+      ] === "global-pull-secret",
   ],
 ];
 
@@ -144,7 +165,9 @@ for (const [sentence, kind, patch, repaired] of edits) {
     await until("the rollout is over", isRolledOut);
     // A fight with whoever edited would have a write in each such window.
     const recently = () => plane.writes(on, new Date(Date.now() - 1500).toISOString());
-    await until("it has written nothing for 1.5 s", () => recently().length === 0, { seen: recently });
+    await until("it has written nothing for 1.5 s", () => recently().length === 0, {
+      seen: recently,
+    });
   });
 }
 
@@ -152,10 +175,19 @@ test("labels and annotations of others survive our repairs", async () => {
   await deployed();
   await kubectl("label", "daemonset", syncer, "team=infra");
   await kubectl("label", "secret", "global-pull-secret", "team=infra");
-  await kubectl("patch", "daemonset", syncer, "-p", '{"spec":{"template":{"spec":{"hostPID":true}}}}');
+  await kubectl(
+    "patch",
+    "daemonset",
+    syncer,
+    "-p",
+    '{"spec":{"template":{"spec":{"hostPID":true}}}}',
+  );
   await until("it is repaired", async () => (await podSpec())?.hostPID === undefined);
   for (const kind of ["daemonset", "secret"])
-    assert.match(await kubectl("get", kind, "-l", "team=infra", "-o", "name"), /global-pull-secret/);
+    assert.match(
+      await kubectl("get", kind, "-l", "team=infra", "-o", "name"),
+      /global-pull-secret/,
+    );
 });
 
 for (const [kind, name] of [
@@ -168,7 +200,8 @@ for (const [kind, name] of [
     await (kind === "secret"
       ? kubectl("create", "secret", "generic", name, "--from-literal=mine=1")
       : kubectl("create", "serviceaccount", name));
-    const version = async () => await kubectl("get", kind, name, "-o", "jsonpath={.metadata.resourceVersion}");
+    const version = async () =>
+      await kubectl("get", kind, name, "-o", "jsonpath={.metadata.resourceVersion}");
     const before = await version();
     await plane.declare(on, first);
     await plane.untilEvent(on, "ForeignObject", `${kind}s/${name}`);

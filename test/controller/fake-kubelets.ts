@@ -1,6 +1,7 @@
 /**
- * Played kubelets: nodes with leases, and agents' pods that start, become Ready, fail or go as told. Only the API
- * is real, which is all that the controller and the DaemonSet controller ever see of a node.
+ * Played kubelets: nodes with leases, and agents' pods that start, become Ready, fail or go as
+ * told. Only the API is real, which is all that the controller and the DaemonSet controller ever
+ * see of a node.
  */
 import type { V1Node, V1ObjectMeta, V1Pod, V1Secret } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,8 +9,8 @@ import { exitCodes, revisionAnnotation } from "#contract/names.ts";
 import { paths, type Plane } from "./plane.ts";
 
 /**
- * What an agent of this revision does on this node: gets Ready, never does, ends once to say that the node is unfit and stays, or
- * gives up with these last words.
+ * What an agent of this revision does on this node: gets Ready, never does, ends once to say that
+ * the node is unfit and stays, or gives up with these last words.
  */
 export type Behaviour = (node: string, revision: number) => "ready" | "hangs" | "refuses" | string;
 
@@ -28,7 +29,9 @@ export class Kubelets implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #loops: Promise<void>[];
   behaviour: Behaviour = () => "ready";
-  /** Nodes whose agents get Ready under a release without having said that they gave anything back. */
+  /**
+   * Nodes whose agents get Ready under a release without having said that they gave anything back.
+   */
   readonly wordless = new Set<string>();
   #releasing = false;
   /** Of each pod: with what word its container ended once. */
@@ -62,20 +65,29 @@ export class Kubelets implements AsyncDisposable {
     await this.#plane.cluster.kubectl("delete", "node", name);
   }
 
-  /** Leaves these nodes, alive: what a test that failed has added or killed must not fail the next one. */
+  /**
+   * Leaves these nodes, alive: what a test that failed has added or killed must not fail the next
+   * one.
+   */
   async reset(names: readonly string[]): Promise<void> {
     for (const name of this.#names.filter((one) => !names.includes(one))) await this.remove(name);
     for (const name of this.#dead) await this.revive(name);
   }
 
-  /** The kubelet falls silent, and the node controller has noticed: node Unknown, its pods not Ready. */
+  /**
+   * The kubelet falls silent, and the node controller has noticed: node Unknown, its pods not
+   * Ready.
+   */
   async die(name: string): Promise<void> {
     this.#dead.add(name);
     await this.#nodeStatus(name, "Unknown");
     for (const pod of await this.#pods()) {
       if (pod.spec?.nodeName !== name) continue;
       const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== "Ready");
-      const conditions = [...others, { type: "Ready", status: "False", lastTransitionTime: new Date() }];
+      const conditions = [
+        ...others,
+        { type: "Ready", status: "False", lastTransitionTime: new Date() },
+      ];
       await this.#podStatus(pod, { ...pod.status, conditions });
     }
   }
@@ -126,7 +138,8 @@ export class Kubelets implements AsyncDisposable {
   async #sync(): Promise<void> {
     let atWork = 0;
     const global = await this.#plane.api.get<V1Secret>(paths.global);
-    this.#releasing = Buffer.from(global?.data?.["intent"] ?? "", "base64").toString() === "release";
+    this.#releasing =
+      Buffer.from(global?.data?.["intent"] ?? "", "base64").toString() === "release";
     for (const pod of await this.#pods()) {
       const node = pod.spec?.nodeName;
       if (node === undefined || this.#dead.has(node)) continue;
@@ -150,15 +163,16 @@ export class Kubelets implements AsyncDisposable {
     // A container that has just started is not Ready yet.
     const behaviour = started ? this.behaviour(node, revision) : "hangs";
     const word = this.#words.get(uid) ?? "";
-    if (this.#told.get(uid) !== behaviour) await this.#podStatus(pod, statusOf(pod, behaviour, word));
+    if (this.#told.get(uid) !== behaviour)
+      await this.#podStatus(pod, statusOf(pod, behaviour, word));
     this.#told.set(uid, behaviour);
     if (behaviour === "ready") this.#wereReady.add(uid);
     return revision > 0 && !this.#wereReady.has(uid);
   }
 
   /**
-   * Without a grace period, as a kubelet that has ended the containers. As an eviction, which the API
-   * takes for a deletion once the pod is ending: a kubectl for each pod costs half a second.
+   * Without a grace period, as a kubelet that has ended the containers. As an eviction, which the
+   * API takes for a deletion once the pod is ending: a kubectl for each pod costs half a second.
    */
   async #finish({ metadata: { name = "", uid = "" } = {} }: V1Pod): Promise<void> {
     const deleteOptions = { gracePeriodSeconds: 0, preconditions: { uid } };
@@ -191,7 +205,13 @@ export class Kubelets implements AsyncDisposable {
     const node = await this.#plane.api.get<V1Node>(`/api/v1/nodes/${name}`);
     const now = new Date().toISOString();
     const conditions = [
-      { type: "Ready", status: ready, reason: "Played", lastHeartbeatTime: now, lastTransitionTime: now },
+      {
+        type: "Ready",
+        status: ready,
+        reason: "Played",
+        lastHeartbeatTime: now,
+        lastTransitionTime: now,
+      },
     ];
     const capacity = { cpu: "8", memory: "8Gi", pods: "110" };
     await this.#plane.api.replace(`/api/v1/nodes/${name}/status`, {
@@ -202,7 +222,10 @@ export class Kubelets implements AsyncDisposable {
   }
 }
 
-/** Without the version: others write to nodes and pods all the time, but none of them what a kubelet does. */
+/**
+ * Without the version: others write to nodes and pods all the time, but none of them what a kubelet
+ * does.
+ */
 function unconditional(metadata: V1ObjectMeta | undefined): V1ObjectMeta {
   const { resourceVersion: _, ...rest } = metadata ?? {};
   return rest;
@@ -211,8 +234,15 @@ function unconditional(metadata: V1ObjectMeta | undefined): V1ObjectMeta {
 function statusOf(pod: V1Pod, behaviour: string, word: string): object {
   const now = new Date().toISOString();
   const ready = behaviour === "ready";
-  const ended = ready && word !== "" ? { lastState: { terminated: { exitCode: 0, message: word } } } : {};
-  const running = { state: { running: { startedAt: now } }, ...ended, ready, started: true, restartCount: 0 };
+  const ended =
+    ready && word !== "" ? { lastState: { terminated: { exitCode: 0, message: word } } } : {};
+  const running = {
+    state: { running: { startedAt: now } },
+    ...ended,
+    ready,
+    started: true,
+    restartCount: 0,
+  };
   const failed = {
     state: { waiting: { reason: "CrashLoopBackOff" } },
     lastState: { terminated: { exitCode: 1, message: behaviour } },
@@ -222,7 +252,8 @@ function statusOf(pod: V1Pod, behaviour: string, word: string): object {
   };
   const unfit = { exitCode: exitCodes.refused, message: "GPS206 config.json is a symbolic link" };
   const refused = { ...running, lastState: { terminated: unfit }, restartCount: 1 };
-  const state = behaviour === "refuses" ? refused : ready || behaviour === "hangs" ? running : failed;
+  const state =
+    behaviour === "refuses" ? refused : ready || behaviour === "hangs" ? running : failed;
   const condition = (type: string, status: boolean) => ({
     type,
     status: status ? "True" : "False",

@@ -1,4 +1,7 @@
-/** Hosted: the original lives in another cluster, with an API server of its own that can be away or refuse us. */
+/**
+ * Hosted: the original lives in another cluster, with an API server of its own that can be away or
+ * refuse us.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -17,11 +20,23 @@ let token: string;
 before(async () => {
   [on, other] = await Promise.all([plane.startPlane(), startCluster({ nodes: 0 })]);
   const rules = [
-    { apiGroups: [""], resources: ["secrets"], resourceNames: ["pull-secret"], verbs: ["get", "list", "watch"] },
+    {
+      apiGroups: [""],
+      resources: ["secrets"],
+      resourceNames: ["pull-secret"],
+      verbs: ["get", "list", "watch"],
+    },
   ];
-  const rbac = { apiVersion: "rbac.authorization.k8s.io/v1", metadata: { name: "reader", namespace: "default" } };
+  const rbac = {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    metadata: { name: "reader", namespace: "default" },
+  };
   await other.apply(
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "reader", namespace: "default" } },
+    {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "reader", namespace: "default" },
+    },
     { ...rbac, kind: "Role", rules },
     {
       ...rbac,
@@ -30,7 +45,9 @@ before(async () => {
       subjects: [{ kind: "ServiceAccount", name: "reader", namespace: "default" }],
     },
   );
-  token = (await other.kubectl("create", "token", "reader", "-n", "default", "--duration=4h")).trim();
+  token = (
+    await other.kubectl("create", "token", "reader", "-n", "default", "--duration=4h")
+  ).trim();
 });
 after(async () => {
   other?.down();
@@ -39,7 +56,13 @@ after(async () => {
 
 const start = (credential = token) => {
   const file = plane.writeKubeconfig(other, "original", other.server, credential);
-  return plane.startController(on.kubeconfig, "--original", "default/pull-secret", "--original-kubeconfig", file);
+  return plane.startController(
+    on.kubeconfig,
+    "--original",
+    "default/pull-secret",
+    "--original-kubeconfig",
+    file,
+  );
 };
 
 async function rotate(word: string): Promise<void> {
@@ -52,7 +75,9 @@ const merged = (additional: string, original: string) =>
 const declare = (word: string) => plane.declare(on, document({ "a.example": `add:${word}` }));
 
 async function condition(): Promise<Condition | undefined> {
-  const said = (await on.api.get<V1Secret>(paths.global))?.metadata?.annotations?.[annotations.conditions];
+  const said = (await on.api.get<V1Secret>(paths.global))?.metadata?.annotations?.[
+    annotations.conditions
+  ];
   return (JSON.parse(said ?? "[]") as Condition[]).find(({ type }) => type === "OriginalAccepted");
 }
 
@@ -83,7 +108,10 @@ test("while the other API server is away everything else goes on, removal too, a
   assert.match((await plane.untilEvent(on, "OriginalUnknown")).message, /GPS309/);
   await declare("3");
   const revision = await plane.untilPublished(on, merged("3", "2"));
-  await until("the condition is that of the new revision", async () => (await condition())?.revision === revision);
+  await until(
+    "the condition is that of the new revision",
+    async () => (await condition())?.revision === revision,
+  );
   assert.equal((await condition())?.lastTransitionTime, since);
 
   // A controller that is started now has never seen the original.

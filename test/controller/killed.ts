@@ -21,7 +21,9 @@ export async function killedAtRandom(context: TestContext, kills: number): Promi
     start("--max-unavailable", "1");
   };
   await plane.declare(on, content("one"));
-  await disturb(async () => (await plane.eventsOf(on)).some(({ reason }) => reason === "RolledOut"));
+  await disturb(async () =>
+    (await plane.eventsOf(on)).some(({ reason }) => reason === "RolledOut"),
+  );
   await plane.untilRolledOut(on, 1);
   assert.deepEqual(kubelets.order(1).toSorted(), names);
   assert.equal(kubelets.mostAtOnce, 1);

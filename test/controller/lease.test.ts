@@ -35,7 +35,14 @@ type Named = plane.Controller & Readonly<{ readyz: () => Promise<string>; leads:
 
 async function start(...flags: readonly string[]): Promise<Named> {
   const port = await freePort();
-  const all = ["--original", "kube-system/pull-secret", "--max-unavailable", "100%", "--listen", `127.0.0.1:${port}`];
+  const all = [
+    "--original",
+    "kube-system/pull-secret",
+    "--max-unavailable",
+    "100%",
+    "--listen",
+    `127.0.0.1:${port}`,
+  ];
   const controller = plane.startController(on.kubeconfig, ...all, ...flags);
   running.push(controller);
   const ask = async (path: string) => {
@@ -55,7 +62,8 @@ const first = ["--conflicts", "additional"];
 const second = ["--conflicts", "original", "--kubelet-unit", "k3s.service"];
 const content = (word: string) => document({ "a.example": `robot:${word}`, "quay.io": "robot:1" });
 const ours = content;
-const theirs = (word: string) => document({ "a.example": `robot:${word}`, "quay.io": "original:1" });
+const theirs = (word: string) =>
+  document({ "a.example": `robot:${word}`, "quay.io": "original:1" });
 const daemonSet = async () => await on.api.get<V1DaemonSet>(paths.daemonSet);
 const now = () => new Date().toISOString();
 const writes = (since: string) => plane.writes(on, since);
@@ -65,9 +73,13 @@ async function pair(): Promise<[Named, Named]> {
   const leading = await start(...first);
   await until("the first leads", leading.leads);
   const standing = await start(...second);
-  await until("the second stands by", async () => (await standing.readyz()).startsWith("200 standby: "), {
-    seen: standing.readyz,
-  });
+  await until(
+    "the second stands by",
+    async () => (await standing.readyz()).startsWith("200 standby: "),
+    {
+      seen: standing.readyz,
+    },
+  );
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, await plane.untilPublished(on, ours("one")));
   return [leading, standing];
@@ -110,7 +122,9 @@ test("a leader that is told to stop gives the Lease back: the other need not wai
   const begun = performance.now();
   assert.equal(await leading.stop(), 0);
   const seconds = await serves("two", theirs("two"));
-  t.diagnostic(`${seconds.toFixed(1)} s after its end, ${((performance.now() - begun) / 1000).toFixed(1)} s in all`);
+  t.diagnostic(
+    `${seconds.toFixed(1)} s after its end, ${((performance.now() - begun) / 1000).toFixed(1)} s in all`,
+  );
   assert.ok(seconds < 12, `${seconds} s: as long as if it had been killed`);
 });
 
@@ -130,7 +144,8 @@ for (const pause of [0, 100]) {
     await until("it ends", () => leading.exited() !== undefined, { timeout: 20_000 });
     assert.equal(leading.exited(), 1);
     assert.match(leading.output(), /the Lease is lost/);
-    // One may have been on its way when the leader froze: it carries the version that it saw, and is refused.
+    // One may have been on its way when the leader froze: it carries the version that it saw, and
+    // is refused.
     assert.deepEqual(
       writes(since).filter(({ code }) => code !== 409),
       [],
@@ -154,7 +169,12 @@ test("what may only be created is never changed, also when its maker is the same
   const metadata = { name: "newborn", namespace: "kube-system", resourceVersion: newborn };
   const path = `${paths.secrets}/newborn`;
   const options = { manager: "one", force: false };
-  const secret = (text: string) => ({ apiVersion: "v1", kind: "Secret", metadata, stringData: { text } });
+  const secret = (text: string) => ({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata,
+    stringData: { text },
+  });
   await on.api.apply(path, secret("first"), options);
   await assert.rejects(on.api.apply(path, secret("second"), options), /409/);
   const found = await on.api.get<V1Secret>(path);

@@ -1,4 +1,7 @@
-/** What the controller makes, keeps and refuses, on a real API server without nodes, with the rights of manifests/. */
+/**
+ * What the controller makes, keeps and refuses, on a real API server without nodes, with the rights
+ * of manifests/.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
@@ -21,7 +24,14 @@ after(async () => {
 });
 afterEach(async () => {
   await plane.clear(on);
-  await on.cluster.kubectl("delete", "secret", "pull-secret", "-n", "kube-system", "--ignore-not-found");
+  await on.cluster.kubectl(
+    "delete",
+    "secret",
+    "pull-secret",
+    "-n",
+    "kube-system",
+    "--ignore-not-found",
+  );
 });
 
 const kubectl = (...args: string[]) => on.cluster.kubectl("-n", "kube-system", ...args);
@@ -32,7 +42,9 @@ const deployed = () => plane.deployed(on, first);
 test("H5, H10, H11, H12, H14: the Secret alone brings everything, in the drawn order", async () => {
   const since = new Date().toISOString();
   await deployed();
-  const made = plane.requests(on, since).filter(({ verb, code }) => verb === "patch" && code === 201);
+  const made = plane
+    .requests(on, since)
+    .filter(({ verb, code }) => verb === "patch" && code === 201);
   assert.deepEqual(
     made.map(({ resource, name }) => `${resource} ${name}`),
     [
@@ -63,7 +75,12 @@ test("H20, H21: deleting the Secret deletes all of it, the Secret with our memor
 
 test("H20: a word that the nodes have given back counts for the revision that withdraws, and for no other", async () => {
   const revision = await deployed();
-  await kubectl("annotate", "secret", "global-pull-secret", `globalpullsecret.io/released=${revision}`);
+  await kubectl(
+    "annotate",
+    "secret",
+    "global-pull-secret",
+    `globalpullsecret.io/released=${revision}`,
+  );
   const since = new Date().toISOString();
   await kubectl("delete", "secret", "additional-pull-secret");
   await plane.untilGone(on);
@@ -79,7 +96,11 @@ test("H24: an invalid Secret gets a Warning with its key path, and nothing is de
   const event = await plane.untilEvent(on, "Rejected", 'auths["quay.io"].auth');
   assert.equal(event.type, "Warning");
   assert.match(event.message, /^GPS1\d\d additional: .*\(nothing is deployed\)$/);
-  await stays("nothing is deployed", async () => (await on.api.get(paths.global)) === undefined, 1500);
+  await stays(
+    "nothing is deployed",
+    async () => (await on.api.get(paths.global)) === undefined,
+    1500,
+  );
 });
 
 test("a Secret of another type is refused with what to do", async () => {
@@ -89,9 +110,17 @@ test("a Secret of another type is refused with what to do", async () => {
 
 test("H19: other bytes with the same meaning change nothing", async () => {
   const revision = await deployed();
-  const { generation, resourceVersion } = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata ?? {};
-  await plane.declare(on, JSON.stringify(JSON.parse(first.replace("quay.io", "https://quay.io/v2/")), undefined, 4));
-  await stays("nothing changes", async () => (await plane.published(on))?.revision === revision, 2000);
+  const { generation, resourceVersion } =
+    (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata ?? {};
+  await plane.declare(
+    on,
+    JSON.stringify(JSON.parse(first.replace("quay.io", "https://quay.io/v2/")), undefined, 4),
+  );
+  await stays(
+    "nothing changes",
+    async () => (await plane.published(on))?.revision === revision,
+    2000,
+  );
   const now = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata;
   assert.deepEqual([now?.generation, now?.resourceVersion], [generation, resourceVersion]);
 });
@@ -103,18 +132,27 @@ test("a change is a new revision, in the template as well", async () => {
   assert.equal(await plane.untilPublished(on, other), revision + 1);
   await until("the template has it", async () => {
     const live = await on.api.get<V1DaemonSet>(paths.daemonSet);
-    return live?.spec?.template.metadata?.annotations?.["globalpullsecret.io/revision"] === String(revision + 1);
+    return (
+      live?.spec?.template.metadata?.annotations?.["globalpullsecret.io/revision"] ===
+      String(revision + 1)
+    );
   });
 });
 
 test("H3, H9: the original's rotation flows while the additional is invalid", async () => {
   await plane.declare(on, document({ "quay.io": "orig:1", "o.example": "orig:1" }), "pull-secret");
   await plane.declare(on, first);
-  await plane.untilPublished(on, document({ "o.example": "orig:1", "quay.io": `robot:${planted}` }));
+  await plane.untilPublished(
+    on,
+    document({ "o.example": "orig:1", "quay.io": `robot:${planted}` }),
+  );
   await plane.declare(on, "{}");
   await plane.untilEvent(on, "Rejected", "last good entries stay in force");
   await plane.declare(on, document({ "quay.io": "orig:2", "o.example": "orig:2" }), "pull-secret");
-  await plane.untilPublished(on, document({ "o.example": "orig:2", "quay.io": `robot:${planted}` }));
+  await plane.untilPublished(
+    on,
+    document({ "o.example": "orig:2", "quay.io": `robot:${planted}` }),
+  );
 });
 
 test("an original that appears later is merged, and one that vanishes takes nothing away", async () => {
@@ -129,10 +167,22 @@ test("an original that appears later is merged, and one that vanishes takes noth
 
 test("the Secret is taken for removed while somebody's finalizer holds it", async () => {
   await deployed();
-  await kubectl("patch", "secret", "additional-pull-secret", "-p", '{"metadata":{"finalizers":["example.com/slow"]}}');
+  await kubectl(
+    "patch",
+    "secret",
+    "additional-pull-secret",
+    "-p",
+    '{"metadata":{"finalizers":["example.com/slow"]}}',
+  );
   await kubectl("delete", "secret", "additional-pull-secret", "--wait=false");
   await plane.untilGone(on);
-  await kubectl("patch", "secret", "additional-pull-secret", "-p", '{"metadata":{"finalizers":null}}');
+  await kubectl(
+    "patch",
+    "secret",
+    "additional-pull-secret",
+    "-p",
+    '{"metadata":{"finalizers":null}}',
+  );
 });
 
 test("no credential stands in any log line, Event, annotation or status", async () => {
@@ -157,5 +207,9 @@ test("at rest it asks nothing but its watches", async () => {
       .requests(on, new Date(Date.now() - 5000).toISOString())
       .filter(({ verb }) => verb !== "watch" && verb !== "list");
   const rests = () => Date.now() - begun >= 5000 && asked().length === 0;
-  await until("it asks for nothing for five seconds", rests, { every: 500, timeout: 15_000, seen: asked });
+  await until("it asks for nothing for five seconds", rests, {
+    every: 500,
+    timeout: 15_000,
+    seen: asked,
+  });
 });

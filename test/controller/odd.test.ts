@@ -1,17 +1,31 @@
-/** How revisions pass nodes that fail, are unfit, dead or flicker, with the real DaemonSet controller and played kubelets. */
+/**
+ * How revisions pass nodes that fail, are unfit, dead or flicker, with the real DaemonSet
+ * controller and played kubelets.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { paths } from "./plane.ts";
-import { content, kubelets, names, on, rig, served, started, undeclare, untilIntent } from "./rig.ts";
+import {
+  content,
+  kubelets,
+  names,
+  on,
+  rig,
+  served,
+  started,
+  undeclare,
+  untilIntent,
+} from "./rig.ts";
 
 rig();
 
 test("a revision that fails stops at its first node, is told with the agent's last words, and gives way to a changed one", async () => {
   const good = await served("--max-unavailable", "60%");
-  kubelets.behaviour = (_, revision) => (revision === good + 1 ? "GPS203 kubelet.service did not come back" : "ready");
+  kubelets.behaviour = (_, revision) =>
+    revision === good + 1 ? "GPS203 kubelet.service did not come back" : "ready";
   await plane.declare(on, content("bad"));
   const event = await plane.untilEvent(on, "RolloutHalted", "GPS203", 120_000);
   assert.match(event.message, /stopped at 1 node: [a-c]: GPS203 kubelet.service did not come back/);
@@ -24,7 +38,8 @@ test("a revision that fails stops at its first node, is told with the agent's la
 
 test("what halted is held: joiners and replaced agents get the last good document, and an asked-for retry tries again", async () => {
   const good = await served("--max-unavailable", "1");
-  kubelets.behaviour = (_, revision) => (revision === good + 1 ? "GPS203 kubelet.service did not come back" : "ready");
+  kubelets.behaviour = (_, revision) =>
+    revision === good + 1 ? "GPS203 kubelet.service did not come back" : "ready";
   await plane.declare(on, content("bad"));
   await untilIntent("hold");
   const held = await plane.published(on);
@@ -45,7 +60,14 @@ test("what halted is held: joiners and replaced agents get the last good documen
   await until("and so are replaced agents", () => started(good + 2) >= 2 * names.length + 1);
   assert.deepEqual([started(good + 1), mostBefore], [1, 1]);
   kubelets.behaviour = () => "ready";
-  const retry = ["annotate", "secret", "additional-pull-secret", "-n", "kube-system", "globalpullsecret.io/retry=now"];
+  const retry = [
+    "annotate",
+    "secret",
+    "additional-pull-secret",
+    "-n",
+    "kube-system",
+    "globalpullsecret.io/retry=now",
+  ];
   await on.cluster.kubectl(...retry);
   await plane.untilRolledOut(on, good + 3);
   assert.equal((await plane.published(on))?.document, content("bad"));
@@ -70,9 +92,13 @@ test("a node that is unfit holds up neither a change nor a removal: the three ot
   const seconds = (Date.now() - begun) / 1000;
   assert.ok(seconds < 35, `${seconds} s`);
   await undeclare();
-  await until("they have given back", () => names.every((node) => kubelets.order(revision + 2).includes(node)), {
-    timeout: 150_000,
-  });
+  await until(
+    "they have given back",
+    () => names.every((node) => kubelets.order(revision + 2).includes(node)),
+    {
+      timeout: 150_000,
+    },
+  );
   assert.equal(kubelets.mostAtOnce, 2, "the odd one and another");
   kubelets.behaviour = () => "ready";
   await plane.untilGone(on);
@@ -82,7 +108,9 @@ test("a node that is unfit holds up neither a change nor a removal: the three ot
 test("a Ready that flickers, as after a kubelet's restart, is counted as soon as it may: the DaemonSet is looked at again", async () => {
   const revision = await served("--max-unavailable", "1");
   const nudged = async () =>
-    (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.annotations?.["globalpullsecret.io/nudged"] ?? "";
+    (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.annotations?.[
+      "globalpullsecret.io/nudged"
+    ] ?? "";
   const before = await nudged();
   const since = new Map<string, number>();
   kubelets.behaviour = (node, of) => {

@@ -1,6 +1,7 @@
 /**
- * A real etcd, API server, DaemonSet controller and scheduler, and the controller as a process of its own that holds
- * exactly the rights of manifests/. The nodes are played by kubelets.ts: what a kubelet does is not what is tested here.
+ * A real etcd, API server, DaemonSet controller and scheduler, and the controller as a process of
+ * its own that holds exactly the rights of manifests/. The nodes are played by kubelets.ts: what a
+ * kubelet does is not what is tested here.
  */
 import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
 import { spawn } from "node:child_process";
@@ -15,14 +16,24 @@ import { directEnvironment } from "../cluster/run.ts";
 const account = "system:serviceaccount:kube-system:global-pull-secret-controller";
 const root = join(import.meta.dirname, "../..");
 
-export type Plane = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string; token: string }> & AsyncDisposable;
+export type Plane = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string; token: string }> &
+  AsyncDisposable;
 
-/** Control plane up, manifests/ applied, their Deployment scaled to nothing: tests start the controller themselves. */
+/**
+ * Control plane up, manifests/ applied, their Deployment scaled to nothing: tests start the
+ * controller themselves.
+ */
 export async function startPlane(): Promise<Plane> {
   const cluster = await startCluster({ nodes: 0 });
   await cluster.kubectl("apply", "-k", join(root, "manifests"));
   await cluster.kubectl("apply", "-f", join(root, "manifests/original/role.yaml"));
-  await cluster.kubectl("scale", "deployment/global-pull-secret-controller", "-n", "kube-system", "--replicas=0");
+  await cluster.kubectl(
+    "scale",
+    "deployment/global-pull-secret-controller",
+    "-n",
+    "kube-system",
+    "--replicas=0",
+  );
   const token = await cluster.kubectl(
     "create",
     "token",
@@ -43,8 +54,16 @@ export async function startPlane(): Promise<Plane> {
   };
 }
 
-/** A kubeconfig with the controller's token; `server` may lead through a wall that the test can close. */
-export function writeKubeconfig(cluster: Cluster, name: string, server: string, token: string): string {
+/**
+ * A kubeconfig with the controller's token; `server` may lead through a wall that the test can
+ * close.
+ */
+export function writeKubeconfig(
+  cluster: Cluster,
+  name: string,
+  server: string,
+  token: string,
+): string {
   const file = join(cluster.directory, `${name}.kubeconfig`);
   const content = {
     apiVersion: "v1",
@@ -63,7 +82,9 @@ export type Controller = Readonly<{
   output: () => string;
   /** SIGTERM and wait; resolves with the exit code. */
   stop: () => Promise<number>;
-  /** SIGKILL and wait. The Lease is not given back: another controller waits until it has run out. */
+  /**
+   * SIGKILL and wait. The Lease is not given back: another controller waits until it has run out.
+   */
   kill: () => Promise<void>;
   signal: (name: NodeJS.Signals) => void;
   /** The exit code, once it has ended. */
@@ -84,9 +105,13 @@ export function startController(kubeconfig: string, ...flags: readonly string[])
   const listen = flags.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
   const defaults = ["--kubeconfig", kubeconfig, ...image, ...grace, ...listen, "--probation", "3s"];
   const argv = [join(root, "controller/main.ts"), ...defaults, ...flags];
-  const child = spawn(process.execPath, argv, { env: directEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, argv, {
+    env: directEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const end = async (signal: NodeJS.Signals): Promise<number> => {
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode ?? 128;
     const ended = once(child, "exit");
@@ -132,7 +157,13 @@ const lease = ["lease", "global-pull-secret-controller", "-n", "kube-system"] as
 
 /** Name of the controller that holds the Lease; empty when nobody does. */
 export async function leader(plane: Plane): Promise<string> {
-  return await plane.cluster.kubectl("get", ...lease, "--ignore-not-found", "-o", "jsonpath={.spec.holderIdentity}");
+  return await plane.cluster.kubectl(
+    "get",
+    ...lease,
+    "--ignore-not-found",
+    "-o",
+    "jsonpath={.spec.holderIdentity}",
+  );
 }
 
 /** As if it had run out after a kill. */
@@ -161,31 +192,61 @@ export function pullSecret(name: string, text: string, more: object = {}): objec
 }
 
 /** Creates or replaces additional-pull-secret. */
-export async function declare(plane: Plane, text: string, name = "additional-pull-secret"): Promise<void> {
-  await plane.api.apply(`${paths.secrets}/${name}`, pullSecret(name, text), { manager: "test", force: true });
+export async function declare(
+  plane: Plane,
+  text: string,
+  name = "additional-pull-secret",
+): Promise<void> {
+  await plane.api.apply(`${paths.secrets}/${name}`, pullSecret(name, text), {
+    manager: "test",
+    force: true,
+  });
 }
 
-export type EventView = Readonly<{ type: string; reason: string; message: string; involvedObject: { name: string } }>;
+export type EventView = Readonly<{
+  type: string;
+  reason: string;
+  message: string;
+  involvedObject: { name: string };
+}>;
 
 export async function eventsOf(plane: Plane): Promise<readonly EventView[]> {
   const all: EventView[] = [];
   await plane.api.pages<EventView>(`/api/v1${system}/events`, {}, (items) => {
-    all.push(...items.filter(({ involvedObject }) => involvedObject.name === "additional-pull-secret"));
+    all.push(
+      ...items.filter(({ involvedObject }) => involvedObject.name === "additional-pull-secret"),
+    );
   });
   return all;
 }
 
-export async function untilEvent(plane: Plane, reason: string, words = "", timeout = 20_000): Promise<EventView> {
+export async function untilEvent(
+  plane: Plane,
+  reason: string,
+  words = "",
+  timeout = 20_000,
+): Promise<EventView> {
   return until(
     `there is an Event ${reason} with "${words}"`,
-    async () => (await eventsOf(plane)).find((event) => event.reason === reason && event.message.includes(words)),
-    { timeout, seen: async () => (await eventsOf(plane)).map(({ reason, message }) => `${reason}: ${message}`) },
+    async () =>
+      (await eventsOf(plane)).find(
+        (event) => event.reason === reason && event.message.includes(words),
+      ),
+    {
+      timeout,
+      seen: async () =>
+        (await eventsOf(plane)).map(({ reason, message }) => `${reason}: ${message}`),
+    },
   );
 }
 
-/** Deletes all of ours by hand, while no controller runs: for the next test, without a removal that nobody looks at. */
+/**
+ * Deletes all of ours by hand, while no controller runs: for the next test, without a removal that
+ * nobody looks at.
+ */
 export async function wipe(plane: Plane): Promise<void> {
-  const kubectl = (...args: string[]) => plane.cluster.kubectl("-n", "kube-system", ...args, "--ignore-not-found");
+  const kubectl = (...args: string[]) =>
+    plane.cluster.kubectl("-n", "kube-system", ...args, "--ignore-not-found");
   const secrets = ["additional-pull-secret", "global-pull-secret", "global-pull-secret-state"];
   const syncer = "global-pull-secret-syncer";
   await Promise.all([
@@ -203,14 +264,22 @@ async function forgetEvents(plane: Plane): Promise<void> {
 
 /** Deletes additional-pull-secret, waits until nothing of ours is left, and forgets the Events. */
 export async function clear(plane: Plane): Promise<void> {
-  await plane.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system", "--ignore-not-found");
+  await plane.cluster.kubectl(
+    "delete",
+    "secret",
+    "additional-pull-secret",
+    "-n",
+    "kube-system",
+    "--ignore-not-found",
+  );
   await untilGone(plane);
   await forgetEvents(plane);
 }
 
 export async function untilGone(plane: Plane, timeout = 180_000): Promise<void> {
   const left = async () =>
-    (await Promise.all(ownPaths.map((path) => plane.api.get(path)))).filter((o) => o !== undefined).length;
+    (await Promise.all(ownPaths.map((path) => plane.api.get(path)))).filter((o) => o !== undefined)
+      .length;
   await until("nothing of ours is left", async () => (await left()) === 0, { timeout, seen: left });
 }
 
@@ -233,9 +302,14 @@ type AuditLine = {
   requestReceivedTimestamp: string;
 };
 
-/** What the controller asked of the API server from `since` on, watches when they ended; what keeps its Lease apart. */
+/**
+ * What the controller asked of the API server from `since` on, watches when they ended; what keeps
+ * its Lease apart.
+ */
 export function requests(plane: Plane, since = ""): Request[] {
-  return allRequests(plane, since).filter(({ resource }) => resource !== "coordination.k8s.io/leases");
+  return allRequests(plane, since).filter(
+    ({ resource }) => resource !== "coordination.k8s.io/leases",
+  );
 }
 
 /** What the controller asked to change, Events and its Lease apart; also what was refused. */
@@ -249,7 +323,10 @@ export function allRequests(plane: Plane, since = ""): Request[] {
   const lines = readFileSync(plane.cluster.auditLog, "utf8").split("\n").slice(0, -1);
   return lines
     .map((line) => JSON.parse(line) as AuditLine)
-    .filter(({ user, requestReceivedTimestamp }) => user.username === account && requestReceivedTimestamp >= since)
+    .filter(
+      ({ user, requestReceivedTimestamp }) =>
+        user.username === account && requestReceivedTimestamp >= since,
+    )
     .map(({ verb, objectRef, responseStatus, requestReceivedTimestamp, userAgent }) => ({
       verb,
       resource: [objectRef?.apiGroup, objectRef?.resource].filter(Boolean).join("/"),
@@ -267,11 +344,19 @@ export async function published(
   const secret = await plane.api.get<V1Secret>(paths.global);
   if (secret === undefined) return undefined;
   const text = (key: string) => Buffer.from(secret.data?.[key] ?? "", "base64").toString();
-  return { document: text(".dockerconfigjson"), revision: Number(text("revision")), sources: text("sources") };
+  return {
+    document: text(".dockerconfigjson"),
+    revision: Number(text("revision")),
+    sources: text("sources"),
+  };
 }
 
 /** Waits until the published document is this one; returns its revision. */
-export async function untilPublished(plane: Plane, expected: string, timeout = 20_000): Promise<number> {
+export async function untilPublished(
+  plane: Plane,
+  expected: string,
+  timeout = 20_000,
+): Promise<number> {
   const seen = await until(
     `${expected} is published`,
     async () => {
@@ -284,7 +369,11 @@ export async function untilPublished(plane: Plane, expected: string, timeout = 2
 }
 
 /** Waits until every living node has this revision, as the Event says; returns what it says. */
-export async function untilRolledOut(plane: Plane, revision: number, timeout = 180_000): Promise<string> {
+export async function untilRolledOut(
+  plane: Plane,
+  revision: number,
+  timeout = 180_000,
+): Promise<string> {
   return (await untilEvent(plane, "RolledOut", `revision ${revision} is on`, timeout)).message;
 }
 

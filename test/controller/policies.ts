@@ -1,4 +1,7 @@
-/** Other people's admission: MutatingAdmissionPolicies as platform teams write them, on the real API server. */
+/**
+ * Other people's admission: MutatingAdmissionPolicies as platform teams write them, on the real API
+ * server.
+ */
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { until } from "../cluster/await.ts";
 import { paths, type Plane } from "./plane.ts";
@@ -12,10 +15,16 @@ export type Policy = Readonly<{
   mutations: readonly object[];
 }>;
 
-const applied = (expression: string) => ({ patchType: "ApplyConfiguration", applyConfiguration: { expression } });
+const applied = (expression: string) => ({
+  patchType: "ApplyConfiguration",
+  applyConfiguration: { expression },
+});
 const patched = (expression: string) => ({ patchType: "JSONPatch", jsonPatch: { expression } });
 
-/** What is added to the DaemonSet, and the CEL that adds it. An atomic list can be changed by a JSON patch only. */
+/**
+ * What is added to the DaemonSet, and the CEL that adds it. An atomic list can be changed by a JSON
+ * patch only.
+ */
 export const additions = {
   label: applied('Object{metadata: Object.metadata{labels: {"team": "platform"}}}'),
   annotation: applied('Object{metadata: Object.metadata{annotations: {"cost": "shared"}}}'),
@@ -45,7 +54,9 @@ export const openBudget = patched(
 );
 
 /** `{}` for every pull secret. */
-export const otherData = patched('[JSONPatch{op: "replace", path: "/data/.dockerconfigjson", value: "e30="}]');
+export const otherData = patched(
+  '[JSONPatch{op: "replace", path: "/data/.dockerconfigjson", value: "e30="}]',
+);
 
 export const onDaemonSets = (...mutations: readonly object[]): Policy => ({
   apiGroup: "apps",
@@ -63,7 +74,12 @@ export const onSecrets = (...mutations: readonly object[]): Policy => ({
 export async function impose(on: Plane, name: string, policy: Policy): Promise<void> {
   const { apiGroup, resource, mutations } = policy;
   const before = await tried(on, resource);
-  const rule = { apiGroups: [apiGroup], apiVersions: ["v1"], operations: ["CREATE", "UPDATE"], resources: [resource] };
+  const rule = {
+    apiGroups: [apiGroup],
+    apiVersions: ["v1"],
+    operations: ["CREATE", "UPDATE"],
+    resources: [resource],
+  };
   const ours = `object.metadata.name in ["global-pull-secret", "global-pull-secret-syncer", "${probe}"]`;
   const spec = {
     failurePolicy: "Fail",
@@ -74,7 +90,12 @@ export async function impose(on: Plane, name: string, policy: Policy): Promise<v
   };
   await on.cluster.apply(
     { apiVersion: group, kind: "MutatingAdmissionPolicy", metadata: { name }, spec },
-    { apiVersion: group, kind: "MutatingAdmissionPolicyBinding", metadata: { name }, spec: { policyName: name } },
+    {
+      apiVersion: group,
+      kind: "MutatingAdmissionPolicyBinding",
+      metadata: { name },
+      spec: { policyName: name },
+    },
   );
   await until(`${name} is in force`, async () => (await tried(on, resource)) !== before);
 }
@@ -82,7 +103,11 @@ export async function impose(on: Plane, name: string, policy: Policy): Promise<v
 /** Deletes it and waits until the API server has forgotten it. */
 export async function withdraw(on: Plane, name: string, { resource }: Policy): Promise<void> {
   const before = await tried(on, resource);
-  await on.cluster.kubectl("delete", "mutatingadmissionpolicybinding,mutatingadmissionpolicy", name);
+  await on.cluster.kubectl(
+    "delete",
+    "mutatingadmissionpolicybinding,mutatingadmissionpolicy",
+    name,
+  );
   await until(`${name} is gone`, async () => (await tried(on, resource)) !== before);
 }
 
@@ -101,8 +126,14 @@ async function tried(on: Plane, resource: "daemonsets" | "secrets"): Promise<str
   };
   const [path, body] =
     resource === "secrets"
-      ? [`${paths.secrets}/${probe}`, { apiVersion: "v1", kind: "Secret", metadata, data: { ".dockerconfigjson": "" } }]
-      : [paths.daemonSet.replace(/[^/]+$/, probe), { apiVersion: "apps/v1", kind: "DaemonSet", metadata, spec }];
+      ? [
+          `${paths.secrets}/${probe}`,
+          { apiVersion: "v1", kind: "Secret", metadata, data: { ".dockerconfigjson": "" } },
+        ]
+      : [
+          paths.daemonSet.replace(/[^/]+$/, probe),
+          { apiVersion: "apps/v1", kind: "DaemonSet", metadata, spec },
+        ];
   const made = await on.api.apply<V1DaemonSet & V1Secret>(`${path}?dryRun=All`, body, {
     manager: "probe",
     force: true,

@@ -1,4 +1,7 @@
-/** A control plane with three played nodes, and controllers that tests start with flags of their own. */
+/**
+ * A control plane with three played nodes, and controllers that tests start with flags of their
+ * own.
+ */
 import { after, afterEach, before } from "node:test";
 import type { V1Pod, V1Secret } from "@kubernetes/client-node";
 import { until } from "../cluster/await.ts";
@@ -12,7 +15,10 @@ export let kubelets: Kubelets;
 export const running: plane.Controller[] = [];
 export const names = ["a", "b", "c"];
 
-/** To be called once in a test file: starts it all before the first test, and clears what each test leaves. */
+/**
+ * To be called once in a test file: starts it all before the first test, and clears what each test
+ * leaves.
+ */
 export function rig(): void {
   before(async () => {
     on = await plane.startPlane();
@@ -52,7 +58,8 @@ export async function untilIntent(intent: string): Promise<void> {
 }
 
 export const content = (word: string) => document({ "quay.io": `robot:${word}` });
-export const undeclare = () => on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
+export const undeclare = () =>
+  on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
 export const started = (revision: number) => kubelets.order(revision).length;
 /** The nodes of the agents' pods that are not ending. */
 export async function agents(): Promise<string[]> {
@@ -68,8 +75,9 @@ export async function agents(): Promise<string[]> {
 }
 export const deployed = (word = "one") => plane.deployed(on, content(word));
 /**
- * Every node has the first content, brought to all of them at once, and a controller with these flags
- * has taken over: for what begins with a rollout's end, where the rollout itself is another test.
+ * Every node has the first content, brought to all of them at once, and a controller with these
+ * flags has taken over: for what begins with a rollout's end, where the rollout itself is another
+ * test.
  */
 export async function served(...flags: string[]): Promise<number> {
   start("--max-unavailable", "100%");

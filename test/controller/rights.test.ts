@@ -1,8 +1,17 @@
-/** The rights of manifests/ are those that the controller uses, not one more; and what it does when the API is away. */
+/**
+ * The rights of manifests/ are those that the controller uses, not one more; and what it does when
+ * the API is away.
+ */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { V1ClusterRole, V1DaemonSet, V1Deployment, V1Role, V1Secret } from "@kubernetes/client-node";
+import type {
+  V1ClusterRole,
+  V1DaemonSet,
+  V1Deployment,
+  V1Role,
+  V1Secret,
+} from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import { Kubelets } from "./fake-kubelets.ts";
 import * as plane from "./plane.ts";
@@ -54,7 +63,8 @@ test("H22, H23: every right is used, and nothing is ever refused", async () => {
   delete process.env["POD_NAME"];
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, 1);
-  const image = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec?.containers[0]?.image;
+  const image = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec?.containers[0]
+    ?.image;
   assert.equal(image, "own.example/image:1");
   // A survey, and the one repair that needs `update`.
   await kubelets.die("c");
@@ -64,7 +74,8 @@ test("H22, H23: every right is used, and nothing is ever refused", async () => {
   await on.cluster.kubectl("patch", "daemonset", syncer, "-n", "kube-system", "-p", hostPID);
   await until(
     "it is repaired",
-    async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec?.hostPID === undefined,
+    async () =>
+      (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec?.hostPID === undefined,
   );
   await kubelets.revive("c");
   await plane.clear(on);
@@ -89,7 +100,9 @@ test("H22, H23: every right is used, and nothing is ever refused", async () => {
 
 test("H6, H22: only the named objects are watched, never all of a kind", () => {
   const watched = plane.allRequests(on).filter(({ verb }) => verb === "watch" || verb === "list");
-  const whole = watched.filter(({ name }) => name === "").map(({ verb, resource }) => `${verb} ${resource}`);
+  const whole = watched
+    .filter(({ name }) => name === "")
+    .map(({ verb, resource }) => `${verb} ${resource}`);
   assert.deepEqual([...new Set(whole)].toSorted(), ["list nodes", "list pods"]);
 });
 
@@ -99,14 +112,26 @@ test("a drain may take one controller at a time, and one that is not Ready holds
   const budget = await on.cluster.get<Budget>("poddisruptionbudget", name, "-n", "kube-system");
   const deployment = await on.cluster.get<V1Deployment>("deployment", name, "-n", "kube-system");
   const selector = deployment?.spec?.selector;
-  assert.deepEqual(budget?.spec, { minAvailable: 1, unhealthyPodEvictionPolicy: "AlwaysAllow", selector });
-  const manifest = await on.cluster.kubectl("kustomize", join(import.meta.dirname, "../../manifests"));
+  assert.deepEqual(budget?.spec, {
+    minAvailable: 1,
+    unhealthyPodEvictionPolicy: "AlwaysAllow",
+    selector,
+  });
+  const manifest = await on.cluster.kubectl(
+    "kustomize",
+    join(import.meta.dirname, "../../manifests"),
+  );
   assert.match(manifest, /^ {2}replicas: 2$/m);
 });
 
 test("the API server away in mid-rollout: no hot loop, nothing lost, and the rollout goes on when it is back", async () => {
   await using wall = await Wall.before(on.cluster.server);
-  const kubeconfig = plane.writeKubeconfig(on.cluster, "behind-the-wall", `https://127.0.0.1:${wall.port}`, on.token);
+  const kubeconfig = plane.writeKubeconfig(
+    on.cluster,
+    "behind-the-wall",
+    `https://127.0.0.1:${wall.port}`,
+    on.token,
+  );
   await using controller = plane.startController(kubeconfig, "--max-unavailable", "1");
   kubelets.starts.length = 0;
   await plane.declare(on, content("one"));
@@ -116,7 +141,8 @@ test("the API server away in mid-rollout: no hot loop, nothing lost, and the rol
   await plane.declare(on, content("two"));
   // Short of the 10 s after which the Lease is given up.
   await stays("it does not give up", () => controller.exited() === undefined, 5000);
-  // Seven watches, and the loop, which reads seven objects at each look, after 0.5, 1, 2 … s: some 4 tries each; the Lease, each second.
+  // Seven watches, and the loop, which reads seven objects at each look, after 0.5, 1, 2 … s: some
+  // 4 tries each; the Lease, each second.
   assert.ok(wall.tried - before <= 80, `${wall.tried - before} connections in 5 s`);
   wall.open();
   const revision = await until("the change is published", async () => {
@@ -130,7 +156,12 @@ test("the API server away in mid-rollout: no hot loop, nothing lost, and the rol
 
 test("the API server away for longer than the Lease: the controller ends with one line, and the next one waits and goes on", async () => {
   await using wall = await Wall.before(on.cluster.server);
-  const kubeconfig = plane.writeKubeconfig(on.cluster, "behind-the-wall", `https://127.0.0.1:${wall.port}`, on.token);
+  const kubeconfig = plane.writeKubeconfig(
+    on.cluster,
+    "behind-the-wall",
+    `https://127.0.0.1:${wall.port}`,
+    on.token,
+  );
   await using controller = plane.startController(kubeconfig, "--max-unavailable", "1");
   kubelets.starts.length = 0;
   await plane.declare(on, content("one"));
@@ -151,7 +182,12 @@ test("the API server away for longer than the Lease: the controller ends with on
 
 test("H6: connections cut while at rest: the next change is seen within seconds", async () => {
   await using wall = await Wall.before(on.cluster.server);
-  const kubeconfig = plane.writeKubeconfig(on.cluster, "behind-the-wall", `https://127.0.0.1:${wall.port}`, on.token);
+  const kubeconfig = plane.writeKubeconfig(
+    on.cluster,
+    "behind-the-wall",
+    `https://127.0.0.1:${wall.port}`,
+    on.token,
+  );
   await using controller = plane.startController(kubeconfig, "--max-unavailable", "100%");
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, 1);
@@ -165,12 +201,18 @@ test("H6: connections cut while at rest: the next change is seen within seconds"
 
 test("what was deleted while all connections were cut comes back when they open", async () => {
   await using wall = await Wall.before(on.cluster.server);
-  const kubeconfig = plane.writeKubeconfig(on.cluster, "behind-the-wall", `https://127.0.0.1:${wall.port}`, on.token);
+  const kubeconfig = plane.writeKubeconfig(
+    on.cluster,
+    "behind-the-wall",
+    `https://127.0.0.1:${wall.port}`,
+    on.token,
+  );
   await using controller = plane.startController(kubeconfig, "--max-unavailable", "100%");
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, 1);
   const global = async () => (await on.api.get<V1Secret>(paths.global))?.metadata?.uid ?? "";
-  const daemonSet = async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.uid ?? "";
+  const daemonSet = async () =>
+    (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.uid ?? "";
   const before = [await global(), await daemonSet()];
   wall.shut();
   await on.api.remove(paths.global, before[0] ?? "");
@@ -189,7 +231,9 @@ test("a rollout and a removal are looked at through the watches: objects are rea
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, 1);
   const read = (since: string) =>
-    plane.requests(on, since).filter(({ verb, name }) => (verb === "get" || verb === "list") && name !== "");
+    plane
+      .requests(on, since)
+      .filter(({ verb, name }) => (verb === "get" || verb === "list") && name !== "");
   const rollout = new Date().toISOString();
   await plane.declare(on, content("two"));
   await plane.untilRolledOut(on, 2);
@@ -199,7 +243,9 @@ test("a rollout and a removal are looked at through the watches: objects are rea
   await plane.untilGone(on);
   const asked = plane.requests(on, removal);
   const first = asked.findIndex(({ verb }) => verb === "delete");
-  const looked = asked.slice(0, first).filter(({ verb, resource }) => verb === "get" && resource === "apps/daemonsets");
+  const looked = asked
+    .slice(0, first)
+    .filter(({ verb, resource }) => verb === "get" && resource === "apps/daemonsets");
   assert.ok(looked.length > 0, "the DaemonSet was deleted on a mirror's word");
   await plane.clear(on);
   await controller.stop();

@@ -26,7 +26,14 @@ test("born unavailable: rollout status waits until the first revision is on ever
   kubelets.behaviour = (_, revision) => (revision === 0 ? "ready" : "hangs");
   await plane.declare(on, content("one"));
   await until("the first revision has begun", () => started(1) > 0);
-  const status = ["rollout", "status", "daemonset/global-pull-secret-syncer", "-n", "kube-system", "--timeout=1s"];
+  const status = [
+    "rollout",
+    "status",
+    "daemonset/global-pull-secret-syncer",
+    "-n",
+    "kube-system",
+    "--timeout=1s",
+  ];
   await assert.rejects(on.cluster.kubectl(...status));
   const { spec } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
   assert.equal(spec?.minReadySeconds, 3);
@@ -39,7 +46,9 @@ test("born unavailable: rollout status waits until the first revision is on ever
 test("quick changes are coalesced: no revision overlaps another, and the last one arrives", async () => {
   await served("--max-unavailable", "1");
   for (const word of ["two", "three", "four", "five"]) await plane.declare(on, content(word));
-  const last = await plane.untilPublished(on, content("five")).catch(() => plane.untilPublished(on, content("five")));
+  const last = await plane
+    .untilPublished(on, content("five"))
+    .catch(() => plane.untilPublished(on, content("five")));
   await plane.untilRolledOut(on, last);
   assert.ok(last <= 3, `${last} revisions`);
   assert.equal(kubelets.mostAtOnce, 1);
@@ -51,7 +60,14 @@ test("an edit of global-pull-secret in the middle of a rollout is repaired withi
   await plane.declare(on, content("two"));
   await until("the rollout is at its first node", () => started(before + 1) === 1);
   const data = { ".dockerconfigjson": Buffer.from(content("evil")).toString("base64") };
-  const patch = ["secret", "global-pull-secret", "-n", "kube-system", "-p", JSON.stringify({ data })];
+  const patch = [
+    "secret",
+    "global-pull-secret",
+    "-n",
+    "kube-system",
+    "-p",
+    JSON.stringify({ data }),
+  ];
   await on.cluster.kubectl("patch", ...patch);
   const repaired = async () => (await plane.published(on))?.document === content("two");
   await until("it is repaired", repaired, { timeout: 10_000 });
@@ -81,7 +97,8 @@ test("two controllers at once: no double rollout, no lost change, one content pe
     await plane.declare(on, content(word));
     await until("it is published", async () => {
       const now = await plane.published(on);
-      if (now !== undefined) contents.set(now.revision, (contents.get(now.revision) ?? new Set()).add(now.document));
+      if (now !== undefined)
+        contents.set(now.revision, (contents.get(now.revision) ?? new Set()).add(now.document));
       return now?.document === content(word);
     });
   }
@@ -103,7 +120,10 @@ test("an upgrade of the agent keeps the revision and goes to one node first", as
   await until("every agent was replaced", () => kubelets.starts.length === 2 * names.length);
   const starts = kubelets.starts.slice(names.length);
   assert.deepEqual([...new Set(starts.map((one) => one.revision))], [revision]);
-  assert.ok((starts[1]?.at ?? 0) - (starts[0]?.at ?? 0) >= 3000, "the second followed before the first was available");
+  assert.ok(
+    (starts[1]?.at ?? 0) - (starts[0]?.at ?? 0) >= 3000,
+    "the second followed before the first was available",
+  );
   assert.equal(
     (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.metadata?.annotations?.[
       "globalpullsecret.io/revision"

@@ -1,4 +1,7 @@
-/** A watch that stays open and says nothing: only the silence itself tells, after 90 s (a bookmark comes every minute). */
+/**
+ * A watch that stays open and says nothing: only the silence itself tells, after 90 s (a bookmark
+ * comes every minute).
+ */
 import { after, before, test } from "node:test";
 import * as plane from "./plane.ts";
 import { document } from "./plane.ts";
@@ -12,7 +15,12 @@ const content = (word: string) => document({ "quay.io": `robot:${word}` });
 
 test("watches and connections that hang without an end: the next change is seen all the same, within two minutes", async () => {
   await using wall = await Wall.before(on.cluster.server);
-  const kubeconfig = plane.writeKubeconfig(on.cluster, "behind-the-wall", `https://127.0.0.1:${wall.port}`, on.token);
+  const kubeconfig = plane.writeKubeconfig(
+    on.cluster,
+    "behind-the-wall",
+    `https://127.0.0.1:${wall.port}`,
+    on.token,
+  );
   await using controller = plane.startController(kubeconfig, "--max-unavailable", "100%");
   await plane.declare(on, content("one"));
   await plane.untilPublished(on, content("one"));

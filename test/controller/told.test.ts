@@ -1,4 +1,7 @@
-/** Whatever lasts is told: with the real API server's own admission in the way, and the real DaemonSet controller's words. */
+/**
+ * Whatever lasts is told: with the real API server's own admission in the way, and the real
+ * DaemonSet controller's words.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
@@ -32,7 +35,9 @@ const start = () => (running = plane.startController(on.kubeconfig, "--max-unava
 
 async function condition(type: string) {
   const global = await on.api.get<V1Secret>(paths.global);
-  const said = JSON.parse(global?.metadata?.annotations?.["globalpullsecret.io/conditions"] ?? "[]") as {
+  const said = JSON.parse(
+    global?.metadata?.annotations?.["globalpullsecret.io/conditions"] ?? "[]",
+  ) as {
     type: string;
     status: string;
     reason: string;
@@ -41,9 +46,17 @@ async function condition(type: string) {
   return said.find((one) => one.type === type);
 }
 
-/** A ValidatingAdmissionPolicy that refuses these requests in kube-system; the API server heeds it a moment later. */
+/**
+ * A ValidatingAdmissionPolicy that refuses these requests in kube-system; the API server heeds it a
+ * moment later.
+ */
 async function refuse(name: string, group: string, resource: string): Promise<() => Promise<void>> {
-  const rule = { apiGroups: [group], apiVersions: ["v1"], operations: ["CREATE", "UPDATE"], resources: [resource] };
+  const rule = {
+    apiGroups: [group],
+    apiVersions: ["v1"],
+    operations: ["CREATE", "UPDATE"],
+    resources: [resource],
+  };
   const kinds = "admissionregistration.k8s.io/v1";
   await on.cluster.apply({
     apiVersion: kinds,
@@ -72,7 +85,10 @@ async function refuse(name: string, group: string, resource: string): Promise<()
           kind: "DaemonSet",
           spec: {
             selector: { matchLabels: { a: "b" } },
-            template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } },
+            template: {
+              metadata: { labels: { a: "b" } },
+              spec: { containers: [{ name: "c", image: "i" }] },
+            },
           },
         }),
     metadata: { name: "probe", namespace: "kube-system" },
@@ -91,10 +107,20 @@ async function refuse(name: string, group: string, resource: string): Promise<()
 }
 
 test("agents' pods that Pod Security refuses are told within a minute, in its own words, and the rollout goes on when they are let", async () => {
-  await kubectl("label", "namespace", "kube-system", "pod-security.kubernetes.io/enforce=restricted");
+  await kubectl(
+    "label",
+    "namespace",
+    "kube-system",
+    "pod-security.kubernetes.io/enforce=restricted",
+  );
   start();
   await plane.declare(on, content);
-  const { type, message } = await plane.untilEvent(on, "PodsRefused", "violates PodSecurity", 60_000);
+  const { type, message } = await plane.untilEvent(
+    on,
+    "PodsRefused",
+    "violates PodSecurity",
+    60_000,
+  );
   assert.equal(type, "Warning");
   assert.match(message, /^GPS320 .*2 nodes without an agent: .*host namespaces/);
   assert.equal((await condition("Deployed"))?.reason, "PodsRefused");
@@ -121,7 +147,9 @@ test("a cluster that refuses Events gets its credentials all the same, with cond
   try {
     const controller = start();
     await plane.declare(on, content);
-    await until("it is rolled out", async () => (await condition("RolledOut"))?.status === "True", { timeout: 60_000 });
+    await until("it is rolled out", async () => (await condition("RolledOut"))?.status === "True", {
+      timeout: 60_000,
+    });
     assert.ok(controller.output().includes('"event":"RolledOut"'));
     assert.ok(!controller.output().includes("reconcile failed"));
   } finally {
@@ -141,17 +169,28 @@ test("on OpenShift nothing is deployed, which is told; without its API group it 
   await on.cluster.apply({
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `machineconfigs.${group}`, annotations: { "api-approved.kubernetes.io": "unapproved, test" } },
-    spec: { group, names, scope: "Cluster", versions: [{ name: "v1", served: true, storage: true, schema }] },
+    metadata: {
+      name: `machineconfigs.${group}`,
+      annotations: { "api-approved.kubernetes.io": "unapproved, test" },
+    },
+    spec: {
+      group,
+      names,
+      scope: "Cluster",
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
   });
-  await until("the group is served", async () => (await kubectl("get", "--raw", "/apis")).includes(group));
+  await until("the group is served", async () =>
+    (await kubectl("get", "--raw", "/apis")).includes(group),
+  );
   const controller = start();
   await plane.declare(on, content);
   const event = await plane.untilEvent(on, "UnsupportedCluster", group);
   assert.match(event.message, /^GPS323 /);
   assert.ok(controller.output().includes("UnsupportedCluster"));
   const absent = async () =>
-    (await on.api.get(paths.global)) === undefined && (await on.api.get<V1DaemonSet>(paths.daemonSet)) === undefined;
+    (await on.api.get(paths.global)) === undefined &&
+    (await on.api.get<V1DaemonSet>(paths.daemonSet)) === undefined;
   await stays("nothing is deployed", absent, 3000);
   await kubectl("delete", "crd", `machineconfigs.${group}`);
   await plane.untilRolledOut(on, 1, 90_000);

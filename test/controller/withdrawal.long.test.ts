@@ -1,4 +1,7 @@
-/** Nodes that are away at a removal, and what else may end the wait for them: a minute and more each. */
+/**
+ * Nodes that are away at a removal, and what else may end the wait for them: a minute and more
+ * each.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -35,7 +38,9 @@ test("the Secret created again while nodes that were away are waited for goes to
   await kubelets.die("c");
   await undeclare();
   await plane.untilEvent(on, "NodesAwaited", "c", 150_000);
-  await until("the others have no agent any more", async () => (await agents()).every((node) => node === "c"));
+  await until("the others have no agent any more", async () =>
+    (await agents()).every((node) => node === "c"),
+  );
   kubelets.mostAtOnce = 0;
   await plane.declare(on, content("again"));
   const next = await plane.untilPublished(on, content("again"));

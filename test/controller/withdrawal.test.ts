@@ -27,14 +27,20 @@ test("a node that was away at the removal is waited for, alone, without any cred
   await undeclare();
   const { message } = await plane.untilEvent(on, "NodesAwaited", "c", 150_000);
   assert.match(message, /1 node away may hold the entries.*: c;/);
-  await until("the others have no agent any more", async () => (await agents()).every((node) => node === "c"));
+  await until("the others have no agent any more", async () =>
+    (await agents()).every((node) => node === "c"),
+  );
   const secrets = await on.cluster.kubectl("get", "secrets", "-n", "kube-system", "-o", "json");
   assert.ok(!secrets.includes(Buffer.from(content("one")).toString("base64")));
   // It is derived from what exists: another controller goes on with it.
   for (const one of running.splice(0)) await one.kill();
   await plane.freeLease(on);
   start("--max-unavailable", "1");
-  await stays("it is waited for", async () => (await on.api.get(paths.daemonSet)) !== undefined, 5000);
+  await stays(
+    "it is waited for",
+    async () => (await on.api.get(paths.daemonSet)) !== undefined,
+    5000,
+  );
   assert.ok(!kubelets.order(revision + 1).includes("c"));
   await kubelets.revive("c");
   await plane.untilGone(on, 150_000);
@@ -50,7 +56,14 @@ test("readiness alone is not believed: a node that has not said that it gave bac
   assert.ok(kubelets.order(revision + 1).includes("b"));
   assert.notEqual(await on.api.get(paths.daemonSet), undefined);
   kubelets.wordless.clear();
-  await on.cluster.kubectl("delete", "pods", "-n", "kube-system", "-l", "name=global-pull-secret-syncer");
+  await on.cluster.kubectl(
+    "delete",
+    "pods",
+    "-n",
+    "kube-system",
+    "-l",
+    "name=global-pull-secret-syncer",
+  );
   await plane.untilGone(on, 150_000);
 });
 

@@ -1,6 +1,6 @@
 /**
- * `npm run demo [-- --keep | --down]`: the main job on a real cluster of two nodes, every claim checked.
- * Exit 0 only when all of them hold.
+ * `npm run demo [-- --keep | --down]`: the main job on a real cluster of two nodes, every claim
+ * checked. Exit 0 only when all of them hold.
  */
 import { parseArgs } from "node:util";
 import { bundle } from "../../build/bundle.ts";
@@ -10,15 +10,24 @@ import { ClaimFailed, Narrator } from "./narrator.ts";
 import { tell } from "./story.ts";
 
 const clusterName = "demo";
-const { keep, down } = parseArgs({ options: { keep: { type: "boolean" }, down: { type: "boolean" } } }).values;
+const { keep, down } = parseArgs({
+  options: { keep: { type: "boolean" }, down: { type: "boolean" } },
+}).values;
 const narrator = new Narrator(process.stdout);
 
-if (down !== true && allStates().some((state) => state.name === clusterName && !isLeftover(state))) {
-  process.stderr.write("the demo's cluster is up already; remove it with: npm run demo -- --down\n");
+if (
+  down !== true &&
+  allStates().some((state) => state.name === clusterName && !isLeftover(state))
+) {
+  process.stderr.write(
+    "the demo's cluster is up already; remove it with: npm run demo -- --down\n",
+  );
   process.exit(1);
 }
 if (down === true) {
-  process.stdout.write(removeCluster(clusterName) ? "the demo's cluster is gone\n" : "there is no demo cluster\n");
+  process.stdout.write(
+    removeCluster(clusterName) ? "the demo's cluster is gone\n" : "there is no demo cluster\n",
+  );
   process.exit(0);
 }
 
@@ -32,7 +41,9 @@ try {
   process.stdout.write("\nEvery claim was checked and holds.\n");
 } catch (error) {
   const what = error instanceof ClaimFailed ? `a claim does not hold: ${error.message}` : error;
-  process.stderr.write(`\n${what instanceof Error ? (what.stack ?? what.message) : String(what)}\n`);
+  process.stderr.write(
+    `\n${what instanceof Error ? (what.stack ?? what.message) : String(what)}\n`,
+  );
   process.exitCode = 1;
 } finally {
   if (keep !== true) cluster?.down();

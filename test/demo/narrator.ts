@@ -1,4 +1,7 @@
-/** What a person sees of the demo: numbered steps with elapsed times, checked claims, and one live line. */
+/**
+ * What a person sees of the demo: numbered steps with elapsed times, checked claims, and one live
+ * line.
+ */
 import { performance } from "node:perf_hooks";
 import type { WriteStream } from "node:tty";
 
@@ -12,7 +15,9 @@ export class Narrator {
   #step = 0;
   #liveLine = "";
 
-  /** Writes to `out`; the live line is redrawn on a terminal and printed once per change elsewhere. */
+  /**
+   * Writes to `out`; the live line is redrawn on a terminal and printed once per change elsewhere.
+   */
   constructor(out: NodeJS.WriteStream) {
     this.#out = out;
     this.#live = out.isTTY;
@@ -29,7 +34,10 @@ export class Narrator {
     for (const line of text.trimEnd().split("\n")) this.#print(`   ${line}`);
   }
 
-  /** A claim that was checked: printed with a tick, or thrown as ClaimFailed with what was seen instead. */
+  /**
+   * A claim that was checked: printed with a tick, or thrown as ClaimFailed with what was seen
+   * instead.
+   */
   claim(text: string, holds: boolean, seen?: string): void {
     if (!holds) throw new ClaimFailed(seen === undefined ? text : `${text}; seen: ${seen}`);
     this.#print(`   ✓ ${text}`);

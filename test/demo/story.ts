@@ -9,43 +9,73 @@ import type { Narrator } from "./narrator.ts";
 /** node1 has a file of somebody else's, oddly formatted; node2 has none. */
 const others = '{ "auths": {\n    "elsewhere.example": {"auth":"c29tZWJvZHk6ZWxzZQ=="}} }\n';
 
-/** Tells and checks the whole story on a cluster of two nodes; throws ClaimFailed at the first that does not hold. */
+/**
+ * Tells and checks the whole story on a cluster of two nodes; throws ClaimFailed at the first that
+ * does not hold.
+ */
 export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> {
   const { nodes } = cluster;
   nodes[0]?.writeFile("config.json", others, 0o640);
 
   narrator.step("Install the controller: kubectl apply -k manifests");
   await product.installProduct(cluster);
-  narrator.claim("nothing is deployed on any node yet", (await product.ourObjects(cluster)).length === 0);
+  narrator.claim(
+    "nothing is deployed on any node yet",
+    (await product.ourObjects(cluster)).length === 0,
+  );
 
   narrator.step("A pod with a private image, on each node");
   const image = await cluster.pushApp("team/app:1");
   const pods = nodes.map((node) => `app-${node.name}`);
   await cluster.apply(...nodes.map((node) => podOn(node, `app-${node.name}`, image)));
-  await watchPods(cluster, narrator, pods, (states) => states.every((state) => state === "ImagePullBackOff"));
+  await watchPods(cluster, narrator, pods, (states) =>
+    states.every((state) => state === "ImagePullBackOff"),
+  );
   narrator.claim(`${image} cannot be pulled: both pods are in ImagePullBackOff`, true);
 
   narrator.step("The administrator creates kube-system/additional-pull-secret");
   const created = performance.now();
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await watchNodes(cluster, narrator);
-  await watchPods(cluster, narrator, pods, (states) => states.every((state) => state === "Running"));
-  narrator.claim(`both pods run, ${seconds(created)} s after the Secret was created; nobody restarted anything`, true);
+  await watchPods(cluster, narrator, pods, (states) =>
+    states.every((state) => state === "Running"),
+  );
+  narrator.claim(
+    `both pods run, ${seconds(created)} s after the Secret was created; nobody restarted anything`,
+    true,
+  );
   narrator.say((await product.rolledOut(cluster)).trim().split("\n").at(-1) ?? "");
 
   narrator.step("What an administrator sees");
   await show(cluster, narrator, "get", "daemonset", names.syncerName, "-n", names.namespace);
   await show(cluster, narrator, "get", "secret", names.globalSecretName, "-n", names.namespace);
-  await show(cluster, narrator, "get", "pods", "-n", names.namespace, "-l", `name=${names.syncerName}`);
-  const merged = JSON.parse(nodes[0]?.readFile("config.json")?.toString() ?? "{}") as { auths: object };
-  narrator.claim("somebody else's entry is still in node1's file", "elsewhere.example" in merged.auths);
+  await show(
+    cluster,
+    narrator,
+    "get",
+    "pods",
+    "-n",
+    names.namespace,
+    "-l",
+    `name=${names.syncerName}`,
+  );
+  const merged = JSON.parse(nodes[0]?.readFile("config.json")?.toString() ?? "{}") as {
+    auths: object;
+  };
+  narrator.claim(
+    "somebody else's entry is still in node1's file",
+    "elsewhere.example" in merged.auths,
+  );
 
   narrator.step("A bad edit is refused");
   const served = await product.revision(cluster);
   await product.writeAdditional(cluster, '{"auths":{"registry.example":{"auth":"user:password"}}}');
   const event = await product.untilEvent(cluster, "Rejected", /auths\["registry\.example"\]\.auth/);
   narrator.say(`${event.type}  ${event.reason}  ${event.message}`);
-  narrator.claim("the last good credentials stay in force", (await product.revision(cluster)) === served);
+  narrator.claim(
+    "the last good credentials stay in force",
+    (await product.revision(cluster)) === served,
+  );
 
   narrator.step("The administrator deletes the Secret");
   await product.deleteAdditional(cluster);
@@ -63,7 +93,10 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
     },
     { timeout: 120_000, every: 300 },
   );
-  narrator.claim(`DaemonSet, RoleBinding, Role, ServiceAccount and Secret are gone after ${seconds(deleted)} s`, true);
+  narrator.claim(
+    `DaemonSet, RoleBinding, Role, ServiceAccount and Secret are gone after ${seconds(deleted)} s`,
+    true,
+  );
   const [first, second] = nodes.map((node) => node.readFile("config.json")?.toString());
   narrator.claim("node1's file is byte for byte what it was", first === others, first);
   narrator.claim("node2 has no file, as before", second === undefined, second);
@@ -82,10 +115,18 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
       ]),
     ),
   );
-  narrator.claim("nothing of ours is left on either node", leftovers.join("").trim() === "", leftovers.join(""));
+  narrator.claim(
+    "nothing of ours is left on either node",
+    leftovers.join("").trim() === "",
+    leftovers.join(""),
+  );
 }
 
-async function show(cluster: Cluster, narrator: Narrator, ...command: readonly string[]): Promise<void> {
+async function show(
+  cluster: Cluster,
+  narrator: Narrator,
+  ...command: readonly string[]
+): Promise<void> {
   narrator.say(`$ kubectl ${command.join(" ")}`);
   narrator.say(await cluster.kubectl(...command));
 }
@@ -131,7 +172,9 @@ async function watchNodes(cluster: Cluster, narrator: Narrator): Promise<void> {
       const seen = cluster.nodes.map(({ name }) => {
         const pod = list?.items.findLast(({ spec }) => spec.nodeName === name);
         const ready =
-          pod?.status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+          pod?.status.conditions?.some(
+            ({ type, status }) => type === "Ready" && status === "True",
+          ) ?? false;
         const revision = pod?.metadata.annotations[names.revisionAnnotation];
         return {
           served: ready && wanted !== undefined && revision === String(wanted),

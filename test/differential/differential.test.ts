@@ -1,4 +1,7 @@
-/** Our reading against the kubelet's own code. `DIFFERENTIAL_SEED=n` repeats a run, `DIFFERENTIAL_FILES=n` sizes it. */
+/**
+ * Our reading against the kubelet's own code. `DIFFERENTIAL_SEED=n` repeats a run,
+ * `DIFFERENTIAL_FILES=n` sizes it.
+ */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
@@ -19,7 +22,9 @@ const seed = Number(process.env["DIFFERENTIAL_SEED"] ?? Date.now() % 2 ** 32);
 const files = Number(process.env["DIFFERENTIAL_FILES"] ?? 10_000);
 const imagesPerFile = 4;
 
-/** Groups of credentials that the kubelet tries in an order of its own, one group after the other. */
+/**
+ * Groups of credentials that the kubelet tries in an order of its own, one group after the other.
+ */
 function ourTries(file: Uint8Array, image: string): Held[][] {
   const read = readAsKubelet(file);
   const repository = repositoryOf(image);
@@ -44,15 +49,22 @@ function isDead(key: string): boolean {
 function compare({ file, images }: Question, answer: Answer): void {
   const context = `seed ${seed}, file ${JSON.stringify(file.toString())}`;
   const read = readAsKubelet(file);
-  assert.equal(read.ok, answer.parses, `${context}: ${read.ok ? "" : `${read.kind} at ${read.path}`}`);
-  const entries = read.ok ? read.entries.map(({ key, username, password }) => held(username, password, key)) : [];
+  assert.equal(
+    read.ok,
+    answer.parses,
+    `${context}: ${read.ok ? "" : `${read.kind} at ${read.path}`}`,
+  );
+  const entries = read.ok
+    ? read.entries.map(({ key, username, password }) => held(username, password, key))
+    : [];
   assert.deepEqual(entries.toSorted(), answer.entries.toSorted(), context);
   for (const [index, image] of images.entries()) {
     const lookup = answer.lookups[index];
     assert.equal(repositoryOf(image), lookup?.name, `${context}, image ${image}`);
     const ours = ourTries(file, image).map((group) => group.toSorted());
     assert.deepEqual(ours, regroup(lookup?.tries ?? [], ours), `${context}, image ${image}`);
-    const tried = read.ok && lookup?.name !== undefined ? match(read.entries, lookup.name).tries.flat() : [];
+    const tried =
+      read.ok && lookup?.name !== undefined ? match(read.entries, lookup.name).tries.flat() : [];
     assert.ok(!tried.some(({ key }) => isDead(key)), `${context}, image ${image}`);
   }
 }
@@ -67,8 +79,11 @@ test(`explain finds what the kubelet finds, in its order, for ${files} random fi
   const answers = await ask(questions);
   assert.equal(answers.length, files);
   for (const [index, question] of questions.entries()) compare(question, answers[index] as Answer);
-  // Not vacuous: random files that all fail to parse, or images that match nothing, would agree with anything.
-  const tried = answers.flatMap(({ lookups }) => lookups).filter(({ tries }) => tries.length > 0).length;
+  // Not vacuous: random files that all fail to parse, or images that match nothing, would agree
+  // with anything.
+  const tried = answers
+    .flatMap(({ lookups }) => lookups)
+    .filter(({ tries }) => tries.length > 0).length;
   const parsed = answers.filter(({ parses }) => parses).length;
   t.diagnostic(`${parsed} files parse, ${tried} lookups find something`);
   assert.ok(parsed > files / 4 && tried > files / 2);
@@ -89,13 +104,20 @@ test(`the kubelet reads what we emit as the same credentials, and finds them as 
     assert.ok(alone.ok);
     cases.push({ merged: alone, source: asMeant(bytes, parsed), images });
     if (role === "additional" && earlier !== undefined) {
-      const both = merge({ original: earlier, additional: parsed }, { conflicts: "additional", protect: [] });
+      const both = merge(
+        { original: earlier, additional: parsed },
+        { conflicts: "additional", protect: [] },
+      );
       assert.ok(both.ok);
       cases.push({ merged: both, images });
     } else earlier = parsed;
   }
-  const emitted = await ask(cases.map(({ merged, images }) => ({ file: Buffer.from(canonical(merged)), images })));
-  const before = await ask(cases.map(({ source, images }) => ({ file: source ?? Buffer.from("{}"), images })));
+  const emitted = await ask(
+    cases.map(({ merged, images }) => ({ file: Buffer.from(canonical(merged)), images })),
+  );
+  const before = await ask(
+    cases.map(({ source, images }) => ({ file: source ?? Buffer.from("{}"), images })),
+  );
   for (const [index, { merged, source, images }] of cases.entries()) {
     const context = `seed ${seed}, source ${JSON.stringify(source?.toString())}, emitted ${canonical(merged)}`;
     const wanted = merged.entries.map(({ registry, credential: { username, password } }) =>
@@ -106,7 +128,10 @@ test(`the kubelet reads what we emit as the same credentials, and finds them as 
     assert.deepEqual(answer.entries.toSorted(), wanted.toSorted(), context);
     if (source === undefined) continue;
     for (const [at, image] of images.entries()) {
-      const [now, then] = [answer.lookups[at]?.tries ?? [], before[index]?.lookups[at]?.tries ?? []];
+      const [now, then] = [
+        answer.lookups[at]?.tries ?? [],
+        before[index]?.lookups[at]?.tries ?? [],
+      ];
       assert.deepEqual(withoutRepeats(now), withoutRepeats(then), `${context}, image ${image}`);
     }
   }
@@ -116,7 +141,9 @@ test(`the kubelet reads what we emit as the same credentials, and finds them as 
 
 /** The source without what is left out on purpose, and with Docker Hub's key as it is meant. */
 function asMeant(source: Buffer, { entries, warnings }: Accepted): Buffer {
-  const document = JSON.parse(source.toString()) as { auths?: Record<string, unknown> | null } | null;
+  const document = JSON.parse(source.toString()) as {
+    auths?: Record<string, unknown> | null;
+  } | null;
   const told = (key: string, ...codes: readonly string[]): boolean =>
     warnings.some(({ code, path }) => codes.includes(code) && path === formatPath(["auths", key]));
   const isMeant = (key: string): boolean => told(key, "GPS157") && isHubWithoutSlash(key);

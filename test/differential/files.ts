@@ -6,7 +6,10 @@ import { randomKey } from "./references.ts";
 /** A name, and its value as JSON. */
 type Member = readonly [name: string, value: string];
 
-const plains = ["", ...words("u:p u: :p : nocolon u:p:q us:pa user:pässword a:\u0000 \n:x x:y x:z")];
+const plains = [
+  "",
+  ...words("u:p u: :p : nocolon u:p:q us:pa user:pässword a:\u0000 \n:x x:y x:z"),
+];
 
 /** What may stand in `auth`: mostly base64 of something, sometimes spoiled. */
 function randomAuth(random: Random): string {
@@ -18,13 +21,28 @@ function randomAuth(random: Random): string {
   if (!random.once(12)) return text;
   const at = random.below(text.length + 1);
   return (
-    text.slice(0, at) + random.pick(["\n", "\r\n", " ", "\t", "=", "A", "-", "\u0000", "\ufffd", "\\"]) + text.slice(at)
+    text.slice(0, at) +
+    random.pick(["\n", "\r\n", " ", "\t", "=", "A", "-", "\u0000", "\ufffd", "\\"]) +
+    text.slice(at)
   );
 }
 
-const odd: readonly string[] = ["null", "5", "true", "[]", "{}", '"x"', '""', "1e999", "[[]]", '{"a":1}'];
+const odd: readonly string[] = [
+  "null",
+  "5",
+  "true",
+  "[]",
+  "{}",
+  '"x"',
+  '""',
+  "1e999",
+  "[[]]",
+  '{"a":1}',
+];
 const headers = [...odd, '{"a":"b"}', '{"a":null}'];
-const fields = words("auth username password email Auth USERNAME pa\u017f\u017fword identitytoken x __proto__");
+const fields = words(
+  "auth username password email Auth USERNAME pa\u017f\u017fword identitytoken x __proto__",
+);
 
 /** u:p, v:q and w:r. */
 const goodAuths = words("dTpw djpx dzpy");
@@ -36,7 +54,10 @@ function randomEntry(random: Random): string {
   const members = random.list(4, () => {
     const name = random.pick(fields);
     if (random.once(30)) return [name, random.pick(odd)] as const;
-    return [name, quote(random, /auth/i.test(name) ? randomAuth(random) : random.pick(plains))] as const;
+    return [
+      name,
+      quote(random, /auth/i.test(name) ? randomAuth(random) : random.pick(plains)),
+    ] as const;
   });
   return object(random, members);
 }
@@ -46,9 +67,12 @@ export function randomFile(random: Random): Buffer {
   if (random.once(100)) return Buffer.from(random.pick([...odd, ""]));
   const name = random.once(12) ? random.pick(words("AUTHS auth\u017f Auths")) : "auths";
   const members: Member[] = [[name, random.once(30) ? random.pick(odd) : randomAuths(random)]];
-  if (random.once(8)) members.push(["auths", random.once(4) ? random.pick(odd) : randomAuths(random)]);
-  if (random.once(8)) members.push([random.pick(words("HttpHeaders httpheader\u017f")), random.pick(headers)]);
-  if (random.once(8)) members.push([random.pick(words("credHelpers x __proto__")), random.pick(odd)]);
+  if (random.once(8))
+    members.push(["auths", random.once(4) ? random.pick(odd) : randomAuths(random)]);
+  if (random.once(8))
+    members.push([random.pick(words("HttpHeaders httpheader\u017f")), random.pick(headers)]);
+  if (random.once(8))
+    members.push([random.pick(words("credHelpers x __proto__")), random.pick(odd)]);
   return spoil(random, Buffer.from(object(random, members)));
 }
 
@@ -57,7 +81,9 @@ function randomAuths(random: Random): string {
   return object(random, members);
 }
 
-/** Half characters, an overlong NUL, a surrogate, a byte order mark, a comma, a line break, a NUL. */
+/**
+ * Half characters, an overlong NUL, a surrogate, a byte order mark, a comma, a line break, a NUL.
+ */
 const badBytes = words("ff e282 f09f98 c080 eda080 efbbbf 2c 0a 00");
 
 /** Now and then the bytes themselves are damaged: something is put in, perhaps over a byte. */
@@ -71,7 +97,9 @@ function spoil(random: Random, bytes: Buffer): Buffer {
 
 function object(random: Random, members: readonly Member[]): string {
   const gap = (): string => (random.once(20) ? random.pick([" ", "\n", "\t\r\n"]) : "");
-  const written = members.map(([name, value]) => `${gap()}${quote(random, name)}${gap()}:${gap()}${value}${gap()}`);
+  const written = members.map(
+    ([name, value]) => `${gap()}${quote(random, name)}${gap()}:${gap()}${value}${gap()}`,
+  );
   return `{${written.join(",")}${gap()}}`;
 }
 

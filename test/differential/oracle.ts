@@ -10,19 +10,28 @@ export type Question = Readonly<{ file: Uint8Array; images: readonly string[] }>
 /** One credential as one comparable text: key, user name and password as hexadecimal bytes. */
 export type Held = string;
 type Lookup = Readonly<{ name: string | undefined; tries: readonly Held[] }>;
-export type Answer = Readonly<{ parses: boolean; entries: readonly Held[]; lookups: readonly Lookup[] }>;
+export type Answer = Readonly<{
+  parses: boolean;
+  entries: readonly Held[];
+  lookups: readonly Lookup[];
+}>;
 
 type Raw = Readonly<{ key?: string; username: string; password: string }>;
 type RawAnswer = Readonly<{
   parses: boolean;
   entries: readonly Raw[] | null;
-  lookups: readonly Readonly<{ valid: boolean; name: string; tries: readonly Raw[] | null }>[] | null;
+  lookups:
+    | readonly Readonly<{ valid: boolean; name: string; tries: readonly Raw[] | null }>[]
+    | null;
 }>;
 
 const here = dirname(fileURLToPath(import.meta.url));
 const module = dirname(here);
 
-/** Builds the oracle (half a minute, once per version of the pins and of its source); returns its path. */
+/**
+ * Builds the oracle (half a minute, once per version of the pins and of its source); returns its
+ * path.
+ */
 async function build(): Promise<string> {
   const sources = ["go.mod", "go.sum", "differential/oracle/main.go"].map((name) =>
     readFileSync(join(module, name), "utf8"),
@@ -39,7 +48,10 @@ async function build(): Promise<string> {
 export async function ask(questions: readonly Question[]): Promise<Answer[]> {
   const oracle = await build();
   const lines = questions.map(({ file, images }) =>
-    JSON.stringify({ file: encode(file), images: images.map((image) => encode(Buffer.from(image))) }),
+    JSON.stringify({
+      file: encode(file),
+      images: images.map((image) => encode(Buffer.from(image))),
+    }),
   );
   const output = await run(oracle, [], lines.join("\n"));
   return output
@@ -66,7 +78,11 @@ function decode(raw: RawAnswer): Answer {
 }
 
 function heldBy({ key, username, password }: Raw): Held {
-  return held(bytes(username), bytes(password), key === undefined ? undefined : bytes(key).toString());
+  return held(
+    bytes(username),
+    bytes(password),
+    key === undefined ? undefined : bytes(key).toString(),
+  );
 }
 
 function encode(data: Uint8Array): string {
@@ -88,6 +104,7 @@ async function run(program: string, argv: readonly string[], input: string): Pro
     child.on("error", reject);
     child.on("close", resolve);
   });
-  if (code !== 0) throw new Error(`${program} failed (${code}): ${Buffer.concat(complaint).toString()}`);
+  if (code !== 0)
+    throw new Error(`${program} failed (${code}): ${Buffer.concat(complaint).toString()}`);
   return Buffer.concat(output).toString();
 }

@@ -1,4 +1,7 @@
-/** Random registry keys and image references: usual ones, and those that readers of URLs disagree about. */
+/**
+ * Random registry keys and image references: usual ones, and those that readers of URLs disagree
+ * about.
+ */
 import { words, type Random } from "./random.ts";
 
 const hosts = [
@@ -21,9 +24,36 @@ const paths = [
       "/%2566oo /%2Fx /foo%3Fx /foo%23x /% /%zz /%00 /f\u00f6 /library /Foo",
   ),
 ];
-const schemes = ["", "", "", "https://", "http://", "HTTPS://", "ftp://", "//", "https:", "https://https://"];
+const schemes = [
+  "",
+  "",
+  "",
+  "https://",
+  "http://",
+  "HTTPS://",
+  "ftp://",
+  "//",
+  "https:",
+  "https://https://",
+];
 const users = ["", "", "", "", "", "", "user@", "u:p@", "u%41@", "u%@", "u s@", "a@b@"];
-const tails = ["", "", "", "", "", "", "?", "?x=%zz", "#", "#f", "#%zz", "#\u0001", "\u0001", " ", "\u007f"];
+const tails = [
+  "",
+  "",
+  "",
+  "",
+  "",
+  "",
+  "?",
+  "?x=%zz",
+  "#",
+  "#f",
+  "#%zz",
+  "#\u0001",
+  "\u0001",
+  " ",
+  "\u007f",
+];
 
 const usual = words(
   "a.io a.io a.io/foo a.io/foo/bar *.io quay.io docker.io https://index.docker.io/v1/ a.io:5000 " +
@@ -31,7 +61,9 @@ const usual = words(
 );
 
 /** What docker login writes beside its entries, and what people write for the host. */
-const meant = words("https://a.io/v1 https://index.docker.io/v1 https://index.docker.io/v1/access-token");
+const meant = words(
+  "https://a.io/v1 https://index.docker.io/v1 https://index.docker.io/v1/access-token",
+);
 
 /** A registry key, every second one usual. */
 export function randomKey(random: Random): string {
@@ -54,7 +86,9 @@ const imageHosts = [
 const imageNames = [
   "",
   "a".repeat(256),
-  ...words("x foo foo/bar foo/bar/x foobar/x foob library/x v1/foo/x v2/x v1/v1/x a__b a--b a..b Foo a//b f\u00f6"),
+  ...words(
+    "x foo foo/bar foo/bar/x foobar/x foob library/x v1/foo/x v2/x v1/v1/x a__b a--b a..b Foo a//b f\u00f6",
+  ),
 ];
 const hex = "0123456789abcdef".repeat(8);
 const imageTails = [

@@ -1,6 +1,7 @@
 /**
- * The API server lets one request at a time through a priority level without seats (queueset.go, canAccommodateSeatsLocked):
- * only who asks in parallel is refused. A request that never ends, its body is never sent, keeps even that one place.
+ * The API server lets one request at a time through a priority level without seats (queueset.go,
+ * canAccommodateSeatsLocked): only who asks in parallel is refused. A request that never ends, its
+ * body is never sent, keeps even that one place.
  */
 import { KubeConfig } from "@kubernetes/client-node";
 import { request, type RequestOptions } from "node:https";
@@ -13,7 +14,11 @@ export async function takeSeat(cluster: Cluster, user: string): Promise<Disposab
   const options: RequestOptions = { method: "POST" };
   await config.applyToHTTPSOptions(options);
   // Not as the administrator, whom no priority level holds back; this is what every user may ask.
-  options.headers = { "Impersonate-User": user, "Content-Type": "application/json", "Content-Length": "1000" };
+  options.headers = {
+    "Impersonate-User": user,
+    "Content-Type": "application/json",
+    "Content-Length": "1000",
+  };
   const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
   const stop = new AbortController();
   const ask = () => {

@@ -1,4 +1,7 @@
-/** The whole of what apitrouble.test.ts takes a sample of: two minutes without an API server at every stage. */
+/**
+ * The whole of what apitrouble.test.ts takes a sample of: two minutes without an API server at
+ * every stage.
+ */
 import { after, before, test } from "node:test";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { outlives, stages } from "./outage.ts";

@@ -1,4 +1,7 @@
-/** The control plane in trouble: the API server or etcd away, overloaded, or somebody else who writes in between. */
+/**
+ * The control plane in trouble: the API server or etcd away, overloaded, or somebody else who
+ * writes in between.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -30,7 +33,8 @@ test("the API server goes away in the middle: nothing is lost, nothing done twic
   const stage = stages[seed % stages.length] ?? "wave";
   t.diagnostic(`SEED=${seed}: at the ${stage}`);
   await outlives(cluster, stage, 10);
-  // Seven watches and a loop of each of the two, each after 0.5, 1, 2, 4 … s: some five tries in the time that an outage of 10 s takes.
+  // Seven watches and a loop of each of the two, each after 0.5, 1, 2, 4 … s: some five tries in
+  // the time that an outage of 10 s takes.
   const tries = failuresIn(await kubectl("logs", "-l", controllers, "--tail=-1"));
   assert.ok(tries <= 120, `${tries} tries`);
 });
@@ -39,14 +43,22 @@ test("etcd restarted, somebody else's writes in between: one rollout, and the la
   const before = await starts(cluster);
   const since = now();
   await product.writeAdditional(cluster, written("first.example"));
-  await until("the DaemonSet is there", () => cluster.get("daemonset", names.syncerName, "-n", names.namespace));
+  await until("the DaemonSet is there", () =>
+    cluster.get("daemonset", names.syncerName, "-n", names.namespace),
+  );
   const restarted = cluster.restartEtcd();
   const over = new AbortController();
   const conflict = () => askedByController(cluster, since).some(({ code }) => code === 409);
   const somebody = async (name: string) => {
     for (let round = 0; !over.signal.aborted && !conflict(); round++) {
-      // Each gives the controllers' next write a version that is no longer there: 409. Meanwhile etcd may be away.
-      const annotate = ["annotate", "--overwrite", `daemonset/${names.syncerName}`, `${name}=${round}`];
+      // Each gives the controllers' next write a version that is no longer there: 409. Meanwhile
+      // etcd may be away.
+      const annotate = [
+        "annotate",
+        "--overwrite",
+        `daemonset/${names.syncerName}`,
+        `${name}=${round}`,
+      ];
       await kubectl(...annotate).catch(() => {});
     }
   };
@@ -70,12 +82,22 @@ test("etcd restarted, somebody else's writes in between: one rollout, and the la
 
 test("at rest afterwards the controller asks for nothing but its watches and its Lease", async () => {
   // What is told of the rollout comes some seconds after the last node has it.
-  await product.untilEvent(cluster, "RolledOut", new RegExp(`revision ${await product.revision(cluster)} is on`));
+  await product.untilEvent(
+    cluster,
+    "RolledOut",
+    new RegExp(`revision ${await product.revision(cluster)} is on`),
+  );
   const begun = Date.now();
   const asked = () =>
-    askedByController(cluster, new Date(Date.now() - 4000).toISOString()).filter(({ verb }) => verb !== "list");
+    askedByController(cluster, new Date(Date.now() - 4000).toISOString()).filter(
+      ({ verb }) => verb !== "list",
+    );
   const rests = () => Date.now() - begun >= 4000 && asked().length === 0;
-  await until("it asks for nothing for four seconds", rests, { every: 500, timeout: 15_000, seen: asked });
+  await until("it asks for nothing for four seconds", rests, {
+    every: 500,
+    timeout: 15_000,
+    seen: asked,
+  });
 });
 
 test("an API server that answers 429 is not pressed, and the change arrives when it answers again", async () => {
@@ -85,7 +107,13 @@ test("an API server that answers 429 is not pressed, and the change arrives when
     serviceAccount: { name: "global-pull-secret-controller", namespace: names.namespace },
   };
   const holder = "seat-holder";
-  const everything = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true };
+  const everything = {
+    verbs: ["*"],
+    apiGroups: ["*"],
+    resources: ["*"],
+    namespaces: ["*"],
+    clusterScope: true,
+  };
   await cluster.apply(
     {
       apiVersion: api,
@@ -108,12 +136,18 @@ test("an API server that answers 429 is not pressed, and the change arrives when
       spec: {
         matchingPrecedence: 2,
         priorityLevelConfiguration: { name: "nothing-for-you" },
-        rules: [{ subjects: [subject, { kind: "User", user: { name: holder } }], resourceRules: [everything] }],
+        rules: [
+          {
+            subjects: [subject, { kind: "User", user: { name: holder } }],
+            resourceRules: [everything],
+          },
+        ],
       },
     },
   );
   using seat = await takeSeat(cluster, holder);
-  const refused = (since = "") => askedByController(cluster, since).filter(({ code }) => code === 429).length;
+  const refused = (since = "") =>
+    askedByController(cluster, since).filter(({ code }) => code === 429).length;
   await until(
     "the rule is in force",
     async () => {
@@ -124,12 +158,21 @@ test("an API server that answers 429 is not pressed, and the change arrives when
   );
   const since = now();
   await product.writeAdditional(cluster, written("third.example"));
-  // Each try of the loop is one request and, where a watch has ended, a list: after 1, 2, 4, 8 s (Retry-After is 1).
+  // Each try of the loop is one request and, where a watch has ended, a list: after 1, 2, 4, 8 s
+  // (Retry-After is 1).
   await stays("it asked 40 times at most", () => refused(since) <= 40, 8000, 1000);
   assert.ok(refused(since) <= 40, `${refused(since)} requests in 8 s`);
   seat[Symbol.dispose]();
-  await cluster.kubectl("delete", "flowschema/nothing-for-you", "prioritylevelconfiguration/nothing-for-you");
-  await until("the change arrives", () => cluster.nodes.every((node) => "third.example" in auths(node)), {
-    timeout: 120_000,
-  });
+  await cluster.kubectl(
+    "delete",
+    "flowschema/nothing-for-you",
+    "prioritylevelconfiguration/nothing-for-you",
+  );
+  await until(
+    "the change arrives",
+    () => cluster.nodes.every((node) => "third.example" in auths(node)),
+    {
+      timeout: 120_000,
+    },
+  );
 });

@@ -43,6 +43,7 @@ export function auditOf(cluster: Cluster, since = ""): Asked[] {
 /** What the controllers asked for, without their watches and what keeps their Lease. */
 export function askedByController(cluster: Cluster, since = ""): Asked[] {
   return auditOf(cluster, since).filter(
-    ({ user, verb, resource }) => user === controllerAccount && verb !== "watch" && resource !== "leases",
+    ({ user, verb, resource }) =>
+      user === controllerAccount && verb !== "watch" && resource !== "leases",
   );
 }

@@ -35,27 +35,41 @@ after(() => cluster?.down());
 const ours = () => cluster.registry.auth("additional");
 
 /** Another program's edit, made as careful programs make it. */
-async function edit(node: Node, change: (file: { auths: Record<string, object> }) => void): Promise<void> {
+async function edit(
+  node: Node,
+  change: (file: { auths: Record<string, object> }) => void,
+): Promise<void> {
   const file = JSON.parse(node.readFile("config.json")?.toString() ?? '{"auths":{}}') as {
     auths: Record<string, object>;
   };
   change(file);
   await node.exec(
-    ["sh", "-c", `cat > /tmp/edit && chmod 640 /tmp/edit && mv /tmp/edit /var/lib/kubelet/config.json`],
+    [
+      "sh",
+      "-c",
+      `cat > /tmp/edit && chmod 640 /tmp/edit && mv /tmp/edit /var/lib/kubelet/config.json`,
+    ],
     JSON.stringify(file, undefined, 2),
   );
 }
 
-/** Writes the Secret with these registries beside the real one and waits until every node has it. */
+/**
+ * Writes the Secret with these registries beside the real one and waits until every node has it.
+ */
 async function serve(more: Record<string, object> = {}): Promise<void> {
   const served = (await product.revision(cluster)) ?? 0;
-  await product.writeAdditional(cluster, JSON.stringify({ auths: { [cluster.registry.host]: ours(), ...more } }));
+  await product.writeAdditional(
+    cluster,
+    JSON.stringify({ auths: { [cluster.registry.host]: ours(), ...more } }),
+  );
   await product.untilServed(cluster, served + 1);
 }
 
 test("H16: entries, headers and the mode of others survive an apply, and ours takes the place of theirs", async () => {
   await serve();
-  const file = JSON.parse(shared.readFile("config.json")?.toString() ?? "") as { HttpHeaders: object };
+  const file = JSON.parse(shared.readFile("config.json")?.toString() ?? "") as {
+    HttpHeaders: object;
+  };
   assert.deepEqual(file, {
     auths: { "elsewhere.example": elsewhere, [cluster.registry.host]: ours() },
     HttpHeaders: headers,
@@ -79,12 +93,23 @@ test("an entry that another program adds later survives the next change", async 
 test("drift in our entry is repaired within seconds; the kubelet is restarted only where it mattered", async () => {
   const first = await kubelets(cluster);
   const repaired = () =>
-    until("our entry is back", () => JSON.stringify(auths(shared)[cluster.registry.host]) === JSON.stringify(ours()), {
-      timeout: 10_000,
-    });
-  await edit(shared, (file) => void (file.auths[cluster.registry.host] = { ...ours(), email: "a@b.example" }));
+    until(
+      "our entry is back",
+      () => JSON.stringify(auths(shared)[cluster.registry.host]) === JSON.stringify(ours()),
+      {
+        timeout: 10_000,
+      },
+    );
+  await edit(
+    shared,
+    (file) => void (file.auths[cluster.registry.host] = { ...ours(), email: "a@b.example" }),
+  );
   await repaired();
-  await stays("the kubelet had nothing to learn", async () => (await kubelets(cluster))[0] === first[0], 3000);
+  await stays(
+    "the kubelet had nothing to learn",
+    async () => (await kubelets(cluster))[0] === first[0],
+    3000,
+  );
 
   await edit(shared, (file) => void delete file.auths[cluster.registry.host]);
   await repaired();
@@ -124,7 +149,8 @@ test("agents' pods deleted by force in the middle of changes never corrupt the f
           const found = parsed(file);
           if (found?.[cluster.registry.host]?.auth !== ours().auth)
             wrong ||= `${node.name}: ${file.length} bytes without our entry`;
-          if (node === shared && found?.["later.example"] === undefined) wrong ||= "an entry of others was lost";
+          if (node === shared && found?.["later.example"] === undefined)
+            wrong ||= "an entry of others was lost";
         }
         return over;
       },
@@ -132,14 +158,17 @@ test("agents' pods deleted by force in the middle of changes never corrupt the f
     );
   })();
   // systemd's own line: the kubelet says "Started kubelet" as well.
-  const restarts = async () => (await shared.journal()).match(/systemd\[1\]: Started /g)?.length ?? 0;
+  const restarts = async () =>
+    (await shared.journal()).match(/systemd\[1\]: Started /g)?.length ?? 0;
   const before = await restarts();
   const rounds = 2;
   for (let round = 1; round <= rounds; round++) {
     const served = (await product.revision(cluster)) ?? 0;
     await product.writeAdditional(
       cluster,
-      JSON.stringify({ auths: { [cluster.registry.host]: ours(), [`round${round}.example`]: elsewhere } }),
+      JSON.stringify({
+        auths: { [cluster.registry.host]: ours(), [`round${round}.example`]: elsewhere },
+      }),
     );
     await until("the new agent is there", async () => {
       const pod = await cluster.kubectl(
@@ -198,7 +227,10 @@ test("H18: a rollback takes back our change and nothing of others, not even what
   assert.deepEqual(auths(shared), { ...before, "meanwhile.example": later });
   assert.ok("bad.example" in auths(bare), "the other node's kubelet runs well with it");
   await shared.healKubelet();
-  await product.writeAdditional(cluster, JSON.stringify({ auths: { [cluster.registry.host]: ours() } }));
+  await product.writeAdditional(
+    cluster,
+    JSON.stringify({ auths: { [cluster.registry.host]: ours() } }),
+  );
   await product.untilServed(cluster, served + 3);
 });
 
@@ -216,5 +248,6 @@ test("H20: removal gives back what ours displaced, keeps what others added, and 
   });
   assert.match(await fileMark(shared), / 640 0:0$/m);
   assert.equal(bare.readFile("config.json"), undefined);
-  for (const node of cluster.nodes) assert.equal(node.readFile("global-pull-secret/journal.json"), undefined);
+  for (const node of cluster.nodes)
+    assert.equal(node.readFile("global-pull-secret/journal.json"), undefined);
 });

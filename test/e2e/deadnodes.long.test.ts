@@ -1,4 +1,7 @@
-/** Nodes that die at the worst moment: noticing that takes the node controller 50 s, so this is no test for every day. */
+/**
+ * Nodes that die at the worst moment: noticing that takes the node controller 50 s, so this is no
+ * test for every day.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -26,34 +29,59 @@ test("H20: a node that dies as removal begins holds nothing up, is waited for al
   await product.deleteAdditional(cluster);
   const waits = async () => (await product.events(cluster, "NodesAwaited")).length > 0;
   await until("the removal waits for it", waits, { timeout: 180_000 });
-  const event = await product.untilEvent(cluster, "NodesAwaited", new RegExp(`1 node away may hold .*: ${dead.name};`));
+  const event = await product.untilEvent(
+    cluster,
+    "NodesAwaited",
+    new RegExp(`1 node away may hold .*: ${dead.name};`),
+  );
   assert.equal(event.type, "Warning");
   for (const node of others) assert.equal(node.readFile("config.json"), undefined, node.name);
   assert.ok(cluster.registry.host in auths(dead));
   // The dead node's pods cannot go before its kubelet says so.
   const placed = ["-o", `jsonpath={.items[?(@.spec.nodeName!="${dead.name}")].metadata.name}`];
   const elsewhere = () =>
-    cluster.kubectl("get", "pods", "-n", names.namespace, "-l", `name=${names.syncerName}`, ...placed);
-  await until("the other nodes have no agent any more", async () => (await elsewhere()) === "", { timeout: 60_000 });
+    cluster.kubectl(
+      "get",
+      "pods",
+      "-n",
+      names.namespace,
+      "-l",
+      `name=${names.syncerName}`,
+      ...placed,
+    );
+  await until("the other nodes have no agent any more", async () => (await elsewhere()) === "", {
+    timeout: 60_000,
+  });
   const secrets = await cluster.kubectl("get", "secrets", "-n", names.namespace, "-o", "json");
-  assert.ok(!secrets.includes(Buffer.from(cluster.registry.document("additional")).toString("base64")));
+  assert.ok(
+    !secrets.includes(Buffer.from(cluster.registry.document("additional")).toString("base64")),
+  );
 
   await dead.start();
   await cluster.untilReady(dead);
   await product.untilRemoved(cluster);
-  for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined, node.name);
+  for (const node of cluster.nodes)
+    assert.equal(node.readFile("config.json"), undefined, node.name);
 });
 
 test("the node of the controller that writes is pulled: the other writes within seconds, and no living node waits for it", async (context) => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await product.untilServed(cluster, (await until("published", () => product.revision(cluster))) ?? 0);
+  await product.untilServed(
+    cluster,
+    (await until("published", () => product.revision(cluster))) ?? 0,
+  );
   const before = (await product.revision(cluster)) ?? 0;
   const [host, ...others] = (await hostFirst(cluster)) as [Node, Node, Node];
   const begun = Date.now();
   host.stop();
-  await product.writeAdditional(cluster, JSON.stringify({ auths: { "pulled.example": { auth: "dTpw" } } }));
+  await product.writeAdditional(
+    cluster,
+    JSON.stringify({ auths: { "pulled.example": { auth: "dTpw" } } }),
+  );
   await until("it is published", async () => ((await product.revision(cluster)) ?? 0) > before);
-  context.diagnostic(`published ${Math.round((Date.now() - begun) / 1000)} s after the node was pulled`);
+  context.diagnostic(
+    `published ${Math.round((Date.now() - begun) / 1000)} s after the node was pulled`,
+  );
   for (const node of others)
     await until(`${node.name} has it`, () => "pulled.example" in auths(node), { timeout: 180_000 });
   context.diagnostic(`on every living node after ${Math.round((Date.now() - begun) / 1000)} s`);
@@ -70,13 +98,17 @@ test("H4: two of three nodes that die unnoticed as a rollout begins hold it up o
   const [host, ...dead] = (await hostFirst(cluster)) as [Node, Node, Node];
   for (const node of dead) node.stop();
   const begun = Date.now();
-  await product.writeAdditional(cluster, JSON.stringify({ auths: { "second.example": { auth: "dTpw" } } }));
+  await product.writeAdditional(
+    cluster,
+    JSON.stringify({ auths: { "second.example": { auth: "dTpw" } } }),
+  );
   const has = (node: Node): boolean => "second.example" in auths(node);
   await until("the living node has it", () => has(host), { timeout: 180_000 });
   context.diagnostic(`after ${Math.round((Date.now() - begun) / 1000)} s`);
   const event = await product.untilEvent(cluster, "RolledOut", /revision 2 is on 1 of 3 nodes/);
   for (const { name } of dead) assert.match(event.message, new RegExp(name));
   for (const node of dead) await node.start();
-  for (const node of dead) await until(`${node.name} catches up`, () => has(node), { timeout: 180_000 });
+  for (const node of dead)
+    await until(`${node.name} catches up`, () => has(node), { timeout: 180_000 });
   await product.untilServed(cluster, 2);
 });

@@ -1,4 +1,7 @@
-/** Nodes that are dead, gone, closed or without a network: they hold nothing up, and those that live are served. */
+/**
+ * Nodes that are dead, gone, closed or without a network: they hold nothing up, and those that live
+ * are served.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -26,7 +29,9 @@ before(async () => {
 after(() => cluster?.down());
 
 function document(place: string): string {
-  return JSON.stringify({ auths: { [`${cluster.registry.host}/${place}`]: cluster.registry.auth("additional") } });
+  return JSON.stringify({
+    auths: { [`${cluster.registry.host}/${place}`]: cluster.registry.auth("additional") },
+  });
 }
 
 function at(index: number): Node {
@@ -41,8 +46,12 @@ const has = (node: Node, place: string): boolean =>
 /** Waits until the API says so of a node's Ready condition. */
 async function untilCondition(node: Node, status: "Unknown" | "False"): Promise<void> {
   const path = '{.status.conditions[?(@.type=="Ready")].status}';
-  const seen = (): Promise<string> => cluster.kubectl("get", "node", node.name, "-o", `jsonpath=${path}`);
-  await until(`${node.name} is Ready=${status}`, async () => (await seen()) === status, { timeout: 120_000, seen });
+  const seen = (): Promise<string> =>
+    cluster.kubectl("get", "node", node.name, "-o", `jsonpath=${path}`);
+  await until(`${node.name} is Ready=${status}`, async () => (await seen()) === status, {
+    timeout: 120_000,
+    seen,
+  });
 }
 
 test("H4: with a dead node all others are served at the normal pace: cordoned, tainted and without a network too", async (context) => {
@@ -59,14 +68,22 @@ test("H4: with a dead node all others are served at the normal pace: cordoned, t
   await product.writeAdditional(cluster, document("second"));
   const event = await product.untilEvent(cluster, "RolledOut", /revision 2 /);
   // The forgotten one is not counted.
-  assert.match(event.message, new RegExp(`is on 3 of 4 nodes .*served when they return: ${dead.name}$`));
+  assert.match(
+    event.message,
+    new RegExp(`is on 3 of 4 nodes .*served when they return: ${dead.name}$`),
+  );
   for (const node of [host, tainted, without]) assert.ok(has(node, "second"), node.name);
   for (const node of [dead, forgotten]) assert.ok(has(node, "first"), node.name);
 
   const all = await restarts(cluster, since);
-  assert.deepEqual(all.map(({ node }) => node).toSorted(), [host, tainted, without].map(({ name }) => name).toSorted());
+  assert.deepEqual(
+    all.map(({ node }) => node).toSorted(),
+    [host, tainted, without].map(({ name }) => name).toSorted(),
+  );
   assert.equal(mostAtOnce(all, 3000), 1, JSON.stringify(all));
-  context.diagnostic(`restarts after ${all.map(({ down }) => `${((down - since) / 1000).toFixed(1)} s`).join(", ")}`);
+  context.diagnostic(
+    `restarts after ${all.map(({ down }) => `${((down - since) / 1000).toFixed(1)} s`).join(", ")}`,
+  );
 });
 
 test("H4: a dead node that returns catches up by itself, and the budget is what it was", async () => {
@@ -76,6 +93,14 @@ test("H4: a dead node that returns catches up by itself, and the budget is what 
   await product.untilServed(cluster, 2);
   const path = "{.spec.updateStrategy.rollingUpdate.maxUnavailable}";
   const budget = (): Promise<string> =>
-    cluster.kubectl("get", "daemonset", names.syncerName, "-n", names.namespace, "-o", `jsonpath=${path}`);
+    cluster.kubectl(
+      "get",
+      "daemonset",
+      names.syncerName,
+      "-n",
+      names.namespace,
+      "-o",
+      `jsonpath=${path}`,
+    );
   await until("the budget is one node", async () => (await budget()) === "1", { seen: budget });
 });

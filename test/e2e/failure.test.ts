@@ -26,9 +26,11 @@ function pair(): [Node, Node] {
 }
 
 test("H18: a kubelet that fails three times gets the old file back and runs again, and the other node is never touched", async () => {
-  // Every start of a kubelet fails while config.json holds our entry: the failure that a rollback mends.
+  // Every start of a kubelet fails while config.json holds our entry: the failure that a rollback
+  // mends.
   const condition = `! grep -q ${cluster.registry.host} /var/lib/kubelet/config.json`;
-  for (const node of cluster.nodes) await node.breakKubelet(`[Service]\nExecStartPre=/bin/sh -c '${condition}'\n`);
+  for (const node of cluster.nodes)
+    await node.breakKubelet(`[Service]\nExecStartPre=/bin/sh -c '${condition}'\n`);
   const first = await Promise.all(cluster.nodes.map((node) => node.unit(["InvocationID"])));
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
 
@@ -44,7 +46,9 @@ test("H18: a kubelet that fails three times gets the old file back and runs agai
   const unit = await failed.unit(["ActiveState", "SubState", "InvocationID"]);
   assert.deepEqual([unit.ActiveState, unit.SubState], ["active", "running"]);
   await cluster.untilReady(failed);
-  const starts = (await failed.journal()).split("\n").filter((line) => line.includes("Control process exited"));
+  const starts = (await failed.journal())
+    .split("\n")
+    .filter((line) => line.includes("Control process exited"));
   assert.ok(starts.length >= 3, `three attempts were made, and ${starts.length} starts failed`);
 
   await stays(
@@ -63,11 +67,16 @@ test("a corrected Secret heals every node, at once", async () => {
   const served = (await product.revision(cluster)) ?? 0;
   await product.writeAdditional(
     cluster,
-    JSON.stringify({ auths: { [`${cluster.registry.host}/team`]: cluster.registry.auth("additional") } }),
+    JSON.stringify({
+      auths: { [`${cluster.registry.host}/team`]: cluster.registry.auth("additional") },
+    }),
   );
   await product.untilServed(cluster, served + 1);
   for (const node of pair())
-    assert.match(node.readFile("config.json")?.toString() ?? "", /elsewhere.*team|team.*elsewhere/s);
+    assert.match(
+      node.readFile("config.json")?.toString() ?? "",
+      /elsewhere.*team|team.*elsewhere/s,
+    );
 });
 
 test("a credential is withdrawn from a node whose kubelet had failed with it", async () => {
@@ -75,8 +84,14 @@ test("a credential is withdrawn from a node whose kubelet had failed with it", a
   await product.untilRemoved(cluster);
   for (const node of pair()) {
     assert.equal(node.readFile("config.json")?.toString(), old);
-    assert.equal((await node.exec(["find", "/var/lib/kubelet", "-maxdepth", "1", "-name", "*global*"])).trim(), "");
+    assert.equal(
+      (await node.exec(["find", "/var/lib/kubelet", "-maxdepth", "1", "-name", "*global*"])).trim(),
+      "",
+    );
   }
-  await until("the removal is told", async () => (await product.events(cluster, "Removed")).length > 0);
+  await until(
+    "the removal is told",
+    async () => (await product.events(cluster, "Removed")).length > 0,
+  );
   assert.equal(await cluster.get("daemonset", names.syncerName, "-n", names.namespace), undefined);
 });

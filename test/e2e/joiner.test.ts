@@ -1,4 +1,6 @@
-/** A node that joins: how soon it has the credential, and what that costs its first ordinary pod. */
+/**
+ * A node that joins: how soon it has the credential, and what that costs its first ordinary pod.
+ */
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,10 +27,14 @@ const holds = (node: Node): boolean => cluster.registry.host in auths(node);
 
 type Event = { reason: string; message: string; count: number; lastTimestamp: string };
 
-/** How often the kubelet asked for the pod's image, how often in vain, and when that was the last time. */
+/**
+ * How often the kubelet asked for the pod's image, how often in vain, and when that was the last
+ * time.
+ */
 async function pulls(pod: string): Promise<{ asked: number; failed: number; lastFailed: number }> {
   const filter = `--field-selector=involvedObject.name=${pod}`;
-  const events = (await cluster.get<{ items: Event[] }>("events", "-n", "default", filter))?.items ?? [];
+  const events =
+    (await cluster.get<{ items: Event[] }>("events", "-n", "default", filter))?.items ?? [];
   const asking = events.filter(({ reason }) => reason === "Pulling");
   const failures = events.filter(
     ({ reason, message }) => reason === "Failed" && message.startsWith("Failed to pull image"),
@@ -38,9 +44,13 @@ async function pulls(pod: string): Promise<{ asked: number; failed: number; last
   return { asked: total(asking), failed: total(failures), lastFailed: Math.max(0, ...times) };
 }
 
-/** A node that joins now has the credential before its network lets the first ordinary pod in. Milliseconds from boot. */
+/**
+ * A node that joins now has the credential before its network lets the first ordinary pod in.
+ * Milliseconds from boot.
+ */
 async function joins(pod: string): Promise<number> {
-  // As with every network that comes as a pod itself: its configuration is there only some time after the kubelet.
+  // As with every network that comes as a pod itself: its configuration is there only some time
+  // after the kubelet.
   const network = "etc/cni/net.d/10-ptp.conflist";
   let configuration = Buffer.alloc(0);
   const before = (node: Node): void => {
@@ -74,7 +84,9 @@ test("a pod that is there before the agent fails at its image until the credenti
   const begun = Date.now();
   const since = (): number => Date.now() - begun;
   const adding = cluster.addNode();
-  const held = until("node4 has the credential", () => cluster.nodes.slice(3).some(holds), { every: 20 }).then(since);
+  const held = until("node4 has the credential", () => cluster.nodes.slice(3).some(holds), {
+    every: 20,
+  }).then(since);
   const node = await adding;
   assert.equal(node.name, "node4");
   const ready = since();

@@ -18,8 +18,15 @@ export function untouched(cluster: Cluster): void {
   cluster.nodes[0]?.writeFile("config.json", others);
 }
 
-/** For a controller with a budget of one and a cluster that has no additional-pull-secret; leaves it so. */
-export async function rolloutAndDrainUnderKills(cluster: Cluster, kills: number, context: TestContext): Promise<void> {
+/**
+ * For a controller with a budget of one and a cluster that has no additional-pull-secret; leaves it
+ * so.
+ */
+export async function rolloutAndDrainUnderKills(
+  cluster: Cluster,
+  kills: number,
+  context: TestContext,
+): Promise<void> {
   const seed = Date.now() % 1_000_000;
   context.diagnostic(`seed ${seed}`);
   let state = seed + 1;
@@ -32,7 +39,8 @@ export async function rolloutAndDrainUnderKills(cluster: Cluster, kills: number,
   await until("it is published", async () => (await product.revision(cluster)) !== undefined);
   await product.untilServed(cluster, 1);
   const rollout = await restarts(cluster, since);
-  for (const node of cluster.nodes) assert.ok(Object.keys(auths(node)).includes(cluster.registry.host), node.name);
+  for (const node of cluster.nodes)
+    assert.ok(Object.keys(auths(node)).includes(cluster.registry.host), node.name);
 
   const drainSince = Date.now();
   await product.deleteAdditional(cluster);
@@ -44,7 +52,11 @@ export async function rolloutAndDrainUnderKills(cluster: Cluster, kills: number,
   );
   const drain = await restarts(cluster, drainSince);
   for (const [index, node] of cluster.nodes.entries()) {
-    assert.equal(node.readFile("config.json")?.toString(), index === 0 ? others : undefined, node.name);
+    assert.equal(
+      node.readFile("config.json")?.toString(),
+      index === 0 ? others : undefined,
+      node.name,
+    );
     assert.equal(node.readFile("global-pull-secret/journal.json"), undefined);
   }
 
@@ -59,13 +71,16 @@ export async function rolloutAndDrainUnderKills(cluster: Cluster, kills: number,
     ["daemonsets", "rolebindings", "roles", "serviceaccounts", "secrets", "secrets"],
   );
   const last = Math.max(...drain.map(({ up }) => up));
-  assert.ok((deleted[0]?.at ?? 0) > last + 3000, "every node had given its entries back before the first object went");
+  assert.ok(
+    (deleted[0]?.at ?? 0) > last + 3000,
+    "every node had given its entries back before the first object went",
+  );
 }
 
 /**
- * SIGKILL of the one that writes, so that nothing is finished or tidied; then its pod and its Lease go, so that the next one waits
- * neither for a back-off nor for the Lease to run out.
- * Returns how many of the kills came before the end.
+ * SIGKILL of the one that writes, so that nothing is finished or tidied; then its pod and its Lease
+ * go, so that the next one waits neither for a back-off nor for the Lease to run out. Returns how
+ * many of the kills came before the end.
  */
 async function killAtRandom(
   cluster: Cluster,
@@ -81,9 +96,18 @@ async function killAtRandom(
     await until("its time is up", () => Date.now() - begun >= life, { every: 20 });
     if (!(await isOver())) early += 1;
     const node = cluster.nodes.find((one) => one.name === host);
-    const search = "kill -KILL $(grep -l '/app/controller[.]cjs' /proc/[0-9]*/cmdline | cut -d/ -f3)";
+    const search =
+      "kill -KILL $(grep -l '/app/controller[.]cjs' /proc/[0-9]*/cmdline | cut -d/ -f3)";
     await node?.exec(["sh", "-c", search]);
-    await cluster.kubectl("delete", "pod", name, "-n", names.namespace, "--grace-period=0", "--force");
+    await cluster.kubectl(
+      "delete",
+      "pod",
+      name,
+      "-n",
+      names.namespace,
+      "--grace-period=0",
+      "--force",
+    );
     await freeLease(cluster);
   }
   await leader(cluster);

@@ -3,7 +3,12 @@ import assert from "node:assert/strict";
 import * as names from "#contract/names.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
-const controller = ["-n", names.namespace, "-l", "app.kubernetes.io/name=global-pull-secret-controller"];
+const controller = [
+  "-n",
+  names.namespace,
+  "-l",
+  "app.kubernetes.io/name=global-pull-secret-controller",
+];
 const agents = ["-n", names.namespace, "-l", `name=${names.syncerName}`];
 
 /** In a registry key, as somebody pastes it there with user and host. */
@@ -14,29 +19,59 @@ export const withSecretInKey = JSON.stringify({
   auths: { [`https://robot:${plantedInKey}@registry.corp`]: { auth: "%%%" } },
 });
 
-/** Fails with the place where a password, or its base64 alone or behind its user's name, can be read. */
+/**
+ * Fails with the place where a password, or its base64 alone or behind its user's name, can be
+ * read.
+ */
 export async function assertNoLeak(
   cluster: Cluster,
   ...users: readonly Readonly<Record<string, string>>[]
 ): Promise<void> {
   const pairs = users.flatMap((each) => Object.entries(each));
-  const values = pairs.flatMap(([user, password]) => [password, base64(password), base64(`${user}:${password}`)]);
+  const values = pairs.flatMap(([user, password]) => [
+    password,
+    base64(password),
+    base64(`${user}:${password}`),
+  ]);
   const planted = [...values, plantedInKey];
   for (const [place, text] of Object.entries(await everythingSaid(cluster))) {
     assert.ok(text.length > 50, `${place}: nothing there to be searched`);
-    for (const credential of planted) assert.ok(!text.includes(credential), `a credential is in ${place}`);
+    for (const credential of planted)
+      assert.ok(!text.includes(credential), `a credential is in ${place}`);
   }
 }
 
 async function everythingSaid(cluster: Cluster): Promise<Record<string, string>> {
   const kinds = "events,pods,daemonsets,deployments,replicasets,controllerrevisions";
-  const secret = await cluster.get<{ metadata: object }>("secret", names.globalSecretName, "-n", names.namespace);
-  const state = await cluster.get<{ metadata: object }>("secret", names.stateSecretName, "-n", names.namespace);
-  const pod = await cluster.kubectl("get", "pods", ...controller, "-o", "jsonpath={.items[0].metadata.name}");
+  const secret = await cluster.get<{ metadata: object }>(
+    "secret",
+    names.globalSecretName,
+    "-n",
+    names.namespace,
+  );
+  const state = await cluster.get<{ metadata: object }>(
+    "secret",
+    names.stateSecretName,
+    "-n",
+    names.namespace,
+  );
+  const pod = await cluster.kubectl(
+    "get",
+    "pods",
+    ...controller,
+    "-o",
+    "jsonpath={.items[0].metadata.name}",
+  );
   return {
     "the controller's log": await cluster.kubectl("logs", ...controller, "--tail=-1"),
     "the agents' logs": await logsOfAgents(cluster),
-    "Events, termination messages, annotations": await cluster.kubectl("get", kinds, "-A", "-o", "json"),
+    "Events, termination messages, annotations": await cluster.kubectl(
+      "get",
+      kinds,
+      "-A",
+      "-o",
+      "json",
+    ),
     "the annotations of global-pull-secret": JSON.stringify(secret?.metadata),
     "the annotations of global-pull-secret-state": JSON.stringify(state?.metadata),
     metrics: await cluster.kubectl(

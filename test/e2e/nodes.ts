@@ -7,31 +7,52 @@ import { leader } from "./leader.ts";
 
 /** What identifies the kubelet's process on every node, in the nodes' order. */
 export async function kubelets(cluster: Cluster, unit = "kubelet.service"): Promise<string[]> {
-  return await Promise.all(cluster.nodes.map(async (node) => (await node.unit(["InvocationID"], unit)).InvocationID));
+  return await Promise.all(
+    cluster.nodes.map(async (node) => (await node.unit(["InvocationID"], unit)).InvocationID),
+  );
 }
 
 /** The registries of a node's config.json; none when there is no file. */
 export function auths(node: Node | undefined): Record<string, { auth: string }> {
   const file = node?.readFile("config.json")?.toString();
-  return file === undefined ? {} : (JSON.parse(file) as { auths: Record<string, { auth: string }> }).auths;
+  return file === undefined
+    ? {}
+    : (JSON.parse(file) as { auths: Record<string, { auth: string }> }).auths;
 }
 
-/** Inode, change time, mode and owner of config.json: the same as long as nobody wrote it. Empty when it is absent. */
+/**
+ * Inode, change time, mode and owner of config.json: the same as long as nobody wrote it. Empty
+ * when it is absent.
+ */
 export async function fileMark(node: Node): Promise<string> {
-  return await node.exec(["sh", "-c", "stat -c '%i %Z %a %u:%g' /var/lib/kubelet/config.json 2>/dev/null || true"]);
+  return await node.exec([
+    "sh",
+    "-c",
+    "stat -c '%i %Z %a %u:%g' /var/lib/kubelet/config.json 2>/dev/null || true",
+  ]);
 }
 
 export type AgentPod = Readonly<{
   metadata: { name: string; uid: string; creationTimestamp: string; deletionTimestamp?: string };
   spec: { nodeName: string; containers: { image: string; args: string[] }[] };
   status: {
-    containerStatuses?: { ready: boolean; restartCount: number; state: { running?: { startedAt: string } } }[];
+    containerStatuses?: {
+      ready: boolean;
+      restartCount: number;
+      state: { running?: { startedAt: string } };
+    }[];
   };
 }>;
 
 export async function agents(cluster: Cluster): Promise<AgentPod[]> {
   const selector = `name=${names.syncerName}`;
-  const list = await cluster.get<{ items: AgentPod[] }>("pods", "-n", names.namespace, "-l", selector);
+  const list = await cluster.get<{ items: AgentPod[] }>(
+    "pods",
+    "-n",
+    names.namespace,
+    "-l",
+    selector,
+  );
   return list?.items ?? [];
 }
 
@@ -46,7 +67,12 @@ export async function agentOn(cluster: Cluster, node: Node): Promise<AgentPod> {
 }
 
 export async function agentLog(cluster: Cluster, node: Node): Promise<string> {
-  return await cluster.kubectl("logs", "-n", names.namespace, (await agentOn(cluster, node)).metadata.name);
+  return await cluster.kubectl(
+    "logs",
+    "-n",
+    names.namespace,
+    (await agentOn(cluster, node)).metadata.name,
+  );
 }
 
 /**
@@ -56,7 +82,8 @@ export async function agentLog(cluster: Cluster, node: Node): Promise<string> {
  */
 export async function letReread(node: Node, directory = "/var/lib/kubelet"): Promise<void> {
   const file = `${directory}/global-pull-secret/journal.json`;
-  const read = async () => JSON.parse((await node.exec(["sh", "-c", `cat ${file} 2>/dev/null || true`])) || "{}");
+  const read = async () =>
+    JSON.parse((await node.exec(["sh", "-c", `cat ${file} 2>/dev/null || true`])) || "{}");
   await until("the agent waits for the kubelet", async () => (await read()).renamed !== undefined);
   const journal = await read();
   const renamed = { ...journal.renamed, monotonic: journal.renamed.monotonic - 305_000 };
@@ -66,7 +93,10 @@ export async function letReread(node: Node, directory = "/var/lib/kubelet"): Pro
 /** No stages: for tests of what is not about the order of the nodes. */
 export const allAtOnce = ["--max-unavailable=100%", "--probation=3s"] as const;
 
-/** All nodes, first the one where the controller that writes runs: a test of something else lets it live. */
+/**
+ * All nodes, first the one where the controller that writes runs: a test of something else lets it
+ * live.
+ */
 export async function hostFirst(cluster: Cluster): Promise<Node[]> {
   const { host } = await leader(cluster);
   return cluster.nodes.toSorted((a, b) => Number(b.name === host) - Number(a.name === host));

@@ -1,4 +1,7 @@
-/** The original pull secret beside the additional one: precedence, rotation, and what happens when either is bad or absent. */
+/**
+ * The original pull secret beside the additional one: precedence, rotation, and what happens when
+ * either is bad or absent.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -35,7 +38,9 @@ async function everything(): Promise<unknown> {
   };
 }
 
-/** Runs a new tag of the private image on every node; answers whose credential the registry let in. */
+/**
+ * Runs a new tag of the private image on every node; answers whose credential the registry let in.
+ */
 async function pullers(tag: string): Promise<string[]> {
   const image = await cluster.pushApp(`team/${tag}:1`);
   await cluster.apply(...cluster.nodes.map((node) => podOn(node, `${tag}-${node.name}`, image)));
@@ -49,7 +54,9 @@ async function pullers(tag: string): Promise<string[]> {
 }
 
 const ours = () => ({ [cluster.registry.host]: cluster.registry.auth("additional") });
-const platform = (word: string) => ({ "platform.example": { auth: Buffer.from(`site:${word}`).toString("base64") } });
+const platform = (word: string) => ({
+  "platform.example": { auth: Buffer.from(`site:${word}`).toString("base64") },
+});
 
 test("a missing original is told, and holds nothing up", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
@@ -61,10 +68,13 @@ test("a missing original is told, and holds nothing up", async () => {
 
 test("H9: an original that appears later is merged, and on a conflict the additional wins, in the file and at the registry", async () => {
   await writeOriginal(
-    JSON.stringify({ auths: { [cluster.registry.host]: cluster.registry.auth("original"), ...platform("one") } }),
+    JSON.stringify({
+      auths: { [cluster.registry.host]: cluster.registry.auth("original"), ...platform("one") },
+    }),
   );
   await product.untilServed(cluster, 2);
-  for (const node of cluster.nodes) assert.deepEqual(auths(node), { ...ours(), ...platform("one") });
+  for (const node of cluster.nodes)
+    assert.deepEqual(auths(node), { ...ours(), ...platform("one") });
   assert.deepEqual(await pullers("conflict"), ["additional"]);
 });
 
@@ -73,7 +83,8 @@ test("H3: the original's rotation flows while the additional is invalid, whose l
   await product.untilEvent(cluster, "Rejected", /empty/);
   await writeOriginal(JSON.stringify({ auths: platform("two") }));
   await product.untilServed(cluster, 3);
-  for (const node of cluster.nodes) assert.deepEqual(auths(node), { ...ours(), ...platform("two") });
+  for (const node of cluster.nodes)
+    assert.deepEqual(auths(node), { ...ours(), ...platform("two") });
   assert.deepEqual(await pullers("rotated"), ["additional"]);
 });
 
@@ -86,7 +97,11 @@ test("H24: with both invalid nothing changes anywhere, and both are told", async
     /original: auths\["platform\.example"\]\.auth/,
   );
   await product.writeAdditional(cluster, '{"auths":{"other.example":{"auth":"%%%"}}}');
-  const additional = await product.untilEvent(cluster, "Rejected", /additional: auths\["other\.example"\]\.auth/);
+  const additional = await product.untilEvent(
+    cluster,
+    "Rejected",
+    /additional: auths\["other\.example"\]\.auth/,
+  );
   assert.deepEqual([original.type, additional.type], ["Warning", "Warning"]);
   await stays("nothing changes", () => true, 3000);
   assert.deepEqual(await everything(), before);
@@ -106,5 +121,8 @@ test("H21: removal leaves no file where there was none, although an original is 
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);
-  assert.ok(await cluster.get("secret", "pull-secret", "-n", names.namespace), "the original is not ours to remove");
+  assert.ok(
+    await cluster.get("secret", "pull-secret", "-n", names.namespace),
+    "the original is not ours to remove",
+  );
 });

@@ -10,17 +10,28 @@ import { mostAtOnce, restarts } from "./restarts.ts";
 export const stages = ["birth", "canary", "wave", "drain"] as const;
 export type Stage = (typeof stages)[number];
 
-/** Milliseconds for which a kubelet must be well before the next one's turn: what the product is installed with, at least. */
+/**
+ * Milliseconds for which a kubelet must be well before the next one's turn: what the product is
+ * installed with, at least.
+ */
 const trial = 3000;
 
-/** How often systemd started a node's kubelet so far. The kubelet itself says "Started kubelet" as well. */
+/**
+ * How often systemd started a node's kubelet so far. The kubelet itself says "Started kubelet" as
+ * well.
+ */
 export async function starts(cluster: Cluster): Promise<number[]> {
   return await Promise.all(
-    cluster.nodes.map(async (node) => (await node.journal()).match(/systemd\[1\]: Started /g)?.length ?? 0),
+    cluster.nodes.map(
+      async (node) => (await node.journal()).match(/systemd\[1\]: Started /g)?.length ?? 0,
+    ),
   );
 }
 
-/** Stops the API server at the stage, for so many seconds; asserts that nothing is lost or done twice. */
+/**
+ * Stops the API server at the stage, for so many seconds; asserts that nothing is lost or done
+ * twice.
+ */
 export async function outlives(cluster: Cluster, stage: Stage, seconds: number): Promise<void> {
   const begun = Date.now();
   const before = await starts(cluster);

@@ -1,4 +1,7 @@
-/** What is ours is kept as declared while nodes work with it; what is somebody else's is refused and never touched. */
+/**
+ * What is ours is kept as declared while nodes work with it; what is somebody else's is refused and
+ * never touched.
+ */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,10 +24,14 @@ after(() => cluster?.down());
 const kubectl = (...args: readonly string[]) => cluster.kubectl("-n", names.namespace, ...args);
 const owned = [
   ["secret", names.globalSecretName],
-  ...["serviceaccount", "role", "rolebinding", "daemonset"].map((kind) => [kind, names.syncerName] as const),
+  ...["serviceaccount", "role", "rolebinding", "daemonset"].map(
+    (kind) => [kind, names.syncerName] as const,
+  ),
 ] as const;
 
-/** What identifies each object, and every edit of its spec, data or metadata but not of its status. */
+/**
+ * What identifies each object, and every edit of its spec, data or metadata but not of its status.
+ */
 const versions = async () =>
   await Promise.all(
     owned.map(async ([kind, name]) => {
@@ -40,7 +47,10 @@ function foreign(): object[] {
   const of = (kind: string, apiVersion: string, more: object) => ({
     apiVersion,
     kind,
-    metadata: { name: kind === "Secret" ? names.globalSecretName : names.syncerName, namespace: names.namespace },
+    metadata: {
+      name: kind === "Secret" ? names.globalSecretName : names.syncerName,
+      namespace: names.namespace,
+    },
     ...more,
   });
   const rbac = "rbac.authorization.k8s.io";
@@ -70,9 +80,14 @@ test("objects of somebody else under all of our names are refused with an Event 
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   const event = await product.untilEvent(cluster, "ForeignObject", /GPS304/);
   assert.equal(event.type, "Warning");
-  for (const [kind, name] of owned) assert.ok(event.message.includes(`${kind}s/${name}`), event.message);
+  for (const [kind, name] of owned)
+    assert.ok(event.message.includes(`${kind}s/${name}`), event.message);
   await product.deleteAdditional(cluster);
-  await stays("they are untouched", async () => JSON.stringify(await versions()) === JSON.stringify(before), 2000);
+  await stays(
+    "they are untouched",
+    async () => JSON.stringify(await versions()) === JSON.stringify(before),
+    2000,
+  );
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);
   for (const [kind, name] of owned) await kubectl("delete", kind, name);
 });
@@ -86,10 +101,13 @@ test("every object of ours that is deleted comes back within seconds, and the no
   kubeletsBefore = await kubelets(cluster);
   filesBefore = await Promise.all(cluster.nodes.map(fileMark));
   for (const [kind, name] of owned.toReversed()) {
-    const uid = () => kubectl("get", kind, name, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}");
+    const uid = () =>
+      kubectl("get", kind, name, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}");
     const old = await uid();
     await kubectl("delete", kind, name, "--wait=false");
-    await until(`${kind} ${name} is back`, async () => !["", old].includes(await uid()), { timeout: 15_000 });
+    await until(`${kind} ${name} is back`, async () => !["", old].includes(await uid()), {
+      timeout: 15_000,
+    });
     await untilQuiet();
   }
   await undisturbed();
@@ -110,9 +128,15 @@ const edits: readonly (readonly [kind: string, name: string, patch: object])[] =
   [
     "daemonset",
     names.syncerName,
-    { spec: { template: { spec: { containers: [{ name: "agent", image: "evil.example/evil" }] } } } },
+    {
+      spec: { template: { spec: { containers: [{ name: "agent", image: "evil.example/evil" }] } } },
+    },
   ],
-  ["role", names.syncerName, { rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }] }],
+  [
+    "role",
+    names.syncerName,
+    { rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }] },
+  ],
   [
     "secret",
     names.globalSecretName,
@@ -153,10 +177,15 @@ test("edits of our objects are repaired within seconds, and labels of another fi
     await until(`the ${kind} is as declared`, repaired, { timeout: 15_000, seen: declared });
   }
   await untilQuiet();
-  for (const { spec } of await agents(cluster)) assert.ok(!spec.containers[0]?.image.startsWith("evil"));
-  for (const node of cluster.nodes) assert.deepEqual(Object.keys(auths(node)), [cluster.registry.host]);
+  for (const { spec } of await agents(cluster))
+    assert.ok(!spec.containers[0]?.image.startsWith("evil"));
+  for (const node of cluster.nodes)
+    assert.deepEqual(Object.keys(auths(node)), [cluster.registry.host]);
   for (const [kind] of labelled)
-    assert.match(await kubectl("get", kind, "-l", "team=infra", "-o", "name"), /global-pull-secret/);
+    assert.match(
+      await kubectl("get", kind, "-l", "team=infra", "-o", "name"),
+      /global-pull-secret/,
+    );
 });
 
 /** The probe asks for the template's revision, which a repaired Secret raises. */

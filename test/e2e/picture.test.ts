@@ -31,7 +31,14 @@ test("HD: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBind
   assert.ok(node);
 
   const audit = auditOf(cluster);
-  const first = (what: string, user: string, verb: string, resource: string, name: string, code: number): Step => {
+  const first = (
+    what: string,
+    user: string,
+    verb: string,
+    resource: string,
+    name: string,
+    code: number,
+  ): Step => {
     const found = audit.find(
       (one) =>
         one.user === user &&
@@ -57,7 +64,9 @@ test("HD: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBind
   };
 
   const changed = await node.exec(["stat", "-c", "%.6Z", "/var/lib/kubelet/config.json"]);
-  const stopping = (await node.journal()).split("\n").findLast((line) => /systemd\[1\]: Stopping /.test(line)) ?? "";
+  const stopping =
+    (await node.journal()).split("\n").findLast((line) => /systemd\[1\]: Stopping /.test(line)) ??
+    "";
   const started = await node.exec([
     "systemctl",
     "show",
@@ -69,25 +78,52 @@ test("HD: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBind
 
   const daemonSet = made("the DaemonSet", "daemonsets", names.syncerName);
   const steps: readonly Step[] = [
-    first("an administrator creates the Secret", "admin", "create", "secrets", names.additionalSecretName, 201),
+    first(
+      "an administrator creates the Secret",
+      "admin",
+      "create",
+      "secrets",
+      names.additionalSecretName,
+      201,
+    ),
     // Its watch brings the Secret, which asks for nothing.
-    made("the controller has seen it, and creates global-pull-secret", "secrets", names.globalSecretName),
+    made(
+      "the controller has seen it, and creates global-pull-secret",
+      "secrets",
+      names.globalSecretName,
+    ),
     made("the ServiceAccount", "serviceaccounts", names.syncerName),
     made("the Role", "roles", names.syncerName),
     made("the RoleBinding", "rolebindings", names.syncerName),
     daemonSet,
-    first("its pod is made", "system:serviceaccount:kube-system:daemon-set-controller", "create", "pods", "", 201),
+    first(
+      "its pod is made",
+      "system:serviceaccount:kube-system:daemon-set-controller",
+      "create",
+      "pods",
+      "",
+      201,
+    ),
     said("the agent has read its revision and is about to write", "apply"),
     ["config.json is in place", Math.round(Number(changed) * 1e6)],
     said("the agent asks systemd over D-Bus", "restart"),
     ["systemd stops the kubelet", micros(stopping.split(" ")[0] ?? "")],
     ["the new kubelet is started", micros(`${day}T${time}`)],
   ];
-  const shown = steps.map(([what, at]) => `${new Date(at / 1000).toISOString()} ${what}`).join("\n");
+  const shown = steps
+    .map(([what, at]) => `${new Date(at / 1000).toISOString()} ${what}`)
+    .join("\n");
   for (const [index, [, at]] of steps.entries()) {
     assert.ok(Number.isFinite(at), shown);
     assert.ok(index === 0 || (steps[index - 1]?.[1] ?? 0) <= at, `in another order:\n${shown}`);
   }
-  const [, told] = first("it says so", controller, "create", "events", names.additionalSecretName, 201);
+  const [, told] = first(
+    "it says so",
+    controller,
+    "create",
+    "events",
+    names.additionalSecretName,
+    201,
+  );
   assert.ok(daemonSet[1] <= told, "the nodes first, then what is said");
 });

@@ -21,7 +21,9 @@ export function podOn(node: Node, name: string, image: string): object {
 type Pod = {
   status: {
     phase: string;
-    containerStatuses?: { state: { waiting?: { reason: string; message?: string }; running?: object } }[];
+    containerStatuses?: {
+      state: { waiting?: { reason: string; message?: string }; running?: object };
+    }[];
   };
 };
 
@@ -34,11 +36,19 @@ export async function stateOf(cluster: Cluster, name: string): Promise<string> {
 }
 
 /** Waits until the pod is in one of these states. */
-export async function untilState(cluster: Cluster, name: string, ...wanted: readonly string[]): Promise<void> {
-  await until(`pod ${name} is ${wanted.join(" or ")}`, async () => wanted.includes(await stateOf(cluster, name)), {
-    timeout: 120_000,
-    seen: () => stateOf(cluster, name),
-  });
+export async function untilState(
+  cluster: Cluster,
+  name: string,
+  ...wanted: readonly string[]
+): Promise<void> {
+  await until(
+    `pod ${name} is ${wanted.join(" or ")}`,
+    async () => wanted.includes(await stateOf(cluster, name)),
+    {
+      timeout: 120_000,
+      seen: () => stateOf(cluster, name),
+    },
+  );
 }
 
 /** What the kubelet says of an image that it may not pull. */

@@ -19,14 +19,19 @@ test("restart Never: a private image runs when the kubelet has read its file aga
   const began = Date.now();
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await until("the file has it", async () => Object.keys(auths(node)).length > 0);
-  assert.notEqual(await stateOf(cluster, "app"), "Running", "it had remembered nothing: the test shows nothing");
+  assert.notEqual(
+    await stateOf(cluster, "app"),
+    "Running",
+    "it had remembered nothing: the test shows nothing",
+  );
   // The back-off of the pull doubles to 5 minutes.
   await until("the pod runs", async () => (await stateOf(cluster, "app")) === "Running", {
     timeout: 660_000,
     every: 1000,
     seen: () => stateOf(cluster, "app"),
   });
-  // Not before the kubelet must have read its file again does any agent say that the node has the revision.
+  // Not before the kubelet must have read its file again does any agent say that the node has the
+  // revision.
   await until(
     "the node has the revision",
     async () => (await agentOn(cluster, node)).status.containerStatuses?.[0]?.ready === true,

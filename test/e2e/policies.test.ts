@@ -1,4 +1,7 @@
-/** What an administrator may choose, on a node that is not like kubeadm's: another unit, another directory. */
+/**
+ * What an administrator may choose, on a node that is not like kubeadm's: another unit, another
+ * directory.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -34,7 +37,10 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/** The kubelet becomes a part of k3s.service with a root directory of its own; kubelet.service is there no more. */
+/**
+ * The kubelet becomes a part of k3s.service with a root directory of its own; kubelet.service is
+ * there no more.
+ */
 async function likeK3s(one: Node): Promise<void> {
   const script = `
     systemctl stop kubelet.service
@@ -46,7 +52,8 @@ async function likeK3s(one: Node): Promise<void> {
   await one.exec(["sh", "-ec", script]);
   await until(
     "the kubelet answers",
-    async () => (await one.exec(["busybox", "wget", "-qO-", "http://127.0.0.1:10248/healthz"])) === "ok",
+    async () =>
+      (await one.exec(["busybox", "wget", "-qO-", "http://127.0.0.1:10248/healthz"])) === "ok",
   );
   await cluster.untilReady(one);
 }
@@ -57,21 +64,31 @@ async function writeSecret(name: string, auths: object): Promise<void> {
     kind: "Secret",
     metadata: { name, namespace: names.namespace },
     type: names.secretType,
-    data: { [names.secretKeys.document]: Buffer.from(JSON.stringify({ auths })).toString("base64") },
+    data: {
+      [names.secretKeys.document]: Buffer.from(JSON.stringify({ auths })).toString("base64"),
+    },
   });
 }
 
 async function fileOf(): Promise<unknown> {
-  return (JSON.parse(await node.exec(["cat", `${directory}/config.json`])) as { auths: unknown }).auths;
+  return (JSON.parse(await node.exec(["cat", `${directory}/config.json`])) as { auths: unknown })
+    .auths;
 }
 
 const kubelet = async () => (await kubelets(cluster, unit))[0];
 const platform = { "platform.example": { auth: "cGxhdGZvcm06b25l" } };
 
 test("wrong flags are all named at once, with what to give instead, and nothing is started", () => {
-  const argv = ["--restart=Sometimes", "--max-unavailable=0", "--kubelet-unit=kubelet", "--kubelet-directory=kubelet"];
+  const argv = [
+    "--restart=Sometimes",
+    "--max-unavailable=0",
+    "--kubelet-unit=kubelet",
+    "--kubelet-directory=kubelet",
+  ];
   const bundle = join(import.meta.dirname, "../../dist/controller.cjs");
-  const { status, stderr, stdout } = spawnSync(process.execPath, [bundle, ...argv], { encoding: "utf8" });
+  const { status, stderr, stdout } = spawnSync(process.execPath, [bundle, ...argv], {
+    encoding: "utf8",
+  });
   assert.deepEqual([status, stdout], [2, ""]);
   assert.deepEqual(stderr.trim().split("\n").toSorted(), [
     '--kubelet-directory "kubelet": is no absolute path of a directory without . and .. in it',
@@ -98,14 +115,17 @@ test("H17: another unit is found, and another root directory served; a conflict 
 });
 
 test("a protected registry may not be shadowed: the Secret is refused, and its last good entries stay", async () => {
-  await writeSecret(names.additionalSecretName, { "platform.example/team": { auth: "ZXZpbDpldmls" } });
+  await writeSecret(names.additionalSecretName, {
+    "platform.example/team": { auth: "ZXZpbDpldmls" },
+  });
   await product.untilEvent(cluster, "Rejected", /platform\.example\/team.*last good entries stay/);
   await stays("nothing changes", async () => (await product.revision(cluster)) === 1, 2000);
   assert.ok("other.example" in ((await fileOf()) as object));
 });
 
 test("the budget is the DaemonSet's own", async () => {
-  const path = "jsonpath={.spec.updateStrategy.rollingUpdate.maxUnavailable} {.spec.minReadySeconds}";
+  const path =
+    "jsonpath={.spec.updateStrategy.rollingUpdate.maxUnavailable} {.spec.minReadySeconds}";
   assert.equal(
     await cluster.kubectl("get", "daemonset", names.syncerName, "-n", names.namespace, "-o", path),
     "100% 3",
@@ -115,10 +135,15 @@ test("the budget is the DaemonSet's own", async () => {
 test("restart Never: the agents are replaced, then a change reaches the file and is waited for, and the kubelet stays the same process", async () => {
   const first = await kubelet();
   const { uid } = (await agentOn(cluster, node)).metadata;
-  const patch = [{ op: "add", path: "/spec/template/spec/containers/0/args/-", value: "--restart=Never" }];
+  const patch = [
+    { op: "add", path: "/spec/template/spec/containers/0/args/-", value: "--restart=Never" },
+  ];
   const deployment = ["deployment/global-pull-secret-controller", "-n", names.namespace];
   await cluster.kubectl("patch", ...deployment, "--type=json", "-p", JSON.stringify(patch));
-  await until("another agent is there", async () => (await agentOn(cluster, node)).metadata.uid !== uid);
+  await until(
+    "another agent is there",
+    async () => (await agentOn(cluster, node)).metadata.uid !== uid,
+  );
   await writeSecret(names.additionalSecretName, { "third.example": { auth: "dGhpcmQ6b25l" } });
   await letReread(node, directory);
   await product.untilServed(cluster, 2);
@@ -126,6 +151,9 @@ test("restart Never: the agents are replaced, then a change reaches the file and
   await product.deleteAdditional(cluster);
   await letReread(node, directory);
   await product.untilRemoved(cluster);
-  assert.equal(await node.exec(["sh", "-c", `ls -A ${directory} | grep -E 'config|global' || true`]), "");
+  assert.equal(
+    await node.exec(["sh", "-c", `ls -A ${directory} | grep -E 'config|global' || true`]),
+    "",
+  );
   assert.equal(await kubelet(), first);
 });

@@ -1,4 +1,7 @@
-/** The product as an administrator meets it: installed with kubectl, driven by one Secret, watched with kubectl. */
+/**
+ * The product as an administrator meets it: installed with kubectl, driven by one Secret, watched
+ * with kubectl.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import * as names from "#contract/names.ts";
@@ -8,23 +11,31 @@ import { buildImage } from "../cluster/image.ts";
 
 const manifests = join(import.meta.dirname, "../../manifests");
 
-/** The name that manifests/ gives the image; an administrator sets the real one in a kustomization. */
+/**
+ * The name that manifests/ gives the image; an administrator sets the real one in a kustomization.
+ */
 const imageName = "global-pull-secret";
 
 /**
- * Builds the image from dist/, pushes it to the registry that asks nothing, applies manifests/ with it and waits until
- * the controller is available. `args` are added to the controller's; `components` are folders of manifests/.
+ * Builds the image from dist/, pushes it to the registry that asks nothing, applies manifests/ with
+ * it and waits until the controller is available. `args` are added to the controller's;
+ * `components` are folders of manifests/.
  */
 export async function installProduct(
   cluster: Cluster,
-  { args = [], components = [] }: Readonly<{ args?: readonly string[]; components?: readonly string[] }> = {},
+  {
+    args = [],
+    components = [],
+  }: Readonly<{ args?: readonly string[]; components?: readonly string[] }> = {},
 ): Promise<void> {
   const image = await buildImage(cluster);
   const at = image.lastIndexOf(":");
   const overlay = join(cluster.directory, "overlay");
   mkdirSync(overlay, { recursive: true });
   // Most tests end with a removal, and mean it.
-  const grace = args.some((arg) => arg.startsWith("--withdrawal-grace=")) ? [] : ["--withdrawal-grace=0s"];
+  const grace = args.some((arg) => arg.startsWith("--withdrawal-grace="))
+    ? []
+    : ["--withdrawal-grace=0s"];
   const patch = [...args, ...grace].map((value) => ({
     op: "add",
     path: "/spec/template/spec/containers/0/args/-",
@@ -66,7 +77,14 @@ export async function deleteAdditional(cluster: Cluster): Promise<void> {
 /** `kubectl rollout status` of the agents: returns when every node has what the template says. */
 export async function rolledOut(cluster: Cluster, timeout = "120s"): Promise<string> {
   const target = `daemonset/${names.syncerName}`;
-  return await cluster.kubectl("rollout", "status", target, "-n", names.namespace, `--timeout=${timeout}`);
+  return await cluster.kubectl(
+    "rollout",
+    "status",
+    target,
+    "-n",
+    names.namespace,
+    `--timeout=${timeout}`,
+  );
 }
 
 /** The revision that global-pull-secret holds; undefined when there is none. */
@@ -77,7 +95,9 @@ export async function revision(cluster: Cluster): Promise<number | undefined> {
     "-n",
     names.namespace,
   );
-  return secret && Number(Buffer.from(secret.data[names.secretKeys.revision] ?? "", "base64").toString());
+  return (
+    secret && Number(Buffer.from(secret.data[names.secretKeys.revision] ?? "", "base64").toString())
+  );
 }
 
 type DaemonSet = {
@@ -114,39 +134,64 @@ export async function untilServed(cluster: Cluster, wanted: number): Promise<voi
 
 /** Waits until removal is over: no object of ours but the controller's own is left. */
 export async function untilRemoved(cluster: Cluster): Promise<void> {
-  await until("nothing of ours is left in the cluster", async () => (await ourObjects(cluster)).length === 0, {
-    timeout: 120_000,
-    seen: () => ourObjects(cluster),
-  });
+  await until(
+    "nothing of ours is left in the cluster",
+    async () => (await ourObjects(cluster)).length === 0,
+    {
+      timeout: 120_000,
+      seen: () => ourObjects(cluster),
+    },
+  );
 }
 
 /** kind/name of every object that exists only while a pull secret is in force. */
 export async function ourObjects(cluster: Cluster): Promise<string[]> {
   const kinds = [
-    ...["daemonset", "serviceaccount", "role", "rolebinding"].map((kind) => `${kind}/${names.syncerName}`),
+    ...["daemonset", "serviceaccount", "role", "rolebinding"].map(
+      (kind) => `${kind}/${names.syncerName}`,
+    ),
     `secret/${names.globalSecretName}`,
     `secret/${names.stateSecretName}`,
   ];
   const found = await Promise.all([
     cluster.kubectl("get", ...kinds, "-n", names.namespace, "--ignore-not-found", "-o", "name"),
-    cluster.kubectl("get", "pods", "-n", names.namespace, "-l", `name=${names.syncerName}`, "-o", "name"),
+    cluster.kubectl(
+      "get",
+      "pods",
+      "-n",
+      names.namespace,
+      "-l",
+      `name=${names.syncerName}`,
+      "-o",
+      "name",
+    ),
   ]);
   return found.join("").split("\n").filter(Boolean);
 }
 
-export type Event = { type: string; reason: string; message: string; involvedObject: { kind: string; name: string } };
+export type Event = {
+  type: string;
+  reason: string;
+  message: string;
+  involvedObject: { kind: string; name: string };
+};
 
 /** Events on additional-pull-secret with this reason. */
 export async function events(cluster: Cluster, reason?: string): Promise<Event[]> {
   const list = await cluster.get<{ items: Event[] }>("events", "-n", names.namespace);
   return (list?.items ?? []).filter(
     ({ involvedObject, reason: its }) =>
-      involvedObject.name === names.additionalSecretName && (reason === undefined || its === reason),
+      involvedObject.name === names.additionalSecretName &&
+      (reason === undefined || its === reason),
   );
 }
 
 /** Waits for an Event on additional-pull-secret. */
-export async function untilEvent(cluster: Cluster, reason: string, message: RegExp): Promise<Event> {
+export async function untilEvent(
+  cluster: Cluster,
+  reason: string,
+  message: RegExp,
+): Promise<Event> {
   return await until(
     `an Event ${reason} says ${message}`,
     async () => (await events(cluster, reason)).find((event) => message.test(event.message)),

@@ -35,15 +35,26 @@ function nodes() {
 
 /** What identifies the kubelet's process on every node. */
 async function kubelets(): Promise<string[]> {
-  return await Promise.all(nodes().map(async (node) => (await node.unit(["InvocationID"])).InvocationID));
+  return await Promise.all(
+    nodes().map(async (node) => (await node.unit(["InvocationID"])).InvocationID),
+  );
 }
 
 /** Role → the program that its containers run. */
 const programs = { agent: "agent", controller: "controller" } as const;
 
-/** For each process of that role on any node: what the kernel says of it. The image has no shell to ask in. */
-async function processes(role: keyof typeof programs): Promise<((file: string) => Promise<string>)[]> {
-  const search = ["sh", "-c", `grep -l '/app/${programs[role]}[.]cjs' /proc/[0-9]*/cmdline || true`];
+/**
+ * For each process of that role on any node: what the kernel says of it. The image has no shell to
+ * ask in.
+ */
+async function processes(
+  role: keyof typeof programs,
+): Promise<((file: string) => Promise<string>)[]> {
+  const search = [
+    "sh",
+    "-c",
+    `grep -l '/app/${programs[role]}[.]cjs' /proc/[0-9]*/cmdline || true`,
+  ];
   const found = await Promise.all(
     nodes().map(async (node) =>
       (await node.exec(search))
@@ -60,7 +71,9 @@ function entryOn(index: number): string | undefined {
   const file = nodes()[index]?.readFile("config.json");
   return (
     file &&
-    (JSON.parse(file.toString()) as { auths: Record<string, { auth: string }> }).auths[cluster.registry.host]?.auth
+    (JSON.parse(file.toString()) as { auths: Record<string, { auth: string }> }).auths[
+      cluster.registry.host
+    ]?.auth
   );
 }
 
@@ -86,11 +99,18 @@ async function mayDeclare(user: string): Promise<void> {
 }
 
 test("H5: an invalid Secret is refused with an Event that names the key path, and nothing is deployed", async () => {
-  await product.writeAdditional(cluster, '{"auths":{"good.example":{"auth":"dTpw"},"bad.example":{"auth":"%%%"}}}');
+  await product.writeAdditional(
+    cluster,
+    '{"auths":{"good.example":{"auth":"dTpw"},"bad.example":{"auth":"%%%"}}}',
+  );
   const event = await product.untilEvent(cluster, "Rejected", /auths\["bad\.example"\]\.auth/);
   assert.equal(event.type, "Warning");
   assert.doesNotMatch(event.message, /%%%/);
-  await stays("nothing is deployed", async () => (await product.ourObjects(cluster)).length === 0, 3000);
+  await stays(
+    "nothing is deployed",
+    async () => (await product.ourObjects(cluster)).length === 0,
+    3000,
+  );
   assert.equal(nodes()[0]?.readFile("config.json")?.toString(), others);
   await product.deleteAdditional(cluster);
 });
@@ -102,14 +122,27 @@ test("H1, H2, H4: whoever may write that one Secret needs nobody's help: a priva
   for (const node of nodes()) await untilState(cluster, `app-${node.name}`, ...pullRefused);
   const file = join(cluster.directory, "auth.json");
   writeFileSync(file, cluster.registry.document("additional"));
-  const secret = [names.additionalSecretName, `--type=${names.secretType}`, `--from-file=.dockerconfigjson=${file}`];
-  await cluster.kubectl("create", "secret", "generic", ...secret, "-n", names.namespace, `--as=${admin}`);
+  const secret = [
+    names.additionalSecretName,
+    `--type=${names.secretType}`,
+    `--from-file=.dockerconfigjson=${file}`,
+  ];
+  await cluster.kubectl(
+    "create",
+    "secret",
+    "generic",
+    ...secret,
+    "-n",
+    names.namespace,
+    `--as=${admin}`,
+  );
   for (const node of nodes()) await untilState(cluster, `app-${node.name}`, "Running");
 });
 
 test("H14: the three kubectl checks succeed, and rollout status agrees that every node has what the template says", async () => {
   assert.match(await product.rolledOut(cluster), /successfully rolled out/);
-  for (const index of nodes().keys()) assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
+  for (const index of nodes().keys())
+    assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
   assert.match(
     await cluster.kubectl("get", "daemonset", names.syncerName, "-n", names.namespace),
     /\s2\s+2\s+2\s+2\s+2\s/,
@@ -164,7 +197,8 @@ test("H16: a change of content reaches every node, and others' entries stay", as
   const served = (await product.revision(cluster)) ?? 0;
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, served + 1);
-  for (const index of nodes().keys()) assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
+  for (const index of nodes().keys())
+    assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
   assert.match(nodes()[0]?.readFile("config.json")?.toString() ?? "", /elsewhere\.example/);
 });
 
@@ -176,7 +210,8 @@ test("an unmount on the node reaches an agent that came while the mount was ther
   const { metadata } = await agentOn(cluster, node);
   await cluster.kubectl("delete", "pod", metadata.name, "-n", names.namespace);
   await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
-  const search = "for one in $(grep -l '/app/agent[.]cjs' /proc/[0-9]*/cmdline); do cat ${one%cmdline}mountinfo; done";
+  const search =
+    "for one in $(grep -l '/app/agent[.]cjs' /proc/[0-9]*/cmdline); do cat ${one%cmdline}mountinfo; done";
   const mounts = () => node.exec(["sh", "-c", search]);
   assert.match(await mounts(), /of-another-pod/);
   await node.exec(["umount", place]);
@@ -220,14 +255,23 @@ test("H20, H21: deleting the Secret removes every object, gives the files back, 
   await product.untilRemoved(cluster);
   t.diagnostic(`removed after ${Math.round((performance.now() - begun) / 100) / 10} s`);
   assert.equal(nodes()[0]?.readFile("config.json")?.toString(), others);
-  assert.equal((await nodes()[0]?.exec(["stat", "-c", "%a %u:%g", "/var/lib/kubelet/config.json"]))?.trim(), "640 0:0");
+  assert.equal(
+    (await nodes()[0]?.exec(["stat", "-c", "%a %u:%g", "/var/lib/kubelet/config.json"]))?.trim(),
+    "640 0:0",
+  );
   assert.equal(nodes()[1]?.readFile("config.json"), undefined);
   for (const node of nodes()) {
     assert.equal(node.readFile("global-pull-secret/journal.json"), undefined);
-    assert.equal((await node.exec(["find", "/var/lib/kubelet", "-maxdepth", "1", "-name", "*global*"])).trim(), "");
+    assert.equal(
+      (await node.exec(["find", "/var/lib/kubelet", "-maxdepth", "1", "-name", "*global*"])).trim(),
+      "",
+    );
   }
   const again = await cluster.pushApp("team/app:2");
   await cluster.apply(...nodes().map((node) => podOn(node, `again-${node.name}`, again)));
   for (const node of nodes()) await untilState(cluster, `again-${node.name}`, "ImagePullBackOff");
-  await until("an Event tells that it is over", async () => (await product.events(cluster, "Removed")).length > 0);
+  await until(
+    "an Event tells that it is over",
+    async () => (await product.events(cluster, "Removed")).length > 0,
+  );
 });

@@ -1,4 +1,7 @@
-/** Removal when much goes wrong: a controller that is killed twenty times, a kubelet that fails without the credential. */
+/**
+ * Removal when much goes wrong: a controller that is killed twenty times, a kubelet that fails
+ * without the credential.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -28,11 +31,17 @@ test("H20: a kubelet that fails with its old file keeps the entries, and the rem
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await until("it is published", async () => (await product.revision(cluster)) === 1);
   await product.untilServed(cluster, 1);
-  await stuck.breakKubelet(`[Service]\nExecStartPre=/bin/grep -q ${host} /var/lib/kubelet/config.json\n`);
+  await stuck.breakKubelet(
+    `[Service]\nExecStartPre=/bin/grep -q ${host} /var/lib/kubelet/config.json\n`,
+  );
   await product.deleteAdditional(cluster);
   const said = new RegExp(`waiting for ${stuck.name};.*: to finish without them: kubectl (.*)$`);
   const event = await product.untilEvent(cluster, "RemovalOverdue", said);
-  await product.untilEvent(cluster, "RolloutHalted", new RegExp(`revision 2 stopped at 1 node: ${stuck.name}: GPS218`));
+  await product.untilEvent(
+    cluster,
+    "RolloutHalted",
+    new RegExp(`revision 2 stopped at 1 node: ${stuck.name}: GPS218`),
+  );
   for (const node of others) assert.ok(!(host in auths(node)), node.name);
   assert.ok(host in auths(stuck));
   await cluster.untilReady(stuck);

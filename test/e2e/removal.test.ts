@@ -1,4 +1,7 @@
-/** Removal: nodes first, objects after, whoever dies meanwhile; it can be turned round, and finished by hand. */
+/**
+ * Removal: nodes first, objects after, whoever dies meanwhile; it can be turned round, and finished
+ * by hand.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -18,7 +21,8 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-const holds = (index: number): boolean => Object.keys(auths(cluster.nodes[index])).includes(cluster.registry.host);
+const holds = (index: number): boolean =>
+  Object.keys(auths(cluster.nodes[index])).includes(cluster.registry.host);
 
 async function deploy(): Promise<number> {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
@@ -36,8 +40,14 @@ test("the Secret created again in mid-drain turns it round", async () => {
   await product.installProduct(cluster, { args: allAtOnce });
   const revision = await deploy();
   const uid = async () =>
-    (await cluster.get<{ metadata: { uid: string } }>("daemonset", names.syncerName, "-n", names.namespace))?.metadata
-      .uid;
+    (
+      await cluster.get<{ metadata: { uid: string } }>(
+        "daemonset",
+        names.syncerName,
+        "-n",
+        names.namespace,
+      )
+    )?.metadata.uid;
   const before = await uid();
   await product.deleteAdditional(cluster);
   await until("the drain has reached a node", () => !holds(0) || !holds(1), { every: 20 });
@@ -67,7 +77,8 @@ test("without the controller's Deployment nodes go on: pulls, repairs, and a lat
   await product.rolledOut(cluster);
   assert.equal((await kubelets(cluster))[1], before[1]);
   await product.deleteAdditional(cluster);
-  const stayed = async () => holds(0) && holds(1) && (await product.revision(cluster)) !== undefined;
+  const stayed = async () =>
+    holds(0) && holds(1) && (await product.revision(cluster)) !== undefined;
   await stays("nobody takes anything away", stayed, 2000);
   await product.installProduct(cluster, { args: [...allAtOnce, "--withdrawal-deadline=15s"] });
   await product.untilRemoved(cluster);
@@ -79,12 +90,18 @@ test("H20: a node that cannot give the entries back is waited for alone, and tol
   assert.ok(stuck && other);
   await deploy();
   // A file that no agent may replace, before there is anything to give back.
-  await stuck.exec(["sh", "-c", "cd /var/lib/kubelet && mv config.json real.json && ln -s real.json config.json"]);
+  await stuck.exec([
+    "sh",
+    "-c",
+    "cd /var/lib/kubelet && mv config.json real.json && ln -s real.json config.json",
+  ]);
   await product.deleteAdditional(cluster);
   const told = async () =>
     (await product.events(cluster)).find(
       ({ reason, message }) =>
-        ["NodesAwaited", "RemovalOverdue"].includes(reason) && message.includes(stuck.name) && finish.test(message),
+        ["NodesAwaited", "RemovalOverdue"].includes(reason) &&
+        message.includes(stuck.name) &&
+        finish.test(message),
     );
   const event = await until("it is told with a command", told, {
     timeout: 120_000,

@@ -1,4 +1,7 @@
-/** Kubelets are restarted in stages: one node first, then the budget. Read from systemd's own journal on the nodes. */
+/**
+ * Kubelets are restarted in stages: one node first, then the budget. Read from systemd's own
+ * journal on the nodes.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -22,10 +25,15 @@ after(() => cluster?.down());
 
 /** Another content at each call: one entry for a place below the private registry. */
 function document(place: string): string {
-  return JSON.stringify({ auths: { [`${cluster.registry.host}/${place}`]: cluster.registry.auth("additional") } });
+  return JSON.stringify({
+    auths: { [`${cluster.registry.host}/${place}`]: cluster.registry.auth("additional") },
+  });
 }
 
-/** Writes the Secret, and returns the restarts that it cost once every node has `last` (the one after, by default). */
+/**
+ * Writes the Secret, and returns the restarts that it cost once every node has `last` (the one
+ * after, by default).
+ */
 async function change(place: string): Promise<Restart[]> {
   const since = Date.now();
   const revision = (await product.revision(cluster)) ?? 0;
@@ -40,7 +48,12 @@ function nodesOf(all: readonly Restart[]): string[] {
 
 const everyNode = ["node1", "node2", "node3"];
 
-type History = { items: { revision: number; data: { spec: { template: { metadata: { annotations: object } } } } }[] };
+type History = {
+  items: {
+    revision: number;
+    data: { spec: { template: { metadata: { annotations: object } } } };
+  }[];
+};
 
 test("H17: with a budget of one, no two kubelets are ever down together, at first deployment too", async () => {
   const all = await change("one");
@@ -63,16 +76,25 @@ test("H17: a revision goes to one node, and only when that one has proved it to 
   assert.deepEqual(nodesOf(all), everyNode);
   const [first, second, third] = all;
   assert.ok(first && second && third);
-  assert.ok(second.down >= first.up + settle, `${second.node} did not wait for ${first.node}: ${JSON.stringify(all)}`);
-  assert.equal(mostAtOnce([second, third], settle), 2, `half of three nodes is two: ${JSON.stringify(all)}`);
+  assert.ok(
+    second.down >= first.up + settle,
+    `${second.node} did not wait for ${first.node}: ${JSON.stringify(all)}`,
+  );
+  assert.equal(
+    mostAtOnce([second, third], settle),
+    2,
+    `half of three nodes is two: ${JSON.stringify(all)}`,
+  );
 });
 
 test("H17: two changes in quick succession never widen a wave", async () => {
   const since = Date.now();
   const revision = (await product.revision(cluster)) ?? 0;
   await product.writeAdditional(cluster, document("three"));
-  // The last agents are young and not yet available: a template that came now would replace them without any budget.
-  const last = async () => (await restarts(cluster, since)).filter(({ up }) => up < Date.now()).length === 3;
+  // The last agents are young and not yet available: a template that came now would replace them
+  // without any budget.
+  const last = async () =>
+    (await restarts(cluster, since)).filter(({ up }) => up < Date.now()).length === 3;
   await until("every kubelet has been restarted", last);
   await product.writeAdditional(cluster, document("four"));
   const written = Date.now();
@@ -96,14 +118,17 @@ test("H17: two changes in quick succession never widen a wave", async () => {
   for (let at = 0; at < all.length; at += 3) {
     const [first, second] = all.slice(at);
     const before = all.slice(0, at).map(({ up }) => up);
-    assert.ok(first && second && first.down >= Math.max(0, ...before) + settle, "revisions overlap");
+    assert.ok(
+      first && second && first.down >= Math.max(0, ...before) + settle,
+      "revisions overlap",
+    );
     assert.ok(second.down >= first.up + settle, "the second node did not wait for the first");
   }
 });
 
 test("H18: a kubelet that dies before its agent was Ready has failed: rolled back there, and no other node is touched", async () => {
-  // Its agent is Ready from the fourth second on. It dies before, though long after its first word to the API server, and
-  // comes back when the trial would be over.
+  // Its agent is Ready from the fourth second on. It dies before, though long after its first word
+  // to the API server, and comes back when the trial would be over.
   await product.installProduct(cluster, { args: ["--max-unavailable=50%", "--probation=8s"] });
   const dies = `grep -q /bad /var/lib/kubelet/config.json && (sleep 2.5; kill -KILL $MAINPID) & true`;
   const unit = `[Service]\nRestartSec=10\nExecStartPost=/bin/sh -c '${dies}'\n`;
@@ -114,7 +139,8 @@ test("H18: a kubelet that dies before its agent was Ready has failed: rolled bac
   const event = await product.untilEvent(cluster, "RolloutHalted", /node\d: GPS218/);
   assert.match(event.message, /correct the Secret/);
   const failed = cluster.nodes.findIndex(({ name }) => event.message.includes(`${name}: GPS218`));
-  const spared = (list: readonly unknown[]): unknown[] => list.filter((_, index) => index !== failed);
+  const spared = (list: readonly unknown[]): unknown[] =>
+    list.filter((_, index) => index !== failed);
   assert.deepEqual(spared(await kubelets(cluster)), spared(before));
   assert.deepEqual(
     cluster.nodes.map((node) => node.readFile("config.json")?.toString()),
@@ -127,5 +153,6 @@ test("with a budget of every node a corrected Secret heals all of them at one st
   const all = await change("good");
   assert.deepEqual(nodesOf(all), everyNode);
   assert.equal(mostAtOnce(all, settle), 3, JSON.stringify(all));
-  for (const node of cluster.nodes) assert.deepEqual(Object.keys(auths(node)), [`${cluster.registry.host}/good`]);
+  for (const node of cluster.nodes)
+    assert.deepEqual(Object.keys(auths(node)), [`${cluster.registry.host}/good`]);
 });

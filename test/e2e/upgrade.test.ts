@@ -1,4 +1,7 @@
-/** Another agent for the same revision: newer or older, it finds the node as the one before left it, and disturbs nothing. */
+/**
+ * Another agent for the same revision: newer or older, it finds the node as the one before left it,
+ * and disturbs nothing.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -32,26 +35,40 @@ const state = async () => ({
 
 /** Waits for an available agent that is another pod than `old`. */
 async function untilReplaced(old: string): Promise<void> {
-  await until("another agent is there", async () => (await agentOn(cluster, node)).metadata.uid !== old);
+  await until(
+    "another agent is there",
+    async () => (await agentOn(cluster, node)).metadata.uid !== old,
+  );
   await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
 }
 
-const upgrades: readonly (readonly [sentence: string, make: () => Promise<unknown>, seen: (pod: string) => boolean])[] =
+const upgrades: readonly (readonly [
+  sentence: string,
+  make: () => Promise<unknown>,
+  seen: (pod: string) => boolean,
+])[] = [
   [
-    [
-      "a new image",
-      async () => cluster.kubectl("set", "image", ...deployment, `controller=${await buildImage(cluster, "next")}`),
-      (pod) => pod.includes("global-pull-secret:next"),
-    ],
-    [
-      "another template",
-      () => {
-        const patch = [{ op: "add", path: "/spec/template/spec/containers/0/args/-", value: "--probe-port=20249" }];
-        return cluster.kubectl("patch", ...deployment, "--type=json", "-p", JSON.stringify(patch));
-      },
-      (pod) => pod.includes("20249"),
-    ],
-  ];
+    "a new image",
+    async () =>
+      cluster.kubectl(
+        "set",
+        "image",
+        ...deployment,
+        `controller=${await buildImage(cluster, "next")}`,
+      ),
+    (pod) => pod.includes("global-pull-secret:next"),
+  ],
+  [
+    "another template",
+    () => {
+      const patch = [
+        { op: "add", path: "/spec/template/spec/containers/0/args/-", value: "--probe-port=20249" },
+      ];
+      return cluster.kubectl("patch", ...deployment, "--type=json", "-p", JSON.stringify(patch));
+    },
+    (pod) => pod.includes("20249"),
+  ],
+];
 for (const [sentence, make, seen] of upgrades) {
   test(`H19: an upgrade of the agents to ${sentence} restarts no kubelet and writes no file`, async () => {
     const before = await state();
@@ -70,7 +87,10 @@ async function downgrade(change: object): Promise<string> {
   const text = JSON.stringify({ ...found, ...change });
   node.writeFile(journal, text);
   await cluster.kubectl("delete", "pod", name, "-n", names.namespace, "--wait=false");
-  await until("another agent is there", async () => (await agentOn(cluster, node)).metadata.uid !== uid);
+  await until(
+    "another agent is there",
+    async () => (await agentOn(cluster, node)).metadata.uid !== uid,
+  );
   return text;
 }
 
@@ -85,14 +105,23 @@ test("a downgrade leaves a newer journal that it may not read, the file and the 
   const before = await state();
   const good = node.readFile(journal)?.toString() ?? "";
   const text = await downgrade({ version: 9, reads: 9, owned: "in a form of the future" });
-  await until("the agent says why it waits", async () => /GPS222/.test(await agentLog(cluster, node)), {
-    seen: () => agentLog(cluster, node),
-  });
-  await product.writeAdditional(cluster, JSON.stringify({ auths: { "other.example": { auth: "dTpw" } } }));
+  await until(
+    "the agent says why it waits",
+    async () => /GPS222/.test(await agentLog(cluster, node)),
+    {
+      seen: () => agentLog(cluster, node),
+    },
+  );
+  await product.writeAdditional(
+    cluster,
+    JSON.stringify({ auths: { "other.example": { auth: "dTpw" } } }),
+  );
   await stays(
     "the node is left alone, and its agent not ready",
     async () => {
-      const { ready } = (await agentOn(cluster, node)).status.containerStatuses?.[0] ?? { ready: false };
+      const { ready } = (await agentOn(cluster, node)).status.containerStatuses?.[0] ?? {
+        ready: false,
+      };
       return !ready && node.readFile(journal)?.toString() === text;
     },
     4000,

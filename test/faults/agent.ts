@@ -24,7 +24,10 @@ import { freePort } from "../free-port.ts";
 
 /** What our folder keeps where these files are still to come back. */
 export function keeping(...texts: readonly string[]): string[] {
-  return ["journal.json", ...texts.map((text) => previousPrefix + digestOfBytes(Buffer.from(text))).toSorted()];
+  return [
+    "journal.json",
+    ...texts.map((text) => previousPrefix + digestOfBytes(Buffer.from(text))).toSorted(),
+  ];
 }
 
 export type Content = Readonly<{
@@ -34,7 +37,10 @@ export type Content = Readonly<{
   intent?: Intent;
 }>;
 
-/** A directory that looks to the agent like a node: kubelet directory, mounted Secret, termination log. */
+/**
+ * A directory that looks to the agent like a node: kubelet directory, mounted Secret, termination
+ * log.
+ */
 export class Node implements Disposable {
   readonly root: string;
   readonly kubelet: string;
@@ -58,19 +64,28 @@ export class Node implements Disposable {
     this.config = join(kubelet, "config.json");
     this.folder = join(kubelet, "global-pull-secret");
     this.pod = join(root, "pod");
-    for (const directory of [kubelet, this.secret, this.pod]) mkdirSync(directory, { recursive: true });
+    for (const directory of [kubelet, this.secret, this.pod])
+      mkdirSync(directory, { recursive: true });
     writeFileSync(join(this.pod, "word"), "refused\nreleased\n");
     this.sees({});
     writeFileSync(this.terminationLog, "");
   }
 
-  /** What the pod's first container saw at the places that a kubelet searches besides its own directory. */
+  /**
+   * What the pod's first container saw at the places that a kubelet searches besides its own
+   * directory.
+   */
   sees(others: Readonly<Record<string, Found>>): void {
-    const files = { ...Object.fromEntries(credentialFiles.map((path) => [path, "none"])), ...others };
+    const files = {
+      ...Object.fromEntries(credentialFiles.map((path) => [path, "none"])),
+      ...others,
+    };
     writeFileSync(join(this.pod, podFiles.hidden), JSON.stringify({ kind: "seen", files }));
   }
 
-  /** Mounts a revision as the kubelet does: new directory, then the `..data` link swapped by rename. */
+  /**
+   * Mounts a revision as the kubelet does: new directory, then the `..data` link swapped by rename.
+   */
   mount(revision: number, content: Content): void {
     this.#digests.set(revision, digestFor(revision, content));
     this.mountFiles(filesFor(revision, content));
@@ -85,11 +100,13 @@ export class Node implements Disposable {
     const before = existsSync(join(this.secret, "..data")) ? `..${this.#swaps}` : undefined;
     const name = `..${++this.#swaps}`;
     mkdirSync(join(this.secret, name));
-    for (const [file, text] of Object.entries(files)) writeFileSync(join(this.secret, name, file), text);
+    for (const [file, text] of Object.entries(files))
+      writeFileSync(join(this.secret, name, file), text);
     symlinkSync(name, join(this.secret, "..data_tmp"));
     renameSync(join(this.secret, "..data_tmp"), join(this.secret, "..data"));
     for (const file of Object.keys(files))
-      if (!existsSync(join(this.secret, file))) symlinkSync(`..data/${file}`, join(this.secret, file));
+      if (!existsSync(join(this.secret, file)))
+        symlinkSync(`..data/${file}`, join(this.secret, file));
     if (before !== undefined) rmSync(join(this.secret, before), { recursive: true });
   }
 
@@ -115,7 +132,8 @@ export class Node implements Disposable {
 
   /** Waits for these last words: they are written after readiness has changed. */
   async says(words: RegExp): Promise<void> {
-    if (!(await until(() => words.test(this.message)))) throw new Error(`the last words are ${this.message || "none"}`);
+    if (!(await until(() => words.test(this.message))))
+      throw new Error(`the last words are ${this.message || "none"}`);
   }
 
   [Symbol.dispose](): void {
@@ -123,10 +141,15 @@ export class Node implements Disposable {
   }
 }
 
-/** The files of a revision in the mounted Secret. Its salt is its number: most tests have one content for each. */
+/**
+ * The files of a revision in the mounted Secret. Its salt is its number: most tests have one
+ * content for each.
+ */
 function filesFor(revision: number, { additional = {}, original = {}, intent }: Content) {
   const entries = { ...original, ...additional };
-  const auths = Object.fromEntries(Object.entries(entries).map(([key, password]) => [key, { auth: encode(password) }]));
+  const auths = Object.fromEntries(
+    Object.entries(entries).map(([key, password]) => [key, { auth: encode(password) }]),
+  );
   const sources = Object.fromEntries(
     Object.keys(entries).map((key) => [key, key in additional ? "additional" : "original"]),
   );
@@ -143,7 +166,12 @@ function filesFor(revision: number, { additional = {}, original = {}, intent }: 
 export function digestFor(revision: number, content: Content): string {
   const { salt, intent, sources, ".dockerconfigjson": document } = filesFor(revision, content);
   const bytes = (text: string) => Buffer.from(text);
-  return digestOf({ salt: bytes(salt), intent, sources: bytes(sources), document: bytes(document) });
+  return digestOf({
+    salt: bytes(salt),
+    intent,
+    sources: bytes(sources),
+    document: bytes(document),
+  });
 }
 
 export function encode(password: string): string {
@@ -166,7 +194,9 @@ export type AgentOptions = Readonly<{
 
 /** A flag may be given once: what a test says of the settle time stands for what is usual. */
 export function withSettle(seconds: number, flags: readonly string[]): readonly string[] {
-  return flags.some((flag) => flag.startsWith("--probation=")) ? flags : [`--probation=${seconds}s`, ...flags];
+  return flags.some((flag) => flag.startsWith("--probation="))
+    ? flags
+    : [`--probation=${seconds}s`, ...flags];
 }
 
 export class Agent implements AsyncDisposable {
@@ -198,10 +228,17 @@ export class Agent implements AsyncDisposable {
       `--healthz-port=${options.healthzPort}`,
       ...withSettle(1, options.flags ?? []),
     ];
-    // strace counts a thread's calls: with one thread for all file operations its nth is the agent's nth.
+    // strace counts a thread's calls: with one thread for all file operations its nth is the
+    // agent's nth.
     const oneThread = options.under?.includes("strace") ? { UV_THREADPOOL_SIZE: "1" } : {};
     const { revision, digest = node.digest(revision) } = options;
-    const env = { ...process.env, ...oneThread, REVISION: String(revision), DIGEST: digest, NODE_NAME: "node1" };
+    const env = {
+      ...process.env,
+      ...oneThread,
+      REVISION: String(revision),
+      DIGEST: digest,
+      NODE_NAME: "node1",
+    };
     return new Agent(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), port);
   }
 
@@ -209,7 +246,13 @@ export class Agent implements AsyncDisposable {
   probe(query = ""): Promise<{ status: number; body: string }> {
     const { promise, resolve: answer } = Promise.withResolvers<{ status: number; body: string }>();
     const asking = request(
-      { host: "127.0.0.1", port: this.port, path: `/readyz${query}`, agent: false, signal: AbortSignal.timeout(2000) },
+      {
+        host: "127.0.0.1",
+        port: this.port,
+        path: `/readyz${query}`,
+        agent: false,
+        signal: AbortSignal.timeout(2000),
+      },
       (response) => {
         let body = "";
         response.on("data", (data) => (body += String(data)));
@@ -235,7 +278,8 @@ export class Agent implements AsyncDisposable {
 
   /** Exit code, or the signal's name. */
   async ended(): Promise<number | string> {
-    if (this.child.exitCode === null && this.child.signalCode === null) await once(this.child, "exit");
+    if (this.child.exitCode === null && this.child.signalCode === null)
+      await once(this.child, "exit");
     return this.child.exitCode ?? this.child.signalCode ?? "";
   }
 
@@ -250,7 +294,10 @@ export class Agent implements AsyncDisposable {
 }
 
 /** Awaits a condition; answers whether it came true in time. */
-export async function until(condition: () => Promise<boolean> | boolean, within = 15_000): Promise<boolean> {
+export async function until(
+  condition: () => Promise<boolean> | boolean,
+  within = 15_000,
+): Promise<boolean> {
   const deadline = performance.now() + within;
   while (performance.now() < deadline) {
     if (await condition()) return true;

@@ -1,4 +1,7 @@
-/** The thin path through the whole agent: a real process, a real dbus-daemon, a real file system; systemd is scripted. */
+/**
+ * The thin path through the whole agent: a real process, a real dbus-daemon, a real file system;
+ * systemd is scripted.
+ */
 import assert from "node:assert/strict";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import test from "node:test";
@@ -13,7 +16,9 @@ test("H16 H17: a mounted revision reaches config.json, the kubelet is restarted 
   node.mount(3, { additional: { "quay.io": "planted-password" } });
   await using agent = await Agent.start(node, { revision: 3, healthzPort: systemd.healthzPort });
   await agent.shows(200, "GPS200");
-  assert.deepEqual(JSON.parse(node.file ?? ""), { auths: { "quay.io": { auth: encode("planted-password") } } });
+  assert.deepEqual(JSON.parse(node.file ?? ""), {
+    auths: { "quay.io": { auth: encode("planted-password") } },
+  });
   assert.equal(statSync(node.config).mode & 0o777, 0o600);
   assert.equal(systemd.restartCalls, 1);
   assert.doesNotMatch(agent.output, /planted-password/);
@@ -46,8 +51,12 @@ test("a halted rollout: a node keeps what it has and is ready, restarts nothing,
   using node = new Node();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
-  const agentOf = (revision: number) => Agent.start(node, { revision, healthzPort: systemd.healthzPort });
-  const [own, other] = [{ additional: { "a.io": "halted" } }, { additional: { "a.io": "served before" } }];
+  const agentOf = (revision: number) =>
+    Agent.start(node, { revision, healthzPort: systemd.healthzPort });
+  const [own, other] = [
+    { additional: { "a.io": "halted" } },
+    { additional: { "a.io": "served before" } },
+  ];
   node.mount(1, own);
   {
     await using agent = await agentOf(1);

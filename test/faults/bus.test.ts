@@ -1,6 +1,7 @@
 /**
- * The agent's bus adapter against a real dbus-daemon, and against peers that no real daemon would be. It has to tell
- * "could not ask" from "asked, and this is what came of it", in bounded time, without leaving a descriptor behind.
+ * The agent's bus adapter against a real dbus-daemon, and against peers that no real daemon would
+ * be. It has to tell "could not ask" from "asked, and this is what came of it", in bounded time,
+ * without leaving a descriptor behind.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -15,7 +16,13 @@ import { systemdOver } from "#agent/systemd/systemd.ts";
 import { until } from "./agent.ts";
 import { configure, startBus } from "./bus.ts";
 import { Relay } from "./relay.ts";
-import { comesBack, crashes, jobResults, type Restart, ScriptedSystemd } from "./scripted-systemd.ts";
+import {
+  comesBack,
+  crashes,
+  jobResults,
+  type Restart,
+  ScriptedSystemd,
+} from "./scripted-systemd.ts";
 
 const deadlines = { question: 400, job: 1500 };
 const never = new AbortController().signal;
@@ -40,7 +47,10 @@ function open(directory: string, stop = never) {
 const kubelet = "kubelet.service";
 
 /** A server in the bus's place. */
-async function impostor(directory: string, talk: (socket: Socket) => void): Promise<AsyncDisposable> {
+async function impostor(
+  directory: string,
+  talk: (socket: Socket) => void,
+): Promise<AsyncDisposable> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -89,7 +99,11 @@ test("a restart answers the result of its own job, whatever it is and however th
   ];
   for (const script of scripts) {
     systemd.script = [script];
-    assert.deepEqual(await open(bus.directory).restart(recorded), { result: script.job }, JSON.stringify(script));
+    assert.deepEqual(
+      await open(bus.directory).restart(recorded),
+      { result: script.job },
+      JSON.stringify(script),
+    );
   }
   assert.ok(!systemd.calls.includes("CancelJob"));
 });
@@ -105,7 +119,9 @@ test("a restart is recorded before it is asked for, and not asked for where it c
   });
   assert.deepEqual([before, asked()], [0, 1]);
   const full = new Error("disk full");
-  assert.deepEqual(await open(bus.directory).restart(() => Promise.reject(full)), { refused: full });
+  assert.deepEqual(await open(bus.directory).restart(() => Promise.reject(full)), {
+    refused: full,
+  });
   assert.equal(asked(), 1);
   await bus.signal("SIGKILL");
   before = -1;
@@ -125,7 +141,11 @@ test("questions that follow each other share one connection, and one that died m
   await systemd.unit();
   assert.deepEqual(await systemd.restart(recorded), { result: "done" });
   assert.equal(relay.connections, 1);
-  assert.deepEqual(await systemd.restart(recorded), { result: "done" }, "a connection can subscribe once");
+  assert.deepEqual(
+    await systemd.restart(recorded),
+    { result: "done" },
+    "a connection can subscribe once",
+  );
   await systemd.unit();
   assert.equal(relay.connections, 3);
   systemd.hangUp();
@@ -143,7 +163,11 @@ test("a refused request is told from a job whose end nobody saw", async (t) => {
   for (const name of ["AccessDenied", "InteractiveAuthorizationRequired"]) {
     systemd.script = [{ after: "unchanged", error: `org.freedesktop.DBus.Error.${name}` }];
     const answer = await open(bus.directory).restart(recorded);
-    assert.ok("refused" in answer && answer.refused instanceof BusError && answer.refused.type.endsWith(name));
+    assert.ok(
+      "refused" in answer &&
+        answer.refused instanceof BusError &&
+        answer.refused.type.endsWith(name),
+    );
   }
   systemd.script = [{ after: "unchanged" }];
   assert.deepEqual(await open(bus.directory).restart(recorded), { result: "unknown" });
@@ -217,7 +241,10 @@ test("nobody there, nobody home, or asleep: could not ask", async (t) => {
 
 test("a bus that refuses us at Hello does not end the process", async (t) => {
   const root = place(t);
-  await using full = await startBus(join(root, "full"), '<limit name="max_connections_per_user">1</limit>');
+  await using full = await startBus(
+    join(root, "full"),
+    '<limit name="max_connections_per_user">1</limit>',
+  );
   await using _only = await ScriptedSystemd.start(full.address);
   await assert.rejects(open(full.directory).unit(), /refused Hello: .*LimitsExceeded/);
 });
@@ -228,11 +255,13 @@ test("a peer that hangs up, stays silent or talks nonsense at any point: could n
     () => {},
     (socket) => void socket.once("data", () => socket.end()),
     (socket) => void socket.once("data", () => socket.write("REJECTED\r\n")),
-    (socket) => void socket.once("data", () => socket.write("REJECTED EXTERNAL DBUS_COOKIE_SHA1\r\n")),
+    (socket) =>
+      void socket.once("data", () => socket.write("REJECTED EXTERNAL DBUS_COOKIE_SHA1\r\n")),
     (socket) => void socket.once("data", () => socket.write("\r\n")),
     (socket) => void socket.once("data", () => socket.end("OK 1234\r\n")),
     (socket) => void socket.once("data", () => socket.write("OK 1234\r\n")),
-    (socket) => void socket.once("data", () => socket.write(`OK 1234\r\n${"nonsense".repeat(1000)}`)),
+    (socket) =>
+      void socket.once("data", () => socket.write(`OK 1234\r\n${"nonsense".repeat(1000)}`)),
   ];
   for (const [index, talk] of talks.entries()) {
     const root = place(t);

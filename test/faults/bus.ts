@@ -1,4 +1,7 @@
-/** A private dbus-daemon, real in everything but who is on it: the agent's transport is tested against the real thing. */
+/**
+ * A private dbus-daemon, real in everything but who is on it: the agent's transport is tested
+ * against the real thing.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -14,8 +17,8 @@ export type Bus = Readonly<{
   AsyncDisposable;
 
 /**
- * Writes the daemon's configuration, which it reads at its start and at SIGHUP. `policy` are rules such as `<deny …/>`; by
- * default everything is allowed.
+ * Writes the daemon's configuration, which it reads at its start and at SIGHUP. `policy` are rules
+ * such as `<deny …/>`; by default everything is allowed.
  */
 export function configure(directory: string, policy = "", limits = ""): void {
   writeFileSync(
@@ -36,10 +39,17 @@ export async function startBus(directory: string, limits = ""): Promise<Bus> {
   mkdirSync(directory, { recursive: true });
   configure(directory, "", limits);
   const configuration = join(directory, "bus.conf");
-  const daemon = spawn("dbus-daemon", [`--config-file=${configuration}`, "--nofork", "--print-address=1"], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const printed = await Promise.race([once(daemon.stdout, "data"), once(daemon, "exit").then(() => undefined)]);
+  const daemon = spawn(
+    "dbus-daemon",
+    [`--config-file=${configuration}`, "--nofork", "--print-address=1"],
+    {
+      stdio: ["ignore", "pipe", "ignore"],
+    },
+  );
+  const printed = await Promise.race([
+    once(daemon.stdout, "data"),
+    once(daemon, "exit").then(() => undefined),
+  ]);
   if (printed === undefined) throw new Error(`dbus-daemon did not start with ${configuration}`);
   const end = async (name: NodeJS.Signals) => {
     daemon.kill(name);

@@ -1,4 +1,7 @@
-/** What config.json, the journal and the kubelet's directory may be when the agent comes, and what may become of them. */
+/**
+ * What config.json, the journal and the kubelet's directory may be when the agent comes, and what
+ * may become of them.
+ */
 import assert from "node:assert/strict";
 import {
   chmodSync,
@@ -28,7 +31,9 @@ function replaceConfig({ node }: Place, value: unknown): void {
 }
 
 function entries(prefix: string) {
-  return Object.fromEntries(Object.entries(many(prefix)).map(([key, password]) => [key, { auth: encode(password) }]));
+  return Object.fromEntries(
+    Object.entries(many(prefix)).map(([key, password]) => [key, { auth: encode(password) }]),
+  );
 }
 
 test("whatever plain file there is: ours comes beside theirs with its mode kept, and the very bytes come back", async () => {
@@ -54,7 +59,8 @@ test("whatever plain file there is: ours comes beside theirs with its mode kept,
     {
       await using agent = await place.agent(["--probation=0s"]);
       await agent.shows(200, "GPS200");
-      const others = bytes?.startsWith('{"auths":{"') || bytes?.startsWith("{\n") ? JSON.parse(bytes).auths : {};
+      const others =
+        bytes?.startsWith('{"auths":{"') || bytes?.startsWith("{\n") ? JSON.parse(bytes).auths : {};
       assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(others), what);
       inPlace();
     }
@@ -86,7 +92,8 @@ test("a symbolic link is neither followed nor replaced, whether it leads to a fi
 });
 
 test("a file with more than the agent can hold is neither read nor made, and the reason is told", async () => {
-  const bytes = (count: number) => JSON.stringify({ note: "x".repeat(count - '{"note":""}'.length) });
+  const bytes = (count: number) =>
+    JSON.stringify({ note: "x".repeat(count - '{"note":""}'.length) });
   const values = (count: number) => JSON.stringify({ notes: Array(count - 1).fill(0) });
   const rows: readonly (readonly [file: string, why: RegExp])[] = [
     [bytes(2 * 1024 * 1024 + 1), /it has 2097153 bytes, more than 2 MiB/],
@@ -113,7 +120,11 @@ test("what another program writes between our reading and our rename is not lost
   await using place = await Place.make();
   const { node, systemd } = place;
   writeFileSync(node.config, JSON.stringify({ auths: theirs }));
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort, under: slowly });
+  await using agent = await Agent.start(node, {
+    revision: 1,
+    healthzPort: systemd.healthzPort,
+    under: slowly,
+  });
   // Our bytes were made of what was read; they are staged now.
   assert.ok(await until(() => phaseOf(node) === "applying"));
   const newer = { ...theirs, "c.io": { auth: encode("meanwhile") } };
@@ -170,7 +181,11 @@ test("a kubelet's directory that may not be entered: nothing is made up, the rea
   chmodSync(node.kubelet, 0);
   // As deployed: root without capabilities, whom modes concern.
   const under = ["setpriv", "--bounding-set=-all", "--no-new-privs"];
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort, under });
+  await using agent = await Agent.start(node, {
+    revision: 1,
+    healthzPort: systemd.healthzPort,
+    under,
+  });
   await agent.shows(503, "EACCES");
   assert.equal(systemd.restartCalls, 0);
   await node.says(/^GPS20[68] .*EACCES/);

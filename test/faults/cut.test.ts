@@ -1,6 +1,6 @@
 /**
- * The connection to the bus dies, or falls silent, after any one message: what was asked is never taken for not asked, and
- * the restart that is owed is made once.
+ * The connection to the bus dies, or falls silent, after any one message: what was asked is never
+ * taken for not asked, and the restart that is owed is made once.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -42,10 +42,17 @@ async function cutEverywhere(cut: Cut): Promise<void> {
       break;
     }
     // What was sent arrives, though nobody waits for the answer.
-    const asked = "result" in answer ? await until(() => systemd.restartCalls > calls) : systemd.restartCalls > calls;
-    if ("refused" in answer) assert.ok(answer.refused instanceof CouldNotAsk, `${message}: ${answer.refused}`);
+    const asked =
+      "result" in answer
+        ? await until(() => systemd.restartCalls > calls)
+        : systemd.restartCalls > calls;
+    if ("refused" in answer)
+      assert.ok(answer.refused instanceof CouldNotAsk, `${message}: ${answer.refused}`);
     else assert.equal(answer.result, "unknown", String(message));
-    assert.ok(!(asked && "refused" in answer), `after message ${message} a restart was made and is not known of`);
+    assert.ok(
+      !(asked && "refused" in answer),
+      `after message ${message} a restart was made and is not known of`,
+    );
     seen.refused += Number("refused" in answer);
     seen.unknown += Number("result" in answer);
     seen.asked += Number(asked);
@@ -57,7 +64,10 @@ async function cutEverywhere(cut: Cut): Promise<void> {
     relay.cutAfter = relay.passed + message;
     const answer = await open.unit("kubelet.service").catch((error: unknown) => error);
     if (relay.passed < relay.cutAfter) {
-      assert.ok(!(answer instanceof Error), `not cut, and not the whole conversation: ${String(answer)}`);
+      assert.ok(
+        !(answer instanceof Error),
+        `not cut, and not the whole conversation: ${String(answer)}`,
+      );
       break;
     }
     assert.ok(answer instanceof CouldNotAsk, String(message));
@@ -68,7 +78,8 @@ async function cutEverywhere(cut: Cut): Promise<void> {
 test("a bus that hangs up after any message: could not ask, or asked and the end not seen; never the one for the other", () =>
   cutEverywhere("hangs up"));
 
-test("a bus that falls silent after any message: the same, at the deadline", () => cutEverywhere("falls silent"));
+test("a bus that falls silent after any message: the same, at the deadline", () =>
+  cutEverywhere("falls silent"));
 
 test("a connection that dies after any message of an apply: the file is whole, one restart, and the agent becomes ready", async (t) => {
   using node = new Node();
@@ -93,6 +104,7 @@ test("a connection that dies after any message of an apply: the file is whole, o
     await apply();
     cuts += Number(relay.passed >= relay.cutAfter);
   }
-  // How often an apply asks for the unit's state depends on the machine: a late point may not be reached.
+  // How often an apply asks for the unit's state depends on the machine: a late point may not be
+  // reached.
   assert.ok(cuts >= chosen.length / 2, `${cuts} cuts`);
 });

@@ -1,4 +1,6 @@
-/** The agent as the controller deploys it: the flags are taken from the very object that it applies. */
+/**
+ * The agent as the controller deploys it: the flags are taken from the very object that it applies.
+ */
 import { parseConfig } from "#controller/policy/config.ts";
 import { daemonSet } from "#controller/objects/daemonset.ts";
 import { mountPaths } from "#contract/names.ts";
@@ -14,7 +16,8 @@ export function daemonSetOf(): ReturnType<typeof daemonSet> {
 
 /** Node's flags in the DaemonSet, its mount paths replaced by the node's. */
 export function nodeFlags(node: Node): string[] {
-  const [, ...flags] = daemonSetOf().spec?.template.spec?.containers[0]?.command?.slice(0, -1) ?? [];
+  const [, ...flags] =
+    daemonSetOf().spec?.template.spec?.containers[0]?.command?.slice(0, -1) ?? [];
   return flags.map((flag) =>
     flag
       .replace(mountPaths.kubelet, node.kubelet)
@@ -26,5 +29,7 @@ export function nodeFlags(node: Node): string[] {
 
 /** Registries with long passwords, some 900 KiB of JSON together. */
 export function many(prefix: string): Record<string, string> {
-  return Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`${prefix}${index}.example`, "x".repeat(700)]));
+  return Object.fromEntries(
+    Array.from({ length: 900 }, (_, index) => [`${prefix}${index}.example`, "x".repeat(700)]),
+  );
 }

@@ -1,6 +1,7 @@
 /**
- * The disk fails: errors that strace gives to the agent's own calls, a tmpfs that is really full, a mount that is really
- * read-only. The file is always wholly the old or wholly the new one, and passing trouble is over by itself.
+ * The disk fails: errors that strace gives to the agent's own calls, a tmpfs that is really full, a
+ * mount that is really read-only. The file is always wholly the old or wholly the new one, and
+ * passing trouble is over by itself.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -25,7 +26,9 @@ import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
 const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
 /** Three pages of a file system, so that it can be full in the middle of a write. */
 const long = "x".repeat(6000);
-const after = JSON.stringify({ auths: { "b.io": { auth: encode("theirs") }, "a.io": { auth: encode(long) } } });
+const after = JSON.stringify({
+  auths: { "b.io": { auth: encode("theirs") }, "a.io": { auth: encode(long) } },
+});
 
 function run(command: string, ...args: string[]): void {
   const { status, stderr } = spawnSync(command, args, { encoding: "utf8" });
@@ -41,11 +44,15 @@ class Disk implements AsyncDisposable {
     this.systemd = systemd;
     this.#ends = ends;
   }
-  /** A node whose kubelet directory is a mount of its own, made by `mount` with the directory as last argument. */
+  /**
+   * A node whose kubelet directory is a mount of its own, made by `mount` with the directory as
+   * last argument.
+   */
   static async make(...mount: readonly string[]): Promise<Disk> {
     const node = new Node(mkdtempSync(join(tmpdir(), "gps-disk-")));
     const [command, ...args] = mount;
-    if (command !== undefined) run(command, ...args, ...(args.includes("--bind") ? [node.kubelet] : []), node.kubelet);
+    if (command !== undefined)
+      run(command, ...args, ...(args.includes("--bind") ? [node.kubelet] : []), node.kubelet);
     const bus = await startBus(node.dbus);
     const systemd = await ScriptedSystemd.start(bus.address);
     writeFileSync(node.config, theirs);
@@ -76,7 +83,10 @@ class Disk implements AsyncDisposable {
   }
 }
 
-/** The error `name` for every call of this kind, or for those that `when` tells (strace's own syntax). */
+/**
+ * The error `name` for every call of this kind, or for those that `when` tells (strace's own
+ * syntax).
+ */
 function failing(call: string, name: string, when = "1+"): string[] {
   const inject = `inject=${call}:error=${name}:when=${when}`;
   return ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", `trace=${call}`, "-e", inject];
@@ -124,10 +134,22 @@ test("a disk that is full at any write: the old file stays whole, no restart; wi
     await using agent = await disk.agent();
     const where = `${pages} pages free`;
     let full = false;
-    assert.ok(await until(() => (full = agent.output.includes("GPS208")) || disk.node.file === after, 30_000), where);
+    assert.ok(
+      await until(
+        () => (full = agent.output.includes("GPS208")) || disk.node.file === after,
+        30_000,
+      ),
+      where,
+    );
     if (full) disk.untouched(where);
     // The journal is the first thing that is written; where it fits, config.json may not.
-    stages.add(full ? (readdirSync(disk.node.folder).includes("journal.json") ? "config.json" : "journal") : "none");
+    stages.add(
+      full
+        ? readdirSync(disk.node.folder).includes("journal.json")
+          ? "config.json"
+          : "journal"
+        : "none",
+    );
     truncateSync(filler, 0);
     await disk.healed(agent, where);
   }

@@ -1,4 +1,6 @@
-/** What comes in is odd, too fast, or out of order: the mounted Secret, and the kubelet's healthz. */
+/**
+ * What comes in is odd, too fast, or out of order: the mounted Secret, and the kubelet's healthz.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -46,7 +48,10 @@ test("10,000 quick changes of the mounted Secret: few restarts, no more memory, 
   t.diagnostic(`${before.memory} to ${after.memory} MiB, ${place.systemd.restartCalls} restarts`);
   assert.ok(await until(() => place.node.file?.trim() === ours, 90_000));
   assert.ok(after.memory - before.memory < 24, `${before.memory} to ${after.memory} MiB`);
-  assert.ok(after.descriptors <= before.descriptors + 2, `${before.descriptors} to ${after.descriptors}`);
+  assert.ok(
+    after.descriptors <= before.descriptors + 2,
+    `${before.descriptors} to ${after.descriptors}`,
+  );
   assert.ok(place.systemd.restartCalls <= 12, `${place.systemd.restartCalls} restarts`);
   assert.ok(agent.output.split("\n").length < 400);
 });
@@ -59,21 +64,46 @@ test("H15: a mount that is behind, ahead, incomplete or nonsense is waited for, 
   const { sources: _, ...half } = files;
   // Each shows words of its own: the answer to the mount before would pass for this one's.
   const mounts: readonly (readonly [words: string, mount: () => void])[] = [
-    ["GPS203 the mounted Secret holds another revision (mounted 1, ours 2)", () => node.mount(1, content)],
+    [
+      "GPS203 the mounted Secret holds another revision (mounted 1, ours 2)",
+      () => node.mount(1, content),
+    ],
     ["GPS202 the mounted Secret is not complete (ENOENT)", () => node.mountFiles(half)],
-    ["GPS203 the mounted Secret holds another revision (mounted 3, ours 2)", () => node.mount(3, content)],
-    ["GPS203 the mounted Secret holds another revision (mounted 2 with another", () => node.mountFiles(files)],
+    [
+      "GPS203 the mounted Secret holds another revision (mounted 3, ours 2)",
+      () => node.mount(3, content),
+    ],
+    [
+      "GPS203 the mounted Secret holds another revision (mounted 2 with another",
+      () => node.mountFiles(files),
+    ],
     [
       "GPS202 the mounted Secret is not complete (revision is not",
       () => node.mountFiles({ ...files, revision: "two" }),
     ],
-    ["GPS202 the mounted Secret is not complete (intent is none", () => node.mountFiles({ ...files, intent: "drop" })],
-    ["GPS202 the mounted Secret is not complete (salt has not", () => node.mountFiles({ ...files, salt: "" })],
-    ["not base64", () => node.mountFiles({ ...files, ".dockerconfigjson": '{"auths":{"a.io":{"auth":"%"}}}' })],
-    ["more than 1 MiB", () => node.mountFiles({ ...files, ".dockerconfigjson": " ".repeat(1024 * 1024 + 1) })],
+    [
+      "GPS202 the mounted Secret is not complete (intent is none",
+      () => node.mountFiles({ ...files, intent: "drop" }),
+    ],
+    [
+      "GPS202 the mounted Secret is not complete (salt has not",
+      () => node.mountFiles({ ...files, salt: "" }),
+    ],
+    [
+      "not base64",
+      () => node.mountFiles({ ...files, ".dockerconfigjson": '{"auths":{"a.io":{"auth":"%"}}}' }),
+    ],
+    [
+      "more than 1 MiB",
+      () => node.mountFiles({ ...files, ".dockerconfigjson": " ".repeat(1024 * 1024 + 1) }),
+    ],
     ["sources: not a JSON object", () => node.mountFiles({ ...files, sources: "[]" })],
   ];
-  const options = { revision: 2, digest: digestFor(2, content), healthzPort: place.systemd.healthzPort };
+  const options = {
+    revision: 2,
+    digest: digestFor(2, content),
+    healthzPort: place.systemd.healthzPort,
+  };
   await using agent = await Agent.start(node, options);
   for (const [words, mount] of mounts) {
     mount();

@@ -1,4 +1,7 @@
-/** The bundled agent inside a real node of the test cluster: no capabilities, the node's own systemd, kubelet and bus. */
+/**
+ * The bundled agent inside a real node of the test cluster: no capabilities, the node's own
+ * systemd, kubelet and bus.
+ */
 import { cpSync, existsSync, linkSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { bundle } from "../../build/bundle.ts";
@@ -108,7 +111,9 @@ export class Inside {
     );
   }
 
-  async kubelet(): Promise<Record<"InvocationID" | "ActiveState" | "MainPID" | "NRestarts", string>> {
+  async kubelet(): Promise<
+    Record<"InvocationID" | "ActiveState" | "MainPID" | "NRestarts", string>
+  > {
     return await this.machine.unit(["InvocationID", "ActiveState", "MainPID", "NRestarts"]);
   }
 }

@@ -1,4 +1,7 @@
-/** What systemd does with the unit and its jobs: the job's result is only told, what counts is the unit. */
+/**
+ * What systemd does with the unit and its jobs: the job's result is only told, what counts is the
+ * unit.
+ */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { encode, until } from "./agent.ts";
@@ -7,7 +10,10 @@ import { ours, Place } from "./place.ts";
 import { comesBack, jobResults, questioned, type Restart } from "./scripted-systemd.ts";
 
 /** Applies a revision for each script; answers how many restarts were asked for it. */
-async function applyEach(place: Place, scripts: readonly (readonly Restart[])[]): Promise<number[]> {
+async function applyEach(
+  place: Place,
+  scripts: readonly (readonly Restart[])[],
+): Promise<number[]> {
   place.systemd.startLimitMicros = 100_000n;
   const asked: number[] = [];
   for (const [index, script] of scripts.entries()) {

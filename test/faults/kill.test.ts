@@ -1,7 +1,7 @@
 /**
- * SIGKILL at every point: strace kills the agent as it enters its nth call that changes or opens a file, or it dies as systemd
- * hears its nth request; the next agent goes on. Whatever the point, the end is the one of an agent that was never killed, and
- * no restart is made twice.
+ * SIGKILL at every point: strace kills the agent as it enters its nth call that changes or opens a
+ * file, or it dies as systemd hears its nth request; the next agent goes on. Whatever the point,
+ * the end is the one of an agent that was never killed, and no restart is made twice.
  *
  * `npm test` takes a sample of the points (sample.ts).
  */
@@ -55,17 +55,24 @@ async function everywhere(t: TestContext, family: Family): Promise<void> {
     }
   });
   const seconds = Math.round((performance.now() - begun) / 1000);
-  t.diagnostic(`${points.length} points, ${kills} kills, ${seconds} s, not reached: ${missed.join(", ") || "none"}`);
+  t.diagnostic(
+    `${points.length} points, ${kills} kills, ${seconds} s, not reached: ${missed.join(", ") || "none"}`,
+  );
   assert.deepEqual(broken, []);
   tried += points.length;
   killed += kills;
 }
 
 /**
- * Runs an agent that is killed at the point, then one that is not, until it shows the code. Answers whether the first one
- * was killed indeed: how often systemd is asked differs from run to run, and it may have ended before.
+ * Runs an agent that is killed at the point, then one that is not, until it shows the code. Answers
+ * whether the first one was killed indeed: how often systemd is asked differs from run to run, and
+ * it may have ended before.
  */
-async function interrupted({ node, systemd }: Place, family: Family, point: Point): Promise<boolean> {
+async function interrupted(
+  { node, systemd }: Place,
+  family: Family,
+  point: Point,
+): Promise<boolean> {
   const { revision, status, code } = family;
   const options = { revision, healthzPort: systemd.healthzPort };
   let was: boolean;
@@ -73,7 +80,8 @@ async function interrupted({ node, systemd }: Place, family: Family, point: Poin
     await using first = await Agent.start(node, { ...options, under: killingAt(node, point) });
     let heard = 0;
     systemd.onCall = (member) => {
-      if (point.heard && member === point.call && (heard += 1) === point.nth) first.child.kill("SIGKILL");
+      if (point.heard && member === point.call && (heard += 1) === point.nth)
+        first.child.kill("SIGKILL");
     };
     await Promise.race([first.ended(), first.shows(status, code, 30_000).catch(() => {})]);
     was = first.child.signalCode === "SIGKILL";
@@ -101,7 +109,11 @@ test("an agent killed at any point of an apply is made good by the next one, wit
       assert.equal(node.file, ours, where);
       assert.equal(systemd.restartCalls, 1, where);
       assert.deepEqual(node.kept, keeping(theirs), where);
-      assert.equal(JSON.parse(readFileSync(`${node.folder}/journal.json`, "utf8")).phase, "applied", where);
+      assert.equal(
+        JSON.parse(readFileSync(`${node.folder}/journal.json`, "utf8")).phase,
+        "applied",
+        where,
+      );
     },
   });
 });
@@ -114,7 +126,10 @@ test("an agent killed at any point of a drain is made good by the next one, and 
     prepare: async () => {
       const place = await prepare();
       const { node, systemd } = place;
-      await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
+      await using agent = await Agent.start(node, {
+        revision: 1,
+        healthzPort: systemd.healthzPort,
+      });
       await agent.shows(200, "GPS200");
       node.mount(2, {});
       node.newPod();
@@ -167,7 +182,10 @@ test("H18: a journal of version 1 is read in mid-change, and an agent killed at 
         const { node, systemd } = place;
         if (phase === "restoring") systemd.fate = () => (node.file === ours ? crashes : comesBack);
         const options = { revision: 1, healthzPort: systemd.healthzPort };
-        assert.equal(await endedWhen(node, options, () => phaseOf(node) === phase, "SIGKILL"), "SIGKILL");
+        assert.equal(
+          await endedWhen(node, options, () => phaseOf(node) === phase, "SIGKILL"),
+          "SIGKILL",
+        );
         ageJournal(node);
         return place;
       },
@@ -176,7 +194,11 @@ test("H18: a journal of version 1 is read in mid-change, and an agent killed at 
         assert.equal(node.file, code === "GPS200" ? ours : theirs, where);
         assert.equal(systemd.restartCalls, restarts, where);
         assert.deepEqual(node.kept, keeping(theirs), where);
-        assert.equal(JSON.parse(readFileSync(`${node.folder}/journal.json`, "utf8")).version, 2, where);
+        assert.equal(
+          JSON.parse(readFileSync(`${node.folder}/journal.json`, "utf8")).version,
+          2,
+          where,
+        );
       },
     });
 });

@@ -1,4 +1,7 @@
-/** Where a credential may lie on a node: config.json, and beside it our journal with the previous bytes. An agent that crashes leaves it nowhere else. */
+/**
+ * Where a credential may lie on a node: config.json, and beside it our journal with the previous
+ * bytes. An agent that crashes leaves it nowhere else.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -27,8 +30,9 @@ function leaks(directory: string): string[] {
 const vectorNotes = new Set([2, 0x202]);
 
 /**
- * Blanks the vector registers of every thread in a core, which no filter leaves out: they hold the 32 or 64 bytes that were copied
- * last, at times a password (one core in twelve on a machine with AVX-512). All else in it is judged.
+ * Blanks the vector registers of every thread in a core, which no filter leaves out: they hold the
+ * 32 or 64 bytes that were copied last, at times a password (one core in twelve on a machine with
+ * AVX-512). All else in it is judged.
  */
 function blankVectorRegisters(core: string): void {
   const bytes = readFileSync(core);
@@ -37,7 +41,9 @@ function blankVectorRegisters(core: string): void {
   const [offset = 0, size = 0] = [8, 32].map((at) => Number(bytes.readBigUInt64LE(header + at)));
   const aligned = (length: number) => Math.ceil(length / 4) * 4;
   for (let at = offset; at < offset + size;) {
-    const [name = 0, length = 0, type = 0] = [0, 4, 8].map((field) => bytes.readUInt32LE(at + field));
+    const [name = 0, length = 0, type = 0] = [0, 4, 8].map((field) =>
+      bytes.readUInt32LE(at + field),
+    );
     const begin = at + 12 + aligned(name);
     at = begin + aligned(length);
     if (vectorNotes.has(type)) bytes.fill(0, begin, at);
@@ -45,7 +51,10 @@ function blankVectorRegisters(core: string): void {
   writeFileSync(core, bytes);
 }
 
-/** The kernel may give cores to a program instead, or put them elsewhere; then there is none to look into. */
+/**
+ * The kernel may give cores to a program instead, or put them elsewhere; then there is none to look
+ * into.
+ */
 const pattern = readFileSync("/proc/sys/kernel/core_pattern", "utf8").trim();
 const skip = /[/|%]/.test(pattern) && `cores of this machine go to ${pattern}`;
 
@@ -61,11 +70,16 @@ test(
     const theirs = JSON.stringify({ auths: { "a.io": { auth: encode("planted-by-them") } } });
     writeFileSync(node.config, theirs);
     node.mount(1, { additional: { "a.io": "planted-by-us" } });
-    const options = { revision: 1, healthzPort: systemd.healthzPort, program, nodeFlags: nodeFlags(node) };
+    const options = {
+      revision: 1,
+      healthzPort: systemd.healthzPort,
+      program,
+      nodeFlags: nodeFlags(node),
+    };
     const under = ["sh", "-c", 'ulimit -c unlimited && cd "$0" && exec "$@"', crash];
     await using agent = await Agent.start(node, { ...options, under });
-    // Not before: while it writes a file, write-file-atomic catches this signal, and loses it if the
-    // file is done before the signal is looked at (one abort in twenty on a busy machine).
+    // Not before: while it writes a file, write-file-atomic catches this signal, and loses it if
+    // the file is done before the signal is looked at (one abort in twenty on a busy machine).
     await agent.shows(200, "GPS200");
     assert.equal(await agent.end("SIGABRT"), "SIGABRT");
     const [core = ""] = readdirSync(crash);
@@ -73,7 +87,8 @@ test(
     t.diagnostic(`a core of ${statSync(join(crash, core)).size} bytes`);
     blankVectorRegisters(join(crash, core));
     assert.deepEqual(leaks(crash), []);
-    for (const needle of needles) assert.ok(!agent.output.includes(needle) && !node.message.includes(needle));
+    for (const needle of needles)
+      assert.ok(!agent.output.includes(needle) && !node.message.includes(needle));
     await using next = await Agent.start(node, options);
     await next.shows(200, "GPS200");
     const mounted = leaks(node.secret).map((file) => join("secret", file));
@@ -85,7 +100,8 @@ test(
         ...mounted,
       ].toSorted(),
     );
-    for (const name of node.kept) assert.equal(statSync(join(node.folder, name)).mode & 0o777, 0o600);
+    for (const name of node.kept)
+      assert.equal(statSync(join(node.folder, name)).mode & 0o777, 0o600);
     for (const needle of needles) assert.ok(!next.output.includes(needle));
   },
 );

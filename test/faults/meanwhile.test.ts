@@ -1,4 +1,7 @@
-/** Somebody else does something to the kubelet, or to the agent, in the middle: what is owed is made once, and no more. */
+/**
+ * Somebody else does something to the kubelet, or to the agent, in the middle: what is owed is made
+ * once, and no more.
+ */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { until } from "./agent.ts";
@@ -32,7 +35,9 @@ test("a kubelet that somebody stopped while all is in force is left stopped, tol
 test("a restart by somebody else after the file was put there is the one that was owed", async () => {
   await using place = await Place.make();
   // Our own request is lost with an error; in its place an administrator restarts.
-  place.systemd.script = [{ after: "unchanged", error: "org.freedesktop.DBus.Error.LimitsExceeded" }];
+  place.systemd.script = [
+    { after: "unchanged", error: "org.freedesktop.DBus.Error.LimitsExceeded" },
+  ];
   await using agent = await place.agent();
   await agent.shows(503, "GPS210");
   assert.ok(await until(() => place.node.file === ours));

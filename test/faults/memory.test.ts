@@ -14,7 +14,10 @@ import { comesBack, crashes } from "./scripted-systemd.ts";
 const limit = 96 * 1024 * 1024;
 const hierarchy = "/sys/fs/cgroup/memory";
 
-/** A cgroup of its own below the root of the memory controller (version 1), so that nobody else's limit counts. */
+/**
+ * A cgroup of its own below the root of the memory controller (version 1), so that nobody else's
+ * limit counts.
+ */
 function cgroup(t: TestContext): string {
   const group = join(hierarchy, `gps-test-${process.pid}-${randomUUID()}`);
   mkdirSync(group);
@@ -26,7 +29,9 @@ function cgroup(t: TestContext): string {
   return group;
 }
 
-const skip = !existsSync(join(hierarchy, "memory.limit_in_bytes")) && "needs the memory controller of cgroup version 1";
+const skip =
+  !existsSync(join(hierarchy, "memory.limit_in_bytes")) &&
+  "needs the memory controller of cgroup version 1";
 
 /** The agent of a node, in a cgroup of its own, as the DaemonSet starts it. */
 async function deployed(t: TestContext, { node, systemd }: Place) {
@@ -37,44 +42,67 @@ async function deployed(t: TestContext, { node, systemd }: Place) {
   const options = { healthzPort: systemd.healthzPort, program, nodeFlags: nodeFlags(node), under };
   return {
     start: (revision: number) => Agent.start(node, { ...options, revision }),
-    inGroup: ({ child }: Agent) => assert.match(read("cgroup.procs"), new RegExp(`^${child.pid}$`, "m")),
+    inGroup: ({ child }: Agent) =>
+      assert.match(read("cgroup.procs"), new RegExp(`^${child.pid}$`, "m")),
     judge: () => {
       const most = Number(read("memory.max_usage_in_bytes"));
-      t.diagnostic(`at most ${(most / 1024 / 1024).toFixed(1)} MiB with the files that it read and wrote`);
+      t.diagnostic(
+        `at most ${(most / 1024 / 1024).toFixed(1)} MiB with the files that it read and wrote`,
+      );
       assert.match(read("memory.oom_control"), /^oom_kill 0$/m);
       return most;
     },
   };
 }
 
-test("a limit of 96 MiB is never hit with a 1 MiB Secret beside 1 MiB of others' entries", { skip }, async (t) => {
-  await using place = await Place.make();
-  const { node } = place;
-  const { start, inGroup, judge } = await deployed(t, place);
-  const theirs = Object.entries(many("n")).map(([key, one]) => [key, { auth: encode(one) }] as const);
-  writeFileSync(node.config, JSON.stringify({ auths: Object.fromEntries(theirs) }));
-  for (const revision of [1, 2, 3]) {
-    node.mount(revision, revision === 3 ? {} : { additional: many(`s${revision}-`) });
-    await using agent = await start(revision);
-    await agent.shows(200, revision === 3 ? "GPS224" : "GPS200", 60_000);
-    inGroup(agent);
-  }
-  assert.equal(JSON.parse(node.file ?? "").auths["s1-0.example"], undefined);
-  assert.ok(judge() < limit);
-});
+test(
+  "a limit of 96 MiB is never hit with a 1 MiB Secret beside 1 MiB of others' entries",
+  { skip },
+  async (t) => {
+    await using place = await Place.make();
+    const { node } = place;
+    const { start, inGroup, judge } = await deployed(t, place);
+    const theirs = Object.entries(many("n")).map(
+      ([key, one]) => [key, { auth: encode(one) }] as const,
+    );
+    writeFileSync(node.config, JSON.stringify({ auths: Object.fromEntries(theirs) }));
+    for (const revision of [1, 2, 3]) {
+      node.mount(revision, revision === 3 ? {} : { additional: many(`s${revision}-`) });
+      await using agent = await start(revision);
+      await agent.shows(200, revision === 3 ? "GPS224" : "GPS200", 60_000);
+      inGroup(agent);
+    }
+    assert.equal(JSON.parse(node.file ?? "").auths["s1-0.example"], undefined);
+    assert.ok(judge() < limit);
+  },
+);
 
-/** Every entry is displaced by the largest Secret, beside so many with the shortest credentials, in a file of `size` bytes at least. */
-async function throughAll(t: TestContext, size: number, small: number, aged = false): Promise<void> {
+/**
+ * Every entry is displaced by the largest Secret, beside so many with the shortest credentials, in
+ * a file of `size` bytes at least.
+ */
+async function throughAll(
+  t: TestContext,
+  size: number,
+  small: number,
+  aged = false,
+): Promise<void> {
   await using place = await Place.make();
   const { node, systemd } = place;
   systemd.startLimitMicros = 100_000n;
   const { start, judge } = await deployed(t, place);
-  const inOurPlace = Object.entries(many("s")).map(([key, one]) => [key, { auth: encode(`theirs-${one}`) }] as const);
+  const inOurPlace = Object.entries(many("s")).map(
+    ([key, one]) => [key, { auth: encode(`theirs-${one}`) }] as const,
+  );
   // For one such sign V8 needs two bytes for each character of the journal's text.
   if (aged) Object.assign(inOurPlace[0]?.[1] ?? {}, { email: "\u20ac" });
-  const beside = Array.from({ length: small }, (_, index) => [`k${index}`, { auth: encode("k") }] as const);
+  const beside = Array.from(
+    { length: small },
+    (_, index) => [`k${index}`, { auth: encode("k") }] as const,
+  );
   const auths = Object.fromEntries([...inOurPlace, ...beside]);
-  // A sign for which V8 needs two bytes for each character of the text, and a number, whose text is kept.
+  // A sign for which V8 needs two bytes for each character of the text, and a number, whose text is
+  // kept.
   const least = Buffer.byteLength(JSON.stringify({ auths, note: "\u20ac", n: 1.5 }));
   const note = `\u20ac${"y".repeat(Math.max(0, size - least))}`;
   const before = JSON.stringify({ auths, note, n: 1.5 });
@@ -85,7 +113,9 @@ async function throughAll(t: TestContext, size: number, small: number, aged = fa
     await agent.shows(200, "GPS200", 60_000);
   }
   const applied = node.file;
-  const changed = Object.fromEntries(Object.entries(many("s")).map(([key, one]) => [key, one.replace("x", "z")]));
+  const changed = Object.fromEntries(
+    Object.entries(many("s")).map(([key, one]) => [key, one.replace("x", "z")]),
+  );
   node.mount(2, { additional: changed });
   systemd.script = [crashes, crashes, crashes, comesBack];
   if (aged) {
@@ -108,8 +138,10 @@ async function throughAll(t: TestContext, size: number, small: number, aged = fa
   judge();
 }
 
-test("a journal of version 1 with the largest files is read in mid-rollback, and all is given back", { skip }, (t) =>
-  throughAll(t, 2 * 1024 * 1024 - 2000, 0, true),
+test(
+  "a journal of version 1 with the largest files is read in mid-rollback, and all is given back",
+  { skip },
+  (t) => throughAll(t, 2 * 1024 * 1024 - 2000, 0, true),
 );
 
 test(
@@ -118,6 +150,8 @@ test(
   (t) => throughAll(t, 2 * 1024 * 1024, 0),
 );
 
-test("as many values as are let through beside the largest Secret, applied, rolled back, given back", { skip }, (t) =>
-  throughAll(t, 0, 5200),
+test(
+  "as many values as are let through beside the largest Secret, applied, rolled back, given back",
+  { skip },
+  (t) => throughAll(t, 0, 5200),
 );

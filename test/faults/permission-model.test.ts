@@ -1,6 +1,7 @@
 /**
- * Node's permission model as the DaemonSet sets it: the bundled agent does all its work under it, and nothing else gets
- * through. The flags are taken from the very object that the controller applies.
+ * Node's permission model as the DaemonSet sets it: the bundled agent does all its work under it,
+ * and nothing else gets through. The flags are taken from the very object that the controller
+ * applies.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -68,7 +69,9 @@ test("under the DaemonSet's flags nothing else can be written, and no process st
 for (const one of ${JSON.stringify(attempts)}) try { eval(one); got.push(one); } catch {}
 console.log(JSON.stringify(got));`,
   );
-  const { stdout, stderr } = spawnSync(process.execPath, [...nodeFlags(node), script], { encoding: "utf8" });
+  const { stdout, stderr } = spawnSync(process.execPath, [...nodeFlags(node), script], {
+    encoding: "utf8",
+  });
   rmSync(elsewhere, { recursive: true });
   assert.deepEqual(JSON.parse(stdout), [], stderr);
 });
@@ -77,7 +80,9 @@ test("a Secret and a node's file of nearly 1 MiB each fit the heap that the Daem
   using node = new Node();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
-  const theirs = Object.entries(many("n")).map(([key, one]) => [key, { auth: encode(one) }] as const);
+  const theirs = Object.entries(many("n")).map(
+    ([key, one]) => [key, { auth: encode(one) }] as const,
+  );
   writeFileSync(node.config, JSON.stringify({ auths: Object.fromEntries(theirs) }));
   const options = { healthzPort: systemd.healthzPort, program, nodeFlags: nodeFlags(node) };
   let peak = 0;
@@ -88,9 +93,12 @@ test("a Secret and a node's file of nearly 1 MiB each fit the heap that the Daem
     assert.equal(Object.keys(JSON.parse(node.file ?? "").auths).length, 1800);
     peak = Math.max(
       peak,
-      Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${agent.child.pid}/status`, "utf8"))?.[1]),
+      Number(
+        /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${agent.child.pid}/status`, "utf8"))?.[1],
+      ),
     );
   }
-  // Node's own text, 40 to 50 MiB of it, is shared and clean; a memory cgroup counts less than this.
+  // Node's own text, 40 to 50 MiB of it, is shared and clean; a memory cgroup counts less than
+  // this.
   assert.ok(peak < 128 * 1024, `${peak} kB`);
 });

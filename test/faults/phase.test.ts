@@ -1,7 +1,8 @@
 /**
- * In each phase of the journal the agent is ended, or the whole node goes down and comes up again. Scripted is what a reboot
- * means to an agent: /run is empty, everybody on the bus is new, the kubelet runs under a new InvocationID and has read the
- * file that it found, the clock may be off by a year. A reboot of a real node is in real.test.ts.
+ * In each phase of the journal the agent is ended, or the whole node goes down and comes up again.
+ * Scripted is what a reboot means to an agent: /run is empty, everybody on the bus is new, the
+ * kubelet runs under a new InvocationID and has read the file that it found, the clock may be off
+ * by a year. A reboot of a real node is in real.test.ts.
  */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -29,7 +30,10 @@ const breaks = (attempt: number) => (attempt <= 3 ? crashes : comesBack);
 const inPhase = (phase: string, more: (place: Place) => boolean) => (place: Place) =>
   phaseOf(place.node) === phase && more(place);
 
-/** Only when the journal says that the file was in place may a start of the kubelet count as the restart that is owed. */
+/**
+ * Only when the journal says that the file was in place may a start of the kubelet count as the
+ * restart that is owed.
+ */
 const applying: readonly Moment[] = [
   {
     name: "applying, the old file still there",
@@ -52,7 +56,10 @@ const applying: readonly Moment[] = [
   {
     name: "restarting, the job under way",
     fate: works,
-    when: inPhase("restarting", ({ systemd }) => systemd.restartCalls === 1 && systemd.active === "deactivating"),
+    when: inPhase(
+      "restarting",
+      ({ systemd }) => systemd.restartCalls === 1 && systemd.active === "deactivating",
+    ),
     afterReboot: 0,
   },
   { name: "settling", fate: works, when: inPhase("settling", () => true), afterReboot: 0 },
@@ -87,7 +94,10 @@ const rollingBack: readonly Moment[] = [
   {
     name: "reviving, the job under way",
     fate: breaks,
-    when: inPhase("reviving", ({ systemd }) => systemd.restartCalls === 4 && systemd.active === "deactivating"),
+    when: inPhase(
+      "reviving",
+      ({ systemd }) => systemd.restartCalls === 4 && systemd.active === "deactivating",
+    ),
     afterReboot: 0,
   },
 ];
@@ -104,7 +114,11 @@ async function prepare({ fate }: Moment): Promise<Place> {
 
 const options = ({ systemd }: Place) => ({ revision: 1, healthzPort: systemd.healthzPort });
 
-async function comesToItsEnd(place: Place, end: "applied" | "rolled back", name: string): Promise<void> {
+async function comesToItsEnd(
+  place: Place,
+  end: "applied" | "rolled back",
+  name: string,
+): Promise<void> {
   const { node, systemd } = place;
   const [status, code, file] =
     end === "applied" ? ([200, "GPS200", oursBeside] as const) : ([503, "GPS219", theirs] as const);
@@ -118,7 +132,11 @@ async function comesToItsEnd(place: Place, end: "applied" | "rolled back", name:
 test("SIGTERM in any phase of an apply ends the agent with 0, and the next one ends the work with one restart", async () => {
   await atATime(2, applying, async (moment) => {
     await using place = await prepare(moment);
-    assert.equal(await endedWhen(place.node, options(place), () => moment.when(place), "SIGTERM"), 0, moment.name);
+    assert.equal(
+      await endedWhen(place.node, options(place), () => moment.when(place), "SIGTERM"),
+      0,
+      moment.name,
+    );
     await comesToItsEnd(place, "applied", moment.name);
     assert.equal(place.systemd.restartCalls, 1, moment.name);
   });
@@ -127,13 +145,20 @@ test("SIGTERM in any phase of an apply ends the agent with 0, and the next one e
 test("H18: SIGTERM in any phase of a rollback ends the agent with 0, and the next one ends it with no restart too many", async () => {
   await atATime(2, rollingBack, async (moment) => {
     await using place = await prepare(moment);
-    assert.equal(await endedWhen(place.node, options(place), () => moment.when(place), "SIGTERM"), 0, moment.name);
+    assert.equal(
+      await endedWhen(place.node, options(place), () => moment.when(place), "SIGTERM"),
+      0,
+      moment.name,
+    );
     await comesToItsEnd(place, "rolled back", moment.name);
     assert.equal(place.systemd.restartCalls, 4, moment.name);
   });
 });
 
-/** The clock of a node without a battery begins somewhere; it is the journal's times that are moved here. */
+/**
+ * The clock of a node without a battery begins somewhere; it is the journal's times that are moved
+ * here.
+ */
 function moveClock({ node }: Place, years: number): void {
   const file = join(node.folder, "journal.json");
   const journal = JSON.parse(readFileSync(file, "utf8"));
@@ -141,10 +166,18 @@ function moveClock({ node }: Place, years: number): void {
   writeFileSync(file, JSON.stringify({ ...journal, calls }));
 }
 
-async function rebooted(moment: Moment, end: "applied" | "rolled back", years: number): Promise<void> {
+async function rebooted(
+  moment: Moment,
+  end: "applied" | "rolled back",
+  years: number,
+): Promise<void> {
   const name = `${moment.name}, clock moved by ${years} years`;
   await using place = await prepare(moment);
-  assert.equal(await endedWhen(place.node, options(place), () => moment.when(place), "SIGKILL"), "SIGKILL", name);
+  assert.equal(
+    await endedWhen(place.node, options(place), () => moment.when(place), "SIGKILL"),
+    "SIGKILL",
+    name,
+  );
   await place.reboot();
   moveClock(place, years);
   await comesToItsEnd(place, end, name);

@@ -5,8 +5,12 @@ import { join } from "node:path";
 import { previousPrefix } from "#agent/journal/journal.ts";
 import { Agent, type AgentOptions, type Node, until } from "./agent.ts";
 
-/** Put before the agent's program: each fsync takes 100 ms more, and a phase has two of them at least. */
-export const slowly = "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=100000".split(" ");
+/**
+ * Put before the agent's program: each fsync takes 100 ms more, and a phase has two of them at
+ * least.
+ */
+export const slowly =
+  "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=100000".split(" ");
 
 /** The phase in the node's journal; `undefined` without a journal. */
 export function phaseOf(node: Node): string | undefined {
@@ -14,17 +18,29 @@ export function phaseOf(node: Node): string | undefined {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).phase : undefined;
 }
 
-/** Turns the node's journal into one of version 1, with the previous bytes in it and none beside it. */
+/**
+ * Turns the node's journal into one of version 1, with the previous bytes in it and none beside it.
+ */
 export function ageJournal({ folder }: Node): void {
   const file = join(folder, "journal.json");
   const { before, undo, ...rest } = JSON.parse(readFileSync(file, "utf8"));
   const aged = ({ digest, ...one }: { digest?: string }) => {
     if (digest === undefined) return one;
-    return { ...one, bytes: readFileSync(join(folder, previousPrefix + digest), "base64"), uid: 0, gid: 0 };
+    return {
+      ...one,
+      bytes: readFileSync(join(folder, previousPrefix + digest), "base64"),
+      uid: 0,
+      gid: 0,
+    };
   };
-  const old = { ...rest, before: aged(before), ...(undo && { undo: { ...undo, file: aged(undo.file) } }) };
+  const old = {
+    ...rest,
+    before: aged(before),
+    ...(undo && { undo: { ...undo, file: aged(undo.file) } }),
+  };
   writeFileSync(file, JSON.stringify({ ...old, version: 1, reads: 1 }));
-  for (const name of readdirSync(folder)) if (name.startsWith(previousPrefix)) rmSync(join(folder, name));
+  for (const name of readdirSync(folder))
+    if (name.startsWith(previousPrefix)) rmSync(join(folder, name));
 }
 
 /** Runs an agent until the condition holds, ends it with the signal, and answers how it ended. */
@@ -40,7 +56,12 @@ export async function endedWhen(
 }
 
 /** Runs agents until one shows this; one that gives up ends by itself, and the next one says so. */
-export async function carriedOn(node: Node, options: AgentOptions, status: 200 | 503, code: string): Promise<void> {
+export async function carriedOn(
+  node: Node,
+  options: AgentOptions,
+  status: 200 | 503,
+  code: string,
+): Promise<void> {
   for (let run = 0; run < 3; run += 1) {
     await using next = await Agent.start(node, options);
     const seen = await Promise.race([next.ended(), next.shows(status, code)]);
@@ -49,8 +70,15 @@ export async function carriedOn(node: Node, options: AgentOptions, status: 200 |
   assert.fail(`never ${code}`);
 }
 
-/** Works on so many items at a time: agents wait most of the time, for settle times and for each other. */
-export async function atATime<T>(width: number, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+/**
+ * Works on so many items at a time: agents wait most of the time, for settle times and for each
+ * other.
+ */
+export async function atATime<T>(
+  width: number,
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const rest = items.values();
   const worker = async () => {
     for (const item of rest) await work(item);

@@ -26,7 +26,10 @@ export class Place implements AsyncDisposable {
   agent(flags: readonly string[] = [], revision = 1): Promise<Agent> {
     return Agent.start(this.node, { revision, healthzPort: this.systemd.healthzPort, flags });
   }
-  /** The node goes down and comes up: /run is empty, everybody on the bus is new, the kubelet has a new InvocationID. */
+  /**
+   * The node goes down and comes up: /run is empty, everybody on the bus is new, the kubelet has a
+   * new InvocationID.
+   */
   async reboot(): Promise<void> {
     await this.systemd[Symbol.asyncDispose]();
     await this.bus[Symbol.asyncDispose]();

@@ -1,7 +1,8 @@
 /**
- * Points at which an agent can be killed. They are counted in a run that nobody disturbs, so that a change of the agent
- * brings its new points along: each call that changes the file system (the lock's socket is bound in it), each opening of a file that decides what is done,
- * and each request that systemd hears.
+ * Points at which an agent can be killed. They are counted in a run that nobody disturbs, so that a
+ * change of the agent brings its new points along: each call that changes the file system (the
+ * lock's socket is bound in it), each opening of a file that decides what is done, and each request
+ * that systemd hears.
  */
 import { join } from "node:path";
 import type { Agent, Node } from "./agent.ts";
@@ -24,12 +25,22 @@ function opened(node: Node): string[] {
   return [node.config, join(node.folder, "journal.json")];
 }
 
-/** Arguments before the agent's, by which it dies as it enters the point. strace counts the calls of each thread. */
+/**
+ * Arguments before the agent's, by which it dies as it enters the point. strace counts the calls of
+ * each thread.
+ */
 export function killingAt(node: Node, { call, nth, heard }: Point): string[] {
   if (heard) return [];
   // Only of these files: the other threads open modules.
   const paths = call === "openat" ? opened(node).flatMap((path) => ["-P", path]) : [];
-  return [...quiet, ...paths, "-e", `trace=${call}`, "-e", `inject=${call}:signal=KILL:when=${nth}`];
+  return [
+    ...quiet,
+    ...paths,
+    "-e",
+    `trace=${call}`,
+    "-e",
+    `inject=${call}:signal=KILL:when=${nth}`,
+  ];
 }
 
 /** Runs an agent undisturbed until `over`, and answers the points that it went through. */
@@ -43,16 +54,21 @@ export async function pointsOf(
   const threads = await traced(node, systemd, revision, ["openat", ...changing], over);
   assertCountable(threads, changing);
   const paths = opened(node);
-  const decides = (line: string) => callOf(line) === "openat" && paths.includes(/"([^"]*)"/.exec(line)?.[1] ?? "");
+  const decides = (line: string) =>
+    callOf(line) === "openat" && paths.includes(/"([^"]*)"/.exec(line)?.[1] ?? "");
   const made = inOrder(threads)
     .filter((line) => changing.includes(callOf(line)) || decides(line))
     .map(callOf);
   // Of the dozen that are asked for at once, one.
-  const heard = systemd.calls.slice(before).filter((call) => !call.startsWith("Get ") || call === questioned);
+  const heard = systemd.calls
+    .slice(before)
+    .filter((call) => !call.startsWith("Get ") || call === questioned);
   return [...numbered(made, false), ...numbered(heard, true)];
 }
 
 function numbered(calls: readonly string[], heard: boolean): Point[] {
   const counts = Map.groupBy(calls, (call) => call);
-  return Array.from(counts, ([call, all]) => all.map((_, index) => ({ call, nth: index + 1, heard }))).flat();
+  return Array.from(counts, ([call, all]) =>
+    all.map((_, index) => ({ call, nth: index + 1, heard })),
+  ).flat();
 }

@@ -1,9 +1,10 @@
 /**
- * Power loss: only what was synced is sure to be there afterwards. strace records every call by which the agent changes the
- * file system; the record is replayed, and the power fails after each call. What was not synced is lost or kept in every
- * combination, and a file whose bytes were not synced counts as garbage. What is left must be one document or the other, with
- * ours in place its journal, with a journal the previous bytes that it names, and no other pair of document and journal than a
- * kill may leave: kill.test.ts shows what becomes of those.
+ * Power loss: only what was synced is sure to be there afterwards. strace records every call by
+ * which the agent changes the file system; the record is replayed, and the power fails after each
+ * call. What was not synced is lost or kept in every combination, and a file whose bytes were not
+ * synced counts as garbage. What is left must be one document or the other, with ours in place its
+ * journal, with a journal the previous bytes that it names, and no other pair of document and
+ * journal than a kill may leave: kill.test.ts shows what becomes of those.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -27,7 +28,10 @@ type Crash = Readonly<{
 }>;
 
 /** Changes of names by one call, all or nothing. */
-type Change = Readonly<{ directory: string; names: readonly (readonly [name: string, file: string | undefined])[] }>;
+type Change = Readonly<{
+  directory: string;
+  names: readonly (readonly [name: string, file: string | undefined])[];
+}>;
 
 /** Replays the record; answers every state in which the power may have left the disk. */
 function crashes(lines: readonly string[], start: Names): Crash[] {
@@ -52,7 +56,8 @@ function crashes(lines: readonly string[], start: Names): Crash[] {
     else if (call === "mkdir") change(dirname(path), [path, "directory"]);
     else if (call === "rename") change(dirname(second), [path, undefined], [second, now.get(path)]);
     else if (call === "unlink" || call === "rmdir") change(dirname(path), [path, undefined]);
-    else if (call === "fsync" && now.has(open) && now.get(open) !== "directory") sure.add(now.get(open) ?? "");
+    else if (call === "fsync" && now.has(open) && now.get(open) !== "directory")
+      sure.add(now.get(open) ?? "");
     else if (call === "fsync") {
       for (const one of pending) if (one.directory === open) apply(durable, one.names);
       pending = pending.filter(({ directory }) => directory !== open);
@@ -81,17 +86,31 @@ function apply(names: Map<string, string>, changes: Change["names"]): void {
     else names.set(name, file);
 }
 
-/** Runs the agent until it shows `code` or gives up, and answers what its file operations were, in their order. */
-async function recorded(node: Node, systemd: ScriptedSystemd, revision: number, code: string): Promise<string[]> {
+/**
+ * Runs the agent until it shows `code` or gives up, and answers what its file operations were, in
+ * their order.
+ */
+async function recorded(
+  node: Node,
+  systemd: ScriptedSystemd,
+  revision: number,
+  code: string,
+): Promise<string[]> {
   const calls = ["openat", "rename", "unlink", "mkdir", "rmdir", "fsync", "pwrite64", "write"];
   const threads = await traced(node, systemd, revision, calls, async (agent) => {
     const seen = await Promise.race([agent.ended(), agent.shows(200, code)]);
-    assert.ok(seen === 1 ? node.message.includes(code) : typeof seen === "string" && seen.includes(code), agent.output);
+    assert.ok(
+      seen === 1 ? node.message.includes(code) : typeof seen === "string" && seen.includes(code),
+      agent.output,
+    );
   });
   return inOrder(threads);
 }
 
-/** Every state leaves config.json whole, beside ours a whole journal with what it names, and the two as a kill may leave them. */
+/**
+ * Every state leaves config.json whole, beside ours a whole journal with what it names, and the two
+ * as a kill may leave them.
+ */
 function check(
   node: Node,
   states: readonly Crash[],
@@ -105,10 +124,16 @@ function check(
   for (const { after, names, sure } of states) {
     const file = names.get(config) ?? "";
     assert.ok(sure(file), `config.json is torn or gone after ${after}`);
-    assert.ok(old(file) || (names.has(folder) && sure(names.get(journal))), `ours without a journal after ${after}`);
+    assert.ok(
+      old(file) || (names.has(folder) && sure(names.get(journal))),
+      `ours without a journal after ${after}`,
+    );
     const [, ...previous] = keeping(...named(names.get(journal) ?? ""));
     const whole = previous.every((name) => sure(names.get(join(folder, name))));
-    assert.ok(whole || !names.has(journal), `${names.get(journal)} without its previous bytes after ${after}`);
+    assert.ok(
+      whole || !names.has(journal),
+      `${names.get(journal)} without its previous bytes after ${after}`,
+    );
     assert.ok(kills.has(pair(names)), `${pair(names)}, which no kill leaves, after ${after}`);
   }
   const files = new Set(states.map(({ names }) => old(names.get(config) ?? "")));

@@ -1,4 +1,7 @@
-/** Nodes that are not fit for a change, and nodes whose kubelet is another unit's: nothing is touched, and the reason is told. */
+/**
+ * Nodes that are not fit for a change, and nodes whose kubelet is another unit's: nothing is
+ * touched, and the reason is told.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -55,7 +58,8 @@ test("a kubelet that somebody stopped is not started because config.json drifts 
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   writeFileSync(place.node.config, "{}");
   await agent.shows(503, "GPS2");
-  // The file is put right for whoever starts the kubelet; that start has read it, and no other is owed.
+  // The file is put right for whoever starts the kubelet; that start has read it, and no other is
+  // owed.
   assert.ok(await until(() => place.node.file === ours));
   await agent.shows(503, "GPS2");
   assert.equal(place.systemd.restartCalls, 1);
@@ -200,17 +204,27 @@ test("the agent of an unfit node ends once with the code of a refusal, and the n
   await agent.shows(200, "GPS201", 40_000);
 });
 
-/** Runs the first container's program under the very flags that the controller gives it; what it wrote. */
+/**
+ * Runs the first container's program under the very flags that the controller gives it; what it
+ * wrote.
+ */
 async function look(node: Node, root: string): Promise<unknown> {
   const program = (await bundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
   const [container] = daemonSetOf().spec?.template.spec?.initContainers ?? [];
   assert.ok(container);
   const local = (text: string) =>
-    text.replace(mountPaths.root, root).replace(mountPaths.pod, node.pod).replace("/app/hidden.cjs", program);
+    text
+      .replace(mountPaths.root, root)
+      .replace(mountPaths.pod, node.pod)
+      .replace("/app/hidden.cjs", program);
   const argv = [...(container.command ?? []).slice(1), ...(container.args ?? [])].map(local);
-  const ended = spawnSync(process.execPath, [...argv, "--root", root, "--pod-directory", node.pod], {
-    encoding: "utf8",
-  });
+  const ended = spawnSync(
+    process.execPath,
+    [...argv, "--root", root, "--pod-directory", node.pod],
+    {
+      encoding: "utf8",
+    },
+  );
   assert.deepEqual([ended.status, ended.stdout], [0, ""], ended.stderr);
   const file = join(node.pod, podFiles.hidden);
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : ended.stderr;
@@ -269,7 +283,10 @@ console.log(JSON.stringify(got));`,
   const flags = command
     .slice(1, -1)
     .map((flag) =>
-      flag.replace(mountPaths.root, root).replace(mountPaths.pod, node.pod).replace("/app/hidden.cjs", program),
+      flag
+        .replace(mountPaths.root, root)
+        .replace(mountPaths.pod, node.pod)
+        .replace("/app/hidden.cjs", program),
     );
   const { stdout, stderr } = spawnSync(process.execPath, [...flags, program], { encoding: "utf8" });
   assert.deepEqual(JSON.parse(stdout || "null"), ["allowed"], stderr);

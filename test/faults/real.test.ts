@@ -58,8 +58,11 @@ test("H18: a kubelet that cannot start gets its old file back, is revived when i
 
 test("a unit that runs into its start limit is got out of it, and the kubelet ends up running with the old file", async () => {
   // Restarted by systemd every 100 ms, it uses up five starts in 10 s by itself.
-  const limited = "[Unit]\nStartLimitIntervalSec=2\nStartLimitBurst=5\n[Service]\nRestartSec=100ms\n";
-  await inside.machine.breakKubelet(`${limited}ExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n`);
+  const limited =
+    "[Unit]\nStartLimitIntervalSec=2\nStartLimitBurst=5\n[Service]\nRestartSec=100ms\n";
+  await inside.machine.breakKubelet(
+    `${limited}ExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n`,
+  );
   await inside.start(revision);
   assert.equal(await inside.ended(), "1");
   assert.equal(inside.node.file, undefined);
@@ -92,9 +95,13 @@ test("dbus-daemon is restarted and systemd re-executed in mid-job: one restart, 
   await inside.machine.breakKubelet("[Service]\nExecStartPre=/bin/sleep 3\n");
   const old = await inside.kubelet();
   await inside.start(revision);
-  await until("the restart is under way", async () => (await inside.kubelet()).InvocationID !== old.InvocationID, {
-    every: 50,
-  });
+  await until(
+    "the restart is under way",
+    async () => (await inside.kubelet()).InvocationID !== old.InvocationID,
+    {
+      every: 50,
+    },
+  );
   const now = await inside.kubelet();
   await inside.machine.exec(["systemctl", "daemon-reexec"]);
   await inside.machine.exec(["systemctl", "restart", "dbus.service"]);
@@ -121,9 +128,13 @@ test("a node that reboots in mid-restart: the start that comes with it is the re
   await inside.machine.breakKubelet("[Service]\nExecStartPre=/bin/sleep 3\n");
   const old = await inside.kubelet();
   await inside.start(revision);
-  await until("the restart is under way", async () => (await inside.kubelet()).InvocationID !== old.InvocationID, {
-    every: 50,
-  });
+  await until(
+    "the restart is under way",
+    async () => (await inside.kubelet()).InvocationID !== old.InvocationID,
+    {
+      every: 50,
+    },
+  );
   await inside.machine.reboot();
   await until("the kubelet runs", async () => (await inside.kubelet()).ActiveState === "active");
   const booted = await inside.kubelet();

@@ -1,4 +1,7 @@
-/** Between the agent and a real bus: hangs up or falls silent after a number of the agent's messages, or spoils the answers. */
+/**
+ * Between the agent and a real bus: hangs up or falls silent after a number of the agent's
+ * messages, or spoils the answers.
+ */
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
@@ -8,8 +11,9 @@ export type Cut = "hangs up" | "falls silent";
 
 export class Relay implements AsyncDisposable {
   /**
-   * The message, counted over all connections, after which the connection is cut: it is passed on, its answer is not. Later
-   * connections are left in peace. dbus-next writes each message by itself; the first ones are those of the authentication.
+   * The message, counted over all connections, after which the connection is cut: it is passed on,
+   * its answer is not. Later connections are left in peace. dbus-next writes each message by
+   * itself; the first ones are those of the authentication.
    */
   cutAfter = Number.POSITIVE_INFINITY;
   passed = 0;

@@ -1,6 +1,7 @@
 /**
- * Points of a matrix: `npm test` takes a few of them, spread over all, beginning where a printed seed says (`SEED=n` repeats
- * them); with EVERY_POINT=1 all of them are taken, as `npm run test:faults` does.
+ * Points of a matrix: `npm test` takes a few of them, spread over all, beginning where a printed
+ * seed says (`SEED=n` repeats them); with EVERY_POINT=1 all of them are taken, as `npm run
+ * test:faults` does.
  */
 import type { TestContext } from "node:test";
 
@@ -11,5 +12,8 @@ export function sample<T>(t: TestContext, all: readonly T[], count: number): rea
   const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
   t.diagnostic(`SEED=${seed}`);
   const step = all.length / count;
-  return Array.from({ length: count }, (_, index) => all[(seed + Math.floor(index * step)) % all.length] as T);
+  return Array.from(
+    { length: count },
+    (_, index) => all[(seed + Math.floor(index * step)) % all.length] as T,
+  );
 }

@@ -1,6 +1,7 @@
 /**
- * A fake: org.freedesktop.systemd1 on a private bus, with one unit that does as it is told, and the healthz of the kubelet
- * that it pretends to run. For what the real systemd never does on demand; the real one is in the cluster tests.
+ * A fake: org.freedesktop.systemd1 on a private bus, with one unit that does as it is told, and the
+ * healthz of the kubelet that it pretends to run. For what the real systemd never does on demand;
+ * the real one is in the cluster tests.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -31,7 +32,10 @@ export type Restart = Readonly<{
 export const comesBack: Restart = { job: "done", after: "running" };
 export const crashes: Restart = { job: "done", after: "auto-restart" };
 
-/** Every result that a job can have (org.freedesktop.systemd1(5), JobRemoved), and one of a systemd to come. */
+/**
+ * Every result that a job can have (org.freedesktop.systemd1(5), JobRemoved), and one of a systemd
+ * to come.
+ */
 export const jobResults = [
   "done",
   "canceled",
@@ -75,7 +79,9 @@ export class ScriptedSystemd implements AsyncDisposable {
   /** How often healthz was asked: once a look of the agent. */
   looks = 0;
   startLimitMicros = 0n;
-  /** Methods called, in order, such as `RestartUnit`, `Get LoadState` or `Get LoadState of another`. */
+  /**
+   * Methods called, in order, such as `RestartUnit`, `Get LoadState` or `Get LoadState of another`.
+   */
   readonly calls: string[] = [];
   /** Units that RestartUnit was asked for. */
   readonly restarted: string[] = [];
@@ -118,12 +124,12 @@ export class ScriptedSystemd implements AsyncDisposable {
       }
     };
     await bus.requestName(name, 0);
-    (bus as unknown as { addMethodHandler(handler: (message: Message) => boolean): void }).addMethodHandler(
-      (message) => {
-        void fake.#answer(message);
-        return true;
-      },
-    );
+    (
+      bus as unknown as { addMethodHandler(handler: (message: Message) => boolean): void }
+    ).addMethodHandler((message) => {
+      void fake.#answer(message);
+      return true;
+    });
     return fake;
   }
 
@@ -153,7 +159,8 @@ export class ScriptedSystemd implements AsyncDisposable {
 
   async #answer(message: Message): Promise<void> {
     const { member } = message;
-    const other = unitOf(message.path ?? "") === this.unit || message.path === path ? "" : " of another";
+    const other =
+      unitOf(message.path ?? "") === this.unit || message.path === path ? "" : " of another";
     const call = member === "Get" ? `Get ${message.body[1]}${other}` : member;
     this.calls.push(call);
     this.onCall(call);
@@ -168,18 +175,27 @@ export class ScriptedSystemd implements AsyncDisposable {
         const [kind, property] = message.body.map(String) as [string, string];
         if (this.unknown.has(property))
           return this.#bus.send(
-            Message.newError(message as never, "org.freedesktop.DBus.Error.UnknownProperty", property),
+            Message.newError(
+              message as never,
+              "org.freedesktop.DBus.Error.UnknownProperty",
+              property,
+            ),
           );
         return reply("v", this.#property(message.path ?? "", kind, property));
       }
       case "RestartUnit":
         return await this.#restart(message, reply);
       default:
-        this.#bus.send(Message.newError(message as never, "org.freedesktop.DBus.Error.UnknownMethod", member));
+        this.#bus.send(
+          Message.newError(message as never, "org.freedesktop.DBus.Error.UnknownMethod", member),
+        );
     }
   }
 
-  async #restart(message: Message, reply: (signature: string, ...body: unknown[]) => void): Promise<void> {
+  async #restart(
+    message: Message,
+    reply: (signature: string, ...body: unknown[]) => void,
+  ): Promise<void> {
     this.restarted.push(String(message.body[0]));
     const [next, ...then] = this.script;
     if (then.length > 0) this.script = then;
@@ -209,7 +225,14 @@ export class ScriptedSystemd implements AsyncDisposable {
         [`${path}/job/9999`, "other.service", "failed"],
         [job, this.unit, now.job],
       ] as const)
-        this.#bus.send(Message.newSignal(path, `${name}.Manager`, "JobRemoved", "uoss", [this.#job, id, unit, result]));
+        this.#bus.send(
+          Message.newSignal(path, `${name}.Manager`, "JobRemoved", "uoss", [
+            this.#job,
+            id,
+            unit,
+            result,
+          ]),
+        );
     }
     if (now.signalFirst) reply("o", job);
   }
@@ -219,8 +242,12 @@ export class ScriptedSystemd implements AsyncDisposable {
     const asked = unitOf(of);
     if (asked !== this.unit) {
       const there = this.others.get(asked);
-      const other = { LoadState: there === undefined ? "not-found" : "loaded", ActiveState: there ?? "inactive" };
-      if (property === "LoadState" || property === "ActiveState") return new Variant("s", other[property]);
+      const other = {
+        LoadState: there === undefined ? "not-found" : "loaded",
+        ActiveState: there ?? "inactive",
+      };
+      if (property === "LoadState" || property === "ActiveState")
+        return new Variant("s", other[property]);
     }
     const variant = (kind === `${name}.Unit` ? this.#unit() : this.#service())[property];
     if (variant === undefined) throw new Error(`no script for ${kind}.${property}`);

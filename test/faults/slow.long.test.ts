@@ -1,4 +1,7 @@
-/** What takes minutes by nature: a systemd that is slow but works, kubelets that die late, and ones that never answer. */
+/**
+ * What takes minutes by nature: a systemd that is slow but works, kubelets that die late, and ones
+ * that never answer.
+ */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -67,6 +70,7 @@ test("as long as the kubelet asks every second, an agent at rest does not ask he
   assert.equal(await looksWhileAsked(65), 0);
   const { looks } = place.systemd;
   // Who does not name our revision is not the kubelet.
-  const asksHealthz = async () => (await agent.probe()).status === 200 && place.systemd.looks > looks;
+  const asksHealthz = async () =>
+    (await agent.probe()).status === 200 && place.systemd.looks > looks;
   assert.ok(await until(asksHealthz, 65_000));
 });

@@ -1,9 +1,12 @@
 /**
- * `npm run soak -- [--minutes 15] [--seed N]`: faults dealt out at random, the promise checked after each.
+ * `npm run soak -- [--minutes 15] [--seed N]`: faults dealt out at random, the promise checked
+ * after each.
  *
- * Half of the time agents come and go: rotations, kills, kubelets that fail, withdrawals. In the other half one agent stays,
- * and is not to grow: neither its memory, once it is warm, nor its descriptors. The agent is the bundled one with the DaemonSet's flags, on a real dbus-daemon and
- * file system; systemd is scripted, so that a kubelet fails on demand. Ends with 1 at the first broken promise.
+ * Half of the time agents come and go: rotations, kills, kubelets that fail, withdrawals. In the
+ * other half one agent stays, and is not to grow: neither its memory, once it is warm, nor its
+ * descriptors. The agent is the bundled one with the DaemonSet's flags, on a real dbus-daemon and
+ * file system; systemd is scripted, so that a kubelet fails on demand. Ends with 1 at the first
+ * broken promise.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -18,7 +21,10 @@ import { Place } from "./place.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
 
 const { values } = parseArgs({
-  options: { minutes: { type: "string", default: "15" }, seed: { type: "string", default: String(Date.now() % 1e6) } },
+  options: {
+    minutes: { type: "string", default: "15" },
+    seed: { type: "string", default: String(Date.now() % 1e6) },
+  },
 });
 const half = Number(values.minutes) * 30_000;
 let state = Number(values.seed);
@@ -44,7 +50,12 @@ let inForce: string | undefined;
 let agent: Agent | undefined;
 
 function start(): Promise<Agent> {
-  const options = { program, nodeFlags: nodeFlags(node), healthzPort: systemd.healthzPort, flags: ["--probation=0s"] };
+  const options = {
+    program,
+    nodeFlags: nodeFlags(node),
+    healthzPort: systemd.healthzPort,
+    flags: ["--probation=0s"],
+  };
   return Agent.start(node, { ...options, revision });
 }
 
@@ -56,17 +67,26 @@ async function roll(password: string | undefined): Promise<void> {
   agent = await start();
 }
 
-/** Entries of config.json, as `registry password`, sorted; throws where the document is not whole. */
+/**
+ * Entries of config.json, as `registry password`, sorted; throws where the document is not whole.
+ */
 function entries(): string[] {
-  const { auths = {} } = JSON.parse(node.file ?? "{}") as { auths?: Record<string, { auth: string }> };
+  const { auths = {} } = JSON.parse(node.file ?? "{}") as {
+    auths?: Record<string, { auth: string }>;
+  };
   return Object.entries(auths)
-    .map(([key, { auth }]) => `${key} ${Buffer.from(auth, "base64").toString().slice("user:".length)}`)
+    .map(
+      ([key, { auth }]) => `${key} ${Buffer.from(auth, "base64").toString().slice("user:".length)}`,
+    )
     .toSorted();
 }
 
 async function settled(): Promise<void> {
   await agent?.shows(200, inForce === undefined ? "GPS224" : "GPS200", 120_000);
-  assert.deepEqual(entries(), [...(inForce === undefined ? [] : [`a.io ${inForce}`]), "b.io theirs"]);
+  assert.deepEqual(entries(), [
+    ...(inForce === undefined ? [] : [`a.io ${inForce}`]),
+    "b.io theirs",
+  ]);
   assert.equal(systemd.active, "active");
 }
 
@@ -104,7 +124,10 @@ const comingAndGoing: Readonly<Record<string, Fault>> = {
     assert.match(node.message, /^GPS218 /);
     systemd.fate = undefined;
     const before = entries();
-    assert.deepEqual(before, [...(inForce === undefined ? [] : [`a.io ${inForce}`]), "b.io theirs"]);
+    assert.deepEqual(before, [
+      ...(inForce === undefined ? [] : [`a.io ${inForce}`]),
+      "b.io theirs",
+    ]);
     const owed = await change();
     return [4 + owed, 4 + owed];
   },
@@ -125,7 +148,8 @@ const staying: Readonly<Record<string, Fault>> = {
     return [0, 0];
   },
   async "the mount changes hastily"() {
-    for (let n = below(300); n > 0; n -= 1) node.mount(revision + 1 + (n % 2), { additional: { "a.io": `early${n}` } });
+    for (let n = below(300); n > 0; n -= 1)
+      node.mount(revision + 1 + (n % 2), { additional: { "a.io": `early${n}` } });
     node.mount(revision, { additional: { "a.io": inForce ?? "" } });
     await sleep(1000);
     return [0, 0];
@@ -139,7 +163,8 @@ const staying: Readonly<Record<string, Fault>> = {
     return [0, 1];
   },
   async "read-only"() {
-    const mount = (...args: string[]) => assert.equal(spawnSync("mount", [...args, node.kubelet]).status, 0);
+    const mount = (...args: string[]) =>
+      assert.equal(spawnSync("mount", [...args, node.kubelet]).status, 0);
     mount("--bind", node.kubelet);
     mount("-o", "remount,ro,bind");
     await sleep(below(3000));
@@ -151,7 +176,9 @@ const staying: Readonly<Record<string, Fault>> = {
 let restarts = 0;
 let rounds = 0;
 
-/** What the agent that stays holds: minutes since it does, KiB of resident memory, open descriptors. */
+/**
+ * What the agent that stays holds: minutes since it does, KiB of resident memory, open descriptors.
+ */
 type Held = Readonly<{ minutes: number; kib: number; descriptors: number }>;
 const held: Held[] = [];
 
@@ -169,7 +196,10 @@ async function deal(faults: Readonly<Record<string, Fault>>, after: () => void):
       assert.ok(made >= least && made <= most, `${made} restarts, ${least} to ${most} are owed`);
       restarts += made;
     } catch (error) {
-      throw new Error(`round ${rounds}, ${name}, SEED=${values.seed}\n${agent?.output.slice(-3000)}`, { cause: error });
+      throw new Error(
+        `round ${rounds}, ${name}, SEED=${values.seed}\n${agent?.output.slice(-3000)}`,
+        { cause: error },
+      );
     }
     after();
   }
@@ -179,7 +209,10 @@ async function deal(faults: Readonly<Record<string, Fault>>, after: () => void):
 const warmUp = 2;
 /** Of warm samples: V8 collects the old space every few minutes, and gives some 5 MiB back then. */
 const longEnough = 4;
-/** KiB by which the least of the later half may exceed that of the earlier one: less than what one collection gives back. */
+/**
+ * KiB by which the least of the later half may exceed that of the earlier one: less than what one
+ * collection gives back.
+ */
 const clearGrowth = 4096;
 
 /** Tells what the agent that stayed holds; fails where it clearly grew. */
@@ -193,7 +226,8 @@ function judge(): void {
   );
   // One connection to the bus, one to healthz, one file, and a probe of ours.
   assert.ok(last.descriptors <= first.descriptors + 4, "descriptors were left open");
-  if (last.minutes - first.minutes < longEnough) return console.log("too short to judge the slope of its memory");
+  if (last.minutes - first.minutes < longEnough)
+    return console.log("too short to judge the slope of its memory");
   const middle = (first.minutes + last.minutes) / 2;
   const least = (late: boolean) =>
     Math.min(...warm.filter(({ minutes }) => minutes > middle === late).map(({ kib }) => kib));
@@ -201,14 +235,21 @@ function judge(): void {
   console.log(
     `after ${warmUp} minutes: slope ${slope(warm).toFixed(0)} KiB a minute; its least memory grew by ${growth} KiB`,
   );
-  assert.ok(growth < clearGrowth, `it grows: by ${growth} KiB in ${(last.minutes - first.minutes) / 2} minutes`);
+  assert.ok(
+    growth < clearGrowth,
+    `it grows: by ${growth} KiB in ${(last.minutes - first.minutes) / 2} minutes`,
+  );
 }
 
 /** KiB a minute, by least squares. */
 function slope(samples: readonly Held[]): number {
-  const mean = (of: (one: Held) => number) => samples.reduce((sum, one) => sum + of(one), 0) / samples.length;
+  const mean = (of: (one: Held) => number) =>
+    samples.reduce((sum, one) => sum + of(one), 0) / samples.length;
   const [x, y] = [mean(({ minutes }) => minutes), mean(({ kib }) => kib)];
-  return mean(({ minutes, kib }) => (minutes - x) * (kib - y)) / mean(({ minutes }) => (minutes - x) ** 2);
+  return (
+    mean(({ minutes, kib }) => (minutes - x) * (kib - y)) /
+    mean(({ minutes }) => (minutes - x) ** 2)
+  );
 }
 
 console.log(`soak: ${values.minutes} minutes, --seed ${values.seed}`);
@@ -224,7 +265,11 @@ try {
     const minutes = (performance.now() - began) / 60_000;
     held.push({ minutes, kib, descriptors: readdirSync(`${process}/fd`).length });
   });
-  assert.deepEqual([node.kept[0], node.kept.length], ["journal.json", 2], "more than the journal and what was there");
+  assert.deepEqual(
+    [node.kept[0], node.kept.length],
+    ["journal.json", 2],
+    "more than the journal and what was there",
+  );
   console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; no promise broken`);
   judge();
 } finally {

@@ -1,4 +1,7 @@
-/** The bus's directory is a mount: what is in it is replaced, or what it was a mount of goes away under it. */
+/**
+ * The bus's directory is a mount: what is in it is replaced, or what it was a mount of goes away
+ * under it.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -46,8 +49,14 @@ test("a new daemon's socket in the place of the old one's is found by the next c
   assert.deepEqual([node.file, early.restartCalls], [ours, 1]);
 });
 
-/** `goes`: what happens to the host's directory; `comesBack`: how a bus gets into the mounted one again. */
-async function stale(goes: (host: string) => void, comesBack: (host: string, dbus: string) => Promise<Bus>) {
+/**
+ * `goes`: what happens to the host's directory; `comesBack`: how a bus gets into the mounted one
+ * again.
+ */
+async function stale(
+  goes: (host: string) => void,
+  comesBack: (host: string, dbus: string) => Promise<Bus>,
+) {
   using place = mounted();
   const { node, host } = place;
   await using lost = await startBus(host);
@@ -73,7 +82,8 @@ test("a stale mount, the host's directory mounted over: could not ask, nothing i
   ));
 
 /** The agent's clock, an hour in a minute: it is patient for five minutes. */
-const hastened = "--import=data:text/javascript,const u=process.uptime.bind(process);process.uptime=()=>60*u()";
+const hastened =
+  "--import=data:text/javascript,const u=process.uptime.bind(process);process.uptime=()=>60*u()";
 
 test("a stale mount, the host's directory removed: the container ends after five minutes, once the kubelet answers, and the next one heals", async () => {
   using place = mounted();
@@ -110,7 +120,8 @@ test("a stale mount, the host's directory removed: the container ends after five
 test("a stale mount, the host's directory removed: could not ask, nothing is changed, healed by a new mount", () =>
   stale(
     (host) => rmSync(host, { recursive: true }),
-    // Nothing can be made in a directory that was removed: it takes a new mount, which a restarted container gets.
+    // Nothing can be made in a directory that was removed: it takes a new mount, which a restarted
+    // container gets.
     async (host, dbus) => {
       mkdirSync(host);
       assert.equal(spawnSync("umount", [dbus]).status, 0);

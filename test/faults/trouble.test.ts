@@ -1,4 +1,7 @@
-/** The agent as a process, in trouble: what it changes, what it says, and that it heals by itself when the trouble ends. */
+/**
+ * The agent as a process, in trouble: what it changes, what it says, and that it heals by itself
+ * when the trouble ends.
+ */
 import assert from "node:assert/strict";
 import {
   chownSync,
@@ -50,7 +53,10 @@ test("policy Never writes the file, asks nobody, and is ready when the kubelet m
   const { renamed, ...rest } = JSON.parse(readFileSync(journal, "utf8"));
   assert.equal(renamed.boot, readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
   // Five minutes and five seconds later, but for seven.
-  writeFileSync(journal, JSON.stringify({ ...rest, renamed: { ...renamed, monotonic: renamed.monotonic - 298_000 } }));
+  writeFileSync(
+    journal,
+    JSON.stringify({ ...rest, renamed: { ...renamed, monotonic: renamed.monotonic - 298_000 } }),
+  );
   await using agent = await place.agent(["--restart=Never"]);
   assert.match(await agent.shows(503, "GPS254"), /[1-7] s more/);
   await agent.shows(200, "GPS200");
@@ -83,7 +89,11 @@ test("a second agent on the node touches nothing until the first has ended, what
     const { mtimeMs } = statSync(place.node.folder);
     await sleep(2500);
     assert.equal(place.node.file, ours);
-    assert.equal(statSync(place.node.folder).mtimeMs, mtimeMs, "nor does it stir our folder while it waits");
+    assert.equal(
+      statSync(place.node.folder).mtimeMs,
+      mtimeMs,
+      "nor does it stir our folder while it waits",
+    );
     assert.equal(await first.end("SIGTERM"), 0);
     await second.shows(200, "GPS200", 20_000);
     assert.match(place.node.file ?? "", new RegExp(encode("newer")));
@@ -110,7 +120,11 @@ test("another program on the probe port: the work is done, the port is told, and
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort, probePort: port });
+  await using agent = await Agent.start(node, {
+    revision: 1,
+    healthzPort: systemd.healthzPort,
+    probePort: port,
+  });
   await node.says(new RegExp(`^GPS240 .*127\\.0\\.0\\.1:${port}.*--probe-port.*revision 1`));
   assert.match(agent.output, /GPS240/);
   assert.equal(node.file, ours);
@@ -132,7 +146,10 @@ test("a pod that has given the node back ends once to say so, before it is Ready
   {
     await using agent = await place.agent([], 2);
     let ready = false;
-    const asking = setInterval(() => void agent.probe().then(({ status }) => (ready ||= status === 200)), 20);
+    const asking = setInterval(
+      () => void agent.probe().then(({ status }) => (ready ||= status === 200)),
+      20,
+    );
     assert.equal(await agent.ended(), 0);
     clearInterval(asking);
     assert.equal(ready, false);

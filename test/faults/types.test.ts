@@ -1,4 +1,7 @@
-/** A real systemd with the kubelet's unit as distributions write it, kubelets that die early and late, and other people's jobs. */
+/**
+ * A real systemd with the kubelet's unit as distributions write it, kubelets that die early and
+ * late, and other people's jobs.
+ */
 import assert from "node:assert/strict";
 import test, { after, before, beforeEach } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -52,7 +55,9 @@ test("H18: a kubelet that dies at once, after 3 s or after 15 s with the new fil
   ] as const) {
     await fresh();
     const dies = `test ! -e /var/lib/kubelet/config.json || (sleep ${seconds}; kill -9 $MAINPID) &`;
-    await inside.machine.breakKubelet(`[Service]\nType=${type}\nExecStartPost=/bin/sh -c '${dies}'\n`);
+    await inside.machine.breakKubelet(
+      `[Service]\nType=${type}\nExecStartPost=/bin/sh -c '${dies}'\n`,
+    );
     await inside.start(revision, `--probation=${seconds + 5}s`);
     assert.equal(await inside.ended(180_000), "1", type);
     assert.match(inside.node.message, /^GPS218 /);
@@ -65,9 +70,13 @@ test("somebody stops the kubelet in the middle of our restart: the job is cancel
   await inside.machine.breakKubelet("[Service]\nExecStartPre=/bin/sleep 3\n");
   const old = await inside.kubelet();
   await inside.start(revision);
-  await until("the start is under way", async () => (await inside.kubelet()).InvocationID !== old.InvocationID, {
-    every: 50,
-  });
+  await until(
+    "the start is under way",
+    async () => (await inside.kubelet()).InvocationID !== old.InvocationID,
+    {
+      every: 50,
+    },
+  );
   await inside.machine.exec(["systemctl", "stop", "kubelet"]);
   await inside.shows(200, "GPS200", 60_000);
   assert.deepEqual(await inside.jobs(revision), ["canceled", "done"]);

@@ -1,7 +1,19 @@
-/** What must hold for the readers of documents and journals, whatever they are given. Each case repeats itself by its seed. */
+/**
+ * What must hold for the readers of documents and journals, whatever they are given. Each case
+ * repeats itself by its seed.
+ */
 import assert from "node:assert/strict";
 import { readDocument } from "#agent/delivery/document.ts";
-import { atRest, decide, facts, quarantine, restarting, settling, tried, written } from "#agent/facts/facts.fixture.ts";
+import {
+  atRest,
+  decide,
+  facts,
+  quarantine,
+  restarting,
+  settling,
+  tried,
+  written,
+} from "#agent/facts/facts.fixture.ts";
 import { readJournal } from "#agent/journal/gate.ts";
 import { type Journal, writeJournal } from "#agent/journal/journal.ts";
 import { canonical } from "#pullsecret/canonical.ts";
@@ -15,7 +27,9 @@ import { Random, words } from "../differential/random.ts";
 const planted = "pl4nted";
 const encoded = Buffer.from(`u:${planted}`).toString("base64");
 
-/** Runs `one` for `cases` seeds from `from` on; a failure names its seed, with which it is repeated. */
+/**
+ * Runs `one` for `cases` seeds from `from` on; a failure names its seed, with which it is repeated.
+ */
 function each(cases: number, from: number, one: (random: Random) => void): void {
   const clean = Object.getOwnPropertyNames(Object.prototype).join();
   for (let seed = from; seed < from + cases; seed += 1) {
@@ -29,13 +43,17 @@ function each(cases: number, from: number, one: (random: Random) => void): void 
 }
 
 /**
- * Files that are valid, nearly valid, or odd where readers of JSON disagree. No reader throws; what is accepted the kubelet
- * reads, and written down it is accepted again, as the same; no line tells a password.
+ * Files that are valid, nearly valid, or odd where readers of JSON disagree. No reader throws; what
+ * is accepted the kubelet reads, and written down it is accepted again, as the same; no line tells
+ * a password.
  */
 export function fuzzDocuments(cases: number, from: number): void {
   let accepted = 0;
   each(cases, from, (random) => {
-    const bytes = Buffer.from(randomFile(random).toString("latin1").replaceAll("dTpw", encoded), "latin1");
+    const bytes = Buffer.from(
+      randomFile(random).toString("latin1").replaceAll("dTpw", encoded),
+      "latin1",
+    );
     readDocument(bytes);
     for (const role of ["original", "additional"] as const) {
       const parsed = parse(bytes, { name: role, role });
@@ -51,7 +69,10 @@ export function fuzzDocuments(cases: number, from: number): void {
       assert.ok(again.ok && writtenDown(again) === text, "written down it is another one");
     }
   });
-  assert.ok(accepted > cases / 20, `${accepted} of ${cases} accepted: the generator has lost its aim`);
+  assert.ok(
+    accepted > cases / 20,
+    `${accepted} of ${cases} accepted: the generator has lost its aim`,
+  );
 }
 
 function writtenDown(original: Extract<ReturnType<typeof parse>, { ok: true }>): string {
@@ -60,7 +81,11 @@ function writtenDown(original: Extract<ReturnType<typeof parse>, { ok: true }>):
   return Buffer.from(canonical(merged)).toString();
 }
 
-const displaced = { key: "a.io", wrote: ["{}"], displaced: [{ key: "a.io", raw: `{"auth":"${encoded}"}` }] };
+const displaced = {
+  key: "a.io",
+  wrote: ["{}"],
+  displaced: [{ key: "a.io", raw: `{"auth":"${encoded}"}` }],
+};
 const owned = { entries: [displaced], rest: [{ ...displaced, key: "x" }] };
 const file = { bytes: Buffer.from("{}"), mode: 0o600 };
 const journals: readonly Journal[] = [
@@ -74,18 +99,43 @@ const journals: readonly Journal[] = [
 ];
 
 const open = (name: string) =>
-  journals.map((journal) => writeJournal(journal).previous.get(name)).find((bytes) => bytes !== undefined);
+  journals
+    .map((journal) => writeJournal(journal).previous.get(name))
+    .find((bytes) => bytes !== undefined);
 /** As they are stored, and one with the bytes in it, as version 1 had them. */
 const stored: readonly unknown[] = [
   ...journals.map((journal) => JSON.parse(writeJournal(journal).bytes.toString()) as unknown),
-  { ...atRest, version: 1, reads: 1, before: { bytes: "e30=", mode: 0o600, uid: 0, gid: 0 }, owned },
+  {
+    ...atRest,
+    version: 1,
+    reads: 1,
+    before: { bytes: "e30=", mode: 0o600, uid: 0, gid: 0 },
+    owned,
+  },
 ];
 
-const odd: readonly unknown[] = [null, true, -1, 0.5, 1e308, "", encoded, "{", [], {}, [null], { absent: true }];
+const odd: readonly unknown[] = [
+  null,
+  true,
+  -1,
+  0.5,
+  1e308,
+  "",
+  encoded,
+  "{",
+  [],
+  {},
+  [null],
+  { absent: true },
+];
 
-/** The value with something in it lost, or changed, more often than not to something of its own type. */
+/**
+ * The value with something in it lost, or changed, more often than not to something of its own
+ * type.
+ */
 function mutate(random: Random, value: unknown): unknown {
-  const other = (): unknown => random.pick(random.once(3) ? odd : odd.filter((one) => typeof one === typeof value));
+  const other = (): unknown =>
+    random.pick(random.once(3) ? odd : odd.filter((one) => typeof one === typeof value));
   if (typeof value !== "object" || value === null || random.once(8)) return other();
   const members = Object.entries(value);
   if (members.length === 0) return other();
@@ -98,7 +148,8 @@ function mutate(random: Random, value: unknown): unknown {
 const cuts = words('{ } [ ] , : " 0 \\ null');
 
 /**
- * Journals with a field lost, of another type or value, and with damaged bytes. The reader does not throw nor tell what is in them, and what it lets through can be decided upon.
+ * Journals with a field lost, of another type or value, and with damaged bytes. The reader does not
+ * throw nor tell what is in them, and what it lets through can be decided upon.
  */
 export function fuzzJournals(cases: number, from: number): void {
   let through = 0;
@@ -111,9 +162,13 @@ export function fuzzJournals(cases: number, from: number): void {
       text = text.slice(0, at) + random.pick(cuts) + text.slice(at + random.below(3));
     }
     const reading = readJournal(Buffer.from(text), open);
-    if ("why" in reading) assert.ok(!reading.why.includes(encoded) && !reading.why.includes(planted));
+    if ("why" in reading)
+      assert.ok(!reading.why.includes(encoded) && !reading.why.includes(planted));
     through += Number(reading.kind === "journal");
-    for (const found of [written, { kind: "absent", identity: "absent", document: readEmpty() } as const])
+    for (const found of [
+      written,
+      { kind: "absent", identity: "absent", document: readEmpty() } as const,
+    ])
       decide(facts({ journal: reading, file: found }));
   });
   assert.ok(through > cases / 20, `${through} of ${cases} let through`);

@@ -1,4 +1,7 @@
-/** What must hold for the bus adapter, whatever comes back: real answers of a real bus, spoiled on their way. */
+/**
+ * What must hold for the bus adapter, whatever comes back: real answers of a real bus, spoiled on
+ * their way.
+ */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,11 +13,16 @@ import { startBus } from "../faults/bus.ts";
 import { Relay } from "../faults/relay.ts";
 import { ScriptedSystemd } from "../faults/scripted-systemd.ts";
 
-/** A byte changed, put in or lost, a length made huge, a type made another, or the rest of the message lost. */
+/**
+ * A byte changed, put in or lost, a length made huge, a type made another, or the rest of the
+ * message lost.
+ */
 function damage(random: Random, data: Buffer): Buffer {
   const at = random.below(data.length + 1);
   const [head, tail] = [data.subarray(0, at), data.subarray(at)];
-  const letters = [...data.keys()].filter((index) => "souayxtbv{}()".includes(String.fromCharCode(data[index] ?? 0)));
+  const letters = [...data.keys()].filter((index) =>
+    "souayxtbv{}()".includes(String.fromCharCode(data[index] ?? 0)),
+  );
   switch (random.below(6)) {
     case 0:
       return Buffer.concat([head, Buffer.from([random.below(256)]), tail.subarray(1)]);
@@ -25,12 +33,14 @@ function damage(random: Random, data: Buffer): Buffer {
     case 3: {
       const whole = Buffer.from(data);
       const word = 4 * random.below(Math.max(1, Math.floor(data.length / 4)));
-      if (word + 4 <= whole.length) whole.writeUInt32LE(random.pick([0, 1, 0xff, 0x7fffffff, 0xffffffff]), word);
+      if (word + 4 <= whole.length)
+        whole.writeUInt32LE(random.pick([0, 1, 0xff, 0x7fffffff, 0xffffffff]), word);
       return whole;
     }
     case 4: {
       const whole = Buffer.from(data);
-      if (letters.length > 0) whole.write(random.pick([..."souayxtbvdg{}()z"]), random.pick(letters));
+      if (letters.length > 0)
+        whole.write(random.pick([..."souayxtbvdg{}()z"]), random.pick(letters));
       return whole;
     }
     default:
@@ -39,8 +49,8 @@ function damage(random: Random, data: Buffer): Buffer {
 }
 
 /**
- * Each case is a question and a restart, with a third of the answers spoiled. The process goes on, only our own errors are
- * thrown, both end in bounded time, and no descriptor is kept.
+ * Each case is a question and a restart, with a third of the answers spoiled. The process goes on,
+ * only our own errors are thrown, both end in bounded time, and no descriptor is kept.
  */
 export async function fuzzReplies(cases: number, from: number): Promise<void> {
   using node = new Node();
@@ -63,7 +73,10 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
       await open.unit("kubelet.service");
       seen.read += 1;
     } catch (error) {
-      assert.ok(error instanceof CouldNotAsk || error instanceof BusError, `SEED=${seed} ${String(error)}`);
+      assert.ok(
+        error instanceof CouldNotAsk || error instanceof BusError,
+        `SEED=${seed} ${String(error)}`,
+      );
       seen.thrown += 1;
     }
     const answer = await open.restart("kubelet.service", async () => {});
@@ -75,5 +88,8 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
     assert.ok(performance.now() - began < 10_000, `SEED=${seed}`);
   }
   assert.ok(seen.read > cases / 20 && seen.thrown > cases / 20, JSON.stringify(seen));
-  assert.ok(await until(() => descriptors() <= before + 2), `${before} descriptors became ${descriptors()}`);
+  assert.ok(
+    await until(() => descriptors() <= before + 2),
+    `${before} descriptors became ${descriptors()}`,
+  );
 }

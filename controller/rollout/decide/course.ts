@@ -1,4 +1,6 @@
-/** What is to be published in view of what halted, and what a turn leaves to be remembered. Pure. */
+/**
+ * What is to be published in view of what halted, and what a turn leaves to be remembered. Pure.
+ */
 import type { Content } from "#contract/names.ts";
 import { pick, type Fates } from "./node-state.ts";
 import {
@@ -15,7 +17,9 @@ import {
 } from "./halt.ts";
 import type { Turn } from "./turn.ts";
 
-/** What the nodes should be told: what is wanted, or, while that is halted, to keep what they have. */
+/**
+ * What the nodes should be told: what is wanted, or, while that is halted, to keep what they have.
+ */
 export function targetOf(
   rollouts: Rollouts,
   asked: Asked,
@@ -40,7 +44,10 @@ export function remembered(before: Rollouts, asked: Asked, outcome: Outcome): Ro
   const troubled = names(fates, "failed", "stuck");
   if ("halt" in turn && turn.halt !== undefined) {
     const nodes = turn.halt === "failed" ? troubled : [];
-    const about = current === undefined ? asked : { ...asked, content: contentOf(current), intent: current.intent };
+    const about =
+      current === undefined
+        ? asked
+        : { ...asked, content: contentOf(current), intent: current.intent };
     if (turn.kind === "wait" && isTold(before, about, nodes)) return before;
     return afterHalt(before, { asked: about, revision, reason: turn.halt, nodes });
   }
@@ -50,7 +57,9 @@ export function remembered(before: Rollouts, asked: Asked, outcome: Outcome): Ro
   if (rolls) return afterRoll(before, asked, broken);
   // A repair: the same revision, younger pods.
   const repairs = turn.kind === "roll" && broken.length > 0;
-  return repairs ? { ...before, excused: [...new Set([...before.excused, ...broken])].slice(0, mostNames) } : before;
+  return repairs
+    ? { ...before, excused: [...new Set([...before.excused, ...broken])].slice(0, mostNames) }
+    : before;
 }
 
 function names(fates: Fates, ...wanted: Parameters<typeof pick>[1][]): string[] {

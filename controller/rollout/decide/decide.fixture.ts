@@ -1,4 +1,7 @@
-/** For tests: our controller over the model of the DaemonSet controller. What it decides is decided by the shipped code. */
+/**
+ * For tests: our controller over the model of the DaemonSet controller. What it decides is decided
+ * by the shipped code.
+ */
 import type { Content, Intent } from "#contract/names.ts";
 import { publishesIn, remembered, targetOf, wasServed } from "./course.ts";
 import { DaemonSetModel, emptyDocument } from "../../objects/daemonset.fixture.ts";
@@ -48,7 +51,10 @@ export class Model extends DaemonSetModel {
     const now = this.contents.get(published);
     const goal = targetOf(rollouts, asked, wanted, this.served);
     const isPending = (target: Content) =>
-      now?.document !== target.document || now.intent !== target.intent || published < (template ?? 0) || this.lost;
+      now?.document !== target.document ||
+      now.intent !== target.intent ||
+      published < (template ?? 0) ||
+      this.lost;
     const complete = this.served?.revision === template;
     const known = {
       ...knownOf(rollouts, asked),
@@ -58,7 +64,14 @@ export class Model extends DaemonSetModel {
     const view =
       template === undefined
         ? undefined
-        : { template, digest: "", ...this.strategy, observed: this.observed, drifted: this.drifted, ...this.status };
+        : {
+            template,
+            digest: "",
+            ...this.strategy,
+            observed: this.observed,
+            drifted: this.drifted,
+            ...this.status,
+          };
     const input: RolloutInput = {
       published,
       intent: now?.intent ?? "apply",
@@ -67,7 +80,9 @@ export class Model extends DaemonSetModel {
       lost: this.lost || published === 0,
       complete,
       daemonSet: view,
-      ...(view === undefined ? { quietSeconds: 0, readySeconds: 0, surveySeconds: 0 } : this.#lookout.clocks(view)),
+      ...(view === undefined
+        ? { quietSeconds: 0, readySeconds: 0, surveySeconds: 0 }
+        : this.#lookout.clocks(view)),
       suspicious: false,
       haltKnown: this.haltKnown,
       probationSeconds,
@@ -81,16 +96,25 @@ export class Model extends DaemonSetModel {
     let turn = decide(input);
     let fates: ReturnType<typeof fatesOf> = [];
     if (turn.kind === "survey" && view !== undefined) {
-      const found = this.#lookout.recent(view, input.pending) ?? this.#lookout.seen(view, this.#surveyed(input));
+      const found =
+        this.#lookout.recent(view, input.pending) ??
+        this.#lookout.seen(view, this.#surveyed(input));
       fates = fatesOf(found, probationSeconds, known);
       this.#lookout.judged(fates);
       turn = decide({ ...input, standing: standing(fates, known) });
     }
     if (turn.kind === "survey") throw new Error("a survey after a survey");
-    const target = turn.kind === "roll" && turn.halt !== undefined ? heldContent(this.served) : goal;
+    const target =
+      turn.kind === "roll" && turn.halt !== undefined ? heldContent(this.served) : goal;
     const pending = isPending(target);
     const publishes = pending && publishesIn(turn);
-    this.rollouts = remembered(rollouts, asked, { turn, fates, current: now, revision: published, target });
+    this.rollouts = remembered(rollouts, asked, {
+      turn,
+      fates,
+      current: now,
+      revision: published,
+      target,
+    });
     this.#carryOut(turn, publishes ? target : undefined);
   }
 
@@ -102,7 +126,11 @@ export class Model extends DaemonSetModel {
   #carryOut(turn: Exclude<Turn, { kind: "survey" }>, publish: Content | undefined): void {
     const before = this.contents.get(this.template ?? 0);
     if (wasServed(turn) && before !== undefined && before.intent !== "hold")
-      this.served = { revision: this.template ?? 0, document: before.document, sources: before.sources };
+      this.served = {
+        revision: this.template ?? 0,
+        document: before.document,
+        sources: before.sources,
+      };
     this.turn = turn;
     this.haltKnown = turn.kind === "wait" && turn.phase === "halted";
     if (publish !== undefined) {
@@ -151,12 +179,20 @@ export class Model extends DaemonSetModel {
   /** Every node that can have it has the last content. */
   isDone(): boolean {
     const now = this.contents.get(this.published);
-    if (now?.document !== this.wanted.document || now.intent !== this.intent || this.template !== this.published)
+    if (
+      now?.document !== this.wanted.document ||
+      now.intent !== this.intent ||
+      this.template !== this.published
+    )
       return false;
-    return this.nodes.every((node) => node.dead || node.odd !== undefined || node.broken || this.has(node));
+    return this.nodes.every(
+      (node) => node.dead || node.odd !== undefined || node.broken || this.has(node),
+    );
   }
 
   has(node: (typeof this.nodes)[number]): boolean {
-    return node.pods.some((pod) => !pod.leaving && pod.revision === this.template && this.works(node, pod));
+    return node.pods.some(
+      (pod) => !pod.leaving && pod.revision === this.template && this.works(node, pod),
+    );
   }
 }

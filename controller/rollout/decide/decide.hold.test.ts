@@ -1,7 +1,21 @@
-/** Halts and outages in the model of the DaemonSet controller: what fails goes no further, and what was proved stays. */
+/**
+ * Halts and outages in the model of the DaemonSet controller: what fails goes no further, and what
+ * was proved stays.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { minutes, hours, deployed, having, restarts, phase, isHeld, at, out, back } from "./scenarios.fixture.ts";
+import {
+  minutes,
+  hours,
+  deployed,
+  having,
+  restarts,
+  phase,
+  isHeld,
+  at,
+  out,
+  back,
+} from "./scenarios.fixture.ts";
 
 test("a bad content reaches one node; neither an outage, nor joiners, nor replaced agents carry it further", () => {
   const model = deployed(20);
@@ -32,7 +46,9 @@ test("a failure after the canary halts as well: what the wave has in flight is a
   model.content = 2;
   model.pass(5 * minutes);
   assert.ok(isHeld(model));
-  const failed = model.nodes.filter((node) => node.broken && node.restarts.includes("document 2")).length;
+  const failed = model.nodes.filter(
+    (node) => node.broken && node.restarts.includes("document 2"),
+  ).length;
   assert.ok(failed <= 5, `${failed} failed`);
   assert.ok(having(model, 2) >= 1, "what has been proved is never taken back");
 });

@@ -1,7 +1,7 @@
 /**
- * The rollout played against a model of the DaemonSet controller: whatever the order in which agents get ready, nodes die, fail, join and
- * return, contents change, templates are edited and everybody looks, the budget holds and in the end every node that can
- * has the last content.
+ * The rollout played against a model of the DaemonSet controller: whatever the order in which
+ * agents get ready, nodes die, fail, join and return, contents change, templates are edited and
+ * everybody looks, the budget holds and in the end every node that can has the last content.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -26,7 +26,10 @@ type Event = Step | readonly [On, number];
 
 /** Weights in hundredths. */
 const just = (weight: number, event: Step) => ({ weight, arbitrary: fc.constant<Event>(event) });
-const on = (weight: number, what: On) => ({ weight, arbitrary: fc.nat(19).map((node): Event => [what, node]) });
+const on = (weight: number, what: On) => ({
+  weight,
+  arbitrary: fc.nat(19).map((node): Event => [what, node]),
+});
 
 const usual = [
   just(600, "sync"),
@@ -52,7 +55,8 @@ const trouble = [
   just(20, "minute"),
 ];
 /** fast-check's own size would play five events of these. */
-const events = (arbitrary: fc.Arbitrary<Event>) => fc.array(arbitrary, { minLength: 200, maxLength: 300, size: "max" });
+const events = (arbitrary: fc.Arbitrary<Event>) =>
+  fc.array(arbitrary, { minLength: 200, maxLength: 300, size: "max" });
 const calm = events(fc.oneof(...usual));
 const storm = events(fc.oneof(...usual, ...trouble));
 const sizes = fc.integer({ min: 1, max: 20 });
@@ -108,10 +112,14 @@ test("law: as long as no node is in trouble, no more nodes than the budget are a
       model.settle();
       // An edit is rolled with the strategy in force, and what was edited gives way at once.
       const edited = schedule.includes("edit") || schedule.includes("lost");
-      // A repair goes by counters; an old view may take a joiner, which works, for one that does not.
+      // A repair goes by counters; an old view may take a joiner, which works, for one that does
+      // not.
       const joined = edited ? schedule.filter((event) => event === "join").length : 0;
       const most = budgetNodes(budget, model.nodes.length) + joined;
-      assert.ok(model.mostTaken <= most, `${model.mostTaken} nodes at once of ${size} with ${budget}`);
+      assert.ok(
+        model.mostTaken <= most,
+        `${model.mostTaken} nodes at once of ${size} with ${budget}`,
+      );
       assert.ok(
         edited || model.takenBeforeProof <= 1,
         `${model.takenBeforeProof} nodes before the first was available`,
@@ -129,7 +137,8 @@ test("law: every schedule ends with the last content on every node that lives an
       play(model, schedule);
       // Odd nodes stay odd, but a third of them is no odd nodes any more.
       const odd = model.nodes.filter((node) => node.odd === "hangs" || node.broken);
-      for (const node of odd.slice(Math.floor(model.nodes.length / 3))) [node.odd, node.broken] = [undefined, false];
+      for (const node of odd.slice(Math.floor(model.nodes.length / 3)))
+        [node.odd, node.broken] = [undefined, false];
       for (const index of model.nodes.keys()) model.revive(index);
       // Where nobody can have it there is nothing to go by.
       if (!model.nodes.some((node) => node.odd === undefined && !node.broken)) return;

@@ -2,7 +2,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Model } from "./decide.fixture.ts";
-import { minutes, deployed, having, restarts, phase, isHeld, at, out, back } from "./scenarios.fixture.ts";
+import {
+  minutes,
+  deployed,
+  having,
+  restarts,
+  phase,
+  isHeld,
+  at,
+  out,
+  back,
+} from "./scenarios.fixture.ts";
 
 for (const odd of ["refuses", "hangs"] as const)
   for (const size of [4, 5, 10, 20])

@@ -40,10 +40,14 @@ for (const size of [4, 10, 20])
         const seconds = change(model);
         // The second look at the first node.
         assert.ok(seconds <= healthy + 1, `${seconds} s instead of ${healthy} s`);
-        // At its begin, at the first node (two looks, where its Ready had not stood), before the last
-        // one of those that live, at its end; and every half minute of a wave that has slots for it.
+        // At its begin, at the first node (two looks, where its Ready had not stood), before the
+        // last one of those that live, at its end; and every half minute of a wave that has slots
+        // for it.
         const most = 5 + Math.floor(seconds / 30);
-        assert.ok(model.surveys - before <= most, `${model.surveys - before} surveys in ${seconds} s`);
+        assert.ok(
+          model.surveys - before <= most,
+          `${model.surveys - before} surveys in ${seconds} s`,
+        );
       });
 
 test("a healthy rollout reads neither nodes nor pods", () => {

@@ -95,7 +95,11 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({ daemonSet: view({ template: 0, ...canary, ready: 3, available: 0 }) }),
     "wait birth canary 1",
   ],
-  ["all agents Ready: they must stay so", input({ readySeconds: 2, daemonSet: born }), "wait birth canary 1"],
+  [
+    "all agents Ready: they must stay so",
+    input({ readySeconds: 2, daemonSet: born }),
+    "wait birth canary 1",
+  ],
   [
     "all agents Ready for as long as counts: looked at one by one",
     input({ quietSeconds: 3, daemonSet: born }),
@@ -132,7 +136,11 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "wait wave wave 10%",
   ],
   ["a wave goes on", input({ daemonSet: view(rolling) }), "wait wave wave 10%"],
-  ["a later change waits for a healthy wave", input({ pending: true, daemonSet: view(rolling) }), "wait wave wave 10%"],
+  [
+    "a later change waits for a healthy wave",
+    input({ pending: true, daemonSet: view(rolling) }),
+    "wait wave wave 10%",
+  ],
   [
     "a later change asks after a wave that has halted",
     input({ pending: true, haltKnown: true, quietSeconds: 2, daemonSet: view(rolling) }),
@@ -208,8 +216,16 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({ wanted: "hold", pending: true, daemonSet: view({ ...rolling, observed: false }) }),
     "roll published wave 100%",
   ],
-  ["while it is in force nothing goes on", input({ intent: "hold", wanted: "hold" }), "wait held wave 100%"],
-  ["and when it is over one node is first again", input({ intent: "hold", pending: true }), "roll published canary 1"],
+  [
+    "while it is in force nothing goes on",
+    input({ intent: "hold", wanted: "hold" }),
+    "wait held wave 100%",
+  ],
+  [
+    "and when it is over one node is first again",
+    input({ intent: "hold", pending: true }),
+    "roll published canary 1",
+  ],
   [
     "an outage in mid-wave holds",
     input({
@@ -218,7 +234,11 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     }),
     "roll published halt outage wave 100%",
   ],
-  ["what may be one is looked into at once", input({ daemonSet: view({ updated: 6, available: 3 }) }), "survey"],
+  [
+    "what may be one is looked into at once",
+    input({ daemonSet: view({ updated: 6, available: 3 }) }),
+    "survey",
+  ],
   [
     "failures within the tolerance are passed",
     input({
@@ -243,8 +263,16 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({ surveySeconds: 30, daemonSet: view({ ...rolling, maxUnavailable: 4 }) }),
     "survey",
   ],
-  ["the next change waits for the least interval", input({ pending: true, restSeconds: 9 }), "wait interval wave 10%"],
-  ["a withdrawal does not", input({ pending: true, wanted: "release", restSeconds: 9 }), "roll published canary 1"],
+  [
+    "the next change waits for the least interval",
+    input({ pending: true, restSeconds: 9 }),
+    "wait interval wave 10%",
+  ],
+  [
+    "a withdrawal does not",
+    input({ pending: true, wanted: "release", restSeconds: 9 }),
+    "roll published canary 1",
+  ],
   [
     "a false Ready is not built on, though the node's clock makes it count",
     input({ readySeconds: 0, daemonSet: view({ ...canary, updated: 1 }) }),
@@ -255,7 +283,11 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({ probationSeconds: 60, quietSeconds: 67, daemonSet: view(rolling) }),
     "wait wave wave 10%",
   ],
-  ["a wave that stands still is looked into", input({ quietSeconds: 13, daemonSet: view(rolling) }), "survey"],
+  [
+    "a wave that stands still is looked into",
+    input({ quietSeconds: 13, daemonSet: view(rolling) }),
+    "survey",
+  ],
   [
     "dead nodes are added to the canary",
     input({
@@ -267,7 +299,11 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   [
     "dead nodes are added to the budget",
-    input({ quietSeconds: 13, daemonSet: view(rolling), standing: standing({ dead: 2, served: 6, waiting: 12 }) }),
+    input({
+      quietSeconds: 13,
+      daemonSet: view(rolling),
+      standing: standing({ dead: 2, served: 6, waiting: 12 }),
+    }),
     "wait wave wave 4",
   ],
   [
@@ -388,7 +424,11 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     }),
     "served wave 10%",
   ],
-  ["a change after that goes to one node first", input({ pending: true }), "roll published canary 1"],
+  [
+    "a change after that goes to one node first",
+    input({ pending: true }),
+    "roll published canary 1",
+  ],
   [
     "and past the dead",
     input({
@@ -437,8 +477,16 @@ for (const [sentence, facts, expected] of cases) {
 
 test("a canary whose Ready has not stood yet is looked at as soon as it has, whatever the counters say meanwhile", () => {
   const turn = (readySeconds: number) =>
-    decide(input({ readySeconds, quietSeconds: 0.5, daemonSet: view({ ...canary, updated: 2, available: 19 }) }));
-  const waits = [2.5, 3].map(turn).map((one) => (one.kind === "wait" ? [one.strategy.stage, one.again] : one.kind));
+    decide(
+      input({
+        readySeconds,
+        quietSeconds: 0.5,
+        daemonSet: view({ ...canary, updated: 2, available: 19 }),
+      }),
+    );
+  const waits = [2.5, 3]
+    .map(turn)
+    .map((one) => (one.kind === "wait" ? [one.strategy.stage, one.again] : one.kind));
   assert.deepEqual(waits, [
     ["canary", 0.5],
     ["wave", 13],
@@ -451,10 +499,16 @@ test("beside odd nodes a canary that was looked at before its Ready had stood is
     const turn = decide(input({ surveySeconds, readySeconds, daemonSet: odd }));
     return turn.kind === "wait" ? turn.again : turn.kind;
   };
-  assert.deepEqual([again(0.5, 2.5), again(1, 3), again(2, 4), again(2, 7)], [1.5, 1, "survey", 13]);
+  assert.deepEqual(
+    [again(0.5, 2.5), again(1, 3), again(2, 4), again(2, 7)],
+    [1.5, 1, "survey", 13],
+  );
 });
 
 test("a Ready that has not lasted is waited for, and no longer", () => {
   const turn = decide(input({ readySeconds: 2.5, quietSeconds: 0.1 }));
-  assert.deepEqual(turn.kind === "wait" && [turn.reason, turn.again], ["a Ready must last to count", 0.5]);
+  assert.deepEqual(turn.kind === "wait" && [turn.reason, turn.again], [
+    "a Ready must last to count",
+    0.5,
+  ]);
 });

@@ -23,7 +23,8 @@ const asked = (at: number, changes: Partial<Asked> = {}): Asked => ({
   now: new Date(start + at * minutes),
   ...changes,
 });
-const failed = (nodes: readonly string[]) => ({ asked: asked(0), revision: 4, reason: "failed", nodes }) as const;
+const failed = (nodes: readonly string[]) =>
+  ({ asked: asked(0), revision: 4, reason: "failed", nodes }) as const;
 
 test("what halted is held for ten minutes, then twenty, six hours at most", () => {
   let rollouts = afterHalt(noRollouts, failed(["a"]));
@@ -83,14 +84,25 @@ test("an outage while what failed is tried again is another failure", () => {
 });
 
 test("the order to keep carries what was served last, or nothing", () => {
-  assert.deepEqual(heldContent(undefined), { document: '{"auths":{}}', sources: "{}", intent: "hold" });
+  assert.deepEqual(heldContent(undefined), {
+    document: '{"auths":{}}',
+    sources: "{}",
+    intent: "hold",
+  });
   assert.equal(heldContent({ document: "d", sources: "s" }).document, "d");
 });
 
 test("what is remembered is read as it was written, and nonsense as nothing", () => {
   const rollouts = afterRoll(afterHalt(noRollouts, failed(["a"])), asked(10), ["b"]);
   assert.deepEqual(readRollouts(JSON.parse(JSON.stringify(rollouts))), rollouts);
-  for (const value of [undefined, null, 7, "x", [], { halt: { content: 7 }, excused: "a", rolledAt: "soon" }])
+  for (const value of [
+    undefined,
+    null,
+    7,
+    "x",
+    [],
+    { halt: { content: 7 }, excused: "a", rolledAt: "soon" },
+  ])
     assert.deepEqual(readRollouts(value), noRollouts);
   assert.notEqual(
     contentOf({ document: "d", sources: "s", intent: "apply" }),

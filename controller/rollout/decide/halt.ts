@@ -1,6 +1,7 @@
 /**
- * What a halt leaves behind: which content halted, on which nodes, and when it is tried once more. Pure. While it lasts the nodes are
- * told to keep what they have; whose fault it was, the node's or the content's, is what the next try tells.
+ * What a halt leaves behind: which content halted, on which nodes, and when it is tried once more.
+ * Pure. While it lasts the nodes are told to keep what they have; whose fault it was, the node's or
+ * the content's, is what the next try tells.
  */
 import { createHash } from "node:crypto";
 import type { Content, Intent } from "#contract/names.ts";
@@ -8,7 +9,10 @@ import { nobody, type Known } from "./node-state.ts";
 import type { HaltReason } from "./turn.ts";
 
 export type Halt = Readonly<{
-  /** Digest of what halted. The Secret that keeps it holds the content as well, so that it gives nothing away. */
+  /**
+   * Digest of what halted. The Secret that keeps it holds the content as well, so that it gives
+   * nothing away.
+   */
   content: string;
   revision: number;
   /** `stalled`: it failed on other nodes when it was tried again. */
@@ -19,7 +23,10 @@ export type Halt = Readonly<{
   /** How often it was tried again. */
   tries: number;
   retryAt: string;
-  /** The asked-for retry (annotation of additional-pull-secret) that was known then: another one is a new wish. */
+  /**
+   * The asked-for retry (annotation of additional-pull-secret) that was known then: another one is
+   * a new wish.
+   */
   asked: string;
 }>;
 
@@ -35,11 +42,17 @@ export type Rollouts = Readonly<{
 /** Asks for a retry at once: another value than before, on additional-pull-secret. */
 export const retryAnnotation = "globalpullsecret.io/retry";
 
-/** 10 minutes, as long as a node keeps a content in quarantine; doubling, 6 hours at most. In milliseconds. */
+/**
+ * 10 minutes, as long as a node keeps a content in quarantine; doubling, 6 hours at most. In
+ * milliseconds.
+ */
 const firstPause = 600_000;
 const longestPause = 6 * 3_600_000;
 
-/** Names kept, all lists together: 4,000 of 50 characters are 200 KB of the 1 MiB that a Secret holds. */
+/**
+ * Names kept, all lists together: 4,000 of 50 characters are 200 KB of the 1 MiB that a Secret
+ * holds.
+ */
 export const mostNames = 2000;
 
 export function contentOf({ document, sources, intent }: Content): string {
@@ -50,12 +63,18 @@ export function contentOf({ document, sources, intent }: Content): string {
 
 /** What is kept when a node has nothing of ours: the last served document, or none. */
 export function heldContent(served: { document: string; sources: string } | undefined): Content {
-  return { document: served?.document ?? '{"auths":{}}', sources: served?.sources ?? "{}", intent: "hold" };
+  return {
+    document: served?.document ?? '{"auths":{}}',
+    sources: served?.sources ?? "{}",
+    intent: "hold",
+  };
 }
 
 export type Asked = Readonly<{ content: string; intent: Intent; retry: string; now: Date }>;
 
-/** True while the wanted content must not be published: it halted, and nobody asked for another try. */
+/**
+ * True while the wanted content must not be published: it halted, and nobody asked for another try.
+ */
 export function isHeld({ halt }: Rollouts, asked: Asked): boolean {
   return asked.intent === "apply" && halt?.content === asked.content && !isDue(halt, asked);
 }
@@ -81,13 +100,25 @@ function pauseLeft({ retryAt }: Halt, { now }: Pick<Asked, "now">): number {
 /** Whose trouble is no news under the present template. */
 export function knownOf({ halt, excused }: Rollouts, asked: Asked): Known {
   const again = halt !== undefined && halt.content === asked.content && isDue(halt, asked);
-  return { ...nobody, excused: new Set(excused), failed: again ? new Set(halt.nodes) : nobody.failed };
+  return {
+    ...nobody,
+    excused: new Set(excused),
+    failed: again ? new Set(halt.nodes) : nobody.failed,
+  };
 }
 
-/** After a halt. An outage is over when it is over: the next try waits for the nodes, not for a time. */
+/**
+ * After a halt. An outage is over when it is over: the next try waits for the nodes, not for a
+ * time.
+ */
 export function afterHalt(
   before: Rollouts,
-  { asked, revision, reason, nodes }: { asked: Asked; revision: number; reason: HaltReason; nodes: readonly string[] },
+  {
+    asked,
+    revision,
+    reason,
+    nodes,
+  }: { asked: Asked; revision: number; reason: HaltReason; nodes: readonly string[] },
 ): Rollouts {
   const { content, now, retry } = asked;
   const last = before.halt?.content === content ? before.halt : undefined;
@@ -96,7 +127,8 @@ export function afterHalt(
   const all = [...new Set([...(last?.nodes ?? []), ...nodes])].slice(0, mostNames);
   // A release is never taken back and published again: each of its halts is a try.
   const tries = last === undefined ? 0 : last.tries + (asked.intent === "release" ? 1 : 0);
-  const elsewhere = last !== undefined && last.nodes.length > 0 && nodes.some((name) => !last.nodes.includes(name));
+  const elsewhere =
+    last !== undefined && last.nodes.length > 0 && nodes.some((name) => !last.nodes.includes(name));
   const pause = failed ? Math.min(longestPause, firstPause * 2 ** Math.min(tries, 20)) : 0;
   const halt: Halt = {
     content,
@@ -111,7 +143,10 @@ export function afterHalt(
   return { ...before, halt };
 }
 
-/** When a revision goes to the nodes: `excused` are those that are unavailable now, though they live. */
+/**
+ * When a revision goes to the nodes: `excused` are those that are unavailable now, though they
+ * live.
+ */
 export function afterRoll(before: Rollouts, asked: Asked, excused: readonly string[]): Rollouts {
   const { halt } = before;
   const again = asked.intent === "apply" && halt?.content === asked.content;
@@ -154,9 +189,18 @@ export function readRollouts(value: unknown): Rollouts {
 
 function readHalt(value: unknown): Halt | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { content, revision, reason, nodes, since, tries, retryAt, asked } = value as Record<string, unknown>;
+  const { content, revision, reason, nodes, since, tries, retryAt, asked } = value as Record<
+    string,
+    unknown
+  >;
   const known = reason === "failed" || reason === "outage" || reason === "stalled";
-  if (typeof content !== "string" || typeof asked !== "string" || !known || !isTime(since) || !isTime(retryAt))
+  if (
+    typeof content !== "string" ||
+    typeof asked !== "string" ||
+    !known ||
+    !isTime(since) ||
+    !isTime(retryAt)
+  )
     return undefined;
   return {
     content,
@@ -174,4 +218,5 @@ const names = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
 const count = (value: unknown): number =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : 0;
-const isTime = (value: unknown): value is string => typeof value === "string" && !Number.isNaN(Date.parse(value));
+const isTime = (value: unknown): value is string =>
+  typeof value === "string" && !Number.isNaN(Date.parse(value));

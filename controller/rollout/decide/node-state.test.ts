@@ -32,7 +32,11 @@ const waited = "GPS212 config.json is written, the restart is owed";
 
 const cases: readonly (readonly [sentence: string, node: SurveyedNode, fate: string])[] = [
   ["available under the template is served", node({ agent: agent({ available: true }) }), "served"],
-  ["available under the one before waits", node({ agent: agent({ ...old, available: true }) }), "waiting"],
+  [
+    "available under the one before waits",
+    node({ agent: agent({ ...old, available: true }) }),
+    "waiting",
+  ],
   [
     "not Ready, yet with an available agent, is served",
     node({ silent: true, agent: agent({ available: true }) }),
@@ -40,24 +44,60 @@ const cases: readonly (readonly [sentence: string, node: SurveyedNode, fate: str
   ],
   ["silent with an old agent is dead", node({ silent: true, agent: agent(old) }), "dead"],
   ["silent without an agent is dead", node({ silent: true, agent: undefined }), "dead"],
-  ["silent under the new revision is a suspect, not dead", node({ silent: true, agent: agent() }), "moving"],
+  [
+    "silent under the new revision is a suspect, not dead",
+    node({ silent: true, agent: agent() }),
+    "moving",
+  ],
   ["and stays one", node({ silent: true, agent: agent({ ageSeconds: 600 }) }), "stuck"],
-  ["silent long after its agent was well is dead", node({ silent: true, agent: agent({ proved: true }) }), "dead"],
-  ["silent before the new agent could start is dead", node({ silent: true, agent: agent({ started: false }) }), "dead"],
+  [
+    "silent long after its agent was well is dead",
+    node({ silent: true, agent: agent({ proved: true }) }),
+    "dead",
+  ],
+  [
+    "silent before the new agent could start is dead",
+    node({ silent: true, agent: agent({ started: false }) }),
+    "dead",
+  ],
   ["an agent that gave up has failed", node({ agent: agent({ gaveUp: true }) }), "failed"],
-  ["also when its node fell silent", node({ silent: true, agent: agent({ gaveUp: true }) }), "failed"],
-  ["what an old agent said counts no more", node({ agent: agent({ ...old, gaveUp: true }) }), "moving"],
-  ["an agent that was killed at work has not failed", node({ agent: agent({ message: waited }) }), "moving"],
-  ["another message is no failure of ours", node({ agent: agent({ message: "OOMKilled" }) }), "moving"],
+  [
+    "also when its node fell silent",
+    node({ silent: true, agent: agent({ gaveUp: true }) }),
+    "failed",
+  ],
+  [
+    "what an old agent said counts no more",
+    node({ agent: agent({ ...old, gaveUp: true }) }),
+    "moving",
+  ],
+  [
+    "an agent that was killed at work has not failed",
+    node({ agent: agent({ message: waited }) }),
+    "moving",
+  ],
+  [
+    "another message is no failure of ours",
+    node({ agent: agent({ message: "OOMKilled" }) }),
+    "moving",
+  ],
   ["a young agent is on its way", node(), "moving"],
-  ["an agent is given a minute besides the trial", node({ agent: agent({ ageSeconds: 64 }) }), "moving"],
+  [
+    "an agent is given a minute besides the trial",
+    node({ agent: agent({ ageSeconds: 64 }) }),
+    "moving",
+  ],
   ["an agent unavailable for longer is stuck", node({ agent: agent({ ageSeconds: 65 }) }), "stuck"],
   [
     "an agent that found the node unfit has refused",
     node({ agent: agent({ refused: true, ageSeconds: 600 }) }),
     "refused",
   ],
-  ["alone it is stuck for ever", node({ agent: agent({ ageSeconds: 900, unavailableSeconds: 900 }) }), "stuck"],
+  [
+    "alone it is stuck for ever",
+    node({ agent: agent({ ageSeconds: 900, unavailableSeconds: 900 }) }),
+    "stuck",
+  ],
   ["no agent yet is on its way", node({ agent: undefined }), "moving"],
   ["an old agent that is not available is on its way", node({ agent: agent(old) }), "moving"],
 ];
@@ -68,7 +108,8 @@ for (const [sentence, one, fate] of cases) {
 
 test("where the Secret is ahead of the template its agents wait, and nobody is odd or dead for it", () => {
   const known = { ...nobody, excused: new Set(["n"]), harmless: true, overtaken: true };
-  const fate = (changes: Partial<AgentPod>) => fatesOf([node({ agent: agent(changes) })], trial, known)[0]?.[1];
+  const fate = (changes: Partial<AgentPod>) =>
+    fatesOf([node({ agent: agent(changes) })], trial, known)[0]?.[1];
   const long = { ageSeconds: 900, unavailableSeconds: 900 };
   assert.deepEqual(
     [fate({}), fate(long), fate({ ...long, started: false }), fate({ ...long, gaveUp: true })],
@@ -77,7 +118,10 @@ test("where the Secret is ahead of the template its agents wait, and nobody is o
 });
 
 test("a node that cannot start the agent is dead once another node could, and stuck before", () => {
-  const cannot = node({ name: "cannot", agent: agent({ started: false, ageSeconds: 90, message: "ErrImagePull" }) });
+  const cannot = node({
+    name: "cannot",
+    agent: agent({ started: false, ageSeconds: 90, message: "ErrImagePull" }),
+  });
   const could = node({ name: "could" });
   assert.deepEqual(
     fatesOf([cannot, could], trial).map(([, fate]) => fate),
@@ -87,14 +131,23 @@ test("a node that cannot start the agent is dead once another node could, and st
 });
 
 const served = node({ name: "served", agent: agent({ available: true }) });
-const known = { excused: new Set(["old"]), failed: new Set(["again"]), harmless: false, overtaken: false };
+const known = {
+  excused: new Set(["old"]),
+  failed: new Set(["again"]),
+  harmless: false,
+  overtaken: false,
+};
 const others: readonly (readonly [sentence: string, node: SurveyedNode, fate: string])[] = [
   [
     "unavailable for five minutes is excused",
     node({ agent: agent({ ageSeconds: 400, unavailableSeconds: 300 }) }),
     "excused",
   ],
-  ["with a break it is stuck", node({ agent: agent({ ageSeconds: 400, unavailableSeconds: 299 }) }), "stuck"],
+  [
+    "with a break it is stuck",
+    node({ agent: agent({ ageSeconds: 400, unavailableSeconds: 299 }) }),
+    "stuck",
+  ],
   ["unavailable since before the template is excused at once", node({ name: "old" }), "excused"],
   ["also when it gives up now", node({ name: "old", agent: agent({ gaveUp: true }) }), "excused"],
   [
@@ -114,7 +167,11 @@ test("every node is counted once; those that are away, or excused without their 
   const off = node({ silent: true, silentSeconds: 4000, agent: undefined });
   const fallen = node({ silent: true, silentSeconds: 40, agent: undefined });
   const all = [...cases, ...others].map(([, one]) => one);
-  const fates = fatesOf([...all, served, away, off, fallen, node({ agent: agent(old) })], trial, known);
+  const fates = fatesOf(
+    [...all, served, away, off, fallen, node({ agent: agent(old) })],
+    trial,
+    known,
+  );
   const { total, out, fallen: lately, ...each } = standing(fates, known);
   assert.equal(
     Object.values(each).reduce((sum, count) => sum + count, 0),
@@ -138,15 +195,29 @@ test("the worst are named first", () => {
 
 test("where no kubelet is restarted a running agent is given the time in which the kubelet reads by itself", () => {
   const served = node({ agent: agent({ available: true }) });
-  const fate = (seconds: number, rereads: Rereads, changes: Partial<AgentPod> = {}, controlPlane = false) => {
+  const fate = (
+    seconds: number,
+    rereads: Rereads,
+    changes: Partial<AgentPod> = {},
+    controlPlane = false,
+  ) => {
     const waiting = agent({ ageSeconds: seconds, unavailableSeconds: seconds, ...changes });
-    return fatesOf([node({ controlPlane, agent: waiting }), served], trial, nobody, rereads)[0]?.[1];
+    return fatesOf(
+      [node({ controlPlane, agent: waiting }), served],
+      trial,
+      nobody,
+      rereads,
+    )[0]?.[1];
   };
   assert.equal(fate(369, "everywhere"), "moving");
   assert.equal(fate(370, "everywhere"), "stuck");
   assert.equal(fate(604, "everywhere"), "stuck");
   assert.equal(fate(605, "everywhere"), "excused");
-  assert.equal(fate(65, "everywhere", { running: false }), "stuck", "one that does not run waits for nothing");
+  assert.equal(
+    fate(65, "everywhere", { running: false }),
+    "stuck",
+    "one that does not run waits for nothing",
+  );
   assert.equal(fate(65, "control plane"), "stuck");
   assert.equal(fate(369, "control plane", {}, true), "moving");
   assert.equal(fate(65, "nowhere", {}, true), "stuck");

@@ -2,19 +2,31 @@
 import { rereadSeconds } from "#contract/names.ts";
 import type { AgentPod, Survey, SurveyedNode } from "./surveyed.ts";
 
-/** An agent that is not available this long after its pod was made, and the trial, is stuck: image, volume, quarantine or kubelet. */
+/**
+ * An agent that is not available this long after its pod was made, and the trial, is stuck: image,
+ * volume, quarantine or kubelet.
+ */
 const stuckSeconds = 60;
-/** Unavailable for so long without a break, where others have the template: the node is odd, and holds nobody up. */
+/**
+ * Unavailable for so long without a break, where others have the template: the node is odd, and
+ * holds nobody up.
+ */
 const excusedSeconds = 300;
 
-/** Without any pod for so long, where others have the template: the pod is not let in there, and nothing was touched. */
+/**
+ * Without any pod for so long, where others have the template: the pod is not let in there, and
+ * nothing was touched.
+ */
 const podlessSeconds = 60;
 
 /** What became of a node under the DaemonSet's present template. */
 export type Fate =
   /** It has the revision, and its kubelet stayed well. */
   | "served"
-  /** Nobody can serve it now; it catches up when it returns. It neither eats the budget nor holds anything up. */
+  /**
+   * Nobody can serve it now; it catches up when it returns. It neither eats the budget nor holds
+   * anything up.
+   */
   | "dead"
   /** The agent found the node unfit, said why, and touched nothing. It holds nobody up. */
   | "refused"
@@ -40,15 +52,28 @@ export type Known = Readonly<{
   excused: ReadonlySet<string>;
   /** Failed with the content that is being tried again. */
   failed: ReadonlySet<string>;
-  /** What the template says was served before, or restarts nobody: who does not get along with it is odd, though alone. */
+  /**
+   * What the template says was served before, or restarts nobody: who does not get along with it is
+   * odd, though alone.
+   */
   harmless: boolean;
-  /** What is published is newer than the template, whose agents wait for it: they are not at fault. */
+  /**
+   * What is published is newer than the template, whose agents wait for it: they are not at fault.
+   */
   overtaken: boolean;
 }>;
 
-export const nobody: Known = { excused: new Set(), failed: new Set(), harmless: false, overtaken: false };
+export const nobody: Known = {
+  excused: new Set(),
+  failed: new Set(),
+  harmless: false,
+  overtaken: false,
+};
 
-/** On which nodes no kubelet is restarted: a running agent is Ready only when its kubelet must have read the file by itself. */
+/**
+ * On which nodes no kubelet is restarted: a running agent is Ready only when its kubelet must have
+ * read the file by itself.
+ */
 export type Rereads = "everywhere" | "control plane" | "nowhere";
 
 /** `probationSeconds`: for how long a restarted kubelet is watched before its agent is Ready. */
@@ -67,14 +92,22 @@ export function fatesOf(
   return survey.map((node) => [node, fateOf(node, context)] as const);
 }
 
-/** A node that has been silent for longer is switched off: what it does when it returns is no outage's end. */
+/**
+ * A node that has been silent for longer is switched off: what it does when it returns is no
+ * outage's end.
+ */
 const switchedOffSeconds = 3600;
 
 export function standing(fates: Fates, known: Known = nobody): Standing {
   const none = { served: 0, waiting: 0, moving: 0, dead: 0 };
   const counts: Record<Fate, number> = { ...none, refused: 0, excused: 0, failed: 0, stuck: 0 };
   for (const [, fate] of fates) counts[fate] += 1;
-  return { ...counts, total: fates.length, out: count(fates, isOut), fallen: count(fates, hasFallen(known)) };
+  return {
+    ...counts,
+    total: fates.length,
+    out: count(fates, isOut),
+    fallen: count(fates, hasFallen(known)),
+  };
 }
 
 const count = (fates: Fates, is: (one: Fates[number]) => boolean) => fates.filter(is).length;
@@ -84,11 +117,15 @@ function isOut([{ silentSeconds }, fate]: Fates[number]): boolean {
   return fate === "excused" || (fate === "dead" && silentSeconds < switchedOffSeconds);
 }
 
-/** Worked under the template before until lately: the DaemonSet controller replaces its agent beside the budget. */
+/**
+ * Worked under the template before until lately: the DaemonSet controller replaces its agent beside
+ * the budget.
+ */
 function hasFallen({ excused }: Known) {
   return ([{ name, agent, silentSeconds }, fate]: Fates[number]): boolean =>
     !excused.has(name) &&
-    ((fate === "dead" && silentSeconds < excusedSeconds) || (fate === "moving" && agent?.current === false));
+    ((fate === "dead" && silentSeconds < excusedSeconds) ||
+      (fate === "moving" && agent?.current === false));
 }
 
 /** The nodes of these fates, the first fate first. */
@@ -96,7 +133,13 @@ export function pick(fates: Fates, ...wanted: readonly Fate[]): SurveyedNode[] {
   return wanted.flatMap((one) => fates.filter(([, fate]) => fate === one).map(([node]) => node));
 }
 
-type Context = Readonly<{ known: Known; patience: number; runs: boolean; held: boolean; rereads: Rereads }>;
+type Context = Readonly<{
+  known: Known;
+  patience: number;
+  runs: boolean;
+  held: boolean;
+  rereads: Rereads;
+}>;
 
 function fateOf(node: SurveyedNode, { known, patience, runs, held, rereads }: Context): Fate {
   const { name, agent, silent } = node;
@@ -108,17 +151,20 @@ function fateOf(node: SurveyedNode, { known, patience, runs, held, rereads }: Co
   if (known.overtaken && !agent.gaveUp) return agent.ageSeconds < patience ? "moving" : "stuck";
   if (known.excused.has(name)) return "excused";
   if (agent.gaveUp) return known.failed.has(name) ? "excused" : "failed";
-  const waits = agent.running && (rereads === "everywhere" || (rereads === "control plane" && node.controlPlane));
+  const waits =
+    agent.running &&
+    (rereads === "everywhere" || (rereads === "control plane" && node.controlPlane));
   const longer = waits ? rereadSeconds : 0;
   if (agent.ageSeconds < patience + longer) return "moving";
-  if (known.failed.has(name) || (held && agent.unavailableSeconds >= excusedSeconds + longer)) return "excused";
+  if (known.failed.has(name) || (held && agent.unavailableSeconds >= excusedSeconds + longer))
+    return "excused";
   // It cannot even be started here, though it can elsewhere, so it has touched nothing.
   return runs && !agent.started ? "dead" : "stuck";
 }
 
 /**
- * The node fell silent under the present template, which may be why: called dead, it would send a revision that kills
- * kubelets on to the next node.
+ * The node fell silent under the present template, which may be why: called dead, it would send a
+ * revision that kills kubelets on to the next node.
  */
 function isSuspect(agent: AgentPod | undefined): boolean {
   return agent !== undefined && agent.current && agent.started && !agent.proved;

@@ -8,12 +8,17 @@ import type { DaemonSetView, RolloutInput } from "./turn.ts";
 const besidesTrial = 8;
 /** A revision that is known to have halted must give way at once when it is corrected. */
 const quietWhenHalted = 2;
-/** For so long at most nodes that have returned leave their slots to others (docs/decisions/0021). */
+/**
+ * For so long at most nodes that have returned leave their slots to others (docs/decisions/0021).
+ */
 const raisedSeconds = 30;
 /** Two surveys are never closer, whatever the counters do. */
 export const leastSeconds = 2;
 
-/** Seconds of silence after which nodes and pods are read. A healthy wave changes the counters more often than that. */
+/**
+ * Seconds of silence after which nodes and pods are read. A healthy wave changes the counters more
+ * often than that.
+ */
 export function quietLimit({ pending, haltKnown, probationSeconds }: RolloutInput): number {
   return pending && haltKnown ? quietWhenHalted : probationSeconds + besidesTrial;
 }
@@ -25,19 +30,22 @@ export function isWorthASurvey(input: RolloutInput, daemonSet: DaemonSetView): b
   if (daemonSet.stage === "canary" && mayBeProved(input, daemonSet)) return true;
   const slots = slotsOf(daemonSet, input);
   const isRaised = daemonSet.stage === "wave" && slots > 0;
-  if (isRaised && (input.surveySeconds >= raisedSeconds || mayBeOver(daemonSet, slots))) return true;
+  if (isRaised && (input.surveySeconds >= raisedSeconds || mayBeOver(daemonSet, slots)))
+    return true;
   return mayBeOutage(input, daemonSet);
 }
 
-/** A change waits for nothing but the word that the agents that are missing are of no use anyway. */
+/**
+ * A change waits for nothing but the word that the agents that are missing are of no use anyway.
+ */
 function isAwaited({ pending, complete, restSeconds, wanted }: RolloutInput): boolean {
   return pending && complete && (restSeconds === 0 || wanted !== "apply");
 }
 
 /**
- * With odd nodes the counters never prove the canary. When all that are unavailable may be odd it may
- * be available. When there is one more, the DaemonSet controller may have taken the next node before
- * the canary's Ready had stood: whoever looked too early looks once more.
+ * With odd nodes the counters never prove the canary. When all that are unavailable may be odd it
+ * may be available. When there is one more, the DaemonSet controller may have taken the next node
+ * before the canary's Ready had stood: whoever looked too early looks once more.
  */
 function mayBeProved(input: RolloutInput, daemonSet: DaemonSetView): boolean {
   const { desired, available, updated } = daemonSet;
@@ -55,7 +63,9 @@ function lookedTooEarly({ readySeconds, surveySeconds }: RolloutInput): boolean 
   return stood >= 0 && stood < guardSeconds;
 }
 
-/** No more agents are missing, nor of another template, than there are slots for nodes that are odd. */
+/**
+ * No more agents are missing, nor of another template, than there are slots for nodes that are odd.
+ */
 function mayBeOver({ desired, available, updated }: DaemonSetView, slots: number): boolean {
   return desired - available <= slots && desired - updated <= slots;
 }
@@ -68,9 +78,9 @@ function mayBeOutage(input: RolloutInput, daemonSet: DaemonSetView): boolean {
 }
 
 /**
- * Availability is reckoned from the time that a node's kubelet gives for its Ready. One whose clock is
- * behind makes even a false Ready, which lasts a second at most, count at once: so that nobody builds
- * on it, it must have stood for as long as the guard is.
+ * Availability is reckoned from the time that a node's kubelet gives for its Ready. One whose clock
+ * is behind makes even a false Ready, which lasts a second at most, count at once: so that nobody
+ * builds on it, it must have stood for as long as the guard is.
  */
 export function hasStood(input: RolloutInput): boolean {
   return standsIn(input) === 0;
@@ -89,8 +99,9 @@ export function canaryPause(input: RolloutInput, daemonSet: DaemonSetView): numb
 }
 
 /**
- * The DaemonSet controller takes no more agents for unavailable than it may, apart from those that a survey says are of no use
- * anyway. What is younger than a minute may come back and be taken from its node by a new template.
+ * The DaemonSet controller takes no more agents for unavailable than it may, apart from those that
+ * a survey says are of no use anyway. What is younger than a minute may come back and be taken from
+ * its node by a new template.
  */
 export function isCalm({ standing }: RolloutInput, daemonSet: DaemonSetView): boolean {
   const { desired, available, template } = daemonSet;

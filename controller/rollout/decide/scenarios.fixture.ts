@@ -18,8 +18,11 @@ export function deployed(size: number, budget: number | string = 1): Model {
 export const having = (model: Model, number: number) =>
   model.nodes.filter(({ applied }) => applied === `document ${number}`).length;
 export const restarts = (model: Model, number: number) =>
-  model.nodes.map((node) => node.restarts.filter((document) => document === `document ${number}`).length);
-export const phase = (model: Model) => (model.turn?.kind === "wait" ? model.turn.phase : model.turn?.kind);
+  model.nodes.map(
+    (node) => node.restarts.filter((document) => document === `document ${number}`).length,
+  );
+export const phase = (model: Model) =>
+  model.turn?.kind === "wait" ? model.turn.phase : model.turn?.kind;
 export const isHeld = (model: Model) => model.contents.get(model.published)?.intent === "hold";
 export const at = (model: Model, index: number) => {
   const node = model.nodes[index];

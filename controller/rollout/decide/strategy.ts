@@ -18,23 +18,30 @@ export function firstStrategy(budget: number | string): Strategy {
 
 /** The budget in nodes, rounded up and at least 1, as the DaemonSet controller does. */
 export function budgetNodes(budget: number | string, desired: number): number {
-  const nodes = typeof budget === "number" ? budget : Math.ceil((Number.parseInt(budget, 10) * desired) / 100);
+  const nodes =
+    typeof budget === "number" ? budget : Math.ceil((Number.parseInt(budget, 10) * desired) / 100);
   return Math.max(1, nodes);
 }
 
-/** How many nodes may fail newly before the revision halts; a percentage is rounded down, so that 1% of 20 allows none. */
+/**
+ * How many nodes may fail newly before the revision halts; a percentage is rounded down, so that 1%
+ * of 20 allows none.
+ */
 export function failuresAllowed(most: number | string, desired: number): number {
   return typeof most === "number" ? most : Math.floor((Number.parseInt(most, 10) * desired) / 100);
 }
 
 /**
- * The strategy with the slots of nodes that cannot be available, which would eat the budget for ever. Never more of them than
- * agents are missing: the word of a survey may be half a minute old.
+ * The strategy with the slots of nodes that cannot be available, which would eat the budget for
+ * ever. Never more of them than agents are missing: the word of a survey may be half a minute old.
  */
 export function raisedBy(strategy: Strategy, odd: number, counters: Counters): Strategy {
   const slots = Math.min(odd, Math.max(0, counters.desired - counters.available));
   if (slots === 0 || strategy.maxUnavailable === "100%") return strategy;
-  return { ...strategy, maxUnavailable: budgetNodes(strategy.maxUnavailable, counters.desired) + slots };
+  return {
+    ...strategy,
+    maxUnavailable: budgetNodes(strategy.maxUnavailable, counters.desired) + slots,
+  };
 }
 
 /** How many slots the strategy in force has for nodes that cannot be available. */

@@ -1,4 +1,7 @@
-/** What a survey tells of each node: a few words, so that 5,000 nodes cost memory for their names only. */
+/**
+ * What a survey tells of each node: a few words, so that 5,000 nodes cost memory for their names
+ * only.
+ */
 
 /** An agent's pod as its node last described it. */
 export type AgentPod = Readonly<{
@@ -10,14 +13,23 @@ export type AgentPod = Readonly<{
   running: boolean;
   /** Its container has run at least once, so it may have touched the node. */
   started: boolean;
-  /** It was well for so long before its node fell silent, or does so little (revision 0), that it cannot be the cause. */
+  /**
+   * It was well for so long before its node fell silent, or does so little (revision 0), that it
+   * cannot be the cause.
+   */
   proved: boolean;
   ageSeconds: number;
   /** Since when it has not been available, as far as its pod tells: at most its age. */
   unavailableSeconds: number;
-  /** It rolled back and ended for that (exit code 1); one that is killed or told to stop has not given up. */
+  /**
+   * It rolled back and ended for that (exit code 1); one that is killed or told to stop has not
+   * given up.
+   */
   gaveUp: boolean;
-  /** Its container has ended with the word that everything of ours was given back, under its pod's own revision. */
+  /**
+   * Its container has ended with the word that everything of ours was given back, under its pod's
+   * own revision.
+   */
   gaveBack: boolean;
   /** It ended once to say that the node is unfit and that nothing was touched (exit code 3). */
   refused: boolean;
@@ -27,13 +39,22 @@ export type AgentPod = Readonly<{
 
 export type SurveyedNode = Readonly<{
   name: string;
-  /** Its kubelet is not heard of, or has called the node not Ready for long and runs no agent either. */
+  /**
+   * Its kubelet is not heard of, or has called the node not Ready for long and runs no agent
+   * either.
+   */
   silent: boolean;
   /** For how long; 0 when it is not. */
   silentSeconds: number;
-  /** For how long it has had no agent's pod at all, as far as this process has seen; 0 when it has one. */
+  /**
+   * For how long it has had no agent's pod at all, as far as this process has seen; 0 when it has
+   * one.
+   */
   podlessSeconds: number;
-  /** It is labelled as one of the control plane, whose kubelet may share its process with an API server. */
+  /**
+   * It is labelled as one of the control plane, whose kubelet may share its process with an API
+   * server.
+   */
   controlPlane: boolean;
   agent: AgentPod | undefined;
 }>;

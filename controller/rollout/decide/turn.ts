@@ -10,11 +10,16 @@ export type DaemonSetView = Strategy &
     template: number;
     /** Digest in the template, of that revision's content; empty at birth. */
     digest: string;
-    /** Someone else edited the spec, or we would now write another one (an upgrade of the agent). */
+    /**
+     * Someone else edited the spec, or we would now write another one (an upgrade of the agent).
+     */
     drifted: boolean;
     /** The status was made for the present spec. */
     observed: boolean;
-    /** From the status: nodes that should have an agent; that have one of this template; whose agent is Ready, is available. */
+    /**
+     * From the status: nodes that should have an agent; that have one of this template; whose agent
+     * is Ready, is available.
+     */
     desired: number;
     updated: number;
     ready: number;
@@ -30,12 +35,21 @@ export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
     wanted: Intent;
     /** What should be published differs from what is. */
     pending: boolean;
-    /** global-pull-secret is missing or was edited by someone else: agents find nothing that they should use. */
+    /**
+     * global-pull-secret is missing or was edited by someone else: agents find nothing that they
+     * should use.
+     */
     lost: boolean;
-    /** The template's revision was on every living node once: whatever fails later is no failure of its rollout. */
+    /**
+     * The template's revision was on every living node once: whatever fails later is no failure of
+     * its rollout.
+     */
     complete: boolean;
     daemonSet: DaemonSetView | undefined;
-    /** Seconds since the DaemonSet's counters last changed; since more of its pods, or others, were Ready. */
+    /**
+     * Seconds since the DaemonSet's counters last changed; since more of its pods, or others, were
+     * Ready.
+     */
     quietSeconds: number;
     readySeconds: number;
     /** Seconds since nodes and pods were last read. */
@@ -61,8 +75,9 @@ export type Turn =
   /** Read nodes and pods, then decide again. */
   | Readonly<{ kind: "survey" }>
   /**
-   * Publish what is pending, then give the template this revision (or the published one) and this strategy. With `halt`, what is
-   * published is not what was pending but the order to keep what is in force. `served`: every node that can had the template before.
+   * Publish what is pending, then give the template this revision (or the published one) and this
+   * strategy. With `halt`, what is published is not what was pending but the order to keep what is
+   * in force. `served`: every node that can had the template before.
    */
   | Readonly<{
       kind: "roll";
@@ -73,8 +88,8 @@ export type Turn =
       served?: boolean;
     }>
   /**
-   * Leave the template; set the strategy if it differs. `again`: seconds. `publish`: what is pending must be in the Secret even so.
-   * `halt`: to be remembered, with the nodes that failed.
+   * Leave the template; set the strategy if it differs. `again`: seconds. `publish`: what is
+   * pending must be in the Secret even so. `halt`: to be remembered, with the nodes that failed.
    */
   | Readonly<{
       kind: "wait";

@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { checkComments } from "./comments.ts";
+
+test("a comment wider than 100 columns is named with its line, code and strings are not", (t) => {
+  const root = mkdtempSync(join(tmpdir(), "comments-"));
+  t.after(() => rmSync(root, { recursive: true }));
+  const wide = "x".repeat(100);
+  const lines = [`// ${wide}`, ` * ${wide}`, `const a = "${wide}";`, `f("http://${wide}");`];
+  writeFileSync(join(root, "a.ts"), lines.join("\n"));
+  assert.deepEqual(checkComments(root), ["a.ts:1: 103 columns", "a.ts:2: 103 columns"]);
+});

@@ -1,0 +1,27 @@
+/** Comments as wide as people read: 100 columns. Code is wrapped by the formatter. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const widest = 100;
+const comment = /^\s*(?:\/\/|\/\*\*|\*)|\s\/\/ /;
+/** An address cannot be wrapped, and `//` in a string begins no comment. */
+const unwrappable = /"[^"]*\/\/[^"]*"|`[^`]*\/\/[^`]*`/;
+
+/** Every comment line that is wider, as `file:line: width`. */
+export function checkComments(root: string): string[] {
+  const files = globSync("**/*.{ts,mjs,cjs}", {
+    cwd: root,
+    exclude: ["node_modules/**", "dist/**"],
+  });
+  return files.flatMap((file) =>
+    readFileSync(join(root, file), "utf8")
+      .split("\n")
+      .flatMap((line, at) =>
+        isTooWide(line) ? [`${file}:${at + 1}: ${line.length} columns`] : [],
+      ),
+  );
+}
+
+function isTooWide(line: string): boolean {
+  return line.length > widest && comment.test(line) && !unwrappable.test(line);
+}

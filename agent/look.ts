@@ -19,7 +19,7 @@ import { askUnit } from "./observe/kubelet-unit.ts";
 import type { NodeFile } from "./delivery/node-file.ts";
 import { Readings } from "./observe/readings.ts";
 import { isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
-import { type Deeds, Steady } from "./observe/stopwatch.ts";
+import { type Deeds, Stopwatch } from "./observe/stopwatch.ts";
 import type { Asked, Step } from "./facts/step.ts";
 import { corruptName } from "./journal/store.ts";
 import type { Systemd } from "./systemd/systemd.ts";
@@ -38,7 +38,7 @@ export type Senses = Readonly<{
 
 export class Look {
   readonly #senses: Senses;
-  readonly #steady: Steady;
+  readonly #steady: Stopwatch;
   readonly #readings: Readings;
   /** What the node's files said when it was last found fit. */
   #fit: Pick<Facts, "journal" | "file"> | undefined;
@@ -46,7 +46,7 @@ export class Look {
 
   constructor(senses: Senses) {
     this.#senses = senses;
-    this.#steady = new Steady(senses.clock);
+    this.#steady = new Stopwatch(senses.clock);
     this.#readings = new Readings(senses.config, senses.clock);
   }
 

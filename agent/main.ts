@@ -19,7 +19,7 @@ import { Deeds } from "./observe/stopwatch.ts";
 import { fast, type Step, wait } from "./facts/step.ts";
 import { sweepStore } from "./journal/store.ts";
 import { systemdOver } from "./systemd/systemd.ts";
-import { Teller, trouble } from "./report/status.ts";
+import { Status, trouble } from "./report/status.ts";
 import { watchDirectories } from "./files/watch.ts";
 import { Word } from "./report/word.ts";
 
@@ -48,7 +48,7 @@ async function serve(config: Config): Promise<number> {
   const deeds = new Deeds(clock);
   const systemd = systemdOver(config.dbusDirectory, stopping.signal);
   const log = openLog(config.node, config.revision);
-  const teller = new Teller(
+  const status = new Status(
     log,
     config.revision,
     (line) => writeFileSync(config.terminationLog, line),
@@ -58,7 +58,7 @@ async function serve(config: Config): Promise<number> {
   const probe = probeOn(
     config.probePort,
     config.revision,
-    () => teller.readiness,
+    () => status.readiness,
     () => loop.hint(),
   );
   const word = new Word(config.podDirectory, config.revision, clock);
@@ -101,14 +101,14 @@ async function serve(config: Config): Promise<number> {
     },
     tell: (step) => {
       const taken = probe.taken();
-      teller.tell(step.ready && taken !== undefined ? wait("GPS240", step.again, taken) : step);
+      status.tell(step.ready && taken !== undefined ? wait("GPS240", step.again, taken) : step);
     },
     act: async (step) => {
       if (step.action === "end" && step.code !== "GPS241") word.mark(step.exit);
       // The first deed on this node: it was looked at without the lock, so that it has to be looked
       // at again.
       if (touches(step) && !lock.held) return void (await lock.acquire(true));
-      teller.done(step, await act(step, { config, systemd, deeds, lock }));
+      status.done(step, await act(step, { config, systemd, deeds, lock }));
     },
     failed: trouble,
     rest: systemd.hangUp,

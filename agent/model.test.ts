@@ -14,7 +14,7 @@ import type { File, Journal } from "./journal/journal.ts";
 import type { NodeFile } from "./delivery/node-file.ts";
 import type { Document } from "./delivery/plan.ts";
 import { progress } from "./facts/kubelet-state.ts";
-import { Steady } from "./observe/stopwatch.ts";
+import { Stopwatch } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { holds } from "./delivery/threeway.ts";
 import type { Unit } from "./systemd/unit.ts";
@@ -41,7 +41,7 @@ class World {
   #restarts = 0;
   #restarted = Number.NEGATIVE_INFINITY;
   #unwritable = false;
-  #steady = new Steady(() => this.clock);
+  #steady = new Stopwatch(() => this.clock);
 
   publish(entries: Readonly<Record<string, string>>, intent: Document["intent"]): void {
     this.revision += 1;
@@ -53,7 +53,7 @@ class World {
     this.#restarts = 0;
     this.#restarted = Number.NEGATIVE_INFINITY;
     this.#unwritable = false;
-    this.#steady = new Steady(() => this.clock);
+    this.#steady = new Stopwatch(() => this.clock);
   }
 
   start(fate: Fate): void {

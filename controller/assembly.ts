@@ -9,7 +9,7 @@ import { platformClock } from "./platform.ts";
 import type { Policy } from "./policy/policy.ts";
 import type { Reconciler } from "./reconcile.ts";
 import { createReport } from "./report/report.ts";
-import { Settled } from "#kube/apply/settled.ts";
+import { Admitted } from "#kube/apply/admitted.ts";
 import { stillClock } from "./withdrawal/still.ts";
 
 const now = () => new Date();
@@ -29,7 +29,7 @@ export function assembled(
   { policy, log, metrics, live, cluster, original }: Open,
   image: string,
 ): Reconciler {
-  const settled = new Settled({
+  const admitted = new Admitted({
     now,
     changed: (path, fields) =>
       log.warn(
@@ -52,7 +52,7 @@ export function assembled(
     cluster,
     live,
     original,
-    settled,
+    admitted,
     now,
     policy,
     agent: { ...policy.agent, probationSeconds: policy.rollout.probationSeconds, image },
@@ -64,7 +64,7 @@ export function assembled(
       cluster,
       announce,
       metrics,
-      settled,
+      admitted,
       now,
       log: (fields, message) => log.info(fields, message),
     }),

@@ -18,8 +18,8 @@ import { imageOf } from "./image.ts";
 import { connect, loadKubeConfig, type Cluster } from "#kube/client.ts";
 import { createLoop } from "#kube/loop.ts";
 import { labels, type Metrics } from "./metrics/metrics.ts";
-import { Mirror } from "#kube/informer.ts";
-import { mirrored, type Followed } from "#kube/cached-client.ts";
+import { Informer } from "#kube/informer.ts";
+import { cached, type Followed } from "#kube/cached-client.ts";
 import { openOriginal } from "./sources/original-place.ts";
 import { collections } from "#kube/paths.ts";
 import { assembled } from "./assembly.ts";
@@ -62,14 +62,14 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
   const direct = connect(loadKubeConfig(config.kubeconfig), asked);
   const { leader, standby } = stand(direct, metrics, log, end);
   const live = fenced(direct, leader.holds);
-  const here = targets.map((target) => ({ live, target, mirror: new Mirror() }));
+  const here = targets.map((target) => ({ live, target, informer: new Informer() }));
   const original = openOriginal(config, live, asked, log);
   const open = {
     policy: config.policy,
     log,
     metrics,
     live,
-    cluster: mirrored(live, here),
+    cluster: cached(live, here),
     original,
   };
 
@@ -138,7 +138,7 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
 }
 
 function watchOver(
-  { live, target, mirror }: Followed & Readonly<{ live: Cluster }>,
+  { live, target, informer }: Followed & Readonly<{ live: Cluster }>,
   hint: () => void,
   signal: AbortSignal,
   log: Logger,
@@ -146,7 +146,7 @@ function watchOver(
   return follow({
     cluster: live,
     target,
-    mirror,
+    informer,
     hint,
     failed: (error) =>
       log.warn({ error: error.message, name: target.name }, "watch failed; it starts again"),

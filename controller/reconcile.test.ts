@@ -12,7 +12,7 @@ import { readPublished } from "./objects/global-secret.ts";
 import type { Report } from "./report/outcome.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 import { reconcile, type Reconciler } from "./reconcile.ts";
-import { Settled } from "#kube/apply/settled.ts";
+import { Admitted } from "#kube/apply/admitted.ts";
 import { readState, stateSecret } from "./objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string>; spec?: object; status?: object };
@@ -87,11 +87,11 @@ function start(graceSeconds: number) {
     policy: policyWith({ maxUnavailable: "100%" }, { graceSeconds }),
     report,
     agent: { image: "i", restart: "Always", probationSeconds: 3 },
-    settled: new Settled({ now: () => new Date() }),
+    admitted: new Admitted({ now: () => new Date() }),
     stillSeconds: () => 0,
     platform: async () => undefined,
     lookout: {
-      clocks: () => ({ quietSeconds: 0, readySeconds: 9, surveySeconds: 0 }),
+      clocks: () => ({ stallSeconds: 0, readySeconds: 9, surveySeconds: 0 }),
       glances: () => false,
     },
     nudgeSeconds: () => undefined,

@@ -21,12 +21,12 @@ import { pinnedOf } from "./objects/pinned.ts";
 import { platformPause } from "./platform.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import { remove, takesAway, type Remover } from "./withdrawal/remove.ts";
-import type { Settled } from "#kube/apply/settled.ts";
+import type { Admitted } from "#kube/apply/admitted.ts";
 import { readState, writeState } from "./objects/state.ts";
 
 export type Reconciler = Remover &
   Readonly<{
-    /** The same cluster without mirrors. */
+    /** The same cluster without informers. */
     live: Cluster;
     original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
     /** The API group of another operator that owns the nodes' pull secrets, where there is one. */
@@ -70,7 +70,7 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
     snapshot = await forgotten(reconciler, snapshot, absence);
     const removal = await remove(reconciler, snapshot, sources);
     await report.removal(removal, snapshot);
-    return removal.again ?? (removal.progress && againAfter(removal.progress, reconciler.settled));
+    return removal.again ?? (removal.progress && againAfter(removal.progress, reconciler.admitted));
   }
 
   const platform = await reconciler.platform();
@@ -122,7 +122,7 @@ async function serve(
   }
   const progress = await takeStep(reconciler, { ...snapshot, state }, verdict.wanted);
   await reconciler.report.progress(progress, verdict, snapshot);
-  return againAfter(progress, reconciler.settled);
+  return againAfter(progress, reconciler.admitted);
 }
 
 /** A Secret that waits for a finalizer of somebody else has been deleted by its owner. */
@@ -158,7 +158,7 @@ function sooner(one: Again | undefined, other: Again | undefined): Again | undef
   return one && other ? { seconds: Math.min(one.seconds, other.seconds) } : (one ?? other);
 }
 
-function againAfter({ turn, nudgeIn }: Progress, { againSeconds }: Settled): Again | undefined {
+function againAfter({ turn, nudgeIn }: Progress, { againSeconds }: Admitted): Again | undefined {
   if (turn.kind === "served") {
     const seconds = Math.min(turn.again ?? Infinity, againSeconds ?? Infinity);
     return seconds === Infinity ? undefined : { seconds };

@@ -1,12 +1,12 @@
 /**
- * Which questions a mirrored cluster still asks. The API server is scripted; a real one is asked in
+ * Which questions a cached cluster still asks. The API server is scripted; a real one is asked in
  * test/controller.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cluster } from "./client.ts";
-import { Mirror } from "./informer.ts";
-import { mirrored } from "./cached-client.ts";
+import { Informer } from "./informer.ts";
+import { cached } from "./cached-client.ts";
 
 const target = { collection: "/api/v1/namespaces/kube-system/secrets", name: "global-pull-secret" };
 const path = `${target.collection}/${target.name}`;
@@ -15,7 +15,7 @@ const at = (version: string) => ({ metadata: { uid: "1", resourceVersion: versio
 const typed = { kind: "Secret", apiVersion: "v1" };
 
 /**
- * A mirror that was listed at version 1, and an API server that has this, at version 10; `asked`
+ * An informer that was listed at version 1, and an API server that has this, at version 10; `asked`
  * grows by every question.
  */
 function setUp({ live, refuses = false }: { live: object | undefined; refuses?: boolean }) {
@@ -32,16 +32,16 @@ function setUp({ live, refuses = false }: { live: object | undefined; refuses?: 
     apply: answer("PATCH", live),
     remove: answer("DELETE", undefined),
   } as unknown as Cluster;
-  const mirror = new Mirror();
-  mirror.listed(at("1"), "1");
-  return { asked, mirror, cluster: mirrored(server, [{ target, mirror }]) };
+  const informer = new Informer();
+  informer.listed(at("1"), "1");
+  return { asked, informer, cluster: cached(server, [{ target, informer }]) };
 }
 
-test("a read is answered by the mirror, and by the API server while the mirror says nothing or there is none", async () => {
-  const { asked, mirror, cluster } = setUp({ live: at("2") });
+test("a read is answered by the informer, and by the API server while the informer says nothing or there is none", async () => {
+  const { asked, informer, cluster } = setUp({ live: at("2") });
   assert.deepEqual(await cluster.get(path), at("1"));
   assert.deepEqual(asked, []);
-  mirror.lost();
+  informer.lost();
   assert.deepEqual(await cluster.get(path), at("2"));
   await cluster.get(`${path}-other`);
   assert.deepEqual(asked, ["GET", "GET"]);
@@ -62,23 +62,23 @@ test("what a dry run would make is shown to nobody", async () => {
 });
 
 test("after a write without an answer the API server is asked once, and late events change nothing", async () => {
-  const { asked, mirror, cluster } = setUp({ live: at("3"), refuses: true });
+  const { asked, informer, cluster } = setUp({ live: at("3"), refuses: true });
   await assert.rejects(cluster.apply(path, {}, { manager: "us", force: true }));
   for (let times = 0; times < 2; times++) {
     assert.deepEqual(await cluster.get(path), { ...at("3"), ...typed });
-    mirror.heard(at("2"), "2");
+    informer.heard(at("2"), "2");
   }
   assert.deepEqual(asked, ["PATCH", "LIST"]);
 });
 
 test("a deletion is seen at once, before the watch tells of it, and what is made anew then as well", async () => {
-  const { asked, mirror, cluster } = setUp({ live: undefined });
+  const { asked, informer, cluster } = setUp({ live: undefined });
   await cluster.remove(path, "1");
   for (let times = 0; times < 2; times++) {
     assert.equal(await cluster.get(path), undefined);
-    mirror.heard(at("2"), "2");
+    informer.heard(at("2"), "2");
   }
-  mirror.heard(at("12"), "12");
+  informer.heard(at("12"), "12");
   assert.deepEqual(await cluster.get(path), at("12"));
   assert.deepEqual(asked, ["DELETE", "LIST"]);
 });

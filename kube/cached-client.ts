@@ -1,17 +1,17 @@
 /**
- * A cluster whose single objects are read from mirrors, as far as these know, and whose writes are
- * told to them.
+ * A cluster whose single objects are read from informers, as far as these know, and whose writes
+ * are told to them.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { Cluster } from "./client.ts";
-import type { Mirror } from "./informer.ts";
+import type { Informer } from "./informer.ts";
 import { list, type Target } from "./watch.ts";
 
-/** An object and its mirror, which `follow` keeps. */
-export type Followed = Readonly<{ target: Target; mirror: Mirror }>;
+/** An object and its informer, which `follow` keeps. */
+export type Followed = Readonly<{ target: Target; informer: Informer }>;
 
 /** Lists, and objects that are not followed, are always asked of `live`. */
-export function mirrored(live: Cluster, followed: readonly Followed[]): Cluster {
+export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
   const byPath = new Map(
     followed.map((one) => [`${one.target.collection}/${one.target.name}`, one]),
   );
@@ -21,14 +21,14 @@ export function mirrored(live: Cluster, followed: readonly Followed[]): Cluster 
     write: () => Promise<T>,
     options?: { dryRun?: boolean },
   ): Promise<T> {
-    const mirror = byPath.get(path)?.mirror;
+    const informer = byPath.get(path)?.informer;
     try {
       const reply = await write();
       // A dry run has written nothing, and what it answers is nowhere to be seen.
-      if (options?.dryRun !== true) mirror?.wrote(reply as KubernetesObject);
+      if (options?.dryRun !== true) informer?.wrote(reply as KubernetesObject);
       return reply;
     } catch (error) {
-      mirror?.doubt();
+      informer?.doubt();
       throw error;
     }
   }
@@ -37,18 +37,18 @@ export function mirrored(live: Cluster, followed: readonly Followed[]): Cluster 
     ...live,
     async get<T>(path: string): Promise<T | undefined> {
       const one = byPath.get(path);
-      const shown = one?.mirror.shown ?? "read";
+      const shown = one?.informer.shown ?? "read";
       if (one === undefined || shown === "read") return live.get<T>(path);
       if (shown !== "list") return shown.object as T | undefined;
       const { object, version } = await list(live, one.target);
-      one.mirror.settled(object, version);
+      one.informer.relisted(object, version);
       return object as T | undefined;
     },
     apply: (path, body, options) => written(path, () => live.apply(path, body, options), options),
     replace: (path, body, options) =>
       written(path, () => live.replace(path, body, options), options),
     async remove(path, uid, resourceVersion) {
-      byPath.get(path)?.mirror.doubt();
+      byPath.get(path)?.informer.doubt();
       await live.remove(path, uid, resourceVersion);
     },
   };

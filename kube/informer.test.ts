@@ -1,27 +1,27 @@
 /**
- * The laws of a mirror, against a played API server that keeps one object's whole history: whatever
- * the order of writes, late events, breaks, lists and restores, what a mirror shows was true, is
- * never older than what we wrote, and never goes back.
+ * The laws of an informer, against a played API server that keeps one object's whole history:
+ * whatever the order of writes, late events, breaks, lists and restores, what an informer shows was
+ * true, is never older than what we wrote, and never goes back.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { KubernetesObject } from "@kubernetes/client-node";
-import { Mirror } from "./informer.ts";
+import { Informer } from "./informer.ts";
 
 type Object = KubernetesObject | undefined;
 type Entry = Readonly<{ version: number; object: Object }>;
 
 /** One object in etcd, a watch that may lag, and a list whose answer may be late. */
 class Played {
-  readonly mirror = new Mirror();
+  readonly informer = new Informer();
   #version = 10;
   #uid = 0;
   history: Entry[] = [{ version: 10, object: undefined }];
   #undelivered: Entry[] = [];
   #listing: Entry | undefined;
   watched = false;
-  /** The mirror may show nothing older than this: what we wrote, or what it showed already. */
+  /** The informer may show nothing older than this: what we wrote, or what it showed already. */
   floor = 0;
 
   get now(): Object {
@@ -43,21 +43,21 @@ class Played {
   /** We write; the reply comes, or the connection breaks after the deed. */
   own(kind: "put" | "delete", reply: boolean): void {
     const written = this.write(kind);
-    if (written !== undefined && reply) this.mirror.wrote(written);
-    else this.mirror.doubt();
+    if (written !== undefined && reply) this.informer.wrote(written);
+    else this.informer.doubt();
     this.floor = this.#version;
   }
 
   deliver(): void {
     const next = this.watched ? this.#undelivered.shift() : undefined;
-    if (next !== undefined) this.mirror.heard(next.object, String(next.version));
+    if (next !== undefined) this.informer.heard(next.object, String(next.version));
   }
 
   break(): void {
     this.watched = false;
     this.#undelivered = [];
     this.#listing = undefined;
-    this.mirror.lost();
+    this.informer.lost();
   }
 
   askList(): void {
@@ -68,13 +68,13 @@ class Played {
 
   answerList(): void {
     if (this.#listing === undefined) return;
-    this.mirror.listed(this.#listing.object, String(this.#listing.version));
+    this.informer.listed(this.#listing.object, String(this.#listing.version));
     this.#listing = undefined;
     this.watched = true;
   }
 
   get(): void {
-    if (this.mirror.shown === "list") this.mirror.settled(this.now, String(this.#version));
+    if (this.informer.shown === "list") this.informer.relisted(this.now, String(this.#version));
   }
 
   /** etcd comes back from a backup: versions go back, and every watch breaks. */
@@ -113,7 +113,7 @@ const often: readonly Step[] = [
 const everything = fc.constantFrom(...often, ...(Object.keys(steps) as Step[]));
 const lives = fc.array(everything, { minLength: 1, maxLength: 60, size: "max" });
 
-function shownBy({ shown }: Mirror) {
+function shownBy({ shown }: Informer) {
   return typeof shown === "string" ? shown : { object: shown.object };
 }
 
@@ -122,17 +122,17 @@ function versionOf(one: Played, object: Object): number | undefined {
   return one.history.findLast((entry) => entry.object === object)?.version;
 }
 
-test("what a mirror shows was true at one time, not before our own writes, and time only goes on", () => {
+test("what an informer shows was true at one time, not before our own writes, and time only goes on", () => {
   let shownTimes = 0;
   fc.assert(
     fc.property(lives, (life) => {
       const one = new Played();
       for (const step of life) {
         steps[step](one);
-        const { shown } = one.mirror;
+        const { shown } = one.informer;
         if (typeof shown === "string") continue;
         shownTimes++;
-        assert.ok(one.watched, "a mirror without a watch speaks");
+        assert.ok(one.watched, "an informer without a watch speaks");
         const version = versionOf(one, shown.object);
         assert.ok(version !== undefined, "it never was so");
         assert.ok(version >= one.floor, `it was so at ${version}, but we know of ${one.floor}`);
@@ -144,7 +144,7 @@ test("what a mirror shows was true at one time, not before our own writes, and t
   assert.ok(shownTimes > 20_000, `it hardly ever spoke: ${shownTimes}`);
 });
 
-test("a mirror that was listed, has heard everything and was settled once speaks, and says what there is", () => {
+test("an informer that was listed, has heard everything and was relisted once speaks, and says what there is", () => {
   fc.assert(
     fc.property(lives, (life) => {
       const one = new Played();
@@ -153,7 +153,7 @@ test("a mirror that was listed, has heard everything and was settled once speaks
       one.answerList();
       for (let event = 0; event < life.length; event++) one.deliver();
       one.get();
-      assert.deepEqual(shownBy(one.mirror), { object: one.now });
+      assert.deepEqual(shownBy(one.informer), { object: one.now });
     }),
     { numRuns: 5000 },
   );
@@ -162,18 +162,18 @@ test("a mirror that was listed, has heard everything and was settled once speaks
 const at = (version: string, uid = "1") => ({ metadata: { uid, resourceVersion: version } });
 
 test("versions are numbers, not text: 100 is later than 99", () => {
-  const mirror = new Mirror();
-  mirror.listed(at("99"), "99");
-  mirror.wrote(at("100"));
-  mirror.heard(at("99"), "99");
-  assert.deepEqual(shownBy(mirror), { object: at("100") });
+  const informer = new Informer();
+  informer.listed(at("99"), "99");
+  informer.wrote(at("100"));
+  informer.heard(at("99"), "99");
+  assert.deepEqual(shownBy(informer), { object: at("100") });
 });
 
 test("an object deleted and made again while the watch was down is the new one after the list", () => {
-  const mirror = new Mirror();
-  mirror.listed(at("5", "old"), "5");
-  mirror.lost();
-  assert.equal(shownBy(mirror), "read");
-  mirror.listed(at("9", "new"), "9");
-  assert.deepEqual(shownBy(mirror), { object: at("9", "new") });
+  const informer = new Informer();
+  informer.listed(at("5", "old"), "5");
+  informer.lost();
+  assert.equal(shownBy(informer), "read");
+  informer.listed(at("9", "new"), "9");
+  assert.deepEqual(shownBy(informer), { object: at("9", "new") });
 });

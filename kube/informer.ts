@@ -1,22 +1,22 @@
 /**
- * One object as its watch last told it, so that looking costs no request. A mirror may be a moment
- * behind; what is written on its word carries the version that it showed, so that a moment too much
- * is a 409. It never guesses: while its watch is broken, and after a write of ours that it has not
- * yet shown, it says nothing, and the API server has to be asked.
+ * One object as its watch last told it, so that looking costs no request. An informer may be a
+ * moment behind; what is written on its word carries the version that it showed, so that a moment
+ * too much is a 409. It never guesses: while its watch is broken, and after a write of ours that it
+ * has not yet shown, it says nothing, and the API server has to be asked.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 
 /** An object, or that there is none, as of a version. */
 type State = Readonly<{ object: KubernetesObject | undefined; version: bigint }>;
 
-export class Mirror {
+export class Informer {
   /** undefined while no watch tells. */
   #state: State | undefined;
   /** Something was written of which the watch may not have told yet. */
   #doubted = false;
 
   /**
-   * What there is, when the mirror may be believed; else, whether a list or only a plain read can
+   * What there is, when the informer may be believed; else, whether a list or only a plain read can
    * tell.
    */
   get shown(): State | "list" | "read" {
@@ -68,7 +68,7 @@ export class Mirror {
    * A list that was asked for after the doubt. Events from before it may still come; they are not
    * listened to.
    */
-  settled(object: KubernetesObject | undefined, version: string): void {
+  relisted(object: KubernetesObject | undefined, version: string): void {
     if (this.#state === undefined) return;
     this.heard(object, version);
     this.#doubted = false;

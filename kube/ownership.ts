@@ -37,7 +37,7 @@ export const annotations = {
   conditions: "globalpullsecret.io/conditions",
   /**
    * On global-pull-secret: `true` as soon as a revision may have touched a node; removal must then
-   * drain first.
+   * ask the nodes first.
    */
   rolled: "globalpullsecret.io/rolled",
   /**

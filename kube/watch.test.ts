@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "./api-error.ts";
 import type { Cluster } from "./client.ts";
-import { Mirror } from "./informer.ts";
+import { Informer } from "./informer.ts";
 import { follow } from "./watch.ts";
 
 const target = {
@@ -35,9 +35,9 @@ type Ending = Readonly<{ lines?: readonly string[]; error?: Error }>;
 async function followed(...endings: readonly Ending[]): Promise<string[]> {
   const told: string[] = [];
   const stop = new AbortController();
-  const mirror = new Mirror();
+  const informer = new Informer();
   const seen = () => {
-    const { shown } = mirror;
+    const { shown } = informer;
     return typeof shown === "string" ? "unknown" : (JSON.stringify(shown.object) ?? "gone");
   };
   let lists = 0;
@@ -66,18 +66,18 @@ async function followed(...endings: readonly Ending[]): Promise<string[]> {
   await follow({
     cluster,
     target,
-    mirror,
+    informer,
     hint,
     failed: ({ message }) => void told.push(message),
     signal: stop.signal,
   });
-  assert.equal(mirror.shown, "read", "a mirror speaks without a watch");
+  assert.equal(informer.shown, "read", "an informer speaks without a watch");
   return told;
 }
 
 const whole = (version: string) => JSON.stringify(object(version));
 
-test("a list and each event are mirrored, then hinted at; a bookmark is neither; a deletion leaves nothing", async () => {
+test("a list and each event are cached, then hinted at; a bookmark is neither; a deletion leaves nothing", async () => {
   const lines = [
     event("MODIFIED", "101"),
     event("BOOKMARK", "150"),

@@ -1,14 +1,14 @@
 /**
- * Keeps a mirror of one object: a list, then a watch from there, for ever. A list follows on every
- * watch, however that ended: only a list says what there is. Each change is also a hint, which says
- * "look again" and nothing more.
+ * Keeps an informer of one object: a list, then a watch from there, for ever. A list follows on
+ * every watch, however that ended: only a list says what there is. Each change is also a hint,
+ * which says "look again" and nothing more.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "./api-error.ts";
 import type { Cluster } from "./client.ts";
 import { backoff } from "./loop.ts";
-import type { Mirror } from "./informer.ts";
+import type { Informer } from "./informer.ts";
 
 /**
  * A collection and the one object in it that is followed: rights may then be limited to that name.
@@ -21,7 +21,7 @@ const watchSeconds = 240;
 type Options = Readonly<{
   cluster: Cluster;
   target: Target;
-  mirror: Mirror;
+  informer: Informer;
   /** Must only note that something happened. */
   hint: () => void;
   /** Told why a watch ended, for the log. */
@@ -33,7 +33,7 @@ type Options = Readonly<{
 export async function follow({
   cluster,
   target,
-  mirror,
+  informer,
   hint,
   failed,
   signal,
@@ -43,7 +43,7 @@ export async function follow({
     const started = Date.now();
     try {
       const { object, version } = await list(cluster, target);
-      mirror.listed(object, version);
+      informer.listed(object, version);
       hint();
       const timeoutSeconds = String(watchSeconds + Math.floor(Math.random() * 30));
       const asked = {
@@ -56,14 +56,14 @@ export async function follow({
         const event = readEvent(line);
         // Bookmarks only show that the watch lives.
         if (event.type === "BOOKMARK") return;
-        mirror.heard(event.type === "DELETED" ? undefined : event.object, event.version);
+        informer.heard(event.type === "DELETED" ? undefined : event.object, event.version);
         hint();
       });
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof Expired)) failed(error as Error);
     } finally {
-      mirror.lost();
+      informer.lost();
     }
     // Ends are normal after minutes, and harmless then. Early ends must not become a hot loop.
     failures = Date.now() - started > 10_000 ? 0 : failures + 1;

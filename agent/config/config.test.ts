@@ -25,7 +25,7 @@ test("without flags the agent runs as the DaemonSet mounts it", () => {
     restart: "Always",
     restartControlPlane: "Never",
     hiddenFiles: "Look",
-    settle: 5000,
+    probation: 5000,
     healthzPort: 10248,
     probePort: 20248,
     secretDirectory: "/etc/global-pull-secret",

@@ -22,7 +22,7 @@ export type Config = Readonly<{
    */
   hiddenFiles: "Look" | "Ignore";
   /** Milliseconds that a restarted kubelet is watched before the revision counts as proved. */
-  settle: number;
+  probation: number;
   healthzPort: number;
   probePort: number;
   /** Directories, absolute. */
@@ -52,7 +52,7 @@ function toConfig(given: Values<typeof flags>): Config {
     restart: given.restart,
     restartControlPlane: given["restart-control-plane"],
     hiddenFiles: given["hidden-files"],
-    settle: given.probation * 1000,
+    probation: given.probation * 1000,
     healthzPort: given["healthz-port"],
     probePort: given["probe-port"],
     secretDirectory: given["secret-directory"],

@@ -143,7 +143,7 @@ export function facts({ config, steady, journal, ...rest }: Change): Facts {
       revision: 7,
       digest: "seven's",
       restart: "Always",
-      settle: 5000,
+      probation: 5000,
       unit: "kubelet.service",
       probePort: 20248,
       healthzPort: 10248,

@@ -25,7 +25,7 @@ export type Facts = Readonly<{
   /** `restart`: what the flags say of this node's unit, as far as it is known. */
   config: Pick<
     Config,
-    "revision" | "digest" | "restart" | "settle" | "unit" | "probePort" | "healthzPort"
+    "revision" | "digest" | "restart" | "probation" | "unit" | "probePort" | "healthzPort"
   >;
   /**
    * Wall clock, milliseconds. May jump: only ever compared with what the journal holds, never

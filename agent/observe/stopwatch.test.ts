@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Deeds, Steady } from "./stopwatch.ts";
+import { Deeds, Stopwatch } from "./stopwatch.ts";
 
 test("a thing is steady for as long as its value stays", () => {
   let now = 100;
-  const steady = new Steady(() => now);
+  const steady = new Stopwatch(() => now);
   const seen = [
     ["a", 0],
     ["a", 50],
@@ -19,7 +19,7 @@ test("a thing is steady for as long as its value stays", () => {
 
 test("what one look did not note is forgotten by the next", () => {
   let now = 0;
-  const steady = new Steady(() => now);
+  const steady = new Stopwatch(() => now);
   const looks = [true, true, false, true].map((notes) => {
     now += 10;
     steady.next();

@@ -1,5 +1,5 @@
 /** For how long things have stayed as they are, by a clock that never jumps. */
-export class Steady {
+export class Stopwatch {
   readonly #seen = new Map<string, { value: string; since: number; noted: boolean }>();
   readonly #clock: () => number;
 

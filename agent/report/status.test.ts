@@ -4,55 +4,55 @@ import { BusError, CouldNotAsk } from "../systemd/bus.ts";
 import { say } from "../facts/problems.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
 import { record, type Step, wait } from "../facts/step.ts";
-import { Teller, trouble } from "./status.ts";
+import { Status, trouble } from "./status.ts";
 
 function listen() {
   const log: string[] = [];
   const words: string[] = [];
   const clock = { now: 0 };
-  const teller = new Teller(
+  const status = new Status(
     (_fields, line) => void log.push(line.slice(0, 6)),
     7,
     (word) => void words.push(word),
     () => clock.now,
   );
-  return { teller, log, words, clock };
+  return { status, log, words, clock };
 }
 
 const ready: Step = { action: "nothing", code: "GPS200", ready: true, again: 10_000 };
 
 test("an hour of rest leaves one line, and no last words", () => {
-  const { teller, log, words } = listen();
-  for (let looks = 0; looks < 360; looks += 1) teller.tell(ready);
+  const { status, log, words } = listen();
+  for (let looks = 0; looks < 360; looks += 1) status.tell(ready);
   assert.deepEqual(log, ["GPS200"]);
   assert.deepEqual(words, []);
-  assert.equal(teller.readiness.ready, true);
+  assert.equal(status.readiness.ready, true);
 });
 
 test("an operation that fails again and again leaves two lines, and two more once something was achieved", () => {
-  const { teller, log } = listen();
+  const { status, log } = listen();
   const failing = [wait("GPS226", 0), wait("GPS208", "back off", "ENOSPC")];
-  for (let tries = 0; tries < 100; tries += 1) for (const step of failing) teller.tell(step);
+  for (let tries = 0; tries < 100; tries += 1) for (const step of failing) status.tell(step);
   assert.deepEqual(log, ["GPS226", "GPS208"]);
-  teller.tell(record("GPS212", {} as never));
-  for (const step of failing) teller.tell(step);
+  status.tell(record("GPS212", {} as never));
+  for (const step of failing) status.tell(step);
   assert.deepEqual(log, ["GPS226", "GPS208", "GPS212", "GPS226", "GPS208"]);
 });
 
 test("what changes all the time is followed by a line a minute, for as long as it changes", () => {
-  const { teller, log, clock } = listen();
+  const { status, log, clock } = listen();
   for (let revision = 0; revision < 10_000; revision += 1) {
     clock.now += 1000;
-    teller.tell(wait("GPS203", 1000, `mounted ${revision}`));
+    status.tell(wait("GPS203", 1000, `mounted ${revision}`));
   }
   assert.equal(log.length, Math.ceil(10_000 / 60));
-  assert.match(teller.readiness.line, /mounted 9999.*\(revision 7\)$/);
+  assert.match(status.readiness.line, /mounted 9999.*\(revision 7\)$/);
 });
 
 test("the last words are the present reason, and none while ready", () => {
-  const { teller, words } = listen();
+  const { status, words } = listen();
   for (const step of [wait("GPS210", 1000), wait("GPS210", 1000), ready, wait("GPS221", 1000)])
-    teller.tell(step);
+    status.tell(step);
   assert.deepEqual(
     words.map((word) => word.slice(0, 6)),
     ["GPS210", "", "GPS221"],
@@ -63,15 +63,15 @@ test("the last words are the present reason, and none while ready", () => {
 test("last words that cannot be left change nothing else", () => {
   const log: string[] = [];
   const full = () => assert.fail("ENOSPC");
-  const teller = new Teller(
+  const status = new Status(
     (_fields, line) => void log.push(line),
     7,
     full,
     () => 0,
   );
-  teller.tell(wait("GPS210", 1000));
+  status.tell(wait("GPS210", 1000));
   assert.equal(log.length, 1);
-  assert.match(teller.readiness.line, /^GPS210/);
+  assert.match(status.readiness.line, /^GPS210/);
 });
 
 test("an error becomes a reason: not asked, a file operation, another writer, or unforeseen", () => {

@@ -11,7 +11,7 @@ import { type Code, say } from "../facts/problems.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
 import { type Step, wait } from "../facts/step.ts";
 
-export class Teller {
+export class Status {
   #readiness: Readiness;
   #word = "";
   readonly #news: News;

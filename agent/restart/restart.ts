@@ -81,11 +81,11 @@ export function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
  */
 export function settle(facts: Facts, journal: Journal): Step {
   const releases = ours(facts)?.intent === "release";
-  const { settle } = facts.config;
+  const { probation } = facts.config;
   const guard = guardSeconds * 1000;
-  if (hasLived(facts, releases ? settle - guard : settle))
+  if (hasLived(facts, releases ? probation - guard : probation))
     return record("GPS200", confirmed(journal));
-  const early = hasLived(facts, settle - guard - untilProbed);
+  const early = hasLived(facts, probation - guard - untilProbed);
   return { ...wait("GPS215", fast), ready: early && !releases && isOurs(journal, facts.config) };
 }
 
@@ -127,7 +127,7 @@ export function died(facts: Facts, journal: Journal, unit: Unit): Step {
 
 /** Revived: it answers, and is watched like any other. */
 export function settleRevived(facts: Facts, journal: Journal): Step {
-  if (!hasLived(facts, facts.config.settle))
+  if (!hasLived(facts, facts.config.probation))
     return wait("GPS215", fast, "with the previous config.json");
   return revived(facts, journal);
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contains } from "#kube/apply/contains.ts";
 import { daemonSet } from "./daemonset.ts";
-import { declaredAsIs, viewOf } from "./daemonset-state.ts";
+import { declaredAsIs, daemonSetState } from "./daemonset-state.ts";
 
 const agent = {
   image: "example.invalid/agent:1",
@@ -37,7 +37,7 @@ test("the revision and stage of a DaemonSet from before version 0.2 are read", (
   Object.assign(old.spec?.template.metadata ?? {}, {
     annotations: former(old.spec?.template.metadata),
   });
-  const { template, stage } = viewOf(old, true);
+  const { template, stage } = daemonSetState(old, true);
   assert.deepEqual([template, stage], [3, "canary"]);
 });
 
@@ -48,6 +48,6 @@ for (const zero of [0, "0%"]) {
     const declared = declaredAsIs(live(zero), agent);
     assert.equal(declared.spec?.updateStrategy?.rollingUpdate?.maxUnavailable, 1);
     assert.ok(!contains(live(zero), declared));
-    assert.equal(viewOf(live(zero), true).maxUnavailable, 1);
+    assert.equal(daemonSetState(live(zero), true).maxUnavailable, 1);
   });
 }

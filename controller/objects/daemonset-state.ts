@@ -5,10 +5,10 @@ import type { Agent } from "./agent.ts";
 import { daemonSet } from "./daemonset.ts";
 import { annotationOf, annotations } from "#kube/ownership.ts";
 import type { Strategy } from "../rollout/decide/strategy.ts";
-import type { DaemonSetView } from "../rollout/decide/turn.ts";
+import type { DaemonSetState } from "../rollout/decide/turn.ts";
 
 /** `drifted`: a write of `declaredAsIs` would change the live spec, as the API server said. */
-export function viewOf(live: V1DaemonSet, drifted: boolean): DaemonSetView {
+export function daemonSetState(live: V1DaemonSet, drifted: boolean): DaemonSetState {
   const { status, metadata } = live;
   return {
     ...contentOf(live),

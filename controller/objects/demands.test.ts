@@ -27,7 +27,7 @@ const pod = ({ spec }: V1DaemonSet) => spec?.template.spec ?? assert.fail();
 const first = (made: V1DaemonSet) => pod(made).containers[0] ?? assert.fail();
 
 const tolerated: readonly (readonly [sentence: string, edit: Edit])[] = [
-  ["another image", (made) => (first(made).image = "mirror.example/agent:1")],
+  ["another image", (made) => (first(made).image = "informer.example/agent:1")],
   [
     "a variable more",
     (made) => first(made).env?.unshift({ name: "HTTPS_PROXY", value: "http://p" }),

@@ -5,7 +5,7 @@ import type { Notice } from "./events.ts";
 import { withCondition, type Condition } from "../objects/annotations.ts";
 import { pick } from "../rollout/decide/node-state.ts";
 import type { Snapshot } from "../sources/snapshot.ts";
-import * as say from "./messages.ts";
+import * as messages from "./messages.ts";
 import { kindOf, troubles, type TroubleKind } from "./troubles.ts";
 
 type Said = Omit<Condition, "lastTransitionTime">;
@@ -99,10 +99,10 @@ export function judge(
       before === undefined
         ? 0
         : Math.round((now.getTime() - Date.parse(before.lastTransitionTime)) / 1000);
-    const missing = pick(fates, "dead", "refused", "excused", "failed", "stuck").map(
+    const missing = pick(fates, "unreachable", "refused", "excused", "failed", "stuck").map(
       ({ name }) => name,
     );
-    const notice = say.rolledOut(revision, standing?.served ?? total, missing, seconds);
+    const notice = messages.rolledOut(revision, standing?.served ?? total, missing, seconds);
     return {
       condition: { type, status: "True", reason: "RolledOut", message: notice.message, revision },
       notice,
@@ -133,16 +133,17 @@ export function haltOf({
   fates,
   rollouts: { halt },
 }: Progress): Notice | undefined {
-  if (halt !== undefined && turn.kind === "wait" && turn.phase === "held") return say.held(halt);
+  if (halt !== undefined && turn.kind === "wait" && turn.phase === "held")
+    return messages.held(halt);
   if (turn.kind === "wait" && turn.phase === "outage")
-    return say.outage(
+    return messages.outage(
       revision,
-      pick(fates, "dead", "excused").map(({ name }) => name),
+      pick(fates, "unreachable", "excused").map(({ name }) => name),
     );
   const found = pick(fates, "failed", "stuck");
   const halts = turn.kind === "roll" && turn.halt !== undefined;
   return found.length > 0
-    ? say.halted(halts ? (halt?.revision ?? revision) : revision, found)
+    ? messages.halted(halts ? (halt?.revision ?? revision) : revision, found)
     : undefined;
 }
 

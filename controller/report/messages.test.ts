@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { finding } from "../sources/problems.ts";
-import * as say from "./messages.ts";
+import * as messages from "./messages.ts";
 
 const problem = finding("wrongType", "additional-pull-secret", "type", "Opaque");
 const node = (name: string, message: string | undefined) => ({
@@ -26,7 +26,7 @@ const node = (name: string, message: string | undefined) => ({
 });
 
 test("a rejected Secret's Event has code, source, key path, what is wrong and what to do", () => {
-  const { message } = say.rejected([problem], false, "1");
+  const { message } = messages.rejected([problem], false, "1");
   assert.equal(
     message,
     "GPS301 additional-pull-secret: type: type is Opaque; give type: kubernetes.io/dockerconfigjson " +
@@ -35,7 +35,7 @@ test("a rejected Secret's Event has code, source, key path, what is wrong and wh
 });
 
 test("one Event lists five problems and counts the rest", () => {
-  const { message } = say.rejected(
+  const { message } = messages.rejected(
     Array.from({ length: 8 }, () => problem),
     true,
     "1",
@@ -45,7 +45,7 @@ test("one Event lists five problems and counts the rest", () => {
 });
 
 test("a halted rollout names the nodes and the agents' last words", () => {
-  const { type, message } = say.halted(3, [
+  const { type, message } = messages.halted(3, [
     node("a", "GPS203 kubelet.service failed three times"),
     node("b", undefined),
   ]);
@@ -57,7 +57,7 @@ test("a halted rollout names the nodes and the agents' last words", () => {
 });
 
 test("a removal that hangs is told with the command that finishes it", () => {
-  const { message } = say.overdue(9, ["a", "b"], 45, true);
+  const { message } = messages.overdue(9, ["a", "b"], 45, true);
   assert.match(message, /has not moved for 45 s, waiting for a, b;/);
   assert.match(
     message,
@@ -66,18 +66,21 @@ test("a removal that hangs is told with the command that finishes it", () => {
 });
 
 test("a removal that hangs before its own revision is out has no command yet: it would delete before any node was asked", () => {
-  const { message } = say.overdue(8, ["a"], 10, false);
+  const { message } = messages.overdue(8, ["a"], 10, false);
   assert.match(message, /waiting for a; repair or delete what is waited for$/);
 });
 
 test("nodes that were not reached are named", () => {
-  assert.equal(say.rolledOut(3, 2, [], 12).message, "revision 3 is on 2 of 2 nodes after 12 s");
   assert.equal(
-    say.rolledOut(3, 2, ["c"], 12).message,
+    messages.rolledOut(3, 2, [], 12).message,
+    "revision 3 is on 2 of 2 nodes after 12 s",
+  );
+  assert.equal(
+    messages.rolledOut(3, 2, ["c"], 12).message,
     "revision 3 is on 2 of 3 nodes after 12 s; served when they return: c",
   );
   assert.match(
-    say.leftBehind(4, ["a", "b", "c", "d", "e", "f"]).message,
+    messages.leftBehind(4, ["a", "b", "c", "d", "e", "f"]).message,
     /6 nodes could not be asked and may keep the entries: a, b, c, d, e and 1 more;/,
   );
 });
@@ -92,7 +95,7 @@ test("a hold says on which nodes it failed, when it is tried again and how at on
     retryAt: "2026-11-23T00:20:00.000Z",
     asked: "",
   };
-  const { message, lasting } = say.held({ ...halt, reason: "failed" });
+  const { message, lasting } = messages.held({ ...halt, reason: "failed" });
   assert.match(
     message,
     /revision 7 failed on a, b; every node keeps what it has; it goes on at 2026-11-23T00:20/,
@@ -103,9 +106,12 @@ test("a hold says on which nodes it failed, when it is tried again and how at on
   );
   assert.equal(lasting, true);
   assert.match(
-    say.held({ ...halt, reason: "stalled" }).message,
+    messages.held({ ...halt, reason: "stalled" }).message,
     /kubelet restarts fail there.*seldom the cause/,
   );
-  assert.match(say.held({ ...halt, reason: "outage" }).message, /it goes on when they are back/);
-  assert.match(say.outage(7, ["a", "b"]).message, /2 nodes out of reach.*: a, b/);
+  assert.match(
+    messages.held({ ...halt, reason: "outage" }).message,
+    /it goes on when they are back/,
+  );
+  assert.match(messages.outage(7, ["a", "b"]).message, /2 nodes out of reach.*: a, b/);
 });

@@ -22,7 +22,7 @@ function reportWith(cluster: Partial<Cluster>, announce: Announce): Report {
     cluster: cluster as Cluster,
     announce,
     metrics: createMetrics(),
-    settled: { differences: [] },
+    admitted: { differences: [] },
     now: () => new Date(),
     log: () => {},
   });
@@ -167,7 +167,7 @@ function watched(cluster: Partial<Cluster> = {}) {
     cluster: cluster as Cluster,
     announce: ({ reason, message }) => void announced.push(`${reason}: ${message}`),
     metrics,
-    settled: { differences: [] },
+    admitted: { differences: [] },
     now: () => new Date(),
     log: () => {},
   });

@@ -26,8 +26,8 @@ import { isOurs } from "#kube/ownership.ts";
 import { owned } from "#kube/paths.ts";
 import { podlessClock } from "./podless.ts";
 import type { Report } from "./outcome.ts";
-import * as say from "./messages.ts";
-import type { Settled } from "#kube/apply/settled.ts";
+import * as messages from "./messages.ts";
+import type { Admitted } from "#kube/apply/admitted.ts";
 import { kindOf, troubles } from "./troubles.ts";
 
 type Options = Readonly<{
@@ -35,7 +35,7 @@ type Options = Readonly<{
   announce: Announce;
   metrics: Metrics;
   /** What other people's admission makes of what we declare. */
-  settled: Pick<Settled, "differences">;
+  admitted: Pick<Admitted, "differences">;
   now: () => Date;
   log: (fields: object, message: string) => void;
 }>;
@@ -52,7 +52,7 @@ type Area = "cluster" | "requests" | "objects" | "sources" | "template" | "rollo
  */
 const refusalsTold = 2;
 
-export function createReport({ cluster, announce, metrics, settled, now, log }: Options): Report {
+export function createReport({ cluster, announce, metrics, admitted, now, log }: Options): Report {
   const occasions = new Occasions();
   const podless = podlessClock(cluster, now);
   const standing = new Map<Area, readonly Trouble[]>();
@@ -109,7 +109,7 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
     async unsupported(group, snapshot) {
       secret = snapshot.additional?.metadata;
       const before = standing.get("cluster") ?? [];
-      stands("cluster", group === undefined ? [] : [["unsupported", say.unsupported(group)]]);
+      stands("cluster", group === undefined ? [] : [["unsupported", messages.unsupported(group)]]);
       if (group !== undefined || before.length > 0) await deployed(snapshot.global);
     },
 
@@ -120,7 +120,7 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
       );
       const about = objects.map(([, object]) => object?.metadata?.uid ?? "").join();
       const said = objects.map(([object]) => object);
-      stands("objects", names.length === 0 ? [] : [["foreign", say.foreign(said, about)]]);
+      stands("objects", names.length === 0 ? [] : [["foreign", messages.foreign(said, about)]]);
       if (names.length > 0) await deployed(snapshot.global);
     },
 
@@ -138,17 +138,23 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
       else metrics.accepted.set({ source: "original" }, problems.original.length === 0 ? 1 : 0);
       const found: Trouble[] = [];
       if (verdict.withdrawsAt !== undefined)
-        announce(inThisLife(snapshot.global, say.withdrawing(verdict.withdrawsAt)), undefined);
+        announce(inThisLife(snapshot.global, messages.withdrawing(verdict.withdrawsAt)), undefined);
       else if (problems.additional.length > 0)
-        found.push(["rejected", say.rejected(problems.additional, wanted !== undefined, about)]);
+        found.push([
+          "rejected",
+          messages.rejected(problems.additional, wanted !== undefined, about),
+        ]);
       else if (wanted !== undefined)
-        announce(say.accepted(wanted.fromAdditional, wanted.entries, about), secret);
+        announce(messages.accepted(wanted.fromAdditional, wanted.entries, about), secret);
       if (problems.original.length > 0 && verdict.unknown)
-        found.push(["originalUnknown", say.originalUnknown(problems.original, aboutOriginal)]);
+        found.push(["originalUnknown", messages.originalUnknown(problems.original, aboutOriginal)]);
       else if (problems.original.length > 0)
-        found.push(["originalRejected", say.originalRejected(problems.original, aboutOriginal)]);
+        found.push([
+          "originalRejected",
+          messages.originalRejected(problems.original, aboutOriginal),
+        ]);
       if (warnings.length > 0 && verdict.withdrawsAt === undefined)
-        announce(say.warned(warnings, about), secret);
+        announce(messages.warned(warnings, about), secret);
       stands("sources", found);
     },
 
@@ -159,9 +165,10 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
       ends("removal");
       const without = await podless(snapshot.daemonSet);
       const found: Trouble[] = [];
-      if (settled.differences.length > 0) found.push(["mutated", say.mutated(settled.differences)]);
+      if (admitted.differences.length > 0)
+        found.push(["mutated", messages.mutated(admitted.differences)]);
       if (without !== undefined)
-        found.push(["podsRefused", say.podsRefused(without.count, without.quoted)]);
+        found.push(["podsRefused", messages.podsRefused(without.count, without.quoted)]);
       stands("template", found);
       const waits = verdict.withdrawsAt !== undefined;
       const before = recall(progress.global).conditions.filter(
@@ -197,36 +204,36 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
       if (overdue !== undefined)
         found.push([
           "overdue",
-          life(say.overdue(revision, overdue.waiting, overdue.seconds, releasing)),
+          life(messages.overdue(revision, overdue.waiting, overdue.seconds, releasing)),
         ]);
       if (awaited !== undefined)
-        found.push(["awaited", life(say.awaited(revision, awaited.names, awaited.until))]);
+        found.push(["awaited", life(messages.awaited(revision, awaited.names, awaited.until))]);
       const without = await podless(snapshot.daemonSet);
       if (without !== undefined)
-        found.push(["podsRefused", life(say.podsRefused(without.count, without.quoted))]);
+        found.push(["podsRefused", life(messages.podsRefused(without.count, without.quoted))]);
       ends("cluster", "objects", "sources", "template", "rollout");
       stands("removal", found);
       if (progress !== undefined && !removal.released) {
         const worst = found.find(([kind]) => troubles[kind].condition === "Removed");
         const message = "the nodes give back the entries";
-        const draining = {
+        const withdrawing = {
           type: "Removed",
           status: "False",
-          reason: "Draining",
+          reason: "Withdrawing",
           message,
           revision,
         } as const;
-        const said = worst === undefined ? draining : troubled(worst, revision);
+        const said = worst === undefined ? withdrawing : troubled(worst, revision);
         await conclude(
           progress.global,
           withConditions(recall(progress.global).conditions, [said], now()),
         );
       }
-      if (leftBehind.length > 0) tell(say.leftBehind(revision, leftBehind));
-      if (progress !== undefined && releasing) tell(say.removing(revision));
+      if (leftBehind.length > 0) tell(messages.leftBehind(revision, leftBehind));
+      if (progress !== undefined && releasing) tell(messages.removing(revision));
       if (step !== "delete global" && step !== "delete state") return;
       gauges.show(metrics, gauges.nothing);
-      tell(say.removed(revision, removal.abandoned));
+      tell(messages.removed(revision, removal.abandoned));
     },
 
     idle() {
@@ -249,7 +256,7 @@ export function createReport({ cluster, announce, metrics, settled, now, log }: 
       if (!refused) return;
       refusals += 1;
       if (refusals < refusalsTold) return;
-      stands("requests", [["refused", say.refused((error as Error).message)]]);
+      stands("requests", [["refused", messages.refused((error as Error).message)]]);
       await deployed(await cluster.get<V1Secret>(owned.global).catch(() => undefined));
     },
   };

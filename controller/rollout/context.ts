@@ -6,11 +6,11 @@ import type { Cluster } from "#kube/client.ts";
 import type { Lookout } from "./lookout.ts";
 import type { NudgeClock } from "./nudge.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Settled } from "#kube/apply/settled.ts";
+import type { Admitted } from "#kube/apply/admitted.ts";
 
 export type RolloutContext = Readonly<{
   cluster: Cluster;
-  settled: Settled;
+  admitted: Admitted;
   agent: Agent;
   policy: Pick<Policy, "rollout">;
   lookout: Lookout;

@@ -31,7 +31,7 @@ import {
 import { decide } from "./decide/decide.ts";
 import { readState, type State } from "../objects/state.ts";
 import { glance, survey } from "./survey.ts";
-import type { DaemonSetView, RolloutInput, Turn } from "./decide/turn.ts";
+import type { DaemonSetState, RolloutInput, Turn } from "./decide/turn.ts";
 
 export type Decision = Readonly<{
   turn: Turn;
@@ -48,7 +48,7 @@ export async function decided(
   context: RolloutContext,
   snapshot: Snapshot,
   wanted: Wanted,
-  view: DaemonSetView | undefined,
+  view: DaemonSetState | undefined,
 ): Promise<Decision> {
   const published = readPublished(snapshot.global);
   const state = readState(snapshot.state);
@@ -114,7 +114,7 @@ export function restSeconds(
 type Found = Readonly<{
   published: Published | undefined;
   state: State;
-  view: DaemonSetView | undefined;
+  view: DaemonSetState | undefined;
 }>;
 
 /** What is found, whatever is wanted. */
@@ -129,7 +129,7 @@ async function inputOf(
   const said = conditions.find(
     ({ type, revision }) => type === "RolledOut" && revision === template,
   );
-  const idle = { quietSeconds: 0, readySeconds: 0, surveySeconds: 0 };
+  const idle = { stallSeconds: 0, readySeconds: 0, surveySeconds: 0 };
   return {
     published: published?.revision ?? 0,
     intent: published?.intent ?? "apply",

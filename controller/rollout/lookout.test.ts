@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLookout } from "./lookout.ts";
 import type { Survey } from "./decide/surveyed.ts";
-import type { DaemonSetView } from "./decide/turn.ts";
+import type { DaemonSetState } from "./decide/turn.ts";
 
-const view = (changes: Partial<DaemonSetView> = {}): DaemonSetView => ({
+const view = (changes: Partial<DaemonSetState> = {}): DaemonSetState => ({
   template: 3,
   digest: "",
   stage: "wave",

@@ -4,27 +4,27 @@
  */
 import type { Fates } from "./decide/node-state.ts";
 import { glancePause, leastSeconds, surveyPause } from "./decide/patience.ts";
-import { quietClock, readyClock } from "./stall.ts";
+import { stallClock, readyClock } from "./stall.ts";
 import type { Survey } from "./decide/surveyed.ts";
-import type { DaemonSetView } from "./decide/turn.ts";
+import type { DaemonSetState } from "./decide/turn.ts";
 
-type Clocks = Readonly<{ quietSeconds: number; readySeconds: number; surveySeconds: number }>;
+type Clocks = Readonly<{ stallSeconds: number; readySeconds: number; surveySeconds: number }>;
 
 export type Lookout = Readonly<{
-  clocks: (view: DaemonSetView) => Clocks;
+  clocks: (view: DaemonSetState) => Clocks;
   /** The last survey, as long as another one would not tell more. */
-  recent: (view: DaemonSetView, pending: boolean) => Survey | undefined;
+  recent: (view: DaemonSetState, pending: boolean) => Survey | undefined;
   /**
    * Seconds until another survey may be made, where the counters have changed since the last one.
    */
-  outdated: (view: DaemonSetView) => number | undefined;
+  outdated: (view: DaemonSetState) => number | undefined;
   /**
    * Keeps a survey; returns it with what former ones knew: for how long a node has been
    * unavailable, or without a pod.
    */
-  seen: (view: DaemonSetView, survey: Survey) => Survey;
+  seen: (view: DaemonSetState, survey: Survey) => Survey;
   /** True when it is time to look, in a wave, for agents that have ended. */
-  glances: (view: DaemonSetView) => boolean;
+  glances: (view: DaemonSetState) => boolean;
   /** Of the agents that have ended: true when one is new. */
   suspects: (ended: readonly string[]) => boolean;
   /** Told what became of the nodes: as long as something goes on, the next survey comes sooner. */
@@ -32,7 +32,7 @@ export type Lookout = Readonly<{
 }>;
 
 export function createLookout(now: () => Date): Lookout {
-  const quiet = quietClock(now);
+  const quiet = stallClock(now);
   const readySince = readyClock(now);
   const unavailableSince = new Map<string, number>();
   const podlessSince = new Map<string, number>();
@@ -45,7 +45,7 @@ export function createLookout(now: () => Date): Lookout {
 
   return {
     clocks: (view) => ({
-      quietSeconds: quiet(view),
+      stallSeconds: quiet(view),
       readySeconds: readySince(view),
       surveySeconds: age(),
     }),
@@ -116,6 +116,6 @@ function keyOf({
   observed,
   stage,
   maxUnavailable,
-}: DaemonSetView): string {
+}: DaemonSetState): string {
   return [desired, updated, available, observed, stage, maxUnavailable].join("/");
 }

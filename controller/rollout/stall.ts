@@ -2,9 +2,9 @@
  * How long the DaemonSet's counters have stood still. Lost at a restart, which only makes the next
  * survey later.
  */
-import type { DaemonSetView } from "./decide/turn.ts";
+import type { DaemonSetState } from "./decide/turn.ts";
 
-export function quietClock(now: () => Date): (view: DaemonSetView) => number {
+export function stallClock(now: () => Date): (view: DaemonSetState) => number {
   let key = "";
   let since = 0;
   return ({ template, stage, maxUnavailable, desired, updated, available, observed }) => {
@@ -21,7 +21,7 @@ export function quietClock(now: () => Date): (view: DaemonSetView) => number {
  * Seconds since we last saw more agents Ready, or agents of another template: by our own clock,
  * whatever time the nodes' kubelets give for it.
  */
-export function readyClock(now: () => Date): (view: DaemonSetView) => number {
+export function readyClock(now: () => Date): (view: DaemonSetState) => number {
   let last = { template: -1, ready: 0 };
   let since = 0;
   return ({ template, ready }) => {

@@ -17,7 +17,7 @@ import { readPublished } from "../objects/global-secret.ts";
 import type { Report } from "../report/outcome.ts";
 import { reconcile, type Reconciler } from "../reconcile.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { Settled } from "#kube/apply/settled.ts";
+import { Admitted } from "#kube/apply/admitted.ts";
 import { readState } from "../objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string> };
@@ -65,7 +65,7 @@ class World {
         { graceSeconds: 0, forgetAfterSeconds: 3600 },
       ),
       agent: { image: "i", restart: "Always", probationSeconds: 3 },
-      settled: new Settled({ now }),
+      admitted: new Admitted({ now }),
     } as unknown as Reconciler;
   }
 

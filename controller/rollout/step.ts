@@ -24,8 +24,8 @@ import {
 import { role, roleBinding, serviceAccount } from "../objects/rbac.ts";
 import { writeState } from "../objects/state.ts";
 import type { Strategy } from "./decide/strategy.ts";
-import type { DaemonSetView, Turn } from "./decide/turn.ts";
-import { declaredAsIs, viewOf } from "../objects/daemonset-state.ts";
+import type { DaemonSetState, Turn } from "./decide/turn.ts";
+import { declaredAsIs, daemonSetState } from "../objects/daemonset-state.ts";
 
 export type Progress = Readonly<{
   turn: Turn;
@@ -33,7 +33,7 @@ export type Progress = Readonly<{
   revision: number;
   published: boolean;
   global: V1Secret;
-  view: DaemonSetView | undefined;
+  view: DaemonSetState | undefined;
   /**
    * What became of the nodes, where that had to be asked: with every agent available there is
    * nothing to ask.
@@ -100,11 +100,11 @@ export async function takeStep(
   };
 }
 
-async function look(context: RolloutContext, live: V1DaemonSet): Promise<DaemonSetView> {
-  return viewOf(live, await isDrifted(context, live, declaredAsIs(live, context.agent)));
+async function look(context: RolloutContext, live: V1DaemonSet): Promise<DaemonSetState> {
+  return daemonSetState(live, await isDrifted(context, live, declaredAsIs(live, context.agent)));
 }
 
-type Known = Readonly<{ global: V1Secret; revision: number; view: DaemonSetView | undefined }>;
+type Known = Readonly<{ global: V1Secret; revision: number; view: DaemonSetState | undefined }>;
 
 /**
  * Of the published revision from the Secret as the API server answered it; a template that is kept
@@ -118,7 +118,7 @@ function digestFor(template: number, { global, revision, view }: Known): string 
 
 type Target = { template: number; strategy: Strategy };
 
-function targetOf(turn: Turn, revision: number, view: DaemonSetView | undefined): Target {
+function targetOf(turn: Turn, revision: number, view: DaemonSetState | undefined): Target {
   const template = view?.template ?? 0;
   const kept = { stage: view?.stage ?? "wave", maxUnavailable: view?.maxUnavailable ?? 1 } as const;
   switch (turn.kind) {

@@ -2,8 +2,8 @@
 import type { Logger } from "pino";
 import type { Config } from "../policy/config.ts";
 import { connect, loadKubeConfig, type Cluster } from "#kube/client.ts";
-import { Mirror } from "#kube/informer.ts";
-import { mirrored } from "#kube/cached-client.ts";
+import { Informer } from "#kube/informer.ts";
+import { cached } from "#kube/cached-client.ts";
 import { originalReader, reopened } from "./original.ts";
 import { secretsIn } from "#kube/paths.ts";
 
@@ -23,7 +23,7 @@ export function openOriginal(
   const live =
     file === undefined ? here : reopened(file, () => connect(loadKubeConfig(file), asked));
   const target = { collection: secretsIn(original.namespace), name: original.name };
-  const followed = { live, target, mirror: new Mirror() };
+  const followed = { live, target, informer: new Informer() };
   const changed = (problem: string | undefined) => {
     if (problem === undefined) log.info("the original can be read again");
     else
@@ -33,9 +33,9 @@ export function openOriginal(
       );
   };
   const path = `${target.collection}/${target.name}`;
-  const cluster = mirrored(live, [followed]);
+  const cluster = cached(live, [followed]);
   return {
-    read: originalReader({ cluster, path, mirror: followed.mirror, now, changed }),
+    read: originalReader({ cluster, path, informer: followed.informer, now, changed }),
     name: `${original.namespace}/${original.name}`,
     followed,
   };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ApiError } from "#kube/api-error.ts";
 import type { Cluster } from "#kube/client.ts";
-import { Mirror } from "#kube/informer.ts";
+import { Informer } from "#kube/informer.ts";
 import { originalReader, reopened } from "./original.ts";
 
 const secret = { metadata: { name: "pull-secret" } };
@@ -16,19 +16,19 @@ const refused = (status: number) =>
 function reading(...answers: (() => Promise<unknown>)[]) {
   let [asked, time] = [0, 0];
   const told: (string | undefined)[] = [];
-  const mirror = new Mirror();
+  const informer = new Informer();
   const get = () => (answers[Math.min(asked++, answers.length - 1)] ?? (async () => undefined))();
   const read = originalReader({
     cluster: { get } as unknown as Cluster,
     path: "/p",
-    mirror,
+    informer,
     now: () => new Date(time),
     changed: (problem) => void told.push(problem),
     milliseconds: 20,
   });
   return {
     read,
-    mirror,
+    informer,
     told,
     asked: () => asked,
     pass: (seconds: number) => (time += seconds * 1000),
@@ -96,7 +96,7 @@ test("when it can be read again it is, and that is told", async () => {
 test("what a watch tells is believed at once, without a pause", async () => {
   const on = reading(away, async () => secret);
   await on.read();
-  on.mirror.listed(secret, "1");
+  on.informer.listed(secret, "1");
   assert.equal(await on.read(), secret);
 });
 

@@ -8,7 +8,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { ApiError } from "#kube/api-error.ts";
 import type { Cluster } from "#kube/client.ts";
 import { backoff } from "#kube/loop.ts";
-import type { Mirror } from "#kube/informer.ts";
+import type { Informer } from "#kube/informer.ts";
 import type { Original } from "./source.ts";
 
 /**
@@ -18,10 +18,10 @@ import type { Original } from "./source.ts";
 const deadlineSeconds = 5;
 
 type Options = Readonly<{
-  /** Reads from `mirror` as long as its watch tells. */
+  /** Reads from `informer` as long as its watch tells. */
   cluster: Cluster;
   path: string;
-  mirror: Mirror;
+  informer: Informer;
   now: () => Date;
   /** Told when it cannot be read any more, with the reason; and, with none, when it can again. */
   changed: (problem: string | undefined) => void;
@@ -30,7 +30,7 @@ type Options = Readonly<{
 
 /** Reads the original. Never rejects, and takes five seconds at most. */
 export function originalReader(options: Options): () => Promise<Original> {
-  const { cluster, path, mirror, now, changed, milliseconds = deadlineSeconds * 1000 } = options;
+  const { cluster, path, informer, now, changed, milliseconds = deadlineSeconds * 1000 } = options;
   let failures = 0;
   let next = 0;
 
@@ -42,7 +42,7 @@ export function originalReader(options: Options): () => Promise<Original> {
   }
 
   return async () => {
-    const told = typeof mirror.shown === "object";
+    const told = typeof informer.shown === "object";
     if (!told && failures > 0 && now().getTime() < next) return "unknown";
     try {
       return outcome((await within(cluster.get<V1Secret>(path), milliseconds)) ?? "absent");

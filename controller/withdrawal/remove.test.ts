@@ -18,7 +18,7 @@ import { globalSecret, newSalt, readPublished } from "../objects/global-secret.t
 import { role, roleBinding, serviceAccount } from "../objects/rbac.ts";
 import { remove, takesAway, type Removal, type Remover } from "./remove.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { Settled } from "#kube/apply/settled.ts";
+import { Admitted } from "#kube/apply/admitted.ts";
 import { stillClock } from "./still.ts";
 import { noState, readState, stateSecret } from "../objects/state.ts";
 
@@ -175,10 +175,10 @@ class World {
     cluster: this.cluster,
     agent,
     policy: policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 3600 }),
-    settled: new Settled({ now: () => new Date() }),
+    admitted: new Admitted({ now: () => new Date() }),
     lookout: {
       ...createLookout(() => new Date(start + this.seconds * 1000)),
-      clocks: () => ({ quietSeconds: 60, readySeconds: 60, surveySeconds: 60 }),
+      clocks: () => ({ stallSeconds: 60, readySeconds: 60, surveySeconds: 60 }),
       recent: () => undefined,
       glances: () => false,
     },

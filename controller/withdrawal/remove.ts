@@ -3,7 +3,12 @@ import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { accept, type Sources, type Wanted } from "../sources/accept.ts";
 import type { RolloutContext } from "../rollout/context.ts";
 import { takeStep, type Progress } from "../rollout/step.ts";
-import { nextDrainStep, pauseAfter, type DrainInput, type DrainStep } from "./withdrawal.ts";
+import {
+  nextWithdrawalStep,
+  pauseAfter,
+  type WithdrawalInput,
+  type WithdrawalStep,
+} from "./withdrawal.ts";
 import { askedOf, awaitReturn, type Awaited, type Patience } from "./giveback.ts";
 import { agentsLeft } from "../rollout/leaving.ts";
 import type { Again } from "#kube/loop.ts";
@@ -26,7 +31,7 @@ export type Remover = RolloutContext &
   }>;
 
 export type Removal = Readonly<{
-  step: DrainStep;
+  step: WithdrawalStep;
   revision: number;
   /** Until every node has given back our entries. */
   progress: Progress | undefined;
@@ -62,8 +67,9 @@ const noCredential: Wanted = {
 };
 
 /**
- * True when the next step deletes something, or may call the drain done. A mirror's word, which may
- * be a moment old, is not enough for that. Where nothing is left there is nothing to take away.
+ * True when the next step deletes something, or may call the withdrawal done. An informer's word,
+ * which may be a moment old, is not enough for that. Where nothing is left there is nothing to take
+ * away.
  */
 export function takesAway(found: Snapshot): boolean {
   const snapshot = ours(found);
@@ -73,7 +79,7 @@ export function takesAway(found: Snapshot): boolean {
     status !== undefined &&
     status.desiredNumberScheduled === status.updatedNumberScheduled &&
     status.desiredNumberScheduled === (status.numberAvailable ?? 0);
-  return served || nextDrainStep(inputOf(snapshot)) !== "release";
+  return served || nextWithdrawalStep(inputOf(snapshot)) !== "release";
 }
 
 export async function remove(
@@ -90,9 +96,9 @@ export async function remove(
   } = remover;
   const revision = readPublished(snapshot.global)?.revision ?? 0;
   let next = inputOf(snapshot);
-  let step = nextDrainStep(next);
+  let step = nextWithdrawalStep(next);
   if (step === "release") return release(remover, snapshot, sources);
-  const done: DrainStep[] = [];
+  const done: WithdrawalStep[] = [];
   let [still, abandoned] = [0, 0];
   if (step === "await daemonSet") still = remover.stillSeconds(step);
   if (step === "count agents") {
@@ -101,18 +107,18 @@ export async function remove(
     // They have given everything back; a pod that does not end must not keep the rest for ever.
     if (still >= deadlineSeconds) abandoned = left;
     next = { ...next, agents: left - abandoned };
-    step = nextDrainStep(next);
+    step = nextWithdrawalStep(next);
   }
   // What needs no look in between goes in one run: each look costs a quarter of a second, of the
   // time a removal takes.
   while (step.startsWith("delete ")) {
-    const name = step.slice("delete ".length) as keyof DrainInput["exists"];
+    const name = step.slice("delete ".length) as keyof WithdrawalInput["exists"];
     const { uid = "", resourceVersion } = snapshot[name]?.metadata ?? {};
     await cluster.remove(owned[name], uid, resourceVersion);
     done.push(step);
     if (name === "daemonSet") break;
     next = { ...next, exists: { ...next.exists, [name]: false } };
-    step = nextDrainStep(next);
+    step = nextWithdrawalStep(next);
   }
   return {
     ...standing,
@@ -141,7 +147,7 @@ function overdue({ policy }: Remover, still: number, waiting: readonly string[])
   return still >= seconds ? { waiting, seconds } : undefined;
 }
 
-function inputOf(snapshot: Snapshot): DrainInput {
+function inputOf(snapshot: Snapshot): WithdrawalInput {
   const memory = recall(snapshot.global);
   const published = readPublished(snapshot.global);
   return {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { nextDrainStep, type DrainInput } from "./withdrawal.ts";
+import { nextWithdrawalStep, type WithdrawalInput } from "./withdrawal.ts";
 
 const all = {
   daemonSet: true,
@@ -11,7 +11,7 @@ const all = {
   global: true,
   state: true,
 };
-const input = (changes: Partial<DrainInput> = {}): DrainInput => ({
+const input = (changes: Partial<WithdrawalInput> = {}): WithdrawalInput => ({
   rolled: true,
   released: true,
   exists: all,
@@ -24,7 +24,7 @@ const without = (...names: (keyof typeof all)[]) => ({
   ...Object.fromEntries(names.map((name) => [name, false])),
 });
 
-const cases: readonly (readonly [sentence: string, input: DrainInput, step: string])[] = [
+const cases: readonly (readonly [sentence: string, input: WithdrawalInput, step: string])[] = [
   ["nodes give back first", input({ released: false }), "release"],
   [
     "even when somebody deleted the DaemonSet",
@@ -78,7 +78,7 @@ const cases: readonly (readonly [sentence: string, input: DrainInput, step: stri
 ];
 
 for (const [sentence, facts, step] of cases) {
-  test(`removal: ${sentence}`, () => assert.equal(nextDrainStep(facts), step));
+  test(`removal: ${sentence}`, () => assert.equal(nextWithdrawalStep(facts), step));
 }
 
 test("law: whatever exists, doing the steps ends with nothing, and no object goes before the nodes have given back", () => {
@@ -96,7 +96,7 @@ test("law: whatever exists, doing the steps ends with nothing, and no object goe
       let released = false;
       const left = { ...found };
       for (let turn = 0; turn < 12; turn++) {
-        const step = nextDrainStep({
+        const step = nextWithdrawalStep({
           rolled: rolled && left.global,
           released,
           exists: left,

@@ -5,7 +5,7 @@
  */
 import type { Survey } from "../rollout/decide/surveyed.ts";
 
-export type DrainInput = Readonly<{
+export type WithdrawalInput = Readonly<{
   /** A revision above 0 may have reached a node. */
   rolled: boolean;
   /**
@@ -22,7 +22,7 @@ export type DrainInput = Readonly<{
   agents: number | undefined;
 }>;
 
-export type DrainStep =
+export type WithdrawalStep =
   /** Bring the revision without additional entries to every node. */
   | "release"
   | "delete daemonSet"
@@ -36,13 +36,13 @@ export type DrainStep =
   | "delete state"
   | "done";
 
-export function nextDrainStep({
+export function nextWithdrawalStep({
   rolled,
   released,
   exists,
   terminating,
   agents,
-}: DrainInput): DrainStep {
+}: WithdrawalInput): WithdrawalStep {
   if (rolled && !released) return "release";
   if (exists.daemonSet) return terminating ? "await daemonSet" : "delete daemonSet";
   if (exists.global && agents === undefined) return "count agents";

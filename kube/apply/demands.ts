@@ -1,6 +1,6 @@
 /**
  * What must arrive as we declare it, whatever other people's admission does with the rest.
- * Everything else is theirs to change: a mirrored image, a toleration, a proxy's address are what
+ * Everything else is theirs to change: a cached image, a toleration, a proxy's address are what
  * the cluster's administrator wants of every pod.
  */
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";

@@ -15,10 +15,10 @@ import { demand } from "./demands.ts";
 import { newborn, type Cluster } from "../client.ts";
 import { fieldManager, memoryManager } from "../ownership.ts";
 import { owned } from "../paths.ts";
-import { isSame, type Settled } from "./settled.ts";
+import { isSame, type Admitted } from "./admitted.ts";
 
 type Live<T> = T & { metadata?: V1ObjectMeta };
-type On = Readonly<{ cluster: Cluster; settled: Settled }>;
+type On = Readonly<{ cluster: Cluster; admitted: Admitted }>;
 
 /**
  * Creates or repairs. A new object is only created, one that somebody else made in the same instant
@@ -32,7 +32,7 @@ export async function ensure<T extends KubernetesObject>(
   live: Live<T> | undefined,
   declared: T,
 ): Promise<T> {
-  const { cluster, settled } = on;
+  const { cluster, admitted } = on;
   if (live === undefined) {
     const metadata = { ...declared.metadata, resourceVersion: newborn };
     const made = await cluster.apply<T>(
@@ -40,7 +40,7 @@ export async function ensure<T extends KubernetesObject>(
       { ...declared, metadata },
       { manager: fieldManager, force: false },
     );
-    return accept(settled, path, declared, made);
+    return accept(admitted, path, declared, made);
   }
   if (isSame(await plan(on, path, live, declared), live)) return live;
   const applied = contains(live, declared)
@@ -49,7 +49,7 @@ export async function ensure<T extends KubernetesObject>(
   const made = hasForeignSpec(applied.metadata)
     ? await overwrite(cluster, path, applied, declared, false)
     : applied;
-  return accept(settled, path, declared, made);
+  return accept(admitted, path, declared, made);
 }
 
 /** True when a write of ours would change the DaemonSet's spec. */
@@ -67,22 +67,22 @@ export async function isDrifted(
  * known.
  */
 async function plan<T extends KubernetesObject>(
-  { cluster, settled }: On,
+  { cluster, admitted }: On,
   path: string,
   live: Live<T>,
   declared: T,
 ): Promise<T> {
   if (isPlain(live, declared)) {
-    settled.forget(path);
+    admitted.forget(path);
     return live;
   }
-  if (settled.holds(path, declared, live)) return live;
+  if (admitted.holds(path, declared, live)) return live;
   const applied = await write(cluster, path, live, declared, true);
   const made = hasForeignSpec(applied.metadata)
     ? await overwrite(cluster, path, applied, declared, true)
     : applied;
   demand(path, declared, made);
-  if (isSame(made, live)) settled.keep(path, declared, live);
+  if (isSame(made, live)) admitted.keep(path, declared, live);
   return made;
 }
 
@@ -91,14 +91,14 @@ const isPlain = (live: Live<KubernetesObject>, declared: KubernetesObject) =>
   contains(live, declared) && !hasForeignSpec(live.metadata);
 
 function accept<T extends KubernetesObject>(
-  settled: Settled,
+  admitted: Admitted,
   path: string,
   declared: T,
   made: T,
 ): T {
   demand(path, declared, made);
-  if (isPlain(made, declared)) settled.forget(path);
-  else settled.keep(path, declared, made);
+  if (isPlain(made, declared)) admitted.forget(path);
+  else admitted.keep(path, declared, made);
   return made;
 }
 

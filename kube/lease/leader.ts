@@ -16,7 +16,7 @@ import { fieldManager } from "../ownership.ts";
 import { leasePath } from "../paths.ts";
 
 type Options = Readonly<{
-  /** Without mirrors. */
+  /** Without informers. */
   cluster: Pick<Cluster, "get" | "apply">;
   /** Different in each process that ever was. */
   me: string;

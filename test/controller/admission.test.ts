@@ -123,7 +123,7 @@ test("a policy that comes while everything rests and goes again disturbs nothing
   const added = policies.onDaemonSets(policies.additions.toleration, policies.mirrorImages);
   await policies.impose(on, "additions", added);
   await rollsOut("two");
-  assert.equal((await podSpec())?.containers[0]?.image, `mirror.example/${plane.agentImage}`);
+  assert.equal((await podSpec())?.containers[0]?.image, `informer.example/${plane.agentImage}`);
   await isQuiet();
   await plane.clear(on);
   assert.equal(await controller.stop(), 0);

@@ -42,10 +42,10 @@ export const additions = {
   ),
 } as const;
 
-/** Every image comes from a mirror. */
+/** Every image comes from an informer. */
 export const mirrorImages = patched(
-  'object.spec.template.spec.containers[0].image.startsWith("mirror.example/") ? [] :' +
-    ' [JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "mirror.example/" + object.spec.template.spec.containers[0].image}]',
+  'object.spec.template.spec.containers[0].image.startsWith("informer.example/") ? [] :' +
+    ' [JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "informer.example/" + object.spec.template.spec.containers[0].image}]',
 );
 
 /** Every node at a time. */

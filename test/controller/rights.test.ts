@@ -246,7 +246,7 @@ test("a rollout and a removal are looked at through the watches: objects are rea
   const looked = asked
     .slice(0, first)
     .filter(({ verb, resource }) => verb === "get" && resource === "apps/daemonsets");
-  assert.ok(looked.length > 0, "the DaemonSet was deleted on a mirror's word");
+  assert.ok(looked.length > 0, "the DaemonSet was deleted on an informer's word");
   await plane.clear(on);
   await controller.stop();
 });

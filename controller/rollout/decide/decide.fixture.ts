@@ -81,7 +81,7 @@ export class Model extends DaemonSetModel {
       complete,
       daemonSet: view,
       ...(view === undefined
-        ? { quietSeconds: 0, readySeconds: 0, surveySeconds: 0 }
+        ? { stallSeconds: 0, readySeconds: 0, surveySeconds: 0 }
         : this.#lookout.clocks(view)),
       suspicious: false,
       haltKnown: this.haltKnown,

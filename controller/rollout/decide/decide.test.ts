@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Standing } from "./node-state.ts";
 import { decide } from "./decide.ts";
-import type { DaemonSetView, RolloutInput, Turn } from "./turn.ts";
+import type { DaemonSetState, RolloutInput, Turn } from "./turn.ts";
 
-const view = (changes: Partial<DaemonSetView> = {}): DaemonSetView => ({
+const view = (changes: Partial<DaemonSetState> = {}): DaemonSetState => ({
   digest: "",
   template: 4,
   drifted: false,
@@ -26,7 +26,7 @@ const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
   lost: false,
   complete: false,
   daemonSet: view(),
-  quietSeconds: 0,
+  stallSeconds: 0,
   readySeconds: 3,
   surveySeconds: 0,
   suspicious: false,
@@ -44,7 +44,7 @@ const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
 const standing = (changes: Partial<Standing>): Standing => ({
   total: 20,
   served: 0,
-  dead: 0,
+  unreachable: 0,
   refused: 0,
   excused: 0,
   out: 0,
@@ -102,17 +102,17 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   [
     "all agents Ready for as long as counts: looked at one by one",
-    input({ quietSeconds: 3, daemonSet: born }),
+    input({ stallSeconds: 3, daemonSet: born }),
     "survey",
   ],
   [
     "… and the first revision goes to one node",
-    input({ quietSeconds: 3, daemonSet: born, standing: standing({ served: 20 }) }),
+    input({ stallSeconds: 3, daemonSet: born, standing: standing({ served: 20 }) }),
     "roll published canary 1",
   ],
   [
     "an agent whose Ready lies in our future would be replaced beside the budget: it is waited for",
-    input({ quietSeconds: 3, daemonSet: born, standing: standing({ served: 19, moving: 1 }) }),
+    input({ stallSeconds: 3, daemonSet: born, standing: standing({ served: 19, moving: 1 }) }),
     "wait birth canary 1",
   ],
   [
@@ -143,19 +143,19 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   [
     "a later change asks after a wave that has halted",
-    input({ pending: true, haltKnown: true, quietSeconds: 2, daemonSet: view(rolling) }),
+    input({ pending: true, haltKnown: true, stallSeconds: 2, daemonSet: view(rolling) }),
     "survey",
   ],
   [
     "… and leaves one that may be on trial alone",
-    input({ pending: true, quietSeconds: 12, daemonSet: view(rolling) }),
+    input({ pending: true, stallSeconds: 12, daemonSet: view(rolling) }),
     "wait wave wave 10%",
   ],
   [
     "a failed node makes the revision give way at once",
     input({
       pending: true,
-      quietSeconds: 2,
+      stallSeconds: 2,
       daemonSet: view(rolling),
       standing: standing({ served: 5, failed: 1, waiting: 14 }),
     }),
@@ -165,7 +165,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "stuck nodes do not, while others still move",
     input({
       pending: true,
-      quietSeconds: 2,
+      stallSeconds: 2,
       daemonSet: view(rolling),
       standing: standing({ served: 5, stuck: 1, moving: 1, waiting: 13 }),
     }),
@@ -175,7 +175,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "stuck nodes alone do",
     input({
       pending: true,
-      quietSeconds: 2,
+      stallSeconds: 2,
       daemonSet: view(rolling),
       standing: standing({ served: 5, stuck: 2, waiting: 13 }),
     }),
@@ -184,7 +184,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   [
     "without a change every node is told to keep what it has",
     input({
-      quietSeconds: 13,
+      stallSeconds: 13,
       daemonSet: view({ ...canary, updated: 1, available: 19 }),
       standing: standing({ failed: 1, waiting: 19 }),
     }),
@@ -196,7 +196,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       intent: "release",
       wanted: "release",
       daemonSet: view({ ...canary, updated: 1, available: 19 }),
-      quietSeconds: 13,
+      stallSeconds: 13,
       standing: standing({ failed: 1, waiting: 19 }),
     }),
     "wait halted halt failed canary 1",
@@ -205,7 +205,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "a node that fails when every node had the revision is no failure of its rollout",
     input({
       complete: true,
-      quietSeconds: 13,
+      stallSeconds: 13,
       daemonSet: view({ available: 19 }),
       standing: standing({ failed: 1, served: 19 }),
     }),
@@ -230,7 +230,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "an outage in mid-wave holds",
     input({
       daemonSet: view({ updated: 6, available: 3 }),
-      standing: standing({ dead: 15, out: 15, fallen: 11, served: 3, waiting: 2 }),
+      standing: standing({ unreachable: 15, out: 15, fallen: 11, served: 3, waiting: 2 }),
     }),
     "roll published halt outage wave 100%",
   ],
@@ -243,7 +243,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "failures within the tolerance are passed",
     input({
       maxFailures: 2,
-      quietSeconds: 13,
+      stallSeconds: 13,
       daemonSet: view({ updated: 6, available: 18 }),
       standing: standing({ failed: 2, served: 4, waiting: 14 }),
     }),
@@ -254,7 +254,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       daemonSet: view({ maxUnavailable: 8, updated: 6, available: 19 }),
       surveySeconds: 30,
-      standing: standing({ dead: 6, served: 14 }),
+      standing: standing({ unreachable: 6, served: 14 }),
     }),
     "wait wave wave 3",
   ],
@@ -280,36 +280,36 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   [
     "a longer trial is silent for longer",
-    input({ probationSeconds: 60, quietSeconds: 67, daemonSet: view(rolling) }),
+    input({ probationSeconds: 60, stallSeconds: 67, daemonSet: view(rolling) }),
     "wait wave wave 10%",
   ],
   [
     "a wave that stands still is looked into",
-    input({ quietSeconds: 13, daemonSet: view(rolling) }),
+    input({ stallSeconds: 13, daemonSet: view(rolling) }),
     "survey",
   ],
   [
     "dead nodes are added to the canary",
     input({
-      quietSeconds: 13,
+      stallSeconds: 13,
       daemonSet: view({ ...canary, updated: 0, available: 18 }),
-      standing: standing({ dead: 2, waiting: 18 }),
+      standing: standing({ unreachable: 2, waiting: 18 }),
     }),
     "wait canary canary 3",
   ],
   [
     "dead nodes are added to the budget",
     input({
-      quietSeconds: 13,
+      stallSeconds: 13,
       daemonSet: view(rolling),
-      standing: standing({ dead: 2, served: 6, waiting: 12 }),
+      standing: standing({ unreachable: 2, served: 6, waiting: 12 }),
     }),
     "wait wave wave 4",
   ],
   [
     "and taken back when they return",
     input({
-      quietSeconds: 13,
+      stallSeconds: 13,
       daemonSet: view({ maxUnavailable: 4, updated: 6, available: 19 }),
       standing: standing({ served: 6, moving: 1, waiting: 13 }),
     }),
@@ -324,7 +324,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "a survey proves the canary beside a dead node",
     input({
       daemonSet: view({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }),
-      standing: standing({ dead: 1, served: 1, waiting: 18 }),
+      standing: standing({ unreachable: 1, served: 1, waiting: 18 }),
     }),
     "wait wave wave 3",
   ],
@@ -332,7 +332,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "a dead node's new pod proves nothing",
     input({
       daemonSet: view({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }),
-      standing: standing({ dead: 1, waiting: 19 }),
+      standing: standing({ unreachable: 1, waiting: 19 }),
     }),
     "wait canary canary 2",
   ],
@@ -399,9 +399,9 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "what a survey finds available the DaemonSet controller must have seen, too: it would replace all others beside the budget",
     input({
       pending: true,
-      quietSeconds: 13,
+      stallSeconds: 13,
       daemonSet: view({ ...born, ready: 18 }),
-      standing: standing({ dead: 1, served: 19 }),
+      standing: standing({ unreachable: 1, served: 19 }),
     }),
     "wait birth canary 1",
   ],
@@ -409,18 +409,18 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "nor does a template follow whose pods it has not seen",
     input({
       pending: true,
-      quietSeconds: 13,
+      stallSeconds: 13,
       daemonSet: view({ updated: 18, available: 19, maxUnavailable: 2 }),
-      standing: standing({ dead: 1, served: 19 }),
+      standing: standing({ unreachable: 1, served: 19 }),
     }),
     "wait wave wave 3",
   ],
   [
     "every node but the dead has it",
     input({
-      quietSeconds: 13,
+      stallSeconds: 13,
       daemonSet: view({ updated: 19, available: 19 }),
-      standing: standing({ dead: 1, served: 19 }),
+      standing: standing({ unreachable: 1, served: 19 }),
     }),
     "served wave 10%",
   ],
@@ -433,9 +433,9 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "and past the dead",
     input({
       pending: true,
-      quietSeconds: 13,
+      stallSeconds: 13,
       daemonSet: view({ updated: 19, available: 19 }),
-      standing: standing({ dead: 1, served: 19 }),
+      standing: standing({ unreachable: 1, served: 19 }),
     }),
     "roll published canary 2",
   ],
@@ -480,7 +480,7 @@ test("a canary whose Ready has not stood yet is looked at as soon as it has, wha
     decide(
       input({
         readySeconds,
-        quietSeconds: 0.5,
+        stallSeconds: 0.5,
         daemonSet: view({ ...canary, updated: 2, available: 19 }),
       }),
     );
@@ -506,7 +506,7 @@ test("beside odd nodes a canary that was looked at before its Ready had stood is
 });
 
 test("a Ready that has not lasted is waited for, and no longer", () => {
-  const turn = decide(input({ readySeconds: 2.5, quietSeconds: 0.1 }));
+  const turn = decide(input({ readySeconds: 2.5, stallSeconds: 0.1 }));
   assert.deepEqual(turn.kind === "wait" && [turn.reason, turn.again], [
     "a Ready must last to count",
     0.5,

@@ -11,9 +11,9 @@
  */
 import { guardSeconds } from "#contract/names.ts";
 import { brokenFor, isOutage, tooManyFailed, unavailableFor } from "./excuses.ts";
-import { canaryPause, hasStood, isCalm, isWorthASurvey, quietLimit, standsIn } from "./patience.ts";
+import { canaryPause, hasStood, isCalm, isWorthASurvey, stallLimit, standsIn } from "./patience.ts";
 import { everyNode, firstStrategy, raisedBy, slotsOf, type Strategy } from "./strategy.ts";
-import type { DaemonSetView, Phase, RolloutInput, Turn } from "./turn.ts";
+import type { DaemonSetState, Phase, RolloutInput, Turn } from "./turn.ts";
 
 /**
  * Nobody but an administrator, or a node's own recovery, which shows in the counters, ends a halt.
@@ -39,7 +39,7 @@ export function decide(input: RolloutInput): Turn {
       phaseOf(daemonSet),
       kept,
       "not yet seen by the DaemonSet controller",
-      quietLimit(input),
+      stallLimit(input),
     );
   return rollOut(input, daemonSet, kept);
 }
@@ -61,13 +61,13 @@ function born({ maxUnavailable }: RolloutInput): Turn {
  * only when its controller takes no more agents for unavailable than it may: it would replace all
  * others, too (docs/decisions/0013).
  */
-function repair(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy): Turn {
+function repair(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy): Turn {
   const { lost, standing } = input;
   if (!isCalm(input, daemonSet)) {
     if (standing === undefined && isWorthASurvey(input, daemonSet)) return { kind: "survey" };
     const reason = "to be repaired when the agents that are missing are back";
     return {
-      ...wait(phaseOf(daemonSet), kept, reason, quietLimit(input)),
+      ...wait(phaseOf(daemonSet), kept, reason, stallLimit(input)),
       ...(lost ? { publish: true } : {}),
     };
   }
@@ -81,7 +81,7 @@ function repair(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy): 
   return { kind: "roll", revision, strategy: first(input, daemonSet, odd), reason };
 }
 
-function rollOut(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy): Turn {
+function rollOut(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy): Turn {
   const { standing, pending, published } = input;
   const all = daemonSet.updated === daemonSet.desired && provedBy(daemonSet) === daemonSet.desired;
   if (
@@ -112,7 +112,7 @@ function rollOut(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy):
       phaseOf(daemonSet),
       kept,
       "published; the agents that are missing come first",
-      quietLimit(input),
+      stallLimit(input),
     );
   }
   if (
@@ -130,24 +130,24 @@ function rollOut(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy):
     // It was served once. Agents that joined or fell out since are looked after, which is no news
     // of the rollout.
     const strategy: Strategy = { stage: "wave", maxUnavailable: input.maxUnavailable };
-    return { kind: "served", strategy, reason: "every node had it", again: quietLimit(input) };
+    return { kind: "served", strategy, reason: "every node had it", again: stallLimit(input) };
   }
   return carryOn(input, daemonSet, kept);
 }
 
 /** At birth agents are Ready, never available (docs/decisions/0023). */
-const provedBy = ({ template, ready, available }: DaemonSetView) =>
+const provedBy = ({ template, ready, available }: DaemonSetState) =>
   template === 0 ? ready : available;
 
 /**
  * Every agent Ready for so long as makes it available: a survey says so of each by name, whatever
  * its node's clock.
  */
-function isBorn({ quietSeconds, readySeconds }: RolloutInput, all: boolean): boolean {
-  return !all || Math.min(quietSeconds, readySeconds) >= guardSeconds;
+function isBorn({ stallSeconds, readySeconds }: RolloutInput, all: boolean): boolean {
+  return !all || Math.min(stallSeconds, readySeconds) >= guardSeconds;
 }
 
-function isDue(input: RolloutInput, daemonSet: DaemonSetView, all: boolean): boolean {
+function isDue(input: RolloutInput, daemonSet: DaemonSetState, all: boolean): boolean {
   return (all && daemonSet.template === 0) || isWorthASurvey(input, daemonSet);
 }
 
@@ -158,7 +158,7 @@ function isDue(input: RolloutInput, daemonSet: DaemonSetView, all: boolean): boo
  */
 function allLivingServed(
   { standing, complete, intent, ...input }: RolloutInput,
-  daemonSet: DaemonSetView,
+  daemonSet: DaemonSetState,
 ): boolean {
   if (standing === undefined) return false;
   const { served, failed, stuck, total } = standing;
@@ -175,7 +175,7 @@ function allLivingServed(
 /**
  * Every node that can be served has the template, available: only now may the next change follow.
  */
-function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetView, odd: number): Turn {
+function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetState, odd: number): Turn {
   const { standing, restSeconds } = input;
   const strategy: Strategy = { stage: "wave", maxUnavailable: input.maxUnavailable };
   if (input.pending || input.published !== daemonSet.template) {
@@ -208,7 +208,7 @@ function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetView, odd: num
  */
 function halt(
   input: RolloutInput,
-  daemonSet: DaemonSetView,
+  daemonSet: DaemonSetState,
   kept: Strategy,
   why: "failed" | "outage",
 ): Turn {
@@ -221,7 +221,7 @@ function halt(
   const phase = why === "failed" ? "halted" : "outage";
   const told = why === "failed" ? { halt: why } : {};
   return {
-    ...wait(phase, kept, reason, why === "failed" ? haltedPause : quietLimit(input)),
+    ...wait(phase, kept, reason, why === "failed" ? haltedPause : stallLimit(input)),
     ...told,
   };
 }
@@ -242,10 +242,10 @@ function isHopeless(input: RolloutInput): boolean {
   return tooManyFailed(standing, input) || standing.served === 0;
 }
 
-function carryOn(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy): Turn {
+function carryOn(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy): Turn {
   const { standing } = input;
   const halted = isHalted(input) && input.intent !== "hold";
-  const again = halted ? haltedPause : quietLimit(input);
+  const again = halted ? haltedPause : stallLimit(input);
   const phase = (stage: Phase) => (halted ? "halted" : input.intent === "hold" ? "held" : stage);
   if (daemonSet.template === 0) {
     const soon = Math.min(again, Math.max(1, guardSeconds - input.readySeconds));
@@ -299,13 +299,13 @@ function carryOn(input: RolloutInput, daemonSet: DaemonSetView, kept: Strategy):
  * nodes than unavailable ones. A survey says it directly, which is needed when odd nodes are
  * unavailable all the time.
  */
-function isProved(input: RolloutInput, daemonSet: DaemonSetView): boolean {
+function isProved(input: RolloutInput, daemonSet: DaemonSetState): boolean {
   if (input.standing !== undefined && tooManyFailed(input.standing, input)) return false;
   const counted = daemonSet.updated > daemonSet.desired - daemonSet.available;
   return hasStood(input) && (counted || (input.standing?.served ?? 0) > 0);
 }
 
-const phaseOf = (daemonSet: DaemonSetView): Phase =>
+const phaseOf = (daemonSet: DaemonSetState): Phase =>
   daemonSet.template === 0 ? "birth" : daemonSet.stage;
 
 function wait(
@@ -319,7 +319,7 @@ function wait(
 
 function roll(
   input: RolloutInput,
-  daemonSet: DaemonSetView,
+  daemonSet: DaemonSetState,
   odd: number,
   reason: string,
 ): Turn & { kind: "roll" } {
@@ -328,7 +328,7 @@ function roll(
 
 function first(
   { wanted, maxUnavailable }: RolloutInput,
-  daemonSet: DaemonSetView,
+  daemonSet: DaemonSetState,
   odd: number,
 ): Strategy {
   return wanted === "hold" ? everyNode : raisedBy(firstStrategy(maxUnavailable), odd, daemonSet);

@@ -1,14 +1,14 @@
 /** Which nodes a rollout goes on without, and when there are too many of them to call them odd. */
 import type { Standing } from "./node-state.ts";
 import { budgetNodes, failuresAllowed } from "./strategy.ts";
-import type { DaemonSetView, RolloutInput } from "./turn.ts";
+import type { DaemonSetState, RolloutInput } from "./turn.ts";
 
 /**
  * Nodes whose agents cannot be available: each has a slot of its own beside the budget, and proves
  * nothing.
  */
-export function unavailableFor({ dead, refused, excused }: Standing): number {
-  return dead + refused + excused;
+export function unavailableFor({ unreachable, refused, excused }: Standing): number {
+  return unreachable + refused + excused;
 }
 
 /**
@@ -39,7 +39,7 @@ export function tooManyFailed(
 export function isOutage(
   { out, fallen, total }: Standing,
   input: RolloutInput,
-  daemonSet: DaemonSetView,
+  daemonSet: DaemonSetState,
 ): boolean {
   if (input.maxUnavailable === "100%") return false;
   if (out > Math.max(1, Math.floor(total / 3))) return true;

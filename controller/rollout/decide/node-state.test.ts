@@ -42,8 +42,8 @@ const cases: readonly (readonly [sentence: string, node: SurveyedNode, fate: str
     node({ silent: true, agent: agent({ available: true }) }),
     "served",
   ],
-  ["silent with an old agent is dead", node({ silent: true, agent: agent(old) }), "dead"],
-  ["silent without an agent is dead", node({ silent: true, agent: undefined }), "dead"],
+  ["silent with an old agent is dead", node({ silent: true, agent: agent(old) }), "unreachable"],
+  ["silent without an agent is dead", node({ silent: true, agent: undefined }), "unreachable"],
   [
     "silent under the new revision is a suspect, not dead",
     node({ silent: true, agent: agent() }),
@@ -53,12 +53,12 @@ const cases: readonly (readonly [sentence: string, node: SurveyedNode, fate: str
   [
     "silent long after its agent was well is dead",
     node({ silent: true, agent: agent({ proved: true }) }),
-    "dead",
+    "unreachable",
   ],
   [
     "silent before the new agent could start is dead",
     node({ silent: true, agent: agent({ started: false }) }),
-    "dead",
+    "unreachable",
   ],
   ["an agent that gave up has failed", node({ agent: agent({ gaveUp: true }) }), "failed"],
   [
@@ -125,7 +125,7 @@ test("a node that cannot start the agent is dead once another node could, and st
   const could = node({ name: "could" });
   assert.deepEqual(
     fatesOf([cannot, could], trial).map(([, fate]) => fate),
-    ["dead", "moving"],
+    ["unreachable", "moving"],
   );
   assert.equal(fatesOf([cannot], trial)[0]?.[1], "stuck");
 });
@@ -177,9 +177,9 @@ test("every node is counted once; those that are away, or excused without their 
     Object.values(each).reduce((sum, count) => sum + count, 0),
     total,
   );
-  assert.deepEqual([out, lately], [each.excused + each.dead - 1, lately]);
+  assert.deepEqual([out, lately], [each.excused + each.unreachable - 1, lately]);
   const few = standing(fatesOf([served, away, off, fallen, node({ agent: agent(old) })], trial));
-  assert.deepEqual([few.out, few.fallen, few.dead], [2, 2, 3]);
+  assert.deepEqual([few.out, few.fallen, few.unreachable], [2, 2, 3]);
 });
 
 test("the worst are named first", () => {
@@ -228,6 +228,6 @@ test("a node that no pod is let in to holds nobody up after a minute, where othe
   const fate = (podlessSeconds: number, ...others: SurveyedNode[]) =>
     fatesOf([node({ agent: undefined, podlessSeconds }), ...others], trial)[0]?.[1];
   assert.equal(fate(59, served), "moving");
-  assert.equal(fate(60, served), "dead");
+  assert.equal(fate(60, served), "unreachable");
   assert.equal(fate(600), "moving", "where nobody has it, the cluster lets no pod in");
 });

@@ -27,7 +27,7 @@ export type Fate =
    * Nobody can serve it now; it catches up when it returns. It neither eats the budget nor holds
    * anything up.
    */
-  | "dead"
+  | "unreachable"
   /** The agent found the node unfit, said why, and touched nothing. It holds nobody up. */
   | "refused"
   /** It lives and cannot be served, for long or since before this template. It holds nobody up. */
@@ -99,7 +99,7 @@ export function fatesOf(
 const switchedOffSeconds = 3600;
 
 export function standing(fates: Fates, known: Known = nobody): Standing {
-  const none = { served: 0, waiting: 0, moving: 0, dead: 0 };
+  const none = { served: 0, waiting: 0, moving: 0, unreachable: 0 };
   const counts: Record<Fate, number> = { ...none, refused: 0, excused: 0, failed: 0, stuck: 0 };
   for (const [, fate] of fates) counts[fate] += 1;
   return {
@@ -114,7 +114,7 @@ const count = (fates: Fates, is: (one: Fates[number]) => boolean) => fates.filte
 
 /** Away, or excused without having said why: too many of these are an outage, not odd nodes. */
 function isOut([{ silentSeconds }, fate]: Fates[number]): boolean {
-  return fate === "excused" || (fate === "dead" && silentSeconds < switchedOffSeconds);
+  return fate === "excused" || (fate === "unreachable" && silentSeconds < switchedOffSeconds);
 }
 
 /**
@@ -124,7 +124,7 @@ function isOut([{ silentSeconds }, fate]: Fates[number]): boolean {
 function hasFallen({ excused }: Known) {
   return ([{ name, agent, silentSeconds }, fate]: Fates[number]): boolean =>
     !excused.has(name) &&
-    ((fate === "dead" && silentSeconds < excusedSeconds) ||
+    ((fate === "unreachable" && silentSeconds < excusedSeconds) ||
       (fate === "moving" && agent?.current === false));
 }
 
@@ -144,8 +144,8 @@ type Context = Readonly<{
 function fateOf(node: SurveyedNode, { known, patience, runs, held, rereads }: Context): Fate {
   const { name, agent, silent } = node;
   if (agent?.available) return agent.current ? "served" : "waiting";
-  if (silent && !isSuspect(agent)) return "dead";
-  if (agent === undefined && held && node.podlessSeconds >= podlessSeconds) return "dead";
+  if (silent && !isSuspect(agent)) return "unreachable";
+  if (agent === undefined && held && node.podlessSeconds >= podlessSeconds) return "unreachable";
   if (!agent?.current) return known.excused.has(name) ? "excused" : "moving";
   if (agent.refused) return "refused";
   if (known.overtaken && !agent.gaveUp) return agent.ageSeconds < patience ? "moving" : "stuck";
@@ -159,7 +159,7 @@ function fateOf(node: SurveyedNode, { known, patience, runs, held, rereads }: Co
   if (known.failed.has(name) || (held && agent.unavailableSeconds >= excusedSeconds + longer))
     return "excused";
   // It cannot even be started here, though it can elsewhere, so it has touched nothing.
-  return runs && !agent.started ? "dead" : "stuck";
+  return runs && !agent.started ? "unreachable" : "stuck";
 }
 
 /**

@@ -2,12 +2,12 @@
 import { guardSeconds } from "#contract/names.ts";
 import { brokenFor } from "./excuses.ts";
 import { budgetNodes, slotsOf } from "./strategy.ts";
-import type { DaemonSetView, RolloutInput } from "./turn.ts";
+import type { DaemonSetState, RolloutInput } from "./turn.ts";
 
 /** Pod, container, restart and some air: what a node takes besides the trial. */
 const besidesTrial = 8;
 /** A revision that is known to have halted must give way at once when it is corrected. */
-const quietWhenHalted = 2;
+const stallWhenHalted = 2;
 /**
  * For so long at most nodes that have returned leave their slots to others (docs/decisions/0021).
  */
@@ -19,12 +19,12 @@ export const leastSeconds = 2;
  * Seconds of silence after which nodes and pods are read. A healthy wave changes the counters more
  * often than that.
  */
-export function quietLimit({ pending, haltKnown, probationSeconds }: RolloutInput): number {
-  return pending && haltKnown ? quietWhenHalted : probationSeconds + besidesTrial;
+export function stallLimit({ pending, haltKnown, probationSeconds }: RolloutInput): number {
+  return pending && haltKnown ? stallWhenHalted : probationSeconds + besidesTrial;
 }
 
-export function isWorthASurvey(input: RolloutInput, daemonSet: DaemonSetView): boolean {
-  if (input.suspicious || input.quietSeconds >= quietLimit(input)) return true;
+export function isWorthASurvey(input: RolloutInput, daemonSet: DaemonSetState): boolean {
+  if (input.suspicious || input.stallSeconds >= stallLimit(input)) return true;
   if (daemonSet.template === 0) return false;
   if (isAwaited(input)) return true;
   if (daemonSet.stage === "canary" && mayBeProved(input, daemonSet)) return true;
@@ -47,7 +47,7 @@ function isAwaited({ pending, complete, restSeconds, wanted }: RolloutInput): bo
  * may be available. When there is one more, the DaemonSet controller may have taken the next node
  * before the canary's Ready had stood: whoever looked too early looks once more.
  */
-function mayBeProved(input: RolloutInput, daemonSet: DaemonSetView): boolean {
+function mayBeProved(input: RolloutInput, daemonSet: DaemonSetState): boolean {
   const { desired, available, updated } = daemonSet;
   const unavailable = desired - available;
   const slots = slotsOf(daemonSet, input);
@@ -66,12 +66,12 @@ function lookedTooEarly({ readySeconds, surveySeconds }: RolloutInput): boolean 
 /**
  * No more agents are missing, nor of another template, than there are slots for nodes that are odd.
  */
-function mayBeOver({ desired, available, updated }: DaemonSetView, slots: number): boolean {
+function mayBeOver({ desired, available, updated }: DaemonSetState, slots: number): boolean {
   return desired - available <= slots && desired - updated <= slots;
 }
 
 /** Far more agents are missing than a wave can take. */
-function mayBeOutage(input: RolloutInput, daemonSet: DaemonSetView): boolean {
+function mayBeOutage(input: RolloutInput, daemonSet: DaemonSetState): boolean {
   const { desired, available, maxUnavailable } = daemonSet;
   const budget = budgetNodes(input.maxUnavailable, desired);
   return desired - available > budgetNodes(maxUnavailable, desired) + budget;
@@ -87,12 +87,12 @@ export function hasStood(input: RolloutInput): boolean {
 }
 
 /** Seconds until the latest Ready has stood. */
-export function standsIn({ readySeconds, quietSeconds }: RolloutInput): number {
-  return Math.max(0, guardSeconds - Math.max(readySeconds, quietSeconds));
+export function standsIn({ readySeconds, stallSeconds }: RolloutInput): number {
+  return Math.max(0, guardSeconds - Math.max(readySeconds, stallSeconds));
 }
 
 /** Seconds until the canary is worth another look whatever the counters do; 0 when it is not. */
-export function canaryPause(input: RolloutInput, daemonSet: DaemonSetView): number {
+export function canaryPause(input: RolloutInput, daemonSet: DaemonSetState): number {
   const surveySeconds = input.standing === undefined ? input.surveySeconds : 0;
   const again = slotsOf(daemonSet, input) > 0 && lookedTooEarly({ ...input, surveySeconds });
   return Math.max(standsIn(input), again ? leastSeconds - surveySeconds : 0);
@@ -103,7 +103,7 @@ export function canaryPause(input: RolloutInput, daemonSet: DaemonSetView): numb
  * a survey says are of no use anyway. What is younger than a minute may come back and be taken from
  * its node by a new template.
  */
-export function isCalm({ standing }: RolloutInput, daemonSet: DaemonSetView): boolean {
+export function isCalm({ standing }: RolloutInput, daemonSet: DaemonSetState): boolean {
   const { desired, available, template } = daemonSet;
   if (template === 0) return true;
   const broken = standing === undefined ? 0 : brokenFor(standing);

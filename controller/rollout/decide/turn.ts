@@ -4,7 +4,7 @@ import type { Standing } from "./node-state.ts";
 import type { RolloutPolicy } from "../../policy/policy.ts";
 import type { Strategy } from "./strategy.ts";
 
-export type DaemonSetView = Strategy &
+export type DaemonSetState = Strategy &
   Readonly<{
     /** Revision in the template; 0 at birth. */
     template: number;
@@ -45,12 +45,12 @@ export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
      * its rollout.
      */
     complete: boolean;
-    daemonSet: DaemonSetView | undefined;
+    daemonSet: DaemonSetState | undefined;
     /**
      * Seconds since the DaemonSet's counters last changed; since more of its pods, or others, were
      * Ready.
      */
-    quietSeconds: number;
+    stallSeconds: number;
     readySeconds: number;
     /** Seconds since nodes and pods were last read. */
     surveySeconds: number;

@@ -24,7 +24,7 @@ type Answer = Readonly<{
   fields: readonly string[];
 }>;
 
-export class Settled {
+export class Admitted {
   readonly #now: () => Date;
   readonly #changed: NonNullable<Options["changed"]>;
   readonly #answers = new Map<string, Answer>();

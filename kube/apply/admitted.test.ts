@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ensure, isDrifted } from "./ensure.ts";
-import { believedSeconds, Settled } from "./settled.ts";
+import { believedSeconds, Admitted } from "./admitted.ts";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import type { Cluster } from "../client.ts";
 
@@ -19,7 +19,7 @@ class Server {
   admit: (list: readonly string[]) => string[] = (list) => [...list];
   seconds = 0;
   changed: string[] = [];
-  readonly settled = new Settled({
+  readonly admitted = new Admitted({
     now: () => new Date(this.seconds * 1000),
     changed: (_, fields) => this.changed.push(...fields),
   });
@@ -30,10 +30,10 @@ class Server {
         apply: async (...args: unknown[]) => this.#apply(...(args as [string, Body, Options])),
         replace: async (...args: unknown[]) => this.#apply(...(args as [string, Body, Options])),
       },
-      settled: this.settled,
+      admitted: this.admitted,
     } as unknown as {
       cluster: Cluster;
-      settled: Settled;
+      admitted: Admitted;
     };
   }
 
@@ -103,7 +103,7 @@ test("what admission adds is left: written once, asked about once a minute, told
     await server.ensure("a");
   assert.deepEqual(server.asked, ["write", "ask", "ask", "ask", "ask"]);
   assert.deepEqual(server.changed, ["spec.list"]);
-  assert.equal(server.settled.againSeconds, believedSeconds);
+  assert.equal(server.admitted.againSeconds, believedSeconds);
 });
 
 test("a policy that is withdrawn is noticed within a minute, and what it added goes once", async () => {
@@ -114,7 +114,7 @@ test("a policy that is withdrawn is noticed within a minute, and what it added g
   for (; server.seconds <= believedSeconds; server.seconds += 1) await server.ensure("a");
   assert.deepEqual(server.live?.spec.list, ["a"]);
   assert.deepEqual(server.asked, ["write", "ask", "write"]);
-  assert.equal(server.settled.againSeconds, undefined);
+  assert.equal(server.admitted.againSeconds, undefined);
 });
 
 test("an edit beside what admission adds is repaired at once", async () => {
@@ -126,7 +126,7 @@ test("an edit beside what admission adds is repaired at once", async () => {
   assert.deepEqual(server.live?.spec.list, ["a", "added"]);
 });
 
-test("what we declare anew is written at once, whatever was settled before", async () => {
+test("what we declare anew is written at once, whatever was admitted before", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");
@@ -144,7 +144,7 @@ test("another manager's field that admission puts back is asked about once a min
   assert.deepEqual(server.asked, ["write", ...Array.from({ length: 6 }, () => "ask")]);
   assert.deepEqual(server.changed, []);
   // As declared, and more: nothing that anybody need be told.
-  assert.deepEqual(server.settled.differences, []);
+  assert.deepEqual(server.admitted.differences, []);
 });
 
 test("another controller, which remembers nothing, asks once and writes nothing", async () => {

@@ -58,7 +58,7 @@ export const catalogue = {
     what: "the restarted kubelet failed",
     next: "restarted again after the unit's start limit has passed",
   },
-  GPS215: { what: "the new kubelet answers", next: "watched for the settle time" },
+  GPS215: { what: "the new kubelet answers", next: "watched for the probation" },
   GPS216: { what: "the kubelet did not come back", next: "the previous config.json is put back" },
   GPS217: { what: "the previous config.json is back", next: "the kubelet is restarted with it" },
   GPS218: {

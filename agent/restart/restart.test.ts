@@ -119,7 +119,7 @@ test("H20: a release is ready only when nothing of ours is left, so its trial en
   ]);
 });
 
-test("H18: the agent is ready 4 s before the settle time is over, and a kubelet that dies in it counts as a failed attempt", () => {
+test("H18: the agent is ready 4 s before the probation is over, and a kubelet that dies in it counts as a failed attempt", () => {
   check([
     [
       "young",

@@ -74,7 +74,7 @@ export function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
 }
 
 /**
- * Watches the process until the settle time is over. Ready as late as costs nothing: it is the
+ * Watches the process until the probation is over. Ready as late as costs nothing: it is the
  * kubelet that carries our word, and one that dies cannot take it back (docs/decisions/0006). Under
  * a release the agent is deleted as soon as its Ready counts, and must have left before it is
  * Ready, so its trial ends there.
@@ -118,11 +118,7 @@ export function died(facts: Facts, journal: Journal, unit: Unit): Step {
   };
   if (facts.unwritable) return attempt(facts, next, unit);
   if (journal.tried >= attempts(journal)) return rollBack(next);
-  return record(
-    "GPS214",
-    next,
-    `${unit.active}/${unit.sub}, ${unit.result}, within the settle time`,
-  );
+  return record("GPS214", next, `${unit.active}/${unit.sub}, ${unit.result}, within the probation`);
 }
 
 /** Revived: it answers, and is watched like any other. */

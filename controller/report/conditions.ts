@@ -1,4 +1,7 @@
-/** The outcome of a run as conditions: pure. Their words are say.ts's; their times memory.ts's. */
+/**
+ * The outcome of a run as conditions: pure. Their words are in messages.ts; their times in
+ * annotations.ts.
+ */
 import type { Verdict } from "../sources/accept.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Notice } from "./events.ts";

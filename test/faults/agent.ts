@@ -192,7 +192,7 @@ export type AgentOptions = Readonly<{
   digest?: string;
 }>;
 
-/** A flag may be given once: what a test says of the settle time stands for what is usual. */
+/** A flag may be given once: what a test says of the probation stands for what is usual. */
 export function withSettle(seconds: number, flags: readonly string[]): readonly string[] {
   return flags.some((flag) => flag.startsWith("--probation="))
     ? flags

@@ -28,7 +28,7 @@ test("a job that takes longer than we wait for its end: the unit is waited for, 
   assert.match(agent.output, /"msg":"job unknown"/);
 });
 
-test("a kubelet that dies 15 s after each start has failed where the settle time is longer, and gets its old file back", async () => {
+test("a kubelet that dies 15 s after each start has failed where the probation is longer, and gets its old file back", async () => {
   await using place = await Place.make();
   place.systemd.startLimitMicros = 100_000n;
   place.systemd.fate = () => {

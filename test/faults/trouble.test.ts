@@ -321,7 +321,7 @@ test("the bus dies in mid-job: the restart counts as made when systemd says so, 
   assert.equal(systemd.restartCalls, 0);
 });
 
-test("a kubelet that dies within the settle time takes readiness away, and systemd's own restart may prove it", async () => {
+test("a kubelet that dies within the probation takes readiness away, and systemd's own restart may prove it", async () => {
   await using place = await Place.make();
   await using agent = await place.agent(["--probation=6s"]);
   await agent.shows(503, "GPS215");

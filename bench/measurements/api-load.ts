@@ -1,6 +1,7 @@
 /** What a change costs the API server, and how that grows with the nodes. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { auditMark, requestsSince } from "../audit.ts";
+import { auditEnd } from "../../test/cluster/audit.ts";
+import { requestsSince } from "../audit.ts";
 import type { Bed } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm, change } from "../change.ts";
@@ -34,7 +35,7 @@ async function count(bed: Bed, rounds: number): Promise<Counts[]> {
     rounds,
     async () => {
       await calm();
-      return auditMark(bed.cluster);
+      return auditEnd(bed.cluster);
     },
     async () => {
       await change(bed);

@@ -1,7 +1,8 @@
 /** Rewrites that mean the same must cost nothing. */
 import * as names from "#contract/names.ts";
 import { stays } from "../../test/cluster/await.ts";
-import { auditMark, controllerWrites } from "../audit.ts";
+import { auditEnd } from "../../test/cluster/audit.ts";
+import { controllerWrites } from "../audit.ts";
 import type { Bed } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
@@ -29,7 +30,7 @@ export const noop: Measurement = {
     await calm();
     await calm();
     const before = await standing(bed);
-    const mark = auditMark(bed.cluster);
+    const mark = auditEnd(bed.cluster);
     for (let turn = 1; turn <= rewrites; turn++) await putAdditional(bed.api, text(turn));
     await stays("the last one is seen", () => true, 5000);
     const after = await standing(bed);

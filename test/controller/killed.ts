@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { until } from "../cluster/await.ts";
+import { seeded } from "../random.ts";
 import * as plane from "./plane.ts";
 import { paths } from "./plane.ts";
 import { content, kubelets, names, on, running, start, undeclare } from "./rig.ts";
@@ -13,7 +14,7 @@ export async function killedAtRandom(context: TestContext, kills: number): Promi
     for (let kill = 0; kill < kills && !(await done()); kill++) {
       const one = start("--max-unavailable", "1");
       const begun = Date.now();
-      const life = 700 + random() * 3000;
+      const life = 700 + random.fraction() * 3000;
       await until("its time is up", () => Date.now() - begun > life, { every: 20 });
       await one.kill();
       await plane.freeLease(on);
@@ -32,11 +33,4 @@ export async function killedAtRandom(context: TestContext, kills: number): Promi
   await disturb(async () => (await on.api.get(paths.global)) === undefined);
   await plane.untilGone(on);
   assert.deepEqual(kubelets.order(2).toSorted(), names);
-}
-
-function seeded(context: TestContext): () => number {
-  const seed = Number(process.env["SEED"] ?? Date.now() % 100_000);
-  context.diagnostic(`SEED=${seed}`);
-  let state = seed;
-  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }

@@ -6,13 +6,15 @@
 import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type Cluster as Api } from "#kube/client.ts";
 import { until } from "../cluster/await.ts";
+import { auditOf, isWrite, type Asked } from "../cluster/audit.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { directEnvironment } from "../cluster/run.ts";
 
+const leases = "coordination.k8s.io/leases";
 const account = "system:serviceaccount:kube-system:global-pull-secret-controller";
 const root = join(import.meta.dirname, "../..");
 
@@ -283,58 +285,30 @@ export async function untilGone(plane: Plane, timeout = 180_000): Promise<void> 
   await until("nothing of ours is left", async () => (await left()) === 0, { timeout, seen: left });
 }
 
-export type Request = Readonly<{
-  verb: string;
-  resource: string;
-  name: string;
-  code: number;
-  /** When the API server got it, ISO 8601. */
-  at: string;
-  userAgent: string;
-}>;
-
-type AuditLine = {
-  verb: string;
-  user: { username: string };
-  userAgent?: string;
-  objectRef?: { resource?: string; apiGroup?: string; name?: string; namespace?: string };
-  responseStatus?: { code?: number };
-  requestReceivedTimestamp: string;
-};
+export type Request = Asked;
 
 /**
  * What the controller asked of the API server from `since` on, watches when they ended; what keeps
  * its Lease apart.
  */
 export function requests(plane: Plane, since = ""): Request[] {
-  return allRequests(plane, since).filter(
-    ({ resource }) => resource !== "coordination.k8s.io/leases",
-  );
+  return allRequests(plane, since).filter(({ resource }) => resource !== leases);
 }
 
 /** What the controller asked to change, Events and its Lease apart; also what was refused. */
 export function writes(plane: Plane, since: string): Request[] {
-  return requests(plane, since).filter(
-    ({ verb, resource }) => !["get", "list", "watch"].includes(verb) && resource !== "events",
-  );
+  return requests(plane, since).filter((one) => isWrite(one) && one.resource !== "events");
 }
 
+function withGroup({ group, resource, ...request }: Asked): Request {
+  return { ...request, group, resource: [group, resource].filter(Boolean).join("/") };
+}
+
+/** As `requests`, with what keeps its Lease. A resource has its API group before it. */
 export function allRequests(plane: Plane, since = ""): Request[] {
-  const lines = readFileSync(plane.cluster.auditLog, "utf8").split("\n").slice(0, -1);
-  return lines
-    .map((line) => JSON.parse(line) as AuditLine)
-    .filter(
-      ({ user, requestReceivedTimestamp }) =>
-        user.username === account && requestReceivedTimestamp >= since,
-    )
-    .map(({ verb, objectRef, responseStatus, requestReceivedTimestamp, userAgent }) => ({
-      verb,
-      resource: [objectRef?.apiGroup, objectRef?.resource].filter(Boolean).join("/"),
-      name: objectRef?.name ?? "",
-      code: responseStatus?.code ?? 0,
-      at: requestReceivedTimestamp,
-      userAgent: userAgent ?? "",
-    }));
+  return auditOf(plane.cluster, { since })
+    .filter(({ user }) => user === account)
+    .map((one) => withGroup(one));
 }
 
 /** global-pull-secret as people read it; undefined when it is not there. */

@@ -15,7 +15,7 @@ import { formatPath } from "#pullsecret/keypath.ts";
 import { dockerHubKey, identity, isHubWithoutSlash } from "#pullsecret/registry.ts";
 import { ask, held, type Answer, type Held, type Question } from "./oracle.ts";
 import { randomFile } from "./files.ts";
-import { Random } from "./random.ts";
+import { Random } from "../random.ts";
 import { randomImage } from "./references.ts";
 
 const seed = Number(process.env["DIFFERENTIAL_SEED"] ?? Date.now() % 2 ** 32);

@@ -1,6 +1,6 @@
 /** Random files: valid, nearly valid, and odd in the ways that readers of JSON disagree about. */
 import { Buffer } from "node:buffer";
-import { words, type Random } from "./random.ts";
+import { words, type Random } from "../random.ts";
 import { randomKey } from "./references.ts";
 
 /** A name, and its value as JSON. */

@@ -2,7 +2,7 @@
  * Random registry keys and image references: usual ones, and those that readers of URLs disagree
  * about.
  */
-import { words, type Random } from "./random.ts";
+import { words, type Random } from "../random.ts";
 
 const hosts = [
   "",

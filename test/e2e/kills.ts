@@ -1,10 +1,12 @@
 /** A controller that is killed again and again, wherever it stands, in a rollout and in a drain. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import type { TestContext } from "node:test";
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
+import { auditOf } from "../cluster/audit.ts";
 import type { Cluster } from "../cluster/cluster.ts";
+import { seeded, type Random } from "../random.ts";
+import { controllerAccount } from "./audit.ts";
 import { freeLease, leader } from "./leader.ts";
 import { auths } from "./nodes.ts";
 import * as product from "./product.ts";
@@ -22,15 +24,12 @@ export function untouched(cluster: Cluster): void {
  * For a controller with a budget of one and a cluster that has no additional-pull-secret; leaves it
  * so.
  */
-export async function rolloutAndDrainUnderKills(
+export async function rolloutAndWithdrawalUnderKills(
   cluster: Cluster,
   kills: number,
   context: TestContext,
 ): Promise<void> {
-  const seed = Date.now() % 1_000_000;
-  context.diagnostic(`seed ${seed}`);
-  let state = seed + 1;
-  const random = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const random = seeded(context);
   const since = Date.now();
 
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
@@ -85,13 +84,13 @@ export async function rolloutAndDrainUnderKills(
 async function killAtRandom(
   cluster: Cluster,
   kills: number,
-  random: () => number,
+  random: Random,
   isOver: () => Promise<boolean>,
 ): Promise<number> {
   let early = 0;
   for (let kill = 0; kill < kills; kill++) {
     const { name, host } = await leader(cluster);
-    const life = random() * 4000;
+    const life = random.fraction() * 4000;
     const begun = Date.now();
     await until("its time is up", () => Date.now() - begun >= life, { every: 20 });
     if (!(await isOver())) early += 1;
@@ -114,29 +113,12 @@ async function killAtRandom(
   return early;
 }
 
-type AuditLine = {
-  verb: string;
-  user: { username: string };
-  objectRef?: { resource: string; name?: string };
-  responseStatus?: { code: number };
-  requestReceivedTimestamp: string;
-};
-
 /** What the controller deleted, in order, from the API server's audit log. */
 function deletions(cluster: Cluster, since: number): { resource: string; at: number }[] {
-  const account = `system:serviceaccount:${names.namespace}:global-pull-secret-controller`;
-  return readFileSync(cluster.auditLog, "utf8")
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as AuditLine)
+  return auditOf(cluster, { since: new Date(since).toISOString() })
     .filter(
-      ({ verb, user, responseStatus }) =>
-        verb === "delete" && user.username === account && responseStatus?.code === 200,
+      ({ verb, user, code }) => verb === "delete" && user === controllerAccount && code === 200,
     )
-    .map(({ objectRef, requestReceivedTimestamp }) => ({
-      resource: objectRef?.resource ?? "",
-      at: Date.parse(requestReceivedTimestamp),
-    }))
-    .filter(({ at }) => at >= since)
+    .map(({ resource, at }) => ({ resource, at: Date.parse(at) }))
     .toSorted((a, b) => a.at - b.at);
 }

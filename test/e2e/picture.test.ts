@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { auditOf, controllerAccount as controller } from "./audit.ts";
+import { auditOf } from "../cluster/audit.ts";
+import { controllerAccount as controller } from "./audit.ts";
 import { agentLog } from "./nodes.ts";
 import * as product from "./product.ts";
 

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { rolloutAndDrainUnderKills, untouched } from "./kills.ts";
+import { rolloutAndWithdrawalUnderKills, untouched } from "./kills.ts";
 import { allAtOnce, auths } from "./nodes.ts";
 import * as product from "./product.ts";
 
@@ -20,7 +20,7 @@ before(async () => {
 after(() => cluster?.down());
 
 test("H20, H21: a controller killed ten times in a rollout and ten times in a drain comes to the same end", async (context) => {
-  await rolloutAndDrainUnderKills(cluster, 10, context);
+  await rolloutAndWithdrawalUnderKills(cluster, 10, context);
 });
 
 test("H20: a kubelet that fails with its old file keeps the entries, and the removal is told and finished by hand", async () => {

@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { rolloutAndDrainUnderKills, untouched } from "./kills.ts";
+import { rolloutAndWithdrawalUnderKills, untouched } from "./kills.ts";
 import { allAtOnce, auths, kubelets } from "./nodes.ts";
 import { podOn, untilState } from "./pods.ts";
 import * as product from "./product.ts";
@@ -33,7 +33,7 @@ async function deploy(): Promise<number> {
 }
 
 test("H20, H21: a controller killed twice in a rollout and twice in a drain comes to the same end: nodes first, objects after", async (context) => {
-  await rolloutAndDrainUnderKills(cluster, 2, context);
+  await rolloutAndWithdrawalUnderKills(cluster, 2, context);
 });
 
 test("the Secret created again in mid-drain turns it round", async () => {

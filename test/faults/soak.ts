@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { bundle } from "../../build/bundle.ts";
+import { Random } from "../random.ts";
 import { Agent, encode, until } from "./agent.ts";
 import { nodeFlags } from "./deployed.ts";
 import { Place } from "./place.ts";
@@ -27,13 +28,8 @@ const { values } = parseArgs({
   },
 });
 const half = Number(values.minutes) * 30_000;
-let state = Number(values.seed);
-
-/** A whole number below `n`; the same ones for the same seed (Lehmer's generator). */
-function below(n: number): number {
-  state = (state * 48_271 + 11) % 2_147_483_647;
-  return state % n;
-}
+const random = new Random(Number(values.seed));
+const below = (limit: number): number => random.below(limit);
 
 const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
 await using place = await Place.make();

@@ -22,7 +22,7 @@ import { merge } from "#pullsecret/merge.ts";
 import { parse } from "#pullsecret/parse.ts";
 import { formatProblem } from "#pullsecret/problems.ts";
 import { randomFile } from "../differential/files.ts";
-import { Random, words } from "../differential/random.ts";
+import { Random, words } from "../random.ts";
 
 const planted = "pl4nted";
 const encoded = Buffer.from(`u:${planted}`).toString("base64");

@@ -7,7 +7,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { BusError, CouldNotAsk } from "#agent/systemd/bus.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
-import { Random } from "../differential/random.ts";
+import { Random } from "../random.ts";
 import { Node, until } from "../faults/agent.ts";
 import { startBus } from "../faults/bus.ts";
 import { Relay } from "../faults/relay.ts";

@@ -1,3 +1,5 @@
+import type { TestContext } from "node:test";
+
 /** A source of choices that repeats itself for the same seed (mulberry32). */
 export class Random {
   #state: number;
@@ -14,6 +16,11 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
   }
 
+  /** From 0 inclusive to 1 exclusive. */
+  fraction(): number {
+    return this.below(2 ** 32) / 2 ** 32;
+  }
+
   pick<T>(choices: readonly T[]): T {
     return choices[this.below(choices.length)] as T;
   }
@@ -26,6 +33,13 @@ export class Random {
   list<T>(most: number, make: () => T): T[] {
     return Array.from({ length: this.below(most + 1) }, make);
   }
+}
+
+/** The choices of one test: of SEED, where it is given, so that a failure can be repeated. */
+export function seeded(test: Pick<TestContext, "diagnostic">): Random {
+  const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
+  test.diagnostic(`SEED=${seed}`);
+  return new Random(seed);
 }
 
 /** A list, written as one text: each word is one choice. */

@@ -9,7 +9,7 @@ import { removeFolder } from "./journal/folder.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { Found, Plan } from "./delivery/plan.ts";
 import type { Lock } from "./report/lock.ts";
-import { say } from "./facts/problems.ts";
+import { codes, say } from "./facts/problems.ts";
 import { FileChanged, remove, replace } from "./files/atomic-write.ts";
 import type { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
@@ -91,7 +91,7 @@ async function revive(unit: string, { systemd, deeds }: Hands): Promise<string> 
 /** What is to be said of a file that was written, if anything. */
 function warning({ file }: Plan): string | undefined {
   if ("absent" in file || (file.mode & 0o044) === 0) return undefined;
-  return say("GPS253", `mode ${file.mode.toString(8)}`);
+  return say(codes.readableByOthers, `mode ${file.mode.toString(8)}`);
 }
 
 async function write({ file }: Plan, found: Found, hands: Hands): Promise<void> {

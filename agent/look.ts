@@ -23,6 +23,7 @@ import { type Deeds, Stopwatch } from "./observe/stopwatch.ts";
 import type { Asked, Step } from "./facts/step.ts";
 import { corruptName } from "./journal/store.ts";
 import type { Systemd } from "./systemd/systemd.ts";
+import { codes } from "./facts/problems.ts";
 
 export type Senses = Readonly<{
   config: Config;
@@ -132,7 +133,7 @@ export class Look {
   #remember(facts: Facts, step: Step): Step {
     if (step.ready) this.#unreachedSince = undefined;
     if (step.action !== "nothing") this.#readings.forget();
-    this.#fit = step.code === "GPS201" ? { journal: facts.journal, file: facts.file } : undefined;
+    this.#fit = step.code === codes.fit ? { journal: facts.journal, file: facts.file } : undefined;
     return step;
   }
 }

@@ -14,7 +14,7 @@ import { Look } from "./look.ts";
 import { Lock } from "./report/lock.ts";
 import { Loop } from "./loop.ts";
 import { probeOn } from "./report/readiness.ts";
-import { say } from "./facts/problems.ts";
+import { codes, say } from "./facts/problems.ts";
 import { Deeds } from "./observe/stopwatch.ts";
 import { fast, type Step, wait } from "./facts/step.ts";
 import { sweepStore } from "./journal/store.ts";
@@ -75,7 +75,7 @@ async function serve(config: Config): Promise<number> {
       [config.secretDirectory, config.kubeletDirectory],
       (path) => targets.has(path),
       () => loop.hint(),
-      (why) => log({ code: "GPS242" }, say("GPS242", why)),
+      (why) => log({ code: codes.unwatched }, say(codes.unwatched, why)),
     );
 
   const lock = new Lock(folder);
@@ -101,10 +101,12 @@ async function serve(config: Config): Promise<number> {
     },
     tell: (step) => {
       const taken = probe.taken();
-      status.tell(step.ready && taken !== undefined ? wait("GPS240", step.again, taken) : step);
+      status.tell(
+        step.ready && taken !== undefined ? wait(codes.portTaken, step.again, taken) : step,
+      );
     },
     act: async (step) => {
-      if (step.action === "end" && step.code !== "GPS241") word.mark(step.exit);
+      if (step.action === "end" && step.code !== codes.busLost) word.mark(step.exit);
       // The first deed on this node: it was looked at without the lock, so that it has to be looked
       // at again.
       if (touches(step) && !lock.held) return void (await lock.acquire(true));
@@ -114,7 +116,7 @@ async function serve(config: Config): Promise<number> {
     rest: systemd.hangUp,
   });
   lock.release();
-  if (stopping.signal.aborted) log({ code: "GPS227" }, say("GPS227"));
+  if (stopping.signal.aborted) log({ code: codes.stopped }, say(codes.stopped));
   probe.close();
   return code;
 }

@@ -2,6 +2,8 @@
  * The catalogue: everything that can be wrong with, or surprising in, a pull-secret document. A
  * line names the source, the key path, what is wrong and what to do; it never holds a value.
  */
+import type { Catalogue } from "#contract/catalogue.ts";
+
 export type Problem = Readonly<{
   code: string;
   source: string;
@@ -202,7 +204,7 @@ export const catalogue = {
     "{} is dropped, and the password is empty",
     "give a password: the kubelet reads no token, and pulls with the empty password",
   ],
-} as const;
+} as const satisfies Catalogue;
 
 export type ProblemKind = keyof typeof catalogue;
 

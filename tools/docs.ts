@@ -26,14 +26,11 @@ function errors(): string {
   const parts = [
     "# Every code\n\nThe same code stands in the Event, the log line, the readiness answer and the termination message. `{}` stands for a detail; a credential is never one.",
     "## Pull secrets\n\nSaid by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; the others are warnings.",
-    table(["code", "what is the case", "what to do"], Object.values(documents).toSorted(byCode)),
+    table(["code", "meaning", "what to do"], Object.values(documents).toSorted(byCode)),
     "## Agents\n\nSaid by the agent of a node: in its log, on `http://127.0.0.1:20248/readyz` of the node, and as its pod's termination message.",
-    table(
-      ["code", "what is the case", "what happens next"],
-      Object.entries(agent).map(([code, { what, next }]): Row => [code, what, next]),
-    ),
+    table(["code", "meaning", "what happens next"], Object.values(agent).toSorted(byCode)),
     "## Controller\n\nSaid by the controller, in Events and in its log.",
-    table(["code", "what is the case", "what to do"], Object.values(controller).toSorted(byCode)),
+    table(["code", "meaning", "what to do"], Object.values(controller).toSorted(byCode)),
   ];
   return `${parts.join("\n\n")}\n`;
 }

@@ -13,6 +13,7 @@ import { givesBack } from "../delivery/plan.ts";
 import { isStopped } from "../facts/kubelet-state.ts";
 import { type Answer, ask, named, refuse, soon, type Step, wait } from "../facts/step.ts";
 import { either } from "../delivery/threeway.ts";
+import { codes } from "../facts/problems.ts";
 
 /**
  * What is not ours yet may still be written by another program; then it is written, on a node that
@@ -27,7 +28,7 @@ export function change(
 ): Answer {
   const journal = known ?? begun(facts, planned);
   if (found.kind === "file" && found.healed !== undefined && facts.steady.file < 2000)
-    return wait("GPS207", 500, found.healed);
+    return wait(codes.unreadable, 500, found.healed);
   if (facts.unit === undefined) return ask("fitness");
   const drift = journal.content === document.content && journal.phase === "applied";
   const matters = drift ? restartsFor(facts, journal, document, planned) : planned.matters;
@@ -38,8 +39,8 @@ export function change(
   // Written all the same, it could not be read again by us, and never be taken back.
   const much = "absent" in planned.file ? undefined : excess(planned.file.bytes);
   if (much !== undefined)
-    return (isAtRest(known) ? refuse : wait)("GPS206", soon, `it would have ${much}`);
-  const code = drift ? "GPS225" : "GPS226";
+    return (isAtRest(known) ? refuse : wait)(codes.unsafe, soon, `it would have ${much}`);
+  const code = drift ? codes.drifted : codes.toBeWritten;
   if (facts.writeIn > 0) return wait(code, facts.writeIn);
   const undo = undoOf(journal, found, document, drift);
   const left = leftBy(planned);

@@ -33,6 +33,7 @@ import {
 } from "../facts/step.ts";
 import { holds } from "../delivery/threeway.ts";
 import { isFound, restoring, unreadable } from "./unreadable.ts";
+import { codes } from "../facts/problems.ts";
 
 export function decide(facts: Facts): Answer {
   return orStale(facts, chain(facts));
@@ -41,12 +42,12 @@ export function decide(facts: Facts): Answer {
 function chain(facts: Facts): Answer {
   const { config, file, mounted } = facts;
   if (config.revision === 0) return observe(facts);
-  if (!facts.alone) return wait("GPS205", soon);
+  if (!facts.alone) return wait(codes.otherAgent, soon);
   if (facts.journal.kind === "newer") return newer(facts, facts.journal);
   if (facts.journal.kind === "corrupt")
     return {
       action: "set aside",
-      code: "GPS223",
+      code: codes.journalUnreadable,
       detail: facts.journal.why,
       ready: false,
       again: 0,
@@ -79,8 +80,8 @@ function chain(facts: Facts): Answer {
 function untouched({ healthy }: Facts): Answer {
   if (healthy === undefined) return ask("healthz");
   return healthy
-    ? { action: "nothing", code: "GPS224", ready: true, again: resync }
-    : refuse("GPS221", soon);
+    ? { action: "nothing", code: codes.withdrawn, ready: true, again: resync }
+    : refuse(codes.kubeletSilent, soon);
 }
 
 function isUntouched({ journal, lost, left }: Facts): boolean {
@@ -92,13 +93,13 @@ function newer(facts: Facts, { why, owes }: Extract<Facts["journal"], { kind: "n
   const mayStart = owes && facts.config.restart === "Always";
   if (mayStart && facts.unit === undefined) return ask("kubelet");
   const down = mayStart && stateOf(facts, { phase: "reviving" }) === "down";
-  if (!down) return { ...wait("GPS222", resync, why), ...(!owes && { refused: true }) };
-  if (facts.sinceRestart < 60_000) return wait("GPS222", soon, why);
+  if (!down) return { ...wait(codes.newerJournal, resync, why), ...(!owes && { refused: true }) };
+  if (facts.sinceRestart < 60_000) return wait(codes.newerJournal, soon, why);
   const { unit } = boundTo(facts);
-  if (unit === undefined) return wait("GPS222", soon, why);
+  if (unit === undefined) return wait(codes.newerJournal, soon, why);
   return {
     action: "revive",
-    code: "GPS222",
+    code: codes.newerJournal,
     detail: `${why}; ${unit} is down`,
     ready: false,
     again: fast,
@@ -124,12 +125,12 @@ function withoutDocument(
     holds(file.document, journal.owned)
   )
     return byTable(facts, journal);
-  if (mounted.kind === "incomplete") return wait("GPS202", soon, mounted.why);
+  if (mounted.kind === "incomplete") return wait(codes.incomplete, soon, mounted.why);
   if (mounted.revision !== config.revision)
-    return wait("GPS203", soon, `mounted ${mounted.revision}, ours ${config.revision}`);
+    return wait(codes.otherRevision, soon, `mounted ${mounted.revision}, ours ${config.revision}`);
   if (mounted.kind === "document")
-    return wait("GPS203", soon, `mounted ${mounted.revision} with another content`);
-  return wait("GPS204", resync, mounted.kind === "refused" ? mounted.why : undefined);
+    return wait(codes.otherRevision, soon, `mounted ${mounted.revision} with another content`);
+  return wait(codes.secretRefused, resync, mounted.kind === "refused" ? mounted.why : undefined);
 }
 
 /** config.json is as it should be. */
@@ -146,7 +147,7 @@ function standing(
   if (journal.phase === "applying") return byTable(facts, { ...journal, ...current });
   const { owned, revision, digest, content } = journal;
   if (JSON.stringify(current) !== JSON.stringify({ owned, revision, digest, content }))
-    return record("GPS226", { ...journal, ...current });
+    return record(codes.toBeWritten, { ...journal, ...current });
   if (journal.phase === "applied" && givesBack(document)) {
     const doubt = journal.unverified === true && facts.lost && isUnexplained(found, document);
     return doubt ? unverified : leave(document);
@@ -158,21 +159,26 @@ function standing(
 function withoutJournal(facts: Facts, found: Found, document: Document, planned: Plan): Answer {
   if (givesBack(document)) {
     if (!facts.lost && facts.left) return leave(document);
-    if (document.intent === "hold") return inForce(facts, "GPS251");
+    if (document.intent === "hold") return inForce(facts, codes.held);
     if (isUnexplained(found, document)) return unverified;
   }
   const first = { ...firstJournal(planned.before), ...named(planned, document) };
-  if (!facts.lost) return record("GPS226", first);
+  if (!facts.lost) return record(codes.toBeWritten, first);
   // Nobody knows whether a restart was owed.
   return (
     preflight(facts) ??
-    record("GPS226", { ...first, ...boundTo(facts), phase: "applying", matters: true })
+    record(codes.toBeWritten, { ...first, ...boundTo(facts), phase: "applying", matters: true })
   );
 }
 
 function leave({ intent }: Document): Step {
-  return { action: "leave", code: intent === "hold" ? "GPS251" : "GPS224", ready: false, again: 0 };
+  return {
+    action: "leave",
+    code: intent === "hold" ? codes.held : codes.withdrawn,
+    ready: false,
+    again: 0,
+  };
 }
 
 /** Withdrawn as far as anybody knows, which is not said to be withdrawn. */
-const unverified = wait("GPS250", soon);
+const unverified = wait(codes.withdrawnInDoubt, soon);

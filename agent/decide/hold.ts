@@ -10,6 +10,7 @@ import { type Document, type Found, plan } from "../delivery/plan.ts";
 import { givesBack } from "../delivery/plan.ts";
 import { type Answer, record } from "../facts/step.ts";
 import { holds } from "../delivery/threeway.ts";
+import { codes } from "../facts/problems.ts";
 
 /**
  * Whether what the node has outlives the hold: what is in force, whatever its revision, and what is
@@ -29,11 +30,11 @@ export function held(facts: Facts, journal: Journal, found: Found, document: Doc
   const { revision, digest } = document;
   // So that it is known as ours while the mount lags behind the next revision.
   if (journal.revision !== revision || journal.digest !== digest)
-    return record("GPS251", { ...journal, revision, digest });
-  if (holds(found.document, journal.owned)) return inForce(facts, "GPS251");
+    return record(codes.held, { ...journal, revision, digest });
+  if (holds(found.document, journal.owned)) return inForce(facts, codes.held);
   const planned =
     journal.content === document.content ? plan(found, journal, document, facts.lost) : undefined;
   return planned?.changed
     ? change(facts, journal, found, document, planned)
-    : inForce(facts, "GPS252");
+    : inForce(facts, codes.heldDrifted);
 }

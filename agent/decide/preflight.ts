@@ -11,13 +11,14 @@ import type { Facts } from "../facts/facts.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { isRunning, unitOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, fast, refuse, resync, soon, type Step, wait } from "../facts/step.ts";
+import { codes } from "../facts/problems.ts";
 
 /** What to do instead of touching the node; undefined if it is fit. */
 export function preflight(facts: Facts): Answer | undefined {
   const { journal, file } = facts;
-  if (journal.kind === "newer") return refuse("GPS222", resync, journal.why);
-  if (file.kind === "changing") return wait("GPS209", fast);
-  if (file.kind === "refused") return refuse("GPS206", soon, file.why);
+  if (journal.kind === "newer") return refuse(codes.newerJournal, resync, journal.why);
+  if (file.kind === "changing") return wait(codes.changedMeanwhile, fast);
+  if (file.kind === "refused") return refuse(codes.unsafe, soon, file.why);
   if (facts.hides === undefined) return ask("fitness");
   return kubeletAbsent(facts) ?? hiding(facts) ?? unwatched(facts);
 }
@@ -29,7 +30,7 @@ export function preflight(facts: Facts): Answer | undefined {
 export function observe(facts: Facts): Answer {
   if (facts.fit && facts.healthy === undefined) return ask("healthz");
   const unfit = facts.fit && facts.healthy === true ? undefined : preflight(facts);
-  return unfit ?? { action: "nothing", code: "GPS201", ready: true, again: resync };
+  return unfit ?? { action: "nothing", code: codes.fit, ready: true, again: resync };
 }
 
 function kubeletAbsent(facts: Facts): Step | undefined {
@@ -42,8 +43,8 @@ function kubeletAbsent(facts: Facts): Step | undefined {
   }
   const whole = unitOf(facts);
   if (whole !== undefined && !isRunning(whole))
-    return refuse("GPS230", soon, `${whole.name} is ${whole.active}/${whole.sub}`);
-  if (!facts.healthy) return refuse("GPS221", soon, `127.0.0.1:${config.healthzPort}`);
+    return refuse(codes.unitNotRunning, soon, `${whole.name} is ${whole.active}/${whole.sub}`);
+  if (!facts.healthy) return refuse(codes.kubeletSilent, soon, `127.0.0.1:${config.healthzPort}`);
   return undefined;
 }
 
@@ -52,9 +53,11 @@ function hiding({ file, hides, journal, lost }: Facts): Step | undefined {
   const first = file.kind === "absent" || (file.kind === "file" && file.healed !== undefined);
   if (!first || journal.kind === "journal" || lost) return undefined;
   if (hides === undefined || hides.kind === "nothing") return undefined;
-  return refuse(hides.kind === "file" ? "GPS232" : "GPS233", resync, hides.what);
+  return refuse(hides.kind === "file" ? codes.hidesFile : codes.hidesUnknown, resync, hides.what);
 }
 
 function unwatched(facts: Facts): Step | undefined {
-  return facts.unwatched === undefined ? undefined : refuse("GPS234", resync, facts.unwatched);
+  return facts.unwatched === undefined
+    ? undefined
+    : refuse(codes.unwatchable, resync, facts.unwatched);
 }

@@ -5,6 +5,7 @@
  */
 import type { Facts } from "../facts/facts.ts";
 import type { Answer } from "../facts/step.ts";
+import { codes } from "../facts/problems.ts";
 
 /**
  * Longer than any restart of the bus; each life lasts so long at least, so the kubelet never backs
@@ -19,7 +20,16 @@ const patience = 300_000;
  */
 export function orStale({ steady, healthy }: Facts, answer: Answer): Answer {
   const stale =
-    answer.action === "wait" && answer.code === "GPS210" && steady.unreached >= patience;
+    answer.action === "wait" &&
+    answer.code === codes.systemdUnknown &&
+    steady.unreached >= patience;
   if (!stale || healthy !== true) return answer;
-  return { action: "end", code: "GPS241", detail: answer.detail, ready: false, again: 0, exit: 0 };
+  return {
+    action: "end",
+    code: codes.busLost,
+    detail: answer.detail,
+    ready: false,
+    again: 0,
+    exit: 0,
+  };
 }

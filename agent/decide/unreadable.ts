@@ -7,6 +7,7 @@ import type { Journal } from "../journal/journal.ts";
 import { byTable } from "../restart/phases.ts";
 import { type Found, planRestore } from "../delivery/plan.ts";
 import { type Answer, fast, refuse, soon, type Step, wait } from "../facts/step.ts";
+import { codes } from "../facts/problems.ts";
 
 /**
  * config.json cannot be told or not be replaced: a kubelet that is owed a restart gets it all the
@@ -15,7 +16,7 @@ import { type Answer, fast, refuse, soon, type Step, wait } from "../facts/step.
 export function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
   const told = whyUnreadable(file);
   if (journal === undefined || journal.phase === "applied")
-    return file.kind === "changing" ? told : refuse("GPS206", soon, file.why);
+    return file.kind === "changing" ? told : refuse(codes.unsafe, soon, file.why);
   // Written again while attempts are made: whether that came to pass or not, the kubelet may be
   // down.
   if (journal.phase === "applying" && journal.owed === undefined) return told;
@@ -33,7 +34,9 @@ export function isFound(file: Facts["file"]): file is Found {
 }
 
 function whyUnreadable(file: Unreadable): Step {
-  return file.kind === "changing" ? wait("GPS209", fast) : wait("GPS206", soon, file.why);
+  return file.kind === "changing"
+    ? wait(codes.changedMeanwhile, fast)
+    : wait(codes.unsafe, soon, file.why);
 }
 
 /**
@@ -54,7 +57,7 @@ export function restoring(facts: Facts, journal: Journal, found: Facts["file"]):
   if (!planned.changed) return byTable(facts, journal);
   const restore: Step = {
     action: "restore",
-    code: "GPS216",
+    code: codes.notBack,
     ready: false,
     again: 0,
     plan: planned,

@@ -7,7 +7,7 @@ import { describe } from "../files/errno.ts";
 import type { Log } from "./log.ts";
 import { News } from "./news.ts";
 import type { Readiness } from "./readiness.ts";
-import { type Code, say } from "../facts/problems.ts";
+import { codes, type Code, say } from "../facts/problems.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
 import { type Step, wait } from "../facts/step.ts";
 
@@ -25,7 +25,7 @@ export class Status {
     this.#revision = revision;
     this.#leaveWord = leaveWord;
     this.#news = new News(clock);
-    this.#readiness = { ready: false, line: this.#signed(say("GPS202", "starting")) };
+    this.#readiness = { ready: false, line: this.#signed(say(codes.incomplete, "starting")) };
   }
 
   get readiness(): Readiness {
@@ -69,10 +69,10 @@ export class Status {
 /** An error as a step: nothing is changed, and it is tried again. */
 export function trouble(error: unknown): Step {
   const failed = (code: Code, again: Step["again"]) => wait(code, again, describe(error));
-  if (error instanceof FileChanged) return failed("GPS209", 100);
+  if (error instanceof FileChanged) return failed(codes.changedMeanwhile, 100);
   if (error instanceof CouldNotAsk || error instanceof BusError)
-    return failed("GPS210", "back off");
+    return failed(codes.systemdUnknown, "back off");
   if (error instanceof FileError || (error instanceof Error && "syscall" in error))
-    return failed("GPS208", "back off");
-  return failed("GPS228", "back off");
+    return failed(codes.fileFailed, "back off");
+  return failed(codes.unforeseen, "back off");
 }

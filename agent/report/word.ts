@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { exitCodes } from "#contract/names.ts";
 import { hasCode } from "../files/errno.ts";
 import type { Step } from "../facts/step.ts";
+import { codes } from "../facts/problems.ts";
 
 type Mark = "released" | "refused";
 
@@ -40,7 +41,12 @@ export class Word {
   instead(step: Step): Step {
     const refused = "refused" in step;
     this.#refusedSince = refused ? (this.#refusedSince ?? this.#clock()) : undefined;
-    if (this.#revision > 0 && step.code === "GPS224" && step.ready && !this.#said.has("released"))
+    if (
+      this.#revision > 0 &&
+      step.code === codes.withdrawn &&
+      step.ready &&
+      !this.#said.has("released")
+    )
       return end(step, exitCodes.done);
     if (this.#refusedSince === undefined || this.#said.has("refused")) return step;
     const left = this.#refusedSince + stands - this.#clock();

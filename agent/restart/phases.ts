@@ -23,6 +23,7 @@ import { awaitReread } from "./reread.ts";
 import { type Seen, type State, stateOf, unitOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, record, resync, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
+import { codes, type Code } from "../facts/problems.ts";
 
 type Blind = (facts: Facts, journal: Journal) => Answer;
 type Rule = (facts: Facts, journal: Journal, unit: Unit) => Answer;
@@ -32,7 +33,7 @@ type Table = Readonly<Record<Journal["phase"], Readonly<Record<Facts["config"]["
 const untold = { unknown: awaitUnit, gone: awaitUnit } as const;
 
 export const table: Table = {
-  applied: { Always: always(rest), Never: always(rest) },
+  applied: { Always: always(idle), Never: always(idle) },
   applying: {
     Always: {
       unknown: owing(awaitUnit),
@@ -105,22 +106,22 @@ function always(rule: Blind): Row {
   };
 }
 
-function rest(facts: Facts): Answer {
-  return inForce(facts, "GPS200");
+function idle(facts: Facts): Answer {
+  return inForce(facts, codes.inForce);
 }
 
 /**
  * Ready, while the kubelet answers. At rest one that is down is not ours to start: an administrator
  * may have stopped it.
  */
-export function inForce(facts: Facts, code: "GPS200" | "GPS251" | "GPS252"): Answer {
+export function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
-  if (!facts.healthy) return wait("GPS221", soon);
+  if (!facts.healthy) return wait(codes.kubeletSilent, soon);
   return { action: "nothing", code, ready: true, again: resync };
 }
 
 function confirm(_facts: Facts, journal: Journal): Step {
-  return record("GPS200", confirmed(journal));
+  return record(codes.inForce, confirmed(journal));
 }
 
 /**
@@ -145,7 +146,7 @@ function written(facts: Facts, journal: Journal, unit: Unit): Answer {
   const owed = journal.matters || journal.owed === undefined ? unit.invocation : journal.owed;
   const restarting: Journal = { ...journal, phase: "restarting", owed };
   const step = byTable(facts, restarting);
-  return step.action === "restart" ? step : record("GPS212", restarting);
+  return step.action === "restart" ? step : record(codes.restartOwed, restarting);
 }
 
 /**
@@ -154,7 +155,7 @@ function written(facts: Facts, journal: Journal, unit: Unit): Answer {
  */
 function leftToReread(facts: Facts, journal: Journal): Step {
   const owes = journal.matters || journal.owed !== undefined || journal.renamed !== undefined;
-  if (!owes) return record("GPS200", confirmed(journal));
+  if (!owes) return record(codes.inForce, confirmed(journal));
   const { owed: _owed, ...rest } = journal;
   // Of a kubelet that may not be restarted, but can be asked for: another one has read the file.
   const owed = unitOf(facts)?.invocation;
@@ -164,7 +165,7 @@ function leftToReread(facts: Facts, journal: Journal): Step {
 function putBack(facts: Facts, journal: Journal): Step {
   const { owed: _owed, ...rest } = undone(facts, journal);
   const owed = unitOf(facts)?.invocation;
-  return record("GPS217", {
+  return record(codes.restored, {
     ...rest,
     phase: "reviving",
     tried: 0,

@@ -3,6 +3,7 @@ import type { Facts } from "../facts/facts.ts";
 import { callsWithin, confirmed, type Journal } from "../journal/journal.ts";
 import type { Document } from "../delivery/plan.ts";
 import { record, type Step, wait } from "../facts/step.ts";
+import { codes } from "../facts/problems.ts";
 
 const first = 600_000;
 const longest = 21_600_000;
@@ -39,8 +40,8 @@ export function undone(facts: Facts, journal: Journal): Journal {
 export function revived(facts: Facts, journal: Journal): Step {
   const { quarantine } = journal;
   // Without one nothing was rolled back: a drift that was put right, or a withdrawal.
-  if (quarantine === undefined || quarantine.told) return record("GPS200", confirmed(journal));
-  return record("GPS218", {
+  if (quarantine === undefined || quarantine.told) return record(codes.inForce, confirmed(journal));
+  return record(codes.rolledBack, {
     ...confirmed(journal),
     quarantine: { ...quarantine, since: facts.now },
   });
@@ -65,9 +66,16 @@ export function quarantined(
   const { quarantine } = journal;
   const until = new Date(quarantine.since + quarantine.lasts).toISOString();
   const detail = `revision ${quarantine.revision}, failure ${quarantine.failures}, until ${until}`;
-  if (quarantine.told) return wait("GPS219", 10_000, detail);
+  if (quarantine.told) return wait(codes.quarantined, 10_000, detail);
   const next = { ...journal, quarantine: { ...quarantine, told: true } };
-  return { action: "give up", code: "GPS218", detail, ready: false, again: 0, journal: next };
+  return {
+    action: "give up",
+    code: codes.rolledBack,
+    detail,
+    ready: false,
+    again: 0,
+    journal: next,
+  };
 }
 
 function isOver(

@@ -3,6 +3,7 @@ import { rereadSeconds } from "#contract/names.ts";
 import type { Facts } from "../facts/facts.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
 import { record, type Step, wait } from "../facts/step.ts";
+import { codes } from "../facts/problems.ts";
 
 const rereadAfter = rereadSeconds * 1000;
 const longestWait = 10_000;
@@ -13,10 +14,14 @@ const longestWait = 10_000;
 export function awaitReread(facts: Facts, journal: Journal): Step {
   const { renamed } = journal;
   if (renamed === undefined)
-    return record("GPS254", { ...journal, phase: "restarting", renamed: facts.time });
+    return record(codes.toBeReread, { ...journal, phase: "restarting", renamed: facts.time });
   // Everybody's processes are younger than their boot.
-  if (renamed.boot !== facts.time.boot) return record("GPS200", confirmed(journal));
+  if (renamed.boot !== facts.time.boot) return record(codes.inForce, confirmed(journal));
   const remaining = renamed.monotonic + rereadAfter - facts.time.monotonic;
-  if (remaining <= 0) return record("GPS200", confirmed(journal));
-  return wait("GPS254", Math.min(remaining, longestWait), `${Math.ceil(remaining / 1000)} s more`);
+  if (remaining <= 0) return record(codes.inForce, confirmed(journal));
+  return wait(
+    codes.toBeReread,
+    Math.min(remaining, longestWait),
+    `${Math.ceil(remaining / 1000)} s more`,
+  );
 }

@@ -13,6 +13,7 @@ import { revived } from "./quarantine.ts";
 import { isOurs, ours } from "../facts/revision.ts";
 import { fast, record, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
+import { codes } from "../facts/problems.ts";
 
 /** A started kubelet answers healthz within a second; 30 s leaves a starved node its time. */
 const answerWithin = 30_000;
@@ -39,21 +40,26 @@ const mostReplaced = 2;
  * failure of the kubelet.
  */
 export function awaitUnit(facts: Facts): Step {
-  return unitMissing(facts) ?? wait("GPS210", fast);
+  return unitMissing(facts) ?? wait(codes.systemdUnknown, fast);
 }
 
 /** Why there is nothing that could be restarted, if so. */
 export function unitMissing({ unit }: Facts): Step | undefined {
-  if (unit === undefined) return wait("GPS210", fast);
-  if ("busless" in unit) return wait("GPS210", fast);
-  if ("unknown" in unit) return wait(unit.outdated ? "GPS231" : "GPS210", "back off", unit.unknown);
-  if ("unfound" in unit) return wait("GPS229", soon, unit.unfound);
-  if (unit.load !== "loaded") return wait("GPS211", "back off", `${unit.name}: ${unit.load}`);
+  if (unit === undefined) return wait(codes.systemdUnknown, fast);
+  if ("busless" in unit) return wait(codes.systemdUnknown, fast);
+  if ("unknown" in unit)
+    return wait(
+      unit.outdated ? codes.systemdTooOld : codes.systemdUnknown,
+      "back off",
+      unit.unknown,
+    );
+  if ("unfound" in unit) return wait(codes.unitUnfound, soon, unit.unfound);
+  if (unit.load !== "loaded") return wait(codes.noUnit, "back off", `${unit.name}: ${unit.load}`);
   return undefined;
 }
 
 export function underWay(_facts: Facts, _journal: Journal, unit: Unit): Step {
-  return wait("GPS213", fast, `${unit.active}/${unit.sub}`);
+  return wait(codes.restarting, fast, `${unit.active}/${unit.sub}`);
 }
 
 /**
@@ -62,7 +68,7 @@ export function underWay(_facts: Facts, _journal: Journal, unit: Unit): Step {
  */
 export function awaitAnswer(facts: Facts, journal: Journal, unit: Unit): Step {
   if (facts.steady.running < answerWithin)
-    return wait("GPS213", fast, "healthz does not answer yet");
+    return wait(codes.restarting, fast, "healthz does not answer yet");
   return attempt(facts, journal, unit);
 }
 
@@ -70,7 +76,7 @@ export function awaitAnswer(facts: Facts, journal: Journal, unit: Unit): Step {
 export function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
   const settling = { invocation: unit.invocation, restarts: unit.restarts };
   const tried = journal.called ? journal.tried : journal.tried + 1;
-  return record("GPS215", { ...journal, phase: "settling", settling, tried });
+  return record(codes.onProbation, { ...journal, phase: "settling", settling, tried });
 }
 
 /**
@@ -84,14 +90,18 @@ export function settle(facts: Facts, journal: Journal): Step {
   const { probation } = facts.config;
   const guard = guardSeconds * 1000;
   if (hasLived(facts, releases ? probation - guard : probation))
-    return record("GPS200", confirmed(journal));
+    return record(codes.inForce, confirmed(journal));
   const early = hasLived(facts, probation - guard - untilProbed);
-  return { ...wait("GPS215", fast), ready: early && !releases && isOurs(journal, facts.config) };
+  return {
+    ...wait(codes.onProbation, fast),
+    ready: early && !releases && isOurs(journal, facts.config),
+  };
 }
 
 /** The process that is watched has fallen silent. */
 export function awaitAnswerAgain(facts: Facts, journal: Journal, unit: Unit): Step {
-  if (facts.steady.running < answerWithin) return wait("GPS213", fast, "healthz stopped answering");
+  if (facts.steady.running < answerWithin)
+    return wait(codes.restarting, fast, "healthz stopped answering");
   return died(facts, journal, unit);
 }
 
@@ -104,7 +114,7 @@ export function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
   if (unit.invocation === invocation || unit.restarts > 0 || before >= mostReplaced)
     return died(facts, journal, unit);
   const settling = { invocation: unit.invocation, restarts: 0, replaced: before + 1 };
-  return record("GPS215", { ...journal, settling });
+  return record(codes.onProbation, { ...journal, settling });
 }
 
 /** A failed attempt. What systemd starts next may prove itself. */
@@ -118,19 +128,24 @@ export function died(facts: Facts, journal: Journal, unit: Unit): Step {
   };
   if (facts.unwritable) return attempt(facts, next, unit);
   if (journal.tried >= attempts(journal)) return rollBack(next);
-  return record("GPS214", next, `${unit.active}/${unit.sub}, ${unit.result}, within the probation`);
+  return record(
+    codes.kubeletFailed,
+    next,
+    `${unit.active}/${unit.sub}, ${unit.result}, within the probation`,
+  );
 }
 
 /** Revived: it answers, and is watched like any other. */
 export function settleRevived(facts: Facts, journal: Journal): Step {
   if (!hasLived(facts, facts.config.probation))
-    return wait("GPS215", fast, "with the previous config.json");
+    return wait(codes.onProbation, fast, "with the previous config.json");
   return revived(facts, journal);
 }
 
 /** Revived, and silent: its healthz may be off, or elsewhere. */
 export function awaitLife(facts: Facts, journal: Journal): Step {
-  if (facts.steady.running < livesFor) return wait("GPS213", fast, "healthz does not answer yet");
+  if (facts.steady.running < livesFor)
+    return wait(codes.restarting, fast, "healthz does not answer yet");
   return revived(facts, journal);
 }
 
@@ -145,7 +160,7 @@ export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   const remaining = untilNext(facts, journal, spacing(journal, unit), failed);
   if (remaining > 0) {
     const reviving = journal.phase === "reviving" && journal.tried > 1;
-    return wait(reviving ? "GPS220" : "GPS214", Math.min(remaining, 1000), state);
+    return wait(reviving ? codes.stillDown : codes.kubeletFailed, Math.min(remaining, 1000), state);
   }
   const next: Journal = {
     ...journal,
@@ -156,7 +171,12 @@ export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   };
   return {
     action: "restart",
-    code: journal.phase === "reviving" ? "GPS217" : failed ? "GPS214" : "GPS212",
+    code:
+      journal.phase === "reviving"
+        ? codes.restored
+        : failed
+          ? codes.kubeletFailed
+          : codes.restartOwed,
     detail: state,
     ready: false,
     again: 0,
@@ -184,7 +204,11 @@ function rollBack(journal: Journal): Step {
   // Nothing to go back to: the file is proved, or what it lacks was withdrawn. The kubelet is
   // revived with the file as it is.
   const phase = journal.undo === undefined ? "reviving" : "restoring";
-  return record(phase === "restoring" ? "GPS216" : "GPS220", { ...journal, phase, called: false });
+  return record(phase === "restoring" ? codes.notBack : codes.stillDown, {
+    ...journal,
+    phase,
+    called: false,
+  });
 }
 
 /**

@@ -2,6 +2,7 @@
  * What the controller can find wrong, each with its code: the same code stands in the Event, the
  * log and the docs.
  */
+import type { Catalogue } from "#contract/catalogue.ts";
 import { overfull } from "#pullsecret/capacity.ts";
 import type { Problem } from "#pullsecret/problems.ts";
 
@@ -53,7 +54,7 @@ export const catalogue = {
     "give the credential to that operator; nothing is deployed here",
   ],
   awaited: ["GPS324", "{}", "let these nodes return, or delete them"],
-} as const satisfies Record<string, readonly [code: string, what: string, todo: string]>;
+} as const satisfies Catalogue;
 
 /**
  * A finding of the controller about `source`, which is an object's name; `path` is the place in it.

@@ -73,7 +73,7 @@ const tooMuch =
   "sources: document: the sources together, or what they merge to, are longer than 480 KiB; " +
   "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB\n";
 const conflictLine =
-  'additional: auths["a.io"]: another credential than in the original; nothing, if this is meant: the additional\'s is used\n';
+  'additional: auths["a.io"]: another credential than in the original; no action needed if intended: the additional\'s is used\n';
 
 /**
  * argv (and input), exit code, standard output, standard error; a pattern where only a part

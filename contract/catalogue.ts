@@ -1,7 +1,7 @@
 /** The shape of a catalogue of what is said to people. */
 
 /**
- * Kind → code, what is the case, what to do or what happens next. A code is never used again for
+ * Kind → code, meaning, what to do or what happens next. A code is never used again for
  * something else; `{}` stands for a detail, which is never a credential.
  */
 export type Catalogue = Readonly<

@@ -42,7 +42,7 @@ test("H9: on a conflict additional wins, and says so", () => {
   assert.equal(canonical(merged), '{"auths":{"a.io":{"auth":"eDp5"}}}');
   assert.deepEqual({ ...sourcesOf(merged) }, { "a.io": "additional" });
   assert.deepEqual(lines(merged), [
-    'additional: auths["a.io"]: another credential than in the original; nothing, if this is meant: the additional\'s is used',
+    'additional: auths["a.io"]: another credential than in the original; no action needed if intended: the additional\'s is used',
   ]);
 });
 

@@ -183,11 +183,11 @@ export const catalogue = {
     "write docker.io for it, or remove the other",
   ],
   kept: ["GPS163", "kept, but {}", "correct it in the original"],
-  conflict: ["GPS164", "another credential than in {}", "nothing, if this is meant: {}"],
+  conflict: ["GPS164", "another credential than in {}", "no action needed if intended: {}"],
   shadow: [
     "GPS165",
     "is tried before {} of the original",
-    "nothing, if this is meant: it takes over those images",
+    "no action needed if intended: it takes over those images",
   ],
   marker: [
     "GPS166",

@@ -4,7 +4,7 @@
  */
 import type { Catalogue } from "#contract/catalogue.ts";
 
-/** Kind → code, what is the case, what happens next (or what to do, where help is needed). */
+/** Kind → code, meaning, what happens next (or what to do, where help is needed). */
 export const catalogue = {
   inForce: [
     "GPS200",
@@ -82,11 +82,7 @@ export const catalogue = {
     "quarantined: the kubelet failed with this revision on this node",
     "tried once more when the time is over; correct the Secret to try at once",
   ],
-  stillDown: [
-    "GPS220",
-    "the kubelet is still down with the previous config.json",
-    "restarted again and again",
-  ],
+  stillDown: ["GPS220", "the kubelet is still down with the previous config.json", "retrying"],
   kubeletSilent: [
     "GPS221",
     "the kubelet's healthz does not answer",
@@ -193,7 +189,7 @@ const byCode = new Map<Code, Catalogue[string]>(
 );
 
 /**
- * One line: `GPS213 what is the case (detail); what happens next`. The detail names files, units
+ * One line: `GPS213 meaning (detail); what happens next`. The detail names files, units
  * and revisions; a credential never. Line breaks in it become spaces, and it is cut at 400
  * characters: the kubelet keeps 4 KiB of a termination message, an Event 1 KiB.
  */

@@ -85,7 +85,7 @@ export const table: Table = {
   },
 };
 
-/** Asks the rule for what is the case. */
+/** Asks the rule of the cell. */
 export function byTable(facts: Facts, journal: Journal): Answer {
   const row = table[journal.phase][facts.config.restart];
   const state = stateOf(facts, journal);

@@ -9,9 +9,9 @@ import { writeFileSync } from "node:fs";
  */
 export function keepMemoryOutOfCores(): void {
   try {
-    // None of the kinds of mappings: what is left are the registers.
+    // 0 = dump no mappings; only registers remain.
     writeFileSync("/proc/self/coredump_filter", "0");
   } catch {
-    // Another's Pod template, without the flag that allows it.
+    // Node's permission model denies the write under a pod template without our flag.
   }
 }

@@ -1,6 +1,5 @@
 /**
- * Does what was decided, one action at a time, the journal first. Every action may be cut off at
- * any instant.
+ * Executes a step: one action, the journal first. Every action may be cut off at any instant.
  */
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";

@@ -12,11 +12,11 @@ export type Turn = Readonly<{
   next: () => Promise<Step>;
   /** Makes the step known: readiness, log, termination message. */
   tell: (step: Step) => void;
-  /** Does it. */
+  /** Executes the step. */
   act: (step: Step) => Promise<void>;
   /** What a failed look or act means. */
   failed: (error: unknown) => Step;
-  /** Gives up what one step keeps for the next: there will be a wait. */
+  /** Releases resources shared between steps, before a pause. */
   rest: () => void;
 }>;
 

@@ -26,7 +26,7 @@ const spans = [
   ["started", "written", "decide, write"],
   ["written", "job", "restart job"],
   ["job", "healthz", "until healthz"],
-  ["healthz", "ready", "trial"],
+  ["healthz", "ready", "probation"],
   ["ready", "available", "guard"],
 ] as const;
 

@@ -18,8 +18,8 @@ export class Bed implements Disposable {
   readonly cluster: Cluster;
   readonly api: Api;
   /**
-   * The product's default trial, whose last part is its DaemonSet's minReadySeconds; the empty one
-   * has all of it there.
+   * The product's default probation, whose last part is its DaemonSet's minReadySeconds; the empty
+   * one has all of it there.
    */
   readonly minReadySeconds = 5;
   readonly emptyImage: string;

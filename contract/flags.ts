@@ -1,6 +1,6 @@
 /**
- * The reader of every program's command line. All that is wrong is told at once: whoever mends one
- * flag after the other rolls out a Deployment for each.
+ * The reader of every program's command line. It reports all errors at once: fixing them one by one
+ * would cost a Deployment rollout each.
  */
 import { sortArguments, type Arguments } from "./arguments.ts";
 import { nearest } from "./nearest.ts";

@@ -109,7 +109,7 @@ export const mountPaths = {
 /**
  * How long a Ready must last until the DaemonSet counts it (minReadySeconds): right after its own
  * restart the kubelet calls a young pod Ready without a probe, until the first one, a second later.
- * It is the last part of the trial.
+ * It is the last part of the probation.
  */
 export const guardSeconds = 3;
 

@@ -50,8 +50,8 @@ export function stand(cluster: Cluster, metrics: Metrics, log: Logger, end: () =
 }
 
 /**
- * An API server that is away is waited for: whoever ends instead is started again after a longer
- * and longer pause.
+ * Repeats a request while the API server is away. A process that exits instead is restarted with
+ * growing delays (CrashLoopBackOff).
  */
 export async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   for (let failures = 1; ; failures++) {

@@ -1,8 +1,7 @@
 /**
- * One object as its watch last told it, so that looking costs no request. An informer may be a
- * moment behind; what is written on its word carries the version that it showed, so that a moment
- * too much is a 409. It never guesses: while its watch is broken, and after a write of ours that it
- * has not yet shown, it says nothing, and the API server has to be asked.
+ * One object as its watch last showed it; reading it costs no request. Writes based on it carry its
+ * resourceVersion, so a stale read fails with 409. While its watch is broken, or has not shown our
+ * last write yet, it answers nothing, and the API server must be asked.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 

@@ -141,7 +141,7 @@ Meanwhile no credential is left in the cluster ([why](decisions/0025-nodes-that-
 ## How fast, how careful
 
 \`--max-unavailable\` is how many nodes may restart their kubelet at a time; the first node of a revision is always alone, unless it is \`100%\`.
-\`--probation\` is the trial: how long a restarted kubelet must stay well before the next node follows. Of a kubelet that dies more
+\`--probation\` is how long a restarted kubelet must stay well before the next node follows. Of a kubelet that dies more
 than 4 s before its end no other node ever hears ([why](decisions/0006-when-an-agent-is-ready.md)). \`--restart Never\` restarts nothing: the kubelet reads its file again within five minutes.
 
 A node that fails newly, beyond \`--max-failures\`, halts the revision: every node keeps what it has, and what halted is tried once more

@@ -164,7 +164,7 @@ test("a revision is its number and its digest: one number with two contents is t
     ],
     ["… but is gone on from", { journal: undated }, "record GPS226 → applied"],
     [
-      "a trial of another content of this number is not ours",
+      "a probation of another content of this number is not ours",
       {
         ...otherDigest,
         journal: settling,

@@ -133,8 +133,8 @@ test("drift under a hold is put right, without a restart, where the hold carries
   ]);
 });
 
-test("what is under way is taken to what a hold carries like to any newer revision; a trial is let finish", () => {
-  const trial = { running: 5000, healthy: 5000 };
+test("what is under way is taken to what a hold carries like to any newer revision; a probation is let finish", () => {
+  const probation = { running: 5000, healthy: 5000 };
   check([
     [
       "being written",
@@ -146,10 +146,10 @@ test("what is under way is taken to what a hold carries like to any newer revisi
       { mounted: other, config, journal: restarting },
       "apply GPS226 → applying",
     ],
-    ["on trial", { mounted: other, config, journal: settling, unit: renewed }, "wait GPS215"],
+    ["on probation", { mounted: other, config, journal: settling, unit: renewed }, "wait GPS215"],
     [
       "proved",
-      { mounted: other, config, journal: settling, unit: renewed, steady: trial },
+      { mounted: other, config, journal: settling, unit: renewed, steady: probation },
       "record GPS200 → applied",
     ],
     [

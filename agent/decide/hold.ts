@@ -14,7 +14,8 @@ import { codes } from "../facts/problems.ts";
 
 /**
  * Whether what the node has outlives the hold: what is in force, whatever its revision, and what is
- * on trial. A node that has nothing of ours, or is in the middle of something, takes the document.
+ * on probation. A node that has nothing of ours, or is in the middle of something, takes the
+ * document.
  */
 export function isKept(journal: Journal | undefined, document: Document): journal is Journal {
   if (document.intent !== "hold" || journal === undefined) return false;

@@ -103,7 +103,8 @@ export function interpret(files: Readonly<Record<keyof typeof secretKeys, Buffer
 const intents = ["apply", "release", "hold"] as const satisfies readonly Intent[];
 
 /**
- * A document that is held is the one that was applied: whoever failed with it has failed with it.
+ * Digest of a content, for the quarantine. `hold` and `apply` of one document share it: what failed
+ * under one has failed under the other.
  */
 function contentOf(document: Buffer, sources: Buffer, intent: Intent): string {
   const hash = createHash("sha256").update(document).update("\0").update(sources);

@@ -1,7 +1,7 @@
 /**
- * Hints that something may have changed. Directories only, never files: after two quick renames a
- * watch on a file is deaf. A hint carries nothing; whoever gets it looks for itself, and looks
- * every now and then without one.
+ * Hints that something may have changed. Only directories are watched: a watch on a file goes deaf
+ * after two quick renames. A hint carries no data; its receiver looks for itself, and also looks
+ * periodically without one.
  */
 import { describe } from "./errno.ts";
 

@@ -81,7 +81,7 @@ const recordWith = <F extends z.ZodMiniType>(file: F) =>
       z.object({
         invocation: z.string(),
         restarts: z.number(),
-        /** How often somebody else has put another process in its place, in this trial. */
+        /** How often somebody else has put another process in its place, in this probation. */
         replaced: z.optional(z.number()),
       }),
     ),

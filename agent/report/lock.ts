@@ -1,8 +1,8 @@
 /**
- * The node's lock: who has it is the node's only agent. A socket in our own folder, which only root
- * can enter: the probe's port could be taken by any local process. Whoever died is told from
- * whoever lives by connecting, however it died; nothing has a time limit, so a frozen agent keeps
- * the lock.
+ * The node's lock: its holder is the node's only agent. It is a socket in our own folder, which
+ * only root can enter; the probe's port could be taken by any local process. Connecting tells a
+ * live holder from a dead one, however it died; nothing times out, so a frozen agent keeps the
+ * lock.
  *
  * Each contender raises a flag of its own, a listening socket under a name that nobody uses twice,
  * and only then looks for others: of two, the later one sees the other's, whatever the order

@@ -22,12 +22,12 @@ export type Probe = Readonly<{
 
 const longestBackOff = 10_000;
 
-/** The kubelet's request has 200 bytes. Whoever sends more is cut off. */
+/** Longest request read, in bytes; the kubelet's has 200. A longer one is cut off. */
 const mostBytes = 4096;
 /**
- * The kubelet makes a new connection for each probe; nothing else has business here. Each one cuts
- * off the sixteenth before it: whoever stays silent cannot keep the others out, and no probe needs
- * a timer, which would be a quarter of its cost.
+ * Connections kept open. The kubelet makes one per probe; each new one cuts off the sixteenth
+ * before it, so silent clients cannot keep others out and no probe needs a timer (a quarter of its
+ * cost).
  */
 const mostConnections = 16;
 

@@ -404,7 +404,7 @@ test("a start or a stop that never ends has failed after three and a half minute
   }
 });
 
-test("a trial outlives two processes that somebody else puts in place of the watched one; the third is a failed attempt", () => {
+test("a probation outlives two processes that somebody else puts in place of the watched one; the third is a failed attempt", () => {
   let journal: Journal = settling;
   const seen: string[] = [];
   for (const invocation of ["second", "third", "fourth"]) {

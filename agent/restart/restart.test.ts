@@ -102,7 +102,7 @@ test("H18: three failed attempts, spaced by the start limit, then the old file",
   ]);
 });
 
-test("H20: a release is ready only when nothing of ours is left, so its trial ends 3 s early", () => {
+test("H20: a release is ready only when nothing of ours is left, so its probation ends 3 s early", () => {
   const released = {
     journal: { ...settling, content: "none" },
     mounted: withdrawn,

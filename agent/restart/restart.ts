@@ -1,6 +1,6 @@
 /**
- * Restart until proved: what to do while a kubelet restart is owed, under way, or being watched.
- * Pure. Which rule is asked when is told by the table in phases.ts.
+ * Restart until proved: what to do while a kubelet restart is owed, under way, or on probation.
+ * Pure. The table in phases.ts says which rule applies.
  *
  * Whether a restart was made is read off the unit: the journal holds the InvocationID that was
  * current when the file was in place, and systemd gives every start a new one. Unlike a comparison
@@ -18,20 +18,17 @@ import { codes } from "../facts/problems.ts";
 /** A started kubelet answers healthz within a second; 30 s leaves a starved node its time. */
 const answerWithin = 30_000;
 const answersFor = 1000;
-/** A probe a second: for so long our word may wait to be heard. */
+/** The kubelet probes once a second, so readiness may be seen up to 1 s late. */
 const untilProbed = 1000;
 /** What systemd uses when a unit sets no limit: five starts in 10 s. */
 const defaultStartLimit = 10_000;
 const longestSpacing = 60_000;
 const longestRevival = 900_000;
-/**
- * After a rollback one process that runs for so long is alive, whatever its healthz says: to end it
- * would help nobody.
- */
+/** After a rollback, a process that runs this long is taken for alive even without healthz. */
 const livesFor = 180_000;
 /**
- * A trial may lose its process to a reboot and to an administrator; who replaces it more often has
- * a kubelet that fails.
+ * Processes that one probation may lose: one to a reboot, one to an administrator. More mean that
+ * the kubelet fails.
  */
 const mostReplaced = 2;
 
@@ -83,7 +80,7 @@ export function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
  * Watches the process until the probation is over. Ready as late as costs nothing: it is the
  * kubelet that carries our word, and one that dies cannot take it back (docs/decisions/0006). Under
  * a release the agent is deleted as soon as its Ready counts, and must have left before it is
- * Ready, so its trial ends there.
+ * Ready, so its probation ends there.
  */
 export function settle(facts: Facts, journal: Journal): Step {
   const releases = ours(facts)?.intent === "release";

@@ -79,7 +79,7 @@ test("the probe asks for the pod's own revision: the agent that holds the port d
   assert.deepEqual([probed(0), probed(7)], ["/readyz?revision=0", "/readyz?revision=7"]);
 });
 
-test("the trial is the agent's, and Kubernetes waits out the false Ready in its last part", () => {
+test("the probation is the agent's, and Kubernetes waits out the false Ready in its last part", () => {
   assert.deepEqual(
     container?.args,
     (

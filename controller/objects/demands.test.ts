@@ -77,7 +77,7 @@ const refused: readonly (readonly [sentence: string, edit: Edit, field: string])
     "maxUnavailable",
   ],
   [
-    "shorten the trial",
+    "shorten the probation",
     (made) => Object.assign(made.spec ?? {}, { minReadySeconds: 0 }),
     "minReadySeconds",
   ],

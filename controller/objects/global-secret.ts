@@ -109,9 +109,9 @@ export function isPending(
 }
 
 /**
- * True when somebody else wrote what the Secret says: whoever changes a field's value takes it from
- * its manager. Then agents may be reading something under a revision that we never published, and
- * no wave is worth waiting for.
+ * True when somebody else wrote the Secret's data: changing a field's value takes it from its field
+ * manager. Agents may then read a content under a revision that we never published, so the repair
+ * does not wait for a wave.
  */
 export function isEdited(secret: V1Secret | undefined): boolean {
   const managed = secret?.metadata?.managedFields;
@@ -124,8 +124,8 @@ export function isEdited(secret: V1Secret | undefined): boolean {
 }
 
 /**
- * The revision only grows, whoever deleted or restored what: `seen` are all that are remembered
- * elsewhere.
+ * The next revision. It only grows, even after objects were deleted or restored: `seen` are the
+ * revisions remembered elsewhere.
  */
 export function nextRevision(published: Published | undefined, ...seen: readonly number[]): number {
   return Math.max(published?.revision ?? 0, ...seen) + 1;

@@ -1,4 +1,4 @@
-/** What a run of the reconciler has come to, as it is handed to whoever tells of it. */
+/** The outcome of a reconcile, as it is handed to the report. */
 import type { Verdict } from "../sources/accept.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Snapshot } from "../sources/snapshot.ts";

@@ -24,7 +24,7 @@ export async function agentsLeft(cluster: Cluster): Promise<number> {
   return count;
 }
 
-/** True for a pod that the DaemonSet made, whoever else uses its label. */
+/** True for a pod that the DaemonSet controls; others may use its label. */
 export function isAgent({ metadata }: V1Pod): boolean {
   return (metadata?.ownerReferences ?? []).some(
     ({ kind, name, controller }) =>

@@ -1,6 +1,6 @@
 /**
- * What the process remembers of its looks at the DaemonSet and its nodes. Lost at a restart, which
- * only makes it look sooner.
+ * What this process remembers of its looks at the DaemonSet and its nodes. It is lost at a restart,
+ * which only makes the next look come sooner.
  */
 import type { Fates } from "./decide/node-state.ts";
 import { glancePause, leastSeconds, surveyPause } from "./decide/patience.ts";

@@ -33,11 +33,11 @@ export type TemplateMark = Readonly<{
 const provedSeconds = 60;
 
 /**
- * A node may be not Ready for want of a network and serve well; one that is so for this long is
- * asked no more of.
+ * A node can be NotReady merely because its network is missing. After this long we stop waiting for
+ * it.
  */
 const illSeconds = 60;
-/** Past the pod's grace period: an ill node's agent that is being replaced is given this long. */
+/** How long the agent of a NotReady node may take to end: more than its pod's grace period. */
 const leavingSeconds = 60;
 
 const linux = { labelSelector: "kubernetes.io/os=linux" };

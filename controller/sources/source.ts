@@ -85,8 +85,8 @@ function read(secret: V1Secret, role: From, before: Source | undefined): Read {
   const bytes = Buffer.from(value, "base64");
   const parsed = parse(bytes, { name: role, role });
   if (!parsed.ok) return refused(parsed.problems);
-  // The kubelet takes such a file for one without credentials; whoever wrote it hardly meant to
-  // take all of them away.
+  // The kubelet reads such a file as one without credentials; its author hardly meant to remove
+  // them all.
   if (role === "original" && !hasAuths(bytes))
     return refused([problem("noAuths", "original", "auths")]);
   // A credential helper's file: entries without credentials, which the kubelet would try all the

@@ -1,8 +1,7 @@
 /**
- * One writer among several controllers: who may write is whoever holds the Lease
- * `global-pull-secret-controller`. Pure. No clock is compared with another machine's: a holder
- * counts from the moment before it sent its last renewal, a standby from the moment at which it saw
- * that renewal, which is later.
+ * The rules of the Lease `global-pull-secret-controller`: only its holder writes. Pure. Clocks of
+ * different machines are never compared: a holder counts from just before it sent its last renewal,
+ * a standby from when it saw that renewal, which is later.
  */
 import type { V1Lease } from "@kubernetes/client-node";
 import { namespace } from "#contract/names.ts";

@@ -14,7 +14,7 @@ export type Stage = (typeof stages)[number];
  * Milliseconds for which a kubelet must be well before the next one's turn: what the product is
  * installed with, at least.
  */
-const trial = 3000;
+const probation = 3000;
 
 /**
  * How often systemd started a node's kubelet so far. The kubelet itself says "Started kubelet" as
@@ -43,14 +43,22 @@ export async function outlives(cluster: Cluster, stage: Stage, seconds: number):
   assert.deepEqual(await starts(cluster), since(1), "every kubelet was restarted once");
   for (const node of cluster.nodes)
     assert.deepEqual(auths(node)[cluster.registry.host], cluster.registry.auth("additional"));
-  assert.equal(mostAtOnce(await restarts(cluster, begun), trial), 1, "one node after the other");
+  assert.equal(
+    mostAtOnce(await restarts(cluster, begun), probation),
+    1,
+    "one node after the other",
+  );
 
   await product.deleteAdditional(cluster);
   if (stage === "drain") await outage(cluster, stage, seconds);
   await product.untilRemoved(cluster);
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);
   assert.deepEqual(await starts(cluster), since(2), "and once more for the removal");
-  assert.equal(mostAtOnce(await restarts(cluster, begun), trial), 1, "one node after the other");
+  assert.equal(
+    mostAtOnce(await restarts(cluster, begun), probation),
+    1,
+    "one node after the other",
+  );
   await cluster.kubectl("delete", "events", "-n", names.namespace, "--all");
 }
 

@@ -12,7 +12,7 @@ import * as product from "./product.ts";
 import { mostAtOnce, restarts, type Restart } from "./restarts.ts";
 
 const minReady = "--probation=3s";
-/** How long a restarted kubelet is only on trial. */
+/** How long a restarted kubelet is only on probation. */
 const settle = 3000;
 
 let cluster: Cluster;
@@ -128,7 +128,7 @@ test("H17: two changes in quick succession never widen a wave", async () => {
 
 test("H18: a kubelet that dies before its agent was Ready has failed: rolled back there, and no other node is touched", async () => {
   // Its agent is Ready from the fourth second on. It dies before, though long after its first word
-  // to the API server, and comes back when the trial would be over.
+  // to the API server, and comes back when the probation would be over.
   await product.installProduct(cluster, { args: ["--max-unavailable=50%", "--probation=8s"] });
   const dies = `grep -q /bad /var/lib/kubelet/config.json && (sleep 2.5; kill -KILL $MAINPID) & true`;
   const unit = `[Service]\nRestartSec=10\nExecStartPost=/bin/sh -c '${dies}'\n`;

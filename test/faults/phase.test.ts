@@ -192,7 +192,7 @@ test("H18: a reboot in any phase of a rollback is the restart that was owed, onc
   await atATime(2, rollingBack, (moment) => rebooted(moment, "rolled back", 0));
 });
 
-test("a reboot while the last attempt is on trial is no failure of the kubelet: nothing is rolled back", async () => {
+test("a reboot while the last attempt is on probation is no failure of the kubelet: nothing is rolled back", async () => {
   await rebooted(lastAttempt, "applied", 0);
 });
 

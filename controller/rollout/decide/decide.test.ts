@@ -147,7 +147,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "survey",
   ],
   [
-    "… and leaves one that may be on trial alone",
+    "… and leaves one that may be on probation alone",
     input({ pending: true, stallSeconds: 12, daemonSet: view(rolling) }),
     "wait wave wave 10%",
   ],
@@ -279,7 +279,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "wait canary canary 1",
   ],
   [
-    "a longer trial is silent for longer",
+    "a longer probation is silent for longer",
     input({ probationSeconds: 60, stallSeconds: 67, daemonSet: view(rolling) }),
     "wait wave wave 10%",
   ],

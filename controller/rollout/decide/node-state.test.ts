@@ -27,7 +27,7 @@ const node = (changes: Partial<SurveyedNode> = {}): SurveyedNode => ({
   ...changes,
 });
 const old = { current: false };
-const trial = 5;
+const probation = 5;
 const waited = "GPS212 config.json is written, the restart is owed";
 
 const cases: readonly (readonly [sentence: string, node: SurveyedNode, fate: string])[] = [
@@ -83,7 +83,7 @@ const cases: readonly (readonly [sentence: string, node: SurveyedNode, fate: str
   ],
   ["a young agent is on its way", node(), "moving"],
   [
-    "an agent is given a minute besides the trial",
+    "an agent is given a minute besides the probation",
     node({ agent: agent({ ageSeconds: 64 }) }),
     "moving",
   ],
@@ -103,13 +103,13 @@ const cases: readonly (readonly [sentence: string, node: SurveyedNode, fate: str
 ];
 
 for (const [sentence, one, fate] of cases) {
-  test(`fate of a node: ${sentence}`, () => assert.equal(fatesOf([one], trial)[0]?.[1], fate));
+  test(`fate of a node: ${sentence}`, () => assert.equal(fatesOf([one], probation)[0]?.[1], fate));
 }
 
 test("where the Secret is ahead of the template its agents wait, and nobody is odd or dead for it", () => {
   const known = { ...nobody, excused: new Set(["n"]), harmless: true, overtaken: true };
   const fate = (changes: Partial<AgentPod>) =>
-    fatesOf([node({ agent: agent(changes) })], trial, known)[0]?.[1];
+    fatesOf([node({ agent: agent(changes) })], probation, known)[0]?.[1];
   const long = { ageSeconds: 900, unavailableSeconds: 900 };
   assert.deepEqual(
     [fate({}), fate(long), fate({ ...long, started: false }), fate({ ...long, gaveUp: true })],
@@ -124,10 +124,10 @@ test("a node that cannot start the agent is dead once another node could, and st
   });
   const could = node({ name: "could" });
   assert.deepEqual(
-    fatesOf([cannot, could], trial).map(([, fate]) => fate),
+    fatesOf([cannot, could], probation).map(([, fate]) => fate),
     ["unreachable", "moving"],
   );
-  assert.equal(fatesOf([cannot], trial)[0]?.[1], "stuck");
+  assert.equal(fatesOf([cannot], probation)[0]?.[1], "stuck");
 });
 
 const served = node({ name: "served", agent: agent({ available: true }) });
@@ -155,11 +155,11 @@ const others: readonly (readonly [sentence: string, node: SurveyedNode, fate: st
     node({ name: "again", agent: agent({ gaveUp: true }) }),
     "excused",
   ],
-  ["and has its trial before", node({ name: "again" }), "moving"],
+  ["and has its probation before", node({ name: "again" }), "moving"],
 ];
 for (const [sentence, one, fate] of others) {
   test(`fate of a node where another is served: ${sentence}`, () =>
-    assert.equal(fatesOf([one, served], trial, known)[0]?.[1], fate));
+    assert.equal(fatesOf([one, served], probation, known)[0]?.[1], fate));
 }
 
 test("every node is counted once; those that are away, or excused without their own word, are counted again as out", () => {
@@ -169,7 +169,7 @@ test("every node is counted once; those that are away, or excused without their 
   const all = [...cases, ...others].map(([, one]) => one);
   const fates = fatesOf(
     [...all, served, away, off, fallen, node({ agent: agent(old) })],
-    trial,
+    probation,
     known,
   );
   const { total, out, fallen: lately, ...each } = standing(fates, known);
@@ -178,7 +178,9 @@ test("every node is counted once; those that are away, or excused without their 
     total,
   );
   assert.deepEqual([out, lately], [each.excused + each.unreachable - 1, lately]);
-  const few = standing(fatesOf([served, away, off, fallen, node({ agent: agent(old) })], trial));
+  const few = standing(
+    fatesOf([served, away, off, fallen, node({ agent: agent(old) })], probation),
+  );
   assert.deepEqual([few.out, few.fallen, few.unreachable], [2, 2, 3]);
 });
 
@@ -188,7 +190,7 @@ test("the worst are named first", () => {
     node({ name: "b", agent: agent({ gaveUp: true }) }),
   ];
   assert.deepEqual(
-    pick(fatesOf(nodes, trial), "failed", "stuck").map(({ name }) => name),
+    pick(fatesOf(nodes, probation), "failed", "stuck").map(({ name }) => name),
     ["b", "a"],
   );
 });
@@ -204,7 +206,7 @@ test("where no kubelet is restarted a running agent is given the time in which t
     const waiting = agent({ ageSeconds: seconds, unavailableSeconds: seconds, ...changes });
     return fatesOf(
       [node({ controlPlane, agent: waiting }), served],
-      trial,
+      probation,
       nobody,
       rereads,
     )[0]?.[1];
@@ -226,7 +228,7 @@ test("where no kubelet is restarted a running agent is given the time in which t
 test("a node that no pod is let in to holds nobody up after a minute, where others have the template", () => {
   const served = node({ agent: agent({ available: true }) });
   const fate = (podlessSeconds: number, ...others: SurveyedNode[]) =>
-    fatesOf([node({ agent: undefined, podlessSeconds }), ...others], trial)[0]?.[1];
+    fatesOf([node({ agent: undefined, podlessSeconds }), ...others], probation)[0]?.[1];
   assert.equal(fate(59, served), "moving");
   assert.equal(fate(60, served), "unreachable");
   assert.equal(fate(600), "moving", "where nobody has it, the cluster lets no pod in");

@@ -3,8 +3,8 @@ import { rereadSeconds } from "#contract/names.ts";
 import type { AgentPod, Survey, SurveyedNode } from "./surveyed.ts";
 
 /**
- * An agent that is not available this long after its pod was made, and the trial, is stuck: image,
- * volume, quarantine or kubelet.
+ * An agent that is not available this long after its pod was made, and the probation, is stuck:
+ * image, volume, quarantine or kubelet.
  */
 const stuckSeconds = 60;
 /**

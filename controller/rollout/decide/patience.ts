@@ -4,15 +4,13 @@ import { brokenFor } from "./excuses.ts";
 import { budgetNodes, slotsOf } from "./strategy.ts";
 import type { DaemonSetState, RolloutInput } from "./turn.ts";
 
-/** Pod, container, restart and some air: what a node takes besides the trial. */
-const besidesTrial = 8;
-/** A revision that is known to have halted must give way at once when it is corrected. */
+/** Seconds that a node takes besides the probation: pod, container, restart and some slack. */
+const besidesProbation = 8;
+/** Seconds, where the revision is known to have halted: its correction should go out at once. */
 const stallWhenHalted = 2;
-/**
- * For so long at most nodes that have returned leave their slots to others (docs/decisions/0021).
- */
+/** Longest time that slots of nodes which have returned serve others (docs/decisions/0021). */
 const raisedSeconds = 30;
-/** Two surveys are never closer, whatever the counters do. */
+/** Least seconds between two surveys. */
 export const leastSeconds = 2;
 
 /**
@@ -20,7 +18,7 @@ export const leastSeconds = 2;
  * often than that.
  */
 export function stallLimit({ pending, haltKnown, probationSeconds }: RolloutInput): number {
-  return pending && haltKnown ? stallWhenHalted : probationSeconds + besidesTrial;
+  return pending && haltKnown ? stallWhenHalted : probationSeconds + besidesProbation;
 }
 
 export function isWorthASurvey(input: RolloutInput, daemonSet: DaemonSetState): boolean {

@@ -132,7 +132,7 @@ export class Node implements Disposable {
 
   /** Waits for these last words: they are written after readiness has changed. */
   async says(words: RegExp): Promise<void> {
-    if (!(await until(() => words.test(this.message))))
+    if (!(await inTime(() => words.test(this.message))))
       throw new Error(`the last words are ${this.message || "none"}`);
   }
 
@@ -267,7 +267,7 @@ export class Agent implements AsyncDisposable {
   /** Waits until readiness answers `status` with a line that has `text` in it. */
   async shows(status: 200 | 503, text = "", within = 15_000): Promise<string> {
     let last = "";
-    const seen = await until(async () => {
+    const seen = await inTime(async () => {
       const { status: now, body } = await this.probe();
       last = `${now} ${body}`;
       return now === status && body.includes(text);
@@ -294,7 +294,7 @@ export class Agent implements AsyncDisposable {
 }
 
 /** Awaits a condition; answers whether it came true in time. */
-export async function until(
+export async function inTime(
   condition: () => Promise<boolean> | boolean,
   within = 15_000,
 ): Promise<boolean> {

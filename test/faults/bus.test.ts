@@ -13,7 +13,7 @@ import test, { type TestContext } from "node:test";
 import fc from "fast-check";
 import { BusError, CouldNotAsk } from "#agent/systemd/bus.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
-import { until } from "./agent.ts";
+import { inTime } from "./agent.ts";
 import { configure, startBus } from "./bus.ts";
 import { Relay } from "./relay.ts";
 import {
@@ -114,7 +114,7 @@ test("a restart is recorded before it is asked for, and not asked for where it c
   const asked = () => systemd.restartCalls;
   let before = -1;
   await open(bus.directory).restart(async () => {
-    await until(() => systemd.calls.includes("Subscribe"));
+    await inTime(() => systemd.calls.includes("Subscribe"));
     before = asked();
   });
   assert.deepEqual([before, asked()], [0, 1]);
@@ -152,7 +152,7 @@ test("questions that follow each other share one connection, and one that died m
   await systemd.unit();
   assert.equal(relay.connections, 4);
   relay.hangUp();
-  assert.ok(await until(() => descriptors() <= before));
+  assert.ok(await inTime(() => descriptors() <= before));
   await systemd.unit();
   assert.equal(relay.connections, 5);
 });
@@ -187,7 +187,7 @@ test("a refusal by the bus reads the same each time, so that it is told once", a
         .unit()
         .catch((error: unknown) => error),
     );
-  assert.ok(await until(async () => /AccessDenied/.test(await words())));
+  assert.ok(await inTime(async () => /AccessDenied/.test(await words())));
   assert.equal(await words(), await words());
 });
 

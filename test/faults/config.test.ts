@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { Agent, encode, until } from "./agent.ts";
+import { Agent, encode, inTime } from "./agent.ts";
 import { many } from "./deployed.ts";
 import { phaseOf, slowly } from "./phases.ts";
 import { content, ours, Place } from "./place.ts";
@@ -126,7 +126,7 @@ test("what another program writes between our reading and our rename is not lost
     under: slowly,
   });
   // Our bytes were made of what was read; they are staged now.
-  assert.ok(await until(() => phaseOf(node) === "applying"));
+  assert.ok(await inTime(() => phaseOf(node) === "applying"));
   const newer = { ...theirs, "c.io": { auth: encode("meanwhile") } };
   replaceConfig(place, { auths: newer });
   await agent.shows(200, "GPS200", 30_000);
@@ -168,7 +168,7 @@ test("the kubelet's directory is replaced by another one: what is there counts, 
   renameSync(next, node.kubelet);
   // A hint: at rest the agent looks every 30 s.
   node.mount(1, content);
-  assert.ok(await until(() => systemd.restartCalls === 2, 40_000), agent.output);
+  assert.ok(await inTime(() => systemd.restartCalls === 2, 40_000), agent.output);
   await agent.shows(200, "GPS200");
   assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(theirs));
   assert.equal(readFileSync(`${node.kubelet}.away/config.json`, "utf8"), ours);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { CouldNotAsk } from "#agent/systemd/bus.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
-import { Agent, Node, until } from "./agent.ts";
+import { Agent, Node, inTime } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { content, ours } from "./place.ts";
 import { type Cut, Relay } from "./relay.ts";
@@ -44,7 +44,7 @@ async function cutEverywhere(cut: Cut): Promise<void> {
     // What was sent arrives, though nobody waits for the answer.
     const asked =
       "result" in answer
-        ? await until(() => systemd.restartCalls > calls)
+        ? await inTime(() => systemd.restartCalls > calls)
         : systemd.restartCalls > calls;
     if ("refused" in answer)
       assert.ok(answer.refused instanceof CouldNotAsk, `${message}: ${answer.refused}`);

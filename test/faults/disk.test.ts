@@ -18,7 +18,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { Agent, encode, keeping, Node, until } from "./agent.ts";
+import { Agent, encode, keeping, Node, inTime } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { sample } from "./sample.ts";
 import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
@@ -135,7 +135,7 @@ test("a disk that is full at any write: the old file stays whole, no restart; wi
     const where = `${pages} pages free`;
     let full = false;
     assert.ok(
-      await until(
+      await inTime(
         () => (full = agent.output.includes("GPS208")) || disk.node.file === after,
         30_000,
       ),
@@ -169,12 +169,12 @@ test("a disk that fills up while the kubelet is down: it is restarted all the sa
     return crashes;
   };
   await using agent = await disk.agent();
-  assert.ok(await until(() => systemd.restartCalls >= 5, 60_000), agent.output);
+  assert.ok(await inTime(() => systemd.restartCalls >= 5, 60_000), agent.output);
   assert.match(agent.output, /GPS208.*ENOSPC/);
   systemd.fate = () => comesBack;
   truncateSync(filler, 0);
   assert.ok(
-    await until(async () => node.file === theirs || (await agent.probe()).status === 200, 60_000),
+    await inTime(async () => node.file === theirs || (await agent.probe()).status === 200, 60_000),
     agent.output,
   );
   assert.equal(systemd.active, "active");

@@ -8,7 +8,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundle } from "../../build/bundle.ts";
-import { Agent, digestFor, encode, until } from "./agent.ts";
+import { Agent, digestFor, encode, inTime } from "./agent.ts";
 import { nodeFlags } from "./deployed.ts";
 import { content, ours, Place } from "./place.ts";
 
@@ -46,7 +46,7 @@ test("10,000 quick changes of the mounted Secret: few restarts, no more memory, 
   await change(9000);
   const after = held(agent);
   t.diagnostic(`${before.memory} to ${after.memory} MiB, ${place.systemd.restartCalls} restarts`);
-  assert.ok(await until(() => place.node.file?.trim() === ours, 90_000));
+  assert.ok(await inTime(() => place.node.file?.trim() === ours, 90_000));
   assert.ok(after.memory - before.memory < 24, `${before.memory} to ${after.memory} MiB`);
   assert.ok(
     after.descriptors <= before.descriptors + 2,

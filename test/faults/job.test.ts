@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { encode, until } from "./agent.ts";
+import { encode, inTime } from "./agent.ts";
 import { configure } from "./bus.ts";
 import { ours, Place } from "./place.ts";
 import { comesBack, jobResults, questioned, type Restart } from "./scripted-systemd.ts";
@@ -53,7 +53,7 @@ test("somebody else's job for the unit, queued or running, is waited for, and no
   assert.equal(place.node.file, ours);
   const looks = () => place.systemd.calls.filter((call) => call === questioned).length;
   const before = looks();
-  assert.ok(await until(() => looks() > before + 3));
+  assert.ok(await inTime(() => looks() > before + 3));
   assert.equal(place.systemd.restartCalls, 0);
   place.systemd.job = 0;
   await agent.shows(200, "GPS200");
@@ -101,7 +101,7 @@ test("a bus that forbids us to speak to systemd changes nothing; one that forbid
   await forbid(
     '<deny send_destination="org.freedesktop.systemd1" send_interface="org.freedesktop.systemd1.Manager" send_member="RestartUnit"/>',
   );
-  assert.ok(await until(() => place.node.file === ours, 40_000), agent.output);
+  assert.ok(await inTime(() => place.node.file === ours, 40_000), agent.output);
   await agent.shows(503, "AccessDenied");
   assert.equal(place.systemd.restartCalls, 0);
   await forbid("");

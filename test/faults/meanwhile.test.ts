@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { until } from "./agent.ts";
+import { inTime } from "./agent.ts";
 import { content, ours, Place } from "./place.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
 
@@ -40,7 +40,7 @@ test("a restart by somebody else after the file was put there is the one that wa
   ];
   await using agent = await place.agent();
   await agent.shows(503, "GPS210");
-  assert.ok(await until(() => place.node.file === ours));
+  assert.ok(await inTime(() => place.node.file === ours));
   place.systemd.started();
   place.systemd.script = [comesBack];
   const asked = place.systemd.restartCalls;

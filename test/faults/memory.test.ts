@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "n
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { bundle } from "../../build/bundle.ts";
-import { Agent, encode, until } from "./agent.ts";
+import { Agent, encode, inTime } from "./agent.ts";
 import { many, nodeFlags } from "./deployed.ts";
 import { ageJournal, phaseOf } from "./phases.ts";
 import { Place } from "./place.ts";
@@ -23,7 +23,7 @@ function cgroup(t: TestContext): string {
   mkdirSync(group);
   writeFileSync(join(group, "memory.limit_in_bytes"), String(limit));
   t.after(async () => {
-    await until(() => readFileSync(join(group, "cgroup.procs"), "utf8") === "");
+    await inTime(() => readFileSync(join(group, "cgroup.procs"), "utf8") === "");
     rmdirSync(group);
   });
   return group;
@@ -120,7 +120,7 @@ async function throughAll(
   systemd.script = [crashes, crashes, crashes, comesBack];
   if (aged) {
     await using agent = await start(2);
-    assert.ok(await until(() => phaseOf(node) === "restoring", 30_000), agent.output);
+    assert.ok(await inTime(() => phaseOf(node) === "restoring", 30_000), agent.output);
     await agent.end("SIGKILL");
     ageJournal(node);
     systemd.script = [comesBack];

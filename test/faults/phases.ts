@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { previousPrefix } from "#agent/journal/journal.ts";
-import { Agent, type AgentOptions, type Node, until } from "./agent.ts";
+import { Agent, type AgentOptions, type Node, inTime } from "./agent.ts";
 
 /**
  * Put before the agent's program: each fsync takes 100 ms more, and a phase has two of them at
@@ -51,7 +51,7 @@ export async function endedWhen(
   signal: "SIGTERM" | "SIGKILL",
 ): Promise<number | string> {
   await using agent = await Agent.start(node, { ...options, under: slowly });
-  assert.ok(await until(condition), `the moment never came\n${agent.output}`);
+  assert.ok(await inTime(condition), `the moment never came\n${agent.output}`);
   return await agent.end(signal);
 }
 

@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import test from "node:test";
 import { bundle } from "../../build/bundle.ts";
 import { exitCodes, mountPaths, podFiles } from "#contract/names.ts";
-import { encode, Node, until } from "./agent.ts";
+import { encode, Node, inTime } from "./agent.ts";
 import { daemonSetOf } from "./deployed.ts";
 import { phaseOf } from "./phases.ts";
 import { content, ours, Place } from "./place.ts";
@@ -60,7 +60,7 @@ test("a kubelet that somebody stopped is not started because config.json drifts 
   await agent.shows(503, "GPS2");
   // The file is put right for whoever starts the kubelet; that start has read it, and no other is
   // owed.
-  assert.ok(await until(() => place.node.file === ours));
+  assert.ok(await inTime(() => place.node.file === ours));
   await agent.shows(503, "GPS2");
   assert.equal(place.systemd.restartCalls, 1);
   place.systemd.started();
@@ -183,7 +183,7 @@ test("config.json and our folder are deleted together: both come again, since no
   await agent.shows(200, "GPS200");
   rmSync(node.folder, { recursive: true });
   rmSync(node.config);
-  assert.ok(await until(() => phaseOf(node) === "applied" && node.file === ours, 40_000));
+  assert.ok(await inTime(() => phaseOf(node) === "applied" && node.file === ours, 40_000));
   await agent.shows(200, "GPS200", 40_000);
 });
 

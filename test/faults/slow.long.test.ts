@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { until } from "./agent.ts";
+import { inTime } from "./agent.ts";
 import { ours, Place } from "./place.ts";
 import { comesBack } from "./scripted-systemd.ts";
 
@@ -72,5 +72,5 @@ test("as long as the kubelet asks every second, an agent at rest does not ask he
   // Who does not name our revision is not the kubelet.
   const asksHealthz = async () =>
     (await agent.probe()).status === 200 && place.systemd.looks > looks;
-  assert.ok(await until(asksHealthz, 65_000));
+  assert.ok(await inTime(asksHealthz, 65_000));
 });

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { bundle } from "../../build/bundle.ts";
 import { Random } from "../random.ts";
-import { Agent, encode, until } from "./agent.ts";
+import { Agent, encode, inTime } from "./agent.ts";
 import { nodeFlags } from "./deployed.ts";
 import { Place } from "./place.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
@@ -154,7 +154,7 @@ const staying: Readonly<Record<string, Fault>> = {
     // Repairs are spaced, up to a minute: dealt out often, nothing else would happen.
     if (below(8) !== 0) return [0, 0];
     writeFileSync(node.config, theirs);
-    assert.ok(await until(() => entries().length === 2, 120_000), "not repaired");
+    assert.ok(await inTime(() => entries().length === 2, 120_000), "not repaired");
     // Three an hour: after that the kubelet reads it by itself.
     return [0, 1];
   },

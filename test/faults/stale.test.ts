@@ -8,7 +8,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Agent, Node, until } from "./agent.ts";
+import { Agent, Node, inTime } from "./agent.ts";
 import { type Bus, startBus } from "./bus.ts";
 import { content, ours } from "./place.ts";
 import { startHealthz } from "./healthz.ts";
@@ -44,7 +44,7 @@ test("a new daemon's socket in the place of the old one's is found by the next c
   await using after = await startBus(host);
   await using late = await ScriptedSystemd.start(after.address);
   writeFileSync(node.config, "{}");
-  assert.ok(await until(() => late.restartCalls === 1));
+  assert.ok(await inTime(() => late.restartCalls === 1));
   await agent.shows(200, "GPS200");
   assert.deepEqual([node.file, early.restartCalls], [ours, 1]);
 });
@@ -70,7 +70,7 @@ async function stale(
   assert.equal(node.file, "{}");
   await using bus = await comesBack(host, node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
-  assert.ok(await until(() => systemd.restartCalls === 1, 40_000));
+  assert.ok(await inTime(() => systemd.restartCalls === 1, 40_000));
   assert.equal(node.file, ours);
 }
 

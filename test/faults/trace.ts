@@ -1,7 +1,7 @@
 /** The system calls of an agent that nobody disturbs. */
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Agent, type Node, until } from "./agent.ts";
+import { Agent, type Node, inTime } from "./agent.ts";
 import type { ScriptedSystemd } from "./scripted-systemd.ts";
 
 /**
@@ -33,7 +33,7 @@ export async function traced(
   await agent.end("SIGTERM");
   const threads = () =>
     readdirSync(directory).map((name) => readFileSync(join(directory, name), "utf8"));
-  if (!(await until(() => threads().every((text) => text.includes("+++ exited")))))
+  if (!(await inTime(() => threads().every((text) => text.includes("+++ exited")))))
     throw new Error("strace goes on");
   return threads().map((text) =>
     Array.from(text.matchAll(/^(\d+\.\d+) (.*)$/gm), ([, at, call = ""]) => [Number(at), call]),

@@ -21,7 +21,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { spawnSync } from "node:child_process";
-import { Agent, encode, Node, until } from "./agent.ts";
+import { Agent, encode, Node, inTime } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { startHealthz } from "./healthz.ts";
 import { content, ours, Place } from "./place.ts";
@@ -38,7 +38,7 @@ test("without a bus nothing is changed, the reason is told, and it heals by itse
   await node.says(/^GPS210 .*ENOENT/);
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
-  assert.ok(await until(() => systemd.restartCalls === 1, 20_000));
+  assert.ok(await inTime(() => systemd.restartCalls === 1, 20_000));
   assert.equal(node.file, ours);
 });
 
@@ -84,7 +84,7 @@ test("a second agent on the node touches nothing until the first has ended, what
       ...options,
       ...(samePort && { probePort: first.port }),
     });
-    assert.ok(await until(() => second.output.includes("GPS205")));
+    assert.ok(await inTime(() => second.output.includes("GPS205")));
     assert.equal((await second.probe("?revision=2")).status, 503);
     const { mtimeMs } = statSync(place.node.folder);
     await sleep(2500);
@@ -197,17 +197,17 @@ test("drift in our entry is repaired within seconds, with a restart; in others' 
   await agent.shows(200, "GPS200");
   const theirs = { auth: encode("theirs") };
   writeFileSync(place.node.config, JSON.stringify({ auths: { "b.io": theirs } }));
-  assert.ok(await until(() => place.systemd.restartCalls === 2, 5000));
+  assert.ok(await inTime(() => place.systemd.restartCalls === 2, 5000));
   await agent.shows(200, "GPS200");
   const both = JSON.parse(place.node.file ?? "");
   assert.deepEqual(both, { auths: { "b.io": theirs, "a.io": { auth: encode("ours") } } });
   const lines = agent.output.split("\n").length;
   const { looks } = place.systemd;
   writeFileSync(place.node.config, JSON.stringify({ ...both, other: 1 }, undefined, 2));
-  assert.ok(await until(() => place.systemd.looks > looks));
+  assert.ok(await inTime(() => place.systemd.looks > looks));
   // One more, which has surely begun after the change: at rest only a hint causes it at once.
   place.node.mount(1, content);
-  assert.ok(await until(() => place.systemd.looks > looks + 1));
+  assert.ok(await inTime(() => place.systemd.looks > looks + 1));
   assert.equal(agent.output.split("\n").length, lines);
   assert.equal(place.systemd.restartCalls, 2);
   assert.match(place.node.file ?? "", /"other": 1/);
@@ -297,7 +297,7 @@ test("SIGTERM ends a wait for a job at once, and the next agent does not restart
   place.systemd.script = [{ ...comesBack, takes: job.promise }];
   {
     await using agent = await place.agent();
-    assert.ok(await until(() => place.systemd.restartCalls === 1));
+    assert.ok(await inTime(() => place.systemd.restartCalls === 1));
     assert.equal(await agent.end("SIGTERM"), 0);
   }
   assert.equal(place.systemd.active, "deactivating", "the agent did not wait for the job");

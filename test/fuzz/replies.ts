@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { BusError, CouldNotAsk } from "#agent/systemd/bus.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
 import { Random } from "../random.ts";
-import { Node, until } from "../faults/agent.ts";
+import { Node, inTime } from "../faults/agent.ts";
 import { startBus } from "../faults/bus.ts";
 import { Relay } from "../faults/relay.ts";
 import { ScriptedSystemd } from "../faults/scripted-systemd.ts";
@@ -89,7 +89,7 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
   }
   assert.ok(seen.read > cases / 20 && seen.thrown > cases / 20, JSON.stringify(seen));
   assert.ok(
-    await until(() => descriptors() <= before + 2),
+    await inTime(() => descriptors() <= before + 2),
     `${before} descriptors became ${descriptors()}`,
   );
 }

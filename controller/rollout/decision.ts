@@ -72,7 +72,14 @@ export async function decided(
   const publish = isPending(published, target, template) && publishesIn(turn) ? target : undefined;
   const current = published && { ...published, sources: published.sourcesText };
   const revision = published?.revision ?? 0;
-  const rollouts = remembered(before, asked, { turn, fates, current, revision, target });
+  const rollouts = remembered(before, asked, {
+    turn,
+    fates,
+    current,
+    revision,
+    target,
+    overtaken: isOvertaken(input),
+  });
   const served =
     wasServed(turn) && current?.intent === "apply" && revision > 0 && revision === view?.template;
   const now = served
@@ -151,6 +158,11 @@ function rereadsOf({ restart, restartControlPlane }: RolloutContext["agent"]): R
   return restartControlPlane === "Never" ? "control plane" : "nowhere";
 }
 
+/** The Secret is ahead of the template: agents that start now find no revision of theirs. */
+function isOvertaken({ published, daemonSet }: RolloutInput): boolean {
+  return daemonSet !== undefined && daemonSet.template > 0 && published > daemonSet.template;
+}
+
 type Question = Readonly<{ input: RolloutInput; before: Rollouts; asked: Asked }>;
 
 async function decideWith(context: RolloutContext, { input, before, asked }: Question) {
@@ -160,8 +172,7 @@ async function decideWith(context: RolloutContext, { input, before, asked }: Que
   if (turn.kind !== "survey" || view === undefined) return { turn, fates: [], seen: undefined };
   // What restarts no kubelet cannot be why a node fell silent.
   const harmless = input.complete || input.intent === "hold";
-  const overtaken = input.published > view.template && view.template > 0;
-  const known = { ...knownOf(before, asked), harmless, overtaken };
+  const known = { ...knownOf(before, asked), harmless, overtaken: isOvertaken(input) };
   const mark = { revision: view.template, digest: templateDigest(agent), complete: harmless };
   const read = async () =>
     amongPinned(await survey(cluster, mark, asked.now.getTime()), agent.pinned);

@@ -36,11 +36,13 @@ type Outcome = Readonly<{
   current: Content | undefined;
   revision: number;
   target: Content;
+  /** The Secret was ahead of the template: agents without a revision of theirs could not begin. */
+  overtaken: boolean;
 }>;
 
 /** What to remember before the turn is carried out. */
 export function remembered(before: Rollouts, asked: Asked, outcome: Outcome): Rollouts {
-  const { turn, fates, current, revision, target } = outcome;
+  const { turn, fates, current, revision, target, overtaken } = outcome;
   const troubled = names(fates, "failed", "stuck");
   if ("halt" in turn && turn.halt !== undefined) {
     const nodes = turn.halt === "failed" ? troubled : [];
@@ -51,7 +53,11 @@ export function remembered(before: Rollouts, asked: Asked, outcome: Outcome): Ro
     if (turn.kind === "wait" && isTold(before, about, nodes)) return before;
     return afterHalt(before, { asked: about, revision, reason: turn.halt, nodes });
   }
-  const broken = [...troubled, ...names(fates, "excused", "refused")];
+  // Agents that waited for the next template recover with it: they are not odd.
+  const broken = [
+    ...(overtaken ? names(fates, "failed") : troubled),
+    ...names(fates, "excused", "refused"),
+  ];
   if (turn.kind === "served") return afterServed(before, broken);
   const rolls = turn.kind === "roll" && turn.revision === "published" && target.intent !== "hold";
   if (rolls) return afterRoll(before, asked, broken);

@@ -114,6 +114,7 @@ export class Model extends DaemonSetModel {
       current: now,
       revision: published,
       target,
+      overtaken: known.overtaken,
     });
     this.#carryOut(turn, publishes ? target : undefined);
   }

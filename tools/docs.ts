@@ -154,6 +154,17 @@ kubectl annotate secret additional-pull-secret -n kube-system --overwrite global
 \`--min-interval\` keeps a writer of the Secret from restarting kubelets all day: the next change's rollout begins so long after the one
 before began. A removal, a repair and an asked-for retry do not wait.
 
+## From version 0.1
+
+Flags and the prefix of annotations have other names since 0.2; an upgrade of the Deployment needs these in its arguments:
+
+| 0.1 | 0.2 |
+| --- | --- |
+| \`--min-ready-seconds 5\` | \`--probation 5s\` |
+| \`--removal-grace 30s\` | \`--withdrawal-grace 30s\` |
+| \`--drain-deadline 10m\` | \`--withdrawal-deadline 10m\` |
+| annotations \`global-pull-secret/…\` | \`globalpullsecret.io/…\`; the old ones are read once, and never written |
+
 ## Two controllers
 
 The Deployment has two replicas. Whoever holds the Lease \`global-pull-secret-controller\` writes; the other is Ready, says so on \`/readyz\`

@@ -1,4 +1,4 @@
-/** What is done for a step, on a real directory; only systemd is played. */
+/** What is done for a step, on a real directory; only systemd is a fake. */
 import assert from "node:assert/strict";
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-/** What a look reads and whom it asks: real files, and a systemd and a healthz that are played. */
+/** What a look reads and whom it asks: real files, and a systemd and a healthz that are fakes. */
 import assert from "node:assert/strict";
 import fs, { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";

@@ -1,5 +1,5 @@
 /**
- * A node that is played: revisions, holds and withdrawals come as they like, flags change, the
+ * A fake node: revisions, holds and withdrawals come as they like, flags change, the
  * kubelet dies, hangs, falls silent or is restarted by others, the agent is killed, the disk is
  * full, somebody spoils config.json. Whatever came, a withdrawal leaves the node as it was, and its
  * kubelet running.

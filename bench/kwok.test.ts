@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { withWord } from "./kwok.ts";
 
-test("a played agent has said that it gave back, of its pod's own revision", () => {
+test("a fake agent has said that it gave back, of its pod's own revision", () => {
   const stage = "    containerStatuses:\n    - name: x\n      ready: true\n      restartCount: 0\n";
   const lines = withWord(stage).split("\n");
   assert.deepEqual(lines.slice(2, 6), [

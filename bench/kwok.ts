@@ -12,7 +12,7 @@ const moduleDirectory = join(import.meta.dirname, "kwok");
 const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"];
 
 /**
- * What a played node and a played pod do: become Ready at once, send heartbeats, go when deleted.
+ * What a fake node and a fake pod do: become Ready at once, send heartbeats, go when deleted.
  */
 const stages = [
   "node/fast/node-initialize",
@@ -50,7 +50,7 @@ export async function kwok(): Promise<{ program: string; configuration: string }
 }
 
 /**
- * A played agent's container has ended once with the word that everything was given back: a removal
+ * A fake agent's container has ended once with the word that everything was given back: a removal
  * believes nothing less (docs/decisions/0025), and nobody asks before. YAML and Go's template as
  * kwok reads them.
  */

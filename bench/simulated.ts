@@ -208,7 +208,7 @@ export class Simulated implements Disposable {
 }
 
 function playedNode(index: number): object {
-  const name = `played-${index}`;
+  const name = `fake-${index}`;
   const labels = { "kubernetes.io/os": "linux", "kubernetes.io/hostname": name };
   return { apiVersion: "v1", kind: "Node", metadata: { name, labels } };
 }

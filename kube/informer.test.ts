@@ -1,5 +1,5 @@
 /**
- * The laws of an informer, against a played API server that keeps one object's whole history:
+ * The laws of an informer, against a fake API server that keeps one object's whole history:
  * whatever the order of writes, late events, breaks, lists and restores, what an informer shows was
  * true, is never older than what we wrote, and never goes back.
  */

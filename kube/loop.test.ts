@@ -5,7 +5,7 @@ import { backoff, createLoop } from "./loop.ts";
 const breathe = () => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * A loop under played time. `advance` lets time pass, one timer and all that follows from it after
+ * A loop under fake time. `advance` lets time pass, one timer and all that follows from it after
  * the other.
  */
 function played(context: TestContext, run: () => Promise<{ seconds: number } | undefined>) {

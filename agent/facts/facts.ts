@@ -41,7 +41,8 @@ export type Facts = Readonly<{
   /** An unreadable journal was set aside earlier, and lies there still. */
   lost: boolean;
   /**
-   * Our folder is there without a journal: what a drain that was cut off at its very end leaves.
+   * Our folder is there without a journal: what a withdrawal that was cut off at its very end
+   * leaves.
    */
   left: boolean;
   file: NodeFile;

@@ -1,6 +1,6 @@
 /**
  * An hour with a kubelet that does not start while the new credential is in its file. The agent's
- * own look, decide and act on a directory; only systemd, healthz and the clock are played, so that
+ * own look, decide and act on a directory; only systemd, healthz and the clock are fakes, so that
  * an hour takes a second.
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -28,37 +28,37 @@ export const bad: Measurement = {
   run: async () => {
     using node = new Node();
     node.mount(1, { additional: { "private.example": "one" } });
-    const played = new PlayedKubelet(node);
-    const from = played.clock;
-    while (played.clock - from < hour) await life(node, played, from + hour);
+    const fake = new FakeKubelet(node);
+    const from = fake.clock;
+    while (fake.clock - from < hour) await life(node, fake, from + hour);
     return [
-      measure({ name: "bad, restart calls in an hour", unit: "calls", atMost: 4 }, [played.calls]),
+      measure({ name: "bad, restart calls in an hour", unit: "calls", atMost: 4 }, [fake.calls]),
       measure({ name: "bad, kubelets down after it", unit: "kubelets", atMost: 0 }, [
-        Number(!played.runs),
+        Number(!fake.runs),
       ]),
     ];
   },
 };
 
 /** One process of the agent, until it gives up or the time is over. */
-async function life(node: Node, played: PlayedKubelet, end: number): Promise<void> {
+async function life(node: Node, fake: FakeKubelet, end: number): Promise<void> {
   const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
   const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
   const parsed = parseConfig(flags, { REVISION: "1", DIGEST: node.digest(1), NODE_NAME: "node1" });
   if (!parsed.ok) throw new Error(parsed.errors.join("\n"));
   const config = parsed.value;
-  const now = () => played.clock;
+  const now = () => fake.clock;
   const deeds = new Deeds(now);
-  const healthz = async () => played.runs;
+  const healthz = async () => fake.runs;
   const lock = { release: () => {} };
-  const hands = { config, systemd: played.systemd, deeds, lock };
+  const hands = { config, systemd: fake.systemd, deeds, lock };
   const acquire = async () => true;
   const look = new Look({ ...hands, healthz, acquire, now, clock: now });
-  while (played.clock < end) {
+  while (fake.clock < end) {
     const step = await look.next();
     await act(step, hands);
-    if (step.action === "give up") return played.pass(containerBackOff);
-    played.pass(step.again === "back off" ? retry : step.again);
+    if (step.action === "give up") return fake.pass(containerBackOff);
+    fake.pass(step.again === "back off" ? retry : step.again);
   }
 }
 
@@ -66,7 +66,7 @@ async function life(node: Node, played: PlayedKubelet, end: number): Promise<voi
  * It runs unless its file holds the entry when it starts; then systemd tries it again and again, in
  * vain.
  */
-class PlayedKubelet {
+class FakeKubelet {
   clock = 1_000_000 * hour;
   calls = 0;
   #invocation = 1;

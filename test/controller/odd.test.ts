@@ -1,6 +1,6 @@
 /**
  * How revisions pass nodes that fail, are unfit, dead or flicker, with the real DaemonSet
- * controller and played kubelets.
+ * controller and fake kubelets.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

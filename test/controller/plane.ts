@@ -1,7 +1,7 @@
 /**
  * A real etcd, API server, DaemonSet controller and scheduler, and the controller as a process of
- * its own that holds exactly the rights of manifests/. The nodes are played by kubelets.ts: what a
- * kubelet does is not what is tested here.
+ * its own that holds exactly the rights of manifests/. The nodes are faked by fake-kubelets.ts:
+ * what a kubelet does is not what is tested here.
  */
 import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
 import { spawn } from "node:child_process";

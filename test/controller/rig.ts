@@ -1,5 +1,5 @@
 /**
- * A control plane with three played nodes, and controllers that tests start with flags of their
+ * A control plane with three fake nodes, and controllers that tests start with flags of their
  * own.
  */
 import { after, afterEach, before } from "node:test";

@@ -1,4 +1,4 @@
-/** How revisions reach nodes, with the real DaemonSet controller and played kubelets. */
+/** How revisions reach nodes, with the real DaemonSet controller and fake kubelets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
@@ -86,7 +86,7 @@ test("a node that joins in the middle of a rollout gets the revision at once", a
   await kubelets.remove("late");
 });
 
-test("a controller killed at random in rollout and drain comes to the same end", (context) =>
+test("a controller killed at random in rollout and withdrawal comes to the same end", (context) =>
   killedAtRandom(context, 2));
 
 test("two controllers at once: no double rollout, no lost change, one content per revision", async () => {

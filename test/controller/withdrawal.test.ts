@@ -1,4 +1,4 @@
-/** How revisions leave nodes, with the real DaemonSet controller and played kubelets. */
+/** How revisions leave nodes, with the real DaemonSet controller and fake kubelets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stays, until } from "../cluster/await.ts";
@@ -67,10 +67,10 @@ test("readiness alone is not believed: a node that has not said that it gave bac
   await plane.untilGone(on, 150_000);
 });
 
-test("the Secret created again in mid-drain turns it round", async () => {
+test("the Secret created again in mid-withdrawal turns it round", async () => {
   const revision = await served("--max-unavailable", "1");
   await undeclare();
-  await until("the drain has begun", () => started(revision + 1) > 0);
+  await until("the withdrawal has begun", () => started(revision + 1) > 0);
   await plane.declare(on, content("again"));
   await plane.untilRolledOut(on, revision + 2);
   assert.equal((await plane.published(on))?.document, content("again"));
@@ -86,7 +86,7 @@ test("a removal that hangs is told after the deadline, and the command in the Ev
   await plane.untilGone(on);
 });
 
-test("what never reached a node is removed without a drain", async () => {
+test("what never reached a node is removed without a withdrawal", async () => {
   start();
   kubelets.behaviour = () => "hangs";
   await plane.declare(on, content("one"));

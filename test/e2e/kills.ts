@@ -1,4 +1,7 @@
-/** A controller that is killed again and again, wherever it stands, in a rollout and in a drain. */
+/**
+ * A controller that is killed again and again, wherever it stands, in a rollout and in a
+ * withdrawal.
+ */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import * as names from "#contract/names.ts";
@@ -41,15 +44,15 @@ export async function rolloutAndWithdrawalUnderKills(
   for (const node of cluster.nodes)
     assert.ok(Object.keys(auths(node)).includes(cluster.registry.host), node.name);
 
-  const drainSince = Date.now();
+  const withdrawalSince = Date.now();
   await product.deleteAdditional(cluster);
   const removed = async () => (await product.events(cluster, "Removed")).length > 0;
-  const inDrain = await killAtRandom(cluster, kills, random, removed);
+  const inWithdrawal = await killAtRandom(cluster, kills, random, removed);
   await product.untilRemoved(cluster);
   context.diagnostic(
-    `of ${kills} kills each, ${inRollout} fell before the rollout's end and ${inDrain} before the drain's`,
+    `of ${kills} kills each, ${inRollout} fell before the rollout's end and ${inWithdrawal} before the withdrawal's`,
   );
-  const drain = await restarts(cluster, drainSince);
+  const withdrawal = await restarts(cluster, withdrawalSince);
   for (const [index, node] of cluster.nodes.entries()) {
     assert.equal(
       node.readFile("config.json")?.toString(),
@@ -60,16 +63,16 @@ export async function rolloutAndWithdrawalUnderKills(
   }
 
   const everyNode = cluster.nodes.map(({ name }) => name).toSorted();
-  for (const all of [rollout, drain]) {
+  for (const all of [rollout, withdrawal]) {
     assert.deepEqual(all.map(({ node }) => node).toSorted(), everyNode, "one restart each");
     assert.equal(mostAtOnce(all, 3000), 1, JSON.stringify(all));
   }
-  const deleted = deletions(cluster, drainSince);
+  const deleted = deletions(cluster, withdrawalSince);
   assert.deepEqual(
     deleted.map(({ resource }) => resource),
     ["daemonsets", "rolebindings", "roles", "serviceaccounts", "secrets", "secrets"],
   );
-  const last = Math.max(...drain.map(({ up }) => up));
+  const last = Math.max(...withdrawal.map(({ up }) => up));
   assert.ok(
     (deleted[0]?.at ?? 0) > last + 3000,
     "every node had given its entries back before the first object went",

@@ -7,7 +7,7 @@ import { auths } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts } from "./restarts.ts";
 
-export const stages = ["birth", "canary", "wave", "drain"] as const;
+export const stages = ["birth", "canary", "wave", "withdrawal"] as const;
 export type Stage = (typeof stages)[number];
 
 /**
@@ -37,7 +37,7 @@ export async function outlives(cluster: Cluster, stage: Stage, seconds: number):
   const before = await starts(cluster);
   const since = (more: number) => before.map((count) => count + more);
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  if (stage !== "drain") await outage(cluster, stage, seconds);
+  if (stage !== "withdrawal") await outage(cluster, stage, seconds);
   await product.untilServed(cluster, 1);
   await product.untilEvent(cluster, "RolledOut", /revision 1 is on/);
   assert.deepEqual(await starts(cluster), since(1), "every kubelet was restarted once");
@@ -50,7 +50,7 @@ export async function outlives(cluster: Cluster, stage: Stage, seconds: number):
   );
 
   await product.deleteAdditional(cluster);
-  if (stage === "drain") await outage(cluster, stage, seconds);
+  if (stage === "withdrawal") await outage(cluster, stage, seconds);
   await product.untilRemoved(cluster);
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);
   assert.deepEqual(await starts(cluster), since(2), "and once more for the removal");
@@ -79,6 +79,6 @@ type DaemonSet = {
 async function stageOf(cluster: Cluster): Promise<string | undefined> {
   const found = await cluster.get<DaemonSet>("daemonset", names.syncerName, "-n", names.namespace);
   const revision = Number(found?.spec.template.metadata.annotations[names.revisionAnnotation]);
-  if (revision > 1) return "drain";
+  if (revision > 1) return "withdrawal";
   return revision === 0 ? "birth" : found?.metadata.annotations["globalpullsecret.io/stage"];
 }

@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-test("H20, H21: a controller killed ten times in a rollout and ten times in a drain comes to the same end", async (context) => {
+test("H20, H21: a controller killed ten times in a rollout and ten times in a withdrawal comes to the same end", async (context) => {
   await rolloutAndWithdrawalUnderKills(cluster, 10, context);
 });
 

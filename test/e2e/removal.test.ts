@@ -32,11 +32,11 @@ async function deploy(): Promise<number> {
   return revision;
 }
 
-test("H20, H21: a controller killed twice in a rollout and twice in a drain comes to the same end: nodes first, objects after", async (context) => {
+test("H20, H21: a controller killed twice in a rollout and twice in a withdrawal comes to the same end: nodes first, objects after", async (context) => {
   await rolloutAndWithdrawalUnderKills(cluster, 2, context);
 });
 
-test("the Secret created again in mid-drain turns it round", async () => {
+test("the Secret created again in mid-withdrawal turns it round", async () => {
   await product.installProduct(cluster, { args: allAtOnce });
   const revision = await deploy();
   const uid = async () =>
@@ -50,7 +50,7 @@ test("the Secret created again in mid-drain turns it round", async () => {
     )?.metadata.uid;
   const before = await uid();
   await product.deleteAdditional(cluster);
-  await until("the drain has reached a node", () => !holds(0) || !holds(1), { every: 20 });
+  await until("the withdrawal has reached a node", () => !holds(0) || !holds(1), { every: 20 });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, revision + 2);
   assert.equal(await uid(), before);

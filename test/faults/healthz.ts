@@ -1,4 +1,4 @@
-/** A kubelet's healthz that answers before there is a bus on which it could be played. */
+/** A kubelet's healthz that answers before there is a bus on which it could be faked. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 

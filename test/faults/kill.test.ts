@@ -118,7 +118,7 @@ test("an agent killed at any point of an apply is made good by the next one, wit
   });
 });
 
-test("an agent killed at any point of a drain is made good by the next one, and nothing of ours is left", async (t) => {
+test("an agent killed at any point of a withdrawal is made good by the next one, and nothing of ours is left", async (t) => {
   await everywhere(t, {
     revision: 2,
     status: 200,

@@ -165,7 +165,7 @@ function inForce(node: Node): Map<string, string> {
 
 const before = '{"auths":{}}\n';
 
-test("power loss after any call of an apply and of a drain: one document or the other, and ours never without its journal", async (t) => {
+test("power loss after any call of an apply and of a withdrawal: one document or the other, and ours never without its journal", async (t) => {
   await using place = await Place.make();
   const { node, systemd } = place;
   writeFileSync(node.config, before);
@@ -180,10 +180,10 @@ test("power loss after any call of an apply and of a drain: one document or the 
 
   node.mount(2, {});
   const start = inForce(node);
-  const draining = crashes(await recorded(node, systemd, 2, "GPS224"), start);
+  const withdrawing = crashes(await recorded(node, systemd, 2, "GPS224"), start);
   assert.equal(node.file, before);
-  check(node, draining, (file) => file !== "ours");
-  t.diagnostic(`${applying.length} and ${draining.length} states`);
+  check(node, withdrawing, (file) => file !== "ours");
+  t.diagnostic(`${applying.length} and ${withdrawing.length} states`);
 });
 
 test("power loss after any call of a rotation: the bytes to go back to are there for as long as a journal names them", async (t) => {

@@ -1,8 +1,9 @@
 /** config.json as found: what it is, what it says, and whether it may be replaced. Reads only. */
 import { createHash } from "node:crypto";
-import { closeSync, constants, lstatSync, openSync, readSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { emptyDocument, type NodeDocument, readDocument } from "./document.ts";
 import { describe } from "../files/errno.ts";
+import { readRegular } from "../files/regular-file.ts";
 import { type FileIdentity, identify } from "../files/atomic-write.ts";
 import { excess, mostBytes } from "./weight.ts";
 
@@ -43,22 +44,15 @@ function read(file: string): NodeFile {
   if (found.nlink > 1) return { kind: "refused", why: `it has ${found.nlink} hard links` };
   if (found.size > mostBytes)
     return { kind: "refused", why: `it has ${found.size} bytes, more than 2 MiB` };
-  // Between lstat and open it may have become a FIFO, which would block, or a link.
-  const descriptor = openSync(
-    file,
-    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-  );
-  const bytes = Buffer.alloc(found.size);
-  try {
-    if (readSync(descriptor, bytes, 0, found.size, 0) !== found.size) return { kind: "changing" };
-  } finally {
-    closeSync(descriptor);
-  }
+  const reading = readRegular(file, mostBytes, "refuse");
+  // Between lstat and open it may have become something else.
+  if (!("bytes" in reading) || reading.bytes.length !== found.size) return { kind: "changing" };
   if (identify(file) !== identity) return { kind: "changing" };
+  const { bytes } = reading;
   const much = excess(bytes);
   if (much !== undefined) return { kind: "refused", why: `it has ${much}` };
-  const reading = readDocument(bytes);
-  if (reading.kind === "odd") return { kind: "refused", why: reading.why };
+  const content = readDocument(bytes);
+  if (content.kind === "odd") return { kind: "refused", why: content.why };
   const { uid, gid } = found;
   // Ours would belong to this process: without CAP_CHOWN, as it is deployed, it can give no file
   // away.
@@ -72,8 +66,8 @@ function read(file: string): NodeFile {
     identity,
     bytes,
     mode: found.mode & 0o7777,
-    document: reading.document,
-    healed: reading.healed,
+    document: content.document,
+    healed: content.healed,
     digest: createHash("sha256").update(bytes).digest("base64url"),
   };
 }

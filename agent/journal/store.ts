@@ -2,11 +2,13 @@
  * The journal on the disk: small, and the previous bytes in files beside it, which it names by
  * their digests.
  */
-import { readFileSync, renameSync, statSync } from "node:fs";
+import { renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { journalName, makeFolder, sweep } from "./folder.ts";
 import { type Journal, type JournalReading, previousPrefix, writeJournal } from "./journal.ts";
 import { replace } from "../files/atomic-write.ts";
+import { hasCode } from "../files/errno.ts";
+import { readRegular } from "../files/regular-file.ts";
 
 /** An unreadable journal is kept under this name, with what it names, until the folder goes. */
 export const corruptName = `${journalName}.corrupt`;
@@ -19,10 +21,11 @@ const mostBytes = 32 * 1024 * 1024;
 export async function readStore(folder: string): Promise<JournalReading> {
   const file = join(folder, journalName);
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return { kind: "none" };
-  const bytes = open(file);
-  if (bytes === undefined) return { kind: "corrupt", why: "more than 32 MiB" };
+  const read = readRegular(file, mostBytes, "follow");
+  if ("large" in read) return { kind: "corrupt", why: "more than 32 MiB" };
+  if ("irregular" in read) return { kind: "corrupt", why: "no regular file" };
   const { readJournal } = await import("./gate.ts");
-  return readJournal(bytes, (name) => open(join(folder, name)));
+  return readJournal(read.bytes, (name) => open(join(folder, name)));
 }
 
 /**
@@ -64,8 +67,13 @@ function names(journal: Buffer | undefined, name: string): boolean {
   return journal?.includes(name.slice(previousPrefix.length)) === true;
 }
 
-/** The bytes of a file; undefined if there is none, or one that is too large. */
+/** The bytes of a file; undefined if there is none, or nothing that could be one of ours. */
 function open(file: string): Buffer | undefined {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found === undefined || found.size > mostBytes ? undefined : readFileSync(file);
+  try {
+    const read = readRegular(file, mostBytes, "follow");
+    return "bytes" in read ? read.bytes : undefined;
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
+  }
 }

@@ -20,7 +20,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { Agent, encode, Node, inTime } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { startHealthz } from "./healthz.ts";
@@ -348,9 +348,17 @@ test("a kubelet that stays down after the rollback is revived again and again, a
 });
 
 test("a journal that cannot be read, or is too large to be, is kept aside, and a restart is made in case one was owed", async () => {
+  /** In the journal's place: what would block a reader, or never end. */
+  const replace = (make: (journal: string) => void) => (journal: string) => {
+    rmSync(journal);
+    make(journal);
+  };
   const harms: readonly (readonly [why: string, harm: (journal: string) => void])[] = [
     ["not JSON", (journal) => truncateSync(journal, 100)],
     ["more than 32 MiB", (journal) => truncateSync(journal, 33 * 1024 * 1024)],
+    ["no regular file", replace((journal) => execFileSync("mkfifo", [journal]))],
+    ["no regular file", replace((journal) => symlinkSync("/dev/zero", journal))],
+    ["no regular file", replace((journal) => mkdirSync(journal))],
   ];
   for (const [why, harm] of harms) {
     await using place = await Place.make();

@@ -1,6 +1,7 @@
 /**
- * The pages of docs/ that say what the code says, written from it: `node build/run.mjs
- * tools/docs.ts`. A test holds the files against it, so that they cannot drift.
+ * The pages of docs/ that say what the code says, and the types of api/ that say what the CRD says,
+ * written from them: `node build/run.mjs tools/docs.ts`. A test holds the files against it, so that
+ * they cannot drift.
  */
 import { writeFileSync } from "node:fs";
 import { catalogue as agent } from "#agent/facts/problems.ts";
@@ -8,6 +9,7 @@ import { usage } from "#controller/policy/flags.ts";
 import { catalogue as controller } from "#controller/sources/problems.ts";
 import { troubles } from "#controller/report/troubles.ts";
 import { catalogue as documents } from "#pullsecret/problems.ts";
+import { apiTypes } from "./api.ts";
 import { faults } from "./faults.ts";
 
 type Row = readonly string[];
@@ -19,6 +21,7 @@ export function pages(): Readonly<Record<string, string>> {
     "docs/configuration.md": configuration(),
     "docs/metrics.md": metrics(),
     "docs/faults.md": faults(),
+    "api/global-pull-secret.ts": apiTypes(),
   };
 }
 

@@ -14,6 +14,7 @@ const order: readonly string[] = [
   "kube",
   "kube/lease",
   "kube/apply",
+  "api",
   "agent/config",
   "agent/files",
   "agent/systemd",
@@ -37,7 +38,7 @@ const order: readonly string[] = [
   "cli",
 ];
 
-/** Programs: they meet in contract/, pullsecret/ and kube/ only. */
+/** Programs: they meet in contract/, pullsecret/, kube/ and api/ only. */
 const programs: ReadonlySet<string> = new Set(["agent", "controller", "cli"]);
 
 /** Programs that reach no API server. */
@@ -47,6 +48,7 @@ const withoutCluster: ReadonlySet<string> = new Set(["agent", "cli"]);
 const pure: ReadonlySet<string> = new Set([
   "contract",
   "pullsecret",
+  "api",
   "agent/facts",
   "agent/restart",
   "agent/decide",

@@ -1,0 +1,282 @@
+/**
+ * GlobalPullSecret as TypeScript. Written from manifests/crds/globalpullsecrets.yaml: change that,
+ * then run `node build/run.mjs tools/docs.ts`.
+ */
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+
+/**
+ * How the pull secrets of kube-system reach every node, and how far they are. There is one, named
+ * cluster: the controller makes it where nobody has, and never writes its spec.
+ */
+export type GlobalPullSecret = Readonly<{
+  /** globalpullsecret.io/v1alpha1. */
+  apiVersion: "globalpullsecret.io/v1alpha1";
+  /** GlobalPullSecret. */
+  kind: "GlobalPullSecret";
+  metadata: V1ObjectMeta;
+  /**
+   * Policy, in force seconds after it is written. Every field has a default, so that what is read
+   * back is the whole policy; deleting the object means the defaults, never a withdrawal.
+   */
+  spec?: GlobalPullSecretSpec;
+  /**
+   * What the controller sees, written by it alone. Holds no credential, and nothing that is
+   * computed from one.
+   */
+  status?: GlobalPullSecretStatus;
+}>;
+
+/**
+ * Policy, in force seconds after it is written. Every field has a default, so that what is read
+ * back is the whole policy; deleting the object means the defaults, never a withdrawal.
+ */
+export type GlobalPullSecretSpec = Readonly<{
+  /**
+   * Whether the nodes follow the Secrets. Managed: every change is rolled out. Paused: no change
+   * is, a withdrawal included, and what is in force stays in repair. Withdrawn: nodes are given
+   * back what they had, our objects are deleted, and the user's Secrets stay. Default: Managed.
+   */
+  managementState?: "Managed" | "Paused" | "Withdrawn";
+  /**
+   * Whose credential is used where the original and another source have one for the same registry.
+   * PreferOriginal makes the original the highest source instead of the lowest. Default:
+   * PreferAdditional.
+   */
+  conflictPolicy?: "PreferAdditional" | "PreferOriginal";
+  /**
+   * Registries whose images no source but the original may serve. They add to those of the
+   * controller's --protect, and never take one away.
+   */
+  protectedRegistries?: readonly string[];
+  /**
+   * More Secrets of kube-system, merged with additional-pull-secret, which is higher than all of
+   * them, and with the original, which is lower. A source that is refused or cannot be read keeps
+   * its last accepted entries and holds up no other.
+   */
+  sources?: readonly SourceSpec[];
+  /**
+   * How a credential on a node's disk reaches its kubelet. The installer's --delivery-modes says
+   * which modes may be asked for.
+   */
+  delivery?: DeliverySpec;
+  /** How fast a change goes over the nodes, and what stops it. */
+  rollout?: RolloutSpec;
+  /** How entries leave the nodes after a source is deleted. */
+  withdrawal?: WithdrawalSpec;
+}>;
+
+/** A further source of credentials. */
+export type SourceSpec = Readonly<{
+  /**
+   * What the source is called in status, Events and metrics. A DNS label, other than additional,
+   * additional-pull-secret and original.
+   */
+  name: string;
+  /**
+   * The Secret, in kube-system, of type kubernetes.io/dockerconfigjson. The controller needs the
+   * right to read it, by name; where that is missing, status says how to grant it.
+   */
+  secretRef: SecretReference;
+  /**
+   * Which source's credential is used where several have one for the same registry: the highest's.
+   * Of equal ones the first by name, with a warning. Default: 0.
+   */
+  priority?: number;
+}>;
+
+/**
+ * The Secret, in kube-system, of type kubernetes.io/dockerconfigjson. The controller needs the
+ * right to read it, by name; where that is missing, status says how to grant it.
+ */
+export type SecretReference = Readonly<{
+  /** The Secret's name. */
+  name: string;
+}>;
+
+/**
+ * How a credential on a node's disk reaches its kubelet. The installer's --delivery-modes says
+ * which modes may be asked for.
+ */
+export type DeliverySpec = Readonly<{
+  /**
+   * Restart: the kubelet is restarted and proved, seconds a node. Reread: nothing is restarted, and
+   * the kubelet reads its file again by itself, within five minutes. Default: Restart.
+   */
+  mode?: "Restart" | "Reread";
+}>;
+
+/** How fast a change goes over the nodes, and what stops it. */
+export type RolloutSpec = Readonly<{
+  /**
+   * Nodes that may be without a ready agent at a time: a number, or a percentage of the nodes,
+   * rounded up. The installer's --max-unavailable-limit bounds it. Default: 10%.
+   */
+  maxUnavailable?: number | string;
+  /**
+   * Nodes that may newly fail before a revision is halted: a number, or a percentage of the nodes.
+   * A halted revision is tried again later, or when a retry is asked for. Default: 0.
+   */
+  maxFailures?: number | string;
+  /**
+   * How long a restarted kubelet must stay well before its node counts as served. From 3s to 10m:
+   * the kubelet needs 3 s to report a pod that is not ready. Default: 5s.
+   */
+  probation?: string;
+  /**
+   * Least time from the begin of one change's rollout to the next one's. It keeps a writer of a
+   * Secret from restarting kubelets all day; withdrawals, repairs and retries that are asked for do
+   * not wait. Default: 0s.
+   */
+  minInterval?: string;
+}>;
+
+/** How entries leave the nodes after a source is deleted. */
+export type WithdrawalSpec = Readonly<{
+  /**
+   * How long after a Secret's deletion its withdrawal begins, at most 1h. A Secret that is deleted
+   * and made anew in that time is one change. Default: 30s.
+   */
+  grace?: string;
+  /**
+   * How long a withdrawal may take before it is told as overdue, at least 1m. It goes on after
+   * that. Default: 10m.
+   */
+  deadline?: string;
+  /**
+   * How long a withdrawal waits for nodes that are away, at least 1m. A node that returns later
+   * keeps what it had. Default: 24h.
+   */
+  forgetAfter?: string;
+}>;
+
+/**
+ * What the controller sees, written by it alone. Holds no credential, and nothing that is computed
+ * from one.
+ */
+export type GlobalPullSecretStatus = Readonly<{
+  /**
+   * The generation of spec that this status speaks of. While it is behind metadata.generation, the
+   * policy has not been read yet.
+   */
+  observedGeneration?: number;
+  /**
+   * Revisions of the merged pull secret: integers that only grow, one for each different content.
+   */
+  revision?: RevisionStatus;
+  /** The verdict on each source, as last read. */
+  sources?: readonly SourceStatus[];
+  /** Which source's credential is used for each registry. */
+  registries?: readonly RegistryStatus[];
+  /**
+   * How many registries are not listed, because there are more than 200 or their names are too
+   * long. Absent when all are.
+   */
+  registriesOmitted?: number;
+  /** Nodes, counted. unfit, unreachable and failed are parts of desired. */
+  nodes?: NodesStatus;
+  /** Nodes that failed, ten of them at most; nodes.failed counts all. */
+  failures?: readonly NodeFailure[];
+  /**
+   * Ready, Reconciling, Stalled, SourcesAccepted, RolledOut and NodesLeftOut. Reconciling and
+   * Stalled are never both True.
+   */
+  conditions?: readonly StatusCondition[];
+}>;
+
+/** Revisions of the merged pull secret: integers that only grow, one for each different content. */
+export type RevisionStatus = Readonly<{
+  /** The revision that the nodes were served last. Absent before the first. */
+  inForce?: number;
+  /** The revision that is being rolled out. Absent when none is. */
+  pending?: number;
+  /** The revision that halted. Nodes keep what they have until it is tried again or replaced. */
+  refused?: RefusedRevision;
+}>;
+
+/** The revision that halted. Nodes keep what they have until it is tried again or replaced. */
+export type RefusedRevision = Readonly<{
+  /** Its number. */
+  revision: number;
+  /** When it halted. */
+  since: string;
+  /** Why, in one word such as RestartFailed. */
+  reason: string;
+}>;
+
+/** A source and whether it is accepted. */
+export type SourceStatus = Readonly<{
+  /** Of spec.sources, or additional-pull-secret, or original. */
+  name: string;
+  /** The version of the Secret that this verdict is of. Absent while there is no Secret. */
+  resourceVersion?: string;
+  /**
+   * The version whose content every node that can be served has. Compare it as a number with the
+   * Secret's own metadata.resourceVersion.
+   */
+  servedResourceVersion?: string;
+  /** Whether this version is what the nodes get. Unknown: it could not be read. */
+  accepted: "True" | "False" | "Unknown";
+  /** Why, in one word. */
+  reason: string;
+  /** Why, in a sentence with what to do. Codes are those of docs/errors.md. */
+  message: string;
+}>;
+
+/** A registry and who serves it. */
+export type RegistryStatus = Readonly<{
+  /** The registry, as the merged pull secret names it. */
+  registry: string;
+  /** The source whose credential is used, as in status.sources. */
+  source: string;
+  /** The sources that have a credential for this registry, too, which is not used. */
+  shadows?: readonly string[];
+}>;
+
+/** Nodes, counted. unfit, unreachable and failed are parts of desired. */
+export type NodesStatus = Readonly<{
+  /** available/desired, for people. */
+  summary: string;
+  /** Nodes that should have the pull secret. */
+  desired: number;
+  /** Nodes whose agent is of the present revision. */
+  updated: number;
+  /** Nodes that have the present revision, proved. */
+  available: number;
+  /** Nodes that their agent refuses to touch. No rollout waits for them. */
+  unfit: number;
+  /** Nodes that do not answer. No rollout waits for them. */
+  unreachable: number;
+  /** Nodes on which the revision failed, or that do not get on. */
+  failed: number;
+}>;
+
+/** A node and what failed there. */
+export type NodeFailure = Readonly<{
+  /** The node's name. */
+  node: string;
+  /**
+   * The code that the agent gave, explained in docs/errors.md. Absent when its container did not
+   * come so far as to give one.
+   */
+  code?: string;
+  /** What failed, and what to do. */
+  message: string;
+  /** When it was first seen. */
+  since: string;
+}>;
+
+/** A condition, as Kubernetes defines it. */
+export type StatusCondition = Readonly<{
+  /** What is said of. */
+  type: string;
+  /** Whether it is so. */
+  status: "True" | "False" | "Unknown";
+  /** The generation of spec that the condition speaks of. */
+  observedGeneration?: number;
+  /** When status changed last. */
+  lastTransitionTime: string;
+  /** Why, in one word. */
+  reason: string;
+  /** Why, in words for people. */
+  message: string;
+}>;

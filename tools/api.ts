@@ -1,0 +1,98 @@
+/**
+ * The types of api/, made from the CRD: the CRD is what users meet, so it is what is written by
+ * hand. Part of `node build/run.mjs tools/docs.ts`; the test of the pages holds the file to it.
+ */
+import { crdFile, fieldsOf, onlyVersion, ourCrd, type Field, type Schema } from "./crd.ts";
+
+/** Path of an object in the schema → name of its type, in the order of the file. */
+const names: Readonly<Record<string, string>> = {
+  "": "GlobalPullSecret",
+  spec: "GlobalPullSecretSpec",
+  "spec.sources[]": "SourceSpec",
+  "spec.sources[].secretRef": "SecretReference",
+  "spec.delivery": "DeliverySpec",
+  "spec.rollout": "RolloutSpec",
+  "spec.withdrawal": "WithdrawalSpec",
+  status: "GlobalPullSecretStatus",
+  "status.revision": "RevisionStatus",
+  "status.revision.refused": "RefusedRevision",
+  "status.sources[]": "SourceStatus",
+  "status.registries[]": "RegistryStatus",
+  "status.nodes": "NodesStatus",
+  "status.failures[]": "NodeFailure",
+  "status.conditions[]": "StatusCondition",
+};
+
+/** The text of api/global-pull-secret.ts. */
+export function apiTypes(): string {
+  const crd = ourCrd();
+  const { schema, apiVersion } = onlyVersion(crd);
+  const objects = fieldsOf(schema).filter((one) => isObject(one) && one.path !== "metadata");
+  for (const { path } of objects)
+    if (names[path] === undefined) throw new Error(`${path}: name its type in tools/api.ts`);
+  const types = Object.entries(names).map(([path, name]) => {
+    const object = objects.find((one) => one.path === path);
+    if (object === undefined) throw new Error(`${path}: is no object of the CRD: tools/api.ts`);
+    return typeOf(name, object);
+  });
+  const head = `/**
+ * GlobalPullSecret as TypeScript. Written from ${crdFile}: change that,
+ * then run \`node build/run.mjs tools/docs.ts\`.
+ */
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+`;
+  const literals: Record<string, string> = {
+    "apiVersion?: string": `apiVersion: "${apiVersion}"`,
+    "kind?: string": `kind: "${crd.spec.names.kind}"`,
+    "metadata?: object": "metadata: V1ObjectMeta",
+  };
+  const text = [head, ...types].join("\n");
+  return Object.entries(literals).reduce((all, [from, to]) => all.replace(from, to), text);
+}
+
+const isObject = ({ schema }: Field): boolean => schema.type === "object";
+
+function typeOf(name: string, { path, schema }: Field): string {
+  const required = new Set(schema.required);
+  const fields = Object.entries(schema.properties ?? {}).map(([field, one]) => {
+    const below = path === "" ? field : `${path}.${field}`;
+    const optional = required.has(field) ? "" : "?";
+    return `${comment(docOf(one), "  ")}  ${field}${optional}: ${written(below, one)};\n`;
+  });
+  return `${comment(docOf(schema), "")}export type ${name} = Readonly<{\n${fields.join("")}}>;\n`;
+}
+
+/** The type of a field, as it is written. */
+function written(path: string, schema: Schema): string {
+  if (schema["x-kubernetes-int-or-string"] === true) return "number | string";
+  if (schema.enum !== undefined) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
+  if (schema.type === "array") return `readonly ${written(`${path}[]`, schema.items ?? {})}[]`;
+  if (schema.type === "integer") return "number";
+  if (schema.type === "object") return names[path] ?? "object";
+  if (schema.type === "string") return "string";
+  throw new Error(`${path}: no type for ${String(schema.type)}: tools/api.ts`);
+}
+
+function docOf({ description = "", default: standard }: Schema): string {
+  const plain = typeof standard === "string" || typeof standard === "number";
+  return plain ? `${description} Default: ${standard}.` : description;
+}
+
+/** A JSDoc comment of at most 100 columns, on one line where it fits. */
+function comment(text: string, indent: string): string {
+  if (text === "") return "";
+  const single = `${indent}/** ${text} */`;
+  if (single.length <= 100) return `${single}\n`;
+  const lines = wrap(text, 100 - indent.length - 3).map((line) => `${indent} * ${line}\n`);
+  return `${indent}/**\n${lines.join("")}${indent} */\n`;
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const longer = [...lines.slice(-1), word].join(" ");
+    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}

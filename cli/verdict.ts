@@ -2,8 +2,9 @@
 import { judgeSize } from "#pullsecret/capacity.ts";
 import { canonical, sourcesOf } from "#pullsecret/canonical.ts";
 import { documentLimits } from "#pullsecret/json.ts";
-import { merge, type From, type MergePolicy } from "#pullsecret/merge.ts";
-import { parse, type Accepted } from "#pullsecret/parse.ts";
+import { merge, type MergePolicy } from "#pullsecret/merge.ts";
+import type { MergeSource } from "#pullsecret/offer.ts";
+import { parse } from "#pullsecret/parse.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems.ts";
 import type { ExitCode, Io } from "./io.ts";
 
@@ -16,7 +17,7 @@ type Files = Readonly<{ original: string | undefined; additional: string }>;
 
 /** Reads, merges and measures. The problems of both files are told at once. */
 export async function judge(files: Files, policy: MergePolicy, io: Io): Promise<Verdict> {
-  const sources: Partial<Record<From, Accepted>> = {};
+  const sources: MergeSource[] = [];
   const problems: Problem[] = [];
   let bytes = 0;
   for (const role of ["original", "additional"] as const) {
@@ -25,17 +26,13 @@ export async function judge(files: Files, policy: MergePolicy, io: Io): Promise<
     const content = await io.read(path, documentLimits.bytes);
     bytes += content.length;
     const parsed = parse(content, { name: role, role });
-    if (parsed.ok) sources[role] = parsed;
+    if (parsed.ok) sources.unshift({ id: role, accepted: parsed });
     else problems.push(...parsed.problems);
   }
   return problems.length > 0 ? { ok: false, problems } : join(sources, bytes, policy);
 }
 
-function join(
-  sources: Partial<Record<From, Accepted>>,
-  bytes: number,
-  policy: MergePolicy,
-): Verdict {
+function join(sources: readonly MergeSource[], bytes: number, policy: MergePolicy): Verdict {
   const merged = merge(sources, policy);
   if (!merged.ok) return merged;
   const document = canonical(merged);

@@ -52,9 +52,15 @@ export const secretKeys = {
    * inferred.
    */
   intent: "intent",
-  /** JSON object: registry → `original` | `additional`. Holds no credential. */
+  /** JSON object: registry → id of its source. Holds no credential. */
   sources: "sources",
 } as const;
+
+/**
+ * Ids of the two sources that are always meant, as `sources` and the controller's state have them;
+ * any other id is the name of an extra source.
+ */
+export const sourceIds = { additional: "additional", original: "original" } as const;
 
 /**
  * `apply`: put the document in force. `release`: take back whatever is ours. `hold`: a node that

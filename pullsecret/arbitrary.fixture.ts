@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import type { Json } from "./json.ts";
+import type { MergeSource } from "./offer.ts";
 import { parse, type Accepted } from "./parse.ts";
 
 const part = fc.stringMatching(/^[a-z0-9]{1,6}$/);
@@ -82,6 +83,42 @@ export function accepted(role: "original" | "additional"): fc.Arbitrary<Accepted
     .map((text) => parse(Buffer.from(text), { name: role, role }))
     .filter((parsed): parsed is Accepted => parsed.ok);
 }
+
+/** A source of few registries and fewer credentials, so that sources agree, differ and shadow. */
+function crowded(role: "original" | "additional"): fc.Arbitrary<Accepted> {
+  const registry = fc.constantFrom(
+    "a.io",
+    "https://a.io/v1/",
+    "a.io/foo",
+    "a.io/foo/bar",
+    "x.a.io",
+    "*.io",
+    "quay.io",
+    "docker.io",
+    "index.docker.io",
+    "docker.io/foo",
+  );
+  const pair = fc.constantFrom("u:1", "u:2").map((text) => ({ auth: btoa(text) }));
+  return fc
+    .dictionary(registry, pair, { maxKeys: 4 })
+    .map((auths) => parse(Buffer.from(JSON.stringify({ auths })), { name: role, role }))
+    .filter((parsed): parsed is Accepted => parsed.ok);
+}
+
+/** Up to three extra sources between an additional and an original, the highest first. */
+export const ranked: fc.Arbitrary<readonly MergeSource[]> = fc
+  .tuple(
+    crowded("additional"),
+    fc.array(crowded("additional"), { maxLength: 3 }),
+    fc.oneof(crowded("original"), accepted("original")),
+  )
+  .map(([additional, extras, original]) =>
+    [
+      { id: "additional", accepted: additional },
+      extras.map((extra, index) => ({ id: `team-${index}`, accepted: extra })),
+      { id: "original", accepted: original },
+    ].flat(),
+  );
 
 /** The same document in another order and with other white space. */
 export function reordered(value: Json): string {

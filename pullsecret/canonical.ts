@@ -1,6 +1,7 @@
 /** Entries → bytes. Same meaning, same bytes: what two merges have in common needs no restart. */
 import type { Json, JsonObject } from "./json.ts";
-import type { From, MergedEntry } from "./merge.ts";
+import type { MergedEntry } from "./merge.ts";
+import type { Entry } from "./parse.ts";
 
 /**
  * The document that nodes get: compact JSON, keys sorted by code unit at every level, beside
@@ -8,7 +9,7 @@ import type { From, MergedEntry } from "./merge.ts";
  * else; without user and password it has `{}`, or its identity token. No line break at the end.
  */
 export function canonical(
-  merged: Readonly<{ entries: readonly MergedEntry[]; rest: JsonObject }>,
+  merged: Readonly<{ entries: readonly Entry[]; rest: JsonObject }>,
 ): string {
   const entries = merged.entries.toSorted((a, b) => (a.registry < b.registry ? -1 : 1));
   const auths = entries.map(
@@ -22,13 +23,13 @@ export function canonical(
 }
 
 /**
- * Registry → where its credential comes from. Has no prototype. Names no credential, so it may be
- * published.
+ * Registry → id of the source of its credential. Has no prototype. Names no credential, so it may
+ * be published.
  */
 export function sourcesOf(
   merged: Readonly<{ entries: readonly MergedEntry[] }>,
-): Record<string, From> {
-  const sources = Object.create(null) as Record<string, From>;
+): Record<string, string> {
+  const sources = Object.create(null) as Record<string, string>;
   for (const { registry, from } of merged.entries) sources[registry] = from;
   return sources;
 }

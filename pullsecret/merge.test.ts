@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import { canonical, sourcesOf } from "./canonical.ts";
 import { merge, type Merged, type MergePolicy } from "./merge.ts";
+import type { MergeSource } from "./offer.ts";
 import { parse, type Accepted } from "./parse.ts";
 import { formatProblem } from "./problems.ts";
 
@@ -25,10 +26,10 @@ function source(auths: Keys, role: "original" | "additional", rest: object = {})
 }
 
 function mergeKeys(original: Keys, additional: Keys, policy: Partial<MergePolicy> = {}): Merged {
-  const sources = {
-    original: source(original, "original"),
-    additional: source(additional, "additional"),
-  };
+  const sources = [
+    { id: "additional", accepted: source(additional, "additional") },
+    { id: "original", accepted: source(original, "original") },
+  ];
   return merge(sources, { conflicts: "additional", protect: [], ...policy });
 }
 
@@ -58,6 +59,64 @@ test("the same credential in both is no conflict, and is the original's", () => 
   assert.ok(merged.ok);
   assert.deepEqual(lines(merged), []);
   assert.deepEqual({ ...sourcesOf(merged) }, { "a.io": "original" });
+});
+
+/** Sources, the highest first, each `id: registry=credential …`; the result and its shadows. */
+const rankings: readonly (readonly [sources: readonly string[], result: string, told: number])[] = [
+  [["additional: a.io=1", "team: a.io=2", "original: a.io=3"], "1 additional > team original", 2],
+  [["team: a.io=2", "original: a.io=3"], "2 team > original", 1],
+  [["additional: a.io=1", "team: a.io=1", "original: a.io=3"], "1 team > original", 1],
+  [["additional: a.io=1", "team: a.io=1", "original: a.io=1"], "1 original >", 0],
+  [["additional: a.io=1", "team: a.io=2", "original: a.io=1"], "1 additional > team", 1],
+  [["additional: b.io=1", "team: a.io=2", "crew: a.io=2"], "2 crew >", 0],
+];
+for (const [sources, result, told] of rankings) {
+  test(`${sources.join("; ")}: a.io is ${result}`, () => {
+    const merged = merge(sources.map(short), { conflicts: "additional", protect: [] });
+    assert.ok(merged.ok);
+    const entry = merged.entries.find(({ registry }) => registry === "a.io");
+    const { credential, from, shadows } = entry ?? assert.fail();
+    assert.equal([credential.password, from, ">", ...shadows].join(" "), result);
+    assert.equal(merged.warnings.filter(({ code }) => code === "GPS164").length, told);
+  });
+}
+
+function short(line: string): MergeSource {
+  const [id = "", rest = ""] = line.split(": ");
+  const keys = rest.split(" ").map((one) => one.split("="));
+  const auths = Object.fromEntries(keys.map(([key = "", word = ""]) => [key, `u:${word}`]));
+  return { id, accepted: source(auths, id === "original" ? "original" : "additional") };
+}
+
+test("a conflict between extra sources names both, and whose is used", () => {
+  const both = ["team: a.io=1", "crew: a.io=2"].map(short);
+  assert.deepEqual(lines(merge(both, { conflicts: "additional", protect: [] })), [
+    'team: auths["a.io"]: another credential than in crew; no action needed if intended: team\'s is used',
+  ]);
+});
+
+test("a lower source that takes images over from a higher one is told, with both names", () => {
+  const both = ["additional: a.io=1", "team: a.io/x=2", "original: b.io=3"].map(short);
+  assert.deepEqual(lines(merge(both, { conflicts: "additional", protect: [] })), [
+    'team: auths["a.io/x"]: is tried before "a.io" of the additional; no action needed if intended: it takes over those images',
+  ]);
+});
+
+test("more than 1,000 registries together are refused: no agent would take them", () => {
+  const many = (id: string, count: number): MergeSource => ({
+    id,
+    accepted: source(
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`${id}${at}.io`, "u:p"])),
+      "additional",
+    ),
+  });
+  const of = (...counts: readonly number[]) =>
+    merge(
+      counts.map((count, at) => many(`team-${at}-`, count)),
+      { conflicts: "additional", protect: [] },
+    );
+  assert.ok(of(600, 400).ok);
+  assert.match(lines(of(600, 401)).join(), /^merged: auths: more than 1,000 registries; /);
 });
 
 /** original, additional, how the first warning begins behind `additional: `. */
@@ -187,7 +246,10 @@ function fits(padding: number): Merged {
     x: "x".repeat(padding),
   });
   return merge(
-    { original, additional: source({ "b.io": "u:p" }, "additional") },
+    [
+      { id: "additional", accepted: source({ "b.io": "u:p" }, "additional") },
+      { id: "original", accepted: original },
+    ],
     { conflicts: "additional", protect: [] },
   );
 }
@@ -217,10 +279,10 @@ test("canonical output: sorted at every level, one padded auth per registry, the
   const original = source({ "b.io": "us:pa", "a.io": "u:p" }, "original", rest);
   assert.equal(
     canonical(
-      merge({ original }, { conflicts: "additional", protect: [] }) as Extract<
-        Merged,
-        { ok: true }
-      >,
+      merge([{ id: "original", accepted: original }], {
+        conflicts: "additional",
+        protect: [],
+      }) as Extract<Merged, { ok: true }>,
     ),
     '{"10":true,"2":false,"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"dXM6cGE="}},' +
       '"credHelpers":{"x.io":"ecr"},"zeta":{"a":"ä","b":[2,{"c":null,"d":1}]}}',
@@ -253,7 +315,10 @@ test("an original's entry without user and password is written as what it is, an
     );
     const original = parse(bytes, { name: "original", role: "original" });
     assert.ok(original.ok, why);
-    const merged = merge({ original }, { conflicts: "additional", protect: [] });
+    const merged = merge([{ id: "original", accepted: original }], {
+      conflicts: "additional",
+      protect: [],
+    });
     assert.ok(merged.ok, why);
     assert.equal(canonical(merged), `{"auths":{"a.io":${written},"b.io":{"auth":"dTpw"}}}`, why);
     const again = parse(Buffer.from(canonical(merged)), { name: "original", role: "original" });

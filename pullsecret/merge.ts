@@ -1,15 +1,29 @@
-/** original + additional → one list of entries, each with its source. */
+/** Sources in order of priority → one list of entries, each with its source. */
 import { Buffer } from "node:buffer";
 import { documentLimits, type JsonObject } from "./json.ts";
-import { meaningOf } from "./key.ts";
-import { formatPath, quote } from "./keypath.ts";
-import type { Accepted, Entry } from "./parse.ts";
+import { formatPath } from "./keypath.ts";
+import {
+  agree,
+  called,
+  isOriginal,
+  offersOf,
+  type MergeSource,
+  type Offer,
+  type Offers,
+} from "./offer.ts";
+import { maxEntries, type Entry } from "./parse.ts";
 import { problem, type Problem } from "./problems.ts";
-import { identity, overlaps, spelling } from "./registry.ts";
+import { findProtected } from "./protect.ts";
 import { findShadows } from "./shadow.ts";
 
-export type From = "original" | "additional";
-export type MergedEntry = Entry & Readonly<{ from: From }>;
+export type MergedEntry = Entry &
+  Readonly<{
+    /** Id of the source whose entry it is. */
+    from: string;
+    /** Ids of the sources with another credential for the registry, highest first. */
+    shadows: readonly string[];
+  }>;
+
 export type Merged =
   | Readonly<{
       ok: true;
@@ -20,86 +34,65 @@ export type Merged =
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
 export type MergePolicy = Readonly<{
-  /** Whose credential stays when both have one for the same registry. */
-  conflicts: From;
-  /** Registries that no additional entry may serve, unless with the original's own credential. */
+  /** Whose credential stays when the original and another source have one for the same registry. */
+  conflicts: "original" | "additional";
+  /** Registries that only the original may serve, or who has the original's own credential. */
   protect: readonly string[];
 }>;
 
-const nothing: Accepted = { ok: true, entries: [], rest: {}, warnings: [] };
-
 /**
- * Merges two accepted sources; either may be missing. No entry is lost or invented: each registry
- * of either source is in the result once, sorted. Where both agree on the credential the entry is
- * the original's, so that withdrawing the additional changes nothing there. The warnings include
- * those of both sources.
+ * Merges accepted sources, the highest first and the original last. No entry is lost or invented:
+ * each registry of any source is in the result once, sorted. The highest wins; where those below it
+ * agree on the credential the entry is the lowest's of them, so that withdrawing a higher one
+ * changes nothing there. The warnings include those of all sources.
  */
 export function merge(
-  { original = nothing, additional = nothing }: { original?: Accepted; additional?: Accepted },
+  sources: readonly MergeSource[],
   { conflicts, protect }: MergePolicy,
 ): Merged {
-  const merged = new Map<string, MergedEntry>();
-  for (const entry of original.entries) {
-    merged.set(meaningOf(entry.registry), { ...entry, from: "original" });
+  const rest = sources.find(isOriginal)?.accepted.rest ?? {};
+  const offers = offersOf(sources);
+  const taken = new Map<string, string>();
+  const entries: MergedEntry[] = [];
+  const warnings = sources.toReversed().flatMap(({ accepted }) => accepted.warnings);
+  for (const [meaning, offered] of offers) {
+    const won = winner(offered, conflicts);
+    const shadows = offered.filter((offer) => !agree(offer, won)).map(({ id }) => id);
+    taken.set(meaning, won.id);
+    entries.push({ ...won.entry, from: won.id, shadows });
+    for (const other of offered)
+      if (shadows.includes(other.id)) warnings.push(conflict(offered, won, other));
   }
-  const warnings = [...original.warnings, ...additional.warnings];
-  const differing: string[] = [];
-  const fresh: string[] = [];
-  for (const entry of additional.entries) {
-    const meaning = meaningOf(entry.registry);
-    const present = merged.get(meaning);
-    if (present?.credential.equals(entry.credential) === true) continue;
-    differing.push(entry.registry);
-    if (present === undefined) fresh.push(entry.registry);
-    else warnings.push(conflict(entry.registry, conflicts));
-    if (present === undefined || conflicts === "additional")
-      merged.set(meaning, { ...entry, from: "additional" });
-  }
-  const problems = findProtected(differing, protect);
-  warnings.push(...findShadows(original.entries, fresh));
-  const entries = [...merged.values()].toSorted((a, b) => (a.registry < b.registry ? -1 : 1));
-  if (secretSize(entries, original.rest) > documentLimits.bytes) {
+  entries.sort((a, b) => (a.registry < b.registry ? -1 : 1));
+  const problems = findProtected([...offers.values()].flatMap(foreignTo), protect);
+  warnings.push(...findShadows(sources, taken));
+  if (entries.length > maxEntries) problems.push(problem("tooMany", "merged", "auths"));
+  if (secretSize(entries, rest) > documentLimits.bytes)
     problems.push(problem("mergedTooBig", "merged", "document"));
-  }
-  return problems.length > 0
-    ? { ok: false, problems }
-    : { ok: true, entries, rest: original.rest, warnings };
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, entries, rest, warnings };
 }
 
-function conflict(registry: string, winner: From): Problem {
-  return problem(
-    "conflict",
-    "additional",
-    formatPath(["auths", registry]),
-    "the original",
-    `the ${winner}'s is used`,
-  );
+/** The highest, or the lowest that agrees with it without another credential in between. */
+function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Offer {
+  const original = conflicts === "original" ? offers.find(isOriginal) : undefined;
+  if (original !== undefined) return original;
+  const differs = offers.findIndex((offer) => !agree(offer, offers[0]));
+  return (differs < 0 ? offers.at(-1) : offers[differs - 1]) ?? offers[0];
 }
 
-/**
- * Additional entries that would serve images of a protected registry: the registry itself, a path
- * below or above it, or a wildcard over it, whether or not the original has an entry there.
- */
-function findProtected(differing: readonly string[], protect: readonly string[]): Problem[] {
-  const problems: Problem[] = [];
-  for (const name of protect) {
-    const guarded = identity(name);
-    if (guarded === undefined) {
-      problems.push(problem("badProtect", "protect", quote(name)));
-      continue;
-    }
-    // `a.io/v1/foo` is the registry a.io/foo as a key, and also the beginning of an image's name:
-    // both are meant.
-    const asImage = identity(spelling(name)) ?? guarded;
-    for (const registry of differing) {
-      const meant = identity(registry) ?? "";
-      if (!overlaps(meant, guarded) && !overlaps(meant, asImage)) continue;
-      problems.push(
-        problem("protected", "additional", formatPath(["auths", registry]), quote(name)),
-      );
-    }
-  }
-  return problems;
+/** Told of the higher one, whichever of the two wins. */
+function conflict(offers: Offers, won: Offer, lost: Offer): Problem {
+  const [higher, lower] = offers.indexOf(won) < offers.indexOf(lost) ? [won, lost] : [lost, won];
+  const path = formatPath(["auths", higher.entry.registry]);
+  return problem("conflict", higher.id, path, called(lower.id), `${called(won.id)}'s is used`);
+}
+
+/** Offers of other sources than the original, and not with its own credential. */
+function foreignTo(offers: Offers): Readonly<{ id: string; registry: string }>[] {
+  const original = offers.find(isOriginal);
+  return offers
+    .filter((offer) => original === undefined || !agree(offer, original))
+    .map(({ id, entry: { registry } }) => ({ id, registry }));
 }
 
 /**

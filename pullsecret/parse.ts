@@ -28,7 +28,7 @@ type Rejected = Readonly<{ ok: false; problems: readonly Problem[] }>;
 export type Parsed = Accepted | Rejected;
 
 /** 1,000: the kubelet searches and sorts all entries at every image pull. */
-const maxEntries = 1000;
+export const maxEntries = 1000;
 
 /**
  * Reads one source. Refused as a whole when any part would hurt a node: the kubelet drops a file

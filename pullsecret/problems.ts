@@ -186,7 +186,7 @@ export const catalogue = {
   conflict: ["GPS164", "another credential than in {}", "no action needed if intended: {}"],
   shadow: [
     "GPS165",
-    "is tried before {} of the original",
+    "is tried before {} of {}",
     "no action needed if intended: it takes over those images",
   ],
   marker: [

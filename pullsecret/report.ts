@@ -2,8 +2,11 @@
 import { formatPath, type Steps } from "./keypath.ts";
 import { keptAnyway, problem, type Problem, type ProblemKind } from "./problems.ts";
 
+/** How strictly a source is read: nodes may already live with what an original says. */
+export type Role = "original" | "additional";
+
 /** Where bytes come from: the name that lines begin with, and what is forgiven. */
-export type Source = Readonly<{ name: string; role: "original" | "additional" }>;
+export type Source = Readonly<{ name: string; role: Role }>;
 
 export class Report {
   readonly source: Source;

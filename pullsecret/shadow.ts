@@ -1,9 +1,7 @@
-/**
- * Additional entries that take images over from entries of the original without being for the same
- * registry.
- */
+/** Entries that take images over from another source without being for the same registry. */
+import { meaningOf } from "./key.ts";
 import { formatPath, quote } from "./keypath.ts";
-import type { Entry } from "./parse.ts";
+import { called, isOriginal, type MergeSource } from "./offer.ts";
 import { problem, type Problem } from "./problems.ts";
 import {
   dockerHubKey,
@@ -15,43 +13,79 @@ import {
   overlaps,
 } from "./registry.ts";
 
+/** An entry that others may shadow; `registry` is its identity. */
+type Known = Readonly<{ id: string; registry: string }>;
+
 /**
- * At most one warning for each added registry: that the kubelet tries it before an entry of the
- * original for some image of both, as `quay.io/openshift` before `quay.io`; or that the original
- * leaves Docker Hub's own entry no image to serve.
+ * At most one warning for each registry that another source than the original supplies (`taken`:
+ * what a registry means → id): that the kubelet tries it before an entry of a source that has none
+ * for that registry, whatever their priority, as `quay.io/openshift` before `quay.io`; or that such
+ * a source leaves Docker Hub's own entry no image to serve.
  */
-export function findShadows(original: readonly Entry[], added: readonly string[]): Problem[] {
+export function findShadows(
+  sources: readonly MergeSource[],
+  taken: ReadonlyMap<string, string>,
+): Problem[] {
+  const had = new Map(
+    sources.map(({ id, accepted }) => [
+      id,
+      new Set(accepted.entries.map(({ registry }) => meaningOf(registry))),
+    ]),
+  );
   // Backwards: of `quay.io` and `quay.io/openshift` the nearer one is named.
-  const known = original
-    .flatMap(({ registry }) => identity(registry) ?? [])
-    .toSorted()
-    .toReversed();
-  if (known.length === 0) return [];
-  const near = nearby(known);
-  return added.flatMap((key) => {
-    const registry = identity(key) ?? key;
-    const hiding = key === dockerHubKey ? known.find(hidesDockerHub) : undefined;
-    if (hiding !== undefined) return [warning("hidden", key, hiding)];
-    const shadowed = near(registry).find(
-      (other) => isTriedBefore(registry, other) && overlaps(registry, other),
-    );
-    return shadowed === undefined ? [] : [warning("shadow", key, shadowed)];
+  const known = sources
+    .flatMap(({ id, accepted }) => accepted.entries.map(({ registry }) => ({ id, registry })))
+    .flatMap(({ id, registry }) => {
+      const meant = identity(registry);
+      return meant === undefined ? [] : [{ id, registry: meant }];
+    })
+    .toSorted((a, b) => (a.registry > b.registry ? -1 : Number(a.registry < b.registry)));
+  return sources.flatMap((source) => {
+    const { id, accepted } = source;
+    const others = isOriginal(source) ? [] : known.filter((one) => one.id !== id);
+    if (others.length === 0) return [];
+    const near = nearby(others);
+    return accepted.entries.flatMap(({ registry: key }) => {
+      const meaning = meaningOf(key);
+      const isOther = (one: Known) => had.get(one.id)?.has(meaning) !== true;
+      return taken.get(meaning) === id ? shadowOf(id, key, others, near, isOther) : [];
+    });
   });
+}
+
+function shadowOf(
+  id: string,
+  key: string,
+  others: readonly Known[],
+  near: ReturnType<typeof nearby>,
+  isOther: (one: Known) => boolean,
+): Problem[] {
+  const path = formatPath(["auths", key]);
+  const registry = identity(key) ?? key;
+  const hides = (one: Known) => hidesDockerHub(one.registry) && isOther(one);
+  const hiding = key === dockerHubKey ? others.find(hides) : undefined;
+  if (hiding !== undefined) return [problem("hidden", id, path, quote(hiding.registry))];
+  const shadowed = near(registry).find(
+    (one) =>
+      isTriedBefore(registry, one.registry) && overlaps(registry, one.registry) && isOther(one),
+  );
+  if (shadowed === undefined) return [];
+  return [problem("shadow", id, path, quote(shadowed.registry), called(shadowed.id))];
 }
 
 /**
  * Without wildcards only registries of one host can meet: 1,000 entries against 1,000 take
  * milliseconds, not a second.
  */
-function nearby(known: readonly string[]): (registry: string) => readonly string[] {
-  const everywhere = known.filter(isEverywhere);
+function nearby(known: readonly Known[]): (registry: string) => readonly Known[] {
+  const everywhere = known.filter(({ registry }) => isEverywhere(registry));
   // Not Map.groupBy: the command line runs on Node 20 as well.
-  const byHost = new Map<string, string[]>();
-  for (const registry of known) {
-    const host = hostOf(registry);
+  const byHost = new Map<string, Known[]>();
+  for (const one of known) {
+    const host = hostOf(one.registry);
     const group = byHost.get(host);
-    if (group === undefined) byHost.set(host, [registry]);
-    else group.push(registry);
+    if (group === undefined) byHost.set(host, [one]);
+    else group.push(one);
   }
   return (registry) =>
     isEverywhere(registry) ? known : [...(byHost.get(hostOf(registry)) ?? []), ...everywhere];
@@ -60,8 +94,4 @@ function nearby(known: readonly string[]): (registry: string) => readonly string
 /** Docker Hub's own entry serves images of another host. */
 function isEverywhere(registry: string): boolean {
   return hasWildcard(registry) || registry === identity(dockerHubKey);
-}
-
-function warning(kind: "hidden" | "shadow", key: string, other: string): Problem {
-  return problem(kind, "additional", formatPath(["auths", key]), quote(other));
 }

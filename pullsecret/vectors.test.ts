@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { canonical } from "./canonical.ts";
 import { merge, type Merged } from "./merge.ts";
-import { parse, type Accepted } from "./parse.ts";
+import type { MergeSource } from "./offer.ts";
+import { parse } from "./parse.ts";
 import { formatProblem, type Problem } from "./problems.ts";
 
 /** See vectors/README.md. */
@@ -33,11 +34,11 @@ function run(vector: Vector): Merged {
   );
   const additional = parse(bytes, { name: "additional", role: "additional" });
   if (!additional.ok) return additional;
-  const sources: { original?: Accepted; additional: Accepted } = { additional };
+  const sources: MergeSource[] = [{ id: "additional", accepted: additional }];
   if (vector.original !== undefined) {
     const original = parse(Buffer.from(vector.original), { name: "original", role: "original" });
     if (!original.ok) return original;
-    sources.original = original;
+    sources.push({ id: "original", accepted: original });
   }
   return merge(sources, { conflicts: vector.conflict ?? "additional", protect: [] });
 }

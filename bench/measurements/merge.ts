@@ -25,7 +25,10 @@ export const mergeLarge: Measurement = {
     const ours = timed(() => {
       const additional = parse(bytes, { name: "additional", role: "additional" });
       if (!additional.ok) throw new Error("refused");
-      const merged = merge({ additional }, { conflicts: "additional", protect: [] });
+      const merged = merge([{ id: "additional", accepted: additional }], {
+        conflicts: "additional",
+        protect: [],
+      });
       if (!merged.ok) throw new Error("refused");
       return canonical(merged).length + Object.keys(sourcesOf(merged)).length;
     });

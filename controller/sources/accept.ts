@@ -5,9 +5,10 @@
  */
 import { canonical, sourcesOf } from "#pullsecret/canonical.ts";
 import { bytesOf, judgeSize } from "#pullsecret/capacity.ts";
-import { merge, type From, type MergePolicy } from "#pullsecret/merge.ts";
+import { merge, type MergePolicy } from "#pullsecret/merge.ts";
 import type { Content } from "#contract/names.ts";
 import type { Problem } from "#pullsecret/problems.ts";
+import type { Role } from "#pullsecret/report.ts";
 import type { Published } from "../objects/global-secret.ts";
 import {
   readAdditional,
@@ -25,7 +26,7 @@ export type Verdict = Readonly<{
   /** undefined: there is nothing that could be deployed, and nothing is. */
   wanted: Wanted | undefined;
   /** What is wrong with each source; empty when it is in order or absent. */
-  problems: Readonly<Record<From, readonly Problem[]>>;
+  problems: Readonly<Record<Role, readonly Problem[]>>;
   warnings: readonly Problem[];
   /** The original could not be asked for: its problem is none of its own. */
   unknown: boolean;
@@ -44,7 +45,7 @@ export type Sources = Readonly<{
   state: State;
 }>;
 
-type Pair = Readonly<Record<From, Source>>;
+type Pair = Readonly<Record<Role, Source>>;
 const nothing: Source = { entries: undefined, text: undefined, problems: [], present: false };
 
 /**
@@ -108,10 +109,9 @@ type Joined =
 
 function join({ original, additional }: Pair, policy: MergePolicy): Joined {
   const merged = merge(
-    {
-      ...(original.entries === undefined ? {} : { original: original.entries }),
-      ...(additional.entries === undefined ? {} : { additional: additional.entries }),
-    },
+    Object.entries({ additional, original }).flatMap(([id, { entries }]) =>
+      entries === undefined ? [] : [{ id, accepted: entries }],
+    ),
     policy,
   );
   if (!merged.ok) return merged;

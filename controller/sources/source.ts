@@ -3,10 +3,10 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { canonical } from "#pullsecret/canonical.ts";
 import { isObject, readJson } from "#pullsecret/json.ts";
-import type { From } from "#pullsecret/merge.ts";
 import { additionalSecretName, secretKeys, secretType } from "#contract/names.ts";
 import { parse, type Accepted } from "#pullsecret/parse.ts";
 import { problem, type Problem } from "#pullsecret/problems.ts";
+import type { Role } from "#pullsecret/report.ts";
 import { finding } from "./problems.ts";
 import type { Published } from "../objects/global-secret.ts";
 import type { State } from "../objects/state.ts";
@@ -74,7 +74,7 @@ export function readOriginal({ original, originalName, ...given }: Given): Read 
   return read(original, "original", before);
 }
 
-function read(secret: V1Secret, role: From, before: Source | undefined): Read {
+function read(secret: V1Secret, role: Role, before: Source | undefined): Read {
   const refused = (problems: readonly Problem[]): Read => ({
     now: { ...(before ?? none), problems, present: true },
     before,
@@ -114,7 +114,7 @@ function hasAuths(bytes: Uint8Array): boolean {
 type Known = Readonly<{ published: Published | undefined; state: State }>;
 
 /** The last accepted document of one source; undefined when it never had one. */
-function lastGood({ published, state }: Known, role: From): Source | undefined {
+function lastGood({ published, state }: Known, role: Role): Source | undefined {
   const text = state.accepted[role];
   const kept = text === undefined ? undefined : reread(text, role);
   if (kept !== undefined) return { entries: kept, text, problems: [], present: true };
@@ -126,10 +126,9 @@ function lastGood({ published, state }: Known, role: From): Source | undefined {
   if (all === undefined) return undefined;
   const ours = all.entries.filter(({ registry }) => published.sources[registry] === role);
   const entries = { ...all, entries: ours, rest: role === "original" ? all.rest : {} };
-  const labelled = ours.map(({ registry, credential }) => ({ registry, credential, from: role }));
   return {
     entries,
-    text: canonical({ entries: labelled, rest: entries.rest }),
+    text: canonical(entries),
     problems: [],
     present: true,
   };
@@ -138,7 +137,7 @@ function lastGood({ published, state }: Known, role: From): Source | undefined {
 /**
  * Leniently, as an original is read: what was accepted once stays so when we learn to refuse more.
  */
-function reread(text: string, role: From): Accepted | undefined {
+function reread(text: string, role: Role): Accepted | undefined {
   const parsed = parse(Buffer.from(text), { name: role, role: "original" });
   if (!parsed.ok) return undefined;
   return { ...parsed, rest: role === "original" ? parsed.rest : {}, warnings: [] };

@@ -100,12 +100,18 @@ test(`the kubelet reads what we emit as the same credentials, and finds them as 
     const images = Array.from({ length: imagesPerFile }, () => randomImage(random));
     const parsed = parse(bytes, { name: role, role });
     if (!parsed.ok) continue;
-    const alone = merge({ [role]: parsed }, { conflicts: "additional", protect: [] });
+    const alone = merge([{ id: role, accepted: parsed }], {
+      conflicts: "additional",
+      protect: [],
+    });
     assert.ok(alone.ok);
     cases.push({ merged: alone, source: asMeant(bytes, parsed), images });
     if (role === "additional" && earlier !== undefined) {
       const both = merge(
-        { original: earlier, additional: parsed },
+        [
+          { id: "additional", accepted: parsed },
+          { id: "original", accepted: earlier },
+        ],
         { conflicts: "additional", protect: [] },
       );
       assert.ok(both.ok);

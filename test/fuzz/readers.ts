@@ -76,7 +76,10 @@ export function fuzzDocuments(cases: number, from: number): void {
 }
 
 function writtenDown(original: Extract<ReturnType<typeof parse>, { ok: true }>): string {
-  const merged = merge({ original }, { conflicts: "additional", protect: [] });
+  const merged = merge([{ id: "original", accepted: original }], {
+    conflicts: "additional",
+    protect: [],
+  });
   assert.ok(merged.ok);
   return Buffer.from(canonical(merged)).toString();
 }

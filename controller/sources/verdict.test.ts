@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { problem } from "#pullsecret/problems.ts";
+import { messageOf, nameOf, registriesOf, type SourceVerdict } from "./verdict.ts";
+import { Credential } from "#pullsecret/auth.ts";
+
+test("people know the additional by its Secret's name, and every other source by its id", () => {
+  assert.deepEqual(["additional", "original", "constructor"].map(nameOf), [
+    "additional-pull-secret",
+    "original",
+    "constructor",
+  ]);
+});
+
+test("a registry's supplier and whom it shadows are named as the sources' verdicts are", () => {
+  const credential = new Credential("u", "p");
+  const entry = { registry: "a.io", credential, from: "team-a" };
+  assert.deepEqual(registriesOf([{ ...entry, shadows: ["additional", "original"] }]), [
+    { registry: "a.io", source: "team-a", shadows: ["additional-pull-secret", "original"] },
+  ]);
+});
+
+/** How many problems, whether anything is in force, how the message begins and ends. */
+const messages: readonly (readonly [count: number, inForce: boolean, expected: RegExp])[] = [
+  [0, true, /^in order$/],
+  [
+    1,
+    true,
+    /^GPS115 team-a: auths.*standard alphabet.* \(its last accepted entries stay in force\)$/,
+  ],
+  [1, false, /^GPS115 .* \(none of its entries is in force\)$/],
+  [5, true, /^(GPS115 [^|]* \| ){3}and 2 more \(its last/],
+];
+for (const [count, inForce, expected] of messages) {
+  test(`the message of ${count} problems, ${inForce ? "with" : "without"} a last good`, () => {
+    const one = problem("notBase64", "team-a", 'auths["a.io"].auth');
+    const problems: SourceVerdict["problems"] = Array.from({ length: count }, () => one);
+    assert.match(messageOf(problems, inForce), expected);
+  });
+}

@@ -22,11 +22,12 @@ type Open = Readonly<{
   live: Cluster;
   cluster: Cluster;
   original: Reconciler["original"];
+  extras: Reconciler["extras"];
 }>;
 
 /** `image`: what the agents run. */
 export function assembled(
-  { policy, log, metrics, live, cluster, original }: Open,
+  { policy, log, metrics, live, cluster, original, extras }: Open,
   image: string,
 ): Reconciler {
   const admitted = new Admitted({
@@ -52,6 +53,7 @@ export function assembled(
     cluster,
     live,
     original,
+    extras,
     admitted,
     now,
     policy,

@@ -20,6 +20,7 @@ import { createLoop } from "#kube/loop.ts";
 import { labels, type Metrics } from "./metrics/metrics.ts";
 import { Informer } from "#kube/informer.ts";
 import { cached, type Followed } from "#kube/cached-client.ts";
+import { followExtras } from "./sources/extras.ts";
 import { openOriginal } from "./sources/original-place.ts";
 import { collections } from "#kube/paths.ts";
 import { assembled } from "./assembly.ts";
@@ -30,7 +31,7 @@ import { follow, type Target } from "#kube/watch.ts";
 /** 10 minutes without a finished reconcile, failed ones included: the loop hangs. */
 const hangsSeconds = 600;
 
-/** Only these names, and the original's, are ever read or watched. */
+/** Only these names, the original's and the extra sources' are ever read or watched. */
 const targets: readonly Target[] = [
   { collection: collections.secrets, name: additionalSecretName },
   { collection: collections.secrets, name: stateSecretName },
@@ -127,7 +128,15 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
       await Promise.race([leader.elected, stopped]);
       if (!signal.aborted) {
         finished = Date.now();
-        reconciler = assembled(open, image);
+        const extras = followExtras({
+          live,
+          hint: loop.hint,
+          failed: (name, error) =>
+            log.warn({ error: error.message, name }, "a source cannot be watched; it is asked for"),
+          now: () => new Date(),
+          signal,
+        });
+        reconciler = assembled({ ...open, extras }, image);
         await loop.until(signal);
       }
       // Until the last write is over the Lease is renewed; then the next controller need not wait.

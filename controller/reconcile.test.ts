@@ -11,6 +11,8 @@ import { collections, owned } from "#kube/paths.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import type { Report } from "./report/outcome.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
+import type { ExtraSource } from "./policy/policy.ts";
+import { ranked } from "./sources/declared.ts";
 import { reconcile, type Reconciler } from "./reconcile.ts";
 import { Admitted } from "#kube/apply/admitted.ts";
 import { readState, stateSecret } from "./objects/state.ts";
@@ -66,6 +68,7 @@ const text = (pair: string) =>
 function start(graceSeconds: number) {
   const { objects, cluster, put } = inMemory();
   let seconds = 0;
+  let declared: readonly ExtraSource[] = [];
   const nothing = async () => {};
   const report: Report = {
     unsupported: nothing,
@@ -84,7 +87,21 @@ function start(graceSeconds: number) {
       read: async () => objects.get(originalPath) ?? "absent",
       name: "kube-system/pull-secret",
     },
-    policy: policyWith({ maxUnavailable: "100%" }, { graceSeconds }),
+    extras: {
+      read: async (declared: readonly ExtraSource[]) =>
+        ranked(declared).map(({ name, secretName }) => ({
+          kind: "extra",
+          id: name,
+          secret: `kube-system/${secretName}`,
+          found: objects.get(`${collections.secrets}/${secretName}`) ?? "absent",
+        })),
+    },
+    policy: {
+      ...policyWith({ maxUnavailable: "100%" }, { graceSeconds }),
+      get sources() {
+        return declared;
+      },
+    },
     report,
     agent: { image: "i", restart: "Always", probationSeconds: 3 },
     admitted: new Admitted({ now: () => new Date() }),
@@ -108,6 +125,19 @@ function start(graceSeconds: number) {
     additional: (document: string) => declare(additionalPath, document),
     original: (document: string) => declare(originalPath, document),
     withdraw: () => objects.delete(additionalPath),
+    /** What policy names as extra sources, each `name=priority`; the Secret of `a` is `a-pull`. */
+    sources: (...lines: readonly string[]) =>
+      (declared = lines.map((line) => {
+        const [name = "", priority] = line.split("=");
+        return { name, secretName: `${name}-pull`, priority: Number(priority) };
+      })),
+    extra: (name: string, document: string) =>
+      declare(`${collections.secrets}/${name}-pull`, document),
+    deleteExtra: (name: string) => objects.delete(`${collections.secrets}/${name}-pull`),
+    has: (pair: string) =>
+      (readPublished(objects.get(owned.global))?.document ?? "").includes(
+        Buffer.from(pair).toString("base64"),
+      ),
     look: () => reconcile(reconciler),
     /** Runs until nothing is to be done now; returns the seconds until the next look. */
     async settle() {
@@ -144,7 +174,7 @@ test("a Secret that is deleted and made anew within the grace is no change at al
   on.additional(text("add:1"));
   await on.settle();
   assert.deepEqual([on.published(), on.generation()], before);
-  assert.equal(on.state().absentSince, undefined);
+  assert.equal(on.state().absentSince.size, 0);
 });
 
 test("one that is made anew with other entries is one change", async () => {
@@ -221,4 +251,96 @@ test("a Secret that is made anew but broken, while it is being withdrawn, brings
     on.published()?.document ?? "",
     new RegExp(Buffer.from("add:1").toString("base64")),
   );
+});
+
+const of = (registry: string, pair: string) =>
+  JSON.stringify({ auths: { [registry]: { auth: Buffer.from(pair).toString("base64") } } });
+
+/** additional-pull-secret and two extras, each with a registry of its own, and one in common. */
+async function withExtras(graceSeconds: number) {
+  const on = start(graceSeconds);
+  on.sources("low=1", "high=2");
+  on.extra("low", of("low.example", "low:1"));
+  on.extra("high", of("high.example", "high:1"));
+  on.additional(of("a.example", "add:1"));
+  await on.settle();
+  assert.deepEqual([on.has("add:1"), on.has("high:1"), on.has("low:1")], [true, true, true]);
+  return on;
+}
+
+test("a deleted extra takes away its own entries only, after the grace", async () => {
+  const on = await withExtras(30);
+  on.deleteExtra("low");
+  assert.equal(await on.settle(), 30);
+  assert.equal(on.has("low:1"), true);
+  on.pass(30);
+  await on.settle();
+  assert.deepEqual([on.has("add:1"), on.has("high:1"), on.has("low:1")], [true, true, false]);
+  assert.equal("low" in on.state().accepted, false);
+  assert.equal("high" in on.state().accepted, true);
+  on.pass(300);
+  await on.settle();
+  assert.equal(on.has("low:1"), false);
+});
+
+test("an extra that is made anew within the grace is no change at all", async () => {
+  const on = await withExtras(30);
+  const before = [on.published(), on.generation()];
+  on.deleteExtra("low");
+  await on.settle();
+  on.pass(29);
+  on.extra("low", of("low.example", "low:1"));
+  await on.settle();
+  assert.deepEqual([on.published(), on.generation()], before);
+  assert.equal(on.state().absentSince.size, 0);
+});
+
+test("an extra that policy names no more goes at once, and is remembered by nobody", async () => {
+  const on = await withExtras(30);
+  on.sources("high=2");
+  await on.settle();
+  assert.deepEqual([on.has("add:1"), on.has("high:1"), on.has("low:1")], [true, true, false]);
+  assert.equal("low" in on.state().accepted, false);
+});
+
+test("while an extra asks for something the product stays, without additional-pull-secret", async () => {
+  const on = await withExtras(30);
+  on.withdraw();
+  await on.settle();
+  on.pass(30);
+  await on.settle();
+  assert.deepEqual([on.has("add:1"), on.has("high:1"), on.has("low:1")], [false, true, true]);
+  assert.equal(on.published()?.intent, "apply");
+  on.deleteExtra("high");
+  on.deleteExtra("low");
+  await on.settle();
+  on.pass(30);
+  await on.settle();
+  assert.equal(on.objects.has(owned.global), false);
+});
+
+test("an extra alone deploys, and one that was never in order neither deploys nor holds up a withdrawal", async () => {
+  const alone = start(30);
+  alone.sources("low=1");
+  alone.extra("low", of("low.example", "low:1"));
+  await alone.settle();
+  assert.equal(alone.has("low:1"), true);
+  const broken = start(0);
+  broken.sources("low=1");
+  broken.extra("low", "{}");
+  await broken.settle();
+  assert.equal(broken.objects.has(owned.global), false);
+  broken.additional(text("add:1"));
+  await broken.settle();
+  broken.withdraw();
+  await broken.settle();
+  assert.equal(broken.objects.has(owned.global), false);
+});
+
+test("an extra that breaks keeps its last good entries, while the others' rotation flows", async () => {
+  const on = await withExtras(30);
+  on.extra("low", '{"auths":{"low.example":{"auth":"%%%"}}}');
+  on.extra("high", of("high.example", "high:2"));
+  await on.settle();
+  assert.deepEqual([on.has("high:2"), on.has("low:1")], [true, true]);
 });

@@ -2,10 +2,13 @@
  * The whole controller on one screen: look, judge, do one step, tell. Every run starts from what
  * exists, so a run may end anywhere, and any number of runs comes to the same end.
  */
-import { accept, type Verdict } from "./sources/accept.ts";
+import { accept, nobodyAsks, type Verdict } from "./sources/accept.ts";
+import { samePriorities } from "./sources/declared.ts";
+import type { Extras } from "./sources/extras.ts";
+import { givenAdditional, givenOriginal, type Given } from "./sources/given.ts";
 import { takeStep, type Progress } from "./rollout/step.ts";
 import type { Cluster } from "#kube/client.ts";
-import { absenceOf, withdrawal, type Withdrawal } from "./withdrawal/grace.ts";
+import { keptOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
 import type { Again } from "#kube/loop.ts";
 import {
   foreignOf,
@@ -16,6 +19,7 @@ import {
   type Snapshot,
 } from "./sources/snapshot.ts";
 import { owned } from "#kube/paths.ts";
+import { sourceIds } from "#contract/names.ts";
 import type { Report } from "./report/outcome.ts";
 import { pinnedOf } from "./objects/pinned.ts";
 import { platformPause } from "./platform.ts";
@@ -29,6 +33,7 @@ export type Reconciler = Remover &
     /** The same cluster without informers. */
     live: Cluster;
     original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
+    extras: Extras;
     /** The API group of another operator that owns the nodes' pull secrets, where there is one. */
     platform: () => Promise<string | undefined>;
     report: Report;
@@ -49,42 +54,44 @@ export async function reconcile(reconciler: Reconciler): Promise<Again | undefin
 }
 
 async function run(reconciler: Reconciler): Promise<Again | undefined> {
-  const { cluster, live, original, policy, report } = reconciler;
-  let snapshot = await observe(cluster, original);
-  if (isAbsent(snapshot) && takesAway(snapshot)) snapshot = await observe(live, original);
-  const absent = isAbsent(snapshot);
-  if (absent && ownedOf(snapshot).length === foreignOf(snapshot).length) {
+  const { cluster, live, original, extras, policy, report } = reconciler;
+  const extrasOf = (fresh: boolean) => () => extras.read(policy.sources, fresh);
+  let snapshot = await observe(cluster, original, extrasOf(false));
+  if (isAbsent(snapshot, original) && takesAway(snapshot))
+    snapshot = await observe(live, original, extrasOf(true));
+  const known = knownOf(snapshot);
+  const given = givenOf(snapshot, original);
+  if (isAbsent(snapshot, original) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
     report.idle();
+    if (given.some(({ kind }) => kind === "extra"))
+      await report.verdict(accept({ given, ...known }, policy.merge), snapshot);
     return undefined;
   }
-  const absence = absent ? withdrawal(absenceOf(snapshot, reconciler)) : undefined;
-  const sources = {
-    additional: absent ? ("kept" as const) : snapshot.additional,
-    original: snapshot.original,
-    originalName: original?.name,
-    published: readPublished(snapshot.global),
-    state: readState(snapshot.state),
-  };
+  const absences = withdrawals(given, snapshot, reconciler);
+  const sources = { given: keptOf(given, absences), ...known };
 
-  if (absence?.due) {
-    snapshot = await forgotten(reconciler, snapshot, absence);
+  if (nobodyAsks(sources)) {
+    snapshot = await forgotten(reconciler, snapshot, absences);
     const removal = await remove(reconciler, snapshot, sources);
     await report.removal(removal, snapshot);
     return removal.again ?? (removal.progress && againAfter(removal.progress, reconciler.admitted));
   }
 
+  const later = until(absences, reconciler);
   const platform = await reconciler.platform();
   await report.unsupported(platform, snapshot);
-  if (platform !== undefined) return sooner(platformPause, until(absence, reconciler));
+  if (platform !== undefined) return sooner(platformPause, later);
   const foreign = foreignOf(snapshot);
   await report.foreign(foreign, snapshot);
-  if (foreign.length > 0) return until(absence, reconciler);
-  const verdict = { ...accept(sources, policy.merge), withdrawsAt: absence?.begins };
+  if (foreign.length > 0) return later;
+  const judged = accept(sources, policy.merge);
+  const verdict = {
+    ...judged,
+    warnings: [...samePriorities(policy.sources), ...judged.warnings],
+    withdrawsAt: beginsOf(absences.get(sourceIds.additional)),
+  };
   try {
-    return sooner(
-      await serve(reconciler, snapshot, verdict, absence?.since),
-      until(absence, reconciler),
-    );
+    return sooner(await serve(reconciler, snapshot, verdict, absences), later);
   } finally {
     // The nodes first: an Event before the change would keep all of them waiting.
     await report.verdict(verdict, snapshot);
@@ -95,15 +102,15 @@ async function serve(
   reconciler: Reconciler,
   snapshot: Snapshot,
   verdict: Verdict,
-  absentSince: Date | undefined,
+  absences: ReadonlyMap<string, Withdrawal>,
 ): Promise<Again | undefined> {
-  if (verdict.wanted === undefined && absentSince === undefined) return undefined;
+  if (verdict.wanted === undefined && absences.size === 0) return undefined;
   // Before it is published: what is in force must be known when its source breaks in the next
   // moment.
   const state = await writeState(reconciler.cluster, snapshot.state, {
     ...readState(snapshot.state),
     accepted: verdict.accepted,
-    absentSince,
+    absentSince: sincesOf(absences),
   });
   if (verdict.wanted === undefined) return undefined;
   if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
@@ -125,9 +132,23 @@ async function serve(
   return againAfter(progress, reconciler.admitted);
 }
 
-/** A Secret that waits for a finalizer of somebody else has been deleted by its owner. */
-function isAbsent({ additional }: Snapshot): boolean {
-  return additional === undefined || additional.metadata?.deletionTimestamp !== undefined;
+/** The sources as they were found, the highest first. */
+function givenOf(snapshot: Snapshot, original: Reconciler["original"]): readonly Given[] {
+  const { additional } = snapshot;
+  // A Secret that waits for a finalizer of somebody else has been deleted by its owner.
+  const there = additional?.metadata?.deletionTimestamp === undefined ? additional : undefined;
+  const last = original && givenOriginal(original.name, snapshot.original);
+  return [givenAdditional(there ?? "absent"), ...snapshot.extras, ...(last ? [last] : [])];
+}
+
+const knownOf = ({ global, state }: Snapshot) => ({
+  published: readPublished(global),
+  state: readState(state),
+});
+
+/** Nobody asks for anything now, a Secret that may be made anew apart. */
+function isAbsent(snapshot: Snapshot, original: Reconciler["original"]): boolean {
+  return nobodyAsks({ given: givenOf(snapshot, original), ...knownOf(snapshot) });
 }
 
 /**
@@ -137,21 +158,36 @@ function isAbsent({ additional }: Snapshot): boolean {
 async function forgotten(
   { cluster }: Reconciler,
   snapshot: Snapshot,
-  { since }: Withdrawal,
+  absences: ReadonlyMap<string, Withdrawal>,
 ): Promise<Snapshot> {
   const { global, state, daemonSet } = snapshot;
   if ((global === undefined && daemonSet === undefined) || isForeign(state)) return snapshot;
   const before = readState(state);
-  const { additional: _, ...accepted } = before.accepted;
+  const original = Object.entries(before.accepted).filter(([id]) => id === sourceIds.original);
   const served = before.served?.intent === "release" ? before.served : undefined;
   return {
     ...snapshot,
-    state: await writeState(cluster, state, { ...before, accepted, served, absentSince: since }),
+    state: await writeState(cluster, state, {
+      ...before,
+      accepted: Object.fromEntries(original),
+      served,
+      absentSince: sincesOf(absences),
+    }),
   };
 }
 
-function until(absence: Withdrawal | undefined, { now }: Reconciler): Again | undefined {
-  return absence && { seconds: Math.max(0, (absence.begins.getTime() - now().getTime()) / 1000) };
+const sincesOf = (absences: ReadonlyMap<string, Withdrawal>) =>
+  new Map([...absences].map(([id, { since }]) => [id, since] as const));
+
+/** Undefined for what is there, and for what is withdrawn already. */
+const beginsOf = (absence: Withdrawal | undefined) =>
+  absence?.due === false ? absence.begins : undefined;
+
+/** When the first grace is over. */
+function until(absences: ReadonlyMap<string, Withdrawal>, { now }: Reconciler): Again | undefined {
+  const ends = [...absences.values()].flatMap((one) => beginsOf(one)?.getTime() ?? []);
+  if (ends.length === 0) return undefined;
+  return { seconds: Math.max(0, (Math.min(...ends) - now().getTime()) / 1000) };
 }
 
 function sooner(one: Again | undefined, other: Again | undefined): Again | undefined {

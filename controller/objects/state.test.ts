@@ -19,9 +19,12 @@ const states: fc.Arbitrary<State> = fc.record({
     { nil: undefined },
   ),
   halted: fc.option(fc.jsonValue(), { nil: undefined }),
-  absentSince: fc.option(fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }), {
-    nil: undefined,
-  }),
+  absentSince: fc
+    .dictionary(
+      fc.constantFrom("additional", "team-a", "constructor"),
+      fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }),
+    )
+    .map((since) => new Map(Object.entries(since))),
 });
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? "null");
@@ -53,8 +56,10 @@ test("law: nothing in the Secret makes a reader throw", () => {
     fc.jsonValue().map((one) => btoa(encodeURI(JSON.stringify(one)))),
   );
   fc.assert(fc.property(fc.dictionary(key, value), (data) => void readState({ data })));
-  assert.deepEqual(readState(undefined), noState);
-  assert.deepEqual(readState({}), noState);
+  for (const secret of [undefined, {}]) {
+    const { accepted, ...rest } = readState(secret);
+    assert.deepEqual({ ...rest, accepted: { ...accepted } }, noState);
+  }
 });
 
 const encode = (text: string) => Buffer.from(text).toString("base64");
@@ -69,14 +74,29 @@ const nonsense: readonly (readonly [
   ["a served revision of 0", "served", '{"revision":0,"intent":"apply"}', "served"],
   ["a served intent that is none", "served", '{"revision":3,"intent":"maybe"}', "served"],
   ["a halted revision that is no JSON", "halted", "no", "halted"],
-  ["a time that is none", "absent-since", "soon", "absentSince"],
 ];
 for (const [sentence, key, text, part] of nonsense) {
   test(`${sentence} reads as absent`, () => {
-    const whole = stateSecret({ ...noState, served, halted: {}, absentSince: new Date(0) });
+    const whole = stateSecret({ ...noState, served, halted: {}, absentSince: new Map() });
     assert.equal(readState({ data: { ...whole.data, [key]: encode(text) } })[part], undefined);
   });
 }
+
+test("a time that is none reads as absent, and each source has its own", () => {
+  const since = new Map([["team-a", new Date(0)]]);
+  const { data } = stateSecret({ ...noState, absentSince: since });
+  const read = readState({ data: { ...data, "absent-since": encode("soon") } });
+  assert.deepEqual(read.absentSince, since);
+});
+
+test("an older controller's time of absence is the additional's", () => {
+  const data = { "absent-since": encode("2026-01-01T00:00:00.000Z") };
+  assert.deepEqual([...readState({ data }).absentSince.keys()], ["additional"]);
+});
+
+test("a source that was never accepted has no document, whatever its name", () => {
+  assert.equal(readState({ data: {} }).accepted["constructor"], undefined);
+});
 
 test("a served revision without its document reads as absent", () => {
   const { data } = stateSecret({ ...noState, served });

@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
-import { type Intent, namespace, stateSecretName } from "#contract/names.ts";
+import { type Intent, namespace, sourceIds, stateSecretName } from "#contract/names.ts";
 import { newborn, type Cluster } from "#kube/client.ts";
 import { ownerLabels, stateManager } from "#kube/ownership.ts";
 import { owned } from "#kube/paths.ts";
@@ -22,8 +22,8 @@ export type State = Readonly<{
    * well.
    */
   halted: unknown;
-  /** When the additional Secret was first seen to be absent; undefined while it is there. */
-  absentSince: Date | undefined;
+  /** Source id → when its Secret was first seen to be absent; only while it is. */
+  absentSince: ReadonlyMap<string, Date>;
 }>;
 
 /** What a revision of global-pull-secret said; `sources` is its JSON text. */
@@ -34,7 +34,7 @@ export const noState: State = {
   accepted: {},
   served: undefined,
   halted: undefined,
-  absentSince: undefined,
+  absentSince: new Map(),
 };
 
 /**
@@ -47,16 +47,26 @@ const keys = {
   servedDocument: "served.document",
   servedSources: "served.sources",
   halted: "halted",
+  /** Of the additional Secret; another source's has `.ID` behind it. */
   absentSince: "absent-since",
 } as const;
+
+const absentKey = (id: string) =>
+  id === sourceIds.additional ? keys.absentSince : `${keys.absentSince}.${id}`;
 
 /** What the Secret says. Never throws: whatever makes no sense reads as absent. */
 export function readState(secret: V1Secret | undefined): State {
   const text = (key: string) => decode(secret?.data?.[key]);
-  const accepted: Record<string, string> = {};
-  for (const [key, value] of Object.entries(secret?.data ?? {}))
-    if (key.startsWith(keys.source)) accepted[key.slice(keys.source.length)] = decode(value) ?? "";
-  const since = new Date(text(keys.absentSince) ?? "");
+  // A source may be called `constructor`: what is not there must not be found in a prototype.
+  const accepted = Object.create(null) as Record<string, string>;
+  const absentSince = new Map<string, Date>();
+  for (const [key, value] of Object.entries(secret?.data ?? {})) {
+    const said = decode(value) ?? "";
+    if (key.startsWith(keys.source)) accepted[key.slice(keys.source.length)] = said;
+    const id = absentId(key);
+    const since = new Date(said);
+    if (id !== undefined && !Number.isNaN(since.getTime())) absentSince.set(id, since);
+  }
   return {
     accepted,
     served: readServed(
@@ -65,7 +75,7 @@ export function readState(secret: V1Secret | undefined): State {
       text(keys.servedSources),
     ),
     halted: json(text(keys.halted)),
-    absentSince: Number.isNaN(since.getTime()) ? undefined : since,
+    absentSince,
   };
 }
 
@@ -107,7 +117,7 @@ export function stateSecret({ accepted, served, halted, absentSince }: State): V
     data[keys.servedSources] = encode(served.sources);
   }
   if (halted !== undefined) data[keys.halted] = encode(JSON.stringify(halted));
-  if (absentSince !== undefined) data[keys.absentSince] = encode(absentSince.toISOString());
+  for (const [id, since] of absentSince) data[absentKey(id)] = encode(since.toISOString());
   return {
     apiVersion: "v1",
     kind: "Secret",
@@ -117,8 +127,16 @@ export function stateSecret({ accepted, served, halted, absentSince }: State): V
   };
 }
 
+/** The source whose absence the key tells of. */
+function absentId(key: string): string | undefined {
+  if (key === keys.absentSince) return sourceIds.additional;
+  const prefix = `${keys.absentSince}.`;
+  return key.startsWith(prefix) ? key.slice(prefix.length) : undefined;
+}
+
 const isOurKey = (key: string) =>
   key.startsWith(keys.source) ||
+  absentId(key) !== undefined ||
   Object.values(keys).some((known) => known !== keys.source && known === key);
 
 /** Keys of others stay, and are not read. */

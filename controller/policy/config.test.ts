@@ -13,6 +13,7 @@ test("the defaults are those of the design", () => {
     ok: true,
     value: {
       policy: {
+        sources: [],
         merge: { conflicts: "additional", protect: [] },
         rollout: {
           maxUnavailable: "10%",
@@ -55,6 +56,7 @@ test("every flag is read", () => {
     ok: true,
     value: {
       policy: {
+        sources: [],
         merge: { conflicts: "original", protect: ["quay.io", "gcr.io"] },
         rollout: {
           maxUnavailable: 3,

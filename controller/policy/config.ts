@@ -53,6 +53,7 @@ function toConfig(given: Values<typeof flags>): Config {
 
 function policyOf(given: Values<typeof flags>): Policy {
   return {
+    sources: [],
     merge: { conflicts: given.conflicts, protect: given.protect },
     rollout: {
       maxUnavailable: given["max-unavailable"],

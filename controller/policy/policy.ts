@@ -41,7 +41,11 @@ export type AgentPolicy = Readonly<{
   healthzPort: number;
 }>;
 
+/** A further Secret of kube-system; of two for one registry the higher priority is used. */
+export type ExtraSource = Readonly<{ name: string; secretName: string; priority: number }>;
+
 export type Policy = Readonly<{
+  sources: readonly ExtraSource[];
   merge: MergePolicy;
   rollout: RolloutPolicy;
   withdrawal: WithdrawalPolicy;

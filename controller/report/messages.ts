@@ -12,6 +12,7 @@ import type { Notice } from "./events.ts";
 import { retryAnnotation, type Halt } from "../rollout/decide/halt.ts";
 import { annotations } from "#kube/ownership.ts";
 import { finding } from "../sources/problems.ts";
+import type { SourceVerdict } from "../sources/verdict.ts";
 import type { SurveyedNode } from "../rollout/decide/surveyed.ts";
 import { troubles, type TroubleKind } from "./troubles.ts";
 
@@ -64,6 +65,12 @@ export function originalUnknown(problems: readonly Problem[], about: string): No
     `${lines(problems)} (its last good entries stay in force)`,
     about,
   );
+}
+
+/** An extra source: its name is in the message, its Secret's version in the occasion. */
+export function sourceRejected(source: SourceVerdict): Notice {
+  const { name, reason, message, resourceVersion } = source;
+  return lasting("sourceRejected", message, `${name}/${reason}/${resourceVersion ?? ""}`);
 }
 
 export function warned(problems: readonly Problem[], about: string): Notice {

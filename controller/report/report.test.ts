@@ -1,6 +1,7 @@
 import type { V1Secret } from "@kubernetes/client-node";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bad, policy, secret, sources, text } from "../sources/accept.fixture.ts";
 import { accept } from "../sources/accept.ts";
 import { ApiError } from "#kube/api-error.ts";
 import type { Announce } from "./events.ts";
@@ -12,10 +13,7 @@ import type { Snapshot } from "../sources/snapshot.ts";
 import { annotations } from "#kube/ownership.ts";
 import type { Report } from "./outcome.ts";
 import { createReport } from "./report.ts";
-import { noState } from "../objects/state.ts";
 import type { Turn } from "../rollout/decide/turn.ts";
-
-const policy = { conflicts: "additional", protect: [] } as const;
 
 function reportWith(cluster: Partial<Cluster>, announce: Announce): Report {
   return createReport({
@@ -39,14 +37,8 @@ async function told(...documents: readonly string[]): Promise<string[]> {
       metadata: { uid: "u", resourceVersion: `v${index}` },
       data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
     };
-    const sources = {
-      additional,
-      original: "absent",
-      originalName: undefined,
-      published: undefined,
-      state: noState,
-    } as const;
-    await report.verdict(accept(sources, policy), { ...sources } as unknown as Snapshot);
+    const snapshot = { additional, original: "absent" } as unknown as Snapshot;
+    await report.verdict(verdictOf(additional), snapshot);
   }
   return [...said];
 }
@@ -107,6 +99,8 @@ async function concluded(turn: Turn, before?: "True" | "False"): Promise<string 
     wanted: undefined,
     problems: { additional: [], original: [] },
     warnings: [],
+    sources: [],
+    registries: [],
     unknown: false,
     withdrawsAt: undefined,
     accepted: {},
@@ -144,17 +138,7 @@ const noObjects = {
   global: undefined,
 } as const;
 const snapshotOf = (found: Partial<Snapshot>) => ({ ...noObjects, ...found }) as Snapshot;
-const verdictOf = (additional: V1Secret) =>
-  accept(
-    {
-      additional,
-      original: "absent",
-      originalName: undefined,
-      published: undefined,
-      state: noState,
-    },
-    policy,
-  );
+const verdictOf = (additional: V1Secret) => accept(sources({ additional }), policy);
 
 /**
  * A report, what it announced by reason, and the series that Prometheus would see, those of the
@@ -250,4 +234,19 @@ test("an installation on OpenShift and a foreign object are told for as long as 
   await report.unsupported(undefined, snapshot);
   await report.foreign([], snapshot);
   assert.deepEqual(await series(), {});
+});
+
+test("an extra source that is refused is told by its name, in the Event and in the metric", async () => {
+  const { report, announced, series } = watched();
+  const extras = { "team-a": bad, "team-b": secret(text({ "b.io": "u:p" })) };
+  const additional = secret(text({ "a.io": "u:p" }));
+  const verdict = accept(sources({ additional, extras }), policy);
+  await report.verdict(verdict, snapshotOf({ additional }));
+  assert.match(announced.join("\n"), /^SourceRejected: GPS115 team-a: auths\["quay\.io"\]/m);
+  assert.deepEqual(await series(), {
+    'source_accepted{source="additional"}': 1,
+    'source_accepted{source="team-a"}': 0,
+    'source_accepted{source="team-b"}': 1,
+    'trouble{reason="SourceRejected"}': 1,
+  });
 });

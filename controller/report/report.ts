@@ -21,6 +21,8 @@ import * as gauges from "../metrics/gauges.ts";
 import type { Cluster } from "#kube/client.ts";
 import { recall, remember, type Condition } from "../objects/annotations.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import { additionalSecretName, sourceIds } from "#contract/names.ts";
+import type { SourceVerdict } from "../sources/verdict.ts";
 import { Occasions } from "./occasions.ts";
 import { isOurs } from "#kube/ownership.ts";
 import { owned } from "#kube/paths.ts";
@@ -51,6 +53,14 @@ type Area = "cluster" | "requests" | "objects" | "sources" | "template" | "rollo
  * second is told.
  */
 const refusalsTold = 2;
+
+/** The words of the metric: those of the two that are always meant are older than the names. */
+function labelOf({ name }: SourceVerdict): string {
+  return name === additionalSecretName ? sourceIds.additional : name;
+}
+
+const isExtra = ({ name }: SourceVerdict) =>
+  name !== additionalSecretName && name !== sourceIds.original;
 
 export function createReport({ cluster, announce, metrics, admitted, now, log }: Options): Report {
   const occasions = new Occasions();
@@ -130,12 +140,9 @@ export function createReport({ cluster, announce, metrics, admitted, now, log }:
       const about = occasions.additional(snapshot.additional, verdict);
       const aboutOriginal = occasions.original(snapshot.original);
       const there = snapshot.additional !== undefined;
-      if (there)
-        metrics.accepted.set({ source: "additional" }, problems.additional.length === 0 ? 1 : 0);
-      else metrics.accepted.remove({ source: "additional" });
-      if (snapshot.original === "absent" && problems.original.length === 0)
-        metrics.accepted.remove({ source: "original" });
-      else metrics.accepted.set({ source: "original" }, problems.original.length === 0 ? 1 : 0);
+      metrics.accepted.reset();
+      for (const source of verdict.sources)
+        metrics.accepted.set({ source: labelOf(source) }, source.problems.length === 0 ? 1 : 0);
       const found: Trouble[] = [];
       if (verdict.withdrawsAt !== undefined)
         announce(inThisLife(snapshot.global, messages.withdrawing(verdict.withdrawsAt)), undefined);
@@ -144,7 +151,7 @@ export function createReport({ cluster, announce, metrics, admitted, now, log }:
           "rejected",
           messages.rejected(problems.additional, wanted !== undefined, about),
         ]);
-      else if (wanted !== undefined)
+      else if (wanted !== undefined && there)
         announce(messages.accepted(wanted.fromAdditional, wanted.entries, about), secret);
       if (problems.original.length > 0 && verdict.unknown)
         found.push(["originalUnknown", messages.originalUnknown(problems.original, aboutOriginal)]);
@@ -153,6 +160,9 @@ export function createReport({ cluster, announce, metrics, admitted, now, log }:
           "originalRejected",
           messages.originalRejected(problems.original, aboutOriginal),
         ]);
+      for (const source of verdict.sources)
+        if (source.problems.length > 0 && isExtra(source))
+          found.push(["sourceRejected", messages.sourceRejected(source)]);
       if (warnings.length > 0 && verdict.withdrawsAt === undefined)
         announce(messages.warned(warnings, about), secret);
       stands("sources", found);

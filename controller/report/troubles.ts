@@ -18,6 +18,8 @@ export const troubles = {
   },
   /** The original cannot be asked for. */
   originalUnknown: { event: "OriginalUnknown", condition: "OriginalAccepted", reason: "Unknown" },
+  /** An extra source is refused, missing, left out or cannot be read. */
+  sourceRejected: { event: "SourceRejected", condition: "Accepted", reason: "SourceRejected" },
   /** Another operator owns the nodes' file. */
   unsupported: { event: "UnsupportedCluster", condition: "Deployed", reason: "UnsupportedCluster" },
   /** An object under one of our names is somebody else's. */

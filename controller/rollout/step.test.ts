@@ -54,6 +54,7 @@ class World {
       cluster,
       live: cluster,
       original: undefined,
+      extras: { read: async () => [] },
       now,
       report: silence,
       lookout: createLookout(now),

@@ -3,6 +3,13 @@ import assert from "node:assert/strict";
 import type { V1Secret } from "@kubernetes/client-node";
 import { secretType } from "#contract/names.ts";
 import { accept, type Sources, type Verdict } from "./accept.ts";
+import {
+  givenAdditional,
+  givenOriginal,
+  type AdditionalGiven,
+  type ExtraGiven,
+  type Original,
+} from "./given.ts";
 import { globalSecret, newSalt, readPublished } from "../objects/global-secret.ts";
 import { noState, readState, stateSecret } from "../objects/state.ts";
 
@@ -19,17 +26,41 @@ export const secret = (document: string | undefined, type = secretType): V1Secre
   data:
     document === undefined ? {} : { ".dockerconfigjson": Buffer.from(document).toString("base64") },
 });
-export const sources = (changes: Partial<Sources>): Sources => ({
-  additional: undefined,
-  original: "absent",
-  originalName: undefined,
-  published: undefined,
-  state: noState,
-  ...changes,
-});
+
+/** Sources by what was found of each. */
+export type Finds = Omit<Sources, "given"> &
+  Readonly<{
+    additional: AdditionalGiven["found"] | undefined;
+    /** The highest first. */
+    extras: Readonly<Record<string, ExtraGiven["found"]>>;
+    original: Original;
+    /** undefined: no original is asked for. */
+    originalName: string | undefined;
+  }>;
+
+export function sources(changes: Partial<Finds>): Sources {
+  const { additional, extras, original, originalName, published, state } = {
+    additional: undefined,
+    extras: {},
+    original: "absent" as const,
+    originalName: undefined,
+    published: undefined,
+    state: noState,
+    ...changes,
+  };
+  const between = Object.entries(extras).map(([id, found]): ExtraGiven => {
+    return { kind: "extra", id, secret: `kube-system/${id}-pull`, found };
+  });
+  const last = originalName === undefined ? [] : [givenOriginal(originalName, original)];
+  return {
+    given: [givenAdditional(additional ?? "absent"), ...between, ...last],
+    published,
+    state,
+  };
+}
 
 /** What stands in both of our Secrets after these sources were accepted. */
-export const acceptedFrom = (given: Partial<Sources>) => remembered(accept(sources(given), policy));
+export const acceptedFrom = (given: Partial<Finds>) => remembered(accept(sources(given), policy));
 
 export function remembered({ wanted, accepted }: Verdict) {
   assert.ok(wanted);
@@ -39,7 +70,7 @@ export function remembered({ wanted, accepted }: Verdict) {
 }
 
 /** As an installation stands that had no memory yet. */
-export const olderFrom = (given: Partial<Sources>) => ({
+export const olderFrom = (given: Partial<Finds>) => ({
   published: acceptedFrom(given).published,
   state: noState,
 });

@@ -253,7 +253,7 @@ test("law: what is remembered and published, and published once more as served, 
     ...noState,
     accepted: { original: '"'.repeat(capacity) },
     served: revision,
-    absentSince: new Date(),
+    absentSince: new Map([["additional", new Date()]]),
   };
   const bytes = (data: Record<string, string> = {}) =>
     Object.values(data).reduce((sum, value) => sum + Buffer.from(value, "base64").length, 0);

@@ -1,23 +1,17 @@
 /**
  * From the sources to the document that should be on the nodes. A source that is not acceptable, or
- * that cannot be asked for, is replaced by its own last accepted document: an invalid additional
- * never stops the original's rotation.
+ * that cannot be asked for, is replaced by its own last accepted document: an invalid one never
+ * stops the others' rotation.
  */
-import { canonical, sourcesOf } from "#pullsecret/canonical.ts";
-import { bytesOf, judgeSize } from "#pullsecret/capacity.ts";
-import { merge, type MergePolicy } from "#pullsecret/merge.ts";
-import type { Content } from "#contract/names.ts";
+import { sourceIds, type Content } from "#contract/names.ts";
+import type { MergePolicy } from "#pullsecret/merge.ts";
 import type { Problem } from "#pullsecret/problems.ts";
-import type { Role } from "#pullsecret/report.ts";
 import type { Published } from "../objects/global-secret.ts";
-import {
-  readAdditional,
-  readOriginal,
-  type Additional,
-  type Original,
-  type Source,
-} from "./source.ts";
 import type { State } from "../objects/state.ts";
+import { choose, type Joined, type Reading } from "./choose.ts";
+import type { Given } from "./given.ts";
+import { readSource, type Known } from "./source.ts";
+import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 
 /** What global-pull-secret should say, whatever its revision. */
 export type Wanted = Content & Readonly<{ entries: number; fromAdditional: number }>;
@@ -25,9 +19,13 @@ export type Wanted = Content & Readonly<{ entries: number; fromAdditional: numbe
 export type Verdict = Readonly<{
   /** undefined: there is nothing that could be deployed, and nothing is. */
   wanted: Wanted | undefined;
-  /** What is wrong with each source; empty when it is in order or absent. */
-  problems: Readonly<Record<Role, readonly Problem[]>>;
+  /** What is wrong with the two sources that are always meant; empty when in order or absent. */
+  problems: Readonly<Record<keyof typeof sourceIds, readonly Problem[]>>;
   warnings: readonly Problem[];
+  /** Each source that is there or should be, the highest first, the original last. */
+  sources: readonly SourceVerdict[];
+  /** Who supplies each registry of `wanted`, sorted; empty when nothing new is wanted. */
+  registries: readonly RegistryVerdict[];
   /** The original could not be asked for: its problem is none of its own. */
   unknown: boolean;
   /** The additional Secret is absent, and from then on its entries are taken back. */
@@ -36,109 +34,92 @@ export type Verdict = Readonly<{
   accepted: State["accepted"];
 }>;
 
-export type Sources = Readonly<{
-  additional: Additional;
-  original: Original;
-  /** Name of the original as the flag gives it; undefined when none was asked for. */
-  originalName: string | undefined;
-  published: Published | undefined;
-  state: State;
-}>;
+/** `given`: the highest first, the original last. */
+export type Sources = Known & Readonly<{ given: readonly Given[] }>;
 
-type Pair = Readonly<Record<Role, Source>>;
-const nothing: Source = { entries: undefined, text: undefined, problems: [], present: false };
+/** True when no source but the original asks for anything: then there is nothing to apply. */
+export function nobodyAsks({ given, ...known }: Sources): boolean {
+  return !given.some((one) =>
+    one.kind === "extra"
+      ? readSource(one, known).now.present
+      : one.kind === "additional" && one.found !== "absent",
+  );
+}
 
 /**
- * Judges the sources. Never throws, and an absent additional always has an answer: withdrawing
- * cannot be refused.
+ * Judges the sources. Never throws, and where nobody asks for anything there is always an answer:
+ * withdrawing cannot be refused.
  */
-export function accept(sources: Sources, asked: MergePolicy): Verdict {
-  const original = readOriginal(sources);
-  const additional = readAdditional(sources);
-  // Protection is from additional entries; a registry that cannot be protected must not stop a
-  // withdrawal.
-  const policy = sources.additional === undefined ? { ...asked, protect: [] } : asked;
-  const unknown = sources.originalName !== undefined && sources.original === "unknown";
-  const none = {
-    wanted: undefined,
-    warnings: [],
-    unknown,
-    withdrawsAt: undefined,
-    accepted: sources.state.accepted,
-  };
-  const problems = { original: original.now.problems, additional: additional.now.problems };
+export function accept({ given, ...known }: Sources, asked: MergePolicy): Verdict {
+  const readings = given.map((one) => ({ given: one, ...readSource(one, known) }));
+  const asking = readings.filter(({ given: { kind }, now }) => kind !== "original" && now.present);
+  // Protection is from other sources than the original; a registry that cannot be protected must
+  // not stop a withdrawal.
+  const policy = asking.length === 0 ? { ...asked, protect: [] } : asked;
   // Invalid, and never good: there is nothing to put on a node.
-  if (additional.now.present && additional.now.entries === undefined) return { ...none, problems };
+  const hopeless = asking.length > 0 && asking.every(({ now }) => now.entries === undefined);
+  if (hopeless) return refused(readings, undefined, known, []);
+  const chosen = choose(readings, policy);
+  if (!chosen.ok) return refused(readings, asPublished(known.published), known, chosen.problems);
+  return judged(readings, chosen, asking.length > 0);
+}
 
-  const now: Pair = { original: original.now, additional: additional.now };
-  const first = join(now, policy);
-  if (first.ok) return { ...none, ...first.verdict };
-  // They do not go together: the one that is not to blame keeps flowing. Two that did once always
-  // do.
-  const refused = (source: Source, before: Source | undefined): Source | undefined =>
-    before && {
-      ...before,
-      present: source.present,
-      problems: [...source.problems, ...first.problems],
-    };
-  const older = refused(additional.now, additional.before);
-  const olderOriginal = refused(original.now, original.before) ?? {
-    ...nothing,
-    problems: first.problems,
-  };
-  const pairs: readonly (Pair | false | undefined)[] = [
-    now.additional.present && older && { ...now, additional: older },
-    { ...now, original: olderOriginal },
-    older && { original: olderOriginal, additional: older },
-    !now.additional.present && {
-      original: { ...nothing, problems: first.problems },
-      additional: nothing,
+function judged(readings: readonly Reading[], chosen: Joined, apply: boolean): Verdict {
+  const { choices, merged, document, sources } = chosen;
+  const problemsOf = (id: string) =>
+    choices.find(({ given }) => given.id === id)?.source.problems ?? [];
+  const problems = { additional: problemsOf("additional"), original: problemsOf("original") };
+  const texts = choices.flatMap(({ given: { id }, source: { text } }) =>
+    text === undefined ? [] : [[id, text] as const],
+  );
+  return {
+    wanted: {
+      document,
+      sources,
+      // Said by who knows: whether any entry is labelled as another's than the original's does not
+      // tell whether there is another source.
+      intent: apply ? "apply" : "release",
+      entries: merged.entries.length,
+      fromAdditional: merged.entries.filter(({ from }) => from === sourceIds.additional).length,
     },
-  ];
-  for (const pair of pairs) {
-    const joined = pair ? join(pair, policy) : undefined;
-    if (joined?.ok) return { ...none, ...joined.verdict };
-  }
-  const blamed = { original: original.now.problems, additional: first.problems };
-  return { ...none, problems: blamed, wanted: asPublished(sources.published) };
-}
-
-type Joined =
-  | { ok: true; verdict: Omit<Verdict, "unknown" | "withdrawsAt"> }
-  | { ok: false; problems: readonly Problem[] };
-
-function join({ original, additional }: Pair, policy: MergePolicy): Joined {
-  const merged = merge(
-    Object.entries({ additional, original }).flatMap(([id, { entries }]) =>
-      entries === undefined ? [] : [{ id, accepted: entries }],
+    problems,
+    warnings: problems.additional.length > 0 ? [] : merged.warnings,
+    sources: choices.flatMap(({ given, source, leftOut }) =>
+      verdictOf(given, source.problems, source.entries !== undefined, leftOut),
     ),
-    policy,
-  );
-  if (!merged.ok) return merged;
-  const wanted: Wanted = {
-    document: canonical(merged),
-    sources: JSON.stringify(sourcesOf(merged)),
-    // Said by who knows: whether any entry is labelled additional does not tell whether there is an
-    // additional Secret.
-    intent: additional.present ? "apply" : "release",
-    entries: merged.entries.length,
-    fromAdditional: merged.entries.filter(({ from }) => from === "additional").length,
+    registries: registriesOf(merged.entries),
+    unknown: isUnknown(readings),
+    withdrawsAt: undefined,
+    accepted: Object.fromEntries(texts),
   };
-  const excess = judgeSize(
-    bytesOf(original.text, additional.text),
-    wanted.document,
-    wanted.sources,
-  );
-  if (excess !== undefined) return { ok: false, problems: [excess] };
-  const accepted = Object.fromEntries(
-    Object.entries({ original: original.text, additional: additional.text }).filter(
-      ([, text]) => text !== undefined,
-    ),
-  ) as State["accepted"];
-  const problems = { original: original.problems, additional: additional.problems };
-  const warnings = additional.problems.length > 0 ? [] : merged.warnings;
-  return { ok: true, verdict: { wanted, problems, warnings, accepted } };
 }
+
+/** Nothing new: what is remembered stays so. `problems`: what the additional is to blame for. */
+function refused(
+  readings: readonly Reading[],
+  wanted: Wanted | undefined,
+  { state }: Known,
+  problems: readonly Problem[],
+): Verdict {
+  const problemsOf = (id: string) => readings.find(({ given }) => given.id === id)?.now.problems;
+  const additional = problems.length > 0 ? problems : (problemsOf("additional") ?? []);
+  return {
+    wanted,
+    problems: { additional, original: problemsOf("original") ?? [] },
+    warnings: [],
+    sources: readings.flatMap(({ given, now }) => {
+      const found = given.kind === "additional" ? additional : now.problems;
+      return verdictOf(given, found, wanted !== undefined && now.entries !== undefined, false);
+    }),
+    registries: [],
+    unknown: isUnknown(readings),
+    withdrawsAt: undefined,
+    accepted: state.accepted,
+  };
+}
+
+const isUnknown = (readings: readonly Reading[]) =>
+  readings.some(({ given }) => given.kind === "original" && given.found === "unknown");
 
 /**
  * A flag that was changed can make even what is in force unacceptable. It stays, and its objects
@@ -148,7 +129,7 @@ function asPublished(published: Published | undefined): Wanted | undefined {
   if (published === undefined || published.revision === 0 || published.intent !== "apply")
     return undefined;
   const froms = Object.values(published.sources);
-  const fromAdditional = froms.filter((from) => from === "additional").length;
+  const fromAdditional = froms.filter((from) => from === sourceIds.additional).length;
   const { document, sourcesText, intent } = published;
   return { document, sources: sourcesText, intent, entries: froms.length, fromAdditional };
 }

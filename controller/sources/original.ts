@@ -9,7 +9,7 @@ import { ApiError } from "#kube/api-error.ts";
 import type { Cluster } from "#kube/client.ts";
 import { backoff } from "#kube/loop.ts";
 import type { Informer } from "#kube/informer.ts";
-import type { Original } from "./source.ts";
+import type { Original } from "./given.ts";
 
 /**
  * A tenth of what the loop takes for a hang, and enough for an API server on the other side of the

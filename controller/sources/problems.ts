@@ -37,6 +37,19 @@ export const catalogue = {
     "cannot be read now",
     "nothing if its API server is away for a while; else renew the credential in --original-kubeconfig",
   ],
+  sourceMissing: ["GPS310", "no such Secret", "create it, or remove the source from spec.sources"],
+  sourceForbidden: ["GPS311", "no right to read it", "grant it: {}"],
+  sourceUnknown: ["GPS312", "cannot be read now", "nothing, if the API server can read it again"],
+  sourceReserved: [
+    "GPS313",
+    "{} is no Secret for a further source",
+    "name one that is neither ours nor additional-pull-secret",
+  ],
+  samePriority: [
+    "GPS314",
+    "has the priority of {}; by name the first of the two wins",
+    "give them different priorities if that is not meant",
+  ],
   podsRefused: [
     "GPS320",
     "{}",
@@ -66,5 +79,6 @@ export function finding(
   detail = "",
 ): Problem {
   const [code, what, todo] = catalogue[kind];
-  return { code, source, path, what: what.replace("{}", () => detail), todo };
+  const fill = (text: string) => text.replace("{}", () => detail);
+  return { code, source, path, what: fill(what), todo: fill(todo) };
 }

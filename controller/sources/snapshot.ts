@@ -11,11 +11,13 @@ import { additionalSecretName } from "#contract/names.ts";
 import type { Cluster } from "#kube/client.ts";
 import { isOurs } from "#kube/ownership.ts";
 import { collections, owned, type OwnedName } from "#kube/paths.ts";
-import type { Original } from "./source.ts";
+import type { ExtraGiven, Original } from "./given.ts";
 
 export type Snapshot = Readonly<{
   additional: V1Secret | undefined;
   original: Original;
+  /** The highest first. */
+  extras: readonly ExtraGiven[];
   state: V1Secret | undefined;
   global: V1Secret | undefined;
   serviceAccount: V1ServiceAccount | undefined;
@@ -30,21 +32,33 @@ export type OriginalPlace = Readonly<{ read: () => Promise<Original> }>;
 export async function observe(
   cluster: Cluster,
   original: OriginalPlace | undefined,
+  extras: () => Promise<readonly ExtraGiven[]> = async () => [],
 ): Promise<Snapshot> {
-  const [additional, originalSecret, state, global, serviceAccount, role, roleBinding, daemonSet] =
-    await Promise.all([
-      cluster.get<V1Secret>(`${collections.secrets}/${additionalSecretName}`),
-      original === undefined ? ("absent" as const) : original.read(),
-      cluster.get<V1Secret>(owned.state),
-      cluster.get<V1Secret>(owned.global),
-      cluster.get<V1ServiceAccount>(owned.serviceAccount),
-      cluster.get<V1Role>(owned.role),
-      cluster.get<V1RoleBinding>(owned.roleBinding),
-      cluster.get<V1DaemonSet>(owned.daemonSet),
-    ]);
+  const [
+    additional,
+    originalSecret,
+    extraSecrets,
+    state,
+    global,
+    serviceAccount,
+    role,
+    roleBinding,
+    daemonSet,
+  ] = await Promise.all([
+    cluster.get<V1Secret>(`${collections.secrets}/${additionalSecretName}`),
+    original === undefined ? ("absent" as const) : original.read(),
+    extras(),
+    cluster.get<V1Secret>(owned.state),
+    cluster.get<V1Secret>(owned.global),
+    cluster.get<V1ServiceAccount>(owned.serviceAccount),
+    cluster.get<V1Role>(owned.role),
+    cluster.get<V1RoleBinding>(owned.roleBinding),
+    cluster.get<V1DaemonSet>(owned.daemonSet),
+  ]);
   return {
     additional,
     original: originalSecret,
+    extras: extraSecrets,
     state,
     global,
     serviceAccount,

@@ -14,10 +14,12 @@ import {
   secret,
   sources,
   text,
+  type Finds,
 } from "./accept.fixture.ts";
 import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
-import { accept, type Sources } from "./accept.ts";
+import { accept } from "./accept.ts";
+import { withdrawn } from "./given.ts";
 import { noState } from "../objects/state.ts";
 
 const one = (pair: string) => secret(text({ "quay.io": pair }));
@@ -127,7 +129,7 @@ test("an original that cannot be asked for is no absent one: its last good entri
   const { wanted, problems, unknown } = accept(given, policy);
   assert.equal(wanted?.document, before.published.document);
   assert.deepEqual([problems.original[0]?.code, unknown], ["GPS309", true]);
-  const removal = accept({ ...given, additional: undefined }, policy).wanted;
+  const removal = accept({ ...given, given: withdrawn(given.given) }, policy).wanted;
   assert.deepEqual(removal?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
   assert.equal(removal.intent, "release");
   assert.equal(accept(sources({ additional, original: "unknown" }), policy).unknown, false);
@@ -170,7 +172,7 @@ test("law: whatever becomes of a source, what it last said in order is in force,
       fc.constantFrom("additional", "original"),
       (history, conflicts) => {
         const rule = { conflicts, protect: [] };
-        let before: Pick<Sources, "published" | "state"> = { published: undefined, state: noState };
+        let before: Pick<Finds, "published" | "state"> = { published: undefined, state: noState };
         const last: { additional?: V1Secret; original?: V1Secret } = {};
         for (const turn of history) {
           const verdict = accept(sources({ ...turn, originalName, ...before }), rule);

@@ -3,25 +3,15 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { canonical } from "#pullsecret/canonical.ts";
 import { isObject, readJson } from "#pullsecret/json.ts";
-import { additionalSecretName, secretKeys, secretType } from "#contract/names.ts";
+import { additionalSecretName, secretKeys, secretType, sourceIds } from "#contract/names.ts";
 import { parse, type Accepted } from "#pullsecret/parse.ts";
 import { problem, type Problem } from "#pullsecret/problems.ts";
 import type { Role } from "#pullsecret/report.ts";
 import { finding } from "./problems.ts";
+import type { AdditionalGiven, ExtraGiven, Given, OriginalGiven } from "./given.ts";
+import { grantFor } from "./rights.ts";
 import type { Published } from "../objects/global-secret.ts";
 import type { State } from "../objects/state.ts";
-
-/**
- * The additional Secret. `kept`: it is absent, but not for long enough: its last accepted document
- * stays in force.
- */
-export type Additional = V1Secret | "kept" | undefined;
-
-/**
- * The original Secret. `unknown`: its API server gives no answer, so nobody can say whether there
- * is one.
- */
-export type Original = V1Secret | "absent" | "unknown";
 
 export type Source = Readonly<{
   entries: Accepted | undefined;
@@ -35,64 +25,102 @@ export type Source = Readonly<{
 /** `before`: its last accepted document; undefined when it never had one. */
 export type Read = Readonly<{ now: Source; before: Source | undefined }>;
 
-type Given = Readonly<{
-  additional: Additional;
-  original: Original;
-  originalName: string | undefined;
-  published: Published | undefined;
-  state: State;
-}>;
-
 const none: Source = { entries: undefined, text: undefined, problems: [], present: false };
 
-export function readAdditional({ additional, ...given }: Given): Read {
-  if (additional === undefined) return { now: none, before: undefined };
-  const before = lastGood(given, "additional");
-  const instead = (...problems: Problem[]): Read => ({
-    now: { ...(before ?? none), problems, present: true },
-    before,
-  });
-  if (additional === "kept") return instead();
-  if (additional.type !== secretType)
-    return instead(
-      finding("wrongType", additionalSecretName, "type", additional.type ?? "missing"),
-    );
-  return read(additional, "additional", before);
+/** What is remembered of the sources. */
+export type Known = Readonly<{ published: Published | undefined; state: State }>;
+
+/** Reads one source. A new kind of source has its `case` here. */
+export function readSource(given: Given, known: Known): Read {
+  switch (given.kind) {
+    case "additional":
+      return readAdditional(given, known);
+    case "extra":
+      return readExtra(given, known);
+    case "original":
+      return readOriginal(given, known);
+  }
 }
 
-export function readOriginal({ original, originalName, ...given }: Given): Read {
-  if (originalName === undefined) return { now: none, before: undefined };
-  const before = lastGood(given, "original");
-  const instead = (problem: Problem): Read => ({
-    now: { ...(before ?? none), problems: [problem] },
-    before,
-  });
-  if (original === "unknown") return instead(finding("originalUnknown", "original", originalName));
+function readAdditional({ id, found }: AdditionalGiven, known: Known): Read {
+  if (found === "absent") return { now: none, before: undefined };
+  const before = lastGood(known, id, "additional");
+  if (found === "kept") return instead(before, true);
+  return readAdded(found, id, additionalSecretName, before, true);
+}
+
+/** One that has never been in order asks for nothing: it must not hold up a withdrawal. */
+function readExtra({ id, secret, found }: ExtraGiven, known: Known): Read {
+  const name = secret.slice(secret.indexOf("/") + 1);
+  if (found === "reserved")
+    return {
+      now: { ...none, problems: [finding("sourceReserved", id, "secretRef.name", name)] },
+      before: undefined,
+    };
+  if (found === "absent")
+    return {
+      now: { ...none, problems: [finding("sourceMissing", id, secret)] },
+      before: undefined,
+    };
+  const before = lastGood(known, id, "additional");
+  const present = before !== undefined;
+  if (found === "kept") return instead(before, present);
+  if (found === "forbidden")
+    return instead(before, present, finding("sourceForbidden", id, secret, grantFor(name)));
+  if (found === "unknown") return instead(before, present, finding("sourceUnknown", id, secret));
+  return readAdded(found, id, id, before, present);
+}
+
+function readOriginal({ id, secret, found }: OriginalGiven, known: Known): Read {
+  const before = lastGood(known, id, "original");
+  if (found === "unknown")
+    return instead(before, false, finding("originalUnknown", "original", secret));
   // An original that vanished takes nothing away from the nodes: far more often that is an
   // accident.
-  if (original === "absent") return instead(finding("originalMissing", "original", originalName));
-  return read(original, "original", before);
+  if (found === "absent")
+    return instead(before, false, finding("originalMissing", "original", secret));
+  return read(found, id, "original", before, true);
 }
 
-function read(secret: V1Secret, role: Role, before: Source | undefined): Read {
-  const refused = (problems: readonly Problem[]): Read => ({
-    now: { ...(before ?? none), problems, present: true },
-    before,
-  });
+/** The last accepted document in its place. `asks`: somebody asks for entries even without one. */
+function instead(before: Source | undefined, asks: boolean, ...problems: readonly Problem[]): Read {
+  return { now: { ...none, present: asks, ...before, problems }, before };
+}
+
+/** The type is looked at first: what is no pull secret is not opened. */
+function readAdded(
+  secret: V1Secret,
+  id: string,
+  name: string,
+  before: Source | undefined,
+  asks: boolean,
+): Read {
+  if (secret.type === secretType) return read(secret, id, "additional", before, asks);
+  return instead(before, asks, finding("wrongType", name, "type", secret.type ?? "missing"));
+}
+
+function read(
+  secret: V1Secret,
+  id: string,
+  role: Role,
+  before: Source | undefined,
+  asks: boolean,
+): Read {
+  const refused = (...problems: readonly Problem[]) => instead(before, asks, ...problems);
   const value = secret.data?.[secretKeys.document];
   if (value === undefined)
-    return refused([finding("noDocument", role, `data["${secretKeys.document}"]`)]);
+    return refused(finding("noDocument", id, `data["${secretKeys.document}"]`));
   const bytes = Buffer.from(value, "base64");
-  const parsed = parse(bytes, { name: role, role });
-  if (!parsed.ok) return refused(parsed.problems);
+  const parsed = parse(bytes, { name: id, role });
+  if (!parsed.ok) return refused(...parsed.problems);
   // The kubelet reads such a file as one without credentials; its author hardly meant to remove
   // them all.
   if (role === "original" && !hasAuths(bytes))
-    return refused([problem("noAuths", "original", "auths")]);
+    return refused(problem("noAuths", "original", "auths"));
   // A credential helper's file: entries without credentials, which the kubelet would try all the
   // same.
   if (role === "original" && parsed.entries.length > 0 && parsed.entries.every(isEmpty))
-    return refused([problem("nothingLeft", "original", "auths")]);
+    return refused(problem("nothingLeft", "original", "auths"));
   return {
     now: { entries: parsed, text: bytes.toString("utf8"), problems: [], present: true },
     before,
@@ -111,34 +139,31 @@ function hasAuths(bytes: Uint8Array): boolean {
   return read.ok && isObject(read.value) && isObject(read.value["auths"] ?? null);
 }
 
-type Known = Readonly<{ published: Published | undefined; state: State }>;
-
 /** The last accepted document of one source; undefined when it never had one. */
-function lastGood({ published, state }: Known, role: Role): Source | undefined {
-  const text = state.accepted[role];
-  const kept = text === undefined ? undefined : reread(text, role);
+export function lastGood({ published, state }: Known, id: string, role: Role): Source | undefined {
+  const text = Object.hasOwn(state.accepted, id) ? state.accepted[id] : undefined;
+  const kept = text === undefined ? undefined : reread(text, id, role);
   if (kept !== undefined) return { entries: kept, text, problems: [], present: true };
   if (published === undefined) return undefined;
   // An installation without this memory: of what is published, the entries that are labelled as
-  // this source's. What both sources agreed on is labelled the original's, so this is not exact;
+  // this source's. What several sources agreed on is labelled the lowest's, so this is not exact;
   // and it is done once, for its outcome is remembered.
-  const all = reread(published.document, "original");
+  const all = reread(published.document, id, "original");
   if (all === undefined) return undefined;
-  const ours = all.entries.filter(({ registry }) => published.sources[registry] === role);
+  const ours = all.entries.filter(({ registry }) => published.sources[registry] === id);
+  if (ours.length === 0 && !isAlways(id)) return undefined;
   const entries = { ...all, entries: ours, rest: role === "original" ? all.rest : {} };
-  return {
-    entries,
-    text: canonical(entries),
-    problems: [],
-    present: true,
-  };
+  return { entries, text: canonical(entries), problems: [], present: true };
 }
+
+/** In an installation without memory these two were there, if only without entries. */
+const isAlways = (id: string) => id === sourceIds.additional || id === sourceIds.original;
 
 /**
  * Leniently, as an original is read: what was accepted once stays so when we learn to refuse more.
  */
-function reread(text: string, role: Role): Accepted | undefined {
-  const parsed = parse(Buffer.from(text), { name: role, role: "original" });
+function reread(text: string, id: string, role: Role): Accepted | undefined {
+  const parsed = parse(Buffer.from(text), { name: id, role: "original" });
   if (!parsed.ok) return undefined;
   return { ...parsed, rest: role === "original" ? parsed.rest : {}, warnings: [] };
 }

@@ -2,6 +2,7 @@
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import type { MergedEntry } from "#pullsecret/merge.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems.ts";
+import type { Given } from "./given.ts";
 
 /** Why a source is accepted or not; a name of the API, so none is ever changed. */
 type SourceReason =
@@ -54,6 +55,57 @@ export const registriesOf = (entries: readonly MergedEntry[]): readonly Registry
     source: nameOf(from),
     shadows: shadows.map(nameOf),
   }));
+
+/**
+ * What is told of one source; nothing of an additional that is not there, which nobody must have.
+ * `inForce`: entries of it are, whether of now or of before. `leftOut`: it is in order, but does
+ * not go with higher ones.
+ */
+export function verdictOf(
+  given: Given,
+  problems: readonly Problem[],
+  inForce: boolean,
+  leftOut: boolean,
+): readonly SourceVerdict[] {
+  const { found, id, secret } = given;
+  if (given.kind === "additional" && found === "absent") return [];
+  const reason = leftOut && typeof found === "object" ? "LeftOut" : reasonOf(found, problems);
+  const until = given.kind === "original" ? undefined : given.until;
+  return [
+    {
+      name: nameOf(id),
+      secret,
+      resourceVersion: typeof found === "object" ? found.metadata?.resourceVersion : undefined,
+      accepted: statusOf[reason],
+      reason,
+      message: found === "kept" ? awaited(until) : messageOf(problems, inForce),
+      problems,
+    },
+  ];
+}
+
+function reasonOf(found: Given["found"], problems: readonly Problem[]): SourceReason {
+  if (found === "kept") return "WithdrawalAwaited";
+  if (found === "absent") return "Missing";
+  if (found === "forbidden") return "Forbidden";
+  if (found === "unknown") return "Unreadable";
+  return problems.length > 0 ? "Rejected" : "Accepted";
+}
+
+const statusOf: Readonly<Record<SourceReason, SourceVerdict["accepted"]>> = {
+  Accepted: "True",
+  Rejected: "False",
+  LeftOut: "False",
+  Missing: "False",
+  WithdrawalAwaited: "False",
+  Forbidden: "Unknown",
+  Unreadable: "Unknown",
+};
+
+function awaited(until: Date | undefined): string {
+  const at = until === undefined ? "" : ` from ${until.toISOString()} on`;
+  return `deleted: its entries are taken back${at}, unless it is made anew`;
+}
 
 /** More than these are counted, not shown: nobody reads 32 KiB of message. */
 const shown = 3;

@@ -62,7 +62,7 @@ const setting = {
   policy: { withdrawal: { graceSeconds: 30, deadlineSeconds: 600, forgetAfterSeconds: 3600 } },
 };
 const found = (changes: Partial<Snapshot>) =>
-  absenceOf({ daemonSet: {}, ...changes } as Snapshot, setting);
+  absenceOf("additional", { daemonSet: {}, ...changes } as Snapshot, setting);
 const foreign = { metadata: {}, data: {} };
 
 const begun: readonly (readonly [sentence: string, found: Absence, begun: boolean])[] = [

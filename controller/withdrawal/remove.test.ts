@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
-import type { Sources } from "../sources/accept.ts";
+import { givenAdditional } from "../sources/given.ts";
 import type { Agent } from "../objects/agent.ts";
 import { daemonSet, templateDigest } from "../objects/daemonset.ts";
 import type { Cluster } from "#kube/client.ts";
@@ -199,15 +199,11 @@ class World {
     };
     if (live !== undefined) live["status"] = { ...counters, observedGeneration: 1 };
     const snapshot = await observe(this.cluster, undefined);
-    const published = readPublished(snapshot.global);
-    const state = readState(snapshot.state);
-    const sources: Sources = {
-      additional: undefined,
-      original: "absent",
-      originalName: undefined,
-      published,
-      state,
+    const known = {
+      published: readPublished(snapshot.global),
+      state: readState(snapshot.state),
     };
+    const sources = { given: [givenAdditional("absent")], ...known };
     this.seconds += 1;
     return remove(this.remover, snapshot, sources);
   }

@@ -14,6 +14,7 @@ import { agentsLeft } from "../rollout/leaving.ts";
 import type { Again } from "#kube/loop.ts";
 import { recall, remember } from "../objects/annotations.ts";
 import { pick } from "../rollout/decide/node-state.ts";
+import { withdrawn } from "../sources/given.ts";
 import { ownedOf, type Snapshot } from "../sources/snapshot.ts";
 import { isOurs } from "#kube/ownership.ts";
 import { owned } from "#kube/paths.ts";
@@ -172,7 +173,7 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
 async function release(remover: Remover, snapshot: Snapshot, sources: Sources): Promise<Removal> {
   const pinned = pinnedOf(snapshot.daemonSet);
   const { wanted = noCredential } = accept(
-    { ...sources, additional: undefined },
+    { ...sources, given: withdrawn(sources.given) },
     remover.policy.merge,
   );
   const due = pinned === undefined ? wanted : noCredential;

@@ -1,0 +1,215 @@
+/** Several sources: who is taken, who is told what, and who blocks nobody. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { capacity } from "#pullsecret/capacity.ts";
+import { accept } from "./accept.ts";
+import {
+  additional,
+  bad,
+  original,
+  originalName,
+  policy,
+  remembered,
+  secret,
+  sources,
+  text,
+  type Finds,
+} from "./accept.fixture.ts";
+import type { ExtraGiven } from "./given.ts";
+import { noState } from "../objects/state.ts";
+
+const one = (registry: string, pair: string) => secret(text({ [registry]: pair }));
+const base = { additional, original, originalName };
+const alone = accept(sources(base), policy).wanted;
+
+/** What is found of an extra that was never in order, and what is said of it. */
+const refusals: readonly (readonly [
+  found: ExtraGiven["found"],
+  accepted: string,
+  reason: string,
+  message: RegExp,
+])[] = [
+  [bad, "False", "Rejected", /^GPS115 team-a: auths\["quay\.io"\]\.auth: .*\(none of its entries/],
+  [secret(text({}), "Opaque"), "False", "Rejected", /^GPS301 team-a: type: /],
+  [secret("%%%", "Opaque"), "False", "Rejected", /^GPS301 team-a: type: /],
+  [secret(undefined), "False", "Rejected", /^GPS302 team-a: data/],
+  ["absent", "False", "Missing", /^GPS310 team-a: kube-system\/team-a-pull: no such Secret; /],
+  ["forbidden", "Unknown", "Forbidden", /^GPS311 team-a: .*grant it: kubectl create role /],
+  ["unknown", "Unknown", "Unreadable", /^GPS312 team-a: kube-system\/team-a-pull: cannot be read/],
+  [
+    "reserved",
+    "False",
+    "Rejected",
+    /^GPS313 team-a: secretRef\.name: team-a-pull is no Secret for/,
+  ],
+];
+for (const [found, accepted, reason, message] of refusals) {
+  const sentence = typeof found === "string" ? found : String(found.type);
+  test(`an extra that is ${reason} (${sentence}) blocks nobody`, () => {
+    const verdict = accept(sources({ ...base, extras: { "team-a": found } }), policy);
+    assert.deepEqual(verdict.wanted, alone);
+    assert.deepEqual(verdict.problems, { additional: [], original: [] });
+    const told = verdict.sources.find(({ name }) => name === "team-a");
+    assert.deepEqual([told?.accepted, told?.reason], [accepted, reason]);
+    assert.match(told?.message ?? "", message);
+  });
+}
+
+test("the right to read one Secret is granted by a line that names it and nothing else", () => {
+  const extras = { "team-a": "forbidden" } as const;
+  const told = accept(sources({ ...base, extras }), policy).sources.map(({ message }) => message);
+  const role = "global-pull-secret-source-team-a-pull";
+  assert.ok(
+    told
+      .join()
+      .includes(
+        `kubectl create role ${role} -n kube-system --verb=get,list,watch --resource=secrets --resource-name=team-a-pull` +
+          ` && kubectl create rolebinding ${role} -n kube-system --role=${role}` +
+          " --serviceaccount=kube-system:global-pull-secret-controller",
+      ),
+  );
+});
+
+for (const found of [bad, "forbidden", "unknown", "kept"] as const) {
+  test(`an extra that is ${typeof found === "string" ? found : "refused"} keeps its last good entries`, () => {
+    const extras = { "team-a": one("t.example", "team:1") };
+    const before = remembered(accept(sources({ ...base, extras }), policy));
+    const verdict = accept(sources({ ...base, extras: { "team-a": found }, ...before }), policy);
+    assert.equal(verdict.wanted?.document, before.published.document);
+    assert.equal(verdict.accepted["team-a"], text({ "t.example": "team:1" }));
+  });
+}
+
+test("a broken additional that was never good does not hold up an extra", () => {
+  const extras = { "team-a": one("t.example", "team:1") };
+  const { wanted, problems } = accept(sources({ additional: bad, extras }), policy);
+  assert.equal(wanted?.document, text({ "t.example": "team:1" }));
+  assert.equal(wanted.intent, "apply");
+  assert.equal(problems.additional.length, 1);
+});
+
+test("an additional that is protected, and was never in force, does not hold up an extra", () => {
+  const strict = { conflicts: "additional", protect: ["quay.io"] } as const;
+  const extras = { "team-a": one("t.example", "team:1") };
+  const { wanted, problems } = accept(sources({ additional, extras }), strict);
+  assert.equal(wanted?.document, text({ "t.example": "team:1" }));
+  assert.equal(problems.additional[0]?.code, "GPS127");
+  assert.equal(accept(sources({ additional }), strict).wanted, undefined);
+});
+
+test("status names each source, its version, and who supplies a registry before whom", () => {
+  const versioned = { ...one("quay.io", "team:1"), metadata: { resourceVersion: "812" } };
+  const verdict = accept(sources({ ...base, extras: { "team-a": versioned } }), policy);
+  assert.deepEqual(
+    verdict.sources.map(({ name, secret: where, resourceVersion, accepted }) => [
+      name,
+      where,
+      resourceVersion,
+      accepted,
+    ]),
+    [
+      ["additional-pull-secret", "kube-system/additional-pull-secret", undefined, "True"],
+      ["team-a", "kube-system/team-a-pull", "812", "True"],
+      ["original", originalName, undefined, "True"],
+    ],
+  );
+  assert.deepEqual(
+    verdict.registries.find(({ registry }) => registry === "quay.io"),
+    { registry: "quay.io", source: "additional-pull-secret", shadows: ["team-a", "original"] },
+  );
+});
+
+test("an extra that serves a protected registry is left out alone, and says so", () => {
+  const strict = { conflicts: "additional", protect: ["t.example"] } as const;
+  const extras = { "team-a": one("t.example/x", "a:1"), "team-b": one("b.example", "b:1") };
+  const verdict = accept(sources({ ...base, extras }), strict);
+  assert.match(verdict.wanted?.sources ?? "", /"b\.example":"team-b"/);
+  assert.doesNotMatch(verdict.wanted?.sources ?? "", /t\.example/);
+  const [, teamA, teamB] = verdict.sources;
+  assert.deepEqual([teamA?.reason, teamB?.reason], ["LeftOut", "Accepted"]);
+  assert.match(teamA?.message ?? "", /^GPS127 team-a: /);
+});
+
+test("what is too much leaves out the lowest extras, never the additional or the original", () => {
+  const padded = (registry: string, bytes: number) =>
+    secret(text({ [registry]: "u:p" }) + " ".repeat(bytes));
+  const extras = {
+    high: padded("h.example", capacity * 0.6),
+    middle: padded("m.example", capacity * 0.6),
+    low: padded("l.example", capacity * 0.2),
+  };
+  const verdict = accept(sources({ ...base, extras }), policy);
+  assert.deepEqual(
+    verdict.sources.map(({ reason }) => reason),
+    ["Accepted", "Accepted", "LeftOut", "Accepted", "Accepted"],
+  );
+  assert.match(verdict.sources[2]?.message ?? "", /^GPS308 /);
+  assert.equal("middle" in verdict.accepted, false);
+});
+
+test("a source whose name is a property of every object is one like any other", () => {
+  const name = "constructor";
+  for (const found of [bad, "absent", one("c.example", "c:1")] as const) {
+    const verdict = accept(sources({ ...base, extras: { [name]: found } }), policy);
+    assert.equal(verdict.sources[1]?.name, name);
+  }
+});
+
+const finds = fc.oneof(
+  fc
+    .dictionary(
+      fc.constantFrom("quay.io", "t.example", "quay.io/team", "a.example"),
+      fc.constantFrom("u:A", "u:B", "u:C"),
+      { maxKeys: 3 },
+    )
+    .map((entries) => secret(text(entries))),
+  fc.constantFrom<ExtraGiven["found"][]>(bad, "forbidden", "unknown", "absent", "reserved"),
+);
+
+test("law: without their extras, additional and original are judged as they ever were", () => {
+  const protect = fc.constantFrom([], ["quay.io"], ["t.example", "a.example"]);
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.constantFrom("a", "b", "c"), finds),
+      fc.constantFrom(additional, bad, undefined),
+      fc.constantFrom(original, bad, "absent" as const, "unknown" as const),
+      protect,
+      (extras, first, last, guarded) => {
+        const found: Partial<Finds> = { additional: first, original: last, originalName };
+        const rule = { ...policy, protect: guarded };
+        const [without, with_] = [{}, extras].map((some) =>
+          accept(sources({ ...found, extras: some }), rule),
+        );
+        if (without?.wanted === undefined || without.wanted.intent === "release") return;
+        assert.deepEqual(with_?.problems, without.problems);
+        for (const id of ["additional", "original"])
+          assert.equal(with_.accepted[id], without.accepted[id]);
+      },
+    ),
+  );
+});
+
+test("law: whatever becomes of an extra that is named, what it last said in order is in force", () => {
+  const unread = fc.constantFrom<ExtraGiven["found"][]>(bad, "forbidden", "unknown", "kept");
+  const history = fc.array(
+    fc.oneof(
+      fc.constantFrom("u:A", "u:B").map((pair) => one("t.example", pair)),
+      unread,
+    ),
+    { maxLength: 8 },
+  );
+  fc.assert(
+    fc.property(history, (turns) => {
+      let before: Pick<Finds, "published" | "state"> = { published: undefined, state: noState };
+      let last: string | undefined;
+      for (const found of turns) {
+        const given = sources({ ...base, extras: { "team-a": found }, ...before });
+        const verdict = accept(given, policy);
+        if (verdict.sources[1]?.reason === "Accepted") last = verdict.accepted["team-a"];
+        assert.equal(verdict.accepted["team-a"], last);
+        before = remembered(verdict);
+      }
+    }),
+  );
+});

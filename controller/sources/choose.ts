@@ -1,0 +1,133 @@
+/**
+ * Which document of each source goes into the merge: what it says now, its last accepted one, or
+ * none. Pure. The additional and the original are settled first and alone, as if there were no
+ * other source; then each extra joins them, the highest first, as far as it fits: so an extra
+ * stands in nobody's way.
+ */
+import { canonical, sourcesOf } from "#pullsecret/canonical.ts";
+import { bytesOf, judgeSize } from "#pullsecret/capacity.ts";
+import { merge, type Merged, type MergePolicy } from "#pullsecret/merge.ts";
+import type { Problem } from "#pullsecret/problems.ts";
+import type { Given } from "./given.ts";
+import type { Read, Source } from "./source.ts";
+
+/** A source as it was read; highest first, the original last. */
+export type Reading = Readonly<{ given: Given }> & Read;
+
+/** What of a source is taken. `leftOut`: it is in order, but does not go with higher ones. */
+type Choice = Readonly<{ given: Given; source: Source; leftOut: boolean }>;
+
+export type Joined = Readonly<{
+  ok: true;
+  choices: readonly Choice[];
+  merged: Extract<Merged, { ok: true }>;
+  document: string;
+  sources: string;
+}>;
+type Outcome = Joined | Readonly<{ ok: false; problems: readonly Problem[] }>;
+
+const nothing: Source = { entries: undefined, text: undefined, problems: [], present: false };
+
+/** Not ok: not even what was accepted before may be in force, because a flag has changed. */
+export function choose(readings: readonly Reading[], policy: MergePolicy): Outcome {
+  const all = join(
+    readings.map((reading) => take(reading, reading.now)),
+    policy,
+  );
+  if (all.ok) return all;
+  const isExtra = ({ given }: Reading) => given.kind === "extra";
+  const others = readings.some((reading) => isExtra(reading) && reading.now.present);
+  const core = readings.filter((reading) => !isExtra(reading));
+  let joined = chooseCore(core, policy, others);
+  for (const reading of readings) {
+    if (!joined.ok) return joined;
+    if (isExtra(reading)) joined = withExtra(joined, reading, readings, policy);
+  }
+  return joined;
+}
+
+const take = ({ given }: Reading, source: Source, leftOut = false): Choice => ({
+  given,
+  source,
+  leftOut,
+});
+
+/**
+ * The additional and the original: the one that is not to blame keeps flowing. `others`: so do
+ * extras, and an additional that was never in force may be left out for them.
+ */
+function chooseCore(core: readonly Reading[], policy: MergePolicy, others: boolean): Outcome {
+  const first = join(
+    core.map((reading) => take(reading, reading.now)),
+    policy,
+  );
+  if (first.ok) return first;
+  const instead = ({ now, before }: Reading, other = before): Source | undefined =>
+    other && { ...other, present: now.present, problems: [...now.problems, ...first.problems] };
+  const older = (reading: Reading): Source | undefined =>
+    reading.given.kind === "original"
+      ? (instead(reading) ?? { ...nothing, problems: first.problems })
+      : (instead(reading) ?? (others ? instead(reading, nothing) : undefined));
+  const attempt = (
+    pick: (reading: Reading) => Source | undefined,
+  ): readonly Choice[] | undefined => {
+    const sources = core.map(pick);
+    return sources.includes(undefined)
+      ? undefined
+      : core.map((reading, at) => take(reading, sources[at] ?? nothing));
+  };
+  const isOriginal = ({ given }: Reading) => given.kind === "original";
+  const asks = core.some(({ given, now }) => given.kind === "additional" && now.present);
+  // Two that went together once always do, as long as policy stays.
+  const attempts = [
+    asks ? attempt((reading) => (isOriginal(reading) ? reading.now : older(reading))) : undefined,
+    attempt((reading) => (isOriginal(reading) ? older(reading) : reading.now)),
+    asks ? attempt(older) : undefined,
+    asks
+      ? undefined
+      : attempt((reading) =>
+          isOriginal(reading) ? { ...nothing, problems: first.problems } : reading.now,
+        ),
+  ];
+  for (const choices of attempts) {
+    const joined = choices && join(choices, policy);
+    if (joined?.ok) return joined;
+  }
+  return first;
+}
+
+/** With what the extra says now, or what it said when it last fitted, or without it. */
+function withExtra(
+  joined: Joined,
+  reading: Reading,
+  readings: readonly Reading[],
+  policy: MergePolicy,
+): Outcome {
+  const { now, before } = reading;
+  const among = (choice: Choice) => {
+    const choices = [...joined.choices, choice];
+    return readings.flatMap(({ given }) => choices.find((one) => one.given === given) ?? []);
+  };
+  const first = join(among(take(reading, now)), policy);
+  if (first.ok) return first;
+  const problems = [...now.problems, ...first.problems];
+  const older = before && join(among(take(reading, { ...before, problems }, true)), policy);
+  if (older?.ok) return older;
+  return join(among(take(reading, { ...nothing, problems }, true)), policy);
+}
+
+function join(choices: readonly Choice[], policy: MergePolicy): Outcome {
+  const merged = merge(
+    choices.flatMap(({ given: { id }, source: { entries } }) =>
+      entries === undefined ? [] : [{ id, accepted: entries }],
+    ),
+    policy,
+  );
+  if (!merged.ok) return merged;
+  const [document, sources] = [canonical(merged), JSON.stringify(sourcesOf(merged))];
+  const bytes = bytesOf(...choices.map(({ source }) => source.text));
+  const excess = judgeSize(bytes, document, sources);
+  return excess === undefined
+    ? { ok: true, choices, merged, document, sources }
+    : { ok: false, problems: [excess] };
+}

@@ -1,0 +1,86 @@
+/** Several sources on a real API server, with the rights of manifests/ and what is granted. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { pino } from "pino";
+import type { V1Secret } from "@kubernetes/client-node";
+import { openCluster } from "#controller/cluster.ts";
+import { createMetrics } from "#controller/metrics/metrics.ts";
+import { parseConfig } from "#controller/policy/config.ts";
+import { until } from "../cluster/await.ts";
+import * as plane from "./plane.ts";
+import { document, paths } from "./plane.ts";
+
+let on: plane.Plane;
+const stop = new AbortController();
+let served: Promise<void>;
+
+const source = (name: string, priority: number) => ({
+  name,
+  secretName: `${name}-pull`,
+  priority,
+});
+
+before(async () => {
+  on = await plane.startPlane();
+  const flags = ["--kubeconfig", on.kubeconfig, "--agent-image", plane.agentImage];
+  const parsed = parseConfig([...flags, "--withdrawal-grace", "1s"]);
+  assert.ok(parsed.ok);
+  const { policy } = parsed.value;
+  const sources = [source("low", 1), source("high", 2)];
+  const config = { ...parsed.value, policy: { ...policy, sources } };
+  const log = pino({ level: "silent" });
+  const end = () => stop.abort();
+  served = openCluster({ config, log, metrics: createMetrics(), end }).serve(stop.signal);
+});
+after(async () => {
+  stop.abort();
+  await served;
+  await on[Symbol.asyncDispose]();
+});
+
+const text = async (key: string) => {
+  const global = await on.api.get<V1Secret>(paths.global);
+  return Buffer.from(global?.data?.[key] ?? "", "base64").toString();
+};
+/** Registry → source, as published. */
+const published = async () => JSON.stringify(JSON.parse((await text("sources")) || "{}"));
+const untilSources = (expected: object) =>
+  until(
+    `the sources are ${JSON.stringify(expected)}`,
+    async () => (await published()) === JSON.stringify(expected),
+    { timeout: 20_000, seen: published },
+  );
+
+test("the missing right holds up nobody, and the line in the Event grants it and no more", async () => {
+  await plane.declare(on, document({ "low.example": "l:1", "quay.io": "low:1" }), "low-pull");
+  await plane.declare(on, document({ "high.example": "h:1", "quay.io": "high:1" }), "high-pull");
+  await plane.declare(on, document({ "a.example": "a:1" }));
+  await untilSources({ "a.example": "additional" });
+  for (const name of ["low", "high"]) {
+    const { message } = await plane.untilEvent(on, "SourceRejected", `GPS311 ${name}:`);
+    const line = /grant it: (.*?) \(/.exec(message)?.[1] ?? assert.fail(message);
+    for (const command of line.split(" && "))
+      await on.cluster.kubectl(...command.split(" ").slice(1));
+  }
+  await untilSources({
+    "a.example": "additional",
+    "high.example": "high",
+    "low.example": "low",
+    "quay.io": "high",
+  });
+});
+
+test("a broken extra blocks nobody, and a deleted one takes away its own entries only", async () => {
+  await plane.declare(on, '{"auths":{"low.example":{"auth":"%%%"}}}', "low-pull");
+  await plane.untilEvent(on, "SourceRejected", "GPS115 low:");
+  const rotated = Buffer.from("h:2").toString("base64");
+  await plane.declare(on, document({ "high.example": "h:2", "quay.io": "high:1" }), "high-pull");
+  await until(
+    "the other's change is published",
+    async () => (await text(".dockerconfigjson")).includes(rotated),
+    { timeout: 10_000 },
+  );
+  assert.match(await published(), /"low\.example":"low"/);
+  await on.cluster.kubectl("delete", "secret", "high-pull", "-n", "kube-system");
+  await untilSources({ "a.example": "additional", "low.example": "low", "quay.io": "low" });
+});

@@ -12,7 +12,7 @@ import { problem, type Problem } from "./problems.ts";
 import { dockerHubKey, hidesDockerHub, isHubToken } from "./registry.ts";
 import { Report, type Source } from "./report.ts";
 
-export type { Source } from "./report.ts";
+export type { Source };
 
 /** One registry's credential. `registry` is the key as it is written out. */
 export type Entry = Readonly<{ registry: string; credential: Credential }>;

@@ -8,8 +8,14 @@ import { callsWithin, firstJournal, isAtRest, type Journal } from "../journal/jo
 import { unitMissing } from "../restart/restart.ts";
 import { excess } from "../delivery/weight.ts";
 import { preflight } from "./preflight.ts";
-import { type Document, type Found, leftBy, type Plan, previous } from "../delivery/plan.ts";
-import { givesBack } from "../delivery/plan.ts";
+import {
+  type Document,
+  type Found,
+  givesBack,
+  leftBy,
+  type Plan,
+  previous,
+} from "../delivery/plan.ts";
 import { isStopped } from "../facts/kubelet-state.ts";
 import { type Answer, ask, named, refuse, soon, type Step, wait } from "../facts/step.ts";
 import { either } from "../delivery/threeway.ts";

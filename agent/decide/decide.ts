@@ -12,11 +12,17 @@ import { held, isKept } from "./hold.ts";
 import { firstJournal, isAtRest, type Journal } from "../journal/journal.ts";
 import type { Mounted } from "../delivery/mounted.ts";
 import { byTable, inForce } from "../restart/phases.ts";
-import { type Document, type Found, isUnexplained, type Plan, plan } from "../delivery/plan.ts";
+import {
+  type Document,
+  type Found,
+  givesBack,
+  isUnexplained,
+  type Plan,
+  plan,
+} from "../delivery/plan.ts";
 import { observe, preflight } from "./preflight.ts";
 import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
 import { isOurs, ours } from "../facts/revision.ts";
-import { givesBack } from "../delivery/plan.ts";
 import { orStale } from "./stale.ts";
 import { stateOf } from "../facts/kubelet-state.ts";
 import {

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { File, Record } from "./schema.ts";
 
-export type { File } from "./schema.ts";
+export type { File };
 
 export type Journal = Record;
 

@@ -9,14 +9,15 @@ import { publishesIn, remembered, targetOf, wasServed } from "./decide/course.ts
 import { templateDigest } from "../objects/daemonset.ts";
 import type { RolloutContext } from "./context.ts";
 import {
+  type Asked,
   contentOf,
   heldContent,
   knownOf,
   readRollouts,
   retryAnnotation,
   retrySeconds,
+  type Rollouts,
 } from "./decide/halt.ts";
-import type { Asked, Rollouts } from "./decide/halt.ts";
 import { recall } from "../objects/annotations.ts";
 import { fatesOf, standing, type Fates, type Rereads, type Standing } from "./decide/node-state.ts";
 import type { Snapshot } from "../sources/snapshot.ts";

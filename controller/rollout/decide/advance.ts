@@ -1,0 +1,75 @@
+/** The way from birth over the canary to the last node of the wave. Pure. */
+import { guardSeconds } from "#contract/names.ts";
+import { wait } from "./answers.ts";
+import { tooManyFailed, unavailableFor } from "./excuses.ts";
+import { canaryPause, hasStood, stallLimit } from "./patience.ts";
+import { haltedPause, isHalted } from "./stop.ts";
+import { everyNode, raisedBy, slotsOf, type Strategy } from "./strategy.ts";
+import type { DaemonSetState, Phase, RolloutInput, Turn } from "./turn.ts";
+
+/**
+ * The next turn of a revision that is on its way: agents are born, then one node proves it, then
+ * the budget holds.
+ */
+export function carryOn(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy): Turn {
+  const { standing } = input;
+  const halted = isHalted(input) && input.intent !== "hold";
+  const again = halted ? haltedPause : stallLimit(input);
+  const phase = (stage: Phase) => (halted ? "halted" : input.intent === "hold" ? "held" : stage);
+  if (daemonSet.template === 0) {
+    const soon = Math.min(again, Math.max(1, guardSeconds - input.readySeconds));
+    return wait(
+      phase("birth"),
+      kept,
+      `${daemonSet.ready} of ${daemonSet.desired} agents ready`,
+      soon,
+    );
+  }
+  const progress = `${daemonSet.updated} of ${daemonSet.desired} nodes updated, ${daemonSet.available} available`;
+  if (input.maxUnavailable === "100%") return wait(phase("wave"), kept, progress, again);
+  const odd =
+    standing && unavailableFor(standing) + (tooManyFailed(standing, input) ? 0 : standing.failed);
+  const proved = daemonSet.stage === "wave" || isProved(input, daemonSet);
+  if (!proved) {
+    const strategy =
+      odd === undefined ? kept : raisedBy({ stage: "canary", maxUnavailable: 1 }, odd, daemonSet);
+    // The counters may say nothing more until the next node's false Ready, which must stand as
+    // well.
+    return wait(
+      phase("canary"),
+      strategy,
+      `one node first: ${progress}`,
+      canaryPause(input, daemonSet) || again,
+    );
+  }
+  const spared = input.intent === "hold" || !input.restarts;
+  const wave: Strategy = spared
+    ? everyNode
+    : { stage: "wave", maxUnavailable: input.maxUnavailable };
+  if (daemonSet.stage === "canary") {
+    const assumed = odd ?? slotsOf(daemonSet, input);
+    return wait(
+      phase("wave"),
+      raisedBy(wave, assumed, daemonSet),
+      `the first node has proved it: ${progress}`,
+      again,
+    );
+  }
+  return wait(
+    phase("wave"),
+    odd === undefined ? kept : raisedBy(wave, odd, daemonSet),
+    progress,
+    again,
+  );
+}
+
+/**
+ * At least one pod of the template is available. From the counters alone: there are more updated
+ * nodes than unavailable ones. A survey says it directly, which is needed when odd nodes are
+ * unavailable all the time.
+ */
+function isProved(input: RolloutInput, daemonSet: DaemonSetState): boolean {
+  if (input.standing !== undefined && tooManyFailed(input.standing, input)) return false;
+  const counted = daemonSet.updated > daemonSet.desired - daemonSet.available;
+  return hasStood(input) && (counted || (input.standing?.served ?? 0) > 0);
+}

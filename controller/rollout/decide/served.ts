@@ -1,0 +1,70 @@
+/** When every node that can be served has the template, and what follows then. Pure. */
+import { guardSeconds } from "#contract/names.ts";
+import { roll, wait } from "./answers.ts";
+import { brokenFor, tooManyFailed, unavailableFor } from "./excuses.ts";
+import { everyNode, type Strategy } from "./strategy.ts";
+import type { DaemonSetState, RolloutInput, Turn } from "./turn.ts";
+
+/** How many agents have proved the template. At birth they are Ready, never available (0023). */
+export const provedBy = ({ template, ready, available }: DaemonSetState) =>
+  template === 0 ? ready : available;
+
+/**
+ * Whether a survey at birth is worth its cost: agents are missing, or all have been Ready for as
+ * long as makes them available. A survey says so of each by name, whatever its node's clock.
+ */
+export function isBorn({ stallSeconds, readySeconds }: RolloutInput, all: boolean): boolean {
+  return !all || Math.min(stallSeconds, readySeconds) >= guardSeconds;
+}
+
+/**
+ * Whether a survey says that every living node has the template, but for those that are excused,
+ * and the DaemonSet controller knows it: that replaces at once, beside the budget, what it takes for
+ * unavailable, and its view may be half a minute older than ours once the API server was away
+ * (docs/decisions/0013).
+ */
+export function allLivingServed(
+  { standing, complete, intent, ...input }: RolloutInput,
+  daemonSet: DaemonSetState,
+): boolean {
+  if (standing === undefined) return false;
+  const { served, failed, stuck, total } = standing;
+  const excused = intent === "hold" || complete;
+  const tolerated = excused
+    ? failed + stuck
+    : intent === "release" || tooManyFailed(standing, input)
+      ? 0
+      : failed;
+  const enough = served + unavailableFor(standing) + tolerated === total;
+  return enough && Math.min(daemonSet.updated, provedBy(daemonSet)) >= served;
+}
+
+/**
+ * The turn after every node that can be served has the template, available: only now may the next
+ * change follow.
+ */
+export function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetState, odd: number): Turn {
+  const { standing, restSeconds } = input;
+  const strategy: Strategy = { stage: "wave", maxUnavailable: input.maxUnavailable };
+  if (input.pending || input.published !== daemonSet.template) {
+    const broken = standing === undefined ? odd : brokenFor(standing);
+    const spared =
+      input.pending &&
+      input.wanted === "apply" &&
+      daemonSet.template > 0 &&
+      input.intent !== "hold";
+    if (spared && restSeconds > 0)
+      return {
+        ...wait("interval", strategy, "the rollout before began too short a time ago", restSeconds),
+        served: true,
+      };
+    const reason =
+      daemonSet.template === 0 ? "every agent is ready" : "every node has the revision before";
+    return { ...roll(input, daemonSet, broken, reason), served: true };
+  }
+  if (input.intent === "hold")
+    return wait("held", everyNode, "every node keeps what it has", Math.max(1, input.retrySeconds));
+  const reason =
+    odd === 0 ? "every node has it" : `every node has it but ${odd} that cannot be served`;
+  return { kind: "served", strategy, reason, again: undefined };
+}

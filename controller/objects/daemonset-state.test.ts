@@ -1,21 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contains } from "#kube/apply/contains.ts";
+import { agent } from "./agent.fixture.ts";
 import { daemonSet } from "./daemonset.ts";
 import { declaredAsIs, daemonSetState } from "./daemonset-state.ts";
 
-const agent = {
-  image: "example.invalid/agent:1",
-  restart: "Always",
-  restartControlPlane: "Never",
-  hiddenFiles: "Look",
-  kubeletUnit: "kubelet.service",
-  kubeletDirectory: "/var/lib/kubelet",
-  dbusDirectory: "/run/dbus",
-  probePort: 20248,
-  healthzPort: 10248,
-  probationSeconds: 5,
-} as const;
 const live = (maxUnavailable: number | string) =>
   daemonSet(agent, { revision: 3, digest: "d" }, { stage: "canary", maxUnavailable });
 

@@ -1,17 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseConfig } from "../policy/config.ts";
+import { agent } from "./agent.fixture.ts";
 import type { Agent } from "./agent.ts";
 import { daemonSet, templateDigest } from "./daemonset.ts";
 import { role, roleBinding, serviceAccount } from "./rbac.ts";
 
-const parsed = parseConfig([]);
-assert.ok(parsed.ok);
-const agent: Agent = {
-  ...parsed.value.policy.agent,
-  image: "example.com/gps:1",
-  probationSeconds: 5,
-};
 const strategy = { stage: "canary", maxUnavailable: 1 } as const;
 const seven = { revision: 7, digest: "seven's" };
 const spec = daemonSet(agent, seven, strategy).spec;

@@ -1,24 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
+import { agent } from "./agent.fixture.ts";
 import { daemonSet } from "./daemonset.ts";
 import { AdmissionError, demand } from "#kube/apply/demands.ts";
 import { owned } from "#kube/paths.ts";
 import { globalSecret } from "./global-secret.ts";
 import { roleBinding } from "./rbac.ts";
 
-const agent = {
-  image: "example.invalid/agent:1",
-  restart: "Always",
-  restartControlPlane: "Never",
-  hiddenFiles: "Look",
-  kubeletUnit: "kubelet.service",
-  kubeletDirectory: "/var/lib/kubelet",
-  dbusDirectory: "/run/dbus",
-  probePort: 20248,
-  healthzPort: 10248,
-  probationSeconds: 5,
-} as const;
 const set = () =>
   daemonSet(agent, { revision: 3, digest: "d" }, { stage: "canary", maxUnavailable: 1 });
 

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { givenAdditional } from "../sources/given.ts";
-import type { Agent } from "../objects/agent.ts";
+import { agent } from "../objects/agent.fixture.ts";
 import { daemonSet, templateDigest } from "../objects/daemonset.ts";
 import type { Cluster } from "#kube/client.ts";
 import { createLookout } from "../rollout/lookout.ts";
@@ -22,18 +22,6 @@ import { Admitted } from "#kube/apply/admitted.ts";
 import { stillClock } from "./still.ts";
 import { noState, readState, stateSecret } from "../objects/state.ts";
 
-const agent: Agent = {
-  image: "i",
-  probationSeconds: 3,
-  restart: "Always",
-  restartControlPlane: "Never",
-  hiddenFiles: "Look",
-  kubeletUnit: "kubelet.service",
-  kubeletDirectory: "/var/lib/kubelet",
-  dbusDirectory: "/run/dbus",
-  probePort: 20248,
-  healthzPort: 10248,
-};
 const start = Date.parse("2026-01-01T00:00:00Z");
 const credential = '{"auths":{"quay.io":{"auth":"dTpw"}}}';
 type Node = { says: "back" | "ready" | "away" };

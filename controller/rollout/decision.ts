@@ -32,7 +32,7 @@ import {
 import { decide } from "./decide/decide.ts";
 import { readState, type State } from "../objects/state.ts";
 import { glance, survey } from "./survey.ts";
-import type { DaemonSetState, RolloutInput, Turn } from "./decide/turn.ts";
+import { type DaemonSetState, isOvertaken, type RolloutInput, type Turn } from "./decide/turn.ts";
 
 export type Decision = Readonly<{
   turn: Turn;
@@ -157,11 +157,6 @@ async function inputOf(
 function rereadsOf({ restart, restartControlPlane }: RolloutContext["agent"]): Rereads {
   if (restart === "Never") return "everywhere";
   return restartControlPlane === "Never" ? "control plane" : "nowhere";
-}
-
-/** The Secret is ahead of the template: agents that start now find no revision of theirs. */
-function isOvertaken({ published, daemonSet }: RolloutInput): boolean {
-  return daemonSet !== undefined && daemonSet.template > 0 && published > daemonSet.template;
 }
 
 type Question = Readonly<{ input: RolloutInput; before: Rollouts; asked: Asked }>;

@@ -9,7 +9,7 @@ import { contentOf, heldContent, knownOf, noRollouts, retrySeconds } from "./hal
 import { createLookout } from "../lookout.ts";
 import { fatesOf, standing } from "./node-state.ts";
 import { decide } from "./decide.ts";
-import type { RolloutInput, Turn } from "./turn.ts";
+import { isOvertaken, type RolloutInput, type Turn } from "./turn.ts";
 
 const probationSeconds = 5;
 
@@ -56,11 +56,6 @@ export class Model extends DaemonSetModel {
       published < (template ?? 0) ||
       this.lost;
     const complete = this.served?.revision === template;
-    const known = {
-      ...knownOf(rollouts, asked),
-      harmless: complete || now?.intent === "hold",
-      overtaken: template !== undefined && template > 0 && published > template,
-    };
     const view =
       template === undefined
         ? undefined
@@ -72,6 +67,11 @@ export class Model extends DaemonSetModel {
             drifted: this.drifted,
             ...this.status,
           };
+    const known = {
+      ...knownOf(rollouts, asked),
+      harmless: complete || now?.intent === "hold",
+      overtaken: isOvertaken({ published, daemonSet: view }),
+    };
     const input: RolloutInput = {
       published,
       intent: now?.intent ?? "apply",

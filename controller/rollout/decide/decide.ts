@@ -17,15 +17,15 @@ import { repair } from "./repair.ts";
 import { allLivingServed, isBorn, nextAfterServed, provedBy } from "./served.ts";
 import { halt, isHalted, isHopeless } from "./stop.ts";
 import { everyNode, firstStrategy, type Strategy } from "./strategy.ts";
-import type { DaemonSetState, RolloutInput, Turn } from "./turn.ts";
+import { type DaemonSetState, isOvertaken, type RolloutInput, type Turn } from "./turn.ts";
 
 /** The one next turn. Asks for a survey only where what it says may change the answer. */
 export function decide(input: RolloutInput): Turn {
   const { daemonSet } = input;
   if (daemonSet === undefined) return born(input);
-  const waits = input.pending || input.published > daemonSet.template;
   // Nothing to wait for: it restarts no kubelet, and until it is there nodes may begin what halted.
-  if (input.wanted === "hold" && waits && daemonSet.template > 0)
+  const waits = (input.pending && daemonSet.template > 0) || isOvertaken(input);
+  if (input.wanted === "hold" && waits)
     return {
       kind: "roll",
       revision: "published",
@@ -72,8 +72,7 @@ function rollOut(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy)
     return hasStood(input)
       ? nextAfterServed(input, daemonSet, odd)
       : wait(phaseOf(daemonSet), kept, "a Ready must last to count", standsIn(input));
-  if (daemonSet.template > 0 && published > daemonSet.template)
-    return catchUp(input, daemonSet, kept, odd);
+  if (isOvertaken(input)) return catchUp(input, daemonSet, kept, odd);
   return (
     giveWay(input, daemonSet, kept) ??
     servedBefore(input, daemonSet) ??

@@ -1,4 +1,4 @@
-/** What a rollout's decision rests on, and what it may be. */
+/** What a rollout's decision rests on, and what it may be. Pure. */
 import type { Intent } from "#contract/names.ts";
 import type { Standing } from "./node-state.ts";
 import type { RolloutPolicy } from "../../policy/policy.ts";
@@ -67,6 +67,14 @@ export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
     /** Kubelets are restarted; else what follows the canary needs no budget. */
     restarts: boolean;
   }>;
+
+/** Whether the Secret is ahead of the template: agents that start now find no revision of theirs. */
+export function isOvertaken({
+  published,
+  daemonSet,
+}: Pick<RolloutInput, "published" | "daemonSet">): boolean {
+  return daemonSet !== undefined && daemonSet.template > 0 && published > daemonSet.template;
+}
 
 /** Why a revision goes no further: nodes failed with it, or too many are out of reach to go on. */
 export type HaltReason = "failed" | "outage";

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { ApiError } from "#kube/api-error.ts";
 import type { Cluster } from "#kube/client.ts";
-import { createLeader } from "#kube/lease/leader.ts";
+import { createLeader, type Leader } from "#kube/lease/leader.ts";
 import { backoff } from "#kube/loop.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 
@@ -44,9 +44,18 @@ export function stand(cluster: Cluster, metrics: Metrics, log: Logger, end: () =
       end();
     },
   });
-  // A process that stood still notices it here; each write asks as well.
-  setInterval(leader.holds, 500).unref();
-  return { leader, standby: () => standby };
+  return { leader: guarded(leader), standby: () => standby };
+}
+
+/** While the leader is at it: a process that stood still notices it here; each write asks, too. */
+function guarded(leader: Leader): Leader {
+  return {
+    ...leader,
+    async until(signal) {
+      const guard = setInterval(leader.holds, 500).unref();
+      await leader.until(signal).finally(() => clearInterval(guard));
+    },
+  };
 }
 
 /**

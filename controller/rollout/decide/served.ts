@@ -19,8 +19,8 @@ export function isBorn({ stallSeconds, readySeconds }: RolloutInput, all: boolea
 
 /**
  * Whether a survey says that every living node has the template, but for those that are excused,
- * and the DaemonSet controller knows it: that replaces at once, beside the budget, what it takes for
- * unavailable, and its view may be half a minute older than ours once the API server was away
+ * and the DaemonSet controller knows it: that replaces at once, beside the budget, what it takes
+ * for unavailable, and its view may be half a minute older than ours once the API server was away
  * (docs/decisions/0013).
  */
 export function allLivingServed(

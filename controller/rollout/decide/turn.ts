@@ -68,7 +68,7 @@ export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
     restarts: boolean;
   }>;
 
-/** Whether the Secret is ahead of the template: agents that start now find no revision of theirs. */
+/** The Secret is ahead of the template: agents that start now find no revision of theirs. */
 export function isOvertaken({
   published,
   daemonSet,

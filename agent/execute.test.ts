@@ -10,14 +10,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { act } from "./execute.ts";
 import { parseConfig } from "./config/config.ts";
 import { mounted, restarting, reviving } from "./facts/facts.fixture.ts";
 import { Lock } from "./report/lock.ts";
-import { readNodeFile } from "./delivery/node-file.ts";
-import { leftBy, plan } from "./delivery/plan.ts";
+import { configJson } from "./delivery/config-json/config-json.ts";
+import { leftBy } from "./delivery/delivery.ts";
 import { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import type { Systemd } from "./systemd/systemd.ts";
@@ -49,7 +49,7 @@ function place(t: TestContext) {
   const deeds = new Deeds(() => 0);
   const folder = join(directory, "global-pull-secret");
   return {
-    hands: { config, systemd, deeds, lock: new Lock(folder) },
+    hands: { config, systemd, deeds, delivery: configJson, lock: new Lock(folder) },
     asked,
     deeds,
     folder,
@@ -103,9 +103,9 @@ test("a credential written into a file that others can read is warned of, and it
   const write = async (mode: number) => {
     writeFileSync(file, "{}");
     chmodSync(file, mode);
-    const found = readNodeFile(file);
+    const found = configJson.read(dirname(file));
     assert.ok(found.kind === "file");
-    const planned = plan(found, undefined, mounted, false);
+    const planned = found.plan(undefined, mounted, false);
     const journal = { ...firstJournal(planned.before), left: leftBy(planned) };
     const said = await act(
       { action: "apply", code: "GPS226", ready: false, again: 0, journal, plan: planned, found },

@@ -6,10 +6,10 @@ import { nodeFiles } from "#contract/names.ts";
 import type { Config } from "./config/config.ts";
 import { removeFolder } from "./journal/folder.ts";
 import type { Journal } from "./journal/journal.ts";
-import type { Found, Plan } from "./delivery/plan.ts";
+import type { Delivery, Found, Rewrite } from "./delivery/delivery.ts";
 import type { Lock } from "./report/lock.ts";
 import { codes, say } from "./facts/problems.ts";
-import { FileChanged, remove, replace } from "./files/atomic-write.ts";
+import { FileChanged } from "./files/atomic-write.ts";
 import type { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { keepJournal, setAside } from "./journal/store.ts";
@@ -19,6 +19,7 @@ export type Hands = Readonly<{
   config: Config;
   systemd: Systemd;
   deeds: Deeds;
+  delivery: Delivery;
   lock: Pick<Lock, "release">;
 }>;
 
@@ -88,21 +89,15 @@ async function revive(unit: string, { systemd, deeds }: Hands): Promise<string> 
 }
 
 /** What is to be said of a file that was written, if anything. */
-function warning({ file }: Plan): string | undefined {
+function warning({ file }: Rewrite): string | undefined {
   if ("absent" in file || (file.mode & 0o044) === 0) return undefined;
   return say(codes.readableByOthers, `mode ${file.mode.toString(8)}`);
 }
 
-async function write({ file }: Plan, found: Found, hands: Hands): Promise<void> {
-  const target = under(hands, nodeFiles.config);
-  const folder = under(hands, nodeFiles.folder);
-  const expected = found.identity;
+async function write({ file }: Rewrite, found: Found, hands: Hands): Promise<void> {
   try {
-    if ("absent" in file) await remove(target, expected);
-    else {
-      await replace({ target, folder, bytes: file.bytes, mode: file.mode, expected });
-      hands.deeds.wrote();
-    }
+    await hands.delivery.write(file, found, hands.config.kubeletDirectory);
+    if (!("absent" in file)) hands.deeds.wrote();
     hands.deeds.unwritable = false;
   } catch (error) {
     // Another writer is at work: it is given time. What failed for other reasons has its own

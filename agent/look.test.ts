@@ -5,6 +5,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { Node } from "../test/faults/agent.ts";
+import { configJson } from "./delivery/config-json/config-json.ts";
 import { act } from "./execute.ts";
 import { CouldNotAsk } from "./systemd/bus.ts";
 import { parseConfig } from "./config/config.ts";
@@ -47,6 +48,7 @@ class Place {
       config,
       systemd: this.#systemd(),
       deeds: new Deeds(clock),
+      delivery: configJson,
       lock: { release: () => {} },
     };
     const acquire = () => Promise.resolve(true);

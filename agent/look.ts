@@ -16,7 +16,7 @@ import { askHides, unwatched } from "./observe/fitness.ts";
 import { isLeft } from "./journal/folder.ts";
 import type { JournalReading } from "./journal/journal.ts";
 import { askUnit } from "./observe/kubelet-unit.ts";
-import type { NodeFile } from "./delivery/node-file.ts";
+import type { Delivery, NodeFile } from "./delivery/delivery.ts";
 import { Readings } from "./observe/readings.ts";
 import { isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
 import { type Deeds, Stopwatch } from "./observe/stopwatch.ts";
@@ -35,6 +35,7 @@ export type Senses = Readonly<{
   /** Milliseconds that never jump. */
   clock: () => number;
   deeds: Deeds;
+  delivery: Delivery;
 }>;
 
 export class Look {
@@ -48,7 +49,7 @@ export class Look {
   constructor(senses: Senses) {
     this.#senses = senses;
     this.#steady = new Stopwatch(senses.clock);
-    this.#readings = new Readings(senses.config, senses.clock);
+    this.#readings = new Readings(senses);
   }
 
   /** The next step. Throws what the file system threw, but for what a decision can do with. */

@@ -6,6 +6,7 @@ import { exitCodes, nodeFiles, secretKeys } from "#contract/names.ts";
 import { act } from "./execute.ts";
 import { parseConfig, type Config } from "./config/config.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
+import { configJson as delivery } from "./delivery/config-json/config-json.ts";
 import { describe } from "./files/errno.ts";
 import { usage } from "./config/flags.ts";
 import { askHealthz } from "./observe/healthz.ts";
@@ -66,7 +67,7 @@ async function serve(config: Config): Promise<number> {
   // The names that matter, and no other: each `..timestamp` folder that a mount goes through would
   // be watched as well, and 10,000 quick swaps would fill the heap.
   const targets = new Set([
-    join(config.kubeletDirectory, nodeFiles.config),
+    ...delivery.names.map((name) => join(config.kubeletDirectory, name)),
     ...["..data", ...Object.values(secretKeys)].map((name) => join(config.secretDirectory, name)),
   ]);
   let watching: Promise<void> | undefined;
@@ -90,7 +91,16 @@ async function serve(config: Config): Promise<number> {
     return alone;
   };
   const healthz = () => askHealthz(config.healthzPort);
-  const look = new Look({ config, systemd, healthz, acquire, now: Date.now, clock, deeds });
+  const look = new Look({
+    config,
+    systemd,
+    healthz,
+    acquire,
+    now: Date.now,
+    clock,
+    deeds,
+    delivery,
+  });
   const code = await loop.run({
     next: async () => {
       const step = word.instead(await look.next());
@@ -110,7 +120,7 @@ async function serve(config: Config): Promise<number> {
       // The first deed on this node: it was looked at without the lock, so that it has to be looked
       // at again.
       if (touches(step) && !lock.held) return void (await lock.acquire(true));
-      status.done(step, await act(step, { config, systemd, deeds, lock }));
+      status.done(step, await act(step, { config, systemd, deeds, delivery, lock }));
     },
     failed: trouble,
     rest: systemd.hangUp,

@@ -7,16 +7,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { readDocument } from "./delivery/document.ts";
+import { readDocument } from "./delivery/config-json/document.ts";
+import { foundOf } from "./delivery/config-json/found.ts";
 import type { Facts } from "./facts/facts.ts";
 import { busless, decide, facts as complete, unit } from "./facts/facts.fixture.ts";
 import type { File, Journal } from "./journal/journal.ts";
-import type { NodeFile } from "./delivery/node-file.ts";
-import type { Document } from "./delivery/plan.ts";
+import type { Found } from "./delivery/delivery.ts";
+import type { Document } from "./delivery/mounted.ts";
 import { progress } from "./facts/kubelet-state.ts";
 import { Stopwatch } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
-import { holds } from "./delivery/threeway.ts";
 import type { Unit } from "./systemd/unit.ts";
 
 const before = '{"auths":{"a.io":{"auth":"dTp0aGVpcnM="},"z.io":{"auth":"dTp0aGVpcnM="}}}';
@@ -27,7 +27,7 @@ const fates = ["up", "silent", "crashing", "failed", "hanging", "refused", "unch
 
 class World {
   clock = 1_000_000 * hour;
-  file: NodeFile = fileOf(before);
+  file = fileOf(before);
   refused = false;
   full = false;
   restart: Facts["config"]["restart"] = "Always";
@@ -148,24 +148,18 @@ class World {
       return;
     assert.ok(file.kind === "file" || file.kind === "absent", "Ready, and the file cannot be told");
     if (mounted?.kind === "document" && mounted.intent !== "hold" && journal.kind === "journal")
-      assert.ok(holds(file.document, journal.journal.owned), "Ready without what is ours");
+      assert.ok(file.holds(journal.journal.owned), "Ready without what is ours");
   }
 }
 
-function fileOf(text: string | undefined): NodeFile {
+function fileOf(text: string | undefined): Found {
   const bytes = Buffer.from(text ?? "{}");
   const reading = readDocument(bytes);
   assert.ok(reading.kind === "document");
-  if (text === undefined) return { kind: "absent", identity: "absent", document: reading.document };
-  return {
-    kind: "file",
-    identity: text,
-    bytes,
-    mode: 0o600,
-    document: reading.document,
-    healed: undefined,
-    digest: text,
-  };
+  const { document } = reading;
+  return text === undefined
+    ? foundOf({ kind: "absent", identity: "absent", document })
+    : foundOf({ kind: "file", identity: text, bytes, mode: 0o600, document, digest: text });
 }
 
 function documentOf(
@@ -244,7 +238,7 @@ test("H20: whatever happened before, a withdrawal leaves the node as it was befo
         last = world.step();
       }
       assert.equal(`${last.code} ${last.ready}`, "GPS224 true", world.journal?.phase);
-      assert.ok(world.file.kind === "file" && world.file.bytes.toString() === before);
+      assert.ok("bytes" in world.file.now && world.file.now.bytes.toString() === before);
       assert.equal(world.unit.active, "active");
     }),
     { numRuns: 500 },

@@ -9,10 +9,10 @@ import { join } from "node:path";
 import test from "node:test";
 import fc from "fast-check";
 import { BusError, CouldNotAsk } from "./systemd/bus.ts";
-import { readDocument } from "./delivery/document.ts";
+import { readDocument } from "./delivery/config-json/document.ts";
 import { describe } from "./files/errno.ts";
 import { interpret } from "./delivery/mounted.ts";
-import { readNodeFile } from "./delivery/node-file.ts";
+import { readFile } from "./delivery/config-json/file.ts";
 import { FileError } from "./files/atomic-write.ts";
 import { trouble } from "./report/status.ts";
 
@@ -92,11 +92,11 @@ test("a refusal of config.json holds no secret from its keys", () => {
   for (const one of keys) {
     const name = JSON.stringify(one);
     writeFileSync(file, `{"auths":{${name}:{},${name}:{}}}`);
-    const found = readNodeFile(file);
+    const found = readFile(file);
     assert.equal(found.kind, "refused");
     assertHidden(found.kind === "refused" ? found.why : "");
     writeFileSync(file, `{"auths":{${name}:5}}`);
-    const healed = readNodeFile(file);
+    const healed = readFile(file);
     assert.match((healed.kind === "file" && healed.healed) || "", /auths\["/);
     assertHidden(healed.kind === "file" ? healed.healed : "");
   }

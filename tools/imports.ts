@@ -20,6 +20,7 @@ const order: readonly string[] = [
   "agent/systemd",
   "agent/journal",
   "agent/delivery",
+  "agent/delivery/config-json",
   "agent/facts",
   "agent/restart",
   "agent/decide",

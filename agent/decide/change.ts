@@ -6,19 +6,12 @@ import { boundTo } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
 import { callsWithin, firstJournal, isAtRest, type Journal } from "../journal/journal.ts";
 import { unitMissing } from "../restart/restart.ts";
-import { excess } from "../delivery/weight.ts";
 import { preflight } from "./preflight.ts";
-import {
-  type Document,
-  type Found,
-  givesBack,
-  leftBy,
-  type Plan,
-  previous,
-} from "../delivery/plan.ts";
+import { type Found, leftBy, type Plan } from "../delivery/delivery.ts";
+import { givesBack } from "../delivery/gives-back.ts";
+import type { Document } from "../delivery/mounted.ts";
 import { isStopped } from "../facts/kubelet-state.ts";
 import { type Answer, ask, named, refuse, soon, type Step, wait } from "../facts/step.ts";
-import { either } from "../delivery/threeway.ts";
 import { codes } from "../facts/problems.ts";
 
 /**
@@ -33,7 +26,7 @@ export function change(
   planned: Plan,
 ): Answer {
   const journal = known ?? begun(facts, planned);
-  if (found.kind === "file" && found.healed !== undefined && facts.steady.file < 2000)
+  if (found.healed !== undefined && facts.steady.file < 2000)
     return wait(codes.unreadable, 500, found.healed);
   if (facts.unit === undefined) return ask("fitness");
   const drift = journal.content === document.content && journal.phase === "applied";
@@ -43,9 +36,8 @@ export function change(
     drift && !matters ? undefined : isAtRest(journal) ? preflight(facts) : unitMissingFor(facts);
   if (unfit !== undefined) return unfit;
   // Written all the same, it could not be read again by us, and never be taken back.
-  const much = "absent" in planned.file ? undefined : excess(planned.file.bytes);
-  if (much !== undefined)
-    return (isAtRest(known) ? refuse : wait)(codes.unsafe, soon, `it would have ${much}`);
+  if (planned.excess !== undefined)
+    return (isAtRest(known) ? refuse : wait)(codes.unsafe, soon, `it would have ${planned.excess}`);
   const code = drift ? codes.drifted : codes.toBeWritten;
   if (facts.writeIn > 0) return wait(code, facts.writeIn);
   const undo = undoOf(journal, found, document, drift);
@@ -54,7 +46,7 @@ export function change(
   const next: Journal = {
     ...rest,
     ...named(planned, document),
-    owned: either(planned.owned, journal.owned) as Journal["owned"],
+    owned: planned.meanwhile,
     ...boundTo(facts),
     phase: "applying",
     matters: (journal.phase === "applying" && journal.matters) || matters,
@@ -115,5 +107,5 @@ function undoOf(
   if (drift || givesBack(document)) return undefined;
   if (journal.phase !== "applied") return journal.undo;
   const { owned, revision, digest, content } = journal;
-  return { file: previous(found), owned, revision, digest, content };
+  return { file: found.now, owned, revision, digest, content };
 }

@@ -10,16 +10,10 @@ import { boundTo, rebound } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
 import { held, isKept } from "./hold.ts";
 import { firstJournal, isAtRest, type Journal } from "../journal/journal.ts";
-import type { Mounted } from "../delivery/mounted.ts";
+import { givesBack } from "../delivery/gives-back.ts";
+import type { Document, Mounted } from "../delivery/mounted.ts";
 import { byTable, inForce } from "../restart/phases.ts";
-import {
-  type Document,
-  type Found,
-  givesBack,
-  isUnexplained,
-  type Plan,
-  plan,
-} from "../delivery/plan.ts";
+import type { Found, Plan } from "../delivery/delivery.ts";
 import { observe, preflight } from "./preflight.ts";
 import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
 import { isOurs, ours } from "../facts/revision.ts";
@@ -37,7 +31,6 @@ import {
   type Step,
   wait,
 } from "../facts/step.ts";
-import { holds } from "../delivery/threeway.ts";
 import { isFound, restoring, unreadable } from "./unreadable.ts";
 import { codes } from "../facts/problems.ts";
 
@@ -74,7 +67,7 @@ function chain(facts: Facts): Answer {
   if (isQuarantined(facts, journal, document) && !(keeps && journal.quarantine.told))
     return quarantined(journal);
   if (keeps) return held(facts, journal, file, document);
-  const planned = plan(file, journal, document, facts.lost);
+  const planned = file.plan(journal, document, facts.lost);
   if (planned.changed) return change(facts, journal, file, document, planned);
   return standing(facts, journal, file, document, planned);
 }
@@ -122,14 +115,10 @@ function withoutDocument(
 ): Answer {
   if (journal?.phase === "restarting" || journal?.phase === "settling") {
     const step = byTable(facts, journal);
-    return holds(file.document, journal.owned) ? step : { ...step, ready: false };
+    return file.holds(journal.owned) ? step : { ...step, ready: false };
   }
   const { config } = facts;
-  if (
-    journal?.phase === "applied" &&
-    isOurs(journal, config) &&
-    holds(file.document, journal.owned)
-  )
+  if (journal?.phase === "applied" && isOurs(journal, config) && file.holds(journal.owned))
     return byTable(facts, journal);
   if (mounted.kind === "incomplete") return wait(codes.incomplete, soon, mounted.why);
   if (mounted.revision !== config.revision)
@@ -155,7 +144,7 @@ function standing(
   if (JSON.stringify(current) !== JSON.stringify({ owned, revision, digest, content }))
     return record(codes.toBeWritten, { ...journal, ...current });
   if (journal.phase === "applied" && givesBack(document)) {
-    const doubt = journal.unverified === true && facts.lost && isUnexplained(found, document);
+    const doubt = journal.unverified === true && facts.lost && found.isUnexplained(document);
     return doubt ? unverified : leave(document);
   }
   return byTable(facts, journal);
@@ -166,7 +155,7 @@ function withoutJournal(facts: Facts, found: Found, document: Document, planned:
   if (givesBack(document)) {
     if (!facts.lost && facts.left) return leave(document);
     if (document.intent === "hold") return inForce(facts, codes.held);
-    if (isUnexplained(found, document)) return unverified;
+    if (found.isUnexplained(document)) return unverified;
   }
   const first = { ...firstJournal(planned.before), ...named(planned, document) };
   if (!facts.lost) return record(codes.toBeWritten, first);

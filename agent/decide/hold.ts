@@ -6,9 +6,10 @@ import { change } from "./change.ts";
 import type { Facts } from "../facts/facts.ts";
 import type { Journal } from "../journal/journal.ts";
 import { byTable, inForce } from "../restart/phases.ts";
-import { type Document, type Found, givesBack, plan } from "../delivery/plan.ts";
+import type { Found } from "../delivery/delivery.ts";
+import { givesBack } from "../delivery/gives-back.ts";
+import type { Document } from "../delivery/mounted.ts";
 import { type Answer, record } from "../facts/step.ts";
-import { holds } from "../delivery/threeway.ts";
 import { codes } from "../facts/problems.ts";
 
 /**
@@ -31,9 +32,9 @@ export function held(facts: Facts, journal: Journal, found: Found, document: Doc
   // So that it is known as ours while the mount lags behind the next revision.
   if (journal.revision !== revision || journal.digest !== digest)
     return record(codes.held, { ...journal, revision, digest });
-  if (holds(found.document, journal.owned)) return inForce(facts, codes.held);
+  if (found.holds(journal.owned)) return inForce(facts, codes.held);
   const planned =
-    journal.content === document.content ? plan(found, journal, document, facts.lost) : undefined;
+    journal.content === document.content ? found.plan(journal, document, facts.lost) : undefined;
   return planned?.changed
     ? change(facts, journal, found, document, planned)
     : inForce(facts, codes.heldDrifted);

@@ -50,7 +50,7 @@ function kubeletAbsent(facts: Facts): Step | undefined {
 
 /** Only the first file of ours hides another one; the kubelet skips one that does not parse. */
 function hiding({ file, hides, journal, lost }: Facts): Step | undefined {
-  const first = file.kind === "absent" || (file.kind === "file" && file.healed !== undefined);
+  const first = "passedOver" in file && file.passedOver;
   if (!first || journal.kind === "journal" || lost) return undefined;
   if (hides === undefined || hides.kind === "nothing") return undefined;
   return refuse(hides.kind === "file" ? codes.hidesFile : codes.hidesUnknown, resync, hides.what);

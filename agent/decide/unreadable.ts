@@ -5,7 +5,7 @@
 import type { Facts } from "../facts/facts.ts";
 import type { Journal } from "../journal/journal.ts";
 import { byTable } from "../restart/phases.ts";
-import { type Found, planRestore } from "../delivery/plan.ts";
+import type { Found } from "../delivery/delivery.ts";
 import { type Answer, fast, refuse, soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 
@@ -53,7 +53,7 @@ function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answe
 /** The previous file is put back; if it cannot be for now, the kubelet is to run meanwhile. */
 export function restoring(facts: Facts, journal: Journal, found: Facts["file"]): Answer {
   if (!isFound(found)) return reviveMeanwhile(facts, journal, whyUnreadable(found));
-  const planned = planRestore(found, journal);
+  const planned = found.planRestore(journal);
   if (!planned.changed) return byTable(facts, journal);
   const restore: Step = {
     action: "restore",

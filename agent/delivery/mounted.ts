@@ -6,14 +6,12 @@
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { readJson } from "#pullsecret/json.ts";
+import { isObject, readJson } from "#pullsecret/json.ts";
 import { digestOf, saltLength } from "#pullsecret/digest.ts";
 import { type Intent, secretKeys } from "#contract/names.ts";
 import { parse } from "#pullsecret/parse.ts";
 import { formatProblem } from "#pullsecret/problems.ts";
-import { isObject } from "./document.ts";
 import { hasCode } from "../files/errno.ts";
-import type { Wanted } from "./threeway.ts";
 
 export type Mounted =
   | Readonly<{
@@ -31,6 +29,14 @@ export type Mounted =
     }>
   | Readonly<{ kind: "incomplete"; why: string }>
   | Readonly<{ kind: "refused"; why: string; revision: number }>;
+
+export type Document = Extract<Mounted, { kind: "document" }>;
+
+/** What the mounted Secret asks for. `original`: the entry comes from the original pull secret. */
+export type Wanted = Readonly<{
+  entries: ReadonlyMap<string, Readonly<{ value: unknown; original: boolean }>>;
+  rest: ReadonlyMap<string, unknown>;
+}>;
 
 /** The API server lets a Secret have 1 MiB. */
 const mostBytes = 1024 * 1024;

@@ -6,15 +6,16 @@ import assert from "node:assert/strict";
 import { decide as answer } from "../decide/decide.ts";
 import { type Facts, unasked } from "./facts.ts";
 import { firstJournal, type Journal } from "../journal/journal.ts";
-import type { NodeFile } from "../delivery/node-file.ts";
-import { type Document, plan } from "../delivery/plan.ts";
+import { foundOf } from "../delivery/config-json/found.ts";
+import type { Document } from "../delivery/mounted.ts";
+import type { Found, NodeFile } from "../delivery/delivery.ts";
 import type { Answer, Asked, Step } from "./step.ts";
 import type { Unit } from "../systemd/unit.ts";
-import { emptyDocument, readDocument } from "../delivery/document.ts";
+import { emptyDocument, readDocument } from "../delivery/config-json/document.ts";
 
 export const hour = 3_600_000;
 export const now = 1_000 * hour;
-export const absent: NodeFile = { kind: "absent", identity: "absent", document: emptyDocument };
+export const absent = foundOf({ kind: "absent", identity: "absent", document: emptyDocument });
 export const mounted: Document = {
   kind: "document",
   revision: 7,
@@ -67,21 +68,18 @@ export const limited: Unit = {
 export const busless = { busless: true } as const;
 export const noBus = { unknown: "connect ENOENT" };
 
-const planned = plan(absent, undefined, mounted, false);
-export const written: NodeFile = {
+const planned = absent.plan(undefined, mounted, false);
+const ours = {
   kind: "file",
   identity: "1",
   bytes: Buffer.from('{"auths":{"a.io":{"auth":"dTpw"}}}'),
   mode: 0o600,
   document: { auths: new Map([["a.io", { auth: "dTpw" }]]), rest: new Map() },
   digest: "1",
-};
-export const foreign = (healed?: string): NodeFile => ({
-  ...written,
-  document: emptyDocument,
-  bytes: Buffer.from("{"),
-  healed,
-});
+} as const;
+export const written = foundOf(ours);
+export const foreign = (healed?: string): Found =>
+  foundOf({ ...ours, document: emptyDocument, bytes: Buffer.from("{"), healed });
 
 export const atRest: Journal = {
   ...firstJournal({ absent: true }),
@@ -89,7 +87,7 @@ export const atRest: Journal = {
   digest: "seven's",
   content: "seven",
   unit: "kubelet.service",
-  owned: planned.owned as Journal["owned"],
+  owned: planned.owned,
 };
 const nothingOwned = { entries: [], rest: [] };
 const undo = { file: { absent: true as const }, owned: nothingOwned, revision: 0, content: "" };
@@ -216,15 +214,9 @@ function fileAfter(step: Step, before: NodeFile): NodeFile {
   if ("absent" in file) return absent;
   const reading = readDocument(file.bytes);
   assert.ok(reading.kind === "document");
+  const { document, healed } = reading;
   const digest = file.bytes.toString("base64");
-  return {
-    kind: "file",
-    identity: digest,
-    ...file,
-    document: reading.document,
-    healed: reading.healed,
-    digest,
-  };
+  return foundOf({ kind: "file", identity: digest, ...file, document, healed, digest });
 }
 
 /**

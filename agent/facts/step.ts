@@ -1,6 +1,7 @@
 /** What a decision may answer. */
 import type { Journal } from "../journal/journal.ts";
-import type { Document, Found, Plan } from "../delivery/plan.ts";
+import type { Found, Plan, Rewrite } from "../delivery/delivery.ts";
+import type { Document } from "../delivery/mounted.ts";
 import type { Code } from "./problems.ts";
 
 type Reason = Readonly<{
@@ -24,7 +25,7 @@ export type Step = Reason &
     /** Journal, then config.json. */
     | Readonly<{ action: "apply"; journal: Journal; plan: Plan; found: Found }>
     /** Only config.json: the journal says so already. */
-    | Readonly<{ action: "restore"; plan: Plan; found: Found }>
+    | Readonly<{ action: "restore"; plan: Rewrite; found: Found }>
     /**
      * Journal, then RestartUnit. `unasked`: the journal if systemd did not take the request.
      * `evenUnrecorded`: the kubelet is down, and a disk that is full must not keep it so; recorded
@@ -88,5 +89,5 @@ export function record(code: Code, journal: Journal, detail?: string): Step {
 type Named = Pick<Journal, "owned" | "revision" | "digest" | "content">;
 
 export function named(planned: Plan, { revision, digest, content }: Document): Named {
-  return { owned: planned.owned as Journal["owned"], revision, digest, content };
+  return { owned: planned.owned, revision, digest, content };
 }

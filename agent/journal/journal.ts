@@ -3,9 +3,9 @@
  * is under way. Pure. It holds credentials, so no part of it is ever logged.
  */
 import { createHash } from "node:crypto";
-import type { File, Record } from "./schema.ts";
+import type { File, Owned, Record } from "./schema.ts";
 
-export type { File };
+export type { File, Owned };
 
 export type Journal = Record;
 
@@ -58,6 +58,8 @@ export function writeJournal(journal: Journal): Stored {
   return { bytes: Buffer.from(JSON.stringify(stored)), previous };
 }
 
+export const nothingOwned: Owned = { entries: [], rest: [] };
+
 /** The journal of a node that we are about to touch for the first time. */
 export function firstJournal(before: File): Journal {
   return {
@@ -67,7 +69,7 @@ export function firstJournal(before: File): Journal {
     revision: 0,
     content: "",
     before,
-    owned: { entries: [], rest: [] },
+    owned: nothingOwned,
     matters: false,
     tried: 0,
     called: false,

@@ -17,12 +17,18 @@ export const stored = z.union([absent, named, base64]);
 
 /** Put back into the file as it is: damaged, it would stop every later look. */
 const raw = z.string().check(z.refine(isJson));
+const list = <T extends z.ZodMiniType>(one: T) => z.readonly(z.array(one));
 const own = z.object({
   key: z.string(),
-  wrote: z.array(z.string()),
-  displaced: z.array(z.object({ key: z.string(), raw })),
+  /** Digests of the values that we put there, oldest first. */
+  wrote: list(z.string()),
+  /** What was in our place before, as JSON text, under its own key. */
+  displaced: list(z.object({ key: z.string(), raw })),
 });
-const owned = z.object({ entries: z.array(own), rest: z.array(own) });
+const owned = z.object({ entries: list(own), rest: list(own) });
+
+/** What of the file is ours. */
+export type Owned = Readonly<z.infer<typeof owned>>;
 
 const recordWith = <F extends z.ZodMiniType>(file: F) =>
   z.looseObject({

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { podFiles } from "#contract/names.ts";
 import { contentOf } from "./candidates.ts";
 import type { Config } from "../config/config.ts";
-import { isObject } from "../delivery/document.ts";
+import { isObject, type Json } from "#pullsecret/json.ts";
 import { hasCode } from "../files/errno.ts";
 import {
   type Content,
@@ -61,7 +61,7 @@ async function around(
  */
 function readSight(file: string): Sight {
   try {
-    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
+    const value = JSON.parse(readFileSync(file, "utf8")) as Json;
     if (isObject(value) && value["kind"] === "ours") return { kind: "ours" };
     if (isObject(value) && isObject(value["files"]))
       return { kind: "seen", files: value["files"] as Readonly<Record<string, Content>> };

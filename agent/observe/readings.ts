@@ -12,19 +12,24 @@ import { Cached } from "../files/file-cache.ts";
 import type { Config } from "../config/config.ts";
 import type { JournalReading } from "../journal/journal.ts";
 import { type Mounted, mountOf, readMounted } from "../delivery/mounted.ts";
-import { type NodeFile, readNodeFile } from "../delivery/node-file.ts";
+import type { Delivery, NodeFile } from "../delivery/delivery.ts";
 import { identify } from "../files/atomic-write.ts";
 import { readStore } from "../journal/store.ts";
 
+type Directories = Pick<Config, "secretDirectory" | "kubeletDirectory">;
+type Sources = Readonly<{ config: Directories; delivery: Delivery; clock: () => number }>;
+
 export class Readings {
-  readonly #config: Pick<Config, "secretDirectory" | "kubeletDirectory">;
+  readonly #config: Directories;
+  readonly #delivery: Delivery;
   readonly #mounted: Cached<Mounted>;
   readonly #journal: Cached<JournalReading>;
   readonly #file: Cached<NodeFile>;
 
   /** `clock`: milliseconds that never jump. */
-  constructor(config: Pick<Config, "secretDirectory" | "kubeletDirectory">, clock: () => number) {
+  constructor({ config, delivery, clock }: Sources) {
     this.#config = config;
+    this.#delivery = delivery;
     this.#mounted = new Cached(clock);
     this.#journal = new Cached(clock);
     this.#file = new Cached(clock);
@@ -43,8 +48,9 @@ export class Readings {
   }
 
   file(): Promise<NodeFile> {
-    const path = join(this.#config.kubeletDirectory, nodeFiles.config);
-    return this.#file.read(identityOf(path), () => readNodeFile(path));
+    const { kubeletDirectory } = this.#config;
+    const paths = this.#delivery.names.map((name) => join(kubeletDirectory, name));
+    return this.#file.read(identityOf(...paths), () => this.#delivery.read(kubeletDirectory));
   }
 
   /** Gives the memory back. */

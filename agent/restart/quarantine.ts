@@ -1,7 +1,7 @@
 /** A content that has broken this node's kubelet is not tried again in a hurry. Pure. */
 import type { Facts } from "../facts/facts.ts";
 import { callsWithin, confirmed, type Journal } from "../journal/journal.ts";
-import type { Document } from "../delivery/plan.ts";
+import type { Document } from "../delivery/mounted.ts";
 import { record, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 

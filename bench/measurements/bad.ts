@@ -6,6 +6,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { act } from "#agent/execute.ts";
 import { parseConfig } from "#agent/config/config.ts";
+import { configJson as delivery } from "#agent/delivery/config-json/config-json.ts";
 import { Look } from "#agent/look.ts";
 import { Deeds } from "#agent/observe/stopwatch.ts";
 import type { Systemd } from "#agent/systemd/systemd.ts";
@@ -51,7 +52,7 @@ async function life(node: Node, fake: FakeKubelet, end: number): Promise<void> {
   const deeds = new Deeds(now);
   const healthz = async () => fake.runs;
   const lock = { release: () => {} };
-  const hands = { config, systemd: fake.systemd, deeds, lock };
+  const hands = { config, systemd: fake.systemd, deeds, delivery, lock };
   const acquire = async () => true;
   const look = new Look({ ...hands, healthz, acquire, now, clock: now });
   while (fake.clock < end) {

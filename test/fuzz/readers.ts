@@ -3,8 +3,9 @@
  * repeats itself by its seed.
  */
 import assert from "node:assert/strict";
-import { readDocument } from "#agent/delivery/document.ts";
+import { readDocument } from "#agent/delivery/config-json/document.ts";
 import {
+  absent,
   atRest,
   decide,
   facts,
@@ -168,17 +169,7 @@ export function fuzzJournals(cases: number, from: number): void {
     if ("why" in reading)
       assert.ok(!reading.why.includes(encoded) && !reading.why.includes(planted));
     through += Number(reading.kind === "journal");
-    for (const found of [
-      written,
-      { kind: "absent", identity: "absent", document: readEmpty() } as const,
-    ])
-      decide(facts({ journal: reading, file: found }));
+    for (const file of [written, absent]) decide(facts({ journal: reading, file }));
   });
   assert.ok(through > cases / 20, `${through} of ${cases} let through`);
-}
-
-function readEmpty() {
-  const reading = readDocument(Buffer.from("{}"));
-  assert.ok(reading.kind === "document");
-  return reading.document;
 }

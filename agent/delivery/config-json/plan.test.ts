@@ -7,16 +7,11 @@ import test from "node:test";
 import fc from "fast-check";
 import { identity } from "#pullsecret/registry.ts";
 import { aliases, readDocument } from "./document.ts";
-import { type File, firstJournal, type Journal } from "../journal/journal.ts";
-import {
-  type Document,
-  type Found,
-  isUnexplained,
-  leftBy,
-  plan,
-  planRestore,
-  previous,
-} from "./plan.ts";
+import { type File, firstJournal, type Journal } from "../../journal/journal.ts";
+import { leftBy, type Rewrite } from "../delivery.ts";
+import type { Document } from "../mounted.ts";
+import type { Present } from "./file.ts";
+import { isUnexplained, plan, planRestore, previous } from "./plan.ts";
 
 // Each registry in spellings that the kubelet takes for the same; the first is ours.
 const spellings = [
@@ -71,7 +66,7 @@ const additional = fc
   .dictionary(fc.constantFrom(...registries), password)
   .filter((one) => Object.keys(one).length > 0);
 
-function found(bytes: string | undefined, mode = 0o640): Found {
+function found(bytes: string | undefined, mode = 0o640): Present {
   if (bytes === undefined) return { kind: "absent", identity: "", document: readOrFail("{}") };
   const reading = readDocument(Buffer.from(bytes));
   assert.equal(reading.kind, "document");
@@ -131,7 +126,7 @@ function apply(
   const planned = plan(found(bytes, mode), journal, document, false);
   const next: Journal = {
     ...(journal ?? firstJournal(planned.before)),
-    owned: planned.owned as Journal["owned"],
+    owned: planned.owned,
   };
   return { planned, bytes: planned.changed ? textOf(planned.file) : bytes, journal: next };
 }
@@ -208,7 +203,7 @@ test("H18: a rollback gives back the very bytes of the revision before", () => {
       if (journal === undefined) undo.owned = { entries: [], rest: [] };
       const back = planRestore(found(failed), {
         ...next,
-        owned: planned.owned as Journal["owned"],
+        owned: planned.owned,
         undo,
       });
       assert.equal(back.changed ? textOf(back.file) : failed, bytes);
@@ -310,7 +305,7 @@ test("only a change of credentials matters to the kubelet, not of e-mail address
   assert.equal(apply(same, undefined, onlyAdditional({ "a.io": "y" })).planned.matters, true);
 });
 
-function modeAfter(planned: ReturnType<typeof plan>): number | undefined {
+function modeAfter(planned: Rewrite): number | undefined {
   return "absent" in planned.file ? undefined : planned.file.mode;
 }
 
@@ -392,7 +387,7 @@ test("after a lost journal additional entries that equal ours are taken for ours
   });
   const planned = plan(found(bytes), undefined, document, true);
   assert.equal(planned.changed, false);
-  const journal = { ...firstJournal(planned.before), owned: planned.owned as Journal["owned"] };
+  const journal = { ...firstJournal(planned.before), owned: planned.owned };
   const after = JSON.parse(apply(bytes, journal, nothing).bytes ?? "");
   assert.deepEqual(after, { auths: { "d.io": auth("o"), "z.io": theirEntry } });
 });

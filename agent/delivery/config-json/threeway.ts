@@ -15,27 +15,12 @@ import {
   parseKeepingNumbers,
   plain,
 } from "./document.ts";
+import type { Owned } from "../../journal/journal.ts";
+import type { Wanted } from "../mounted.ts";
 
-/** An entry that was in our place, as JSON text, under its own key. */
-type Displaced = Readonly<{ key: string; raw: string }>;
-
-/**
- * Something that we wrote: digests of the values that we put there, oldest first, and what was
- * there before.
- */
-type Own = Readonly<{ key: string; wrote: readonly string[]; displaced: readonly Displaced[] }>;
-
-export type Owned = Readonly<{ entries: readonly Own[]; rest: readonly Own[] }>;
-
-/** What the mounted Secret asks for. `original`: the entry comes from the original pull secret. */
-export type Wanted = Readonly<{
-  entries: ReadonlyMap<string, Readonly<{ value: Json; original: boolean }>>;
-  rest: ReadonlyMap<string, Json>;
-}>;
+type Own = Owned["entries"][number];
 
 export type Result = Readonly<{ document: NodeDocument; owned: Owned }>;
-
-export const nothingOwned: Owned = { entries: [], rest: [] };
 
 /**
  * Eight generations of our own value are known again, should another program bring one back from
@@ -204,12 +189,7 @@ function withdraw(current: NodeDocument, owned: Owned): NodeDocument {
   return { auths, rest };
 }
 
-function own(
-  key: string,
-  value: Json,
-  mine: Own | undefined,
-  displaced: readonly Displaced[],
-): Own {
+function own(key: string, value: Json, mine: Own | undefined, displaced: Own["displaced"]): Own {
   const now = digest(value);
   const before = (mine?.wrote ?? []).filter((one) => one !== now);
   const newer = new Set(displaced.map((one) => one.key));

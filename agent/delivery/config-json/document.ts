@@ -245,7 +245,7 @@ function holdsNumber(value: Json): boolean {
 }
 
 /** A number is none, although the raw JSON that keeps its text is one to JavaScript. */
-export function isObject(value: Json): value is Record<string, Json> {
+function isObject(value: Json): value is Record<string, Json> {
   return (
     typeof value === "object" && value !== null && !Array.isArray(value) && !json.isRawJSON(value)
   );

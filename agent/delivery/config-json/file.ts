@@ -2,12 +2,13 @@
 import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { emptyDocument, type NodeDocument, readDocument } from "./document.ts";
-import { describe } from "../files/errno.ts";
-import { readRegular } from "../files/regular-file.ts";
-import { type FileIdentity, identify } from "../files/atomic-write.ts";
+import { describe } from "../../files/errno.ts";
+import { readRegular } from "../../files/regular-file.ts";
+import { type FileIdentity, identify } from "../../files/atomic-write.ts";
+import type { NodeFile } from "../delivery.ts";
 import { excess, mostBytes } from "./weight.ts";
 
-export type NodeFile =
+export type Present =
   | Readonly<{ kind: "absent"; identity: FileIdentity; document: NodeDocument }>
   | Readonly<{
       kind: "file";
@@ -19,15 +20,15 @@ export type NodeFile =
       healed?: string | undefined;
       /** Tells these bytes from others. */
       digest: string;
-    }>
-  | Readonly<{ kind: "refused"; why: string }>
-  | Readonly<{ kind: "changing" }>;
+    }>;
+
+type Unusable = Extract<NodeFile, { why: string } | { kind: "changing" }>;
 
 /**
  * Never throws: whatever cannot be read, or not be replaced by a file like it, is refused with the
  * reason.
  */
-export function readNodeFile(file: string): NodeFile {
+export function readFile(file: string): Present | Unusable {
   try {
     return read(file);
   } catch (error) {
@@ -35,7 +36,7 @@ export function readNodeFile(file: string): NodeFile {
   }
 }
 
-function read(file: string): NodeFile {
+function read(file: string): Present | Unusable {
   const identity = identify(file);
   if (identity === "absent") return { kind: "absent", identity, document: emptyDocument };
   const found = lstatSync(file);

@@ -1,0 +1,21 @@
+/** config.json as it was found, with what would become of it: the pure half of the delivery. */
+import type { Found } from "../delivery.ts";
+import type { Present } from "./file.ts";
+import { healed, isUnexplained, plan, planRestore, previous } from "./plan.ts";
+import { holds } from "./threeway.ts";
+
+export function foundOf(file: Present): Found {
+  const { kind, identity } = file;
+  return {
+    kind,
+    identity,
+    ...(file.kind === "file" ? { digest: file.digest, healed: file.healed } : { digest: "" }),
+    // It takes the first file that parses (agent/facts/search.ts).
+    passedOver: file.kind === "absent" || healed(file),
+    now: previous(file),
+    plan: (journal, document, lost) => plan(file, journal, document, lost),
+    planRestore: (journal) => planRestore(file, journal),
+    holds: (owned) => holds(file.document, owned),
+    isUnexplained: (document) => isUnexplained(file, document),
+  };
+}

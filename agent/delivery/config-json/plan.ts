@@ -1,0 +1,146 @@
+/** What config.json is to become, from the file, the journal and the mounted Secret. Pure. */
+import {
+  digest,
+  emptyDocument,
+  giveTheSame,
+  meanTheSame,
+  type NodeDocument,
+  readDocument,
+  writeDocument,
+} from "./document.ts";
+import { type File, type Journal, nothingOwned, type Owned } from "../../journal/journal.ts";
+import type { Plan, Rewrite } from "../delivery.ts";
+import { givesBack } from "../gives-back.ts";
+import type { Document, Wanted } from "../mounted.ts";
+import type { Present } from "./file.ts";
+import { either, put, release, restore } from "./threeway.ts";
+import { excess } from "./weight.ts";
+
+/** See Found.plan. */
+export function plan(
+  found: Present,
+  journal: Journal | undefined,
+  document: Document,
+  lost: boolean,
+): Plan {
+  const planned = givesBack(document)
+    ? planRelease(found, journal, document.wanted)
+    : planPut(found, journal, document.wanted, lost && journal === undefined);
+  const { changed, file, owned } = planned;
+  return {
+    ...planned,
+    meanwhile: either(owned, journal?.owned ?? nothingOwned),
+    excess: changed && !("absent" in file) ? excess(file.bytes) : undefined,
+  };
+}
+
+type Draft = Omit<Plan, "meanwhile" | "excess">;
+
+/** `anew`: after a journal was lost, on a node that may have something of ours. */
+function planPut(
+  found: Present,
+  journal: Journal | undefined,
+  wanted: Wanted,
+  anew: boolean,
+): Draft {
+  const result = put(found.document, journal?.owned ?? nothingOwned, wanted, anew);
+  const changed = healed(found) || !meanTheSame(result.document, found.document);
+  const before = journal?.before ?? (anew ? withoutOurs(found, result.owned) : previous(found));
+  const file = changed ? asFile(result.document, found, journal?.left ?? before) : previous(found);
+  const matters = anew || mattering(found, result.document);
+  return { changed, matters, file, owned: result.owned, before };
+}
+
+function planRelease(found: Present, journal: Journal | undefined, wanted: Wanted): Draft {
+  const now = previous(found);
+  if (journal === undefined)
+    return { changed: false, matters: false, file: now, owned: nothingOwned, before: now };
+  const { before } = journal;
+  const { document, owned } = release(found.document, journal.owned, wanted);
+  return {
+    ...back(found, document, before),
+    matters: mattering(found, document),
+    owned,
+    before,
+  };
+}
+
+/** See Found.planRestore. */
+export function planRestore(found: Present, { undo, owned }: Journal): Rewrite {
+  if (undo === undefined) return { changed: false, file: previous(found) };
+  const former = documentOf(undo.file);
+  return back(found, restore(found.document, owned, former, undo.owned), undo.file);
+}
+
+/** The file as it is now. */
+export function previous(found: Present): File {
+  return found.kind === "absent" ? { absent: true } : { bytes: found.bytes, mode: found.mode };
+}
+
+/**
+ * Exactly the former bytes where the document means the same, else the document; or no file, where
+ * there was none.
+ */
+function back(found: Present, document: NodeDocument, former: File): Rewrite {
+  const exact = meanTheSame(document, documentOf(former));
+  const file = exact ? withMode(former, found) : asFile(document, found, former);
+  return { changed: !isNow(found, file), file };
+}
+
+/** A file that has to be made anew gets the mode of the `former` one. */
+function asFile(
+  document: NodeDocument,
+  found: Present,
+  former: File | NonNullable<Journal["left"]>,
+): File {
+  const like = found.kind === "file" ? found : undefined;
+  const bytes = writeDocument(document, like?.bytes);
+  // 0600: a new file holds passwords, and only the kubelet (root) reads it.
+  return withMode({ bytes, mode: "absent" in former ? 0o600 : former.mode }, found);
+}
+
+/**
+ * The mode of a file that is there is whoever set it last, before us or while we are in force:
+ * never ours to set.
+ */
+function withMode(file: File, found: Present): File {
+  if (found.kind === "absent" || "absent" in file) return file;
+  return { bytes: file.bytes, mode: found.mode };
+}
+
+/** See Found.isUnexplained: whatever is neither absent nor the original's. */
+export function isUnexplained(found: Present, { wanted }: Document): boolean {
+  const isOriginal = ([key, value]: readonly [string, unknown]) => {
+    const known = wanted.entries.get(key);
+    return known?.original === true && digest(known.value) === digest(value);
+  };
+  const { auths, rest } = found.document;
+  return healed(found) || ![...auths].every(isOriginal) || rest.size > 0;
+}
+
+function isNow(found: Present, file: File): boolean {
+  if (found.kind === "absent" || "absent" in file)
+    return found.kind === "absent" && "absent" in file;
+  return found.bytes.equals(file.bytes) && found.mode === file.mode;
+}
+
+function mattering(found: Present, document: NodeDocument): boolean {
+  return !giveTheSame(healed(found) ? emptyDocument : found.document, document);
+}
+
+export function healed(found: Present): boolean {
+  return found.kind === "file" && found.healed !== undefined;
+}
+
+function documentOf(file: File): NodeDocument {
+  if ("absent" in file) return emptyDocument;
+  const reading = readDocument(file.bytes);
+  return reading.kind === "document" ? reading.document : emptyDocument;
+}
+
+function withoutOurs(found: Present, owned: Owned): File {
+  const { document } = release(found.document, owned, { entries: new Map(), rest: new Map() });
+  return meanTheSame(document, emptyDocument)
+    ? { absent: true }
+    : asFile(document, found, previous(found));
+}

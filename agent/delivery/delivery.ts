@@ -1,0 +1,83 @@
+/**
+ * Delivery: how a document reaches the kubelet. What decides (agent/decide, agent/restart) knows
+ * this port and no implementation, so that a second way is a second `Delivery` in a folder beside
+ * config-json/, chosen in main.ts.
+ */
+import type { FileIdentity } from "../files/atomic-write.ts";
+import type { File, Journal, Owned } from "../journal/journal.ts";
+import type { Document } from "./mounted.ts";
+
+export type Delivery = Readonly<{
+  /** Names in the kubelet's directory; a change of one of them is worth a look. */
+  names: readonly string[];
+  /**
+   * What lies there. Never throws: what cannot be read, or not be replaced by its like, is refused
+   * with the reason.
+   */
+  read: (kubeletDirectory: string) => NodeFile;
+  /**
+   * Puts a file in place, or takes it away, durably. Throws FileChanged where something else lies
+   * there now than was found, else what the file system threw.
+   */
+  write: (file: File, found: Found, kubeletDirectory: string) => Promise<void>;
+}>;
+
+export type NodeFile =
+  | Found
+  | Readonly<{ kind: "refused"; why: string }>
+  | Readonly<{ kind: "changing" }>;
+
+/** What was found, and what would become of it: every method is pure. */
+export type Found = Readonly<{
+  /** `absent`: nothing lies there. */
+  kind: "absent" | "file";
+  /** Another one after any change by another writer. */
+  identity: FileIdentity;
+  /** Tells these bytes from others; empty where there are none. */
+  digest: string;
+  /** Why the kubelet reads nothing from it as it is; absent if it does. */
+  healed?: string | undefined;
+  /** Whether the kubelet passes over it, and takes another file that ours would hide. */
+  passedOver: boolean;
+  /** As it is, for a rollback to it. */
+  now: File;
+  /** Applies or, if that is the intent, releases. `lost`: an unreadable journal was set aside. */
+  plan: (journal: Journal | undefined, document: Document, lost: boolean) => Plan;
+  /**
+   * Puts back what the change under way replaced. Without a record of it the file stays as it is.
+   */
+  planRestore: (journal: Journal) => Rewrite;
+  /** Whether everything that we put there last is there still; needs no Secret. */
+  holds: (owned: Owned) => boolean;
+  /**
+   * Whether something of ours may be there that no journal tells of. To be asked only under a
+   * release after a lost journal.
+   */
+  isUnexplained: (document: Document) => boolean;
+}>;
+
+/** `changed`: the file has to be written, or removed. */
+export type Rewrite = Readonly<{ changed: boolean; file: File }>;
+
+export type Plan = Rewrite &
+  Readonly<{
+    /**
+     * What it costs to activate: true where the kubelet will find other credentials and must be
+     * restarted, or left to read them again; false where it has nothing to learn, or asks by
+     * itself.
+     */
+    matters: boolean;
+    /** What is ours once the file is in place. */
+    owned: Owned;
+    /** What may be ours until then. */
+    meanwhile: Owned;
+    /** The file before us, to be kept with the journal. */
+    before: File;
+    /** Why the file must not be written: once it is there, it could not be read again by us. */
+    excess?: string | undefined;
+  }>;
+
+/** The mode in which a file is left; a journal remembers it. */
+export function leftBy({ file }: Pick<Plan, "file">): Journal["left"] {
+  return "absent" in file ? undefined : { mode: file.mode };
+}

@@ -17,6 +17,7 @@ import { startDaemon } from "../test/cluster/daemon.ts";
 import { inNamespace, networkOf } from "../test/cluster/network.ts";
 import { directEnvironment } from "../test/cluster/run.ts";
 import { writeKubeconfig } from "../test/controller/plane.ts";
+import { steer } from "../test/controller/steer.ts";
 import { slotOf } from "./healthz.ts";
 import { kwok } from "./kwok.ts";
 import { daemonSets } from "./objects.ts";
@@ -133,12 +134,10 @@ export class Simulated implements Disposable {
   /** Starts the controller with this budget; returns once it is ready. */
   async startController(maxUnavailable: string, minReadySeconds: number): Promise<void> {
     const port = 18080 + slotOf(this.cluster);
+    await steer(this, { rollout: { maxUnavailable, probation: `${minReadySeconds}s` } });
     const flags = [
       `--kubeconfig=${this.#kubeconfig}`,
       "--agent-image=example.invalid/agent:1",
-      `--max-unavailable=${maxUnavailable}`,
-      `--probation=${minReadySeconds}s`,
-      "--withdrawal-grace=0s",
       `--listen=127.0.0.1:${port}`,
     ];
     const env = directEnvironment({ MALLOC_ARENA_MAX: "1" });

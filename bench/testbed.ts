@@ -73,7 +73,8 @@ export class Bed implements Disposable {
   async install(maxUnavailable = "10%"): Promise<void> {
     if (this.#budget === maxUnavailable) return;
     this.#budget = maxUnavailable;
-    await installProduct(this.cluster, { args: [`--max-unavailable=${maxUnavailable}`] });
+    const wish = { rollout: { maxUnavailable, probation: `${this.minReadySeconds}s` } };
+    await installProduct(this.cluster, { wish });
   }
 
   /** Another number at each call: for templates and passwords. */

@@ -15,6 +15,8 @@ export type Given = Readonly<{
   argv: readonly string[];
   environment?: Readonly<Record<string, string | undefined>>;
   quote: Quote;
+  /** What to say of a flag that is none any more; an own answer to what would be unknown. */
+  moved?: Readonly<Record<string, string>>;
 }>;
 
 /** An error is one line: the flag and its value, what is wrong; what to give instead. */
@@ -41,7 +43,7 @@ export function readFlags<const Rows extends Table>(
   });
   const values = valuesOf<Rows>(read);
   const errors = [
-    ...sorted.unknown.map((one) => unknownFlag(one, Object.keys(flags), given.quote)),
+    ...sorted.unknown.map((one) => unknownFlag(one, Object.keys(flags), given)),
     ...sorted.strays.map((stray) => `${given.quote(stray)}: belongs to no flag; remove it`),
     ...read.flatMap(([, outcome]) => (outcome.ok ? [] : outcome.errors)),
     ...rules.flatMap((rule) => rule(values) ?? []),
@@ -92,9 +94,14 @@ function tell(title: string, text: string | undefined, { message }: Wrong, quote
 type Unknown = Arguments["unknown"][number];
 
 /** Names no value, and no flag that is too odd to be a misspelt one. */
-function unknownFlag({ name, argument }: Unknown, known: readonly string[], quote: Quote): string {
+function unknownFlag(
+  { name, argument }: Unknown,
+  known: readonly string[],
+  { quote, moved = {} }: Given,
+): string {
   const shown = /^--?[A-Za-z0-9][A-Za-z0-9-]{0,39}$/.test(name) ? name : quote(name);
   const word = argument.replace(/^-+/, "").replace(/=.*$/s, "");
+  if (Object.hasOwn(moved, word)) return `${shown}: ${moved[word]}`;
   const meant = nearest(word, [...known, "help"]);
   return `${shown}: is no flag; ${meant === undefined ? "--help names all" : `give --${meant}`}`;
 }

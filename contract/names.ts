@@ -87,11 +87,23 @@ export const revisionAnnotation = "globalpullsecret.io/revision";
  */
 export const digestAnnotation = "globalpullsecret.io/digest";
 
+/** The one GlobalPullSecret. */
+export const globalPullSecretName = "cluster";
+
 /**
- * On global-pull-secret, `true`: a deleted additional Secret is withdrawn from the nodes at once,
- * without the grace.
+ * On GlobalPullSecret, or on global-pull-secret, `true`: a deleted Secret is withdrawn from the
+ * nodes at once, without the grace.
  */
 export const withdrawNowAnnotation = "globalpullsecret.io/withdraw-now";
+
+/**
+ * On GlobalPullSecret, or on additional-pull-secret: another value than before asks for one more
+ * try, at once, of what halted.
+ */
+export const retryAnnotation = "globalpullsecret.io/retry";
+
+/** On GlobalPullSecret: why it is paused or withdrawn, in a person's words; shown in its status. */
+export const reasonAnnotation = "globalpullsecret.io/reason";
 
 /**
  * Where the agent's container finds what it needs. The paths on the host are the controller's

@@ -54,14 +54,14 @@ export const directory = path("directory");
 export const file = path("file");
 
 /** Seconds. */
-export function duration(value: string): number | Wrong {
+function duration(value: string): number | Wrong {
   const [, number, unit] = /^([1-9]\d{0,5})(s|m|h)$/.exec(value) ?? [];
   if (number === undefined) return new Wrong("is no duration; give one such as 90s, 10m or 2h");
   return Number(number) * { s: 1, m: 60, h: 3600 }[unit as "s" | "m" | "h"];
 }
 
 /** Seconds; `0s` is none. */
-export function pause(value: string): number | Wrong {
+function pause(value: string): number | Wrong {
   return value === "0s" ? 0 : duration(value);
 }
 

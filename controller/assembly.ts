@@ -1,4 +1,4 @@
-/** A reconciler with everything that it needs, made from the command line's values. */
+/** A reconciler with everything that it needs, but for what each run reads anew: its policy. */
 import type { Logger } from "pino";
 import { announcer } from "./report/events.ts";
 import type { Cluster } from "#kube/client.ts";
@@ -6,8 +6,9 @@ import { createLookout } from "./rollout/lookout.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { nudgeClock } from "./rollout/nudge.ts";
 import { platformClock } from "./platform.ts";
-import type { Policy } from "./policy/policy.ts";
 import type { Reconciler } from "./reconcile.ts";
+import type { Steering } from "./steering.ts";
+import { statusWriter } from "./report/status-writer.ts";
 import { createReport } from "./report/report.ts";
 import { Admitted } from "#kube/apply/admitted.ts";
 import { stillClock } from "./withdrawal/still.ts";
@@ -16,7 +17,6 @@ const now = () => new Date();
 
 /** `live` is `cluster` without informers. */
 type Open = Readonly<{
-  policy: Policy;
   log: Logger;
   metrics: Metrics;
   live: Cluster;
@@ -25,11 +25,11 @@ type Open = Readonly<{
   extras: Reconciler["extras"];
 }>;
 
-/** `image`: what the agents run. */
+/** `image`: what the agents run. The reconciler of a run is made from what steers that run. */
 export function assembled(
-  { policy, log, metrics, live, cluster, original, extras }: Open,
+  { log, metrics, live, cluster, original, extras }: Open,
   image: string,
-): Reconciler {
+): (steering: Steering) => Reconciler {
   const admitted = new Admitted({
     now,
     changed: (path, fields) =>
@@ -49,15 +49,13 @@ export function assembled(
     },
     now,
   });
-  return {
+  const lasting = {
     cluster,
     live,
     original,
     extras,
     admitted,
     now,
-    policy,
-    agent: { ...policy.agent, probationSeconds: policy.rollout.probationSeconds, image },
     lookout: createLookout(now),
     nudgeSeconds: nudgeClock(now),
     stillSeconds: stillClock(now),
@@ -68,7 +66,23 @@ export function assembled(
       metrics,
       admitted,
       now,
+      status: statusWriter({
+        cluster: live,
+        failed: (error) =>
+          log.warn({ error: error.message }, "status was not written; it is tried again"),
+      }),
       log: (fields, message) => log.info(fields, message),
     }),
+  };
+  return (steering) => {
+    const { policy, wishes } = steering;
+    const { agent, rollout } = policy;
+    return {
+      ...lasting,
+      steering,
+      policy,
+      wishes,
+      agent: { ...agent, probationSeconds: rollout.probationSeconds, image },
+    };
   };
 }

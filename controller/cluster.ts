@@ -6,6 +6,7 @@ import { once } from "node:events";
 import type { Logger } from "pino";
 import {
   additionalSecretName,
+  globalPullSecretName,
   globalSecretName,
   stateSecretName,
   syncerName,
@@ -24,7 +25,8 @@ import { followExtras } from "./sources/extras.ts";
 import { openOriginal } from "./sources/original-place.ts";
 import { collections } from "#kube/paths.ts";
 import { assembled } from "./assembly.ts";
-import { reconcile, type Reconciler } from "./reconcile.ts";
+import { reconcile } from "./reconcile.ts";
+import { steeringOf } from "./steering.ts";
 import type { Health } from "./metrics/server.ts";
 import { follow, type Target } from "#kube/watch.ts";
 
@@ -41,6 +43,12 @@ const targets: readonly Target[] = [
   { collection: collections.roleBindings, name: syncerName },
   { collection: collections.daemonSets, name: syncerName },
 ];
+
+/** Policy and status: the one thing that is followed and may not be defined here. */
+const policyTarget = { collection: collections.globalPullSecrets, name: globalPullSecretName };
+
+/** A definition that comes later is noticed within half a minute, and told of once a minute. */
+const [longestPause, warnEvery] = [30_000, 60_000];
 
 type Options = Readonly<{
   config: Config;
@@ -64,24 +72,20 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
   const { leader, standby } = stand(direct, metrics, log, end);
   const live = fenced(direct, leader.holds);
   const here = targets.map((target) => ({ live, target, informer: new Informer() }));
+  const policyHere = { live, target: policyTarget, informer: new Informer() };
   const original = openOriginal(config, live, asked, log);
-  const open = {
-    policy: config.policy,
-    log,
-    metrics,
-    live,
-    cluster: cached(live, here),
-    original,
-  };
+  const cluster = cached(live, [...here, policyHere]);
+  const open = { log, metrics, live, cluster, original };
+  const steering = steeringOf({ cluster, installed: config.installed, log, now: () => new Date() });
 
   let finished = Date.now();
   let succeeded = false;
-  let reconciler: Reconciler | undefined;
+  let reconcilerOf: ReturnType<typeof assembled> | undefined;
   const loop = createLoop({
     async run() {
-      if (reconciler === undefined) return undefined;
+      if (reconcilerOf === undefined) return undefined;
       const stopTimer = metrics.seconds.startTimer(labels);
-      const again = await reconcile(reconciler).finally(stopTimer);
+      const again = await reconcile(reconcilerOf(await steering.read())).finally(stopTimer);
       metrics.reconciles.inc({ ...labels, result: "ok" });
       metrics.lastSuccess.setToCurrentTime();
       succeeded = true;
@@ -105,7 +109,7 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
   return {
     health: {
       sick: () =>
-        reconciler !== undefined && Date.now() - finished > hangsSeconds * 1000
+        reconcilerOf !== undefined && Date.now() - finished > hangsSeconds * 1000
           ? `no reconcile for ${hangsSeconds} s`
           : undefined,
       ready: () =>
@@ -123,6 +127,7 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
       log.info({ cluster: direct.identity, image }, "started");
       const followed = [...here, ...(original === undefined ? [] : [original.followed])];
       const watches = followed.map((one) => watchOver(one, loop.hint, signal, log));
+      watches.push(watchPolicy(policyHere, () => (steering.hint(), loop.hint()), signal, log));
       const over = new AbortController();
       const campaign = leader.until(over.signal);
       await Promise.race([leader.elected, stopped]);
@@ -136,7 +141,7 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
           now: () => new Date(),
           signal,
         });
-        reconciler = assembled({ ...open, extras }, image);
+        reconcilerOf = assembled({ ...open, extras }, image);
         await loop.until(signal);
       }
       // Until the last write is over the Lease is renewed; then the next controller need not wait.
@@ -160,5 +165,44 @@ function watchOver(
     failed: (error) =>
       log.warn({ error: error.message, name: target.name }, "watch failed; it starts again"),
     signal,
+  });
+}
+
+type Followable = Followed & Readonly<{ live: Cluster }>;
+
+/** A hint only of what is declared: our own writes to status are no news. */
+function watchPolicy(
+  { live, target, informer }: Followable,
+  hint: () => void,
+  signal: AbortSignal,
+  log: Logger,
+) {
+  let declared = "";
+  let warned = 0;
+  return follow({
+    cluster: live,
+    target,
+    informer,
+    longestPause,
+    signal,
+    hint() {
+      const { shown } = informer;
+      const { metadata } = (typeof shown === "object" && shown.object) || {};
+      const { uid, generation, annotations } = metadata ?? {};
+      const now = JSON.stringify([uid, generation, annotations]);
+      if (now !== declared) hint();
+      declared = now;
+    },
+    failed(error) {
+      if (Date.now() - warned < warnEvery) return;
+      warned = Date.now();
+      const undefinedHere = error instanceof ApiError && error.status === 404;
+      log.warn(
+        { error: error.message },
+        undefinedHere
+          ? "GlobalPullSecret is not defined here: policy is the defaults; apply manifests/crds"
+          : "GlobalPullSecret cannot be watched; policy stays as it was read last",
+      );
+    },
   });
 }

@@ -10,6 +10,7 @@ import type { Cluster } from "#kube/client.ts";
 import { collections, owned } from "#kube/paths.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import type { Report } from "./report/outcome.ts";
+import { noWishes } from "./policy/in-force.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 import type { ExtraSource } from "./policy/policy.ts";
 import { ranked } from "./sources/declared.ts";
@@ -71,6 +72,8 @@ function start(graceSeconds: number) {
   let declared: readonly ExtraSource[] = [];
   const nothing = async () => {};
   const report: Report = {
+    begins: () => {},
+    paused: () => {},
     unsupported: nothing,
     foreign: nothing,
     verdict: nothing,
@@ -78,7 +81,7 @@ function start(graceSeconds: number) {
     removal: nothing,
     idle: () => {},
     succeeded: () => {},
-    failed: nothing,
+    failed: () => {},
   };
   const reconciler = {
     cluster,
@@ -102,6 +105,8 @@ function start(graceSeconds: number) {
         return declared;
       },
     },
+    wishes: noWishes,
+    steering: { accepted: undefined },
     report,
     agent: { image: "i", restart: "Always", probationSeconds: 3 },
     admitted: new Admitted({ now: () => new Date() }),
@@ -110,6 +115,7 @@ function start(graceSeconds: number) {
     lookout: {
       clocks: () => ({ stallSeconds: 0, readySeconds: 9, surveySeconds: 0 }),
       glances: () => false,
+      isTroubled: () => false,
     },
     nudgeSeconds: () => undefined,
     now: () => new Date(1e12 + seconds * 1000),

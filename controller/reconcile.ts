@@ -24,12 +24,15 @@ import type { Report } from "./report/outcome.ts";
 import { pinnedOf } from "./objects/pinned.ts";
 import { platformPause } from "./platform.ts";
 import { readPublished } from "./objects/global-secret.ts";
+import type { Steering } from "./steering.ts";
 import { remove, takesAway, type Remover } from "./withdrawal/remove.ts";
 import type { Admitted } from "#kube/apply/admitted.ts";
 import { readState, writeState } from "./objects/state.ts";
 
 export type Reconciler = Remover &
   Readonly<{
+    /** Policy, wishes and agents of this run are of it. */
+    steering: Steering;
     /** The same cluster without informers. */
     live: Cluster;
     original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
@@ -44,11 +47,12 @@ const soon: Again = { seconds: 1 };
 
 export async function reconcile(reconciler: Reconciler): Promise<Again | undefined> {
   try {
+    reconciler.report.begins(reconciler.steering);
     const again = await run(reconciler);
     reconciler.report.succeeded();
     return again;
   } catch (error) {
-    await reconciler.report.failed(error);
+    reconciler.report.failed(error);
     throw error;
   }
 }
@@ -57,18 +61,19 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
   const { cluster, live, original, extras, policy, report } = reconciler;
   const extrasOf = (fresh: boolean) => () => extras.read(policy.sources, fresh);
   let snapshot = await observe(cluster, original, extrasOf(false));
-  if (isAbsent(snapshot, original) && takesAway(snapshot))
+  if (isAbsent(snapshot, reconciler) && takesAway(snapshot))
     snapshot = await observe(live, original, extrasOf(true));
   const known = knownOf(snapshot);
-  const given = givenOf(snapshot, original);
-  if (isAbsent(snapshot, original) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
+  const given = givenOf(snapshot, reconciler);
+  if (isAbsent(snapshot, reconciler) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
     report.idle();
     if (given.some(({ kind }) => kind === "extra"))
       await report.verdict(accept({ given, ...known }, policy.merge), snapshot);
     return undefined;
   }
   const absences = withdrawals(given, snapshot, reconciler);
-  const sources = { given: keptOf(given, absences), ...known };
+  const held = holdsWithdrawals(reconciler, snapshot);
+  const sources = { given: keptOf(given, absences, held), ...known };
 
   if (nobodyAsks(sources)) {
     snapshot = await forgotten(reconciler, snapshot, absences);
@@ -77,7 +82,7 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
     return removal.again ?? (removal.progress && againAfter(removal.progress, reconciler.admitted));
   }
 
-  const later = until(absences, reconciler);
+  const later = held ? undefined : until(absences, reconciler);
   const platform = await reconciler.platform();
   await report.unsupported(platform, snapshot);
   if (platform !== undefined) return sooner(platformPause, later);
@@ -105,12 +110,17 @@ async function serve(
   absences: ReadonlyMap<string, Withdrawal>,
 ): Promise<Again | undefined> {
   if (verdict.wanted === undefined && absences.size === 0) return undefined;
+  if (holdsAll(reconciler, snapshot)) {
+    reconciler.report.paused();
+    return undefined;
+  }
   // Before it is published: what is in force must be known when its source breaks in the next
   // moment.
   const state = await writeState(reconciler.cluster, snapshot.state, {
     ...readState(snapshot.state),
     accepted: verdict.accepted,
     absentSince: sincesOf(absences),
+    policy: reconciler.steering.accepted,
   });
   if (verdict.wanted === undefined) return undefined;
   if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
@@ -128,16 +138,35 @@ async function serve(
     return soon;
   }
   const progress = await takeStep(reconciler, { ...snapshot, state }, verdict.wanted);
-  await reconciler.report.progress(progress, verdict, snapshot);
+  await reconciler.report.progress(progress, snapshot);
   return againAfter(progress, reconciler.admitted);
 }
 
-/** The sources as they were found, the highest first. */
-function givenOf(snapshot: Snapshot, original: Reconciler["original"]): readonly Given[] {
+/** A pause before anything was in force, or after it was given back: nothing of it is made anew. */
+function holdsAll({ policy }: Reconciler, { global, state }: Snapshot): boolean {
+  if (policy.managementState !== "Paused") return false;
+  const { intent } = readPublished(global) ?? {};
+  return intent === "release" || (intent === undefined && readState(state).served === undefined);
+}
+
+/** A withdrawal that has begun goes to its end: no credential is left half taken back. */
+function holdsWithdrawals({ policy }: Reconciler, { global }: Snapshot): boolean {
+  const { intent } = readPublished(global) ?? {};
+  return policy.managementState === "Paused" && intent !== undefined && intent !== "release";
+}
+
+type Asking = Pick<Reconciler, "original" | "policy">;
+
+/**
+ * The sources as they were found, the highest first. Withdrawn, nobody but the original is asked:
+ * the user's Secrets are there, and say nothing.
+ */
+function givenOf(snapshot: Snapshot, { original, policy }: Asking): readonly Given[] {
+  const last = original && givenOriginal(original.name, snapshot.original);
+  if (policy.managementState === "Withdrawn") return last ? [last] : [];
   const { additional } = snapshot;
   // A Secret that waits for a finalizer of somebody else has been deleted by its owner.
   const there = additional?.metadata?.deletionTimestamp === undefined ? additional : undefined;
-  const last = original && givenOriginal(original.name, snapshot.original);
   return [givenAdditional(there ?? "absent"), ...snapshot.extras, ...(last ? [last] : [])];
 }
 
@@ -147,8 +176,8 @@ const knownOf = ({ global, state }: Snapshot) => ({
 });
 
 /** Nobody asks for anything now, a Secret that may be made anew apart. */
-function isAbsent(snapshot: Snapshot, original: Reconciler["original"]): boolean {
-  return nobodyAsks({ given: givenOf(snapshot, original), ...knownOf(snapshot) });
+function isAbsent(snapshot: Snapshot, asking: Asking): boolean {
+  return nobodyAsks({ given: givenOf(snapshot, asking), ...knownOf(snapshot) });
 }
 
 /**

@@ -31,11 +31,6 @@ export const ownerLabels: Readonly<Record<string, string>> = { [ownerLabel]: glo
 /** Our memory: everything that cannot be read off the objects themselves. */
 export const annotations = {
   /**
-   * On global-pull-secret: JSON list of conditions, the state in words. Written at transitions
-   * only.
-   */
-  conditions: "globalpullsecret.io/conditions",
-  /**
    * On global-pull-secret: `true` as soon as a revision may have touched a node; removal must then
    * ask the nodes first.
    */

@@ -1,5 +1,11 @@
 /** Where the objects live in the API. */
-import { globalSecretName, namespace, stateSecretName, syncerName } from "#contract/names.ts";
+import {
+  globalPullSecretName,
+  globalSecretName,
+  namespace,
+  stateSecretName,
+  syncerName,
+} from "#contract/names.ts";
 import { leaseName } from "./ownership.ts";
 
 /** A collection's path in a namespace. */
@@ -17,6 +23,7 @@ export const collections = {
   pods: collection("api/v1", "pods"),
   events: collection("api/v1", "events"),
   nodes: "/api/v1/nodes",
+  globalPullSecrets: "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets",
 } as const;
 
 /** The objects that we own, in the order in which they are created. */
@@ -31,6 +38,9 @@ export const owned = {
 
 /** Who may write (lease.ts). Not among what we own: it stays when everything else is removed. */
 export const leasePath = `${collection("apis/coordination.k8s.io/v1", "leases")}/${leaseName}`;
+
+/** Policy and status. Not among what we own either: it is the user's. */
+export const globalPullSecretPath = `${collections.globalPullSecrets}/${globalPullSecretName}`;
 
 export type OwnedName = keyof typeof owned;
 

@@ -27,6 +27,8 @@ type Options = Readonly<{
   /** Told why a watch ended, for the log. */
   failed: (error: Error) => void;
   signal: AbortSignal;
+  /** Milliseconds between two tries at most, where a minute and a half would be too late. */
+  longestPause?: number;
 }>;
 
 /** Follows the object until `signal` aborts. Never rejects. */
@@ -37,6 +39,7 @@ export async function follow({
   hint,
   failed,
   signal,
+  longestPause = Number.POSITIVE_INFINITY,
 }: Options): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {
@@ -67,7 +70,8 @@ export async function follow({
     }
     // Ends are normal after minutes, and harmless then. Early ends must not become a hot loop.
     failures = Date.now() - started > 10_000 ? 0 : failures + 1;
-    if (failures > 0) await sleep(backoff(failures), undefined, { signal }).catch(() => {});
+    const pause = Math.min(backoff(failures), longestPause);
+    if (failures > 0) await sleep(pause, undefined, { signal }).catch(() => {});
   }
 }
 

@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { catalogue as agent } from "#agent/facts/problems.ts";
 import { usage } from "#controller/policy/flags.ts";
 import { catalogue as controller } from "#controller/sources/problems.ts";
-import { troubles } from "#controller/report/troubles.ts";
+import { troubles } from "#controller/status/troubles.ts";
 import { catalogue as documents } from "#pullsecret/problems.ts";
 import { apiTypes } from "./api.ts";
 import { faults } from "./faults.ts";
@@ -41,8 +41,8 @@ function errors(): string {
 function metrics(): string {
   const rows = Object.values(troubles).map(({ event, condition, reason }): Row => [
     event,
-    condition,
-    reason,
+    condition ?? "",
+    condition === undefined ? "" : reason,
   ]);
   return `# Metrics, conditions, Events
 

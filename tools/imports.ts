@@ -33,6 +33,7 @@ const order: readonly string[] = [
   "controller/sources",
   "controller/rollout",
   "controller/withdrawal",
+  "controller/status",
   "controller/metrics",
   "controller/report",
   "controller",
@@ -54,6 +55,7 @@ const pure: ReadonlySet<string> = new Set([
   "agent/restart",
   "agent/decide",
   "controller/rollout/decide",
+  "controller/status",
 ]);
 
 /** What code that decides may load of Node and of packages: it computes, and touches nothing. */

@@ -1,47 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cluster } from "#kube/client.ts";
-import { recall, remember, withCondition, type Condition } from "./annotations.ts";
-
-const said = {
-  type: "RolledOut",
-  status: "False",
-  reason: "OneNodeFirst",
-  message: "m",
-  revision: 3,
-} as const;
-const [early, late] = [new Date(1000), new Date(2000)];
-
-const time = (conditions: readonly Condition[]) =>
-  conditions.find(({ type }) => type === "RolledOut")?.lastTransitionTime;
-
-test("a condition's time changes with its status or revision, not with its words", () => {
-  const first = withCondition([], said, early);
-  assert.equal(
-    time(withCondition(first, { ...said, reason: "RollingOut" }, late)),
-    early.toISOString(),
-  );
-  assert.equal(time(withCondition(first, { ...said, status: "True" }, late)), late.toISOString());
-  assert.equal(time(withCondition(first, { ...said, revision: 4 }, late)), late.toISOString());
-});
-
-test("since when a source is what it is does not change with the revision", () => {
-  const unknown = { ...said, type: "OriginalAccepted", status: "Unknown" } as const;
-  const later = withCondition(withCondition([], unknown, early), { ...unknown, revision: 4 }, late);
-  assert.equal(later[0]?.lastTransitionTime, early.toISOString());
-  assert.equal(
-    withCondition(later, { ...unknown, status: "True" }, late)[0]?.lastTransitionTime,
-    late.toISOString(),
-  );
-});
-
-test("conditions of other types stay", () => {
-  const both = withCondition(withCondition([], said, early), { ...said, type: "Accepted" }, early);
-  assert.deepEqual(
-    withCondition(both, said, late).map(({ type }) => type),
-    ["Accepted", "RolledOut"],
-  );
-});
+import { recall, remember } from "./annotations.ts";
 
 test("what is remembered is recalled, and nothing is written when nothing changed", async () => {
   const written: {
@@ -50,7 +10,7 @@ test("what is remembered is recalled, and nothing is written when nothing change
   const cluster = {
     apply: async (_: string, body: (typeof written)[0]) => void written.push(body),
   } as unknown as Cluster;
-  const memory = { conditions: withCondition([], said, early), rolled: true, released: 3 };
+  const memory = { rolled: true, released: 3 };
   await remember(cluster, { metadata: { uid: "u", resourceVersion: "7" } }, memory);
   const annotations = written[0]?.metadata.annotations ?? {};
   // In the version that was seen: a controller that stood still remembers what is no longer so.
@@ -65,7 +25,7 @@ test("what is remembered is recalled, and nothing is written when nothing change
 test("what a controller before version 0.2 remembered is recalled, and written under the new names", async () => {
   const before = { "global-pull-secret/rolled": "true", "global-pull-secret/released": "4" };
   const secret = { metadata: { uid: "u", annotations: before } };
-  assert.deepEqual(recall(secret), { conditions: [], rolled: true, released: 4 });
+  assert.deepEqual(recall(secret), { rolled: true, released: 4 });
   const written: object[] = [];
   const cluster = {
     apply: async (_: string, body: object) => void written.push(body),
@@ -76,13 +36,21 @@ test("what a controller before version 0.2 remembered is recalled, and written u
 });
 
 test("nonsense in the annotations reads as nothing", () => {
-  const annotations = {
-    "globalpullsecret.io/conditions": "{]",
-    "globalpullsecret.io/released": "soon",
-  };
-  assert.deepEqual(recall({ metadata: { annotations } }), {
-    conditions: [],
-    rolled: false,
-    released: 0,
-  });
+  const annotations = { "globalpullsecret.io/released": "soon" };
+  assert.deepEqual(recall({ metadata: { annotations } }), { rolled: false, released: 0 });
+});
+
+test("conditions that a controller before 0.2 left there go: only who may read the credentials saw them", async () => {
+  for (const name of ["globalpullsecret.io/conditions", "global-pull-secret/conditions"]) {
+    const annotations = { [name]: "[]", "globalpullsecret.io/rolled": "true" };
+    const written: { metadata: { annotations: object } }[] = [];
+    const cluster = {
+      apply: async (_: string, body: (typeof written)[0]) => void written.push(body),
+    } as unknown as Cluster;
+    const secret = { metadata: { uid: "u", annotations } };
+    await remember(cluster, secret, recall(secret));
+    // An apply without it: the API server takes away what its manager no longer says.
+    const after = written.map(({ metadata }) => metadata.annotations);
+    assert.deepEqual(after, [{ "globalpullsecret.io/rolled": "true" }]);
+  }
 });

@@ -19,6 +19,7 @@ const states: fc.Arbitrary<State> = fc.record({
     { nil: undefined },
   ),
   halted: fc.option(fc.jsonValue(), { nil: undefined }),
+  policy: fc.option(fc.jsonValue(), { nil: undefined }),
   absentSince: fc
     .dictionary(
       fc.constantFrom("additional", "team-a", "constructor"),
@@ -37,6 +38,7 @@ test("law: what is written is read back, byte for byte", () => {
       assert.deepEqual(plain(read.served ?? null), plain(state.served ?? null));
       assert.deepEqual(plain(read.halted), plain(state.halted));
       assert.deepEqual(read.absentSince, state.absentSince);
+      assert.deepEqual(plain(read.policy), plain(state.policy));
     }),
   );
 });

@@ -24,6 +24,8 @@ export type State = Readonly<{
   halted: unknown;
   /** Source id → when its Secret was first seen to be absent; only while it is. */
   absentSince: ReadonlyMap<string, Date>;
+  /** The spec of GlobalPullSecret that was followed last: any JSON, read with doubt as well. */
+  policy: unknown;
 }>;
 
 /** What a revision of global-pull-secret said; `sources` is its JSON text. */
@@ -35,6 +37,7 @@ export const noState: State = {
   served: undefined,
   halted: undefined,
   absentSince: new Map(),
+  policy: undefined,
 };
 
 /**
@@ -49,6 +52,7 @@ const keys = {
   halted: "halted",
   /** Of the additional Secret; another source's has `.ID` behind it. */
   absentSince: "absent-since",
+  policy: "policy",
 } as const;
 
 const absentKey = (id: string) =>
@@ -76,6 +80,7 @@ export function readState(secret: V1Secret | undefined): State {
     ),
     halted: json(text(keys.halted)),
     absentSince,
+    policy: json(text(keys.policy)),
   };
 }
 
@@ -105,7 +110,7 @@ export async function writeState(
 }
 
 /** The Secret as we declare it. */
-export function stateSecret({ accepted, served, halted, absentSince }: State): V1Secret {
+export function stateSecret({ accepted, served, halted, absentSince, policy }: State): V1Secret {
   const data: Record<string, string> = {};
   for (const [source, document] of Object.entries(accepted))
     data[keys.source + source] = encode(document);
@@ -118,6 +123,7 @@ export function stateSecret({ accepted, served, halted, absentSince }: State): V
   }
   if (halted !== undefined) data[keys.halted] = encode(JSON.stringify(halted));
   for (const [id, since] of absentSince) data[absentKey(id)] = encode(since.toISOString());
+  if (policy !== undefined) data[keys.policy] = encode(JSON.stringify(policy));
   return {
     apiVersion: "v1",
     kind: "Secret",

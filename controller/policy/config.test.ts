@@ -12,18 +12,10 @@ test("the defaults are those of the design", () => {
   assert.deepEqual(parseConfig([]), {
     ok: true,
     value: {
-      policy: {
-        sources: [],
-        merge: { conflicts: "additional", protect: [] },
-        rollout: {
-          maxUnavailable: "10%",
-          maxFailures: 0,
-          probationSeconds: 5,
-          minIntervalSeconds: 0,
-        },
-        withdrawal: { graceSeconds: 30, deadlineSeconds: 600, forgetAfterSeconds: 86_400 },
+      installed: {
+        protect: [],
+        limits: { deliveryModes: ["Restart", "Reread"], maxUnavailable: "100%" },
         agent: {
-          restart: "Always",
           restartControlPlane: "Never",
           hiddenFiles: "Look",
           kubeletUnit: "auto",
@@ -45,28 +37,19 @@ test("the defaults are those of the design", () => {
 
 test("every flag is read", () => {
   const argv =
-    "--original ns/pull --original-kubeconfig /k --conflicts original --protect quay.io --protect gcr.io " +
-    "--max-unavailable 3 --max-failures 2% --probation 30s --min-interval 5m " +
-    "--withdrawal-grace 0s --withdrawal-deadline 2h --forget-after 3h " +
-    "--restart Never --restart-control-plane Always --hidden-files Ignore --kubelet-unit k3s.service " +
+    "--original ns/pull --original-kubeconfig /k --protect quay.io --protect gcr.io " +
+    "--delivery-modes Reread --max-unavailable-limit 3 " +
+    "--restart-control-plane Always --hidden-files Ignore --kubelet-unit k3s.service " +
     "--kubelet-directory /var/lib/rancher/k3s --dbus-directory /run/d --probe-port 1234 --healthz-port 10250 " +
     "--agent-image i:1 --kubeconfig /kc --listen [::1]:9090 --log-level debug";
   const parsed = parseConfig(argv.split(" "));
   assert.deepEqual(parsed, {
     ok: true,
     value: {
-      policy: {
-        sources: [],
-        merge: { conflicts: "original", protect: ["quay.io", "gcr.io"] },
-        rollout: {
-          maxUnavailable: 3,
-          maxFailures: "2%",
-          probationSeconds: 30,
-          minIntervalSeconds: 300,
-        },
-        withdrawal: { graceSeconds: 0, deadlineSeconds: 7200, forgetAfterSeconds: 10_800 },
+      installed: {
+        protect: ["quay.io", "gcr.io"],
+        limits: { deliveryModes: ["Reread"], maxUnavailable: 3 },
         agent: {
-          restart: "Never",
           restartControlPlane: "Always",
           hiddenFiles: "Ignore",
           kubeletUnit: "k3s.service",
@@ -95,21 +78,18 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--original A/b",
     '--original "A/b": is not NAMESPACE/NAME of a Secret; give one such as kube-system/pull-secret',
   ],
-  ["--conflicts both", '--conflicts "both": is none of the choices; give additional, original'],
   [
-    "--max-unavailable 0",
-    '--max-unavailable "0": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
+    "--delivery-modes Restart,Sometimes",
+    '--delivery-modes "Restart,Sometimes": is none of the choices; give Restart, Reread',
   ],
   [
-    "--max-unavailable 101%",
-    '--max-unavailable "101%": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
+    "--max-unavailable-limit 0",
+    '--max-unavailable-limit "0": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
   ],
   [
-    "--max-failures 101%",
-    '--max-failures "101%": is neither a number of nodes nor a percentage from 0% to 100%',
+    "--max-unavailable-limit 101%",
+    '--max-unavailable-limit "101%": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
   ],
-  ["--probation 2s", '--probation "2s": is no duration from 3s to 3600s; give one such as 5s'],
-  ["--restart Sometimes", '--restart "Sometimes": is none of the choices; give Always, Never'],
   [
     "--kubelet-unit kubelet",
     '--kubelet-unit "kubelet": is no systemd service; give auto, or one such as kubelet.service',
@@ -133,14 +113,6 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ["--probe-port 1023", '--probe-port "1023": is no whole number from 1024 to 65535'],
   ["--probe-port 10248", "--probe-port 10248: is the kubelet's --healthz-port; choose another"],
   [
-    "--withdrawal-deadline 10",
-    '--withdrawal-deadline "10": is no duration; give one such as 90s, 10m or 2h',
-  ],
-  [
-    "--withdrawal-grace 0",
-    '--withdrawal-grace "0": is no duration; give one such as 90s, 10m or 2h',
-  ],
-  [
     "--protect quay.io/*",
     '--protect "quay.io/*": is no registry; name it as image names have it, such as quay.io',
   ],
@@ -154,17 +126,13 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     '--log-level "loud": is none of the choices; give trace, debug, info, warn, error',
   ],
   ["--original-kubeconfig /k", "--original-kubeconfig: needs --original NAMESPACE/NAME as well"],
-  ["--conflicts original --conflicts additional", "--conflicts: given 2 times; give it once"],
+  ["--probe-port 2000 --probe-port 2001", "--probe-port: given 2 times; give it once"],
   ["--colour red", "--colour: is no flag; --help names all"],
-  ["--max-unavailble=3", "--max-unavailble: is no flag; give --max-unavailable"],
+  ["--hidden-file=Look", "--hidden-file: is no flag; give --hidden-files"],
   ["stray", '"stray": belongs to no flag; remove it'],
   ["robot:t0ken", '"robot:[redacted]": belongs to no flag; remove it'],
   ["--kubeconfig --listen :1", "--kubeconfig: has no value; write --kubeconfig=VALUE"],
   ["--kubeconfig", "--kubeconfig: has no value; write --kubeconfig=VALUE"],
-  [
-    "--max-failures -1",
-    '--max-failures "-1": is neither a number of nodes nor a percentage from 0% to 100%',
-  ],
 ];
 for (const [argv, error] of wrong)
   test(`refused: ${argv}`, () => assert.deepEqual(errorsOf(...argv.split(" ")), [error]));
@@ -177,10 +145,12 @@ test("an empty protected registry is refused", () => {
 
 test("all that is wrong is named at once", () =>
   assert.deepEqual(
-    errorsOf(..."--restart No --probe-port x --healthz-port y --colour red --listen".split(" ")),
+    errorsOf(
+      ..."--hidden-files No --probe-port x --healthz-port y --colour red --listen".split(" "),
+    ),
     [
       "--colour: is no flag; --help names all",
-      '--restart "No": is none of the choices; give Always, Never',
+      '--hidden-files "No": is none of the choices; give Look, Ignore',
       '--probe-port "x": is no whole number from 1024 to 65535',
       '--healthz-port "y": is no whole number from 1 to 65535',
       "--listen: has no value; write --listen=VALUE",
@@ -190,5 +160,37 @@ test("all that is wrong is named at once", () =>
 test("the usage names every flag once", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 23);
+  assert.equal(names.length, 16);
+});
+
+const fields: readonly (readonly [flag: string, field: string])[] = [
+  ["--conflicts original", "conflictPolicy"],
+  ["--max-unavailable=3", "rollout.maxUnavailable"],
+  ["--max-failures 2%", "rollout.maxFailures"],
+  ["--probation 5s", "rollout.probation"],
+  ["--min-interval 5m", "rollout.minInterval"],
+  ["--restart Never", "delivery.mode"],
+  ["--withdrawal-grace 0s", "withdrawal.grace"],
+  ["--withdrawal-deadline 10m", "withdrawal.deadline"],
+  ["--forget-after 24h", "withdrawal.forgetAfter"],
+  ["--min-ready-seconds 5", "rollout.probation"],
+  ["--removal-grace 30s", "withdrawal.grace"],
+  ["--drain-deadline 10m", "withdrawal.deadline"],
+];
+for (const [given, field] of fields)
+  test(`${given} stops the controller with the name of its field`, () => {
+    const flag = given.split(/[ =]/)[0];
+    assert.deepEqual(errorsOf(...given.split(" ")), [
+      `${flag}: is spec.${field} of GlobalPullSecret cluster; set it there and remove the flag`,
+    ]);
+  });
+
+test("each mode may be named once more, and several at once", () => {
+  const modes = (...argv: string[]) => {
+    const parsed = parseConfig(argv);
+    return parsed.ok ? parsed.value.installed.limits.deliveryModes : parsed.errors;
+  };
+  const both = ["Restart", "Reread"];
+  assert.deepEqual(modes("--delivery-modes", "Restart", "--delivery-modes=Reread"), both);
+  assert.deepEqual(modes("--delivery-modes", "Restart, Reread,Restart"), both);
 });

@@ -3,10 +3,13 @@ import { readFlags, type Outcome, type Rule } from "#contract/flags.ts";
 import type { Values } from "#contract/table.ts";
 import { quote } from "#pullsecret/keypath.ts";
 import { flags } from "./flags.ts";
-import type { Policy } from "./policy.ts";
+import { moved } from "./moved.ts";
+import type { Installed } from "./policy.ts";
+import { allModes } from "./values.ts";
 
 export type Config = Readonly<{
-  policy: Policy;
+  /** The installer's part of the policy. */
+  installed: Installed;
   /**
    * The Secret that holds the original pull secret; undefined: each node's own file is the
    * original.
@@ -35,13 +38,13 @@ const kubeconfigHasOriginal: Rule<typeof flags> = (given) =>
 
 /** Reads what follows the program's name. All that is wrong is named at once, one sentence each. */
 export function parseConfig(argv: readonly string[]): Outcome<Config> {
-  const read = readFlags(flags, { argv, quote }, portsDiffer, kubeconfigHasOriginal);
+  const read = readFlags(flags, { argv, quote, moved }, portsDiffer, kubeconfigHasOriginal);
   return read.ok ? { ok: true, value: toConfig(read.value) } : read;
 }
 
 function toConfig(given: Values<typeof flags>): Config {
   return {
-    policy: policyOf(given),
+    installed: installedOf(given),
     original: given.original,
     originalKubeconfig: given["original-kubeconfig"],
     image: given["agent-image"],
@@ -51,23 +54,15 @@ function toConfig(given: Values<typeof flags>): Config {
   };
 }
 
-function policyOf(given: Values<typeof flags>): Policy {
+function installedOf(given: Values<typeof flags>): Installed {
+  const modes = [...new Set(given["delivery-modes"].flat())];
   return {
-    sources: [],
-    merge: { conflicts: given.conflicts, protect: given.protect },
-    rollout: {
-      maxUnavailable: given["max-unavailable"],
-      maxFailures: given["max-failures"],
-      probationSeconds: given.probation,
-      minIntervalSeconds: given["min-interval"],
-    },
-    withdrawal: {
-      graceSeconds: given["withdrawal-grace"],
-      deadlineSeconds: given["withdrawal-deadline"],
-      forgetAfterSeconds: given["forget-after"],
+    protect: given.protect,
+    limits: {
+      deliveryModes: modes.length > 0 ? modes : allModes,
+      maxUnavailable: given["max-unavailable-limit"],
     },
     agent: {
-      restart: given.restart,
       restartControlPlane: given["restart-control-plane"],
       hiddenFiles: given["hidden-files"],
       kubeletUnit: given["kubelet-unit"],

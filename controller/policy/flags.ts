@@ -1,20 +1,11 @@
-/** The controller's flags, each with its default and what it is for. */
+/**
+ * The controller's flags: what only who installs may decide. Policy is in GlobalPullSecret's spec.
+ */
 import { defaultProbePort, namespace } from "#contract/names.ts";
 import { usage as usageOf, type Table } from "#contract/table.ts";
-import {
-  address,
-  auto,
-  directory,
-  duration,
-  integer,
-  oneOf,
-  pause,
-  within,
-  text,
-  unit,
-} from "#contract/values.ts";
+import { address, auto, directory, integer, oneOf, text, unit } from "#contract/values.ts";
 import { protectable } from "#pullsecret/protect.ts";
-import { budget, failures, secretReference } from "./values.ts";
+import { budget, deliveryModes, secretReference } from "./values.ts";
 
 export const flags = {
   original: {
@@ -25,45 +16,25 @@ export const flags = {
     read: text,
     what: "kubeconfig of the cluster that holds the original (the same cluster)",
   },
-  conflicts: {
-    read: oneOf("additional", "original"),
-    standard: "additional",
-    what: "who wins a conflict, additional or original",
-  },
   protect: {
     read: protectable,
     repeated: true,
-    what: "registry that no additional entry may shadow",
+    what: "registry that no additional entry may shadow, whatever the spec says",
   },
-  "max-unavailable": {
+  "delivery-modes": {
+    read: deliveryModes,
+    repeated: true,
+    what: "what spec.delivery.mode may be, comma-separated: Restart, Reread (all)",
+  },
+  "max-unavailable-limit": {
     read: budget,
-    standard: "10%",
-    what: "nodes that may be without an agent at a time, N or N%",
-  },
-  probation: {
-    read: within(3, 3600),
-    standard: "5s",
-    what: "how long a restarted kubelet must stay well",
-  },
-  "max-failures": {
-    read: failures,
-    standard: "0",
-    what: "nodes that may fail before a revision is halted, N or N%",
-  },
-  "min-interval": {
-    read: pause,
-    standard: "0s",
-    what: "least time from one change's rollout to the next one's",
-  },
-  restart: {
-    read: oneOf("Always", "Never"),
-    standard: "Always",
-    what: "Always restarts the kubelet, Never lets it re-read its file",
+    standard: "100%",
+    what: "the most that spec.rollout.maxUnavailable may be, N or N%",
   },
   "restart-control-plane": {
     read: oneOf("Always", "Never"),
     standard: "Never",
-    what: "the same for k3s and others with a control plane in it",
+    what: "whether a kubelet that has a control plane in it (k3s and others) is restarted",
   },
   "hidden-files": {
     read: oneOf("Look", "Ignore"),
@@ -96,21 +67,6 @@ export const flags = {
     standard: "10248",
     what: "loopback port of the kubelet's healthz",
   },
-  "withdrawal-grace": {
-    read: pause,
-    standard: "30s",
-    what: "how long a deleted Secret may be made anew before it is withdrawn",
-  },
-  "withdrawal-deadline": {
-    read: duration,
-    standard: "10m",
-    what: "when a removal that does not move is reported",
-  },
-  "forget-after": {
-    read: duration,
-    standard: "24h",
-    what: "how long a removal waits for nodes that are away",
-  },
   kubeconfig: { read: text, what: "kubeconfig (KUBECONFIG, or the pod's own account)" },
   listen: {
     read: address,
@@ -126,5 +82,6 @@ export const flags = {
 
 /** The text of `--help`. */
 export function usage(): string {
-  return `Global Pull Secret's controller. Works in the namespace ${namespace}.\n${usageOf(flags)}`;
+  const head = `Global Pull Secret's controller. Works in the namespace ${namespace}.`;
+  return `${head}\nPolicy is the spec of GlobalPullSecret cluster.\n${usageOf(flags)}`;
 }

@@ -1,10 +1,12 @@
-/** For tests: a policy with the defaults of the flags, and what a test decides otherwise. */
+/** For tests: the policy where nobody declares one, and what a test decides otherwise. */
 import { parseConfig } from "./config.ts";
+import { inForce } from "./in-force.ts";
 import type { Policy, RolloutPolicy, WithdrawalPolicy } from "./policy.ts";
 
 const parsed = parseConfig([]);
 if (!parsed.ok) throw new Error(parsed.errors.join());
-const { policy } = parsed.value;
+const { installed } = parsed.value;
+const { policy } = inForce(installed, "absent", undefined);
 
 export function policyWith(
   rollout: Partial<RolloutPolicy> = {},

@@ -1,8 +1,17 @@
-/** What an administrator decides, as one value that travels from the flags to each decision. */
+/**
+ * What an administrator decides, as one value that travels to each decision. Who installs decides
+ * by flags what its editor must not gain; GlobalPullSecret's spec decides the rest, within limits.
+ */
+import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import type { MergePolicy } from "#pullsecret/merge.ts";
 
 /** A number of nodes, or a percentage of them as Kubernetes writes it (`10%`). */
-type NodeCount = number | string;
+export type NodeCount = number | string;
+
+export type ManagementState = NonNullable<GlobalPullSecretSpec["managementState"]>;
+
+/** How a credential on a node's disk reaches its kubelet. */
+export type DeliveryMode = "Restart" | "Reread";
 
 export type RolloutPolicy = Readonly<{
   /** How many nodes may be without a working agent at a time. */
@@ -44,10 +53,27 @@ export type AgentPolicy = Readonly<{
 /** A further Secret of kube-system; of two for one registry the higher priority is used. */
 export type ExtraSource = Readonly<{ name: string; secretName: string; priority: number }>;
 
+/** In force for one run of the controller. */
 export type Policy = Readonly<{
+  managementState: ManagementState;
   sources: readonly ExtraSource[];
   merge: MergePolicy;
   rollout: RolloutPolicy;
   withdrawal: WithdrawalPolicy;
   agent: AgentPolicy;
+}>;
+
+/** The installer's part: fixed for as long as the process runs. */
+export type Installed = Readonly<{
+  /** Protected whatever the spec says. */
+  protect: readonly string[];
+  agent: Omit<AgentPolicy, "restart">;
+  limits: Limits;
+}>;
+
+/** What a spec may ask for. */
+export type Limits = Readonly<{
+  /** At least one. */
+  deliveryModes: readonly DeliveryMode[];
+  maxUnavailable: NodeCount;
 }>;

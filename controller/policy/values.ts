@@ -1,5 +1,20 @@
 /** Readers of the values that only the controller's flags take. */
-import { Wrong } from "#contract/values.ts";
+import { oneOf, Wrong } from "#contract/values.ts";
+import type { DeliveryMode } from "./policy.ts";
+
+export const allModes: readonly DeliveryMode[] = ["Restart", "Reread"];
+
+/** One mode or several, separated by commas. */
+export function deliveryModes(value: string): readonly DeliveryMode[] | Wrong {
+  const mode = oneOf(...allModes);
+  const modes: DeliveryMode[] = [];
+  for (const one of value.split(",")) {
+    const read = mode(one.trim());
+    if (read instanceof Wrong) return read;
+    modes.push(read);
+  }
+  return modes;
+}
 
 /** `10%` stays text, as Kubernetes writes it; `3` becomes a number. */
 export function budget(value: string): number | string | Wrong {

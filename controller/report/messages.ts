@@ -6,15 +6,16 @@ import {
   additionalSecretName,
   globalSecretName,
   namespace,
+  retryAnnotation,
   withdrawNowAnnotation,
 } from "#contract/names.ts";
 import type { Notice } from "./events.ts";
-import { retryAnnotation, type Halt } from "../rollout/decide/halt.ts";
+import type { Halt } from "../rollout/decide/halt.ts";
 import { annotations } from "#kube/ownership.ts";
 import { finding } from "../sources/problems.ts";
 import type { SourceVerdict } from "../sources/verdict.ts";
 import type { SurveyedNode } from "../rollout/decide/surveyed.ts";
-import { troubles, type TroubleKind } from "./troubles.ts";
+import { troubles, type TroubleKind } from "../status/troubles.ts";
 
 /** More lines than this are counted, not shown: an Event holds 1,024 characters. */
 const shown = 5;
@@ -75,6 +76,13 @@ export function sourceRejected(source: SourceVerdict): Notice {
 
 export function warned(problems: readonly Problem[], about: string): Notice {
   return { type: "Warning", reason: "AcceptedWithWarnings", message: lines(problems), about };
+}
+
+/** `problems`: a sentence for each field that asks for too much. */
+export function notAllowed(problems: readonly string[], about: string): Notice {
+  const what = problems.join(" | ");
+  const found = finding("notAllowed", "GlobalPullSecret", "cluster", what);
+  return lasting("notAllowed", line(found), about);
 }
 
 /** `objects`: kind and name of each. */

@@ -1,21 +1,26 @@
 /** The outcome of a reconcile, as it is handed to the report. */
+import type { Steered } from "./status-teller.ts";
 import type { Verdict } from "../sources/accept.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Snapshot } from "../sources/snapshot.ts";
 import type { OwnedName } from "#kube/paths.ts";
 import type { Removal } from "../withdrawal/remove.ts";
 
-/** Where the outcome of a run goes: Events, conditions, metrics, log. */
+/** Where the outcome of a run goes: Events, status, metrics, log. */
 export type Report = Readonly<{
+  /** Policy is read. */
+  begins: (steering: Steered) => void;
   /** `group`: undefined, when nobody else owns the nodes' pull secrets. */
   unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
   foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;
   verdict: (verdict: Verdict, snapshot: Snapshot) => Promise<void>;
-  progress: (progress: Progress, verdict: Verdict, snapshot: Snapshot) => Promise<void>;
+  progress: (progress: Progress, snapshot: Snapshot) => Promise<void>;
   removal: (removal: Removal, snapshot: Snapshot) => Promise<void>;
+  /** A pause, and nothing in force that could be kept. */
+  paused: () => void;
   /** Nothing is declared, and nothing of ours is there. */
   idle: () => void;
   /** How the whole run ended. Never rejects. */
   succeeded: () => void;
-  failed: (error: unknown) => Promise<void>;
+  failed: (error: unknown) => void;
 }>;

@@ -5,15 +5,11 @@ import { bad, policy, secret, sources, text } from "../sources/accept.fixture.ts
 import { accept } from "../sources/accept.ts";
 import { ApiError } from "#kube/api-error.ts";
 import type { Announce } from "./events.ts";
-import { noRollouts } from "../rollout/decide/halt.ts";
 import type { Cluster } from "#kube/client.ts";
-import type { Condition } from "../objects/annotations.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import type { Snapshot } from "../sources/snapshot.ts";
-import { annotations } from "#kube/ownership.ts";
 import type { Report } from "./outcome.ts";
 import { createReport } from "./report.ts";
-import type { Turn } from "../rollout/decide/turn.ts";
 
 function reportWith(cluster: Partial<Cluster>, announce: Announce): Report {
   return createReport({
@@ -21,6 +17,7 @@ function reportWith(cluster: Partial<Cluster>, announce: Announce): Report {
     announce,
     metrics: createMetrics(),
     admitted: { differences: [] },
+    status: { before: () => undefined, write: () => {}, idle: async () => {} },
     now: () => new Date(),
     log: () => {},
   });
@@ -61,71 +58,6 @@ test("another meaning is told, and so is the return to an earlier one, and each 
   ]);
 });
 
-/**
- * The RolledOut condition that is written after this turn, if any; `before`: its status so far, of
- * the same revision.
- */
-async function concluded(turn: Turn, before?: "True" | "False"): Promise<string | undefined> {
-  let written: string | undefined;
-  const apply = (_path: string, object: V1Secret) => {
-    written = object.metadata?.annotations?.[annotations.conditions];
-    return Promise.resolve(object);
-  };
-  const report = reportWith({ apply: apply as unknown as Cluster["apply"] }, () => {});
-  const condition = {
-    type: "RolledOut",
-    status: before,
-    reason: "",
-    message: "",
-    revision: 2,
-    lastTransitionTime: "",
-  };
-  const said = {
-    [annotations.conditions]: JSON.stringify(before === undefined ? [] : [condition]),
-  };
-  const global: V1Secret = { metadata: { uid: "u", annotations: said } };
-  const progress = {
-    turn,
-    revision: 2,
-    published: true,
-    global,
-    view: undefined,
-    standing: undefined,
-    fates: [],
-    rollouts: noRollouts,
-    nudgeIn: undefined,
-  };
-  const verdict = {
-    wanted: undefined,
-    problems: { additional: [], original: [] },
-    warnings: [],
-    sources: [],
-    registries: [],
-    unknown: false,
-    withdrawsAt: undefined,
-    accepted: {},
-  };
-  await report.progress(progress, verdict, {} as Snapshot);
-  const conditions = JSON.parse(written ?? "[]") as Condition[];
-  return conditions.find(({ type }) => type === "RolledOut")?.status;
-}
-
-const strategy = { stage: "wave", maxUnavailable: 1 } as const;
-const roll = { kind: "roll", revision: "published", strategy, reason: "" } as const;
-
-test("what was asked for just now is told by the run that sees it begin, while the nodes need the API", async () => {
-  assert.equal(await concluded(roll), undefined);
-  assert.equal(await concluded(roll, "False"), undefined);
-  assert.equal(
-    await concluded({ kind: "wait", phase: "wave", strategy, reason: "", again: 9 }),
-    "False",
-  );
-});
-
-test("an upgrade of the agents is told at once: what is out is no longer out", async () => {
-  assert.equal(await concluded(roll, "True"), "False");
-});
-
 const pullSecret = (text: string): V1Secret => ({
   type: "kubernetes.io/dockerconfigjson",
   metadata: { uid: "u", resourceVersion: "1" },
@@ -152,6 +84,7 @@ function watched(cluster: Partial<Cluster> = {}) {
     announce: ({ reason, message }) => void announced.push(`${reason}: ${message}`),
     metrics,
     admitted: { differences: [] },
+    status: { before: () => undefined, write: () => {}, idle: async () => {} },
     now: () => new Date(),
     log: () => {},
   });
@@ -202,9 +135,9 @@ test("a request that is refused twice is told in the API server's words, and no 
     path: "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer",
     detail: 'admission webhook "no-host-path" denied the request',
   });
-  await report.failed(error);
+  report.failed(error);
   assert.deepEqual(announced, []);
-  await report.failed(error);
+  report.failed(error);
   assert.match(announced[0] ?? "", /^RequestRefused: GPS321 .*"no-host-path" denied the request/);
   assert.deepEqual(await series(), { 'trouble{reason="RequestRefused"}': 1 });
   report.succeeded();
@@ -214,7 +147,7 @@ test("a request that is refused twice is told in the API server's words, and no 
 test("an API server that does not answer, a conflict and a rate limit are not refusals", async () => {
   const { report, announced } = watched();
   for (const status of [0, 409, 429, 0, 409])
-    await report.failed(new ApiError({ status, reason: "", method: "PATCH", path: "" }));
+    report.failed(new ApiError({ status, reason: "", method: "PATCH", path: "" }));
   assert.deepEqual(announced, []);
 });
 

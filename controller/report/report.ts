@@ -1,36 +1,28 @@
 /**
- * The outcome of a run, told: as conditions when they change, as metrics always, as an Event when
- * it is new or lasts.
+ * The outcome of a run, told: as the status of GlobalPullSecret when it changes, as metrics always,
+ * as an Event when it is new or lasts.
  */
-import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
+import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
 import { ApiError } from "#kube/api-error.ts";
 import { AdmissionError } from "#kube/apply/demands.ts";
-import {
-  deployedCondition,
-  haltOf,
-  judge,
-  sourceConditions,
-  troubled,
-  withConditions,
-  withdrawalAwaited,
-  type Trouble,
-} from "./conditions.ts";
+import { haltOf, newsOf, type Trouble } from "./news.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Announce, Notice } from "./events.ts";
 import * as gauges from "../metrics/gauges.ts";
 import type { Cluster } from "#kube/client.ts";
-import { recall, remember, type Condition } from "../objects/annotations.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import type { SourceVerdict } from "../sources/verdict.ts";
 import { Occasions } from "./occasions.ts";
-import { isOurs } from "#kube/ownership.ts";
 import { owned } from "#kube/paths.ts";
 import { podlessClock } from "./podless.ts";
 import type { Report } from "./outcome.ts";
 import * as messages from "./messages.ts";
 import type { Admitted } from "#kube/apply/admitted.ts";
-import { kindOf, troubles } from "./troubles.ts";
+import { sourceFacts } from "../status/sources.ts";
+import { statusTeller } from "./status-teller.ts";
+import type { StatusWriter } from "./status-writer.ts";
+import { kindOf, troubles } from "../status/troubles.ts";
 
 type Options = Readonly<{
   cluster: Cluster;
@@ -39,6 +31,7 @@ type Options = Readonly<{
   /** What other people's admission makes of what we declare. */
   admitted: Pick<Admitted, "differences">;
   now: () => Date;
+  status: StatusWriter;
   log: (fields: object, message: string) => void;
 }>;
 
@@ -46,7 +39,15 @@ type Options = Readonly<{
  * Of what a trouble is: each run says anew, of each of these that it comes to, what is the matter
  * with it.
  */
-type Area = "cluster" | "requests" | "objects" | "sources" | "template" | "rollout" | "removal";
+type Area =
+  | "policy"
+  | "cluster"
+  | "requests"
+  | "objects"
+  | "sources"
+  | "template"
+  | "rollout"
+  | "removal";
 
 /**
  * One refusal may be a moment's (a right that is being granted, a webhook that restarts); the
@@ -62,7 +63,17 @@ function labelOf({ name }: SourceVerdict): string {
 const isExtra = ({ name }: SourceVerdict) =>
   name !== additionalSecretName && name !== sourceIds.original;
 
-export function createReport({ cluster, announce, metrics, admitted, now, log }: Options): Report {
+export function createReport({
+  cluster,
+  announce,
+  metrics,
+  admitted,
+  now,
+  status: writer,
+  log,
+}: Options): Report {
+  const status = statusTeller(writer, now);
+  let paused = false;
   const occasions = new Occasions();
   const podless = podlessClock(cluster, now);
   const standing = new Map<Area, readonly Trouble[]>();
@@ -90,37 +101,34 @@ export function createReport({ cluster, announce, metrics, admitted, now, log }:
     lastTurn = line;
   }
 
-  async function conclude(global: V1Secret, conditions: readonly Condition[]): Promise<void> {
-    await remember(cluster, global, { ...recall(global), conditions });
-  }
-
-  /**
-   * The condition Deployed, where a run got no further. Best effort: what is refused may be this
-   * very write.
-   */
-  async function deployed(global: V1Secret | undefined): Promise<void> {
-    if (global === undefined || !isOurs(global.metadata)) return;
-    const { conditions } = recall(global);
-    const revision = conditions.find(({ type }) => type === "Deployed")?.revision ?? 0;
-    const said = deployedCondition([...standing.values()].flat(), revision);
-    await conclude(global, withConditions(conditions, [said], now())).catch(() => {});
-  }
+  const standingTroubles = () =>
+    [...standing.values()].flat().map(([kind, { message }]) => ({ kind, message }));
 
   /**
    * For the time after the additional Secret, whose uid told occasions apart: revisions begin again
    * in the next life.
    */
-  const inThisLife = (global: V1Secret | undefined, notice: Notice): Notice => ({
+  const inThisLife = (global: KubernetesObject | undefined, notice: Notice): Notice => ({
     ...notice,
     about: `${global?.metadata?.uid ?? ""}/${notice.about}`,
   });
 
   return {
+    begins(steering) {
+      status.begins(steering);
+      paused = steering.policy.managementState === "Paused";
+      const { problems, object } = steering;
+      const about = String(object?.metadata.generation ?? 0);
+      stands(
+        "policy",
+        problems.length === 0 ? [] : [["notAllowed", messages.notAllowed(problems, about)]],
+      );
+    },
+
     async unsupported(group, snapshot) {
       secret = snapshot.additional?.metadata;
-      const before = standing.get("cluster") ?? [];
       stands("cluster", group === undefined ? [] : [["unsupported", messages.unsupported(group)]]);
-      if (group !== undefined || before.length > 0) await deployed(snapshot.global);
+      if (group !== undefined) status.reached({ kind: "blocked" });
     },
 
     async foreign(names, snapshot) {
@@ -131,7 +139,7 @@ export function createReport({ cluster, announce, metrics, admitted, now, log }:
       const about = objects.map(([, object]) => object?.metadata?.uid ?? "").join();
       const said = objects.map(([object]) => object);
       stands("objects", names.length === 0 ? [] : [["foreign", messages.foreign(said, about)]]);
-      if (names.length > 0) await deployed(snapshot.global);
+      if (names.length > 0) status.reached({ kind: "blocked" });
     },
 
     async verdict(verdict, snapshot) {
@@ -144,7 +152,14 @@ export function createReport({ cluster, announce, metrics, admitted, now, log }:
       for (const source of verdict.sources)
         metrics.accepted.set({ source: labelOf(source) }, source.problems.length === 0 ? 1 : 0);
       const found: Trouble[] = [];
-      if (verdict.withdrawsAt !== undefined)
+      status.judged({
+        sources: sourceFacts(verdict),
+        registries: verdict.registries,
+        withdrawsAt: verdict.withdrawsAt,
+      });
+      if (wanted === undefined) status.reached({ kind: "blocked" });
+      if (paused && verdict.withdrawsAt !== undefined) stands("sources", []);
+      else if (verdict.withdrawsAt !== undefined)
         announce(inThisLife(snapshot.global, messages.withdrawing(verdict.withdrawsAt)), undefined);
       else if (problems.additional.length > 0)
         found.push([
@@ -168,7 +183,7 @@ export function createReport({ cluster, announce, metrics, admitted, now, log }:
       stands("sources", found);
     },
 
-    async progress(progress, verdict, snapshot) {
+    async progress(progress, snapshot) {
       logTurn(progress);
       gauges.show(metrics, gauges.gaugesOf(progress, false));
       secret = snapshot.additional?.metadata;
@@ -180,20 +195,10 @@ export function createReport({ cluster, announce, metrics, admitted, now, log }:
       if (without !== undefined)
         found.push(["podsRefused", messages.podsRefused(without.count, without.quoted)]);
       stands("template", found);
-      const waits = verdict.withdrawsAt !== undefined;
-      const before = recall(progress.global).conditions.filter(
-        ({ type }) => type !== "Removed" || waits,
-      );
-      const judgement = judge(progress, before, now());
-      if (judgement === undefined) return;
-      const { condition, notice } = judgement;
-      const said = [
-        ...sourceConditions(verdict, snapshot.original, progress.revision),
-        deployedCondition(found, progress.revision),
-        ...withdrawalAwaited(verdict.withdrawsAt, progress.revision),
-        condition,
-      ];
-      await conclude(progress.global, withConditions(before, said, now()));
+      status.reached({ kind: "rollout", progress });
+      const news = newsOf(progress, now());
+      if (news === undefined) return;
+      const { notice } = news;
       const kind = kindOf(notice?.reason);
       stands("rollout", notice !== undefined && kind !== undefined ? [[kind, notice]] : []);
       if (notice !== undefined && kind === undefined) announce(notice, secret);
@@ -223,22 +228,7 @@ export function createReport({ cluster, announce, metrics, admitted, now, log }:
         found.push(["podsRefused", life(messages.podsRefused(without.count, without.quoted))]);
       ends("cluster", "objects", "sources", "template", "rollout");
       stands("removal", found);
-      if (progress !== undefined && !removal.released) {
-        const worst = found.find(([kind]) => troubles[kind].condition === "Removed");
-        const message = "the nodes give back the entries";
-        const withdrawing = {
-          type: "Removed",
-          status: "False",
-          reason: "Withdrawing",
-          message,
-          revision,
-        } as const;
-        const said = worst === undefined ? withdrawing : troubled(worst, revision);
-        await conclude(
-          progress.global,
-          withConditions(recall(progress.global).conditions, [said], now()),
-        );
-      }
+      status.reached({ kind: "removal", removal });
       if (leftBehind.length > 0) tell(messages.leftBehind(revision, leftBehind));
       if (progress !== undefined && releasing) tell(messages.removing(revision));
       if (step !== "delete global" && step !== "delete state") return;
@@ -251,14 +241,20 @@ export function createReport({ cluster, announce, metrics, admitted, now, log }:
       metrics.accepted.reset();
       gauges.show(metrics, gauges.nothing);
       ends("cluster", "requests", "objects", "sources", "template", "rollout", "removal");
+      status.reached({ kind: "nothing" });
+    },
+
+    paused() {
+      status.reached({ kind: "blocked" });
     },
 
     succeeded() {
       refusals = 0;
       ends("requests");
+      status.tell(standingTroubles());
     },
 
-    async failed(error) {
+    failed(error) {
       const refused =
         error instanceof ApiError
           ? ![0, 409, 429].includes(error.status)
@@ -267,7 +263,7 @@ export function createReport({ cluster, announce, metrics, admitted, now, log }:
       refusals += 1;
       if (refusals < refusalsTold) return;
       stands("requests", [["refused", messages.refused((error as Error).message)]]);
-      await deployed(await cluster.get<V1Secret>(owned.global).catch(() => undefined));
+      status.tell(standingTroubles());
     },
   };
 }

@@ -6,13 +6,15 @@ import type { Cluster } from "#kube/client.ts";
 import type { Lookout } from "./lookout.ts";
 import type { NudgeClock } from "./nudge.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { Wishes } from "../policy/in-force.ts";
 import type { Admitted } from "#kube/apply/admitted.ts";
 
 export type RolloutContext = Readonly<{
   cluster: Cluster;
   admitted: Admitted;
   agent: Agent;
-  policy: Pick<Policy, "rollout">;
+  policy: Pick<Policy, "rollout" | "managementState">;
+  wishes: Wishes;
   lookout: Lookout;
   nudgeSeconds: NudgeClock;
   now: () => Date;

@@ -3,7 +3,7 @@
  * for them.
  */
 import type { V1Secret } from "@kubernetes/client-node";
-import type { Content } from "#contract/names.ts";
+import { type Content, retryAnnotation } from "#contract/names.ts";
 import type { Wanted } from "../sources/accept.ts";
 import { publishesIn, remembered, targetOf, wasServed } from "./decide/course.ts";
 import { templateDigest } from "../objects/daemonset.ts";
@@ -14,11 +14,10 @@ import {
   heldContent,
   knownOf,
   readRollouts,
-  retryAnnotation,
   retrySeconds,
   type Rollouts,
 } from "./decide/halt.ts";
-import { recall } from "../objects/annotations.ts";
+import { heldByPause } from "./paused.ts";
 import { fatesOf, standing, type Fates, type Rereads, type Standing } from "./decide/node-state.ts";
 import type { Snapshot } from "../sources/snapshot.ts";
 import { amongPinned } from "../objects/pinned.ts";
@@ -43,6 +42,10 @@ export type Decision = Readonly<{
   publish: Content | undefined;
   state: State;
   rollouts: Rollouts;
+  /** Every node that can be served had the template's revision, before this step. */
+  complete: boolean;
+  /** What is wanted was not what is published, before this step: a halt or a pause may hold it. */
+  waiting: boolean;
 }>;
 
 export async function decided(
@@ -54,12 +57,15 @@ export async function decided(
   const published = readPublished(snapshot.global);
   const state = readState(snapshot.state);
   const before = readRollouts(state.halted);
-  const asked = wish(snapshot.additional, wanted, context.now());
-  const goal = targetOf(before, asked, wanted, state.served);
   const template = { revision: view?.template ?? 0, digest: view?.digest ?? "" };
+  const isPaused = context.policy.managementState === "Paused";
+  const held = isPaused ? heldByPause(snapshot, { published, state, template }) : undefined;
+  const due = held ?? wanted;
+  const asked = wish(snapshot.additional, due, context);
+  const goal = targetOf(before, asked, due, state.served);
   const pending = isPending(published, goal, template);
   const input = {
-    ...(await inputOf(context, snapshot, { published, state, view })),
+    ...(await inputOf(context, { published, state, view, before })),
     lost: isLost(published, template) || (isEdited(snapshot.global) && pending),
     pending,
     wanted: goal.intent,
@@ -68,8 +74,8 @@ export async function decided(
     retrySeconds: retrySeconds(before, asked),
   };
   const { turn, fates, seen } = await decideWith(context, { input, before, asked });
-  const held = turn.kind === "roll" && turn.halt !== undefined;
-  const target = held ? heldContent(state.served) : goal;
+  const halts = turn.kind === "roll" && turn.halt !== undefined;
+  const target = halts ? heldContent(state.served) : goal;
   const publish = isPending(published, target, template) && publishesIn(turn) ? target : undefined;
   const current = published && { ...published, sources: published.sourcesText };
   const revision = published?.revision ?? 0;
@@ -93,6 +99,8 @@ export async function decided(
     published,
     publish,
     rollouts,
+    complete: input.complete,
+    waiting: isPending(published, wanted, template),
     state: {
       ...state,
       halted: rollouts,
@@ -102,9 +110,15 @@ export async function decided(
   };
 }
 
-function wish(additional: V1Secret | undefined, wanted: Wanted, now: Date): Asked {
-  const retry = additional?.metadata?.annotations?.[retryAnnotation] ?? "";
-  return { content: contentOf(wanted), intent: wanted.intent, retry, now };
+/** A retry may be asked for on either object: another value of one is another wish. */
+function wish(
+  additional: V1Secret | undefined,
+  due: Content,
+  { wishes, now }: Pick<RolloutContext, "wishes" | "now">,
+): Asked {
+  const said = [additional?.metadata?.annotations?.[retryAnnotation] ?? "", wishes.retry];
+  const retry = said.filter((one) => one !== "").join(" ");
+  return { content: contentOf(due), intent: due.intent, retry, now: now() };
 }
 
 /** Seconds until a change may be rolled out, by the time at which the last one was. */
@@ -123,30 +137,27 @@ type Found = Readonly<{
   published: Published | undefined;
   state: State;
   view: DaemonSetState | undefined;
+  before: Rollouts;
 }>;
 
 /** What is found, whatever is wanted. */
-async function inputOf(
-  context: RolloutContext,
-  snapshot: Snapshot,
-  { published, state, view }: Found,
-) {
+async function inputOf(context: RolloutContext, { published, state, view, before }: Found) {
   const { agent, cluster, lookout, policy } = context;
-  const { conditions } = recall(snapshot.global);
   const template = view?.template ?? 0;
-  const said = conditions.find(
-    ({ type, revision }) => type === "RolledOut" && revision === template,
-  );
+  const intent = published?.intent ?? "apply";
   const idle = { stallSeconds: 0, readySeconds: 0, surveySeconds: 0 };
   return {
     published: published?.revision ?? 0,
-    intent: published?.intent ?? "apply",
-    complete: template > 0 && (state.served?.revision === template || said?.status === "True"),
+    intent,
+    complete: template > 0 && state.served?.revision === template,
     daemonSet: view,
     ...(view === undefined ? idle : lookout.clocks(view)),
     suspicious:
       view !== undefined && lookout.glances(view) && lookout.suspects(await glance(cluster)),
-    haltKnown: said?.reason === "Halted",
+    haltKnown:
+      intent === "hold" ||
+      before.halt?.revision === template ||
+      (view !== undefined && lookout.isTroubled(view)),
     standing: undefined,
     ...policy.rollout,
     restarts: agent.restart === "Always",

@@ -27,6 +27,8 @@ export type Lookout = Readonly<{
   glances: (view: DaemonSetState) => boolean;
   /** Of the agents that have ended: true when one is new. */
   suspects: (ended: readonly string[]) => boolean;
+  /** When nodes were last read under this template, some had failed or were stuck. */
+  isTroubled: (view: DaemonSetState) => boolean;
   /** Told what became of the nodes: as long as something goes on, the next survey comes sooner. */
   judged: (fates: Fates) => void;
 }>;
@@ -38,6 +40,7 @@ export function createLookout(now: () => Date): Lookout {
   const podlessSince = new Map<string, number>();
   let last: { survey: Survey; at: number; key: string; template: number } | undefined;
   let transient = 0;
+  let troubled = false;
   let ended: ReadonlySet<string> = new Set();
   let glanced = now().getTime();
   const age = () =>
@@ -103,7 +106,10 @@ export function createLookout(now: () => Date): Lookout {
       return fresh;
     },
 
+    isTroubled: ({ template }) => troubled && last?.template === template,
+
     judged(fates) {
+      troubled = fates.some(([, fate]) => fate === "failed" || fate === "stuck");
       transient = fates.filter(([, fate]) => fate === "moving" || fate === "stuck").length;
     },
   };

@@ -6,9 +6,14 @@ import { restSeconds } from "./decision.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
-import { digestAnnotation, revisionAnnotation, secretType } from "#contract/names.ts";
+import {
+  digestAnnotation,
+  retryAnnotation,
+  revisionAnnotation,
+  secretType,
+} from "#contract/names.ts";
 import { DaemonSetModel } from "../objects/daemonset.fixture.ts";
-import { readRollouts, retryAnnotation } from "./decide/halt.ts";
+import { readRollouts } from "./decide/halt.ts";
 import type { Cluster } from "#kube/client.ts";
 import { createLookout } from "./lookout.ts";
 import { annotations } from "#kube/ownership.ts";
@@ -16,6 +21,7 @@ import { collections, owned } from "#kube/paths.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import type { Report } from "../report/outcome.ts";
 import { reconcile, type Reconciler } from "../reconcile.ts";
+import { noWishes } from "../policy/in-force.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import { Admitted } from "#kube/apply/admitted.ts";
 import { readState } from "../objects/state.ts";
@@ -28,12 +34,14 @@ const text = (pair: string) =>
   JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
 const nothing = async () => {};
 const silence: Report = {
+  begins: () => {},
+  paused: () => {},
   unsupported: nothing,
   foreign: nothing,
   verdict: nothing,
   progress: nothing,
   removal: nothing,
-  failed: nothing,
+  failed: () => {},
   idle: () => {},
   succeeded: () => {},
 };
@@ -65,6 +73,8 @@ class World {
         { maxUnavailable: 1, probationSeconds: 3 },
         { graceSeconds: 0, forgetAfterSeconds: 3600 },
       ),
+      wishes: noWishes,
+      steering: { accepted: undefined },
       agent: { image: "i", restart: "Always", probationSeconds: 3 },
       admitted: new Admitted({ now }),
     } as unknown as Reconciler;

@@ -3,6 +3,7 @@
  * DaemonSet, in this order.
  */
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
+import type { Intent } from "#contract/names.ts";
 import type { Wanted } from "../sources/accept.ts";
 import type { RolloutContext } from "./context.ts";
 import { daemonSet } from "../objects/daemonset.ts";
@@ -40,6 +41,14 @@ export type Progress = Readonly<{
    */
   standing: Standing | undefined;
   fates: Fates;
+  /** Every node that can be served had the template's revision, before this step. */
+  complete: boolean;
+  /** What is wanted was not what is published, before this step: a halt or a pause may hold it. */
+  waiting: boolean;
+  /** What global-pull-secret tells the nodes, after this step. */
+  intent: Intent;
+  /** The revision that every node that can be served had last; undefined: none, or withdrawn. */
+  served: number | undefined;
   /** What halted, who is excused. */
   rollouts: Rollouts;
   /** Seconds until the DaemonSet's controller may have to be asked to look. */
@@ -94,6 +103,8 @@ export async function takeStep(
     published: publish !== undefined,
     global,
     view,
+    intent: content.intent,
+    served: state.served?.revision,
     rollouts,
     ...seen,
     nudgeIn,

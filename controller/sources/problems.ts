@@ -66,6 +66,11 @@ export const catalogue = {
     "the cluster serves {}, whose operator owns the nodes' pull secrets",
     "give the credential to that operator; nothing is deployed here",
   ],
+  notAllowed: [
+    "GPS330",
+    "{}",
+    "change spec, or let who installs allow it; until then the policy before stays in force",
+  ],
   awaited: ["GPS324", "{}", "let these nodes return, or delete them"],
 } as const satisfies Catalogue;
 

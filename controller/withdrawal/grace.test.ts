@@ -3,6 +3,8 @@ import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import { withdrawNowAnnotation } from "#contract/names.ts";
 import { absenceOf, withdrawal, type Absence } from "./grace.ts";
+import { noWishes } from "../policy/in-force.ts";
+import { policyWith } from "../policy/policy.fixture.ts";
 import type { Snapshot } from "../sources/snapshot.ts";
 
 const at = (seconds: number) => new Date(1e12 + seconds * 1000);
@@ -59,7 +61,8 @@ const secret = (intent: string, annotations: Record<string, string> = {}): V1Sec
 });
 const setting = {
   now: () => at(10),
-  policy: { withdrawal: { graceSeconds: 30, deadlineSeconds: 600, forgetAfterSeconds: 3600 } },
+  policy: policyWith(),
+  wishes: noWishes,
 };
 const found = (changes: Partial<Snapshot>) =>
   absenceOf("additional", { daemonSet: {}, ...changes } as Snapshot, setting);
@@ -84,6 +87,17 @@ const begun: readonly (readonly [sentence: string, found: Absence, begun: boolea
 for (const [sentence, absence, expected] of begun) {
   test(`grace: ${sentence}`, () => assert.equal(absence.begun, expected));
 }
+
+test("haste is asked for on GlobalPullSecret, too; and a withdrawal by spec waits for no grace", () => {
+  const haste = (changes: Partial<typeof setting>) =>
+    absenceOf("additional", { daemonSet: {} } as Snapshot, { ...setting, ...changes }).haste;
+  const withdrawn = { ...policyWith(), managementState: "Withdrawn" } as const;
+  const wishes = { ...noWishes, withdrawNow: true };
+  assert.deepEqual(
+    [haste({}), haste({ wishes }), haste({ policy: withdrawn })],
+    [false, true, true],
+  );
+});
 
 test("haste is asked for by an annotation on global-pull-secret, in one word", () => {
   const haste = (value: string) =>

@@ -7,6 +7,7 @@
 import { withdrawNowAnnotation } from "#contract/names.ts";
 import { isForeign, type Snapshot } from "../sources/snapshot.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { Wishes } from "../policy/in-force.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import { readState } from "../objects/state.ts";
 import type { Given } from "../sources/given.ts";
@@ -37,16 +38,20 @@ export function withdrawal({ since, now, graceSeconds, begun, haste }: Absence):
   return { since: new Date(first), begins, due: begun || begins.getTime() <= now.getTime() };
 }
 
-type Setting = Readonly<{ now: () => Date; policy: Pick<Policy, "withdrawal"> }>;
+type Setting = Readonly<{
+  now: () => Date;
+  policy: Pick<Policy, "withdrawal" | "managementState">;
+  wishes: Pick<Wishes, "withdrawNow">;
+}>;
 
 /**
- * What the snapshot tells of the absence of a source. Haste is asked for on global-pull-secret,
- * when the credential leaked.
+ * What the snapshot tells of the absence of a source. Haste is asked for on GlobalPullSecret or on
+ * global-pull-secret, when the credential leaked; nobody withdraws by spec who means to undo it.
  */
 export function absenceOf(
   id: string,
   { global, state, daemonSet }: Snapshot,
-  { now, policy }: Setting,
+  { now, policy, wishes }: Setting,
 ): Absence {
   const nothingGiven = global === undefined && daemonSet === undefined;
   return {
@@ -55,7 +60,10 @@ export function absenceOf(
     graceSeconds: policy.withdrawal.graceSeconds,
     // Without a memory of our own no grace would ever end.
     begun: nothingGiven || readPublished(global)?.intent === "release" || isForeign(state),
-    haste: global?.metadata?.annotations?.[withdrawNowAnnotation] === "true",
+    haste:
+      policy.managementState === "Withdrawn" ||
+      wishes.withdrawNow ||
+      global?.metadata?.annotations?.[withdrawNowAnnotation] === "true",
   };
 }
 
@@ -82,14 +90,15 @@ export function withdrawals(
   );
 }
 
-/** The sources with those kept whose grace is not over. */
+/** The sources with those kept whose grace is not over, or that a pause holds. */
 export function keptOf(
   given: readonly Given[],
   absences: ReadonlyMap<string, Withdrawal>,
+  held = false,
 ): readonly Given[] {
   return given.map((one) => {
     const absence = absences.get(one.id);
-    if (absence === undefined || absence.due || one.kind === "original") return one;
+    if (absence === undefined || (absence.due && !held) || one.kind === "original") return one;
     return { ...one, found: "kept", until: absence.begins };
   });
 }

@@ -17,6 +17,7 @@ import { pinnedOf } from "../objects/pinned.ts";
 import { globalSecret, newSalt, readPublished } from "../objects/global-secret.ts";
 import { role, roleBinding, serviceAccount } from "../objects/rbac.ts";
 import { remove, takesAway, type Removal, type Remover } from "./remove.ts";
+import { noWishes } from "../policy/in-force.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import { Admitted } from "#kube/apply/admitted.ts";
 import { stillClock } from "./still.ts";
@@ -44,18 +45,11 @@ class World {
       sources: '{"quay.io":"additional"}',
       salt: newSalt(),
     };
-    this.put(owned.state, stateSecret({ ...noState, accepted: { additional: credential } }));
-    const served = {
-      type: "RolledOut",
-      status: "True",
-      reason: "RolledOut",
-      message: "",
-      revision: 1,
-    };
-    const said = {
-      [annotations.conditions]: JSON.stringify([served]),
-      [annotations.rolled]: "true",
-    };
+    const { document, sources } = content;
+    const served = { revision: 1, intent: "apply", document, sources } as const;
+    const accepted = { additional: credential };
+    this.put(owned.state, stateSecret({ ...noState, accepted, served }));
+    const said = { [annotations.rolled]: "true" };
     const global = globalSecret({ ...content, intent: "apply" });
     this.put(owned.global, { ...global, metadata: { ...global.metadata, annotations: said } });
     this.put(owned.serviceAccount, serviceAccount);
@@ -163,6 +157,7 @@ class World {
     cluster: this.cluster,
     agent,
     policy: policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 3600 }),
+    wishes: noWishes,
     admitted: new Admitted({ now: () => new Date() }),
     lookout: {
       ...createLookout(() => new Date(start + this.seconds * 1000)),

@@ -9,6 +9,7 @@ import { stays, until } from "../cluster/await.ts";
 import { Kubelets } from "./fake-kubelets.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
+import { steer } from "./steer.ts";
 import * as policies from "./policies.ts";
 
 let on: plane.Plane;
@@ -30,7 +31,8 @@ afterEach(async () => {
     "mutatingadmissionpolicybinding,mutatingadmissionpolicy",
     "--all",
   );
-  await using _ = plane.startController(on.kubeconfig, "--max-unavailable", "100%");
+  await steer(on, "100%");
+  await using _ = plane.startController(on.kubeconfig);
   await plane.clear(on);
   kubelets.starts.length = 0;
   kubelets.mostAtOnce = 0;
@@ -67,7 +69,8 @@ async function rollsOut(word: string): Promise<number> {
 test("policies that add a label, an annotation, an env, a volume and a toleration: rollouts, changes and the removal go on, and the API server has peace", async () => {
   const added = policies.onDaemonSets(...Object.values(policies.additions));
   await policies.impose(on, "additions", added);
-  await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "1");
+  await steer(on, 1);
+  await using controller = plane.startController(on.kubeconfig);
   await rollsOut("one");
   assert.equal(kubelets.mostAtOnce, 1);
   assert.deepEqual(await tolerations(), ["every", "added"]);
@@ -87,7 +90,8 @@ test("policies that add a label, an annotation, an env, a volume and a toleratio
 });
 
 test("a policy that opens the budget stops the next rollout before it begins, and the log says what to do", async () => {
-  await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "1");
+  await steer(on, 1);
+  await using controller = plane.startController(on.kubeconfig);
   await rollsOut("one");
   const open = policies.onDaemonSets(policies.openBudget);
   await policies.impose(on, "open", open);
@@ -105,7 +109,8 @@ test("a policy that opens the budget stops the next rollout before it begins, an
 test("a policy that changes what global-pull-secret says is told and never taken for ours: no node hears of it", async () => {
   const other = policies.onSecrets(policies.otherData);
   await policies.impose(on, "other", other);
-  await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "1");
+  await steer(on, 1);
+  await using controller = plane.startController(on.kubeconfig);
   await plane.declare(on, content("one"));
   await until("it is said", () =>
     /admission changes data\.\.dockerconfigjson of secrets\/global-pull-secret: exempt/.test(
@@ -118,7 +123,8 @@ test("a policy that changes what global-pull-secret says is told and never taken
 });
 
 test("a policy that comes while everything rests and goes again disturbs nothing, and a removal under it ends", async () => {
-  await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "100%");
+  await steer(on, "100%");
+  await using controller = plane.startController(on.kubeconfig);
   await rollsOut("one");
   const added = policies.onDaemonSets(policies.additions.toleration, policies.mirrorImages);
   await policies.impose(on, "additions", added);

@@ -4,13 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { V1Secret } from "@kubernetes/client-node";
-import type { Condition } from "#controller/objects/annotations.ts";
-import { annotations } from "#kube/ownership.ts";
+import type { SourceStatus } from "#api/global-pull-secret.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import * as plane from "./plane.ts";
-import { document, paths, pullSecret } from "./plane.ts";
+import { document, pullSecret } from "./plane.ts";
+import { condition, statusOf } from "./steer.ts";
 
 let on: plane.Plane;
 let other: Cluster;
@@ -74,18 +73,14 @@ const merged = (additional: string, original: string) =>
   document({ "a.example": `add:${additional}`, "o.example": `orig:${original}` });
 const declare = (word: string) => plane.declare(on, document({ "a.example": `add:${word}` }));
 
-async function condition(): Promise<Condition | undefined> {
-  const said = (await on.api.get<V1Secret>(paths.global))?.metadata?.annotations?.[
-    annotations.conditions
-  ];
-  return (JSON.parse(said ?? "[]") as Condition[]).find(({ type }) => type === "OriginalAccepted");
-}
+const original = async () => (await statusOf(on)).sources?.find(({ name }) => name === "original");
 
-const untilOriginalIs = (status: Condition["status"]) =>
-  until(`the original is accepted: ${status}`, async () => (await condition())?.status === status, {
-    timeout: 60_000,
-    seen: condition,
-  });
+const untilOriginalIs = (accepted: SourceStatus["accepted"]) =>
+  until(
+    `the original is accepted: ${accepted}`,
+    async () => (await original())?.accepted === accepted,
+    { timeout: 60_000, seen: original },
+  );
 
 test("H3: the original's rotation flows from the other cluster", async () => {
   await using controller = start();
@@ -104,15 +99,16 @@ test("while the other API server is away everything else goes on, removal too, a
   await plane.untilPublished(on, merged("2", "2"));
   await other.stopApiServer();
   await untilOriginalIs("Unknown");
-  const since = (await condition())?.lastTransitionTime;
+  const sinceWhen = async () => (await condition(on, "SourcesAccepted"))?.lastTransitionTime;
+  const since = await sinceWhen();
   assert.match((await plane.untilEvent(on, "OriginalUnknown")).message, /GPS309/);
   await declare("3");
   const revision = await plane.untilPublished(on, merged("3", "2"));
   await until(
-    "the condition is that of the new revision",
-    async () => (await condition())?.revision === revision,
+    "status speaks of the new revision",
+    async () => (await statusOf(on)).revision?.pending === revision,
   );
-  assert.equal((await condition())?.lastTransitionTime, since);
+  assert.equal(await sinceWhen(), since);
 
   // A controller that is started now has never seen the original.
   await controller.stop();

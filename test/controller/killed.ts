@@ -12,14 +12,14 @@ export async function killedAtRandom(context: TestContext, kills: number): Promi
   const random = seeded(context);
   const disturb = async (done: () => Promise<boolean>) => {
     for (let kill = 0; kill < kills && !(await done()); kill++) {
-      const one = start("--max-unavailable", "1");
+      const one = await start(1);
       const begun = Date.now();
       const life = 700 + random.fraction() * 3000;
       await until("its time is up", () => Date.now() - begun > life, { every: 20 });
       await one.kill();
       await plane.freeLease(on);
     }
-    start("--max-unavailable", "1");
+    await start(1);
   };
   await plane.declare(on, content("one"));
   await disturb(async () =>

@@ -8,6 +8,7 @@ import { freePort } from "../free-port.ts";
 import { Kubelets } from "./fake-kubelets.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
+import { steer } from "./steer.ts";
 
 let on: plane.Plane;
 let kubelets: Kubelets;
@@ -17,8 +18,9 @@ before(async () => {
   on = await plane.startPlane();
   kubelets = new Kubelets(on);
   for (const name of ["a", "b", "c"]) await kubelets.add(name);
-  // So that --conflicts makes another document.
-  await plane.declare(on, document({ "quay.io": "original:1" }), "pull-secret");
+  await steer(on, "100%");
+  // So that --original makes another document.
+  await plane.declare(on, document({ "z.example": "original:1" }), "pull-secret");
 });
 after(async () => {
   await kubelets[Symbol.asyncDispose]();
@@ -27,7 +29,7 @@ after(async () => {
 afterEach(async () => {
   for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
   await plane.freeLease(on);
-  await using _ = plane.startController(on.kubeconfig, "--max-unavailable", "100%");
+  await using _ = plane.startController(on.kubeconfig);
   await plane.clear(on);
 });
 
@@ -35,14 +37,7 @@ type Named = plane.Controller & Readonly<{ readyz: () => Promise<string>; leads:
 
 async function start(...flags: readonly string[]): Promise<Named> {
   const port = await freePort();
-  const all = [
-    "--original",
-    "kube-system/pull-secret",
-    "--max-unavailable",
-    "100%",
-    "--listen",
-    `127.0.0.1:${port}`,
-  ];
+  const all = ["--listen", `127.0.0.1:${port}`];
   const controller = plane.startController(on.kubeconfig, ...all, ...flags);
   running.push(controller);
   const ask = async (path: string) => {
@@ -58,12 +53,12 @@ async function start(...flags: readonly string[]): Promise<Named> {
   return named;
 }
 
-const first = ["--conflicts", "additional"];
-const second = ["--conflicts", "original", "--kubelet-unit", "k3s.service"];
+const first = ["--original", "kube-system/pull-secret"];
+const second = ["--kubelet-unit", "k3s.service"];
 const content = (word: string) => document({ "a.example": `robot:${word}`, "quay.io": "robot:1" });
-const ours = content;
-const theirs = (word: string) =>
-  document({ "a.example": `robot:${word}`, "quay.io": "original:1" });
+const ours = (word: string) =>
+  document({ "a.example": `robot:${word}`, "quay.io": "robot:1", "z.example": "original:1" });
+const theirs = content;
 const daemonSet = async () => await on.api.get<V1DaemonSet>(paths.daemonSet);
 const now = () => new Date().toISOString();
 const writes = (since: string) => plane.writes(on, since);

@@ -23,7 +23,7 @@ import {
 rig();
 
 test("a revision that fails stops at its first node, is told with the agent's last words, and gives way to a changed one", async () => {
-  const good = await served("--max-unavailable", "60%");
+  const good = await served("60%");
   kubelets.behaviour = (_, revision) =>
     revision === good + 1 ? "GPS203 kubelet.service did not come back" : "ready";
   await plane.declare(on, content("bad"));
@@ -37,7 +37,7 @@ test("a revision that fails stops at its first node, is told with the agent's la
 });
 
 test("what halted is held: joiners and replaced agents get the last good document, and an asked-for retry tries again", async () => {
-  const good = await served("--max-unavailable", "1");
+  const good = await served(1);
   kubelets.behaviour = (_, revision) =>
     revision === good + 1 ? "GPS203 kubelet.service did not come back" : "ready";
   await plane.declare(on, content("bad"));
@@ -77,7 +77,7 @@ test("what halted is held: joiners and replaced agents get the last good documen
 test("a node that is unfit holds up neither a change nor a removal: the three others get both at the normal pace", async () => {
   await kubelets.add("odd");
   kubelets.behaviour = (node) => (node === "odd" ? "refuses" : "ready");
-  const revision = await served("--max-unavailable", "1");
+  const revision = await served(1);
   const begun = Date.now();
   await plane.declare(on, content("two"));
   const message = await plane.untilRolledOut(on, revision + 1, 150_000);
@@ -106,7 +106,7 @@ test("a node that is unfit holds up neither a change nor a removal: the three ot
 });
 
 test("a Ready that flickers, as after a kubelet's restart, is counted as soon as it may: the DaemonSet is looked at again", async () => {
-  const revision = await served("--max-unavailable", "1");
+  const revision = await served(1);
   const nudged = async () =>
     (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.annotations?.[
       "globalpullsecret.io/nudged"
@@ -127,7 +127,7 @@ test("a Ready that flickers, as after a kubelet's restart, is counted as soon as
 });
 
 test("a dead node neither eats the budget nor holds up rollout and removal, and catches up when it returns", async () => {
-  const revision = await served("--max-unavailable", "1");
+  const revision = await served(1);
   await kubelets.die("b");
   await plane.declare(on, content("two"));
   const message = await plane.untilRolledOut(on, revision + 1);

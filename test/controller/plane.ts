@@ -13,6 +13,7 @@ import { until } from "../cluster/await.ts";
 import { auditOf, isWrite, type Asked } from "../cluster/audit.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { directEnvironment } from "../cluster/run.ts";
+import { steer } from "./steer.ts";
 
 const leases = "coordination.k8s.io/leases";
 const account = "system:serviceaccount:kube-system:global-pull-secret-controller";
@@ -47,13 +48,15 @@ export async function startPlane(): Promise<Plane> {
   const kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token.trim());
   const admin = new KubeConfig();
   admin.loadFromFile(cluster.kubeconfig);
-  return {
+  const plane = {
     cluster,
     kubeconfig,
     token: token.trim(),
     api: connect(admin, () => {}),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
+  await steer(plane);
+  return plane;
 }
 
 /**
@@ -102,10 +105,8 @@ export const agentImage = "example.invalid/global-pull-secret:test";
 /** With POD_NAME in the environment it is left to find the agents' image by itself. */
 export function startController(kubeconfig: string, ...flags: readonly string[]): Controller {
   const image = process.env["POD_NAME"] === undefined ? ["--agent-image", agentImage] : [];
-  // Most tests end with a removal, and mean it.
-  const grace = flags.includes("--withdrawal-grace") ? [] : ["--withdrawal-grace", "0s"];
   const listen = flags.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
-  const defaults = ["--kubeconfig", kubeconfig, ...image, ...grace, ...listen, "--probation", "3s"];
+  const defaults = ["--kubeconfig", kubeconfig, ...image, ...listen];
   const argv = [join(root, "controller/main.ts"), ...defaults, ...flags];
   const child = spawn(process.execPath, argv, {
     env: directEnvironment(),

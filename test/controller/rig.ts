@@ -8,6 +8,7 @@ import { until } from "../cluster/await.ts";
 import { Kubelets } from "./fake-kubelets.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
+import { steer, type Wish } from "./steer.ts";
 
 export let on: plane.Plane;
 export let kubelets: Kubelets;
@@ -40,7 +41,9 @@ export function rig(): void {
   });
 }
 
-export function start(...flags: string[]): plane.Controller {
+/** Policy first, so that the controller begins with it. */
+export async function start(wish: Wish = {}, ...flags: string[]): Promise<plane.Controller> {
+  await steer(on, wish);
   const controller = plane.startController(on.kubeconfig, ...flags);
   running.push(controller);
   return controller;
@@ -75,15 +78,15 @@ export async function agents(): Promise<string[]> {
 }
 export const deployed = (word = "one") => plane.deployed(on, content(word));
 /**
- * Every node has the first content, brought to all of them at once, and a controller with these
- * flags has taken over: for what begins with a rollout's end, where the rollout itself is another
- * test.
+ * Every node has the first content, brought to all of them at once, and a controller with this
+ * policy and these flags has taken over: for what begins with a rollout's end, where the rollout
+ * itself is another test.
  */
-export async function served(...flags: string[]): Promise<number> {
-  start("--max-unavailable", "100%");
+export async function served(wish: Wish = {}, ...flags: string[]): Promise<number> {
+  await start("100%");
   const revision = await deployed();
   for (const one of running.splice(0)) await one.stop();
   kubelets.mostAtOnce = 0;
-  start(...flags);
+  await start(wish, ...flags);
   return revision;
 }

@@ -16,6 +16,7 @@ import { stays, until } from "../cluster/await.ts";
 import { Kubelets } from "./fake-kubelets.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
+import { steer } from "./steer.ts";
 import { Wall } from "./tcp-proxy.ts";
 
 let on: plane.Plane;
@@ -59,7 +60,8 @@ test("H22, H23: every right is used, and nothing is ever refused", async () => {
   const containers = [{ name: "controller", image: "own.example/image:1" }];
   await on.cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: pod, spec: { containers } });
   process.env["POD_NAME"] = pod.name;
-  await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "100%");
+  await steer(on, "100%");
+  await using controller = plane.startController(on.kubeconfig);
   delete process.env["POD_NAME"];
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, 1);
@@ -132,7 +134,8 @@ test("the API server away in mid-rollout: no hot loop, nothing lost, and the rol
     `https://127.0.0.1:${wall.port}`,
     on.token,
   );
-  await using controller = plane.startController(kubeconfig, "--max-unavailable", "1");
+  await steer(on, 1);
+  await using controller = plane.startController(kubeconfig);
   kubelets.starts.length = 0;
   await plane.declare(on, content("one"));
   await until("the rollout has begun", () => kubelets.order(1).length > 0);
@@ -162,7 +165,8 @@ test("the API server away for longer than the Lease: the controller ends with on
     `https://127.0.0.1:${wall.port}`,
     on.token,
   );
-  await using controller = plane.startController(kubeconfig, "--max-unavailable", "1");
+  await steer(on, 1);
+  await using controller = plane.startController(kubeconfig);
   kubelets.starts.length = 0;
   await plane.declare(on, content("one"));
   await until("the rollout has begun", () => kubelets.order(1).length > 0);
@@ -172,7 +176,8 @@ test("the API server away for longer than the Lease: the controller ends with on
   assert.equal(controller.output().match(/the Lease is lost/g)?.length, 1, controller.output());
   await plane.declare(on, content("two"));
   // As the kubelet starts it again.
-  await using next = plane.startController(kubeconfig, "--max-unavailable", "1");
+  await steer(on, 1);
+  await using next = plane.startController(kubeconfig);
   await stays("it waits", () => next.exited() === undefined, 4000);
   wall.open();
   await plane.untilRolledOut(on, await plane.untilPublished(on, content("two"), 90_000));
@@ -188,7 +193,8 @@ test("H6: connections cut while at rest: the next change is seen within seconds"
     `https://127.0.0.1:${wall.port}`,
     on.token,
   );
-  await using controller = plane.startController(kubeconfig, "--max-unavailable", "100%");
+  await steer(on, "100%");
+  await using controller = plane.startController(kubeconfig);
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, 1);
   wall.shut();
@@ -207,7 +213,8 @@ test("what was deleted while all connections were cut comes back when they open"
     `https://127.0.0.1:${wall.port}`,
     on.token,
   );
-  await using controller = plane.startController(kubeconfig, "--max-unavailable", "100%");
+  await steer(on, "100%");
+  await using controller = plane.startController(kubeconfig);
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, 1);
   const global = async () => (await on.api.get<V1Secret>(paths.global))?.metadata?.uid ?? "";
@@ -227,7 +234,8 @@ test("what was deleted while all connections were cut comes back when they open"
 });
 
 test("a rollout and a removal are looked at through the watches: objects are read when something is taken away, and else not", async () => {
-  await using controller = plane.startController(on.kubeconfig, "--max-unavailable", "100%");
+  await steer(on, "100%");
+  await using controller = plane.startController(on.kubeconfig);
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, 1);
   const read = (since: string) =>

@@ -11,7 +11,7 @@ import { content, deployed, kubelets, names, on, rig, served, start, started } f
 rig();
 
 test("agents come to every node before the first node is changed, and then one node follows the other", async () => {
-  start("--max-unavailable", "1");
+  await start(1);
   await deployed();
   assert.deepEqual(
     kubelets.starts.slice(0, 3).map(({ revision }) => revision),
@@ -22,7 +22,7 @@ test("agents come to every node before the first node is changed, and then one n
 });
 
 test("born unavailable: rollout status waits until the first revision is on every node", async () => {
-  start("--max-unavailable", "1");
+  await start(1);
   kubelets.behaviour = (_, revision) => (revision === 0 ? "ready" : "hangs");
   await plane.declare(on, content("one"));
   await until("the first revision has begun", () => started(1) > 0);
@@ -44,7 +44,7 @@ test("born unavailable: rollout status waits until the first revision is on ever
 });
 
 test("quick changes are coalesced: no revision overlaps another, and the last one arrives", async () => {
-  await served("--max-unavailable", "1");
+  await served(1);
   for (const word of ["two", "three", "four", "five"]) await plane.declare(on, content(word));
   // Not before "two" is on every node, which takes three nodes one after the other.
   const last = await plane.untilPublished(on, content("five"), 60_000);
@@ -54,7 +54,7 @@ test("quick changes are coalesced: no revision overlaps another, and the last on
 });
 
 test("an edit of global-pull-secret in the middle of a rollout is repaired within seconds, not after it", async () => {
-  const before = await served("--max-unavailable", "1");
+  const before = await served(1);
   kubelets.behaviour = (_, revision) => (revision === before + 1 ? "hangs" : "ready");
   await plane.declare(on, content("two"));
   await until("the rollout is at its first node", () => started(before + 1) === 1);
@@ -75,7 +75,7 @@ test("an edit of global-pull-secret in the middle of a rollout is repaired withi
 });
 
 test("a node that joins in the middle of a rollout gets the revision at once", async () => {
-  start("--max-unavailable", "1");
+  await start(1);
   await plane.declare(on, content("one"));
   await until("the rollout has begun", () => started(1) > 0);
   await kubelets.add("late");
@@ -89,8 +89,8 @@ test("a controller killed at random in rollout and withdrawal comes to the same 
   killedAtRandom(context, 2));
 
 test("two controllers at once: no double rollout, no lost change, one content per revision", async () => {
-  await served("--max-unavailable", "1");
-  start("--max-unavailable", "1");
+  await served(1);
+  await start(1);
   const contents = new Map<number, Set<string>>();
   for (const word of ["two", "three"]) {
     await plane.declare(on, content(word));
@@ -115,7 +115,7 @@ test("two controllers at once: no double rollout, no lost change, one content pe
 });
 
 test("an upgrade of the agent keeps the revision and goes to one node first", async () => {
-  const revision = await served("--max-unavailable", "2", "--kubelet-unit", "k3s.service");
+  const revision = await served(2, "--kubelet-unit", "k3s.service");
   await until("every agent was replaced", () => kubelets.starts.length === 2 * names.length);
   const starts = kubelets.starts.slice(names.length);
   assert.deepEqual([...new Set(starts.map((one) => one.revision))], [revision]);

@@ -5,6 +5,7 @@
 import { after, before, test } from "node:test";
 import * as plane from "./plane.ts";
 import { document } from "./plane.ts";
+import { steer } from "./steer.ts";
 import { Wall } from "./tcp-proxy.ts";
 
 let on: plane.Plane;
@@ -21,7 +22,8 @@ test("watches and connections that hang without an end: the next change is seen 
     `https://127.0.0.1:${wall.port}`,
     on.token,
   );
-  await using controller = plane.startController(kubeconfig, "--max-unavailable", "100%");
+  await steer(on, "100%");
+  await using controller = plane.startController(kubeconfig);
   await plane.declare(on, content("one"));
   await plane.untilPublished(on, content("one"));
   await plane.untilEvent(on, "Accepted");

@@ -1,40 +1,31 @@
 /** Several sources on a real API server, with the rights of manifests/ and what is granted. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { pino } from "pino";
 import type { V1Secret } from "@kubernetes/client-node";
-import { openCluster } from "#controller/cluster.ts";
-import { createMetrics } from "#controller/metrics/metrics.ts";
-import { parseConfig } from "#controller/policy/config.ts";
 import { until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
+import { steer } from "./steer.ts";
 
 let on: plane.Plane;
-const stop = new AbortController();
-let served: Promise<void>;
+let controller: plane.Controller;
 
 const source = (name: string, priority: number) => ({
   name,
-  secretName: `${name}-pull`,
+  secretRef: { name: `${name}-pull` },
   priority,
 });
 
 before(async () => {
   on = await plane.startPlane();
-  const flags = ["--kubeconfig", on.kubeconfig, "--agent-image", plane.agentImage];
-  const parsed = parseConfig([...flags, "--withdrawal-grace", "1s"]);
-  assert.ok(parsed.ok);
-  const { policy } = parsed.value;
-  const sources = [source("low", 1), source("high", 2)];
-  const config = { ...parsed.value, policy: { ...policy, sources } };
-  const log = pino({ level: "silent" });
-  const end = () => stop.abort();
-  served = openCluster({ config, log, metrics: createMetrics(), end }).serve(stop.signal);
+  await steer(on, {
+    sources: [source("low", 1), source("high", 2)],
+    withdrawal: { grace: "1s" },
+  });
+  controller = plane.startController(on.kubeconfig);
 });
 after(async () => {
-  stop.abort();
-  await served;
+  await controller.stop();
   await on[Symbol.asyncDispose]();
 });
 

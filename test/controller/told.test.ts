@@ -4,11 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
-import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
+import type { V1DaemonSet } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import { Kubelets } from "./fake-kubelets.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
+import { steer, untilCondition } from "./steer.ts";
 
 let on: plane.Plane;
 let kubelets: Kubelets;
@@ -31,19 +32,9 @@ afterEach(async () => {
 
 const content = document({ "quay.io": "robot:one" });
 const kubectl = (...args: string[]) => on.cluster.kubectl(...args);
-const start = () => (running = plane.startController(on.kubeconfig, "--max-unavailable", "100%"));
-
-async function condition(type: string) {
-  const global = await on.api.get<V1Secret>(paths.global);
-  const said = JSON.parse(
-    global?.metadata?.annotations?.["globalpullsecret.io/conditions"] ?? "[]",
-  ) as {
-    type: string;
-    status: string;
-    reason: string;
-    message: string;
-  }[];
-  return said.find((one) => one.type === type);
+async function start(): Promise<plane.Controller> {
+  await steer(on, "100%");
+  return (running = plane.startController(on.kubeconfig));
 }
 
 /**
@@ -113,7 +104,7 @@ test("agents' pods that Pod Security refuses are told within a minute, in its ow
     "kube-system",
     "pod-security.kubernetes.io/enforce=restricted",
   );
-  start();
+  await start();
   await plane.declare(on, content);
   const { type, message } = await plane.untilEvent(
     on,
@@ -123,33 +114,31 @@ test("agents' pods that Pod Security refuses are told within a minute, in its ow
   );
   assert.equal(type, "Warning");
   assert.match(message, /^GPS320 .*2 nodes without an agent: .*host namespaces/);
-  assert.equal((await condition("Deployed"))?.reason, "PodsRefused");
+  await untilCondition(on, "Stalled", "True", "PodsRefused");
   await kubectl("label", "namespace", "kube-system", "pod-security.kubernetes.io/enforce-");
   await plane.untilRolledOut(on, 1, 180_000);
-  await until("it is no longer said", async () => (await condition("Deployed"))?.status === "True");
+  await untilCondition(on, "Ready", "True", "InForce");
 });
 
 test("a DaemonSet that a policy refuses is told in the policy's words", async () => {
   const allow = await refuse("no-daemonsets", "apps", "daemonsets");
   try {
-    start();
+    await start();
     await plane.declare(on, content);
     await plane.untilEvent(on, "RequestRefused", "no-daemonsets says no", 30_000);
-    assert.equal((await condition("Deployed"))?.reason, "RequestRefused");
+    await untilCondition(on, "Stalled", "True", "RequestRefused");
   } finally {
     await allow();
   }
   await plane.untilRolledOut(on, 1, 120_000);
 });
 
-test("a cluster that refuses Events gets its credentials all the same, with conditions and log", async () => {
+test("a cluster that refuses Events gets its credentials all the same, with status and log", async () => {
   const allow = await refuse("no-events", "", "events");
   try {
-    const controller = start();
+    const controller = await start();
     await plane.declare(on, content);
-    await until("it is rolled out", async () => (await condition("RolledOut"))?.status === "True", {
-      timeout: 60_000,
-    });
+    await untilCondition(on, "RolledOut", "True");
     assert.ok(controller.output().includes('"event":"RolledOut"'));
     assert.ok(!controller.output().includes("reconcile failed"));
   } finally {
@@ -183,7 +172,7 @@ test("on OpenShift nothing is deployed, which is told; without its API group it 
   await until("the group is served", async () =>
     (await kubectl("get", "--raw", "/apis")).includes(group),
   );
-  const controller = start();
+  const controller = await start();
   await plane.declare(on, content);
   const event = await plane.untilEvent(on, "UnsupportedCluster", group);
   assert.match(event.message, /^GPS323 /);

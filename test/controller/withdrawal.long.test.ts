@@ -6,12 +6,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
+import { allowSeconds } from "./steer.ts";
 import { agents, content, deployed, kubelets, on, rig, start, undeclare } from "./rig.ts";
 
 rig();
 
-test("nodes that stay away are given up after --forget-after, and named", async () => {
-  start("--max-unavailable", "1", "--forget-after", "8s");
+test("nodes that stay away are given up after spec.withdrawal.forgetAfter, and named", async () => {
+  await allowSeconds(on);
+  await start({ rollout: { maxUnavailable: 1 }, withdrawal: { forgetAfter: "8s" } });
   await deployed();
   await kubelets.die("c");
   await undeclare();
@@ -23,7 +25,7 @@ test("nodes that stay away are given up after --forget-after, and named", async 
 
 test("a node that is away and deleted is waited for no longer", async () => {
   await kubelets.add("gone");
-  start("--max-unavailable", "100%");
+  await start("100%");
   await deployed();
   await kubelets.die("gone");
   await undeclare();
@@ -33,7 +35,7 @@ test("a node that is away and deleted is waited for no longer", async () => {
 });
 
 test("the Secret created again while nodes that were away are waited for goes to all again, one node first", async () => {
-  start("--max-unavailable", "1");
+  await start(1);
   const revision = await deployed();
   await kubelets.die("c");
   await undeclare();

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { paths } from "./plane.ts";
+import { allowSeconds } from "./steer.ts";
 import {
   agents,
   content,
@@ -22,7 +23,7 @@ import {
 rig();
 
 test("a node that was away at the removal is waited for, alone, without any credential left in the cluster, and gives back", async () => {
-  const revision = await served("--max-unavailable", "1");
+  const revision = await served(1);
   await kubelets.die("c");
   await undeclare();
   const { message } = await plane.untilEvent(on, "NodesAwaited", "c", 150_000);
@@ -35,7 +36,7 @@ test("a node that was away at the removal is waited for, alone, without any cred
   // It is derived from what exists: another controller goes on with it.
   for (const one of running.splice(0)) await one.kill();
   await plane.freeLease(on);
-  start("--max-unavailable", "1");
+  await start(1);
   await stays(
     "it is waited for",
     async () => (await on.api.get(paths.daemonSet)) !== undefined,
@@ -48,7 +49,8 @@ test("a node that was away at the removal is waited for, alone, without any cred
 });
 
 test("readiness alone is not believed: a node that has not said that it gave back keeps the removal, and is named", async () => {
-  start("--max-unavailable", "100%", "--withdrawal-deadline", "5s");
+  await allowSeconds(on);
+  await start({ rollout: { maxUnavailable: "100%" }, withdrawal: { deadline: "5s" } });
   const revision = await deployed();
   kubelets.wordless.add("b");
   await undeclare();
@@ -68,7 +70,7 @@ test("readiness alone is not believed: a node that has not said that it gave bac
 });
 
 test("the Secret created again in mid-withdrawal turns it round", async () => {
-  const revision = await served("--max-unavailable", "1");
+  const revision = await served(1);
   await undeclare();
   await until("the withdrawal has begun", () => started(revision + 1) > 0);
   await plane.declare(on, content("again"));
@@ -77,7 +79,9 @@ test("the Secret created again in mid-withdrawal turns it round", async () => {
 });
 
 test("a removal that hangs is told after the deadline, and the command in the Event finishes it", async () => {
-  const revision = await served("--max-unavailable", "1", "--withdrawal-deadline", "5s");
+  await allowSeconds(on);
+  const wish = { rollout: { maxUnavailable: 1 }, withdrawal: { deadline: "5s" } };
+  const revision = await served(wish);
   kubelets.behaviour = (node, of) => (of > revision && node === "a" ? "hangs" : "ready");
   await undeclare();
   const { message } = await plane.untilEvent(on, "RemovalOverdue", "waiting for a", 150_000);
@@ -87,7 +91,7 @@ test("a removal that hangs is told after the deadline, and the command in the Ev
 });
 
 test("what never reached a node is removed without a withdrawal", async () => {
-  start();
+  await start();
   kubelets.behaviour = () => "hangs";
   await plane.declare(on, content("one"));
   await until("agents have started", () => started(0) === names.length);

@@ -11,7 +11,7 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster();
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--probation=3s"] });
+  await product.installProduct(cluster, { wish: 1 });
 });
 after(() => cluster?.down());
 

@@ -18,7 +18,7 @@ const controllers = "app.kubernetes.io/name=global-pull-secret-controller";
 
 before(async () => {
   cluster = await startCluster();
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--probation=3s"] });
+  await product.installProduct(cluster, { wish: 1 });
 });
 after(() => cluster?.down());
 

@@ -28,7 +28,7 @@ before(async () => {
     HttpHeaders: headers,
   };
   shared.writeFile("config.json", JSON.stringify(before, undefined, 2), 0o640);
-  await product.installProduct(cluster, { args: allAtOnce });
+  await product.installProduct(cluster, { wish: allAtOnce });
 });
 after(() => cluster?.down());
 

@@ -15,7 +15,7 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster({ nodes: 3 });
-  await product.installProduct(cluster, { args: allAtOnce });
+  await product.installProduct(cluster, { wish: allAtOnce });
 });
 after(() => cluster?.down());
 
@@ -92,7 +92,7 @@ test("the node of the controller that writes is pulled: the other writes within 
 });
 
 test("H4: two of three nodes that die unnoticed as a rollout begins hold it up only until they are missed", async (context) => {
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--probation=3s"] });
+  await product.installProduct(cluster, { wish: 1 });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
   const [host, ...dead] = (await hostFirst(cluster)) as [Node, Node, Node];

@@ -12,18 +12,16 @@ import { allAtOnce, auths, hostFirst } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts } from "./restarts.ts";
 
-const minReady = "--probation=3s";
-
 let cluster: Cluster;
 /** The first hosts the controller, which must live on. */
 let nodes: Node[];
 
 before(async () => {
   cluster = await startCluster({ nodes: 5 });
-  await product.installProduct(cluster, { args: allAtOnce });
+  await product.installProduct(cluster, { wish: allAtOnce });
   await product.writeAdditional(cluster, document("first"));
   await product.untilServed(cluster, 1);
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", minReady] });
+  await product.installProduct(cluster, { wish: 1 });
   nodes = await hostFirst(cluster);
 });
 after(() => cluster?.down());

@@ -19,7 +19,7 @@ let image: string;
 before(async () => {
   cluster = await startCluster({ nodes: 1 });
   image = await cluster.pushApp("team/app:1");
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--probation=3s"] });
+  await product.installProduct(cluster, { wish: 1 });
 });
 after(() => cluster?.down());
 

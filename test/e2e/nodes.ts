@@ -91,7 +91,7 @@ export async function letReread(node: Node, directory = "/var/lib/kubelet"): Pro
 }
 
 /** No stages: for tests of what is not about the order of the nodes. */
-export const allAtOnce = ["--max-unavailable=100%", "--probation=3s"] as const;
+export const allAtOnce = "100%";
 
 /**
  * All nodes, first the one where the controller that writes runs: a test of something else lets it

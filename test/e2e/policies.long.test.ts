@@ -11,7 +11,9 @@ test("restart Never: a private image runs when the kubelet has read its file aga
   await using cluster = await startCluster({ nodes: 1 });
   const [node] = cluster.nodes;
   assert.ok(node);
-  await product.installProduct(cluster, { args: [...allAtOnce, "--restart=Never"] });
+  await product.installProduct(cluster, {
+    wish: { rollout: { maxUnavailable: allAtOnce }, delivery: { mode: "Reread" } },
+  });
   const first = await kubelets(cluster);
   // A pull that is refused makes the kubelet remember for 5 minutes that it has no credentials.
   await cluster.apply(podOn(node, "app", await cluster.pushApp("team/app:1")));

@@ -17,6 +17,10 @@ let cluster: Cluster;
 let node: Node;
 const unit = "k3s.service";
 const directory = "/var/lib/rancher/kubelet";
+const wish = {
+  conflictPolicy: "PreferOriginal",
+  rollout: { maxUnavailable: allAtOnce },
+} as const;
 
 before(async () => {
   cluster = await startCluster({ nodes: 1 });
@@ -27,13 +31,11 @@ before(async () => {
     "platform.example": { auth: "cGxhdGZvcm06b25l" },
   });
   const args = [
-    "--conflicts=original",
     "--protect=platform.example",
     "--restart-control-plane=Always",
     `--kubelet-directory=${directory}`,
-    ...allAtOnce,
   ];
-  await product.installProduct(cluster, { args, components: ["original"] });
+  await product.installProduct(cluster, { args, components: ["original"], wish });
 });
 after(() => cluster?.down());
 
@@ -80,8 +82,8 @@ const platform = { "platform.example": { auth: "cGxhdGZvcm06b25l" } };
 
 test("wrong flags are all named at once, with what to give instead, and nothing is started", () => {
   const argv = [
-    "--restart=Sometimes",
-    "--max-unavailable=0",
+    "--hidden-files=Sometimes",
+    "--restart=Never",
     "--kubelet-unit=kubelet",
     "--kubelet-directory=kubelet",
   ];
@@ -93,8 +95,8 @@ test("wrong flags are all named at once, with what to give instead, and nothing 
   assert.deepEqual(stderr.trim().split("\n").toSorted(), [
     '--kubelet-directory "kubelet": is no absolute path of a directory without . and .. in it',
     '--kubelet-unit "kubelet": is no systemd service; give auto, or one such as kubelet.service',
-    '--max-unavailable "0": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
-    '--restart "Sometimes": is none of the choices; give Always, Never',
+    '--hidden-files "Sometimes": is none of the choices; give Look, Ignore',
+    "--restart: is spec.delivery.mode of GlobalPullSecret cluster; set it there and remove the flag",
   ]);
 });
 
@@ -132,14 +134,10 @@ test("the budget is the DaemonSet's own", async () => {
   );
 });
 
-test("restart Never: the agents are replaced, then a change reaches the file and is waited for, and the kubelet stays the same process", async () => {
+test("mode Reread: the agents are replaced, then a change reaches the file and is waited for, and the kubelet stays the same process", async () => {
   const first = await kubelet();
   const { uid } = (await agentOn(cluster, node)).metadata;
-  const patch = [
-    { op: "add", path: "/spec/template/spec/containers/0/args/-", value: "--restart=Never" },
-  ];
-  const deployment = ["deployment/global-pull-secret-controller", "-n", names.namespace];
-  await cluster.kubectl("patch", ...deployment, "--type=json", "-p", JSON.stringify(patch));
+  await product.steerProduct(cluster, { ...wish, delivery: { mode: "Reread" } });
   await until(
     "another agent is there",
     async () => (await agentOn(cluster, node)).metadata.uid !== uid,

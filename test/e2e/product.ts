@@ -8,6 +8,7 @@ import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { buildImage } from "../cluster/image.ts";
+import { objectOf, type Wish } from "../controller/steer.ts";
 
 const manifests = join(import.meta.dirname, "../../manifests");
 
@@ -16,27 +17,33 @@ const manifests = join(import.meta.dirname, "../../manifests");
  */
 const imageName = "global-pull-secret";
 
+type Options = Readonly<{
+  args?: readonly string[];
+  components?: readonly string[];
+  wish?: Wish;
+}>;
+
+/** Declares GlobalPullSecret's spec with kubectl, once its definition is served. */
+export async function steerProduct(cluster: Cluster, wish: Wish): Promise<void> {
+  const crd = "crd/globalpullsecrets.globalpullsecret.io";
+  await cluster.kubectl("wait", "--for=condition=Established", crd, "--timeout=60s");
+  await cluster.apply(objectOf(wish));
+}
+
 /**
  * Builds the image from dist/, pushes it to the registry that asks nothing, applies manifests/ with
  * it and waits until the controller is available. `args` are added to the controller's;
- * `components` are folders of manifests/.
+ * `components` are folders of manifests/; `wish` is GlobalPullSecret's spec, or the budget alone.
  */
 export async function installProduct(
   cluster: Cluster,
-  {
-    args = [],
-    components = [],
-  }: Readonly<{ args?: readonly string[]; components?: readonly string[] }> = {},
+  { args = [], components = [], wish = {} }: Options = {},
 ): Promise<void> {
   const image = await buildImage(cluster);
   const at = image.lastIndexOf(":");
   const overlay = join(cluster.directory, "overlay");
   mkdirSync(overlay, { recursive: true });
-  // Most tests end with a removal, and mean it.
-  const grace = args.some((arg) => arg.startsWith("--withdrawal-grace="))
-    ? []
-    : ["--withdrawal-grace=0s"];
-  const patch = [...args, ...grace].map((value) => ({
+  const patch = args.map((value) => ({
     op: "add",
     path: "/spec/template/spec/containers/0/args/-",
     value,
@@ -49,6 +56,7 @@ export async function installProduct(
   };
   writeFileSync(join(overlay, "kustomization.yaml"), JSON.stringify(kustomization)); // JSON is YAML
   await cluster.kubectl("apply", "-k", overlay);
+  await steerProduct(cluster, wish);
   await cluster.kubectl(
     "rollout",
     "status",

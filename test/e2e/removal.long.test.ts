@@ -15,7 +15,7 @@ let cluster: Cluster;
 before(async () => {
   cluster = await startCluster({ nodes: 4 });
   untouched(cluster);
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--probation=3s"] });
+  await product.installProduct(cluster, { wish: 1 });
 });
 after(() => cluster?.down());
 
@@ -27,7 +27,9 @@ test("H20: a kubelet that fails with its old file keeps the entries, and the rem
   const [stuck, ...others] = cluster.nodes;
   assert.ok(stuck);
   const { host } = cluster.registry;
-  await product.installProduct(cluster, { args: [...allAtOnce, "--withdrawal-deadline=15s"] });
+  await product.installProduct(cluster, {
+    wish: { rollout: { maxUnavailable: allAtOnce }, withdrawal: { deadline: "1m" } },
+  });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await until("it is published", async () => (await product.revision(cluster)) === 1);
   await product.untilServed(cluster, 1);

@@ -17,7 +17,7 @@ let cluster: Cluster;
 before(async () => {
   cluster = await startCluster();
   untouched(cluster);
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", "--probation=3s"] });
+  await product.installProduct(cluster, { wish: 1 });
 });
 after(() => cluster?.down());
 
@@ -37,7 +37,7 @@ test("H20, H21: a controller killed twice in a rollout and twice in a withdrawal
 });
 
 test("the Secret created again in mid-withdrawal turns it round", async () => {
-  await product.installProduct(cluster, { args: allAtOnce });
+  await product.installProduct(cluster, { wish: allAtOnce });
   const revision = await deploy();
   const uid = async () =>
     (
@@ -80,7 +80,9 @@ test("without the controller's Deployment nodes go on: pulls, repairs, and a lat
   const stayed = async () =>
     holds(0) && holds(1) && (await product.revision(cluster)) !== undefined;
   await stays("nobody takes anything away", stayed, 2000);
-  await product.installProduct(cluster, { args: [...allAtOnce, "--withdrawal-deadline=15s"] });
+  await product.installProduct(cluster, {
+    wish: { rollout: { maxUnavailable: allAtOnce }, withdrawal: { deadline: "1m" } },
+  });
   await product.untilRemoved(cluster);
   for (const index of [0, 1]) assert.ok(!holds(index));
 });

@@ -11,7 +11,6 @@ import { auths, kubelets } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts, type Restart } from "./restarts.ts";
 
-const minReady = "--probation=3s";
 /** How long a restarted kubelet is only on probation. */
 const settle = 3000;
 
@@ -19,7 +18,7 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster({ nodes: 3 });
-  await product.installProduct(cluster, { args: ["--max-unavailable=1", minReady] });
+  await product.installProduct(cluster, { wish: 1 });
 });
 after(() => cluster?.down());
 
@@ -71,7 +70,7 @@ test("H17: with a budget of one, no two kubelets are ever down together, at firs
 });
 
 test("H17: a revision goes to one node, and only when that one has proved it to as many as the budget allows", async () => {
-  await product.installProduct(cluster, { args: ["--max-unavailable=50%", minReady] });
+  await product.installProduct(cluster, { wish: "50%" });
   const all = await change("two");
   assert.deepEqual(nodesOf(all), everyNode);
   const [first, second, third] = all;
@@ -129,7 +128,9 @@ test("H17: two changes in quick succession never widen a wave", async () => {
 test("H18: a kubelet that dies before its agent was Ready has failed: rolled back there, and no other node is touched", async () => {
   // Its agent is Ready from the fourth second on. It dies before, though long after its first word
   // to the API server, and comes back when the probation would be over.
-  await product.installProduct(cluster, { args: ["--max-unavailable=50%", "--probation=8s"] });
+  await product.installProduct(cluster, {
+    wish: { rollout: { maxUnavailable: "50%", probation: "8s" } },
+  });
   const dies = `grep -q /bad /var/lib/kubelet/config.json && (sleep 2.5; kill -KILL $MAINPID) & true`;
   const unit = `[Service]\nRestartSec=10\nExecStartPost=/bin/sh -c '${dies}'\n`;
   for (const node of cluster.nodes) await node.breakKubelet(unit);
@@ -149,7 +150,9 @@ test("H18: a kubelet that dies before its agent was Ready has failed: rolled bac
 });
 
 test("with a budget of every node a corrected Secret heals all of them at one stroke", async () => {
-  await product.installProduct(cluster, { args: ["--max-unavailable=100%", "--probation=8s"] });
+  await product.installProduct(cluster, {
+    wish: { rollout: { maxUnavailable: "100%", probation: "8s" } },
+  });
   const all = await change("good");
   assert.deepEqual(nodesOf(all), everyNode);
   assert.equal(mostAtOnce(all, settle), 3, JSON.stringify(all));

@@ -1,16 +1,14 @@
 /**
  * The agent as the controller deploys it: the flags are taken from the very object that it applies.
  */
-import { parseConfig } from "#controller/policy/config.ts";
+import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { daemonSet } from "#controller/objects/daemonset.ts";
 import { mountPaths } from "#contract/names.ts";
 import type { Node } from "./agent.ts";
 
-/** The DaemonSet with the flags' defaults. */
+/** The DaemonSet where nobody declares a policy. */
 export function daemonSetOf(): ReturnType<typeof daemonSet> {
-  const parsed = parseConfig([]);
-  if (!parsed.ok) throw new Error(parsed.errors.join());
-  const agent = { ...parsed.value.policy.agent, image: "x", probationSeconds: 5 };
+  const agent = { ...policyWith().agent, image: "x", probationSeconds: 5 };
   return daemonSet(agent, { revision: 1, digest: "" }, { stage: "wave", maxUnavailable: 1 });
 }
 

@@ -39,9 +39,6 @@ export type Rollouts = Readonly<{
   rolledAt: string | undefined;
 }>;
 
-/** Asks for a retry at once: another value than before, on additional-pull-secret. */
-export const retryAnnotation = "globalpullsecret.io/retry";
-
 /**
  * 10 minutes, as long as a node keeps a content in quarantine; doubling, 6 hours at most. In
  * milliseconds.

@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import { parseConfig } from "./config.ts";
+import { allowedDefaults, defaults } from "./defaults.ts";
+import { inForce, type Declared } from "./in-force.ts";
+import { beyondLimits } from "./limits.ts";
+import { policyOf } from "./spec.ts";
+import { policyWith } from "./policy.fixture.ts";
+
+function installedBy(...argv: string[]) {
+  const parsed = parseConfig(argv);
+  assert.ok(parsed.ok);
+  return parsed.value.installed;
+}
+const installed = installedBy("--protect", "platform.example");
+const object = (spec?: GlobalPullSecretSpec, annotations = {}): Declared =>
+  ({ metadata: { name: "cluster", annotations }, ...(spec && { spec }) }) as GlobalPullSecret;
+
+test("an empty spec, no spec, no object and the written-out defaults are the same policy", () => {
+  const standard = inForce(installed, "absent", undefined).policy;
+  for (const spec of [undefined, {}, defaults])
+    assert.deepEqual(inForce(installed, object(spec), undefined).policy, standard);
+});
+
+test("every field of spec reaches the policy, and protection only grows", () => {
+  const spec = {
+    managementState: "Withdrawn",
+    conflictPolicy: "PreferOriginal",
+    protectedRegistries: ["quay.io"],
+    sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }],
+    delivery: { mode: "Reread" },
+    rollout: { maxUnavailable: 3, maxFailures: "2%", probation: "1m30s", minInterval: "1h0m0s" },
+    withdrawal: { grace: "0s", deadline: "2h", forgetAfter: "3h" },
+  } as const;
+  const { policy } = inForce(installed, object(spec), undefined);
+  assert.deepEqual(policy, {
+    ...policyWith(),
+    managementState: "Withdrawn",
+    sources: [{ name: "team-a", secretName: "team-a-pull", priority: 0 }],
+    merge: { conflicts: "original", protect: ["platform.example", "quay.io"] },
+    rollout: {
+      maxUnavailable: 3,
+      maxFailures: "2%",
+      probationSeconds: 90,
+      minIntervalSeconds: 3600,
+    },
+    withdrawal: { graceSeconds: 0, deadlineSeconds: 7200, forgetAfterSeconds: 10_800 },
+    agent: { ...policyWith().agent, restart: "Never" },
+  });
+});
+
+const asked = (rollout: GlobalPullSecretSpec["rollout"], mode?: "Restart" | "Reread") =>
+  ({ ...(rollout && { rollout }), ...(mode && { delivery: { mode } }) }) as GlobalPullSecretSpec;
+const limits: readonly (readonly [flags: string, spec: GlobalPullSecretSpec, beyond: boolean])[] = [
+  ["--max-unavailable-limit 20%", asked({ maxUnavailable: "20%" }), false],
+  ["--max-unavailable-limit 20%", asked({ maxUnavailable: "21%" }), true],
+  ["--max-unavailable-limit 20%", asked({ maxUnavailable: 1 }), true],
+  ["--max-unavailable-limit 3", asked({ maxUnavailable: 3 }), false],
+  ["--max-unavailable-limit 3", asked({ maxUnavailable: 4 }), true],
+  ["--max-unavailable-limit 100%", asked({ maxUnavailable: 1000 }), false],
+  ["--delivery-modes Reread", asked(undefined, "Reread"), false],
+  ["--delivery-modes Reread", asked(undefined, "Restart"), true],
+];
+for (const [flags, spec, beyond] of limits)
+  test(`${JSON.stringify(spec)} is ${beyond ? "beyond" : "within"} ${flags}`, () => {
+    const bounded = installedBy(...flags.split(" "));
+    const kept = {
+      rollout: { minInterval: "7s" },
+      delivery: { mode: bounded.limits.deliveryModes[0] },
+    };
+    const accepted = { ...allowedDefaults(bounded.limits), ...kept } as GlobalPullSecretSpec;
+    const before = policyOf(bounded, {
+      ...accepted,
+      rollout: { ...allowedDefaults(bounded.limits).rollout, minInterval: "7s" },
+    });
+    assert.ok(before.ok);
+    const found = inForce(bounded, object(spec), {
+      ...accepted,
+      rollout: { ...allowedDefaults(bounded.limits).rollout, minInterval: "7s" },
+    });
+    assert.equal(found.problems.length, beyond ? 1 : 0);
+    // The policy before stays, whole; it survives a restart as what is remembered.
+    if (beyond) assert.deepEqual(found.policy, before.policy);
+    const again = inForce(bounded, object(spec), found.accepted);
+    assert.deepEqual(again.policy, found.policy);
+  });
+
+test("law: whatever the limits are, the policy without a spec is within them", () =>
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.constantFrom("Restart", "Reread"), { minLength: 1 }),
+      fc.oneof(
+        fc.integer({ min: 1, max: 99 }),
+        fc.integer({ min: 1, max: 100 }).map((n) => `${n}%`),
+      ),
+      (deliveryModes, maxUnavailable) => {
+        const bounds = { deliveryModes, maxUnavailable } as const;
+        assert.deepEqual(beyondLimits(bounds, allowedDefaults(bounds)), []);
+      },
+    ),
+  ));
+
+test("law: whatever is in the object or in memory, there is a policy", () =>
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.jsonValue(), (spec, accepted) => {
+      const found = { metadata: {}, spec: spec ?? {} } as unknown as GlobalPullSecret;
+      const { policy } = inForce(installed, found, (accepted ?? undefined) as GlobalPullSecretSpec);
+      assert.ok(policy.merge.protect.includes("platform.example"));
+    }),
+  ));
+
+test("a pause keeps the policy that was accepted last, and says that another one waits", () => {
+  const accepted = { rollout: { maxUnavailable: 2 } };
+  const same = { ...accepted, managementState: "Paused" } as const;
+  assert.equal(inForce(installed, object(same), accepted).waits, false);
+  const other = { rollout: { maxUnavailable: 5 }, managementState: "Paused" } as const;
+  const { policy, waits, accepted: kept } = inForce(installed, object(other), accepted);
+  assert.deepEqual(
+    [policy.rollout.maxUnavailable, policy.managementState, waits],
+    [2, "Paused", true],
+  );
+  assert.equal(
+    inForce(installed, object({ rollout: { maxUnavailable: 5 } }), kept).policy.rollout
+      .maxUnavailable,
+    5,
+  );
+});
+
+test("a withdrawal is heeded though the rest of the spec is not allowed", () => {
+  const bounded = installedBy("--max-unavailable-limit", "20%");
+  const spec = { managementState: "Withdrawn", rollout: { maxUnavailable: "90%" } } as const;
+  const { policy, problems } = inForce(bounded, object(spec), undefined);
+  assert.deepEqual([policy.managementState, policy.rollout.maxUnavailable], ["Withdrawn", "10%"]);
+  assert.match(
+    problems.join(),
+    /^spec\.rollout\.maxUnavailable: 90% is beyond .*; give 20% or less$/,
+  );
+});
+
+test("what cannot be read leaves the policy as it was; what is not there is the defaults", () => {
+  const accepted = { rollout: { maxUnavailable: 2 } };
+  assert.equal(inForce(installed, "unreadable", accepted).policy.rollout.maxUnavailable, 2);
+  assert.equal(inForce(installed, "absent", accepted).policy.rollout.maxUnavailable, "10%");
+});
+
+test("wishes are read off the annotations, a reason of any length cut", () => {
+  const said = {
+    "globalpullsecret.io/retry": "2",
+    "globalpullsecret.io/withdraw-now": "true",
+    "globalpullsecret.io/reason": "x".repeat(300),
+  };
+  const { wishes } = inForce(installed, object({}, said), undefined);
+  assert.deepEqual(wishes, { retry: "2", withdrawNow: true, reason: "x".repeat(256) });
+});

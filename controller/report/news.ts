@@ -1,0 +1,54 @@
+/** What is new of a rollout, or lasts: the outcome of a run as a Notice. Pure. */
+import type { Progress } from "../rollout/step.ts";
+import type { Notice } from "./events.ts";
+import { pick } from "../rollout/decide/node-state.ts";
+import type { TroubleKind } from "../status/troubles.ts";
+import * as messages from "./messages.ts";
+
+/** A kind of the table and what is said of it. */
+export type Trouble = readonly [kind: TroubleKind, notice: Notice];
+
+/**
+ * Undefined for what was asked for just now: the next run, 0.2 s later, sees it begin. Of a
+ * revision that is out it is news once: nodes that come and go later are not its news.
+ */
+export function newsOf(
+  progress: Progress,
+  now: Date,
+): Readonly<{ notice: Notice | undefined }> | undefined {
+  const { turn, complete } = progress;
+  if (turn.kind === "roll" && turn.halt === undefined && !complete) return undefined;
+  if (turn.kind === "served" && !complete) return { notice: rolledOut(progress, now) };
+  return { notice: haltOf(progress) };
+}
+
+function rolledOut({ revision, view, standing, fates, rollouts }: Progress, now: Date): Notice {
+  const total = standing?.total ?? view?.desired ?? 0;
+  const began = Date.parse(rollouts.rolledAt ?? now.toISOString());
+  const seconds = Math.max(0, Math.round((now.getTime() - began) / 1000));
+  const missing = pick(fates, "unreachable", "refused", "excused", "failed", "stuck").map(
+    ({ name }) => name,
+  );
+  return messages.rolledOut(revision, standing?.served ?? total, missing, seconds);
+}
+
+/** What holds a rollout up, worst first; undefined when nothing was found to. */
+export function haltOf({
+  revision,
+  turn,
+  fates,
+  rollouts: { halt },
+}: Progress): Notice | undefined {
+  if (halt !== undefined && turn.kind === "wait" && turn.phase === "held")
+    return messages.held(halt);
+  if (turn.kind === "wait" && turn.phase === "outage")
+    return messages.outage(
+      revision,
+      pick(fates, "unreachable", "excused").map(({ name }) => name),
+    );
+  const found = pick(fates, "failed", "stuck");
+  const halts = turn.kind === "roll" && turn.halt !== undefined;
+  return found.length > 0
+    ? messages.halted(halts ? (halt?.revision ?? revision) : revision, found)
+    : undefined;
+}

@@ -1,0 +1,24 @@
+/** What a pause keeps in force: nothing new is published, and nothing that is there falls apart. */
+import type { Content } from "#contract/names.ts";
+import { isEdited, isLost, type Published } from "../objects/global-secret.ts";
+import type { Snapshot } from "../sources/snapshot.ts";
+import type { State } from "../objects/state.ts";
+
+type Found = Readonly<{
+  published: Published | undefined;
+  state: State;
+  template: Readonly<{ revision: number; digest: string }>;
+}>;
+
+/**
+ * The content to be held: what is published, or, where that was lost or edited, what every node
+ * had. Undefined where neither is known: then what is wanted is all there is to repair with.
+ */
+export function heldByPause(
+  { global }: Snapshot,
+  { published, state: { served }, template }: Found,
+): Content | undefined {
+  const intact = published !== undefined && !isLost(published, template) && !isEdited(global);
+  if (intact) return { ...published, sources: published.sourcesText };
+  return served !== undefined && served.revision === template.revision ? served : undefined;
+}

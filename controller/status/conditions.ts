@@ -1,0 +1,50 @@
+/** Conditions as Kubernetes means them. Pure. */
+import type { StatusCondition } from "#api/global-pull-secret.ts";
+import type { Reason } from "./reasons.ts";
+
+export type ConditionType =
+  | "Ready"
+  | "Reconciling"
+  | "Stalled"
+  | "SourcesAccepted"
+  | "RolledOut"
+  | "NodesLeftOut";
+
+export type Said = Readonly<{
+  type: ConditionType;
+  status: StatusCondition["status"];
+  reason: Reason;
+  message: string;
+}>;
+
+/** Far under the 32 KiB that a condition may hold: five troubles of an Event's length. */
+const longestMessage = 4096;
+
+/**
+ * The conditions that are said, and no others. The time of each is when its status changed,
+ * whatever its words.
+ */
+export function dated(
+  said: readonly Said[],
+  before: readonly StatusCondition[],
+  generation: number,
+  now: Date,
+): StatusCondition[] {
+  return said.map(({ type, status, reason, message }) => {
+    const last = before.find((one) => one.type === type);
+    const lastTransitionTime = last?.status === status ? last.lastTransitionTime : timeOf(now);
+    const cut =
+      message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message;
+    return {
+      type,
+      status,
+      observedGeneration: generation,
+      lastTransitionTime,
+      reason,
+      message: cut,
+    };
+  });
+}
+
+/** RFC 3339 in whole seconds, as Kubernetes writes times. */
+export const timeOf = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, "Z");

@@ -1,0 +1,59 @@
+/** Nodes, counted and, ten of them, named. Pure. */
+import type { NodeFailure, NodesStatus } from "#api/global-pull-secret.ts";
+import { pick, type Fates } from "../rollout/decide/node-state.ts";
+import type { SurveyedNode } from "../rollout/decide/surveyed.ts";
+import type { Progress } from "../rollout/step.ts";
+import { timeOf } from "./conditions.ts";
+
+/** A status names no more nodes, however many there are. */
+const mostNames = 10;
+/** What an API server takes for a failure's message. */
+const longestMessage = 1024;
+
+/** `before`: what was counted when nodes were last read, for while the counters tell enough. */
+export function nodesOf(
+  { view, standing }: Progress,
+  before: NodesStatus | undefined,
+): NodesStatus {
+  const { desired = 0, updated = 0, available = 0 } = view ?? {};
+  const summary = `${available}/${desired}`;
+  const counted = { summary, desired, updated, available };
+  if (standing !== undefined) {
+    const { refused, unreachable, excused, failed, stuck } = standing;
+    return { ...counted, unfit: refused, unreachable, failed: failed + stuck + excused };
+  }
+  const none = { unfit: 0, unreachable: 0, failed: 0 };
+  if (available === desired || before === undefined) return { ...counted, ...none };
+  const { unfit, unreachable, failed } = before;
+  return { ...counted, unfit, unreachable, failed };
+}
+
+/** Nodes that failed, cannot be served though they live, or are unfit: the worst first. */
+export function failuresOf(
+  { fates, standing, view }: Progress,
+  before: readonly NodeFailure[],
+  now: Date,
+): readonly NodeFailure[] {
+  if (standing === undefined) return view?.available === view?.desired ? [] : before;
+  return pick(fates, "failed", "stuck", "excused", "refused")
+    .slice(0, mostNames)
+    .map((node) => failureOf(node, before, now));
+}
+
+function failureOf(
+  { name, agent }: SurveyedNode,
+  before: readonly NodeFailure[],
+  now: Date,
+): NodeFailure {
+  const message = (agent?.message ?? "its agent does not become ready").slice(0, longestMessage);
+  const [code] = /^GPS\d{3}\b/.exec(message) ?? [];
+  const last = before.find((one) => one.node === name && one.code === code);
+  const since = last?.since ?? timeOf(now);
+  return { node: name, ...(code === undefined ? {} : { code }), message, since };
+}
+
+/** Names of nodes that nobody can serve now, ten at most, and how many they are. */
+export function leftOut(fates: Fates): Readonly<{ names: readonly string[]; count: number }> {
+  const nodes = pick(fates, "refused", "excused", "unreachable");
+  return { names: nodes.slice(0, mostNames).map(({ name }) => name), count: nodes.length };
+}

@@ -1,0 +1,15 @@
+/** A run's verdict on the sources, as status tells it. Pure. */
+import { additionalSecretName, sourceIds } from "#contract/names.ts";
+import type { Verdict } from "../sources/accept.ts";
+import type { SourceFacts } from "./facts.ts";
+
+export function sourceFacts({ sources }: Verdict): readonly SourceFacts[] {
+  return sources.map(({ name, resourceVersion, accepted, reason, message }) => ({
+    name,
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    accepted,
+    reason,
+    message,
+    extra: name !== additionalSecretName && name !== sourceIds.original,
+  }));
+}

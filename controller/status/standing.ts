@@ -1,0 +1,166 @@
+/**
+ * Where it stands, in one word, and whose turn it is: a table, first match first. Reconciling and
+ * Stalled are two values of one field, so that they cannot both be True.
+ */
+import type { StatusCondition } from "#api/global-pull-secret.ts";
+import type { Progress } from "../rollout/step.ts";
+import type { Facts } from "./facts.ts";
+import type { ReadyReason, ReconcilingReason, StalledReason } from "./reasons.ts";
+import { troubles, type TroubleKind } from "./troubles.ts";
+
+/** `next`: who has to do something until Ready is True. */
+export type Standing = Readonly<{ message: string }> &
+  (
+    | Readonly<{ next: "nobody"; ready: "True"; reason: ReadyReason | "Paused" }>
+    | Readonly<{ next: "controller"; ready: "False" | "Unknown"; reason: ReconcilingReason }>
+    | Readonly<{ next: "person"; ready: "False"; reason: StalledReason }>
+  );
+
+type Rule = (facts: Facts) => Standing | undefined;
+
+export function standingOf(facts: Facts): Standing {
+  for (const rule of rules) {
+    const found = rule(facts);
+    if (found !== undefined) return found;
+  }
+  return goesOn("Starting", "nothing has been looked at yet", "Unknown");
+}
+
+/** Each says what it stands for, or leaves it to the next. */
+const rules: readonly Rule[] = [
+  ({ stage }) =>
+    stage.kind === "starting"
+      ? goesOn("Starting", "nothing has been looked at yet", "Unknown")
+      : undefined,
+  // What keeps a run from its end, or its spec from being followed.
+  told("unsupported", "foreign", "refused", "notAllowed"),
+  ofNothing,
+  ofRemoval,
+  // A withdrawal needs no source; everything else does.
+  told("rejected", "originalRejected"),
+  ofPause,
+  ({ withdrawsAt }) =>
+    withdrawsAt && goesOn("WithdrawalAwaited", `withdrawn from ${withdrawsAt.toISOString()} on`),
+  neverRead,
+  ofRollout,
+];
+
+/** The first of these troubles, in this order, with all that is said of it. */
+function told(...kinds: readonly TroubleKind[]): Rule {
+  return ({ troubles: found }) => {
+    for (const kind of kinds) {
+      const said = found.filter((one) => one.kind === kind).map(({ message }) => message);
+      if (said.length > 0) return stalls(troubles[kind].reason as StalledReason, said.join(" | "));
+    }
+    return undefined;
+  };
+}
+
+function ofNothing({ stage, managementState, reason }: Facts): Standing | undefined {
+  if (stage.kind !== "nothing") return undefined;
+  if (managementState === "Withdrawn")
+    return done("Withdrawn", `withdrawn${because(reason)}: nothing of ours is left`);
+  return done("NoSource", "no Secret asks for anything, and nothing of ours is left");
+}
+
+function ofRemoval(facts: Facts): Standing | undefined {
+  const { stage, managementState, reason } = facts;
+  if (stage.kind !== "removal") return undefined;
+  const { awaited, released } = stage.removal;
+  const held = told("overdue", "podsRefused", "halted", "held")(facts);
+  if (held !== undefined) return held;
+  if (awaited !== undefined && !released)
+    return done(
+      "NodesAwaited",
+      `every node that can be asked has given back; others are waited for until ${awaited.until}`,
+    );
+  const why = managementState === "Withdrawn" ? because(reason) : "";
+  return goesOn("Withdrawing", `withdrawn${why}: the nodes give back the entries`);
+}
+
+/** What waits comes first in the message: whoever pauses is to see what he holds. */
+function ofPause(facts: Facts): Standing | undefined {
+  const { stage, managementState, reason, specWaits, withdrawsAt } = facts;
+  if (managementState !== "Paused") return undefined;
+  const progress = stage.kind === "rollout" ? stage.progress : undefined;
+  const what = [
+    ...(withdrawsAt === undefined ? [] : ["a withdrawal"]),
+    ...(progress === undefined || progress.waiting ? ["a change of the Secrets"] : []),
+    ...(specWaits ? ["a change of spec"] : []),
+  ];
+  const waits = `${what.join(" and ")} ${what.length > 1 ? "wait" : "waits"}`;
+  if (what.length > 0)
+    return stalls("Paused", `paused${because(reason)}: ${waits} for spec.managementState: Managed`);
+  if (progress === undefined || !isOut(progress)) return undefined;
+  return {
+    next: "nobody",
+    ready: "True",
+    reason: "Paused",
+    message: `paused${because(reason)}: nothing waits`,
+  };
+}
+
+/** An original that was served once is as last read; one that never was is unknown. */
+function neverRead({ sources, served }: Facts): Standing | undefined {
+  const unknown = sources.find(
+    ({ name, accepted, extra }) => !extra && accepted === "Unknown" && served[name] === undefined,
+  );
+  return unknown && goesOn("OriginalUnknown", unknown.message, "Unknown");
+}
+
+function ofRollout(facts: Facts): Standing | undefined {
+  if (facts.stage.kind !== "rollout") return undefined;
+  const { progress } = facts.stage;
+  const { revision, turn, view, rollouts } = progress;
+  if (isOut(progress))
+    return view?.desired === 0
+      ? done("NoNodes", `revision ${revision} is ready for nodes; there are none`)
+      : done("InForce", `revision ${revision} is on every node that can be served`);
+  const phase = turn.kind === "wait" ? turn.phase : "wave";
+  const message = turn.kind === "survey" ? "nodes are read" : turn.reason;
+  if (phase === "outage" || (phase === "held" && rollouts.halt?.reason === "outage"))
+    return goesOn("NodesOutOfReach", message);
+  const stops = phase === "halted" || phase === "held";
+  return (
+    told("podsRefused", ...(stops ? (["held", "halted"] as const) : []))(facts) ??
+    (stops ? stalls("Halted", message) : goesOn(reasonOf[phase], message))
+  );
+}
+
+const reasonOf = {
+  birth: "StartingAgents",
+  canary: "OneNodeFirst",
+  wave: "RollingOut",
+  interval: "RollingOutLater",
+} as const;
+
+/**
+ * What is published is what is wanted, and every node that can be served had it. What becomes of a
+ * node later, or of its agent, is no news of the rollout.
+ */
+export function isOut({ waiting, complete, turn, view, intent, revision }: Progress): boolean {
+  if (waiting || intent === "hold") return false;
+  return turn.kind === "served" || (complete && view?.template === revision);
+}
+
+const because = (reason: string) => (reason === "" ? "" : ` (${reason})`);
+
+const done = (reason: ReadyReason, message: string): Standing => ({
+  next: "nobody",
+  ready: "True",
+  reason,
+  message,
+});
+
+const goesOn = (
+  reason: ReconcilingReason,
+  message: string,
+  ready: StatusCondition["status"] & ("False" | "Unknown") = "False",
+): Standing => ({ next: "controller", ready, reason, message });
+
+const stalls = (reason: StalledReason, message: string): Standing => ({
+  next: "person",
+  ready: "False",
+  reason,
+  message,
+});

@@ -1,0 +1,168 @@
+/**
+ * The whole status of GlobalPullSecret: facts, and what was said before, in; what to say out. Pure.
+ * No credential, hash or length of one can be in it: no fact holds any.
+ */
+import type {
+  GlobalPullSecretStatus,
+  RevisionStatus,
+  SourceStatus,
+  StatusCondition,
+} from "#api/global-pull-secret.ts";
+import type { Halt } from "../rollout/decide/halt.ts";
+import type { Progress } from "../rollout/step.ts";
+import { dated, timeOf, type Said } from "./conditions.ts";
+import type { Facts, SourceFacts } from "./facts.ts";
+import { failuresOf, leftOut, nodesOf } from "./nodes.ts";
+import { isOut, standingOf, type Standing } from "./standing.ts";
+
+/** The object must fit etcd beside others' fields: 200 registries are 200 KB at the worst. */
+const mostRegistries = 200;
+/** What an API server takes for a source's message is more; nobody reads it. */
+const longestMessage = 1024;
+
+type Before = GlobalPullSecretStatus | undefined;
+
+export function statusOf(facts: Facts, before: Before, now: Date): GlobalPullSecretStatus {
+  const { generation, stage, sources, served, registries } = facts;
+  const progress = progressOf(facts);
+  const standing = standingOf(facts);
+  const revision = revisionOf(progress, standing);
+  const failures = progress && failuresOf(progress, before?.failures ?? [], now);
+  const kept = stage.kind === "nothing" ? undefined : before;
+  const nodes = progress === undefined ? kept?.nodes : nodesOf(progress, kept?.nodes);
+  const listed = registries.slice(0, mostRegistries);
+  const omitted = registries.length - listed.length;
+  const said: readonly Said[] = [
+    { type: "Ready", status: standing.ready, ...words(standing) },
+    { type: "Reconciling", status: truth(standing.next === "controller"), ...words(standing) },
+    { type: "Stalled", status: truth(standing.next === "person"), ...words(standing) },
+    sourcesAccepted(sources),
+    rolledOut(progress, standing),
+    nodesLeftOut(progress, facts, before),
+  ];
+  return {
+    observedGeneration: generation,
+    ...(revision === undefined ? optional("revision", kept?.revision) : { revision }),
+    sources: sources.map((one) => sourceOf(one, served)),
+    registries: listed,
+    ...(omitted > 0 ? { registriesOmitted: omitted } : {}),
+    ...optional("nodes", nodes),
+    failures: failures ?? kept?.failures ?? [],
+    conditions: dated(said, before?.conditions ?? [], generation, now),
+  };
+}
+
+/** Of a rollout, or of a removal's. */
+function progressOf({ stage }: Facts): Progress | undefined {
+  if (stage.kind === "rollout") return stage.progress;
+  return stage.kind === "removal" ? stage.removal.progress : undefined;
+}
+
+function revisionOf(
+  progress: Progress | undefined,
+  { next }: Standing,
+): RevisionStatus | undefined {
+  if (progress === undefined) return undefined;
+  const { revision, served, intent, rollouts } = progress;
+  const goes = revision > 0 && revision !== served && intent !== "hold" && next !== "nobody";
+  return {
+    ...optional("inForce", served),
+    ...(goes ? { pending: revision } : {}),
+    ...optional("refused", rollouts.halt && refusedOf(rollouts.halt)),
+  };
+}
+
+const refusals = {
+  failed: "RestartFailed",
+  stalled: "RestartFailedElsewhere",
+  outage: "NodesOutOfReach",
+} as const;
+
+function refusedOf({ revision, since, reason }: Halt) {
+  return { revision, since: timeOf(new Date(since)), reason: refusals[reason] };
+}
+
+function sourceOf(one: SourceFacts, served: Facts["served"]): SourceStatus {
+  const { name, accepted, reason, message } = one;
+  return {
+    name,
+    ...optional("resourceVersion", one.resourceVersion),
+    ...optional("servedResourceVersion", served[name]),
+    accepted,
+    reason,
+    message: message.slice(0, longestMessage),
+  };
+}
+
+function sourcesAccepted(sources: readonly SourceFacts[]): Said {
+  const type = "SourcesAccepted";
+  const refused = sources.filter(({ accepted }) => accepted === "False");
+  const unknown = sources.filter(({ accepted }) => accepted === "Unknown");
+  const list = (some: typeof sources) =>
+    some.map(({ name, message }) => `${name}: ${message}`).join(" | ");
+  if (refused.length > 0) {
+    const reason = refused.every(({ extra }) => extra) ? "ExtraSourceRejected" : "SourceRejected";
+    return { type, status: "False", reason, message: list(refused) };
+  }
+  if (unknown.length > 0)
+    return { type, status: "Unknown", reason: "SourceUnknown", message: list(unknown) };
+  return { type, status: "True", reason: "AllAccepted", message: "every source is accepted" };
+}
+
+/** Of what is published: a change that waits does not take it back. */
+function rolledOut(progress: Progress | undefined, standing: Standing): Said {
+  const type = "RolledOut";
+  if (
+    progress !== undefined &&
+    progress.intent === "apply" &&
+    isOut({ ...progress, waiting: false })
+  )
+    return {
+      type,
+      status: "True",
+      reason: progress.view?.desired === 0 ? "NoNodes" : "InForce",
+      message: `revision ${progress.revision} is on every node that can be served`,
+    };
+  const status = standing.next === "nobody" ? "True" : standing.ready;
+  return { type, status, ...words(standing) };
+}
+
+function nodesLeftOut(progress: Progress | undefined, { stage }: Facts, before: Before): Said {
+  const type = "NodesLeftOut";
+  const none: Said = {
+    type,
+    status: "False",
+    reason: "NoneLeftOut",
+    message: "no node is left out",
+  };
+  if (stage.kind === "nothing") return none;
+  const awaited = stage.kind === "removal" ? stage.removal.awaited : undefined;
+  if (awaited !== undefined)
+    return { type, status: "True", reason: "NodesAwaited", message: listOf(awaited.names) };
+  if (progress?.standing === undefined) {
+    const last = before?.conditions?.find((one) => one.type === type);
+    const all = progress?.view !== undefined && progress.view.available === progress.view.desired;
+    return last === undefined || all ? none : asBefore(type, last);
+  }
+  const { names, count } = leftOut(progress.fates);
+  if (count === 0) return none;
+  return { type, status: "True", reason: "NodesCannotBeServed", message: listOf(names, count) };
+}
+
+function asBefore(type: Said["type"], { status, reason, message }: StatusCondition): Said {
+  return { type, status, reason: reason as Said["reason"], message };
+}
+
+function listOf(all: readonly string[], count = all.length): string {
+  const names = all.slice(0, 10);
+  const more = count > names.length ? ` and ${count - names.length} more` : "";
+  return `${names.join(", ")}${more}`;
+}
+
+const words = ({ reason, message }: Standing) => ({ reason, message });
+const truth = (is: boolean) => (is ? "True" : "False");
+
+/** Absent rather than undefined: a server-side apply takes `null` for a value. */
+function optional<Name extends string, Value>(name: Name, value: Value | undefined) {
+  return (value === undefined ? {} : { [name]: value }) as Partial<Record<Name, Value>>;
+}

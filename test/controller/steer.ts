@@ -1,0 +1,98 @@
+/** GlobalPullSecret, as tests declare and read it: policy in, status out. */
+import type {
+  GlobalPullSecret,
+  GlobalPullSecretSpec,
+  GlobalPullSecretStatus,
+  StatusCondition,
+} from "#api/global-pull-secret.ts";
+import type { Cluster as Api } from "#kube/client.ts";
+import { until } from "../cluster/await.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+
+const gpsPath = "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets/cluster";
+
+type On = Readonly<{ api: Api; cluster: Pick<Cluster, "kubectl"> }>;
+
+/** A spec, or no more of it than the budget. */
+export type Wish = GlobalPullSecretSpec | number | string;
+
+/** Most tests end with a removal, and mean it; and none has five seconds for each node. */
+function specOf(wish: Wish): GlobalPullSecretSpec {
+  const spec = typeof wish === "object" ? wish : { rollout: { maxUnavailable: wish } };
+  return {
+    ...spec,
+    rollout: { probation: "3s", ...spec.rollout },
+    withdrawal: { grace: "0s", ...spec.withdrawal },
+  };
+}
+
+export const objectOf = (wish: Wish) => ({
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "GlobalPullSecret",
+  metadata: { name: "cluster" },
+  spec: specOf(wish),
+});
+
+/** Declares the whole spec, under a field manager of its own, as Git would. */
+export async function steer({ api }: On, wish: Wish = {}): Promise<GlobalPullSecret> {
+  const object = objectOf(wish);
+  const how = { manager: "test", force: true };
+  // The API server serves a definition a moment after it took it.
+  return until("the spec is taken", () =>
+    api.apply<GlobalPullSecret>(gpsPath, object, how).catch((error: Error) => {
+      if (/ 404 /.test(error.message)) return undefined;
+      throw error;
+    }),
+  );
+}
+
+/**
+ * Lets deadlines be seconds, which the definition forbids: what lasts minutes is not what is
+ * tested.
+ */
+export async function allowSeconds({ cluster, api }: On): Promise<void> {
+  const withdrawal =
+    "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/withdrawal/properties";
+  const rules = ["deadline", "forgetAfter"].map((field) => ({
+    op: "remove",
+    path: `${withdrawal}/${field}/x-kubernetes-validations`,
+  }));
+  const spec = { withdrawal: { deadline: "5s", forgetAfter: "5s" } };
+  const taken = () =>
+    steer({ api, cluster }, spec).then(
+      () => true,
+      () => false,
+    );
+  if (await taken()) return;
+  const crd = ["crd", "globalpullsecrets.globalpullsecret.io"];
+  await cluster.kubectl("patch", ...crd, "--type=json", "-p", JSON.stringify(rules));
+  await until("seconds are taken", taken);
+}
+
+export async function statusOf({ api }: On): Promise<GlobalPullSecretStatus> {
+  return (await api.get<GlobalPullSecret>(gpsPath))?.status ?? {};
+}
+
+export async function condition(on: On, type: string): Promise<StatusCondition | undefined> {
+  return (await statusOf(on)).conditions?.find((one) => one.type === type);
+}
+
+/** Waits until the condition has this status, and this reason where one is given. */
+export async function untilCondition(
+  on: On,
+  type: string,
+  status: StatusCondition["status"],
+  reason?: string,
+  timeout = 60_000,
+): Promise<StatusCondition> {
+  const look = () => condition(on, type);
+  return until(
+    `${type} is ${status} ${reason ?? ""}`,
+    async () => {
+      const found = await look();
+      const fits = found?.status === status && (reason === undefined || found.reason === reason);
+      return fits ? found : undefined;
+    },
+    { timeout, seen: look },
+  );
+}

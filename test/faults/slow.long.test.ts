@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { inTime } from "./agent.ts";
 import { ours, Place } from "./place.ts";
 import { comesBack } from "./scripted-systemd.ts";
 

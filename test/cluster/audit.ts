@@ -10,6 +10,8 @@ export type Asked = Readonly<{
   /** API group; empty for the core one. */
   group: string;
   resource: string;
+  /** Such as `status`; empty for the object itself. */
+  subresource: string;
   /** Empty for lists, and for creates whose name the server makes. */
   name: string;
   uri: string;
@@ -23,7 +25,7 @@ type Line = {
   requestURI: string;
   user: { username: string };
   userAgent?: string;
-  objectRef?: { resource?: string; apiGroup?: string; name?: string };
+  objectRef?: { resource?: string; subresource?: string; apiGroup?: string; name?: string };
   responseStatus?: { code?: number };
   requestReceivedTimestamp: string;
 };
@@ -71,6 +73,7 @@ function asked({ verb, requestURI, user, userAgent, objectRef, ...line }: Line):
     verb,
     group: objectRef?.apiGroup ?? "",
     resource: objectRef?.resource ?? "",
+    subresource: objectRef?.subresource ?? "",
     name: objectRef?.name ?? "",
     uri: requestURI,
     code: line.responseStatus?.code ?? 0,

@@ -296,13 +296,19 @@ export function requests(plane: Plane, since = ""): Request[] {
   return allRequests(plane, since).filter(({ resource }) => resource !== leases);
 }
 
-/** What the controller asked to change, Events and its Lease apart; also what was refused. */
+/**
+ * What the controller asked to change; also what was refused. Without its Lease and what only
+ * tells: Events and status.
+ */
 export function writes(plane: Plane, since: string): Request[] {
-  return requests(plane, since).filter((one) => isWrite(one) && one.resource !== "events");
+  return requests(plane, since).filter(
+    (one) => isWrite(one) && one.resource !== "events" && one.subresource !== "status",
+  );
 }
 
 function withGroup({ group, resource, ...request }: Asked): Request {
-  return { ...request, group, resource: [group, resource].filter(Boolean).join("/") };
+  const path = [group, resource, request.subresource].filter(Boolean).join("/");
+  return { ...request, group, resource: path };
 }
 
 /** As `requests`, with what keeps its Lease. A resource has its API group before it. */

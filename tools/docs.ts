@@ -88,8 +88,8 @@ ${table(
 
 ## What lasts
 
-For as long as it lasts \`trouble{reason}\` is 1, the condition is not True, and the Event (Warning, on \`additional-pull-secret\`) is repeated every half hour. Conditions
-are in the annotation \`globalpullsecret.io/conditions\` of global-pull-secret, where there is one ([why](decisions/0024-whatever-lasts-is-told.md)).
+For as long as it lasts \`trouble{reason}\` is 1, GlobalPullSecret's status has it ([what that says](status.md)), and the Event (Warning, on
+\`additional-pull-secret\`) is repeated every half hour ([why](decisions/0024-whatever-lasts-is-told.md)).
 
 ${table(["Event, `reason`", "condition", "its reason"], rows)}
 
@@ -100,21 +100,35 @@ One alert is enough to begin with: \`global_pull_secret_trouble == 1\` for 15 mi
 function configuration(): string {
   return `# Configuration
 
-There is nothing to configure on nodes: the controller's flags are all there is. Set them as \`args\` of its container, in a kustomization:
+There is nothing to configure on nodes. **Policy** is the spec of GlobalPullSecret \`cluster\`, which the controller makes with its defaults where nobody has; it is in force
+seconds after it is written, and what is read back is the whole of it:
+
+\`\`\`sh
+kubectl explain gps.spec --recursive
+kubectl patch gps cluster --type=merge -p '{"spec":{"rollout":{"maxUnavailable":"25%"}}}'
+\`\`\`
+
+Deleting the object means the defaults, \`sources: []\` among them, and never a withdrawal of \`additional-pull-secret\`. [What its status says](status.md).
+
+## The installer's flags
+
+What the object's editor must not decide (where the original is, host paths, units, the image) are flags of the controller. Set them as \`args\` of its
+container, in a kustomization:
 
 \`\`\`yaml
 resources: [./manifests]
 patches:
   - target: { kind: Deployment, name: global-pull-secret-controller }
     patch: |-
-      - { op: add, path: /spec/template/spec/containers/0/args/-, value: --max-unavailable=25% }
+      - { op: add, path: /spec/template/spec/containers/0/args/-, value: --max-unavailable-limit=25% }
 \`\`\`
 
 \`\`\`
 ${usage().trimEnd()}
 \`\`\`
 
-What is wrong stops the controller at its start, with one line for each flag: its value, what is wrong, and what to give instead.
+What is wrong stops the controller at its start, with one line for each flag: its value, what is wrong, and what to give instead. A spec that asks for more than
+\`--delivery-modes\` or \`--max-unavailable-limit\` allow is not followed: the policy stays as it was, and the object is Stalled, reason NotAllowed.
 
 ## The original pull secret
 
@@ -125,47 +139,57 @@ and right for \`kube-system/pull-secret\`; copy it for another name.
 
 ## Conflicts and protection
 
-Both have an entry for the same registry: the additional's is used, or the original's with \`--conflicts original\`; a warning says so.
+Both have an entry for the same registry: the additional's is used, or the original's with \`conflictPolicy: PreferOriginal\`; a warning says so.
 An additional entry that the kubelet tries *before* one of the original's (\`quay.io/team\` before \`quay.io\`) takes those images over; that is
-allowed, with a warning. \`--protect quay.io\` refuses every additional entry that would serve images of that registry.
+allowed, with a warning. \`protectedRegistries: [quay.io]\`, and the installer's \`--protect quay.io\`, refuse every additional entry that would serve
+images of that registry.
 
 ## Withdrawing
 
-Deleting \`additional-pull-secret\` withdraws it: every node gives its entries back, then the objects go. It begins \`--withdrawal-grace\` after the deletion, so
+Deleting \`additional-pull-secret\` withdraws it: every node gives its entries back, then the objects go. It begins \`withdrawal.grace\` after the deletion, so
 that a Secret that is deleted and made anew (\`kubectl replace --force\`, another type) is one change. When a credential leaked, ask for haste, before or after:
 
 \`\`\`
-kubectl annotate secret global-pull-secret -n kube-system globalpullsecret.io/withdraw-now=true
+kubectl annotate gps cluster globalpullsecret.io/withdraw-now=true
 \`\`\`
 
-Nodes that are away then are waited for: the DaemonSet stays, for them alone, until they return and give back or are deleted, for \`--forget-after\` at most.
+\`managementState: Withdrawn\` gives the nodes back in the same way and leaves your Secrets; \`Paused\` holds every change, a withdrawal included.
+
+Nodes that are away then are waited for: the DaemonSet stays, for them alone, until they return and give back or are deleted, for \`withdrawal.forgetAfter\` at most.
 Meanwhile no credential is left in the cluster ([why](decisions/0025-nodes-that-were-away-at-a-removal.md)).
 
 ## How fast, how careful
 
-\`--max-unavailable\` is how many nodes may restart their kubelet at a time; the first node of a revision is always alone, unless it is \`100%\`.
-\`--probation\` is how long a restarted kubelet must stay well before the next node follows. Of a kubelet that dies more
-than 4 s before its end no other node ever hears ([why](decisions/0006-when-an-agent-is-ready.md)). \`--restart Never\` restarts nothing: the kubelet reads its file again within five minutes.
+\`rollout.maxUnavailable\` is how many nodes may restart their kubelet at a time; the first node of a revision is always alone, unless it is \`100%\`.
+\`rollout.probation\` is how long a restarted kubelet must stay well before the next node follows. Of a kubelet that dies more
+than 4 s before its end no other node ever hears ([why](decisions/0006-when-an-agent-is-ready.md)). \`delivery.mode: Reread\` restarts nothing: the kubelet reads its
+file again within five minutes.
 
-A node that fails newly, beyond \`--max-failures\`, halts the revision: every node keeps what it has, and what halted is tried once more
+A node that fails newly, beyond \`rollout.maxFailures\`, halts the revision: every node keeps what it has, and what halted is tried once more
 after 10 minutes (doubling, 6 hours at most; [why](decisions/0022-a-halt-holds.md)). To try it at once, give this annotation another value:
 
 \`\`\`sh
-kubectl annotate secret additional-pull-secret -n kube-system --overwrite globalpullsecret.io/retry="$(date +%s)"
+kubectl annotate gps cluster --overwrite globalpullsecret.io/retry="$(date +%s)"
 \`\`\`
 
-\`--min-interval\` keeps a writer of the Secret from restarting kubelets all day: the next change's rollout begins so long after the one
+\`rollout.minInterval\` keeps a writer of the Secret from restarting kubelets all day: the next change's rollout begins so long after the one
 before began. A removal, a repair and an asked-for retry do not wait.
 
 ## From version 0.1
 
-Flags and the prefix of annotations have other names since 0.2; an upgrade of the Deployment needs these in its arguments:
+Policy's flags are fields of GlobalPullSecret since 0.2. One that is still given stops the new controller with the field's name, and the old one goes on beside it:
 
 | 0.1 | 0.2 |
 | --- | --- |
-| \`--min-ready-seconds 5\` | \`--probation 5s\` |
-| \`--removal-grace 30s\` | \`--withdrawal-grace 30s\` |
-| \`--drain-deadline 10m\` | \`--withdrawal-deadline 10m\` |
+| \`--conflicts original\` | \`spec.conflictPolicy: PreferOriginal\` |
+| \`--max-unavailable 25%\` | \`spec.rollout.maxUnavailable: 25%\` |
+| \`--max-failures 2\` | \`spec.rollout.maxFailures: 2\` |
+| \`--min-ready-seconds 5\` | \`spec.rollout.probation: 5s\` |
+| \`--min-interval 10m\` | \`spec.rollout.minInterval: 10m\` |
+| \`--restart Never\` | \`spec.delivery.mode: Reread\` |
+| \`--removal-grace 30s\` | \`spec.withdrawal.grace: 30s\` |
+| \`--drain-deadline 10m\` | \`spec.withdrawal.deadline: 10m\` |
+| \`--forget-after 24h\` | \`spec.withdrawal.forgetAfter: 24h\` |
 | annotations \`global-pull-secret/…\` | \`globalpullsecret.io/…\`; the old ones are read once, and never written |
 
 ## Two controllers

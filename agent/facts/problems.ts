@@ -116,7 +116,7 @@ export const catalogue = {
   systemdTooOld: [
     "GPS231",
     "systemd is older than version 235",
-    "nothing is changed; update it, or let the kubelet read its file again by itself with --restart Never",
+    "nothing is changed; update it, or let the kubelet read its file again by itself with spec.delivery.mode Reread",
   ],
   hidesFile: [
     "GPS232",

@@ -122,5 +122,5 @@ export type Phase =
   | "held"
   /** Too many nodes are out of reach: nothing rolls until they are back. */
   | "outage"
-  /** The next change may not begin yet (`--min-interval`). */
+  /** The next change may not begin yet (`minInterval`). */
   | "interval";

@@ -237,6 +237,19 @@ test("5,000 nodes and 1,000 registries: ten names, ten failures, 200 registries,
   assert.ok(JSON.stringify(status).length < 100_000);
 });
 
+test("a registry whose name the definition does not take is counted, and costs no other its place", () => {
+  const registries = ["a.io", `${"b".repeat(1025)}`, `c${"d".repeat(1023)}`].map((registry) => ({
+    registry,
+    source: "s",
+  }));
+  const status = statusOf(factsWith({ registries }), undefined, now);
+  assert.deepEqual(
+    status.registries?.map(({ registry }) => registry.length),
+    [4, 1024],
+  );
+  assert.equal(status.registriesOmitted, 1);
+});
+
 test("a time changes with its condition's status, not with its words; what was counted stays until it is looked at", () => {
   const first = statusOf(
     factsWith({ stage: rollout({ fates, standing: count(fates) }) }),

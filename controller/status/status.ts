@@ -17,6 +17,8 @@ import { isOut, standingOf, type Standing } from "./standing.ts";
 
 /** The object must fit etcd beside others' fields: 200 registries are 200 KB at the worst. */
 const mostRegistries = 200;
+/** What an API server takes for a registry's name; one longer name would refuse the whole status. */
+const longestRegistry = 1024;
 /** What an API server takes for a source's message is more; nobody reads it. */
 const longestMessage = 1024;
 
@@ -30,7 +32,9 @@ export function statusOf(facts: Facts, before: Before, now: Date): GlobalPullSec
   const failures = progress && failuresOf(progress, before?.failures ?? [], now);
   const kept = stage.kind === "nothing" ? undefined : before;
   const nodes = progress === undefined ? kept?.nodes : nodesOf(progress, kept?.nodes);
-  const listed = registries.slice(0, mostRegistries);
+  const listed = registries
+    .filter(({ registry }) => registry.length <= longestRegistry)
+    .slice(0, mostRegistries);
   const omitted = registries.length - listed.length;
   const said: readonly Said[] = [
     { type: "Ready", status: standing.ready, ...words(standing) },

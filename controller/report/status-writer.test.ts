@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { statusWriter } from "./status-writer.ts";
+
+const object = (uid = "u"): GlobalPullSecret => ({
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "GlobalPullSecret",
+  metadata: { name: "cluster", uid },
+});
+const status = (inForce: number): GlobalPullSecretStatus => ({ revision: { inForce } });
+const refusal = (code: number) =>
+  new ApiError({ status: code, reason: "No", method: "PATCH", path: "/x" });
+
+/** An API server that takes statuses, or gives these answers first; and pauses that a test ends. */
+function bench(...answers: readonly Error[]) {
+  const sent: { revision: number | undefined; path: string; uid: string; manager: string }[] = [];
+  const failed: string[] = [];
+  const pauses: { milliseconds: number; end: () => void }[] = [];
+  const left = [...answers];
+  const apply = async (path: string, body: object, { manager }: { manager: string }) => {
+    const { metadata, status: said } = body as GlobalPullSecret;
+    sent.push({ revision: said?.revision?.inForce, path, uid: metadata.uid ?? "", manager });
+    const error = left.shift();
+    if (error !== undefined) throw error;
+  };
+  const writer = statusWriter({
+    cluster: { apply: apply as Cluster["apply"] },
+    failed: ({ message }) => failed.push(message),
+    pause: async (milliseconds) =>
+      new Promise((end) => {
+        pauses.push({ milliseconds, end });
+      }),
+  });
+  /** Until it waits for the next pause, or has nothing more to do. */
+  const turn = async () => {
+    for (let step = 0; step < 20; step += 1) await Promise.resolve();
+  };
+  return { writer, sent, failed, pauses, turn };
+}
+
+test("of what is said within a second the last is written, by the status's own manager", async () => {
+  const { writer, sent, pauses, turn } = bench();
+  writer.write(object(), status(1));
+  await turn();
+  writer.write(object(), status(2));
+  writer.write(object(), status(3));
+  await turn();
+  assert.deepEqual(
+    sent.map(({ revision }) => revision),
+    [1],
+  );
+  assert.equal(pauses[0]?.milliseconds, 1000);
+  pauses[0]?.end();
+  await turn();
+  assert.deepEqual(
+    sent.map(({ revision }) => revision),
+    [1, 3],
+  );
+  assert.match(sent[0]?.path ?? "", /globalpullsecrets\/cluster\/status$/);
+  assert.equal(sent[0]?.manager, "global-pull-secret-status");
+});
+
+test("what is so already is not written, whether we said it or the controller before us", async () => {
+  const { writer, sent, pauses, turn } = bench();
+  writer.write({ ...object(), status: status(1) }, status(1));
+  await turn();
+  assert.equal(sent.length, 0);
+  writer.write(object(), status(2));
+  await turn();
+  pauses[0]?.end();
+  await writer.idle();
+  // The informer is behind: it shows the object without a status still.
+  writer.write(object(), status(2));
+  await turn();
+  assert.equal(sent.length, 1);
+});
+
+test("one that fails is told and tried again, after growing pauses, with what is so then", async () => {
+  const { writer, sent, failed, pauses, turn } = bench(refusal(500), refusal(403));
+  writer.write(object(), status(1));
+  await turn();
+  writer.write(object(), status(2));
+  pauses[0]?.end();
+  await turn();
+  pauses[1]?.end();
+  await turn();
+  assert.deepEqual(
+    sent.map(({ revision }) => revision),
+    [1, 2, 2],
+  );
+  assert.equal(failed.length, 2);
+  assert.ok((pauses[1]?.milliseconds ?? 0) >= 1000);
+});
+
+for (const code of [404, 409])
+  test(`an object that is gone or another one (${code}) is let be, and the next is written whole`, async () => {
+    const { writer, sent, failed, turn } = bench(refusal(code));
+    writer.write(object(), status(1));
+    await turn();
+    await writer.idle();
+    assert.deepEqual(failed, []);
+    writer.write(object("another"), status(1));
+    await turn();
+    assert.deepEqual(
+      sent.map(({ uid }) => uid),
+      ["u", "another"],
+    );
+  });

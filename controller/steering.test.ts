@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { globalPullSecretPath, owned } from "#kube/paths.ts";
+import { stateSecret, noState } from "./objects/state.ts";
+import { parseConfig } from "./policy/config.ts";
+import { steeringOf } from "./steering.ts";
+
+const parsed = parseConfig(["--max-unavailable-limit=50%"]);
+assert.ok(parsed.ok);
+const { installed } = parsed.value;
+
+const object = (spec: GlobalPullSecretSpec): GlobalPullSecret => ({
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "GlobalPullSecret",
+  metadata: { name: "cluster", uid: "u" },
+  spec,
+});
+const refusal = (status: number) =>
+  new ApiError({ status, reason: "No", method: "GET", path: globalPullSecretPath });
+
+/** A cluster with this object (or this answer), and a policy that was remembered. */
+class Fake {
+  found: GlobalPullSecret | Error | undefined;
+  remembered: GlobalPullSecretSpec | undefined;
+  making: Error | undefined;
+  made = 0;
+  seconds = 0;
+  readonly warned: string[] = [];
+  readonly steering = steeringOf({
+    cluster: {
+      get: async (path: string) => this.#get(path),
+      apply: async (_: string, body: object) => this.#make(body as GlobalPullSecret),
+    } as unknown as Cluster,
+    installed,
+    log: { warn: (_: object, message: string) => void this.warned.push(message) } as never,
+    now: () => new Date(this.seconds * 1000),
+  });
+
+  async budget() {
+    return (await this.steering.read()).policy.rollout.maxUnavailable;
+  }
+
+  #get(path: string) {
+    if (path === owned.state)
+      return this.remembered && stateSecret({ ...noState, policy: this.remembered });
+    if (this.found instanceof Error) throw this.found;
+    return this.found;
+  }
+
+  #make(body: GlobalPullSecret) {
+    this.made += 1;
+    if (this.making !== undefined) throw this.making;
+    assert.equal("spec" in body, false, "a spec is never written");
+    this.found = { ...object({}), metadata: body.metadata };
+    return this.found;
+  }
+}
+
+const asks = (maxUnavailable: string) => ({ rollout: { maxUnavailable } });
+
+test("where there is no object it is made, once, without a spec; and the defaults are in force", async () => {
+  const fake = new Fake();
+  assert.equal(await fake.budget(), "10%");
+  assert.equal(await fake.budget(), "10%");
+  assert.equal(fake.made, 1);
+});
+
+test("where it is not defined the defaults are in force, and it is asked for again after 30 s, or when its watch tells", async () => {
+  const fake = new Fake();
+  fake.found = refusal(404);
+  fake.making = refusal(404);
+  for (; fake.seconds < 29; fake.seconds += 1) assert.equal(await fake.budget(), "10%");
+  assert.equal(fake.made, 1);
+  fake.seconds = 31;
+  await fake.budget();
+  assert.equal(fake.made, 2);
+  fake.steering.hint();
+  await fake.budget();
+  assert.equal(fake.made, 3);
+  assert.deepEqual(fake.warned, []);
+});
+
+test("a spec that asks for more than is allowed changes nothing, also after a restart of the controller", async () => {
+  const fake = new Fake();
+  fake.found = object(asks("30%"));
+  assert.equal(await fake.budget(), "30%");
+  fake.found = object(asks("60%"));
+  const steering = await fake.steering.read();
+  assert.equal(steering.policy.rollout.maxUnavailable, "30%");
+  assert.match(steering.problems.join(), /maxUnavailable/);
+  const restarted = new Fake();
+  restarted.remembered = asks("30%");
+  restarted.found = object(asks("60%"));
+  assert.equal(await restarted.budget(), "30%");
+});
+
+test("an object that cannot be read leaves policy as it was, also after a restart; one that is deleted means the defaults", async () => {
+  const fake = new Fake();
+  fake.remembered = asks("30%");
+  fake.found = refusal(403);
+  assert.equal(await fake.budget(), "30%");
+  fake.found = undefined;
+  assert.equal(await fake.budget(), "10%");
+});

@@ -12,7 +12,7 @@ import { readPublished } from "./objects/global-secret.ts";
 import type { Report } from "./report/outcome.ts";
 import { noWishes } from "./policy/in-force.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
-import type { ExtraSource } from "./policy/policy.ts";
+import type { ExtraSource, ManagementState } from "./policy/policy.ts";
 import { ranked } from "./sources/declared.ts";
 import { reconcile, type Reconciler } from "./reconcile.ts";
 import { Admitted } from "#kube/apply/admitted.ts";
@@ -70,13 +70,15 @@ function start(graceSeconds: number) {
   const { objects, cluster, put } = inMemory();
   let seconds = 0;
   let declared: readonly ExtraSource[] = [];
+  let managementState: ManagementState = "Managed";
+  let withdrawsAt: Date | undefined;
   const nothing = async () => {};
   const report: Report = {
     begins: () => {},
     paused: () => {},
     unsupported: nothing,
     foreign: nothing,
-    verdict: nothing,
+    verdict: async (verdict) => void ({ withdrawsAt } = verdict),
     progress: nothing,
     removal: nothing,
     idle: () => {},
@@ -103,6 +105,9 @@ function start(graceSeconds: number) {
       ...policyWith({ maxUnavailable: "100%" }, { graceSeconds }),
       get sources() {
         return declared;
+      },
+      get managementState() {
+        return managementState;
       },
     },
     wishes: noWishes,
@@ -131,6 +136,9 @@ function start(graceSeconds: number) {
     additional: (document: string) => declare(additionalPath, document),
     original: (document: string) => declare(originalPath, document),
     withdraw: () => objects.delete(additionalPath),
+    manage: (state: ManagementState) => (managementState = state),
+    /** When a withdrawal begins, as it is told. */
+    told: () => withdrawsAt?.getTime(),
     /** What policy names as extra sources, each `name=priority`; the Secret of `a` is `a-pull`. */
     sources: (...lines: readonly string[]) =>
       (declared = lines.map((line) => {
@@ -349,4 +357,47 @@ test("an extra that breaks keeps its last good entries, while the others' rotati
   on.extra("high", of("high.example", "high:2"));
   await on.settle();
   assert.deepEqual([on.has("high:2"), on.has("low:1")], [true, true]);
+});
+
+test("a pause holds a withdrawal whose grace is over, tells of it, and lets it go when it ends", async () => {
+  const on = await deployed(30);
+  const revision = on.published()?.revision;
+  on.manage("Paused");
+  on.withdraw();
+  await on.settle();
+  on.pass(31);
+  await on.settle();
+  assert.equal(on.published()?.revision, revision);
+  assert.equal(on.told(), 1e12 + 30_000);
+  on.manage("Managed");
+  await on.settle();
+  assert.equal(on.objects.has(owned.global), false);
+});
+
+test("a pause holds a change of the Secret, and a withdrawal that has begun goes to its end", async () => {
+  const on = await deployed(0);
+  on.manage("Paused");
+  on.additional(text("add:2"));
+  await on.settle();
+  assert.equal(on.published()?.document, text("add:1"));
+  on.manage("Managed");
+  await on.settle();
+  assert.equal(on.published()?.document, text("add:2"));
+  on.withdraw();
+  await on.look();
+  assert.equal(on.published()?.intent, "release");
+  on.manage("Paused");
+  await on.settle();
+  assert.equal(on.objects.has(owned.global), false);
+});
+
+test("Withdrawn gives back without a grace and keeps the user's Secret; Managed begins anew", async () => {
+  const on = await deployed(3600);
+  on.manage("Withdrawn");
+  await on.settle();
+  assert.equal(on.objects.has(owned.global), false);
+  assert.equal(on.objects.has(additionalPath), true);
+  on.manage("Managed");
+  await on.settle();
+  assert.equal(on.published()?.document, text("add:1"));
 });

@@ -89,11 +89,13 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
   const foreign = foreignOf(snapshot);
   await report.foreign(foreign, snapshot);
   if (foreign.length > 0) return later;
+  const absence = absences.get(sourceIds.additional);
   const judged = accept(sources, policy.merge);
   const verdict = {
     ...judged,
     warnings: [...samePriorities(policy.sources), ...judged.warnings],
-    withdrawsAt: beginsOf(absences.get(sourceIds.additional)),
+    // One that a pause holds is still to come, however long ago it was due.
+    withdrawsAt: held ? absence?.begins : beginsOf(absence),
   };
   try {
     return sooner(await serve(reconciler, snapshot, verdict, absences), later);

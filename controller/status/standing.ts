@@ -28,12 +28,12 @@ export function standingOf(facts: Facts): Standing {
 
 /** Each says what it stands for, or leaves it to the next. */
 const rules: readonly Rule[] = [
+  // What keeps a run from its end, be it the first, or its spec from being followed.
+  told("unsupported", "foreign", "refused", "notAllowed"),
   ({ stage }) =>
     stage.kind === "starting"
       ? goesOn("Starting", "nothing has been looked at yet", "Unknown")
       : undefined,
-  // What keeps a run from its end, or its spec from being followed.
-  told("unsupported", "foreign", "refused", "notAllowed"),
   ofNothing,
   ofRemoval,
   // A withdrawal needs no source; everything else does.

@@ -158,6 +158,11 @@ const table: readonly (readonly [string, Partial<Facts>, string])[] = [
   ],
   ["request refused", told("refused"), "False RequestRefused - S True"],
   [
+    "request refused from the first one on",
+    { ...told("refused"), stage: { kind: "starting" } },
+    "False RequestRefused - S False",
+  ],
+  [
     "pods refused",
     { ...told("podsRefused"), stage: rollout({ ...rolling, turn: wait("birth") }) },
     "False PodsRefused - S False",

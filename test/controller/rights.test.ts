@@ -60,6 +60,7 @@ test("H22, H23: every right is used, and nothing is ever refused", async () => {
   const containers = [{ name: "controller", image: "own.example/image:1" }];
   await on.cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: pod, spec: { containers } });
   process.env["POD_NAME"] = pod.name;
+  await on.cluster.kubectl("delete", "globalpullsecret", "cluster");
   await using controller = plane.startController(on.kubeconfig);
   delete process.env["POD_NAME"];
   await until("it has made its object", () => condition(on, "Ready"));

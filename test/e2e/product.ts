@@ -23,11 +23,16 @@ type Options = Readonly<{
   wish?: Wish;
 }>;
 
-/** Declares GlobalPullSecret's spec with kubectl, once its definition is served. */
+/**
+ * Declares GlobalPullSecret's spec with kubectl, once its definition is served. Server-side: the
+ * controller may make the object in the same instant.
+ */
 export async function steerProduct(cluster: Cluster, wish: Wish): Promise<void> {
   const crd = "crd/globalpullsecrets.globalpullsecret.io";
   await cluster.kubectl("wait", "--for=condition=Established", crd, "--timeout=60s");
-  await cluster.apply(objectOf(wish));
+  const file = join(cluster.directory, "globalpullsecret.json");
+  writeFileSync(file, JSON.stringify(objectOf(wish)));
+  await cluster.kubectl("apply", "--server-side", "--field-manager=test", "-f", file);
 }
 
 /**

@@ -17,7 +17,7 @@ import { isOut, standingOf, type Standing } from "./standing.ts";
 
 /** The object must fit etcd beside others' fields: 200 registries are 200 KB at the worst. */
 const mostRegistries = 200;
-/** What an API server takes for a registry's name; one longer name would refuse the whole status. */
+/** What an API server takes for a registry; one longer name would refuse the whole status. */
 const longestRegistry = 1024;
 /** What an API server takes for a source's message is more; nobody reads it. */
 const longestMessage = 1024;

@@ -156,7 +156,7 @@ export type WithdrawalSpec = Readonly<{
 export type GlobalPullSecretStatus = Readonly<{
   /**
    * The generation of spec that this status speaks of. While it is behind metadata.generation, the
-   * policy has not been read yet.
+   * policy has not been read yet; -1 before the first look.
    */
   observedGeneration?: number;
   /**

@@ -1,0 +1,39 @@
+/** What other people's tools make of an object, by their own code. See main.go. */
+import { mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
+import { progress, run } from "../cluster/run.ts";
+
+const here = import.meta.dirname;
+const script = join(here, "../../manifests/argocd/health.lua");
+
+export type Judgement = Readonly<{
+  /** Current, InProgress, Failed, Terminating … */
+  kstatus: string;
+  /** Argo CD's: Healthy, Progressing, Degraded, Suspended … */
+  health: string;
+  /** What health.lua says of it. */
+  message: string;
+}>;
+
+/** Builds the program, half a minute, once per version of the pins and of its source. */
+async function build(): Promise<string> {
+  const sources = ["go.mod", "go.sum", "main.go"].map((name) =>
+    readFileSync(join(here, name), "utf8"),
+  );
+  return await once(join(cacheRoot, "viewers", keyOf(...sources)), async (draft) => {
+    progress("building kstatus and Argo CD's Lua (half a minute)");
+    mkdirSync(dirname(draft), { recursive: true });
+    await run(["go", "build", "-buildvcs=false", "-o", draft, "."], { cwd: here });
+  });
+}
+
+/** The judgements, in the order of the objects. */
+export async function ask(objects: readonly object[]): Promise<readonly Judgement[]> {
+  const input = objects.map((one) => JSON.stringify(one)).join("\n");
+  const output = await run([await build(), script], { input });
+  return output
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Judgement);
+}

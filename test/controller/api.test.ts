@@ -1,0 +1,97 @@
+/** GlobalPullSecret on a real API server: what it refuses, fills in and shows, and to whom. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { until } from "../cluster/await.ts";
+import * as plane from "./plane.ts";
+import { wrongSpecs } from "./wrong-objects.ts";
+
+let on: plane.Plane;
+
+before(async () => {
+  on = await plane.startPlane();
+  await on.cluster.kubectl("delete", "gps", "cluster", "--ignore-not-found");
+});
+after(() => on[Symbol.asyncDispose]());
+
+const objectOf = (spec: object, name = "cluster") => ({
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "GlobalPullSecret",
+  metadata: { name },
+  spec,
+});
+
+test("every wrong spec is refused as kubectl sends it, with words that tell why", async () => {
+  assert.ok(wrongSpecs.length >= 40);
+  const surprises: string[] = [];
+  for (const [spec, words] of wrongSpecs) {
+    const said = await on.cluster.apply(objectOf(spec)).then(() => "accepted", String);
+    if (!new RegExp(words).test(said)) surprises.push(`${JSON.stringify(spec)}: ${said}`);
+  }
+  assert.deepEqual(surprises, []);
+  assert.equal(await on.cluster.get("gps", "cluster"), undefined);
+});
+
+test("there is one object, named cluster", async () => {
+  await assert.rejects(on.cluster.apply(objectOf({}, "second")), /there is one GlobalPullSecret/);
+});
+
+test("an empty spec is read back as the whole policy, under the short name", async () => {
+  await on.cluster.apply(objectOf({}));
+  const object = await on.cluster.get<{ spec: object; status: object }>("gps", "cluster");
+  assert.deepEqual(object?.spec, {
+    managementState: "Managed",
+    conflictPolicy: "PreferAdditional",
+    protectedRegistries: [],
+    sources: [],
+    delivery: { mode: "Restart" },
+    rollout: { maxUnavailable: "10%", maxFailures: 0, probation: "5s", minInterval: "0s" },
+    withdrawal: { grace: "30s", deadline: "10m", forgetAfter: "24h" },
+  });
+  assert.deepEqual(object?.status, { observedGeneration: -1 });
+});
+
+test("kubectl get shows READY, REVISION, NODES and AGE", async () => {
+  await on.cluster.apply(objectOf({}));
+  const counts = { desired: 100, updated: 98, available: 97, unfit: 1, unreachable: 1, failed: 1 };
+  const ready = { type: "Ready", status: "True", reason: "InForce", message: "" };
+  const status = {
+    revision: { inForce: 7 },
+    nodes: { summary: "97/100", ...counts },
+    conditions: [{ ...ready, lastTransitionTime: "2026-01-01T00:00:00Z" }],
+  };
+  const patch = ["--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];
+  await on.cluster.kubectl("patch", "gps", "cluster", ...patch);
+  const [head = "", row = ""] = (await on.cluster.kubectl("get", "gps")).split("\n");
+  assert.deepEqual(head.trim().split(/\s+/), ["NAME", "READY", "REVISION", "NODES", "AGE"]);
+  assert.deepEqual(row.split(/\s+/).slice(0, 4), ["cluster", "True", "7", "97/100"]);
+});
+
+test("a viewer reads the object and no Secret; edit and admin do not write it", async () => {
+  for (const role of ["view", "edit", "admin"]) {
+    const to = [`--clusterrole=${role}`, `--user=${role}`];
+    await on.cluster.kubectl("create", "clusterrolebinding", `test-${role}`, ...to);
+  }
+  await on.cluster.apply(objectOf({}));
+  await until("view has the viewer's rights", () => may("view", "get", "gps/cluster"));
+  await on.cluster.kubectl("get", "gps", "cluster", "--as=view");
+  const secrets = on.cluster.kubectl("get", "secrets", "-n", "kube-system", "--as=view");
+  await assert.rejects(secrets, /cannot list resource "secrets"/);
+  const paused = JSON.stringify({ spec: { managementState: "Paused" } });
+  for (const role of ["view", "edit", "admin"]) {
+    const patch = ["patch", "gps", "cluster", "--type=merge", "-p", paused, `--as=${role}`];
+    await assert.rejects(on.cluster.kubectl(...patch), /cannot patch resource/);
+    await assert.rejects(
+      on.cluster.kubectl("delete", "gps", "cluster", `--as=${role}`),
+      /cannot delete resource/,
+    );
+  }
+});
+
+/** `kubectl auth can-i` ends with an error where the answer is no. */
+async function may(user: string, verb: string, what: string): Promise<boolean> {
+  const answer = on.cluster.kubectl("auth", "can-i", verb, what, `--as=${user}`);
+  return await answer.then(
+    (text) => text.startsWith("yes"),
+    () => false,
+  );
+}

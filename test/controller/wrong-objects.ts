@@ -32,7 +32,7 @@ export const wrongSpecs: readonly (readonly [spec: object, words: string])[] = [
   [{ protectedRegistries: [""] }, "should be at least 1 chars long"],
   [{ protectedRegistries: ["https://quay.io"] }, host],
   [{ protectedRegistries: ["quay io"] }, host],
-  [{ protectedRegistries: [`${"a".repeat(256)}`] }, "may not be more than 255"],
+  [{ protectedRegistries: ["a".repeat(256)] }, "may not be more than 255"],
   [{ protectedRegistries: hosts(65) }, "must have at most 64 items"],
   [{ sources: [{ name: "team-a" }] }, "Required value|missing required field"],
   [{ sources: [{ secretRef: { name: "team-a-pull" } }] }, "Required value|missing required field"],

@@ -5,8 +5,8 @@
  * unit: beside the sources; needs nothing but the checkout. long: what is slow by nature. faults:
  * the whole matrix, every point of it instead of a sample. all: everything but what is slow by
  * nature. What is under test/ needs real parts, which are installed and built first; its files run
- * two at a time: most of their time they wait for settle times, and two clusters share two cores
- * well.
+ * three at a time: most of their time they wait for settle times, and three clusters share two
+ * cores well.
  */
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
@@ -48,6 +48,6 @@ if (real.length > 0) {
   const { setUp } = await import("../test/cluster/setup.ts");
   await bundle();
   await setUp();
-  passed = run(real, "--test-concurrency=2", ...bounds) && passed;
+  passed = run(real, "--test-concurrency=3", ...bounds) && passed;
 }
 process.exit(passed ? 0 : 1);

@@ -4,7 +4,7 @@
  * they cannot drift.
  */
 import { writeFileSync } from "node:fs";
-import { catalogue as agent } from "#agent/facts/problems.ts";
+import { catalogue as agent } from "#contract/agent-codes.ts";
 import { usage } from "#controller/policy/flags.ts";
 import { catalogue as controller } from "#controller/sources/problems.ts";
 import { troubles } from "#controller/status/troubles.ts";
@@ -30,7 +30,7 @@ function errors(): string {
     "# Every code\n\nThe same code stands in the Event, the log line, the readiness answer and the termination message. `{}` stands for a detail; a credential is never one.",
     "## Pull secrets\n\nSaid by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; the others are warnings.",
     table(["code", "meaning", "what to do"], Object.values(documents).toSorted(byCode)),
-    "## Agents\n\nSaid by the agent of a node: in its log, on `http://127.0.0.1:20248/readyz` of the node, and as its pod's termination message.",
+    "## Agents\n\nSaid by the agent of a node: in its log, on `http://127.0.0.1:20248/readyz` of the node (HTTP status 5nn for GPS2nn while it is not ready, which is what the kubelet's Unhealthy Event tells), and as its pod's termination message.",
     table(["code", "meaning", "what happens next"], Object.values(agent).toSorted(byCode)),
     "## Controller\n\nSaid by the controller, in Events and in its log.",
     table(["code", "meaning", "what to do"], Object.values(controller).toSorted(byCode)),

@@ -3,15 +3,17 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import test from "node:test";
 import { freePort } from "../../test/free-port.ts";
-import { probeOn } from "./readiness.ts";
+import { catalogue, statusOf } from "#contract/agent-codes.ts";
+import { codes } from "../facts/problems.ts";
+import { probeOn, type Readiness } from "./readiness.ts";
 
 /** Somebody listens. */
 async function until(port: number): Promise<void> {
   while (!(await ask(port, "/").catch(() => false)));
 }
 
-function readiness() {
-  return { ready: true, line: "GPS200" };
+function readiness(): Readiness {
+  return { ready: true, code: codes.inForce, line: "GPS200" };
 }
 
 const ask = async (port: number, path: string) =>
@@ -27,10 +29,29 @@ test("the answer is true of our revision only", async () => {
       await ask(port, "/readyz?revision=1"),
       await ask(port, "/readyz?revision=2"),
     ],
-    [200, 200, 503],
+    [200, 200, 505],
   );
   assert.equal(await ask(port, "/metrics"), 404);
   probe.close();
+});
+
+test("who is not ready answers with the status of its code, and no two codes share one", async () => {
+  const port = await freePort();
+  let now: Readiness = { ready: false, code: codes.restarting, line: "GPS213" };
+  const probe = probeOn(
+    port,
+    1,
+    () => now,
+    () => {},
+  );
+  await until(port);
+  assert.equal(await ask(port, "/readyz"), 513);
+  now = { ...now, code: codes.toBeReread };
+  assert.equal(await ask(port, "/readyz"), 554);
+  probe.close();
+  const all = Object.values(catalogue).map(([code]) => statusOf(code));
+  assert.equal(new Set(all).size, all.length);
+  assert.ok(all.every((status) => status >= 500 && status <= 599));
 });
 
 test("a port that is taken is said, tried again, and had when the other one ends", async () => {

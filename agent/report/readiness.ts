@@ -7,9 +7,11 @@
  * fifth of the start (docs/decisions/0007).
  */
 import { createServer, type Socket } from "node:net";
+import { statusOf } from "#contract/agent-codes.ts";
+import { codes, type Code } from "../facts/problems.ts";
 import { describe } from "../files/errno.ts";
 
-export type Readiness = Readonly<{ ready: boolean; line: string }>;
+export type Readiness = Readonly<{ ready: boolean; code: Code; line: string }>;
 
 export type Probe = Readonly<{
   /**
@@ -33,9 +35,10 @@ const mostConnections = 16;
 
 /**
  * Listens, and tries again every second, later every ten, where the port is taken; `changed` is
- * called when it is found taken and when it is had. `GET /readyz` answers 200 or 503 with one line.
- * With `?revision=N` it answers 503 for any other revision than ours: the kubelet's probe of a
- * waiting pod reaches the agent that holds the port, which must not speak for the other.
+ * called when it is found taken and when it is had. `GET /readyz` answers 200, or the status of its
+ * code, with one line. With `?revision=N` it answers for any other revision than ours that another
+ * agent works here: the kubelet's probe of a waiting pod reaches the agent that holds the port,
+ * which must not speak for the other.
  */
 export function probeOn(
   port: number,
@@ -49,9 +52,9 @@ export function probeOn(
       /^GET \/readyz(?:\?revision=(\d+))? HTTP\/1\.[01]\r\n/.exec(request) ?? [];
     if (found === undefined) return answer("404 Not Found", "ask /readyz");
     if (named !== undefined && named !== String(revision))
-      return answer("503 Service Unavailable", `this agent serves revision ${revision}`);
-    const { ready, line } = readiness();
-    return answer(ready ? "200 OK" : "503 Service Unavailable", line);
+      return answer(unready(codes.otherAgent), `this agent serves revision ${revision}`);
+    const { ready, code, line } = readiness();
+    return answer(ready ? "200 OK" : unready(code), line);
   };
   const server = createServer((socket) => {
     recent.push(socket.on("error", () => {}));
@@ -97,6 +100,9 @@ export function probeOn(
     },
   };
 }
+
+/** The status line of an agent that is not ready, after the protocol. */
+const unready = (code: Code): string => `${statusOf(code)} ${code}`;
 
 /** It ends with the connection. */
 function answer(status: string, line: string): string {

@@ -25,7 +25,8 @@ export class Status {
     this.#revision = revision;
     this.#leaveWord = leaveWord;
     this.#news = new News(clock);
-    this.#readiness = { ready: false, line: this.#signed(say(codes.incomplete, "starting")) };
+    const line = this.#signed(say(codes.incomplete, "starting"));
+    this.#readiness = { ready: false, code: codes.incomplete, line };
   }
 
   get readiness(): Readiness {
@@ -39,7 +40,7 @@ export class Status {
     // Between two records the state does not flicker: a step that is over at once changes readiness
     // by its successor.
     if (step.again !== 0 || step.action !== "record")
-      this.#readiness = { ready: step.ready, line: signed };
+      this.#readiness = { ready: step.ready, code: step.code, line: signed };
     if (this.#news.take(step, line))
       this.#log({ action: step.action, code: step.code, ready: step.ready }, line);
     const word = step.ready ? "" : signed;

@@ -30,6 +30,14 @@ export function keeping(...texts: readonly string[]): string[] {
   ];
 }
 
+/** Of readiness: not ready is 500 and the number of the code that the line begins with. */
+export type Answer = 200 | "5nn";
+
+export function isAnswer(wanted: Answer, status: number, body: string): boolean {
+  if (wanted === 200) return status === 200;
+  return status === 500 + Number(/^GPS2(\d\d) /.exec(body)?.[1]);
+}
+
 export type Content = Readonly<{
   additional?: Readonly<Record<string, string>>;
   original?: Readonly<Record<string, string>>;
@@ -264,13 +272,13 @@ export class Agent implements AsyncDisposable {
     return promise;
   }
 
-  /** Waits until readiness answers `status` with a line that has `text` in it. */
-  async shows(status: 200 | 503, text = "", within = 15_000): Promise<string> {
+  /** Waits until readiness answers so, with a line that has `text` in it. */
+  async shows(status: Answer, text = "", within = 15_000): Promise<string> {
     let last = "";
     const seen = await inTime(async () => {
       const { status: now, body } = await this.probe();
       last = `${now} ${body}`;
-      return now === status && body.includes(text);
+      return isAnswer(status, now, body) && body.includes(text);
     }, within);
     if (!seen) throw new Error(`readiness is not ${status} ${text} but ${last}\n${this.output}`);
     return last;

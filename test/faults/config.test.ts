@@ -81,7 +81,7 @@ test("a symbolic link is neither followed nor replaced, whether it leads to a fi
     if (there) writeFileSync(target, "{}");
     symlinkSync(target, node.config);
     await using agent = await place.agent();
-    await agent.shows(503, "GPS206");
+    await agent.shows("5nn", "GPS206");
     await node.says(/symbolic link/);
     assert.ok(lstatSync(node.config).isSymbolicLink());
     assert.equal(statSync(target, { throwIfNoEntry: false })?.size, there ? 2 : undefined);
@@ -106,7 +106,7 @@ test("a file with more than the agent can hold is neither read nor made, and the
     const { node, systemd } = place;
     writeFileSync(node.config, file);
     await using agent = await place.agent();
-    await agent.shows(503, "GPS206");
+    await agent.shows("5nn", "GPS206");
     await node.says(why);
     assert.equal(node.file, file);
     assert.equal(systemd.restartCalls, 0);
@@ -186,7 +186,7 @@ test("a kubelet's directory that may not be entered: nothing is made up, the rea
     healthzPort: systemd.healthzPort,
     under,
   });
-  await agent.shows(503, "EACCES");
+  await agent.shows("5nn", "EACCES");
   assert.equal(systemd.restartCalls, 0);
   await node.says(/^GPS20[68] .*EACCES/);
   chmodSync(node.kubelet, 0o700);

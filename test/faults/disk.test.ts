@@ -98,7 +98,7 @@ test("EIO at every fsync, rename or write: the old file stays, no restart, the r
   for (const call of calls) {
     await using disk = await Disk.make();
     await using agent = await disk.agent(...failing(call, "EIO"));
-    await agent.shows(503, "GPS208", 30_000);
+    await agent.shows("5nn", "GPS208", 30_000);
     disk.untouched(call);
     await disk.node.says(/^GPS208 .*EIO/);
     assert.doesNotMatch(agent.output, new RegExp(encode(long)));
@@ -184,7 +184,7 @@ test("a read-only file system: nothing is changed, the reason is told, and it he
   await using disk = await Disk.make("mount", "--bind");
   run("mount", "-o", "remount,ro,bind", disk.node.kubelet);
   await using agent = await disk.agent();
-  await agent.shows(503, "GPS208", 30_000);
+  await agent.shows("5nn", "GPS208", 30_000);
   disk.untouched("read-only");
   await disk.node.says(/EROFS/);
   run("mount", "-o", "remount,rw,bind", disk.node.kubelet);
@@ -195,12 +195,12 @@ test("the kubelet's directory is missing, or our folder is somebody's file: noth
   await using disk = await Disk.make();
   renameSync(disk.node.kubelet, `${disk.node.kubelet}.away`);
   await using agent = await disk.agent();
-  await agent.shows(503, "GPS208", 30_000);
+  await agent.shows("5nn", "GPS208", 30_000);
   assert.equal(disk.node.file, undefined);
   assert.equal(disk.systemd.restartCalls, 0);
   writeFileSync(`${disk.node.kubelet}.away/global-pull-secret`, "somebody's");
   renameSync(`${disk.node.kubelet}.away`, disk.node.kubelet);
-  await agent.shows(503, "not a directory", 60_000);
+  await agent.shows("5nn", "not a directory", 60_000);
   disk.untouched("a file");
   rmSync(disk.node.folder);
   mkdirSync(disk.node.folder);

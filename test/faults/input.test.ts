@@ -107,7 +107,7 @@ test("H15: a mount that is behind, ahead, incomplete or nonsense is waited for, 
   await using agent = await Agent.start(node, options);
   for (const [words, mount] of mounts) {
     mount();
-    await agent.shows(503, words);
+    await agent.shows("5nn", words);
     assert.equal(node.file, undefined, words);
     assert.deepEqual(place.systemd.calls, [], words);
   }
@@ -156,13 +156,13 @@ test("a healthz that is wrong, mute, slow, endless or refused takes readiness aw
     for (const one of answers) {
       answer = one;
       place.node.mount(1, content);
-      await agent.shows(503, "GPS221", 40_000);
+      await agent.shows("5nn", "GPS221", 40_000);
       answer = right;
       await agent.shows(200, "GPS200", 40_000);
     }
     server.close();
     place.node.mount(1, content);
-    await agent.shows(503, "GPS221", 40_000);
+    await agent.shows("5nn", "GPS221", 40_000);
     assert.equal(place.systemd.restartCalls, 1);
     assert.equal(place.node.file, ours);
   } finally {

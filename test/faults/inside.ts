@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { bundle } from "../../build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import type { Node as ClusterNode } from "../cluster/node.ts";
-import { Node, withSettle } from "./agent.ts";
+import { type Answer, isAnswer, Node, withSettle } from "./agent.ts";
 
 /** Below the node's root; what is put there is the same file inside and outside. */
 const place = "root/agent";
@@ -98,14 +98,14 @@ export class Inside {
   }
 
   /** Waits until readiness answers with this status and text. */
-  async shows(status: 200 | 503, text: string, timeout = 30_000): Promise<void> {
+  async shows(status: Answer, text: string, timeout = 30_000): Promise<void> {
     let last = "";
     const script = `fetch("http://127.0.0.1:20248/readyz").then(async (r) => console.log(r.status, await r.text()), () => console.log(0))`;
     await until(
       `readiness answers ${status} ${text}`,
       async () => {
         last = await this.machine.exec([`/${place}/node`, "-e", script]);
-        return last.startsWith(String(status)) && last.includes(text);
+        return isAnswer(status, Number(last.slice(0, 3)), last.slice(4)) && last.includes(text);
       },
       { timeout, seen: () => last },
     );

@@ -49,7 +49,7 @@ test("somebody else's job for the unit, queued or running, is waited for, and no
   await using place = await Place.make();
   place.systemd.job = 7;
   await using agent = await place.agent();
-  await agent.shows(503, "GPS213");
+  await agent.shows("5nn", "GPS213");
   assert.equal(place.node.file, ours);
   const looks = () => place.systemd.calls.filter((call) => call === questioned).length;
   const before = looks();
@@ -64,7 +64,7 @@ test("somebody else's restart that was queued when the file was put there is the
   await using place = await Place.make();
   place.systemd.job = 7;
   await using agent = await place.agent();
-  await agent.shows(503, "GPS213");
+  await agent.shows("5nn", "GPS213");
   place.systemd.started();
   place.systemd.job = 0;
   await agent.shows(200, "GPS200");
@@ -76,12 +76,12 @@ test("a unit that is masked, missing, or cannot be loaded changes nothing until 
   for (const load of ["masked", "not-found", "bad-setting", "error"]) {
     place.systemd.load = load;
     await using agent = await place.agent();
-    await agent.shows(503, "GPS211");
+    await agent.shows("5nn", "GPS211");
     await place.node.says(new RegExp(`kubelet.service: ${load}`));
     assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 0], load);
   }
   await using agent = await place.agent();
-  await agent.shows(503, "GPS211");
+  await agent.shows("5nn", "GPS211");
   place.systemd.load = "loaded";
   await agent.shows(200, "GPS200");
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
@@ -95,14 +95,14 @@ test("a bus that forbids us to speak to systemd changes nothing; one that forbid
   };
   await forbid('<deny send_destination="org.freedesktop.systemd1"/>');
   await using agent = await place.agent();
-  await agent.shows(503, "AccessDenied");
+  await agent.shows("5nn", "AccessDenied");
   await place.node.says(/^GPS210 /);
   assert.deepEqual([place.node.file, place.systemd.calls], [undefined, []]);
   await forbid(
     '<deny send_destination="org.freedesktop.systemd1" send_interface="org.freedesktop.systemd1.Manager" send_member="RestartUnit"/>',
   );
   assert.ok(await inTime(() => place.node.file === ours, 40_000), agent.output);
-  await agent.shows(503, "AccessDenied");
+  await agent.shows("5nn", "AccessDenied");
   assert.equal(place.systemd.restartCalls, 0);
   await forbid("");
   await agent.shows(200, "GPS200", 40_000);

@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import test, { type TestContext } from "node:test";
-import { Agent, encode, keeping } from "./agent.ts";
+import { Agent, type Answer, encode, keeping } from "./agent.ts";
 import { ageJournal, atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
 import { ours, Place } from "./place.ts";
 import { killingAt, type Point, pointsOf } from "./points.ts";
@@ -20,7 +20,7 @@ const theirs = `{"auths":{"a.io":{"auth":"${encode("theirs")}"}}}`;
 type Family = Readonly<{
   revision: number;
   /** What the agent ends with. */
-  status: 200 | 503;
+  status: Answer;
   code: string;
   prepare: () => Promise<Place>;
   /** What must hold at the end. */
@@ -149,7 +149,7 @@ test("an agent killed at any point of a withdrawal is made good by the next one,
 test("H18: an agent killed at any point of a rollback is made good by the next one, with no restart too many", async (t) => {
   await everywhere(t, {
     revision: 1,
-    status: 503,
+    status: "5nn",
     code: "GPS219",
     prepare: async () => {
       const place = await prepare();
@@ -175,7 +175,7 @@ test("H18: a journal of version 1 is read in mid-change, and an agent killed at 
   for (const [phase, code, restarts] of phases)
     await everywhere(t, {
       revision: 1,
-      status: code === "GPS200" ? 200 : 503,
+      status: code === "GPS200" ? 200 : "5nn",
       code,
       prepare: async () => {
         const place = await prepare();

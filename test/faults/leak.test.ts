@@ -120,7 +120,7 @@ test("a secret in a registry key of the node's file, or of what is mounted, is i
   for (const [code, text] of files) {
     writeFileSync(node.config, text);
     await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
-    said.push(await agent.shows(503, code));
+    said.push(await agent.shows("5nn", code));
     await node.says(new RegExp(`^${code}`));
     said.push(node.message, agent.output);
   }

@@ -12,7 +12,7 @@ test("a kubelet that is down when the agent arrives is not started by it; starte
   await using place = await Place.make();
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   await using agent = await place.agent();
-  await agent.shows(503, "kubelet.service is inactive");
+  await agent.shows("5nn", "kubelet.service is inactive");
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 0]);
   place.systemd.started();
   await agent.shows(200, "GPS200");
@@ -26,7 +26,7 @@ test("a kubelet that somebody stopped while all is in force is left stopped, tol
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   // A hint: at rest the agent looks every 30 s.
   place.node.mount(1, content);
-  await agent.shows(503, "GPS221", 40_000);
+  await agent.shows("5nn", "GPS221", 40_000);
   place.systemd.started();
   await agent.shows(200, "GPS200", 40_000);
   assert.equal(place.systemd.restartCalls, 1);
@@ -39,7 +39,7 @@ test("a restart by somebody else after the file was put there is the one that wa
     { after: "unchanged", error: "org.freedesktop.DBus.Error.LimitsExceeded" },
   ];
   await using agent = await place.agent();
-  await agent.shows(503, "GPS210");
+  await agent.shows("5nn", "GPS210");
   assert.ok(await inTime(() => place.node.file === ours));
   place.systemd.started();
   place.systemd.script = [comesBack];
@@ -64,7 +64,7 @@ test("a slow but working systemd is waited for: one restart, however long the jo
   // Longer than the 10 s after which a question to systemd counts as not answered.
   place.systemd.script = [{ ...comesBack, takes: 12_000 }];
   await using agent = await place.agent();
-  await agent.shows(503, "GPS21", 10_000);
+  await agent.shows("5nn", "GPS21", 10_000);
   await agent.shows(200, "GPS200", 40_000);
   assert.equal(place.systemd.restartCalls, 1);
 });

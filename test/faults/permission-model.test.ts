@@ -31,7 +31,7 @@ test("under the DaemonSet's flags the agent applies, repairs, and leaves no trac
     await using agent = await Agent.start(node, { ...options, revision: 1 });
     await agent.shows(200, "GPS200");
     writeFileSync(node.config, "{}");
-    await agent.shows(503);
+    await agent.shows("5nn");
     await agent.shows(200, "GPS200");
     assert.match(node.file ?? "", new RegExp(encode("ours")));
   }

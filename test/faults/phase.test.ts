@@ -121,7 +121,9 @@ async function comesToItsEnd(
 ): Promise<void> {
   const { node, systemd } = place;
   const [status, code, file] =
-    end === "applied" ? ([200, "GPS200", oursBeside] as const) : ([503, "GPS219", theirs] as const);
+    end === "applied"
+      ? ([200, "GPS200", oursBeside] as const)
+      : (["5nn", "GPS219", theirs] as const);
   await carriedOn(node, options(place), status, code);
   assert.equal(node.file, file, name);
   assert.equal(phaseOf(node), "applied", name);

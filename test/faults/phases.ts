@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { previousPrefix } from "#agent/journal/journal.ts";
-import { Agent, type AgentOptions, type Node, inTime } from "./agent.ts";
+import { Agent, type AgentOptions, type Answer, type Node, inTime } from "./agent.ts";
 
 /**
  * Put before the agent's program: each fsync takes 100 ms more, and a phase has two of them at
@@ -59,7 +59,7 @@ export async function endedWhen(
 export async function carriedOn(
   node: Node,
   options: AgentOptions,
-  status: 200 | 503,
+  status: Answer,
   code: string,
 ): Promise<void> {
   for (let run = 0; run < 3; run += 1) {

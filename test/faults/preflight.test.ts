@@ -27,10 +27,10 @@ test("a kubelet whose healthz is off, or on another port, is never restarted", a
   place.systemd.healthy = false;
   {
     await using agent = await place.agent([], 0);
-    await agent.shows(503, "GPS221");
+    await agent.shows("5nn", "GPS221");
   }
   await using agent = await place.agent();
-  await agent.shows(503, "GPS221");
+  await agent.shows("5nn", "GPS221");
   untouched(place);
   place.systemd.healthy = true;
   await agent.shows(200, "GPS200");
@@ -43,7 +43,7 @@ test("a left-over kubelet.service that is dead beside the real kubelet is not st
   place.systemd.others.set("kubelet.service", "inactive");
   {
     await using agent = await place.agent(["--unit=kubelet.service"]);
-    await agent.shows(503, "GPS230");
+    await agent.shows("5nn", "GPS230");
     untouched(place);
   }
   await using agent = await place.agent();
@@ -57,11 +57,11 @@ test("a kubelet that somebody stopped is not started because config.json drifts 
   await agent.shows(200, "GPS200");
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   writeFileSync(place.node.config, "{}");
-  await agent.shows(503, "GPS2");
+  await agent.shows("5nn", "GPS2");
   // The file is put right for whoever starts the kubelet; that start has read it, and no other is
   // owed.
   assert.ok(await inTime(() => place.node.file === ours));
-  await agent.shows(503, "GPS2");
+  await agent.shows("5nn", "GPS2");
   assert.equal(place.systemd.restartCalls, 1);
   place.systemd.started();
   await agent.shows(200, "GPS200", 40_000);
@@ -72,11 +72,11 @@ test("two active units that may be the kubelet's, or none: both are named, and n
   await using place = await Place.make();
   place.systemd.others.set("k3s.service", "active");
   await using agent = await place.agent();
-  await agent.shows(503, "kubelet.service and k3s.service are active");
+  await agent.shows("5nn", "kubelet.service and k3s.service are active");
   untouched(place);
   [place.systemd.active, place.systemd.sub] = ["failed", "failed"];
   place.systemd.others.set("k3s.service", "activating");
-  await agent.shows(503, "kubelet.service is failed, k3s.service is activating");
+  await agent.shows("5nn", "kubelet.service is failed, k3s.service is activating");
   untouched(place);
 });
 
@@ -98,7 +98,7 @@ test("a kubelet with a control plane in it is left to read the file again, or to
   place.systemd.unit = "k3s.service";
   {
     await using agent = await place.agent();
-    await agent.shows(503, "GPS254");
+    await agent.shows("5nn", "GPS254");
     assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 0]);
     // Somebody else restarts it: it has read the file, and nobody need wait for that any longer.
     place.systemd.started();
@@ -118,7 +118,7 @@ test("a systemd that is too old to tell a restart from another is refused by nam
     place.systemd.unknown.clear();
     place.systemd.unknown.add(property);
     await using agent = await place.agent();
-    await agent.shows(503, "GPS231");
+    await agent.shows("5nn", "GPS231");
     untouched(place);
   }
 });
@@ -130,7 +130,7 @@ test("a file that a new config.json would hide is named, and with one in its pla
   {
     await using agent = await place.agent([], 0);
     await agent.shows(
-      503,
+      "5nn",
       "GPS232 config.json would hide another file that the kubelet takes credentials from (/.docker",
     );
     untouched(place);
@@ -139,7 +139,7 @@ test("a file that a new config.json would hide is named, and with one in its pla
   place.systemd.environment = ["HOME=/root"];
   {
     await using agent = await place.agent();
-    await agent.shows(503, "(/root/.docker/config.json)");
+    await agent.shows("5nn", "(/root/.docker/config.json)");
     untouched(place);
     // Its entries are moved, as the message says.
     writeFileSync(node.config, JSON.stringify({ auths: { "b.io": { auth: encode("theirs") } } }));
@@ -154,8 +154,8 @@ test("root's .docker is no file of a kubelet without HOME, and the one beside co
   const legacy = join(place.node.kubelet, ".dockercfg");
   writeFileSync(legacy, JSON.stringify({ "b.io": { auth: encode("theirs") } }));
   await using agent = await place.agent();
-  await agent.shows(503, "GPS232");
-  await agent.shows(503, "(.dockercfg)");
+  await agent.shows("5nn", "GPS232");
+  await agent.shows("5nn", "(.dockercfg)");
   untouched(place);
   rmSync(legacy);
   place.node.mount(1, content);
@@ -168,7 +168,7 @@ test("a first container that told nothing makes the node unfit, where no config.
   rmSync(join(node.pod, podFiles.hidden));
   {
     await using agent = await place.agent();
-    await agent.shows(503, "GPS233");
+    await agent.shows("5nn", "GPS233");
     untouched(place);
   }
   await using agent = await place.agent(["--hidden-files=Ignore"]);
@@ -198,7 +198,7 @@ test("the agent of an unfit node ends once with the code of a refusal, and the n
     assert.match(node.message, /^GPS232 .*\/\.docker\/config\.json/);
   }
   await using agent = await place.agent([], 0);
-  await agent.shows(503, "GPS232");
+  await agent.shows("5nn", "GPS232");
   untouched(place);
   writeFileSync(node.config, JSON.stringify({ auths: { "b.io": { auth: encode("theirs") } } }));
   await agent.shows(200, "GPS201", 40_000);

@@ -48,7 +48,7 @@ test("H16 H17: without capabilities the file is written and the real kubelet res
 test("H18: a kubelet that cannot start gets its old file back, is revived when it can, and the agent says so", async () => {
   await inside.machine.breakKubelet();
   await inside.start(revision);
-  await inside.shows(503, "GPS220", 90_000);
+  await inside.shows("5nn", "GPS220", 90_000);
   assert.equal(inside.node.file, undefined);
   await inside.machine.healKubelet();
   assert.equal(await inside.ended(), "1");
@@ -76,7 +76,7 @@ test("a killed agent makes up the restart it owed, on the real bus", async () =>
   const old = await inside.kubelet();
   await inside.machine.exec(["systemctl", "stop", "dbus.socket", "dbus.service"]);
   await inside.start(revision, "--restart=Never");
-  await inside.shows(503, "GPS254");
+  await inside.shows("5nn", "GPS254");
   await inside.kill("SIGKILL");
   // As if it had been killed right after the rename, with the restart still to be made.
   const journal = join(inside.node.folder, "journal.json");
@@ -112,11 +112,11 @@ test("dbus-daemon is restarted and systemd re-executed in mid-job: one restart, 
 test("a unit that is not there, and a bus that is stopped, change nothing", async () => {
   const old = await inside.kubelet();
   await inside.start(revision, "--unit=nothere.service");
-  await inside.shows(503, "GPS211");
+  await inside.shows("5nn", "GPS211");
   await inside.kill("SIGTERM");
   await inside.machine.exec(["systemctl", "stop", "dbus.socket", "dbus.service"]);
   await inside.start(revision);
-  await inside.shows(503, "GPS210");
+  await inside.shows("5nn", "GPS210");
   assert.equal(inside.node.file, undefined);
   assert.ok(!existsSync(inside.node.folder));
   await inside.machine.exec(["systemctl", "start", "dbus.socket"]);

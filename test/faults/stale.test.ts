@@ -65,7 +65,7 @@ async function stale(
   writeFileSync(node.config, "{}");
   await using healthz = await startHealthz();
   await using agent = await Agent.start(node, { revision: 1, healthzPort: healthz.port });
-  await agent.shows(503, "GPS210");
+  await agent.shows("5nn", "GPS210");
   await node.says(/^GPS210 .*(ECONNREFUSED|ENOENT)/);
   assert.equal(node.file, "{}");
   await using bus = await comesBack(host, node.dbus);

@@ -33,7 +33,7 @@ test("without a bus nothing is changed, the reason is told, and it heals by itse
   writeFileSync(node.config, "{}");
   await using healthz = await startHealthz();
   await using agent = await Agent.start(node, { revision: 1, healthzPort: healthz.port });
-  await agent.shows(503, "GPS210");
+  await agent.shows("5nn", "GPS210");
   assert.equal(node.file, "{}");
   await node.says(/^GPS210 .*ENOENT/);
   await using bus = await startBus(node.dbus);
@@ -47,7 +47,7 @@ test("policy Never writes the file, asks nobody, and is ready when the kubelet m
   const journal = join(place.node.folder, "journal.json");
   {
     await using first = await place.agent(["--restart=Never"]);
-    await first.shows(503, "GPS254");
+    await first.shows("5nn", "GPS254");
     assert.equal(place.node.file, ours);
   }
   const { renamed, ...rest } = JSON.parse(readFileSync(journal, "utf8"));
@@ -58,7 +58,7 @@ test("policy Never writes the file, asks nobody, and is ready when the kubelet m
     JSON.stringify({ ...rest, renamed: { ...renamed, monotonic: renamed.monotonic - 298_000 } }),
   );
   await using agent = await place.agent(["--restart=Never"]);
-  assert.match(await agent.shows(503, "GPS254"), /[1-7] s more/);
+  assert.match(await agent.shows("5nn", "GPS254"), /[1-7] s more/);
   await agent.shows(200, "GPS200");
   assert.ok(process.hrtime.bigint() / 1_000_000n >= BigInt(renamed.monotonic + 7000));
   assert.deepEqual(place.systemd.calls, []);
@@ -85,7 +85,7 @@ test("a second agent on the node touches nothing until the first has ended, what
       ...(samePort && { probePort: first.port }),
     });
     assert.ok(await inTime(() => second.output.includes("GPS205")));
-    assert.equal((await second.probe("?revision=2")).status, 503);
+    assert.equal((await second.probe("?revision=2")).status, 505);
     const { mtimeMs } = statSync(place.node.folder);
     await sleep(2500);
     assert.equal(place.node.file, ours);
@@ -107,7 +107,7 @@ test("a frozen agent keeps the lock; killed, it gives it up at once", async () =
   first.child.kill("SIGSTOP");
   place.node.mount(2, { additional: { "a.io": "newer" } });
   await using second = await place.agent([], 2);
-  await second.shows(503, "GPS205");
+  await second.shows("5nn", "GPS205");
   await sleep(2500);
   assert.equal(place.node.file, ours);
   await first.end("SIGKILL");
@@ -182,7 +182,7 @@ test("the released word is said again if the container was killed before, and ne
   rmSync(node.pod, { recursive: true });
   {
     await using agent = await place.agent([], 2);
-    await agent.shows(503, "GPS208");
+    await agent.shows("5nn", "GPS208");
     await node.says(/^GPS208 .*ENOENT.*word/);
     assert.equal(agent.child.exitCode, null);
   }
@@ -235,7 +235,7 @@ test("a file that the kubelet cannot read is replaced once it has stayed so, and
   writeFileSync(place.node.config, '{"auths":', { mode: 0o644 });
   {
     await using agent = await place.agent();
-    await agent.shows(503, "GPS207");
+    await agent.shows("5nn", "GPS207");
     await agent.shows(200, "GPS200");
     assert.equal(place.node.file, ours);
   }
@@ -264,14 +264,14 @@ test("what is no plain file of its own is refused and left as it is", async () =
     make();
     place.node.mount(2, content);
     const before = statSync(config, { throwIfNoEntry: false })?.ino;
-    await agent.shows(503, why);
+    await agent.shows("5nn", why);
     assert.equal(statSync(config, { throwIfNoEntry: false })?.ino, before, why);
     place.node.mount(1, content);
-    await agent.shows(503, why);
+    await agent.shows("5nn", why);
   }
   rmSync(config);
   place.node.mount(2, content);
-  await agent.shows(503, "GPS254");
+  await agent.shows("5nn", "GPS254");
   assert.equal(place.node.file, ours);
 });
 
@@ -282,7 +282,7 @@ test("without capabilities a file of root's is replaced, and one of somebody els
   chownSync(place.node.config, 1234, 0);
   const options = { revision: 1, healthzPort: place.systemd.healthzPort, under };
   await using agent = await Agent.start(place.node, options);
-  await agent.shows(503, "it belongs to 1234:0");
+  await agent.shows("5nn", "it belongs to 1234:0");
   assert.equal(place.node.file, "{}");
   assert.equal(statSync(place.node.config).uid, 1234);
   assert.equal(place.systemd.restartCalls, 0);
@@ -302,7 +302,7 @@ test("SIGTERM ends a wait for a job at once, and the next agent does not restart
   }
   assert.equal(place.systemd.active, "deactivating", "the agent did not wait for the job");
   await using agent = await place.agent();
-  await agent.shows(503, "GPS213");
+  await agent.shows("5nn", "GPS213");
   job.resolve();
   await agent.shows(200, "GPS200");
   assert.equal(place.systemd.restartCalls, 1);
@@ -312,7 +312,7 @@ test("the bus dies in mid-job: the restart counts as made when systemd says so, 
   await using place = await Place.make();
   place.systemd.onCall = (member) => void (member === "RestartUnit" && place.bus.signal("SIGKILL"));
   await using agent = await place.agent();
-  await agent.shows(503, "GPS210");
+  await agent.shows("5nn", "GPS210");
   place.systemd.started();
   await using bus = await startBus(place.node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
@@ -324,10 +324,10 @@ test("the bus dies in mid-job: the restart counts as made when systemd says so, 
 test("a kubelet that dies within the probation takes readiness away, and systemd's own restart may prove it", async () => {
   await using place = await Place.make();
   await using agent = await place.agent(["--probation=6s"]);
-  await agent.shows(503, "GPS215");
+  await agent.shows("5nn", "GPS215");
   await agent.shows(200, "GPS215");
   place.systemd.died();
-  await agent.shows(503, "GPS214");
+  await agent.shows("5nn", "GPS214");
   place.systemd.started();
   await agent.shows(200, "GPS200");
   assert.equal(place.systemd.restartCalls, 1);
@@ -338,7 +338,7 @@ test("a kubelet that stays down after the rollback is revived again and again, a
   place.systemd.startLimitMicros = 100_000n;
   place.systemd.script = [crashes];
   await using agent = await place.agent();
-  await agent.shows(503, "GPS220");
+  await agent.shows("5nn", "GPS220");
   assert.equal(place.node.file, undefined);
   assert.equal(agent.child.exitCode, null);
   place.systemd.script = [comesBack];
@@ -405,7 +405,7 @@ test("a withdrawal after a lost journal is not said to be one, until somebody ha
   place.node.newPod();
   {
     await using agent = await place.agent([], 2);
-    await agent.shows(503, "GPS250");
+    await agent.shows("5nn", "GPS250");
     assert.equal(place.node.file, ours);
     assert.equal(place.systemd.restartCalls, 1);
     rmSync(place.node.config);
@@ -421,7 +421,7 @@ test("a newer agent's journal is left alone, if its writer wants that", async ()
   const text = '{"version":9,"reads":9}';
   writeFileSync(`${place.node.folder}/journal.json`, text);
   await using agent = await place.agent();
-  await agent.shows(503, "GPS222");
+  await agent.shows("5nn", "GPS222");
   assert.equal(readFileSync(`${place.node.folder}/journal.json`, "utf8"), text);
   assert.equal(place.node.file, undefined);
 });

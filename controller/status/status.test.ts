@@ -243,7 +243,7 @@ test("5,000 nodes and 1,000 registries: ten names, ten failures, 200 registries,
 });
 
 test("a registry whose name the definition does not take is counted, and costs no other its place", () => {
-  const registries = ["a.io", `${"b".repeat(1025)}`, `c${"d".repeat(1023)}`].map((registry) => ({
+  const registries = ["a.io", "b".repeat(1025), `c${"d".repeat(1023)}`].map((registry) => ({
     registry,
     source: "s",
   }));

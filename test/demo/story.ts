@@ -9,6 +9,9 @@ import type { Narrator } from "./narrator.ts";
 /** node1 has a file of somebody else's, oddly formatted; node2 has none. */
 const others = '{ "auths": {\n    "elsewhere.example": {"auth":"c29tZWJvZHk6ZWxzZQ=="}} }\n';
 
+const object = `globalpullsecret/${names.globalPullSecretName}`;
+const waitReady = ["wait", "--for=condition=Ready", object, "--timeout=60s"];
+
 /**
  * Tells and checks the whole story on a cluster of two nodes; throws ClaimFailed at the first that
  * does not hold.
@@ -59,6 +62,8 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
     "-l",
     `name=${names.syncerName}`,
   );
+  await show(cluster, narrator, ...waitReady);
+  await show(cluster, narrator, "get", "globalpullsecret", names.globalPullSecretName);
   const merged = JSON.parse(nodes[0]?.readFile("config.json")?.toString() ?? "{}") as {
     auths: object;
   };
@@ -72,6 +77,7 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
   await product.writeAdditional(cluster, '{"auths":{"registry.example":{"auth":"user:password"}}}');
   const event = await product.untilEvent(cluster, "Rejected", /auths\["registry\.example"\]\.auth/);
   narrator.say(`${event.type}  ${event.reason}  ${event.message}`);
+  await show(cluster, narrator, "wait", "--for=condition=Stalled", object, "--timeout=60s");
   narrator.claim(
     "the last good credentials stay in force",
     (await product.revision(cluster)) === served,

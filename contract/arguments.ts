@@ -1,8 +1,8 @@
 /** The arguments of a program, sorted: which text belongs to which flag, and which to none. */
 import { parseArgs } from "node:util";
 
-/** Flag → its one-letter form, if it has one. */
-type Flags = Readonly<Record<string, Readonly<{ short?: string }>>>;
+/** Flag → its one-letter form, if it has one, and whether it stands without a value. */
+type Flags = Readonly<Record<string, Readonly<{ short?: string; switch?: true }>>>;
 
 export type Arguments = Readonly<{
   /** Flag or operand → its texts in order; undefined where a flag stands without a value. */
@@ -43,7 +43,9 @@ export function sortArguments(
   const filled = places.slice(0, positional.length);
   return {
     texts: textsOf([
-      ...of("option").filter(isKnown),
+      ...of("option")
+        .filter(isKnown)
+        .map((token) => withValue(token, flags)),
       ...filled.map((name, place) => ({ name, value: positional[place]?.value })),
     ]),
     unknown: onePerArgument(unknown, argv),
@@ -54,7 +56,7 @@ export function sortArguments(
 /** Node's tokens, but no flag is another one's value: `--kubeconfig --listen :1` is two flags. */
 function tokenize(argv: readonly string[], flags: Flags, from: number): Token[] {
   const how = { strict: false, allowPositionals: true, tokens: true } as const;
-  const parsed = parseArgs({ args: argv.slice(from), options: textual(flags), ...how });
+  const parsed = parseArgs({ args: argv.slice(from), options: typed(flags), ...how });
   const tokens = parsed.tokens.map((one): Token => Object.assign(one, { index: one.index + from }));
   const at = tokens.findIndex((token) => swallowsFlag(token, flags));
   const flag = tokens[at];
@@ -63,13 +65,19 @@ function tokenize(argv: readonly string[], flags: Flags, from: number): Token[] 
   return [...tokens.slice(0, at), { ...flag, value: undefined }, ...rest];
 }
 
-/** As parseArgs wants it: each flag takes a text. */
-function textual(flags: Flags) {
-  const type = "string" as const;
-  const rows = Object.entries(flags).map(([name, { short }]) => {
+/** As parseArgs wants it: each flag takes a text, but for the switches. */
+function typed(flags: Flags) {
+  const rows = Object.entries(flags).map(([name, { short, switch: on }]) => {
+    const type = on ? ("boolean" as const) : ("string" as const);
     return [name, short === undefined ? { type } : { type, short }] as const;
   });
   return Object.fromEntries(rows);
+}
+
+/** `--watch` is `--watch=true`. */
+function withValue(token: Token, flags: Flags): Token {
+  const on = flags[token.name ?? ""]?.switch === true && token.inlineValue !== true;
+  return on ? { ...token, value: "true" } : token;
 }
 
 function swallowsFlag({ inlineValue, value = "" }: Token, flags: Flags): boolean {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { asksForHelp } from "./arguments.ts";
 import { readFlags, type Rule } from "./flags.ts";
 import { usage, type Table } from "./table.ts";
-import { integer, oneOf, text } from "./values.ts";
+import { integer, oneOf, text, toggle } from "./values.ts";
 
 const table = {
   colour: { read: oneOf("red", "blue"), standard: "red", what: "of the paint" },
@@ -11,6 +11,7 @@ const table = {
   file: { read: text, required: true, short: "f", what: "the file to paint" },
   note: { read: text, what: "for the painter" },
   tag: { read: oneOf("a", "b"), repeated: true, what: "to find it again" },
+  dry: { ...toggle, short: "d", what: "touch nothing" },
   PLACE: {
     read: integer(0, 99),
     from: "environment",
@@ -34,6 +35,7 @@ const enough = {
   file: "f",
   note: undefined,
   tag: [],
+  dry: false,
   PLACE: 7,
   WALL: "w",
   DOOR: undefined,
@@ -51,6 +53,11 @@ const accepted: readonly (readonly [line: string, differing: Record<string, unkn
   ["--file -dash w", { file: "-dash" }],
   ["--file=--colour w", { file: "--colour" }],
   ["--note= --file f w", { note: undefined }],
+  ["--dry --file f w", { dry: true }],
+  ["-d --file f w", { dry: true }],
+  ["--file f --dry w", { dry: true }],
+  ["--file f --dry=true w", { dry: true }],
+  ["--file f --dry=false w", {}],
   ["--note=a=b --file f w", { note: "a=b" }],
 ];
 for (const [line, differing] of accepted)
@@ -73,6 +80,9 @@ const refused: readonly (readonly [line: string, ...errors: string[]])[] = [
     '--tag "c": is none of the choices; give a, b',
     '--tag "d": is none of the choices; give a, b',
   ],
+  ["-f f w --dry=no", '--dry "no": is neither true nor false'],
+  ["-f f w --dry --dry", "--dry: given 2 times; give it once"],
+  ["-f f --dry true w x", '"x": belongs to no flag; remove it'],
   ["-f f w --color blue", "--color: is no flag; give --colour"],
   ["-f f w --color=s3cret", "--color: is no flag; give --colour"],
   ["-f f w d --password s3cret", "--password: is no flag; --help names all"],
@@ -116,6 +126,7 @@ test("the usage has a line for each row, with what is needed to fill it in", () 
     [
       "  --coats    how many times it is put on [2]",
       "  --colour   of the paint [red]",
+      "  --dry, -d  touch nothing",
       "  --file, -f the file to paint; required",
       "  --note     for the painter",
       "  --tag      to find it again; may be repeated",

@@ -14,6 +14,8 @@ export type Flag = Readonly<{
   repeated?: true;
   /** One letter. */
   short?: string;
+  /** It stands without a value, for `true`. */
+  switch?: true;
   /** An environment variable, or an argument that belongs to no flag. */
   from?: "environment" | "operand";
 }>;
@@ -52,12 +54,12 @@ function label(name: string, flag: Flag): string {
   return `${titleOf(name, flag)}${flag.short === undefined ? "" : `, -${flag.short}`}`;
 }
 
-function notes({ standard, required, repeated, from }: Flag): string {
+function notes({ standard, required, repeated, from, switch: on }: Flag): string {
   const words = [
     ...(required && from === undefined ? ["; required"] : []),
     ...(repeated ? ["; may be repeated"] : []),
     ...(from === "environment" ? [" (environment)"] : []),
-    ...(standard === undefined || standard === "" ? [] : [` [${standard}]`]),
+    ...(standard === undefined || standard === "" || on ? [] : [` [${standard}]`]),
   ];
   return words.join("");
 }

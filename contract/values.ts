@@ -21,6 +21,14 @@ export function oneOf<const Choice extends string>(...choices: readonly Choice[]
     new Wrong(`is none of the choices; give ${choices.join(", ")}`);
 }
 
+/** A row that is false unless its flag is given: `--watch`, or `--watch=true`. */
+export const toggle = {
+  read: (value: string): boolean | Wrong =>
+    value === "true" || (value === "false" ? false : new Wrong("is neither true nor false")),
+  standard: "false",
+  switch: true,
+} as const;
+
 /** 16 digits reach every whole number that is exact. */
 export function integer(least: number, most: number) {
   return (value: string): number | Wrong => {
@@ -54,7 +62,7 @@ export const directory = path("directory");
 export const file = path("file");
 
 /** Seconds. */
-function duration(value: string): number | Wrong {
+export function duration(value: string): number | Wrong {
   const [, number, unit] = /^([1-9]\d{0,5})(s|m|h)$/.exec(value) ?? [];
   if (number === undefined) return new Wrong("is no duration; give one such as 90s, 10m or 2h");
   return Number(number) * { s: 1, m: 60, h: 3600 }[unit as "s" | "m" | "h"];

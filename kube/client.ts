@@ -19,7 +19,7 @@ export interface Cluster {
   /** Where this is, for the log. */
   readonly identity: string;
   /** The object, or undefined when there is none. */
-  get<T>(path: string, options?: Patience): Promise<T | undefined>;
+  get<T>(path: string, options?: Reading): Promise<T | undefined>;
   /**
    * Calls `each` with one page of at most 500 items after the other, so that no list is ever held
    * whole. As rows: what kubectl would print, a tenth of the objects.
@@ -61,11 +61,15 @@ export const newborn = "1";
 
 /** A row has 200 bytes, so that 5,000 of them fit one answer. */
 const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+/** What a Secret is read as where nobody needs its content. */
+const metadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 
 type Types = Readonly<{ type?: string; accept?: string }>;
 type Query = Readonly<Record<string, string>>;
 /** Seconds that the answer may take, where it must not take as long as any. */
 type Patience = Readonly<{ seconds?: number }>;
+/** As metadata: the object without spec, status and data, as PartialObjectMetadata. */
+type Reading = Patience & Readonly<{ as?: "metadata" }>;
 /** The answer is what the request would make; nothing is written. */
 type DryRun = Readonly<{ dryRun?: boolean }>;
 type Apply = DryRun & Patience & Readonly<{ manager: string; force: boolean }>;
@@ -86,18 +90,36 @@ const largestAnswer = 32 * 1024 * 1024;
  */
 const connectionSeconds = 60;
 
-/** The kubeconfig in `file`; without one KUBECONFIG's, or the pod's own account. */
-export function loadKubeConfig(file: string | undefined): KubeConfig {
+/**
+ * The kubeconfig in `file`; without one KUBECONFIG's, or the pod's own account. Throws where it
+ * cannot be read, or has no such context.
+ */
+export function loadKubeConfig(file: string | undefined, context?: string): KubeConfig {
   const config = new KubeConfig();
   if (file === undefined) config.loadFromDefault();
   else config.loadFromFile(file);
+  if (context === undefined) return config;
+  if (config.getContextObject(context) === null)
+    throw new Error(`the kubeconfig has no context ${JSON.stringify(context)}`);
+  config.setCurrentContext(context);
   return config;
 }
+
+/** Who asks, where it is not the controller. */
+type Connection = Readonly<{
+  /** Field manager of creations and replacements, and the name that the audit log shows. */
+  manager?: string;
+  /** Impersonated: the requests are made in this user's name and rights. */
+  as?: string | undefined;
+  /** Seconds that one answer may take; watches last. */
+  seconds?: number;
+}>;
 
 /** `asked` is told of every request and its outcome, for the metrics. */
 export function connect(
   config: KubeConfig,
   asked: (method: string, status: number) => void,
+  { manager = fieldManager, as, seconds: patience = requestSeconds }: Connection = {},
 ): Cluster {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no cluster: set current-context");
@@ -123,7 +145,8 @@ export function connect(
       connections = { pool: context.getDispatcher(), until: Date.now() + connectionSeconds * 1000 };
     }
     if (connections.pool !== undefined) context.setDispatcher(connections.pool);
-    context.setHeaderParam("User-Agent", fieldManager);
+    context.setHeaderParam("User-Agent", manager);
+    if (as !== undefined) context.setHeaderParam("Impersonate-User", as);
     context.setHeaderParam("Accept", accept);
     if (body !== undefined) {
       context.setHeaderParam("Content-Type", type ?? "application/json");
@@ -154,7 +177,7 @@ export function connect(
     path: string,
     query: Query,
     body?: object,
-    { seconds = requestSeconds, ...types }: Types & Patience = {},
+    { seconds = patience, ...types }: Types & Patience = {},
   ): Promise<T> {
     const signal = AbortSignal.timeout(seconds * 1000);
     const response = await send(method, path, query, signal, body, types);
@@ -183,9 +206,10 @@ export function connect(
 
   return {
     identity: server,
-    async get<T>(path: string, patience?: Patience): Promise<T | undefined> {
+    async get<T>(path: string, { as, ...how }: Reading = {}): Promise<T | undefined> {
+      const accept = as === "metadata" ? { accept: metadata } : {};
       try {
-        return await request<T>(HttpMethod.GET, path, {}, undefined, patience);
+        return await request<T>(HttpMethod.GET, path, {}, undefined, { ...how, ...accept });
       } catch (error) {
         if (error instanceof ApiError && error.status === 404) return undefined;
         throw error;
@@ -219,10 +243,11 @@ export function connect(
       );
     },
     async create(path, body) {
-      await request(HttpMethod.POST, path, { fieldManager }, body);
+      await request(HttpMethod.POST, path, { fieldManager: manager }, body);
     },
     async replace(path, body, options) {
-      return request(HttpMethod.PUT, path, { fieldManager, ...dry(options?.dryRun) }, body);
+      const query = { fieldManager: manager, ...dry(options?.dryRun) };
+      return request(HttpMethod.PUT, path, query, body);
     },
     async remove(path, uid, resourceVersion) {
       const options = { propagationPolicy: "Background", preconditions: { uid, resourceVersion } };

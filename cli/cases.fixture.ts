@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { commands } from "./commands.ts";
 import { capacity } from "#pullsecret/capacity.ts";
 
 /** The working directory of every call; removed when the tests have ended. */
@@ -72,6 +73,7 @@ const newest = '--conflicts "newest": is none of the choices; give additional, o
 const tooMuch =
   "sources: document: the sources together, or what they merge to, are longer than 480 KiB; " +
   "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB\n";
+const everyCommand = Object.keys(commands).join(", ");
 const conflictLine =
   'additional: auths["a.io"]: another credential than in the original; no action needed if intended: the additional\'s is used\n';
 
@@ -259,9 +261,9 @@ const cases: readonly (readonly [
     /^Usage: kubectl pull-secret explain IMAGE \[flags\]\n[^]* {2}--output, -o .* \[text\]\n/,
     "",
   ],
-  ["frobnicate", 2, "", '"frobnicate": is no command; give merge, check, explain\n'],
+  ["frobnicate", 2, "", `"frobnicate": is no command; give ${everyCommand}\n`],
   ["chek x", 2, "", '"chek": is no command; give check\n'],
-  ["--original x merge", 2, "", '"--original": is no command; give merge, check, explain\n'],
+  ["--original x merge", 2, "", `"--original": is no command; give ${everyCommand}\n`],
   ["", 2, "", /^Usage: kubectl pull-secret/],
 ];
 

@@ -1,34 +1,44 @@
-/** `kubectl pull-secret`: the pull secret's front door, on files; no cluster needed. */
+/** `kubectl pull-secret`: the pull secret's front door, for a cluster and for files. */
 import { asksForHelp } from "#contract/arguments.ts";
 import { nearest } from "#contract/nearest.ts";
-import { quote } from "#pullsecret/keypath.ts";
+import { ApiError } from "#kube/api-error.ts";
+import { escape, quote } from "#pullsecret/keypath.ts";
+import { tellApiError } from "./cluster/failure.ts";
 import { commands } from "./commands.ts";
-import { Misuse, readBounded, type Io } from "./io.ts";
+import { Misuse, readBounded, Refused, type Io, type Terminal } from "./terminal/io.ts";
+import { usageOf } from "./usage.ts";
+
+/** What takes no part in files is loaded only when a command needs it. */
+const cluster = async () => await import("./cluster/reach.ts");
 
 const io: Io = {
   read: readBounded,
   out: (text) => void process.stdout.write(text),
   err: (line) => void process.stderr.write(`${line}\n`),
+  terminal: terminalOf(process.stdout, process.env["NO_COLOR"]),
+  reach: async (how) => (await cluster()).reach(how),
+  yaml: async (value) => (await cluster()).dumpYaml(value),
+  // Who never asks for it is simply ended by an interrupt.
+  get signal() {
+    const ends = new AbortController();
+    process.once("SIGINT", () => ends.abort());
+    return ends.signal;
+  },
 };
 
-const usage = `Usage: kubectl pull-secret COMMAND
+/** Any value of NO_COLOR but an empty one means it (no-color.org). */
+function terminalOf({ isTTY, columns }: typeof process.stdout, noColor = ""): Terminal | undefined {
+  // Of a terminal that tells no width, such as a serial line, this is the usual one.
+  return isTTY ? { columns: columns || 80, colour: noColor === "" } : undefined;
+}
 
-Merges, checks and explains pull secrets (kubernetes.io/dockerconfigjson).
-
-${Object.entries(commands)
-  .map(([name, { what }]) => `  ${name.padEnd(7)} ${what}`)
-  .join("\n")}
-
-COMMAND --help tells its flags. A file may be - for standard input. No command prints a password.
-Exit codes: 0 done, perhaps with warnings; 1 a document is refused; 2 the command line is wrong or a file unreadable.
-`;
-
-/** The exit code. Throws Misuse. */
+/** The exit code. Throws Misuse, Refused and ApiError. */
 async function run(argv: readonly string[]): Promise<number> {
   const [name = "", ...rest] = argv;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command !== undefined) return await command.run(name, rest, io);
   if (name === "help" && rest.length > 0) return await run([...rest, "--help"]);
+  const usage = usageOf(commands);
   if (name !== "help" && !asksForHelp(argv))
     throw new Misuse(name === "" ? usage.trimEnd() : noCommand(name));
   io.out(usage);
@@ -38,6 +48,13 @@ async function run(argv: readonly string[]): Promise<number> {
 function noCommand(name: string): string {
   const known = Object.keys(commands);
   return `${quote(name)}: is no command; give ${nearest(name, known) ?? known.join(", ")}`;
+}
+
+/** What can be said to whoever called; anything else is a fault of ours. */
+function judge(error: unknown): readonly [exitCode: number, lines: string] | undefined {
+  if (error instanceof Misuse) return [2, error.message];
+  if (error instanceof Refused) return [1, error.message];
+  return error instanceof ApiError ? [1, tellApiError(error)] : undefined;
 }
 
 async function main(): Promise<void> {
@@ -50,9 +67,10 @@ async function main(): Promise<void> {
   try {
     process.exitCode = await run(process.argv.slice(2));
   } catch (error) {
-    if (!(error instanceof Misuse)) throw error;
-    process.exitCode = 2;
-    io.err(error.message);
+    const [code, lines] = judge(error) ?? [undefined, ""];
+    if (code === undefined) throw error;
+    process.exitCode = code;
+    for (const line of lines.split("\n")) io.err(escape(line));
   }
 }
 

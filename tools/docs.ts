@@ -10,6 +10,7 @@ import { catalogue as controller } from "#controller/sources/problems.ts";
 import { troubles } from "#controller/status/troubles.ts";
 import { catalogue as documents } from "#pullsecret/problems.ts";
 import { apiTypes } from "./api.ts";
+import { plugin } from "./plugin.ts";
 import { faults } from "./faults.ts";
 
 type Row = readonly string[];
@@ -21,6 +22,7 @@ export function pages(): Readonly<Record<string, string>> {
     "docs/configuration.md": configuration(),
     "docs/metrics.md": metrics(),
     "docs/faults.md": faults(),
+    "docs/reference/plugin.md": plugin(),
     "api/global-pull-secret.ts": apiTypes(),
   };
 }

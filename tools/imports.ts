@@ -37,6 +37,11 @@ const order: readonly string[] = [
   "controller/metrics",
   "controller/report",
   "controller",
+  "cli/terminal",
+  "cli/cluster",
+  "cli/document",
+  "cli/show",
+  "cli/commands",
   "cli",
 ];
 
@@ -44,7 +49,7 @@ const order: readonly string[] = [
 const programs: ReadonlySet<string> = new Set(["agent", "controller", "cli"]);
 
 /** Programs that reach no API server. */
-const withoutCluster: ReadonlySet<string> = new Set(["agent", "cli"]);
+const withoutCluster: ReadonlySet<string> = new Set(["agent"]);
 
 /** What decides: whatever it loads reaches no file system, socket, clock, process or client. */
 const pure: ReadonlySet<string> = new Set([

@@ -6,7 +6,7 @@ import { merge, type MergePolicy } from "#pullsecret/merge.ts";
 import type { MergeSource } from "#pullsecret/offer.ts";
 import { parse } from "#pullsecret/parse.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems.ts";
-import type { ExitCode, Io } from "./io.ts";
+import type { ExitCode, Io } from "../terminal/io.ts";
 
 export type Verdict =
   | Readonly<{ ok: true; document: string; entries: number; warnings: readonly Problem[] }>
@@ -16,7 +16,11 @@ export type Verdict =
 type Files = Readonly<{ original: string | undefined; additional: string }>;
 
 /** Reads, merges and measures. The problems of both files are told at once. */
-export async function judge(files: Files, policy: MergePolicy, io: Io): Promise<Verdict> {
+export async function judge(
+  files: Files,
+  policy: MergePolicy,
+  io: Pick<Io, "read">,
+): Promise<Verdict> {
   const sources: MergeSource[] = [];
   const problems: Problem[] = [];
   let bytes = 0;

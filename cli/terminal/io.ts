@@ -1,6 +1,7 @@
-/** What the commands need of the world, and how they say that they were called wrongly. */
+/** What the commands need of the world, and how they say that it cannot be done. */
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
+import type { Cluster } from "#kube/client.ts";
 
 export type Io = Readonly<{
   /**
@@ -9,14 +10,37 @@ export type Io = Readonly<{
   read(path: string, limit: number): Promise<Uint8Array>;
   out(text: string): void;
   err(line: string): void;
+  /** What standard output is shown on; undefined where nobody looks: a file, a pipe. */
+  terminal: Terminal | undefined;
+  /** Throws Misuse where the kubeconfig cannot be used. */
+  reach(how: Reach): Promise<Cluster>;
+  yaml(value: unknown): Promise<string>;
+  /** Aborts when the person has had enough. */
+  signal: AbortSignal;
 }>;
 
-/** 0: done. 1: a document was refused. Misuse, thrown, becomes 2. */
-export type ExitCode = 0 | 1;
+export type Terminal = Readonly<{ columns: number; colour: boolean }>;
+
+/** How a cluster is reached: the flags that every command has which needs one. */
+export type Reach = Readonly<{
+  kubeconfig: string | undefined;
+  context: string | undefined;
+  /** Seconds that an answer may take. */
+  "request-timeout": number;
+  as: string | undefined;
+}>;
+
+/** 0: done. 1: refused, or failed. 3: not yet, in the time given. Misuse, thrown, becomes 2. */
+export type ExitCode = 0 | 1 | 3;
 
 /** The command line cannot be followed: one sentence, for standard error. */
 export class Misuse extends Error {
   override readonly name = "Misuse";
+}
+
+/** It cannot be done, and why: a line or more, for standard error; exit code 1. */
+export class Refused extends Error {
+  override readonly name = "Refused";
 }
 
 const reasons: Readonly<Record<string, string>> = {

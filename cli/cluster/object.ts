@@ -1,0 +1,79 @@
+/** The GlobalPullSecret, as commands read and follow it. */
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { globalPullSecretName } from "#contract/names.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { Informer } from "#kube/informer.ts";
+import { collections, globalPullSecretPath } from "#kube/paths.ts";
+import { follow } from "#kube/watch.ts";
+import { Refused } from "../terminal/io.ts";
+
+const whereFrom =
+  "is there a controller, and manifests/crds applied? kubectl get deployment " +
+  "global-pull-secret-controller -n kube-system";
+
+/** The object; Refused where there is none. */
+export async function readObject(cluster: Cluster): Promise<GlobalPullSecret> {
+  const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
+  if (object === undefined)
+    throw new Refused(`globalpullsecret/${globalPullSecretName}: not found; ${whereFrom}`);
+  return object;
+}
+
+/** The object where there is one that may be read: for commands that can do without. */
+export async function peekObject(cluster: Cluster): Promise<GlobalPullSecret | undefined> {
+  try {
+    return await cluster.get<GlobalPullSecret>(globalPullSecretPath);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}
+
+type Following<T> = Readonly<{
+  /** Seconds; undefined for as long as `signal` lets it. */
+  seconds: number | undefined;
+  signal: AbortSignal;
+  /** Told the object, or that there is none, at once and at each change; its answer is the end. */
+  each: (object: GlobalPullSecret | undefined) => T | undefined;
+}>;
+
+/**
+ * Follows the object until `each` is content; undefined when the time is over or `signal` aborts.
+ * An API server that is away for a while is asked again; a refusal rejects with its ApiError.
+ */
+export async function followObject<T>(
+  cluster: Cluster,
+  { seconds, signal, each }: Following<T>,
+): Promise<T | undefined> {
+  const enough = new AbortController();
+  const over = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
+  const informer = new Informer();
+  let answer: T | undefined;
+  let refused: ApiError | undefined;
+  await follow({
+    cluster,
+    target: { collection: collections.globalPullSecrets, name: globalPullSecretName },
+    informer,
+    hint: () => {
+      const { shown } = informer;
+      if (typeof shown === "string" || answer !== undefined) return;
+      answer = each(shown.object as GlobalPullSecret | undefined);
+      if (answer !== undefined) enough.abort();
+    },
+    failed: (error) => {
+      if (!(error instanceof ApiError) || !isFinal(error)) return;
+      refused = error;
+      enough.abort();
+    },
+    signal: AbortSignal.any([signal, enough.signal, ...over]),
+  });
+  if (refused?.status === 404) throw new Refused(`globalpullsecrets: not served; ${whereFrom}`);
+  if (refused !== undefined) throw refused;
+  return answer;
+}
+
+/** 410 and 429 pass by themselves. */
+function isFinal({ status }: ApiError): boolean {
+  return status >= 400 && status < 500 && status !== 410 && status !== 429;
+}

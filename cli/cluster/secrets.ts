@@ -1,0 +1,50 @@
+/** The Secrets that sources are: where they are, and in which version, without their content. */
+import type { V1Secret } from "@kubernetes/client-node";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { additionalSecretName } from "#contract/names.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { collections } from "#kube/paths.ts";
+import { Misuse } from "../terminal/io.ts";
+
+/** A source's name and its Secret's, which is in kube-system. */
+export type SourceSecret = Readonly<{ source: string; secret: string }>;
+
+const additional: SourceSecret = { source: additionalSecretName, secret: additionalSecretName };
+
+/** additional-pull-secret, and what spec.sources names. */
+export function sourceSecrets(object: GlobalPullSecret | undefined): readonly SourceSecret[] {
+  const extra = object?.spec?.sources ?? [];
+  return [
+    additional,
+    ...extra.map(({ name, secretRef }) => ({ source: name, secret: secretRef.name })),
+  ];
+}
+
+/** The source of that name; throws Misuse where there is none. */
+export function sourceSecret(
+  object: GlobalPullSecret | undefined,
+  name = additionalSecretName,
+): SourceSecret {
+  const all = sourceSecrets(object);
+  const found = all.find(({ source }) => source === name);
+  if (found !== undefined) return found;
+  const known = all.map(({ source }) => source).join(", ");
+  throw new Misuse(`--source: no source of spec.sources has this name; give ${known}`);
+}
+
+export const secretPath = (name: string): string => `${collections.secrets}/${name}`;
+
+/** Without the right to get a Secret it is hidden: nothing is known of it. */
+export type Version = Readonly<{ version: string | undefined }> | "hidden";
+
+/** resourceVersion of the Secret; undefined where there is none. */
+export async function versionOf(cluster: Cluster, secret: string): Promise<Version> {
+  try {
+    const found = await cluster.get<V1Secret>(secretPath(secret), { as: "metadata" });
+    return { version: found?.metadata?.resourceVersion };
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return "hidden";
+    throw error;
+  }
+}

@@ -1,0 +1,89 @@
+/** One field of the GlobalPullSecret, written so that it stays ours alone to take back. */
+import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import {
+  globalPullSecretName,
+  reasonAnnotation,
+  retryAnnotation,
+  withdrawNowAnnotation,
+} from "#contract/names.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { globalPullSecretPath } from "#kube/paths.ts";
+import { Refused } from "../terminal/io.ts";
+import { manager } from "./names.ts";
+import { isOurs, undoneBy } from "./ownership.ts";
+
+type State = NonNullable<GlobalPullSecretSpec["managementState"]>;
+
+/** Annotation → its value; undefined takes away what the plugin wrote there. */
+export type Change = Readonly<{
+  state?: State;
+  annotations: Readonly<Record<string, string | undefined>>;
+}>;
+
+/** Somebody else may write in between; so often in a row is no accident. */
+const attempts = 5;
+
+/**
+ * Writes the change by server-side apply under the plugin's own field manager. Refused, with
+ * nothing written, where somebody else declares one of its fields.
+ */
+export async function steer(cluster: Cluster, change: Change): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const live = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
+    refuseDeclared(live, change);
+    try {
+      // Force takes over from people with kubectl; who declares the field has been asked for.
+      const force = live !== undefined;
+      await cluster.apply(globalPullSecretPath, configuration(live, change), { manager, force });
+      return;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404)
+        throw new Refused(
+          "globalpullsecrets: not served by this cluster; apply manifests/crds first",
+        );
+      if (!(error instanceof ApiError) || error.status !== 409 || attempt === attempts) throw error;
+    }
+  }
+}
+
+function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations }: Change): void {
+  const set = Object.entries(annotations).filter(([, value]) => value !== undefined);
+  const paths = [
+    ...(state === undefined ? [] : [["spec", "managementState"]]),
+    ...set.map(([name]) => ["metadata", "annotations", name]),
+  ];
+  for (const path of paths) {
+    const who = undoneBy(live?.metadata, path);
+    if (who !== undefined)
+      throw new Refused(
+        `globalpullsecret/${globalPullSecretName}: ${path.join(".")}: declared by ${JSON.stringify(who)}, ` +
+          "which would undo it; nothing is written: change it where that one takes it from",
+      );
+  }
+}
+
+/**
+ * What the plugin declares from now on: the change, and what earlier commands of it have set; an
+ * apply takes away what it does not repeat.
+ */
+function configuration(live: GlobalPullSecret | undefined, { state, annotations }: Change): object {
+  const kept = [retryAnnotation, reasonAnnotation, withdrawNowAnnotation].flatMap((name) => {
+    const ours = isOurs(live?.metadata, ["metadata", "annotations", name]);
+    return ours ? [[name, live?.metadata.annotations?.[name]] as const] : [];
+  });
+  const before = isOurs(live?.metadata, ["spec", "managementState"])
+    ? live?.spec?.managementState
+    : undefined;
+  const managementState = state ?? before;
+  return {
+    apiVersion: "globalpullsecret.io/v1alpha1",
+    kind: "GlobalPullSecret",
+    metadata: {
+      name: globalPullSecretName,
+      ...(live !== undefined && { resourceVersion: live.metadata.resourceVersion }),
+      annotations: { ...Object.fromEntries(kept), ...annotations },
+    },
+    ...(managementState !== undefined && { spec: { managementState } }),
+  };
+}

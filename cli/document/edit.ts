@@ -1,0 +1,45 @@
+/** One entry of a pull secret's document, put in or taken out; all else stays as it is. */
+import { Credential } from "#pullsecret/auth.ts";
+import { isObject, readJson, type JsonObject } from "#pullsecret/json.ts";
+import { meaningOf } from "#pullsecret/key.ts";
+import { problem, type Problem } from "#pullsecret/problems.ts";
+
+/** The new document, and how many entries it has; or why the present one cannot be edited. */
+export type Edited =
+  | Readonly<{ ok: true; document: string; entries: number; found: boolean }>
+  | Readonly<{ ok: false; problems: readonly Problem[] }>;
+
+export type Login = Readonly<{ username: string; password: string }>;
+
+/**
+ * Puts the credential in for the registry, or takes it out without one. A key that means the same
+ * registry, in whatever spelling, is that entry; `found` tells whether there was one.
+ */
+export function edit(
+  bytes: Uint8Array,
+  registry: string,
+  login: Login | undefined,
+  source: string,
+): Edited {
+  const read = readJson(bytes);
+  if (!read.ok) return refused(...read.faults.map(({ kind, path }) => problem(kind, source, path)));
+  if (!isObject(read.value ?? {})) return refused(problem("notObject", source, "document"));
+  const document = isObject(read.value) ? read.value : {};
+  const auths = document["auths"];
+  if (!isObject(auths ?? {})) return refused(problem("notObject", source, "auths"));
+  const before = Object.entries(isObject(auths) ? auths : {});
+  const meaning = meaningOf(registry);
+  const others = before.filter(([key]) => meaningOf(key) !== meaning);
+  const entry = login && new Credential(login.username, login.password).entry();
+  const after: JsonObject = Object.fromEntries(
+    entry === undefined ? others : [...others, [registry, { ...entry }]],
+  );
+  return {
+    ok: true,
+    document: JSON.stringify({ ...document, auths: after }),
+    entries: Object.keys(after).length,
+    found: others.length < before.length,
+  };
+}
+
+const refused = (...problems: readonly Problem[]): Edited => ({ ok: false, problems });

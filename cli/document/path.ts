@@ -1,0 +1,7 @@
+/** A file as a flag's value. */
+import { Wrong } from "#contract/values.ts";
+
+/** A file's name, or `-` for standard input. */
+export function path(text: string): string | Wrong {
+  return text === "" ? new Wrong("is empty; give a file, or - for standard input") : text;
+}

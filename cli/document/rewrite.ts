@@ -1,0 +1,109 @@
+/** One entry of a source's Secret, put in or taken out, with the controller's verdict before. */
+import { Buffer } from "node:buffer";
+import type { V1Secret } from "@kubernetes/client-node";
+import { namespace, secretKeys, secretType } from "#contract/names.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { collections } from "#kube/paths.ts";
+import { quote } from "#pullsecret/keypath.ts";
+import { formatProblem } from "#pullsecret/problems.ts";
+import { undoneBy } from "../cluster/ownership.ts";
+import { secretPath } from "../cluster/secrets.ts";
+import { Refused } from "../terminal/io.ts";
+import { edit, type Login } from "./edit.ts";
+import { judge } from "./verdict.ts";
+
+export type Rewrite = Readonly<{
+  secret: string;
+  registry: string;
+  /** Without one the entry is taken out. */
+  login: Login | undefined;
+  /** Registries that no source but the original may serve. */
+  protect: readonly string[];
+}>;
+
+export type Rewritten = Readonly<{
+  did: "created" | "changed" | "deleted" | "nothing";
+  /** Registries that the Secret has now. */
+  entries: number;
+  /** A line each. */
+  warnings: readonly string[];
+}>;
+
+/** Somebody else may write in between; so often in a row is no accident. */
+const attempts = 5;
+
+/**
+ * Reads, edits, judges and writes the Secret in the version that was read; one that somebody else
+ * wrote meanwhile is read again. It is made where there is none, and deleted when nothing is left
+ * in it. Refused, with nothing written, where the controller would refuse the result, or where
+ * somebody else declares the content.
+ */
+export async function rewrite(cluster: Cluster, wanted: Rewrite): Promise<Rewritten> {
+  for (let attempt = 1; ; attempt += 1) {
+    const live = await cluster.get<V1Secret>(secretPath(wanted.secret));
+    try {
+      return await write(cluster, live, wanted);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 409 || attempt === attempts) throw error;
+    }
+  }
+}
+
+async function write(
+  cluster: Cluster,
+  live: V1Secret | undefined,
+  { secret, registry, login, protect }: Rewrite,
+): Promise<Rewritten> {
+  refuseForeign(live, secret);
+  const text = live?.data?.[secretKeys.document];
+  const before = Buffer.from(text ?? btoa("{}"), "base64");
+  const edited = edit(before, registry, login, secret);
+  if (!edited.ok) throw new Refused(edited.problems.map(formatProblem).join("\n"));
+  const { document, entries, found } = edited;
+  if (login === undefined && !found)
+    throw new Refused(`${secret}: has no entry for ${quote(registry)}; nothing is written`);
+  if (live !== undefined && entries === 0) {
+    const { uid = "", resourceVersion } = live.metadata ?? {};
+    await cluster.remove(secretPath(secret), uid, resourceVersion);
+    return { did: "deleted", entries, warnings: [] };
+  }
+  const warnings = await verdictOn(document, protect);
+  if (document === before.toString("utf8")) return { did: "nothing", entries, warnings };
+  const data = { ...live?.data, [secretKeys.document]: Buffer.from(document).toString("base64") };
+  if (live === undefined) await cluster.create(collections.secrets, newSecret(secret, data));
+  else await cluster.replace(secretPath(secret), { ...live, ...kind, data });
+  return { did: live === undefined ? "created" : "changed", entries, warnings };
+}
+
+function refuseForeign(live: V1Secret | undefined, secret: string): void {
+  if (live === undefined) return;
+  if (live.type !== secretType)
+    throw new Refused(
+      `${secret}: type is ${live.type}; the type cannot be changed: delete the Secret, then add again`,
+    );
+  const path = ["data", secretKeys.document];
+  // A person's `kubectl apply` is no reason: it is how many make this Secret.
+  const { annotations: _, ...metadata } = live.metadata ?? {};
+  const who = undoneBy(metadata, path);
+  if (who !== undefined)
+    throw new Refused(
+      `${secret}: declared by ${JSON.stringify(who)}, which would undo it; nothing is written: ` +
+        "change it where that one takes it from",
+    );
+}
+
+/** The warnings; Refused with every reason where the controller would refuse the document. */
+async function verdictOn(document: string, protect: readonly string[]): Promise<string[]> {
+  const read = async () => Buffer.from(document);
+  const files = { original: undefined, additional: "" };
+  const verdict = await judge(files, { conflicts: "additional", protect }, { read });
+  if (!verdict.ok) throw new Refused(verdict.problems.map(formatProblem).join("\n"));
+  return verdict.warnings.map(formatProblem);
+}
+
+const kind = { apiVersion: "v1", kind: "Secret" } as const;
+
+function newSecret(name: string, data: V1Secret["data"]): object {
+  return { ...kind, metadata: { name, namespace }, type: secretType, data };
+}

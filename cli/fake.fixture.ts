@@ -1,0 +1,158 @@
+/**
+ * For tests: a fake API server behind kube's interface, and a command run against it without a
+ * process. It keeps objects by path and judges nothing: what a real one makes of a request is
+ * asked in test/cli/cluster.test.ts.
+ */
+import { Buffer } from "node:buffer";
+import type { V1Secret } from "@kubernetes/client-node";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { collections, globalPullSecretPath } from "#kube/paths.ts";
+import { commands } from "./commands.ts";
+import { Misuse, Refused, type Io, type Terminal } from "./terminal/io.ts";
+
+type Write = Readonly<{ verb: string; path: string; body?: unknown; options?: unknown }>;
+
+export class FakeCluster implements Cluster {
+  readonly identity = "fake";
+  /** Path → object. */
+  readonly objects = new Map<string, object>();
+  /** Path → HTTP status that reading it gives, instead of the object. */
+  readonly refusals = new Map<string, number>();
+  /** No collection with a query is served: there is no definition of ours. */
+  missing = false;
+  /** What the first watch tells, one after the other. */
+  readonly later: GlobalPullSecret[] = [];
+  readonly writes: Write[] = [];
+  /** Called before a write is made: what somebody else does first. Throwing refuses the write. */
+  before: (write: Write) => void = () => {};
+  readonly #watches = new Set<(line: string) => void>();
+  #version = 100;
+
+  get<T>(path: string): Promise<T | undefined> {
+    const status = this.refusals.get(path);
+    if (status !== undefined) return Promise.reject(refusal(status, "GET", path));
+    const [collection = "", query] = path.split("?");
+    if (query === undefined) return Promise.resolve(this.objects.get(path) as T | undefined);
+    if (this.missing) return Promise.resolve(undefined);
+    const name = /metadata\.name%3D(.+)/.exec(query)?.[1];
+    const item = this.objects.get(`${collection}/${name}`);
+    const metadata = { resourceVersion: String(this.#version) };
+    return Promise.resolve({ kind: "List", metadata, items: item ? [item] : [] } as T);
+  }
+
+  pages<T>(path: string, _: unknown, each: (items: readonly T[]) => void): Promise<void> {
+    const all = [...this.objects].filter(([one]) => one.startsWith(`${path}/`));
+    each(all.map(([, item]) => item as T));
+    return Promise.resolve();
+  }
+
+  apply<T>(path: string, body: object, options: object): Promise<T> {
+    return this.#write({ verb: "apply", path, body, options }) as Promise<T>;
+  }
+
+  create(path: string, body: object): Promise<void> {
+    return this.#write({ verb: "create", path, body }) as Promise<void>;
+  }
+
+  replace<T>(path: string, body: object): Promise<T> {
+    return this.#write({ verb: "replace", path, body }) as Promise<T>;
+  }
+
+  remove(path: string, uid: string, resourceVersion?: string): Promise<void> {
+    return this.#write({
+      verb: "remove",
+      path,
+      options: { uid, resourceVersion },
+    }) as Promise<void>;
+  }
+
+  async stream(_: string, __: unknown, signal: AbortSignal, line: (text: string) => void) {
+    if (signal.aborted) return;
+    this.#watches.add(line);
+    for (const told of this.later.splice(0)) this.change(told);
+    if (!signal.aborted)
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    this.#watches.delete(line);
+  }
+
+  /** A change of the GlobalPullSecret, which its watches tell. */
+  change(object: GlobalPullSecret): void {
+    this.#version += 1;
+    const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
+    this.objects.set(globalPullSecretPath, { ...object, metadata });
+    const line = JSON.stringify({ type: "MODIFIED", object: { ...object, metadata } });
+    for (const told of this.#watches) told(line);
+  }
+
+  async #write(write: Write): Promise<unknown> {
+    this.before(write);
+    this.writes.push(write);
+    return await Promise.resolve(write.body);
+  }
+}
+
+export const refusal = (status: number, method: string, path: string): ApiError =>
+  new ApiError({ status, reason: "Refused", method, path });
+
+type Setting = Readonly<{
+  cluster?: FakeCluster;
+  input?: string;
+  terminal?: Terminal;
+  /** Told every line as it is printed. */
+  heard?: (line: string) => void;
+  signal?: AbortSignal;
+}>;
+
+export type Ran = Readonly<{ code: number; out: string; err: string }>;
+
+/** Runs a command; a word each in `argv`. */
+export async function call(argv: readonly string[], setting: Setting = {}): Promise<Ran> {
+  const { cluster = new FakeCluster(), input = "", terminal, heard, signal } = setting;
+  let [out, err] = ["", ""];
+  const io: Io = {
+    read: (path) => (path === "-" ? Promise.resolve(Buffer.from(input)) : noFile(path)),
+    out: (text) => {
+      out += text;
+      heard?.(text);
+    },
+    err: (line) => {
+      err += `${line}\n`;
+      heard?.(line);
+    },
+    terminal,
+    reach: () => Promise.resolve(cluster),
+    yaml: (value) => Promise.resolve(`yaml of ${JSON.stringify(value)}\n`),
+    signal: signal ?? new AbortController().signal,
+  };
+  const [name = "", ...rest] = argv;
+  try {
+    const code = (await commands[name]?.run(name, rest, io)) ?? -1;
+    return { code, out, err };
+  } catch (error) {
+    if (!(error instanceof Misuse) && !(error instanceof Refused)) throw error;
+    return { code: error instanceof Misuse ? 2 : 1, out, err: `${err}${error.message}\n` };
+  }
+}
+
+const noFile = (path: string) => Promise.reject(new Misuse(`${path}: no such file`));
+
+export const additionalPath = `${collections.secrets}/additional-pull-secret`;
+
+/** A pull secret with one entry a pair, registry → user:password. */
+export function pullSecret(
+  entries: Readonly<Record<string, string>>,
+  metadata: object = {},
+): V1Secret {
+  const auths = Object.entries(entries).map(([registry, pair]) => [
+    registry,
+    { auth: Buffer.from(pair).toString("base64") },
+  ]);
+  const document = JSON.stringify({ auths: Object.fromEntries(auths) });
+  return {
+    type: "kubernetes.io/dockerconfigjson",
+    metadata: { name: "additional-pull-secret", uid: "u1", resourceVersion: "812", ...metadata },
+    data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
+  };
+}

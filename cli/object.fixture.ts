@@ -1,0 +1,116 @@
+/** For tests: GlobalPullSecrets as the controller tells them. */
+import type {
+  GlobalPullSecret,
+  GlobalPullSecretSpec,
+  GlobalPullSecretStatus,
+  StatusCondition,
+} from "#api/global-pull-secret.ts";
+
+type Told = Readonly<{
+  spec?: GlobalPullSecretSpec;
+  status?: GlobalPullSecretStatus;
+  generation?: number;
+  metadata?: GlobalPullSecret["metadata"];
+}>;
+
+const since = "2026-11-23T09:00:00Z";
+
+function condition(
+  type: string,
+  status: StatusCondition["status"],
+  reason: string,
+  message: string,
+): StatusCondition {
+  return { type, status, reason, message, lastTransitionTime: since };
+}
+
+/** Ready, Reconciling and Stalled as one standing makes them. */
+export function standing(
+  next: "nobody" | "controller" | "person",
+  reason: string,
+  message: string,
+): StatusCondition[] {
+  const truth = (is: boolean) => (is ? "True" : "False");
+  return [
+    condition("Ready", truth(next === "nobody"), reason, message),
+    condition("Reconciling", truth(next === "controller"), reason, message),
+    condition("Stalled", truth(next === "person"), reason, message),
+  ];
+}
+
+export const inForce = standing(
+  "nobody",
+  "InForce",
+  "revision 7 is on every node that can be served",
+);
+export const rolling = standing("controller", "RollingOut", "60 of 100 nodes have revision 8");
+export const halted = standing("person", "Halted", "revision 8 failed on n7");
+
+/** Of a status that speaks of the spec as it is. */
+export function object({ spec, status, generation = 3, metadata }: Told): GlobalPullSecret {
+  return {
+    apiVersion: "globalpullsecret.io/v1alpha1",
+    kind: "GlobalPullSecret",
+    metadata: { name: "cluster", generation, resourceVersion: "900", ...metadata },
+    spec: { managementState: "Managed", ...spec },
+    ...(status && { status: { observedGeneration: generation, ...status } }),
+  };
+}
+
+/** additional-pull-secret, read and served in these versions. */
+export function source(resourceVersion: string, servedResourceVersion = resourceVersion) {
+  return {
+    name: "additional-pull-secret",
+    resourceVersion,
+    servedResourceVersion,
+    accepted: "True",
+    reason: "Accepted",
+    message: "in order",
+  } as const;
+}
+
+/** A hundred nodes, of which three need a person or are away. */
+export const whole: GlobalPullSecret = object({
+  status: {
+    revision: {
+      inForce: 7,
+      pending: 8,
+      refused: { revision: 6, since, reason: "RestartFailed" },
+    },
+    sources: [
+      source("812", "790"),
+      {
+        name: "team-a",
+        resourceVersion: "80",
+        accepted: "False",
+        reason: "Rejected",
+        message: "GPS101 team-a: document: not JSON; correct it",
+      },
+      {
+        name: "team-b",
+        accepted: "False",
+        reason: "Missing",
+        message: "there is no Secret team-b",
+      },
+    ],
+    registries: [
+      { registry: "quay.io", source: "additional-pull-secret", shadows: ["original"] },
+      { registry: "ghcr.io/acme", source: "original" },
+    ],
+    registriesOmitted: 5,
+    nodes: {
+      summary: "97/100",
+      desired: 100,
+      updated: 98,
+      available: 97,
+      unfit: 1,
+      unreachable: 1,
+      failed: 1,
+    },
+    failures: [
+      { node: "n7", code: "GPS206", message: "GPS206 /host/kubelet is a link", since },
+      { node: "n9", message: "its agent does not become ready", since },
+    ],
+    conditions: [...rolling, condition("NodesLeftOut", "True", "NodesCannotBeServed", "n7, n8")],
+  },
+});

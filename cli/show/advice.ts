@@ -1,0 +1,10 @@
+/** What an agent's code means, and what happens next or is to be done. */
+import { catalogue } from "#contract/agent-codes.ts";
+
+type Advice = Readonly<{ what: string; next: string }>;
+
+/** undefined for a code that is none of this version's. */
+export function adviceOn(code: string): Advice | undefined {
+  const row = Object.values(catalogue).find(([one]) => one === code);
+  return row && { what: row[1], next: row[2] };
+}

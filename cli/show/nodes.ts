@@ -1,0 +1,81 @@
+/** The agents' pods as one row a node, with the code that each waits by. */
+import type { V1Pod } from "@kubernetes/client-node";
+import { catalogue, statusOf } from "#contract/agent-codes.ts";
+import { agentContainer, revisionAnnotation } from "#contract/names.ts";
+import { adviceOn } from "./advice.ts";
+
+/** What an Event tells, as much of it as is asked for. */
+export type ProbeEvent = Readonly<{
+  message?: string;
+  lastTimestamp?: string | null;
+  eventTime?: string | null;
+  involvedObject: Readonly<{ uid?: string }>;
+  series?: Readonly<{ lastObservedTime?: string }>;
+}>;
+
+export type NodeRow = Readonly<{
+  node: string;
+  pod: string;
+  /** Of the pod's template; undefined for a pod of somebody else's. */
+  revision: number | undefined;
+  ready: boolean;
+  /** Why it is not ready, where the agent or the kubelet has told. */
+  code: string | undefined;
+  /** What the code means, or the agent's last words. */
+  message: string;
+}>;
+
+/** One row for each pod that has a node, by the node's name. */
+export function nodeRows(
+  pods: readonly V1Pod[],
+  events: readonly ProbeEvent[],
+): readonly NodeRow[] {
+  const probes = latestByPod(events);
+  return pods
+    .filter(({ spec }) => spec?.nodeName !== undefined)
+    .map((pod) => row(pod, probes.get(pod.metadata?.uid ?? "")))
+    .toSorted((a, b) => a.node.localeCompare(b.node));
+}
+
+function row({ metadata, spec, status }: V1Pod, probe: string | undefined): NodeRow {
+  const ready = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True");
+  const text = metadata?.annotations?.[revisionAnnotation];
+  const words = lastWords(status);
+  const code = ready === true ? undefined : (codeIn(words) ?? codeOf(probe));
+  const told = code === undefined ? undefined : adviceOn(code);
+  return {
+    node: spec?.nodeName ?? "",
+    pod: metadata?.name ?? "",
+    revision: text === undefined ? undefined : Number(text),
+    ready: ready === true,
+    code,
+    message: ready === true ? "" : words || (told ? `${told.what}; ${told.next}` : "no word yet"),
+  };
+}
+
+/** An agent says by the end of its container what it cannot go on with. */
+function lastWords(status: V1Pod["status"]): string {
+  const agent = status?.containerStatuses?.find(({ name }) => name === agentContainer);
+  // One that runs again waits for something else: then the Event is newer than these words.
+  const ended = agent?.state?.terminated ?? (agent?.state?.waiting && agent.lastState?.terminated);
+  return ended?.message?.trim() ?? "";
+}
+
+const codeIn = (words: string): string | undefined => /^GPS\d{3}\b/.exec(words)?.[0];
+
+/** `Readiness probe failed: HTTP probe failed with statuscode: 513` */
+function codeOf(message = ""): string | undefined {
+  const status = Number(/statuscode: (5\d\d)/.exec(message)?.[1]);
+  return Object.values(catalogue).find(([code]) => statusOf(code) === status)?.[0];
+}
+
+function latestByPod(events: readonly ProbeEvent[]): ReadonlyMap<string, string> {
+  const sorted = events.toSorted((a, b) => timeOf(a) - timeOf(b));
+  return new Map(
+    sorted.map(({ involvedObject, message = "" }) => [involvedObject.uid ?? "", message]),
+  );
+}
+
+function timeOf({ series, lastTimestamp, eventTime }: ProbeEvent): number {
+  return Date.parse(series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? "") || 0;
+}

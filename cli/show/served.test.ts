@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { halted, inForce, object, rolling, source, standing } from "../object.fixture.ts";
+import { judgeServed, type Present, type Served } from "./served.ts";
+
+const secret = (version: string | undefined): Present[] => [
+  { source: "additional-pull-secret", version },
+];
+const told = (sources: GlobalPullSecret["status"], conditions = inForce) =>
+  object({ status: { ...sources, conditions } });
+const verdict = (accepted: "True" | "False" | "Unknown", reason: string, more = {}) => ({
+  sources: [{ name: "additional-pull-secret", accepted, reason, message: "why", ...more }],
+});
+const withdrawn = (conditions: typeof inForce, generation = 3) =>
+  object({
+    spec: { managementState: "Withdrawn" },
+    generation,
+    status: { observedGeneration: 3, sources: [source("812")], conditions },
+  });
+
+const cases: readonly (readonly [
+  what: string,
+  object: GlobalPullSecret | undefined,
+  present: readonly Present[],
+  is: Served["is"],
+  why: RegExp,
+])[] = [
+  ["no object yet", undefined, [], "waiting", /has not made/],
+  [
+    "the very version is served",
+    told({ sources: [source("812")] }),
+    secret("812"),
+    "served",
+    /revision 7/,
+  ],
+  ["a later version is served", told({ sources: [source("900")] }), secret("812"), "served", /./],
+  [
+    "Ready of the version before",
+    told({ sources: [source("790")] }),
+    secret("812"),
+    "waiting",
+    /version 812 is not read/,
+  ],
+  [
+    "versions are numbers, not texts",
+    told({ sources: [source("99")] }),
+    secret("100"),
+    "waiting",
+    /not read/,
+  ],
+  [
+    "versions are longer than JavaScript's numbers",
+    told({ sources: [source("90071992547409920")] }),
+    secret("90071992547409921"),
+    "waiting",
+    /not read/,
+  ],
+  [
+    "read, and on its way",
+    told({ sources: [source("812", "790")] }, rolling),
+    secret("812"),
+    "waiting",
+    /being rolled out/,
+  ],
+  [
+    "served, but the object is not Ready",
+    told({ sources: [source("812")] }, rolling),
+    secret("812"),
+    "waiting",
+    /RollingOut/,
+  ],
+  [
+    "the version is refused",
+    told(verdict("False", "Rejected", { resourceVersion: "812" })),
+    secret("812"),
+    "failed",
+    /additional-pull-secret: why/,
+  ],
+  [
+    "the version before was refused",
+    told(verdict("False", "Rejected", { resourceVersion: "790" }), halted),
+    secret("812"),
+    "waiting",
+    /not read/,
+  ],
+  [
+    "the controller may not read the Secret",
+    told(verdict("Unknown", "Forbidden")),
+    secret("812"),
+    "failed",
+    /why/,
+  ],
+  [
+    "halted, of this version",
+    told({ sources: [source("812", "790")] }, halted),
+    secret("812"),
+    "failed",
+    /Halted: revision 8 failed on n7/,
+  ],
+  [
+    "a spec that is not read yet",
+    object({
+      generation: 4,
+      status: { observedGeneration: 3, sources: [source("812")], conditions: inForce },
+    }),
+    secret("812"),
+    "waiting",
+    /generation 4/,
+  ],
+  [
+    "paused before the version was read",
+    object({
+      spec: { managementState: "Paused" },
+      status: { sources: [source("790")], conditions: inForce },
+    }),
+    secret("812"),
+    "failed",
+    /paused/,
+  ],
+  [
+    "paused, and nothing waits",
+    object({
+      spec: { managementState: "Paused" },
+      status: {
+        sources: [source("812")],
+        conditions: standing("nobody", "Paused", "paused: nothing waits"),
+      },
+    }),
+    secret("812"),
+    "served",
+    /nothing waits/,
+  ],
+  [
+    "deleted, which is not read yet",
+    told({ sources: [source("812")] }),
+    secret(undefined),
+    "waiting",
+    /its deletion is not read/,
+  ],
+  [
+    "deleted, and its grace goes on",
+    told(verdict("False", "WithdrawalAwaited"), rolling),
+    secret(undefined),
+    "waiting",
+    /additional-pull-secret: why/,
+  ],
+  [
+    "deleted, and the nodes give back",
+    told({ sources: [] }, standing("controller", "Withdrawing", "the nodes give back")),
+    secret(undefined),
+    "waiting",
+    /Withdrawing/,
+  ],
+  [
+    "deleted, and nothing is left",
+    told({ sources: [] }, standing("nobody", "NoSource", "nothing of ours is left")),
+    secret(undefined),
+    "served",
+    /nothing of ours/,
+  ],
+  ["of no Secret the object is believed", told({ sources: [source("1")] }), [], "served", /./],
+  [
+    "withdrawn: the Secret that stays is not waited for",
+    withdrawn(standing("nobody", "Withdrawn", "nothing of ours is left")),
+    secret("900"),
+    "served",
+    /nothing of ours/,
+  ],
+  [
+    "withdrawn, but for nodes that are away",
+    withdrawn(standing("nobody", "NodesAwaited", "others are waited for")),
+    secret("812"),
+    "served",
+    /waited for/,
+  ],
+  ["withdrawn is asked for, and not read", withdrawn(inForce, 4), [], "waiting", /generation 4/],
+  [
+    "the nodes still give back",
+    withdrawn(standing("controller", "Withdrawing", "the nodes give back")),
+    secret("812"),
+    "waiting",
+    /Withdrawing/,
+  ],
+  [
+    "a withdrawal that does not get on",
+    withdrawn(standing("person", "Overdue", "n7 does not answer")),
+    [],
+    "failed",
+    /Overdue: n7/,
+  ],
+];
+for (const [what, one, present, is, why] of cases)
+  test(`${what}: ${is}`, () => {
+    const answer = judgeServed(one, present);
+    assert.equal(answer.is, is, answer.why);
+    assert.match(answer.why, why);
+  });

@@ -1,0 +1,84 @@
+/** Whether what a person has just written is on every node that can be served. */
+import type { GlobalPullSecret, SourceStatus } from "#api/global-pull-secret.ts";
+import { conditionOf, isObserved, isTrue } from "./condition.ts";
+
+/** A source, and the version of its Secret now: undefined if there is none. */
+export type Present = Readonly<{ source: string; version: string | undefined }>;
+
+/** waiting: the controller will go on by itself. failed: only a person can. */
+export type Served = Readonly<{ is: "served" | "waiting" | "failed"; why: string }>;
+
+/**
+ * Judges the object against the versions of the Secrets. Where those are not known, `present` is
+ * empty, and the object is believed, which for an instant after an edit speaks of the version
+ * before.
+ */
+export function judgeServed(
+  object: GlobalPullSecret | undefined,
+  present: readonly Present[],
+): Served {
+  if (object === undefined)
+    return waiting("the controller has not made globalpullsecret/cluster yet");
+  if (!isObserved(object))
+    return waiting(`generation ${object.metadata.generation} of spec ${notRead}`);
+  // Then no version is served, and none is wanted to be.
+  if (object.spec?.managementState === "Withdrawn") return judgeWithdrawn(object);
+  const told = present.map((one) => judgeSource(object, one));
+  const open = told.find(({ is }) => is === "failed") ?? told.find(({ is }) => is === "waiting");
+  if (open === undefined && isTrue(object, "Ready"))
+    return { is: "served", why: conditionOf(object, "Ready")?.message ?? "" };
+  if (open?.is === "failed") return open;
+  // Once paused, what is not read yet will not be served either.
+  if (object.spec?.managementState === "Paused")
+    return failed("it is paused; kubectl pull-secret resume, when changes may go on");
+  // What stalls may be about the version before.
+  const unread = told.some(({ why }) => why.endsWith(notRead));
+  if (!unread && isTrue(object, "Stalled")) return failed(messageOf(object, "Stalled"));
+  return open ?? waiting(messageOf(object, "Ready"));
+}
+
+const notRead = "is not read by the controller yet";
+
+/** Ready with one of these says that every node that can be asked has given back. */
+const givenBack: ReadonlySet<string> = new Set(["Withdrawn", "NodesAwaited"]);
+
+function judgeWithdrawn(object: GlobalPullSecret): Served {
+  const { reason = "", message = "" } = conditionOf(object, "Ready") ?? {};
+  if (isTrue(object, "Ready") && givenBack.has(reason)) return { is: "served", why: message };
+  if (isTrue(object, "Stalled")) return failed(messageOf(object, "Stalled"));
+  return waiting(messageOf(object, "Ready"));
+}
+
+function judgeSource(object: GlobalPullSecret, { source, version }: Present): Served {
+  const status = object.status?.sources?.find(({ name }) => name === source);
+  if (version === undefined) return judgeAbsent(source, status);
+  if (status?.reason === "Forbidden") return failed(`${source}: ${status.message}`);
+  if (!reaches(status?.resourceVersion, version))
+    return waiting(`${source}: version ${version} ${notRead}`);
+  if (status?.accepted === "False") return failed(`${source}: ${status.message}`);
+  if (reaches(status?.servedResourceVersion, version)) return { is: "served", why: "" };
+  const { summary = "no node is counted yet" } = object.status?.nodes ?? {};
+  return waiting(`${source}: version ${version} is being rolled out (nodes: ${summary})`);
+}
+
+/** Once the deletion is read and its grace is over, Ready tells whether the nodes follow it. */
+function judgeAbsent(source: string, status: SourceStatus | undefined): Served {
+  if (status?.resourceVersion !== undefined) return waiting(`${source}: its deletion ${notRead}`);
+  return status?.reason === "WithdrawalAwaited"
+    ? waiting(`${source}: ${status.message}`)
+    : { is: "served", why: "" };
+}
+
+/** Versions are numbers, too long for JavaScript's own. */
+function reaches(found: string | undefined, wanted: string): boolean {
+  return found !== undefined && /^\d+$/.test(found) && BigInt(found) >= BigInt(wanted);
+}
+
+const waiting = (why: string): Served => ({ is: "waiting", why });
+const failed = (why: string): Served => ({ is: "failed", why });
+
+function messageOf(object: GlobalPullSecret, type: "Ready" | "Stalled"): string {
+  const { reason = "", message = "the controller has said nothing yet" } =
+    conditionOf(object, type) ?? {};
+  return reason === "" ? message : `${reason}: ${message}`;
+}

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { halted, inForce, object, rolling, source, standing, whole } from "../object.fixture.ts";
+import { paintFor } from "../terminal/paint.ts";
+import { headline, statusLines } from "./status.ts";
+
+const plain = paintFor(undefined);
+
+const headlines: readonly (readonly [what: string, GlobalPullSecret, line: string])[] = [
+  [
+    "no controller has spoken",
+    object({}),
+    "Unknown: the controller has said nothing yet; does it run?",
+  ],
+  [
+    "in force",
+    object({ status: { conditions: inForce } }),
+    "Ready: revision 7 is on every node that can be served",
+  ],
+  [
+    "on its way",
+    object({ status: { conditions: rolling } }),
+    "Reconciling: 60 of 100 nodes have revision 8",
+  ],
+  ["halted", object({ status: { conditions: halted } }), "Stalled: revision 8 failed on n7"],
+  [
+    "a spec that is not read yet, whatever was true before",
+    object({ generation: 4, status: { observedGeneration: 3, conditions: halted } }),
+    "Reconciling: generation 4 of spec is not read yet",
+  ],
+  [
+    "paused, and a withdrawal waits",
+    object({
+      spec: { managementState: "Paused" },
+      status: {
+        conditions: standing("person", "Paused", "paused (upgrade): a withdrawal waits for …"),
+      },
+    }),
+    "Paused (upgrade): a withdrawal waits for …",
+  ],
+  [
+    "paused, and something else is wrong",
+    object({ spec: { managementState: "Paused" }, status: { conditions: halted } }),
+    "Paused, Stalled: revision 8 failed on n7",
+  ],
+  [
+    "withdrawn",
+    object({
+      spec: { managementState: "Withdrawn" },
+      status: {
+        conditions: standing("nobody", "Withdrawn", "withdrawn: nothing of ours is left"),
+      },
+    }),
+    "Withdrawn: nothing of ours is left",
+  ],
+  [
+    "a withdrawal that waits for nodes",
+    object({
+      spec: { managementState: "Withdrawn" },
+      status: { conditions: standing("nobody", "NodesAwaited", "others are waited for") },
+    }),
+    "Withdrawn, Ready: others are waited for",
+  ],
+];
+for (const [what, told, line] of headlines)
+  test(`the first line tells: ${what}`, () => assert.equal(headline(told, plain), line));
+
+test("everything that the object says has its line, and what to do", () => {
+  const lines = statusLines(whole, { paint: plain, columns: 80 });
+  assert.equal(
+    lines.join("\n"),
+    `Reconciling: 60 of 100 nodes have revision 8
+Revision  7 in force, 8 is being rolled out
+          6 halted (RestartFailed) at 2026-11-23T09:00:00Z
+          to try again now: kubectl pull-secret retry
+Nodes     [${"#".repeat(57)}u?x] 97/100
+          98 with the present revision, 1 unfit (u), 1 unreachable (?), 1 failed (x)
+          left out: n7, n8
+Sources
+  additional-pull-secret  accepted  not on every node yet
+  team-a                  refused   GPS101 team-a: document: not JSON; correct it
+  team-b                  missing   there is no Secret team-b
+Registries
+  quay.io       additional-pull-secret  before original
+  ghcr.io/acme  original
+  and 5 more
+Nodes that need help
+  n7  GPS206 /host/kubelet is a link (since 2026-11-23T09:00:00Z)
+    nothing is changed until it is put right by hand
+  n9  its agent does not become ready (since 2026-11-23T09:00:00Z)`,
+  );
+});
+
+test("what is not known has no line", () => {
+  const told = object({ status: { conditions: inForce, sources: [source("812")] } });
+  assert.deepEqual(statusLines(told, { paint: plain, columns: 80 }), [
+    "Ready: revision 7 is on every node that can be served",
+    "Revision  none in force",
+    "Sources",
+    "  additional-pull-secret  accepted  on the nodes",
+  ]);
+});
+
+test("more nodes that need help than are listed are counted", () => {
+  const { nodes, ...status } = whole.status ?? {};
+  assert.ok(nodes);
+  const told = object({ status: { ...status, nodes: { ...nodes, failed: 11 } } });
+  assert.equal(statusLines(told, { paint: plain, columns: 80 }).at(-1), "  and 10 more");
+});

@@ -1,0 +1,137 @@
+/** The object as lines for people: what is in force, who supplied it, which nodes need help. */
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { columns } from "../terminal/columns.ts";
+import { bar, type Paint } from "../terminal/paint.ts";
+import { adviceOn } from "./advice.ts";
+import { conditionOf, isObserved, isTrue } from "./condition.ts";
+
+export type Look = Readonly<{ paint: Paint; columns: number }>;
+
+export function statusLines(object: GlobalPullSecret, look: Look): string[] {
+  return [
+    headline(object, look.paint),
+    ...revisionLines(object, look.paint),
+    ...nodeLines(object, look),
+    ...sourceLines(object),
+    ...registryLines(object),
+    ...failureLines(object, look.paint),
+  ];
+}
+
+/**
+ * The object's state in one line: of several that are true, the one that a person must know first.
+ */
+export function headline(object: GlobalPullSecret, paint: Paint): string {
+  const { spec, status, metadata } = object;
+  const { managementState: state = "Managed" } = spec ?? {};
+  const said = conditionOf(object, "Ready")?.message ?? "";
+  if (status?.conditions === undefined)
+    return paint.doubt("Unknown: the controller has said nothing yet; does it run?");
+  if (!isObserved(object)) {
+    const word = state === "Managed" ? "Reconciling" : state;
+    return paint.doubt(`${word}: generation ${metadata.generation} of spec is not read yet`);
+  }
+  // Their messages begin with the word.
+  if (state !== "Managed" && said.startsWith(state.toLowerCase()))
+    return paint.doubt(`${state}${said.slice(state.length)}`);
+  const prefix = state === "Managed" ? "" : `${state}, `;
+  if (isTrue(object, "Stalled")) return paint.bad(`${prefix}Stalled: ${said}`);
+  if (isTrue(object, "Reconciling")) return paint.doubt(`${prefix}Reconciling: ${said}`);
+  if (isTrue(object, "Ready")) return paint.good(`${prefix}Ready: ${said}`);
+  return paint.bad(`${prefix}Not ready: ${said}`);
+}
+
+function revisionLines({ status }: GlobalPullSecret, paint: Paint): string[] {
+  const { inForce, pending, refused } = status?.revision ?? {};
+  const parts = [
+    inForce === undefined ? "none in force" : `${inForce} in force`,
+    ...(pending === undefined ? [] : [`${pending} is being rolled out`]),
+  ];
+  const halted =
+    refused === undefined
+      ? []
+      : [
+          paint.bad(`          ${refused.revision} halted (${refused.reason}) at ${refused.since}`),
+          "          to try again now: kubectl pull-secret retry",
+        ];
+  return [`Revision  ${parts.join(", ")}`, ...halted];
+}
+
+/** Of the terminal's width; a bar of more columns says no more. */
+const widestBar = 60;
+
+function nodeLines(object: GlobalPullSecret, look: Look): string[] {
+  const nodes = object.status?.nodes;
+  if (nodes === undefined) return [];
+  const { summary, desired, updated, available, unfit, unreachable, failed } = nodes;
+  const parts = [
+    ["#", available],
+    ["u", unfit],
+    ["?", unreachable],
+    ["x", failed],
+  ] as const;
+  const drawn = bar(parts, desired, Math.max(10, Math.min(widestBar, look.columns - 20)));
+  const counts = [
+    `${updated} with the present revision`,
+    ...(unfit > 0 ? [`${unfit} unfit (u)`] : []),
+    ...(unreachable > 0 ? [`${unreachable} unreachable (?)`] : []),
+    ...(failed > 0 ? [`${failed} failed (x)`] : []),
+  ];
+  const left = conditionOf(object, "NodesLeftOut");
+  return [
+    `Nodes     ${drawn} ${summary}`,
+    `          ${counts.join(", ")}`,
+    ...(left?.status === "True" ? [look.paint.doubt(`          left out: ${left.message}`)] : []),
+  ];
+}
+
+function sourceLines({ status }: GlobalPullSecret): string[] {
+  const sources = status?.sources ?? [];
+  if (sources.length === 0) return [];
+  const rows = sources.map(({ name, accepted, message, reason, ...versions }) => [
+    name,
+    words[reason] ?? words[accepted] ?? "unknown",
+    accepted === "True" ? progress(versions) : message,
+  ]);
+  return ["Sources", ...columns(rows)];
+}
+
+/** A verdict, or a reason that says more, as one word. */
+const words: Readonly<Record<string, string>> = {
+  True: "accepted",
+  False: "refused",
+  Missing: "missing",
+  WithdrawalAwaited: "deleted",
+};
+
+type Versions = Readonly<{ resourceVersion?: string; servedResourceVersion?: string }>;
+
+const progress = ({ resourceVersion, servedResourceVersion }: Versions): string =>
+  resourceVersion === servedResourceVersion ? "on the nodes" : "not on every node yet";
+
+function registryLines({ status }: GlobalPullSecret): string[] {
+  const registries = status?.registries ?? [];
+  if (registries.length === 0) return [];
+  const rows = registries.map(({ registry, source, shadows = [] }) => [
+    registry,
+    source,
+    shadows.length === 0 ? "" : `before ${shadows.join(", ")}`,
+  ]);
+  const omitted = status?.registriesOmitted ?? 0;
+  return ["Registries", ...columns(rows), ...(omitted > 0 ? [`  and ${omitted} more`] : [])];
+}
+
+function failureLines({ status }: GlobalPullSecret, paint: Paint): string[] {
+  const failures = status?.failures ?? [];
+  if (failures.length === 0) return [];
+  const lines = failures.flatMap(({ node, code = "", message, since }) => {
+    const { next } = adviceOn(code) ?? {};
+    const first = `  ${paint.bad(node)}  ${message} (since ${since})`;
+    // An agent's own line ends with it already.
+    return next === undefined || message.includes(next) ? [first] : [first, `    ${next}`];
+  });
+  const { failed = 0, unfit = 0 } = status?.nodes ?? {};
+  const all = Math.max(failures.length, failed + unfit);
+  const more = all > failures.length ? [`  and ${all - failures.length} more`] : [];
+  return ["Nodes that need help", ...lines, ...more];
+}

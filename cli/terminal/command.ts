@@ -1,0 +1,67 @@
+/** A command as a value: what it is for, what it is told, and what runs it. */
+import { asksForHelp } from "#contract/arguments.ts";
+import { readFlags, type Rule } from "#contract/flags.ts";
+import { usage, type Table, type Values } from "#contract/table.ts";
+import { quote } from "#pullsecret/keypath.ts";
+import { Misuse, type ExitCode, type Io } from "./io.ts";
+
+/** In the order of the usage. */
+export const groups = {
+  see: "See what is in force",
+  change: "Change credentials",
+  steer: "Pause, withdraw, try again",
+  files: "Pull secrets in files, without a cluster",
+} as const;
+
+export type About<Rows extends Table> = Readonly<{
+  group: keyof typeof groups;
+  /** One line of the usage. */
+  what: string;
+  /** What follows `kubectl pull-secret NAME` in the example that its help shows. */
+  example: string;
+  flags: Rows;
+  /** More than one line has room for, for its help. */
+  more?: string;
+  rules?: readonly Rule<Rows>[];
+}>;
+
+export type Command = Omit<About<Table>, "rules"> &
+  Readonly<{ run(name: string, argv: readonly string[], io: Io): Promise<ExitCode> }>;
+
+/** Throws Misuse with all that is wrong, a line each. */
+export function command<const Rows extends Table>(
+  { rules = [], ...about }: About<Rows>,
+  run: (values: Values<Rows>, io: Io) => Promise<ExitCode>,
+): Command {
+  return {
+    ...about,
+    async run(name, argv, io) {
+      if (asksForHelp(argv)) {
+        io.out(help(name, about));
+        return 0;
+      }
+      const read = readFlags(about.flags, { argv, quote }, ...rules);
+      if (!read.ok) throw new Misuse(read.errors.join("\n"));
+      return await run(read.value, io);
+    },
+  };
+}
+
+/** `kubectl pull-secret NAME OPERAND… [flags]`; an operand that need not be given in brackets. */
+function callOf(name: string, flags: Table): string {
+  const rows = Object.entries(flags);
+  const operands = rows.filter(([, { from }]) => from === "operand");
+  const shown = operands.map(([row, { required }]) => (required ? row : `[${row}]`));
+  const rest = rows.length > operands.length ? ["[flags]"] : [];
+  return ["kubectl pull-secret", name, ...shown, ...rest].join(" ");
+}
+
+/** The command with its example's arguments. */
+export const exampleOf = (name: string, { example }: Pick<Command, "example">): string =>
+  `kubectl pull-secret ${name} ${example}`.trimEnd();
+
+export function help(name: string, about: Omit<Command, "run">): string {
+  const { what, more, flags } = about;
+  const parts = [`Usage: ${callOf(name, flags)}`, what, ...(more === undefined ? [] : [more])];
+  return `${parts.join("\n\n")}\n\nExample:\n  ${exampleOf(name, about)}\n\n${usage(flags)}`;
+}

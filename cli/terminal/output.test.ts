@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { print, type Format } from "./output.ts";
+
+/** What is printed of a text that would clear the screen and turn the rest green. */
+async function printed(format: Format): Promise<string> {
+  let out = "";
+  const io = {
+    out: (text: string) => void (out += text),
+    yaml: (value: unknown) => Promise.resolve(`yaml ${JSON.stringify(value)}\n`),
+  };
+  const value = { message: "\u001b[2J\u001b[32mall is well\nReady" };
+  await print(format, value, ({ message }) => ["first", message], io);
+  return out;
+}
+
+test("what others wrote cannot fool a terminal", async () => {
+  assert.equal(await printed("text"), "first\n\\u{1b}[2J\\u{1b}[32mall is well\\u{a}Ready\n");
+});
+
+test("programs get the value as it is", async () => {
+  const { message } = JSON.parse(await printed("json")) as { message: string };
+  assert.equal(message, "\u001b[2J\u001b[32mall is well\nReady");
+  assert.match(await printed("yaml"), /^yaml \{"message":/);
+});

@@ -1,0 +1,38 @@
+/** How a command prints a state: as text for people, or as JSON or YAML of a stable shape. */
+import { oneOf } from "#contract/values.ts";
+import { escape } from "#pullsecret/keypath.ts";
+import type { Io } from "./io.ts";
+
+export type Format = "text" | "json" | "yaml";
+
+export const outputFlag = {
+  output: {
+    read: oneOf("text", "json", "yaml"),
+    standard: "text",
+    short: "o",
+    what: "how to print, text, json or yaml",
+  },
+} as const;
+
+/**
+ * Prints the value: as it is for programs, and for people as the lines that are made of it, from
+ * which what could fool a terminal is gone.
+ */
+export async function print<T>(
+  format: Format,
+  value: T,
+  lines: (value: T) => readonly string[],
+  io: Pick<Io, "out" | "yaml">,
+): Promise<void> {
+  if (format === "json") io.out(`${JSON.stringify(value, undefined, 2)}\n`);
+  else if (format === "yaml") io.out(await io.yaml(value));
+  else io.out(textOf(lines(harmless(value))));
+}
+
+export const textOf = (lines: readonly string[]): string => `${lines.join("\n")}\n`;
+
+/** Escapes every text in it: what is shown was written by others. */
+function harmless<T>(value: T): T {
+  const escaped = (_: string, one: unknown) => (typeof one === "string" ? escape(one) : one);
+  return JSON.parse(JSON.stringify(value), escaped) as T;
+}

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { bar, paintFor } from "./paint.ts";
+
+test("only a terminal with colours gets any", () => {
+  assert.equal(paintFor(undefined).bad("x"), "x");
+  assert.equal(paintFor({ columns: 80, colour: false }).bad("x"), "x");
+  assert.equal(paintFor({ columns: 80, colour: true }).bad("x"), "\u001b[31mx\u001b[0m");
+});
+
+const bars: readonly (readonly [counts: number[], whole: number, drawn: string])[] = [
+  [[10, 0], 10, "[##########]"],
+  [[5, 0], 10, "[#####.....]"],
+  [[0, 0], 0, "[..........]"],
+  [[999, 1], 1000, "[#########x]"],
+  [[1, 0], 1000, "[#.........]"],
+  [[12, 3], 10, "[#######xxx]"],
+];
+for (const [[good, bad], whole, drawn] of bars)
+  test(`${good} and ${bad} of ${whole} are ${drawn}`, () => {
+    const parts = [["#", good ?? 0] as const, ["x", bad ?? 0] as const];
+    assert.equal(bar(parts, whole, 10), drawn);
+  });
+
+test("a bar has the columns that it is given, and every part that is not nothing is seen", () => {
+  const counts = fc.array(fc.nat(5000), { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(counts, fc.nat(5000), fc.integer({ min: 10, max: 60 }), (all, rest, columns) => {
+      const parts = all.map((count, at) => ["#u?x"[at] ?? "", count] as const);
+      const whole = all.reduce((sum, one) => sum + one, rest);
+      const drawn = bar(parts, whole, columns);
+      assert.equal(drawn.length, columns + 2);
+      for (const [letter, count] of parts) assert.equal(drawn.includes(letter), count > 0);
+    }),
+  );
+});

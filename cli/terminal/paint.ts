@@ -1,0 +1,35 @@
+/** Colours, which only a terminal gets, and the bar over nodes. */
+import type { Terminal } from "./io.ts";
+
+export type Paint = Readonly<Record<keyof typeof inks, (text: string) => string>>;
+
+const inks = { good: 32, doubt: 33, bad: 31, faint: 2, strong: 1 } as const;
+
+/** Leaves each text as it is where there is no terminal, or none with colours. */
+export function paintFor(terminal: Terminal | undefined): Paint {
+  const ink = (code: number) => (text: string) =>
+    terminal?.colour === true ? `\u001b[${code}m${text}\u001b[0m` : text;
+  return Object.fromEntries(
+    Object.entries(inks).map(([name, code]) => [name, ink(code)]),
+  ) as unknown as Paint;
+}
+
+/**
+ * Parts of a whole as a bar of so many columns, each with its letter. A part that is not nothing is
+ * seen, at the cost of the longest.
+ */
+export function bar(
+  parts: readonly (readonly [letter: string, count: number])[],
+  whole: number,
+  columns: number,
+): string {
+  const lengths = parts.map(([, count]) =>
+    count === 0 ? 0 : Math.max(1, Math.floor((count * columns) / whole)),
+  );
+  const excess = Math.max(0, lengths.reduce((sum, one) => sum + one, 0) - columns);
+  const longest = lengths.indexOf(Math.max(...lengths));
+  const drawn = parts.map(([letter], at) =>
+    letter.repeat(Math.max(0, (lengths[at] ?? 0) - (at === longest ? excess : 0))),
+  );
+  return `[${drawn.join("").padEnd(columns, ".").slice(0, columns)}]`;
+}

@@ -8,8 +8,16 @@ import { commands } from "./commands.ts";
 import { Misuse, readBounded, Refused, type Io, type Terminal } from "./terminal/io.ts";
 import { usageOf } from "./usage.ts";
 
+/** The client's HTTP library asks for zstd as it is loaded, which Node 20 lacks; tried with 24. */
+const leastNode = 24;
+
 /** What takes no part in files is loaded only when a command needs it. */
-const cluster = async () => await import("./cluster/reach.ts");
+async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
+  const { node } = process.versions;
+  if (Number.parseInt(node, 10) < leastNode)
+    throw new Misuse(`Node ${node}: is too old to reach a cluster; run it with Node ${leastNode}`);
+  return await import("./cluster/reach.ts");
+}
 
 const io: Io = {
   read: readBounded,

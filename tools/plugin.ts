@@ -16,7 +16,8 @@ export function plugin(): string {
 const intro = `# kubectl pull-secret
 
 \`npm run build\` makes \`dist/kubectl-pull_secret.cjs\`. Put it on the \`PATH\` as an executable named
-\`kubectl-pull_secret\`, and kubectl finds it. It needs Node 20 or newer.
+\`kubectl-pull_secret\`, and kubectl finds it. It needs Node 24 or newer; for commands on files alone
+Node 20 will do.
 
 Commands that reach a cluster use your kubeconfig, and its rights. Those that only show need no right
 on Secrets: \`status\` and \`wait\` read GlobalPullSecret, which \`wait\` compares with the Secrets'

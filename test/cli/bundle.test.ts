@@ -27,6 +27,17 @@ test("what is newer than Node 20 is really taken away", async () => {
   assert.deepEqual([out, err], [`${"undefined ".repeat(4).trim()}\n`, ""]);
 });
 
+test("where Node is too old to reach a cluster, one line says so", async () => {
+  const { code, err } = await run([own, plugin, "status", "--kubeconfig", "nowhere.yaml"]);
+  const { out } = await run([own, "--version"]);
+  const isOld = Number(/^v(\d+)\./.exec(out)?.[1]) < 24;
+  assert.equal(code, 2, err);
+  assert.match(
+    err,
+    isOld ? /^Node \S+: is too old .*; run it with Node 24\n$/ : /^nowhere\.yaml: /,
+  );
+});
+
 test("the plugin starts on Node 20 or newer, whichever it was tried with", async () => {
   const { out } = await run([own, "--version"]);
   assert.ok(Number(/^v(\d+)\./.exec(out)?.[1]) >= 20, out);

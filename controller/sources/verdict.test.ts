@@ -20,6 +20,18 @@ test("a registry's supplier and whom it shadows are named as the sources' verdic
   ]);
 });
 
+test("a secret inside an original's key is not told, and two keys that differ in it alone are one", () => {
+  const credential = new Credential("u", "p");
+  const entry = { credential, from: "original", shadows: [] };
+  const told = registriesOf([
+    { ...entry, registry: "https://robot:T0KEN@a.io" },
+    { ...entry, registry: "https://robot:0THER@a.io" },
+    { ...entry, registry: "a.io:T0KEN" },
+  ]);
+  assert.equal(told.length, 2);
+  assert.doesNotMatch(JSON.stringify(told), /T0KEN|0THER|robot/);
+});
+
 /** How many problems, whether anything is in force, how the message begins and ends. */
 const messages: readonly (readonly [count: number, inForce: boolean, expected: RegExp])[] = [
   [0, true, /^in order$/],

@@ -1,5 +1,6 @@
 /** What is told of the sources after a run: by status, Event and metric. Holds no credential. */
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
+import { redactKey } from "#pullsecret/keypath.ts";
 import type { MergedEntry } from "#pullsecret/merge.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems.ts";
 import type { Given } from "./given.ts";
@@ -49,12 +50,19 @@ export type RegistryVerdict = Readonly<{
 export const nameOf = (id: string): string =>
   id === sourceIds.additional ? additionalSecretName : id;
 
-export const registriesOf = (entries: readonly MergedEntry[]): readonly RegistryVerdict[] =>
-  entries.map(({ registry, from, shadows }) => ({
-    registry,
-    source: nameOf(from),
-    shadows: shadows.map(nameOf),
-  }));
+/**
+ * Registries as people may read them: what may be a secret in an original's key is left out. Keys
+ * that differ in nothing else are one registry, for the API takes each name once.
+ */
+export function registriesOf(entries: readonly MergedEntry[]): readonly RegistryVerdict[] {
+  const told = new Map<string, RegistryVerdict>();
+  for (const { registry: key, from, shadows } of entries) {
+    const registry = redactKey(key);
+    if (!told.has(registry))
+      told.set(registry, { registry, source: nameOf(from), shadows: shadows.map(nameOf) });
+  }
+  return [...told.values()];
+}
 
 /**
  * What is told of one source; nothing of an additional that is not there, which nobody must have.

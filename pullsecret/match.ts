@@ -7,12 +7,15 @@ import { parseLocation, splitPort, type Location } from "./url.ts";
 /** Why an entry is not tried. */
 type Ignored = Readonly<{ key: string; reason: string }>;
 
-export type Match = Readonly<{
+/** What is looked up: entries of a file, or only their registries. */
+type Keyed = Readonly<{ key: string }>;
+
+export type Match<Entry extends Keyed = KubeletEntry> = Readonly<{
   /**
    * In the order of trial. Entries of one group mean the same registry: among them the kubelet
    * draws the order anew.
    */
-  tries: readonly (readonly KubeletEntry[])[];
+  tries: readonly (readonly Entry[])[];
   ignored: readonly Ignored[];
 }>;
 
@@ -20,9 +23,12 @@ const noMatch = "no image name can match it";
 const dockerHub = "index.docker.io";
 
 /** Looks a repository (`host/path`) up among the entries of a file. */
-export function match(entries: readonly KubeletEntry[], repository: string): Match {
+export function match<Entry extends Keyed>(
+  entries: readonly Entry[],
+  repository: string,
+): Match<Entry> {
   const ignored: Ignored[] = [];
-  const groups = new Map<string, KubeletEntry[]>();
+  const groups = new Map<string, Entry[]>();
   for (const entry of entries.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
     const key = normalise(entry.key);
     if (key === undefined)
@@ -30,7 +36,7 @@ export function match(entries: readonly KubeletEntry[], repository: string): Mat
     else groups.set(key, [...(groups.get(key) ?? []), entry]);
   }
   const image = parseLocation(repository);
-  const tries: KubeletEntry[][] = [];
+  const tries: Entry[][] = [];
   const hub = groups.get(dockerHub);
   // Backwards through the alphabet of bytes: a longer path comes before its beginning, `*` after
   // letters and digits.

@@ -1,9 +1,12 @@
-/** `explain`: what the kubelet would do with a file for an image. */
+/** `explain`: what the kubelet would do for an image, with a file or with what is in force. */
 import { oneOf } from "#contract/values.ts";
 import { explain as explainFile, type Explanation } from "#pullsecret/explain.ts";
 import { escape } from "#pullsecret/keypath.ts";
 import { formatProblem } from "#pullsecret/problems.ts";
+import { clusterFlags } from "../cluster/flags.ts";
+import { readObject } from "../cluster/object.ts";
 import { path } from "../document/path.ts";
+import { explainObject, type Explained } from "../show/explained.ts";
 import { columns } from "../terminal/columns.ts";
 import { command } from "../terminal/command.ts";
 import { Misuse } from "../terminal/io.ts";
@@ -14,10 +17,13 @@ const longestFile = 16 * 1024 * 1024;
 
 export const explain = command(
   {
-    group: "files",
-    what: "show which credentials the kubelet would try for an image, in its order",
-    example: "quay.io/team/app:1 --file config.json",
-    more: "A file that the kubelet would drop gets an answer, too.",
+    group: "see",
+    what: "show which credentials the kubelet would try for an image, and who supplied them",
+    example: "quay.io/team/app:1",
+    more:
+      "Without --file it reads globalpullsecret/cluster; what a node's own file holds besides is not\n" +
+      "known there. With --file no cluster is needed, and a file that the kubelet would drop gets an\n" +
+      "answer, too.",
     flags: {
       IMAGE: {
         read: String,
@@ -27,7 +33,6 @@ export const explain = command(
       },
       file: {
         read: path,
-        required: true,
         what: "a pull secret, or a node's /var/lib/kubelet/config.json",
       },
       output: {
@@ -36,15 +41,23 @@ export const explain = command(
         short: "o",
         what: "how to print, text or json",
       },
+      ...clusterFlags,
     },
   },
-  async ({ IMAGE: image, file, output }, io) => {
+  async ({ IMAGE: image, file, output, ...how }, io) => {
+    if (file === undefined) {
+      const found = explainObject(await readObject(await io.reach(how)), image);
+      if (found === undefined) throw notAnImage;
+      if (found.omitted > 0)
+        io.err(`status does not list ${found.omitted} registries; one of them may serve it, too`);
+      io.out(output === "json" ? `${JSON.stringify(found)}\n` : textOf(supplied(found)));
+      return 0;
+    }
     const bytes = await io.read(file, longestFile);
     if (bytes.length > longestFile)
       throw new Misuse(`${file}: longer than 16 MiB; give the kubelet's config.json`);
     const answer = explainFile(bytes, image, file);
-    if (answer === undefined)
-      throw new Misuse("IMAGE: not an image reference; give HOST/REPOSITORY:TAG as a pod has it");
+    if (answer === undefined) throw notAnImage;
     if (answer.dropped !== undefined)
       io.err(`${formatProblem(answer.dropped)} (the kubelet drops the whole file)`);
     const { explanation } = answer;
@@ -53,8 +66,29 @@ export const explain = command(
   },
 );
 
+const notAnImage = new Misuse(
+  "IMAGE: not an image reference; give HOST/REPOSITORY:TAG as a pod has it",
+);
+
+function supplied({ image, tries, ignored }: Explained): string[] {
+  const tried = tries.map(({ registry, source, shadows = [] }, at) => [
+    String(at + 1),
+    registry,
+    `of ${source}${shadows.length === 0 ? "" : `, instead of ${shadows.join(", ")}`}`,
+  ]);
+  return linesOf(image, tried, ignored);
+}
+
 function lines({ image, tries, ignored }: Explanation): string[] {
   const tried = tries.map(({ registry, username }, at) => [String(at + 1), registry, username]);
+  return linesOf(image, tried, ignored);
+}
+
+function linesOf(
+  image: string,
+  tried: readonly (readonly string[])[],
+  ignored: Explanation["ignored"],
+): string[] {
   const left = ignored.map(({ registry, reason }) => ["-", registry, reason]);
   const how = tried.length === 0 ? "without a credential" : "with, in this order:";
   return [

@@ -12,6 +12,7 @@ import { catalogue as documents } from "#pullsecret/problems.ts";
 import { apiTypes } from "./api.ts";
 import { plugin } from "./plugin.ts";
 import { faults } from "./faults.ts";
+import { reference } from "./reference.ts";
 
 type Row = readonly string[];
 
@@ -24,6 +25,7 @@ export function pages(): Readonly<Record<string, string>> {
     "docs/faults.md": faults(),
     "docs/reference/plugin.md": plugin(),
     "api/global-pull-secret.ts": apiTypes(),
+    "docs/reference/globalpullsecret.md": reference(),
   };
 }
 

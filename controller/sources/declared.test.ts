@@ -49,5 +49,5 @@ const reserved: readonly (readonly [secretName: string, answer: boolean])[] = [
   ["team-a-pull", false],
 ];
 for (const [secretName, answer] of reserved)
-  test(`${secretName} is ${answer ? "" : "no "}reserved name`, () =>
+  test(`${secretName} is ${answer ? "reserved" : "free for a source"}`, () =>
     assert.equal(isReserved({ name: "a", secretName, priority: 0 }), answer));

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { notAdditive } from "./additive.ts";
+import { crdFile, onlyVersion, ourCrd, readCrd, type Schema } from "./crd.ts";
+
+const { schema } = onlyVersion(ourCrd());
+
+/** Our definition with the schema at `path` changed. */
+function changed(path: string, change: (one: Record<string, unknown>) => void): Schema {
+  const copy = structuredClone(schema);
+  let at = copy;
+  for (const name of path.split(".")) {
+    const below = name.endsWith("[]") ? at.properties?.[name.slice(0, -2)]?.items : undefined;
+    at = below ?? at.properties?.[name] ?? assert.fail(path);
+  }
+  change(at);
+  return copy;
+}
+
+/** What changes, where and how → what is said; nothing where it only adds. */
+const table: readonly (readonly [
+  sentence: string,
+  path: string,
+  change: (one: Record<string, unknown>) => void,
+  said: RegExp | undefined,
+])[] = [
+  [
+    "a field that goes",
+    "spec",
+    (one) => delete (one["properties"] as Record<string, unknown>)["rollout"],
+    /removed/,
+  ],
+  [
+    "a field that becomes required",
+    "spec",
+    (one) => (one["required"] = ["delivery"]),
+    /^spec: delivery becomes required$/,
+  ],
+  [
+    "a value that goes",
+    "spec.managementState",
+    (one) => (one["enum"] = ["Managed", "Paused"]),
+    /Withdrawn is no value/,
+  ],
+  [
+    "another default",
+    "spec.rollout.probation",
+    (one) => (one["default"] = "9s"),
+    /default changes to "9s"/,
+  ],
+  [
+    "a list of values where there was none",
+    "spec.rollout.probation",
+    (one) => (one["enum"] = ["5s"]),
+    /bound to a list of values/,
+  ],
+  ["a shorter list", "spec.sources", (one) => (one["maxItems"] = 15), /maxItems falls to 15/],
+  [
+    "a higher least number",
+    "spec.sources[].priority",
+    (one) => (one["minimum"] = 0),
+    /minimum rises to 0/,
+  ],
+  [
+    "another type",
+    "spec.sources[].priority",
+    (one) => (one["type"] = "string"),
+    /type changes to "string"/,
+  ],
+  ["a pattern", "spec.sources[].name", (one) => (one["pattern"] = "^a"), /pattern changes/],
+  [
+    "a rule",
+    "spec.sources[].name",
+    (one) => (one["x-kubernetes-validations"] = [{ rule: "self != 'b'" }]),
+    /a rule is new: self != 'b'/,
+  ],
+  [
+    "another way to merge a list",
+    "status.failures",
+    (one) => (one["x-kubernetes-list-type"] = "atomic"),
+    /list-type changes/,
+  ],
+  ["a longer list", "spec.sources", (one) => (one["maxItems"] = 32), undefined],
+  [
+    "a rule that goes",
+    "spec.sources[].name",
+    (one) => delete one["x-kubernetes-validations"],
+    undefined,
+  ],
+  [
+    "a field more",
+    "spec",
+    (one) => Object.assign(one["properties"] as object, { more: { type: "string" } }),
+    undefined,
+  ],
+  ["other words", "spec", (one) => (one["description"] = "Other words."), undefined],
+  [
+    "a value more",
+    "spec.managementState",
+    (one) => (one["enum"] as string[]).push("Frozen"),
+    undefined,
+  ],
+];
+for (const [sentence, path, change, said] of table)
+  test(`${sentence} is ${said === undefined ? "additive" : "refused"}`, () => {
+    const found = notAdditive(schema, changed(path, change));
+    if (said === undefined) assert.deepEqual(found, []);
+    else assert.match(found.join("\n"), said);
+  });
+
+test("our definition adds to that of the last tag that has one, and takes nothing away", () => {
+  const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
+  const tags = git("tag", "--merged", "HEAD", "--sort=-creatordate").split("\n").filter(Boolean);
+  const last = tags.find((tag) => git("ls-tree", "--name-only", tag, crdFile) === crdFile);
+  // Before the first release there is none, and the definition may still change.
+  const before =
+    last === undefined ? schema : onlyVersion(readCrd(git("show", `${last}:${crdFile}`))).schema;
+  assert.deepEqual(notAdditive(before, schema), []);
+});

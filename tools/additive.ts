@@ -1,0 +1,69 @@
+/**
+ * Whether a definition only adds to another: what was accepted stays accepted and means the same,
+ * so that an upgrade breaks no object and a downgrade reads them. Pure.
+ */
+import { fieldsOf, type Schema } from "./crd.ts";
+
+/** What may not change at all once it is released. */
+const fixed = [
+  "type",
+  "format",
+  "default",
+  "pattern",
+  "x-kubernetes-list-type",
+  "x-kubernetes-list-map-keys",
+  "x-kubernetes-map-type",
+  "x-kubernetes-int-or-string",
+] as const;
+const upperBounds = ["maxLength", "maxItems", "maxProperties", "maximum"] as const;
+const lowerBounds = ["minLength", "minItems", "minProperties", "minimum"] as const;
+
+type Keyword =
+  | (typeof fixed)[number]
+  | (typeof upperBounds)[number]
+  | (typeof lowerBounds)[number]
+  | "x-kubernetes-validations";
+
+/** Why `after` is not additive, a sentence each with the field's path; empty when it is. */
+export function notAdditive(before: Schema, after: Schema): string[] {
+  const now = new Map(fieldsOf(after).map(({ path, schema }) => [path, schema]));
+  return fieldsOf(before).flatMap(({ path, schema: old }) => {
+    const present = now.get(path);
+    return present === undefined ? [`${path}: is removed`] : narrowed(path, old, present);
+  });
+}
+
+function narrowed(path: string, old: Schema, present: Schema): string[] {
+  const was = (keyword: Keyword) => (old as Record<string, unknown>)[keyword];
+  const is = (keyword: Keyword) => (present as Record<string, unknown>)[keyword];
+  const text = (keyword: Keyword) => JSON.stringify(is(keyword)) ?? "none";
+  const rules = (all: unknown) => ((all ?? []) as { rule: string }[]).map(({ rule }) => rule);
+  const known = rules(was("x-kubernetes-validations"));
+  const found = [
+    ...fixed
+      .filter((keyword) => JSON.stringify(was(keyword)) !== JSON.stringify(is(keyword)))
+      .map((keyword) => `${keyword} changes to ${text(keyword)}`),
+    ...upperBounds
+      .filter((keyword) => bound(is(keyword), Infinity) < bound(was(keyword), Infinity))
+      .map((keyword) => `${keyword} falls to ${text(keyword)}`),
+    ...lowerBounds
+      .filter((keyword) => bound(is(keyword), -Infinity) > bound(was(keyword), -Infinity))
+      .map((keyword) => `${keyword} rises to ${text(keyword)}`),
+    ...(present.required ?? [])
+      .filter((name) => old.required?.includes(name) !== true)
+      .map((name) => `${name} becomes required`),
+    ...rules(is("x-kubernetes-validations"))
+      .filter((rule) => !known.includes(rule))
+      .map((rule) => `a rule is new: ${rule}`),
+    ...lostValues(old.enum, present.enum),
+  ];
+  return found.map((one) => `${path}: ${one}`);
+}
+
+const bound = (value: unknown, none: number) => (typeof value === "number" ? value : none);
+
+function lostValues(old: Schema["enum"], present: Schema["enum"]): string[] {
+  if (present === undefined) return [];
+  if (old === undefined) return ["is bound to a list of values"];
+  return old.filter((one) => !present.includes(one)).map((one) => `${one} is no value any more`);
+}

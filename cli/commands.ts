@@ -1,6 +1,7 @@
 /** The commands of `kubectl pull-secret`, in the order of the usage. */
 import { add } from "./commands/add.ts";
 import { check } from "./commands/check.ts";
+import { diff } from "./commands/diff.ts";
 import { explain } from "./commands/explain.ts";
 import { merge } from "./commands/merge.ts";
 import { nodes } from "./commands/nodes.ts";
@@ -14,6 +15,7 @@ export const commands: Readonly<Record<string, Command>> = {
   status,
   nodes,
   wait,
+  diff,
   add,
   remove,
   pause,

@@ -1,0 +1,27 @@
+/** What one pull secret changes of another, by registries; never a credential. Pure. */
+import { redactKey } from "#pullsecret/keypath.ts";
+import { meaningOf } from "#pullsecret/key.ts";
+import type { Accepted } from "#pullsecret/parse.ts";
+
+/** `changed`: the same registry with another credential. */
+export type Difference = Readonly<{ registry: string; change: "added" | "changed" | "removed" }>;
+
+/** Sorted by registry; a key that means the same registry, in whatever spelling, is that one. */
+export function differences(
+  before: Accepted["entries"],
+  after: Accepted["entries"],
+): readonly Difference[] {
+  const byMeaning = (entries: Accepted["entries"]) =>
+    new Map(entries.map((entry) => [meaningOf(entry.registry), entry]));
+  const [old, present] = [byMeaning(before), byMeaning(after)];
+  const found: Difference[] = [];
+  for (const [meaning, { registry, credential }] of present) {
+    const was = old.get(meaning);
+    if (was === undefined) found.push({ registry: redactKey(registry), change: "added" });
+    else if (!was.credential.equals(credential))
+      found.push({ registry: redactKey(registry), change: "changed" });
+  }
+  for (const [meaning, { registry }] of old)
+    if (!present.has(meaning)) found.push({ registry: redactKey(registry), change: "removed" });
+  return found.toSorted((a, b) => (a.registry < b.registry ? -1 : 1));
+}

@@ -1,7 +1,9 @@
 /** The demo's steps, from a pod that cannot pull to a cluster without a trace of us. */
+import { join } from "node:path";
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
+import { run } from "../cluster/run.ts";
 import { podOn, stateOf } from "../e2e/pods.ts";
 import * as product from "../e2e/product.ts";
 import type { Narrator } from "./narrator.ts";
@@ -10,7 +12,7 @@ import type { Narrator } from "./narrator.ts";
 const others = '{ "auths": {\n    "elsewhere.example": {"auth":"c29tZWJvZHk6ZWxzZQ=="}} }\n';
 
 const object = `globalpullsecret/${names.globalPullSecretName}`;
-const waitReady = ["wait", "--for=condition=Ready", object, "--timeout=60s"];
+const program = join(import.meta.dirname, "../../dist/kubectl-pull_secret.cjs");
 
 /**
  * Tells and checks the whole story on a cluster of two nodes; throws ClaimFailed at the first that
@@ -62,8 +64,11 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
     "-l",
     `name=${names.syncerName}`,
   );
-  await show(cluster, narrator, ...waitReady);
   await show(cluster, narrator, "get", "globalpullsecret", names.globalPullSecretName);
+  await plugin(cluster, narrator, "wait", "--timeout", "60s");
+  await plugin(cluster, narrator, "status");
+  await plugin(cluster, narrator, "nodes");
+  await plugin(cluster, narrator, "explain", image);
   const merged = JSON.parse(nodes[0]?.readFile("config.json")?.toString() ?? "{}") as {
     auths: object;
   };
@@ -135,6 +140,17 @@ async function show(
 ): Promise<void> {
   narrator.say(`$ kubectl ${command.join(" ")}`);
   narrator.say(await cluster.kubectl(...command));
+}
+
+/** The plugin as `npm run build` makes it; fails where it does. */
+async function plugin(
+  { kubeconfig }: Cluster,
+  narrator: Narrator,
+  ...command: readonly string[]
+): Promise<void> {
+  narrator.say(`$ kubectl pull-secret ${command.join(" ")}`);
+  const argv = [process.execPath, program, ...command, "--kubeconfig", kubeconfig];
+  narrator.say(await run(argv));
 }
 
 /** Shows the pods' states until `done`. */

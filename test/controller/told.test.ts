@@ -138,7 +138,7 @@ test("a cluster that refuses Events gets its credentials all the same, with stat
   try {
     const controller = await start();
     await plane.declare(on, content);
-    await untilCondition(on, "RolledOut", "True");
+    await untilCondition(on, "RolledOut", "True", "InForce");
     assert.ok(controller.output().includes('"event":"RolledOut"'));
     assert.ok(!controller.output().includes("reconcile failed"));
   } finally {

@@ -61,9 +61,8 @@ const upgrades: readonly (readonly [
   [
     "another template",
     () => {
-      const patch = [
-        { op: "add", path: "/spec/template/spec/containers/0/args/-", value: "--probe-port=20249" },
-      ];
+      const path = "/spec/template/spec/containers/0/args";
+      const patch = [{ op: "add", path, value: ["--probe-port=20249"] }];
       return cluster.kubectl("patch", ...deployment, "--type=json", "-p", JSON.stringify(patch));
     },
     (pod) => pod.includes("20249"),

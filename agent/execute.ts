@@ -1,6 +1,4 @@
-/**
- * Executes a step: one action, the journal first. Every action may be cut off at any instant.
- */
+/** Executes a step: the journal first, then one action, which may be cut off at any instant. */
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import type { Config } from "./config/config.ts";
@@ -24,8 +22,8 @@ export type Hands = Readonly<{
 }>;
 
 /**
- * Answers what is worth a line in the log besides the step itself. Throws what the file system or
- * the bus threw.
+ * Executes a step. Returns what is worth a log line besides the step itself. Throws what the file
+ * system or the bus threw.
  */
 export async function act(step: Step, hands: Hands): Promise<string | undefined> {
   switch (step.action) {
@@ -70,7 +68,7 @@ async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands)
       unrecorded = error;
     }
   });
-  // Not asked: as if this attempt had never been.
+  // systemd did not take the request: the attempt does not count.
   if ("refused" in asked) {
     if (unrecorded === undefined) await keep(step.unasked, hands);
     throw asked.refused;
@@ -88,7 +86,7 @@ async function revive(unit: string, { systemd, deeds }: Hands): Promise<string> 
   return `job ${asked.result}`;
 }
 
-/** What is to be said of a file that was written, if anything. */
+/** A warning about the file that was written, if its mode deserves one. */
 function warning({ file }: Rewrite): string | undefined {
   if ("absent" in file || (file.mode & 0o044) === 0) return undefined;
   return say(codes.readableByOthers, `mode ${file.mode.toString(8)}`);
@@ -100,8 +98,7 @@ async function write({ file }: Rewrite, found: Found, hands: Hands): Promise<voi
     if (!("absent" in file)) hands.deeds.wrote();
     hands.deeds.unwritable = false;
   } catch (error) {
-    // Another writer is at work: it is given time. What failed for other reasons has its own
-    // back-off.
+    // Another writer is at work, and is given time. Other failures have their own back-off.
     if (error instanceof FileChanged) hands.deeds.wrote();
     else hands.deeds.unwritable = true;
     throw error;

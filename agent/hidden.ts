@@ -1,7 +1,7 @@
 /**
- * The first container of an agent's pod: looks once where else the kubelet may find credentials,
- * which config.json would hide, and writes down what lies there: paths, never contents. It ends
- * with 0 whatever happens, since the pod waits for it; what it could not see the agent tells.
+ * The first container of an agent's pod. It looks once for other files that the kubelet may take
+ * credentials from, and that config.json would hide, and writes down their paths, never contents.
+ * It always exits 0, because the pod waits for it; the agent reports what it could not see.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The agent's one loop: look, decide, act, wait; one run at a time. A hint means "look again",
- * however many there were.
+ * The agent's loop: look, decide, act, wait; one run at a time. Any number of hints means "look
+ * again" once.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { exitCodes } from "#contract/names.ts";
@@ -20,11 +20,11 @@ export type Turn = Readonly<{
   rest: () => void;
 }>;
 
-/** Most milliseconds between two tries of what does not work. */
+/** The longest pause, in milliseconds, between two tries of what fails. */
 const longestBackOff = 30_000;
 /**
- * Least milliseconds between two looks that hints cause; the first comes at once. A program that
- * writes an entry of its own 90 times a second would else cost a sixth of a core.
+ * The shortest time, in milliseconds, between two looks that hints cause. The first look comes at
+ * once. Without it, a program that writes its own entry 90 times a second costs a sixth of a core.
  */
 const hintSpacing = 100;
 
@@ -42,17 +42,17 @@ export class Loop {
     this.#clock = clock;
   }
 
-  /** Look again, soon. */
+  /** Asks for another look, soon. */
   hint(): void {
     this.#wake.abort();
   }
 
-  /** Runs until stopped, or until a step ends it or gives up; answers the exit code. */
+  /** Runs until stopped, or until a step ends it or gives up. Returns the exit code. */
   async run(turn: Turn): Promise<number> {
     while (!this.#stop.aborted) {
-      // A hint that comes while we work is kept: it wakes the next wait at once.
+      // A hint during the work is kept, and ends the next wait at once.
       this.#wake = new AbortController();
-      // Not the step: it may hold 20 MiB, which the next look needs.
+      // Not the step itself: it may hold 20 MiB, which the next look needs.
       const { again, code, exit } = await this.#once(turn);
       if (exit !== undefined) return exit;
       const pause = this.#pause(again, code);

@@ -1,4 +1,4 @@
-/** The agent: wiring only. What it does is read in decide.ts. */
+/** The agent's wiring. What it does is in decide/decide.ts. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { asksForHelp } from "#contract/arguments.ts";
@@ -11,7 +11,7 @@ import { describe } from "./files/errno.ts";
 import { usage } from "./config/flags.ts";
 import { askHealthz } from "./observe/healthz.ts";
 import { openLog } from "./report/log.ts";
-import { Look } from "./look.ts";
+import { Observer } from "./observer.ts";
 import { Lock } from "./report/lock.ts";
 import { Loop } from "./loop.ts";
 import { probeOn } from "./report/readiness.ts";
@@ -24,7 +24,7 @@ import { Status, trouble } from "./report/status.ts";
 import { watchDirectories } from "./files/watch.ts";
 import { Word } from "./report/word.ts";
 
-/** Milliseconds that never jump. `performance.now()` would do, and takes 2 ms to load. */
+/** Milliseconds that never jump. `performance.now()` would also do, but takes 2 ms to load. */
 const clock = () => process.uptime() * 1000;
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -42,8 +42,8 @@ function print(stream: NodeJS.WriteStream, text: string, code: number): number {
 
 async function serve(config: Config): Promise<number> {
   const stopping = new AbortController();
-  // Node as process 1 ignores signals that it does not handle, and the pod would take its whole
-  // grace period to end.
+  // As process 1, Node ignores signals that it does not handle: the pod would take its whole grace
+  // period to end.
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopping.abort());
 
   const deeds = new Deeds(clock);
@@ -64,8 +64,8 @@ async function serve(config: Config): Promise<number> {
   );
   const word = new Word(config.podDirectory, config.revision, clock);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
-  // The names that matter, and no other: each `..timestamp` folder that a mount goes through would
-  // be watched as well, and 10,000 quick swaps would fill the heap.
+  // Only the names that matter. Otherwise each `..timestamp` folder of a mount would be watched,
+  // too, and 10,000 quick swaps would fill the heap.
   const targets = new Set([
     ...delivery.names.map((name) => join(config.kubeletDirectory, name)),
     ...["..data", ...Object.values(secretKeys)].map((name) => join(config.secretDirectory, name)),
@@ -82,16 +82,16 @@ async function serve(config: Config): Promise<number> {
   const lock = new Lock(folder);
   let swept = false;
   const acquire = async () => {
-    // Revision 0 touches nothing, and so needs not be alone.
+    // Revision 0 touches nothing, so it needs no lock.
     if (config.revision === 0) return true;
     const alone = await lock.acquire();
-    // Only the node's only agent may sweep: another one's staged file is about to be renamed.
+    // Only under the lock: another agent's staged file may be about to be renamed.
     if (lock.held && !swept) sweepStore(folder);
     swept ||= lock.held;
     return alone;
   };
   const healthz = () => askHealthz(config.healthzPort);
-  const look = new Look({
+  const observer = new Observer({
     config,
     systemd,
     healthz,
@@ -103,9 +103,9 @@ async function serve(config: Config): Promise<number> {
   });
   const code = await loop.run({
     next: async () => {
-      const step = word.instead(await look.next());
-      // Not before there is time: to load it takes 30 ms of the processor, and until then nothing
-      // waits for a hint.
+      const step = word.instead(await observer.next());
+      // Loading the watcher takes 30 ms of CPU, so it waits for a pause; until then, no hint is
+      // needed.
       if (step.again === "back off" || step.again > fast) watching ??= watch();
       return step;
     },
@@ -117,8 +117,7 @@ async function serve(config: Config): Promise<number> {
     },
     act: async (step) => {
       if (step.action === "end" && step.code !== codes.busLost) word.mark(step.exit);
-      // The first deed on this node: it was looked at without the lock, so that it has to be looked
-      // at again.
+      // The first change on this node. The look was made without the lock, so another one follows.
       if (touches(step) && !lock.held) return void (await lock.acquire(true));
       status.done(step, await act(step, { config, systemd, deeds, delivery, lock }));
     },
@@ -131,7 +130,7 @@ async function serve(config: Config): Promise<number> {
   return code;
 }
 
-/** Whether the step does something on the node, for which the lock is needed. */
+/** Whether the step changes something on the node, which needs the lock. */
 function touches({ action }: Step): boolean {
   return action !== "wait" && action !== "nothing" && action !== "end";
 }

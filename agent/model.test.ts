@@ -175,8 +175,8 @@ function documentOf(
         { value: { auth: Buffer.from(`u:${auth}`).toString("base64") }, original: false },
       ] as const,
   );
-  const wanted = { entries: new Map(entries), rest: new Map() };
-  return { kind: "document", revision, digest: `${revision} ${content}`, content, wanted, intent };
+  const desired = { entries: new Map(entries), rest: new Map() };
+  return { kind: "document", revision, digest: `${revision} ${content}`, content, desired, intent };
 }
 
 const entries = fc.dictionary(fc.constantFrom("a.io", "b.io"), fc.constantFrom("one", "two"), {

@@ -20,14 +20,19 @@ export function requestsSince(
     .filter((one) => !keepsPlace(one))
     .map(({ user }) => user);
   const of = (name: string) => users.filter((user) => user === name).length;
-  return { controller: of(controller), agents: of(account(names.syncerName)) };
+  return { controller: of(controller), agents: of(account(names.agentName)) };
 }
 
-/** Requests of the controller that were meant to change something. */
-export function controllerWrites(cluster: Cluster, after: number): number {
-  return auditOf(cluster, { after }).filter(
+/** Requests of the controller that were meant to change something, and those that only tell. */
+export function controllerWrites(
+  cluster: Cluster,
+  after: number,
+): Readonly<{ changes: number; status: number }> {
+  const writes = auditOf(cluster, { after }).filter(
     (one) => one.user === controller && isWrite(one) && !keepsPlace(one),
-  ).length;
+  );
+  const status = writes.filter(({ subresource }) => subresource === "status").length;
+  return { changes: writes.length - status, status };
 }
 
 function keepsPlace({ verb, group, uri }: Asked): boolean {

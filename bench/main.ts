@@ -2,12 +2,13 @@
  * `npm run bench [-- --quick] [--only NAME] [--json FILE] [--write]`: measures the built product
  * and prints one table. A real cluster for what a node sees, simulated nodes beside a real API
  * server for what a controller sees. `--only` may be given several times. `--write` puts table and
- * pictures into docs/performance.
+ * pictures into docs/performance. Exit 0: every goal is met; 1: one is not, or a measurement
+ * failed.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { bundle } from "../build/bundle.ts";
-import { progress } from "../test/cluster/run.ts";
+import { progress, run } from "../test/cluster/run.ts";
 import { Bed } from "./testbed.ts";
 import type { Bench, Measurement } from "./bench.ts";
 import { ensureInForce } from "./change.ts";
@@ -23,8 +24,8 @@ import { mergeLarge } from "./measurements/merge.ts";
 import { noop } from "./measurements/noop.ts";
 import { down, propagateAll, propagateOne } from "./measurements/propagate.ts";
 import { scale } from "./measurements/scale.ts";
-import { writePage } from "./page.ts";
-import type { Result } from "./result.ts";
+import { unwritable, writePage } from "./page.ts";
+import { isMet, type Result } from "./result.ts";
 import { Simulated } from "./simulated.ts";
 import { json, table } from "./table.ts";
 
@@ -96,8 +97,19 @@ const bench: Bench = {
   },
 };
 
+const git = async (...args: string[]) => (await run(["git", ...args])).trim();
+const refuse = (why: string) => {
+  process.stderr.write(`${why}\n`);
+  process.exit(2);
+};
+const only = values.only !== undefined;
+const no = values.write ? unwritable(only, await git("status", "--porcelain"), 0) : "";
+if (no !== "") refuse(no);
+const commit = await git("rev-parse", "--short=12", "HEAD");
+
 await bundle();
 const results: Result[] = [];
+let failed = 0;
 try {
   for (const measurement of chosen) {
     progress(measurement.name);
@@ -110,7 +122,7 @@ try {
       process.stderr.write(
         `${measurement.name}: ${error instanceof Error ? error.stack : String(error)}\n`,
       );
-      process.exitCode = 1;
+      failed += 1;
     }
   }
 } finally {
@@ -118,6 +130,12 @@ try {
   simulated?.[Symbol.dispose]();
 }
 process.stdout.write(table(results));
-if (values.write) writePage(results);
 if (values.json !== undefined) writeFileSync(values.json, json(results));
-process.exit();
+if (values.write) {
+  const why = unwritable(only, "", failed);
+  if (why !== "") refuse(why);
+  writePage({ commit, date: new Date(), quick: values.quick }, results);
+}
+const missed = results.filter((result) => isMet(result) === false).map(({ name }) => name);
+if (missed.length > 0) process.stderr.write(`goals missed: ${missed.join(", ")}\n`);
+process.exit(failed + missed.length > 0 ? 1 : 0);

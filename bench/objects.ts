@@ -7,7 +7,7 @@ const inNamespace = `/namespaces/${names.namespace}`;
 export const secrets = `/api/v1${inNamespace}/secrets`;
 export const pods = `/api/v1${inNamespace}/pods`;
 export const daemonSets = `/apis/apps/v1${inNamespace}/daemonsets`;
-export const syncer = `${daemonSets}/${names.syncerName}`;
+export const syncer = `${daemonSets}/${names.agentName}`;
 export const additional = `${secrets}/${names.additionalSecretName}`;
 
 /**

@@ -1,31 +1,35 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withResults } from "./page.ts";
+import { unwritable, withResults } from "./page.ts";
 import { measure } from "./result.ts";
 
-const page = (table: string) =>
-  `Before.\n\n<!-- measured: npm run bench -- --write -->\n${table}<!-- /measured -->\n\nAfter.\n`;
+const page = "Before.\n\n<!-- measured: npm run bench -- --write --><!-- /measured -->\n\nAfter.\n";
+const run = (commit: string) => ({ commit, date: new Date("2026-01-02T03:04:05Z"), quick: true });
+const row = (name: string, value: number) => measure({ name, unit: "s" }, [value]);
 
-test("a row that was measured again is replaced, the others stay, new ones come last, and so does what is around", () => {
-  const first = withResults(page(""), [
-    measure({ name: "a", unit: "s" }, [1]),
-    measure({ name: "b", unit: "s" }, [2]),
-  ]);
-  const second = withResults(first, [
-    measure({ name: "c", unit: "s" }, [4]),
-    measure({ name: "a", unit: "s" }, [3]),
-  ]);
+test("the page has the rows of one run, says of which build they are, and keeps what is around", () => {
+  const first = withResults(page, run("abc"), [row("a", 1), row("b", 2)]);
+  const second = withResults(first, run("def"), [row("c", 4), row("a", 3)]);
   const values = second
     .split("\n")
     .flatMap((line) => /^\| ([abc]) +\| (\d) /.exec(line)?.slice(1).join("") ?? []);
-  assert.deepEqual(values, ["a3", "b2", "c4"]);
+  assert.deepEqual(values, ["c4", "a3"]);
+  assert.match(second, /Measured on 2026-01-02, commit `def`, with `--quick`\./);
   assert.ok(second.startsWith("Before.\n\n") && second.endsWith("\n\nAfter.\n"));
-  assert.equal(withResults(second, []), second);
 });
 
 test("a page without a place for the table is refused", () => {
   assert.throws(
-    () => withResults("nothing", []),
+    () => withResults("nothing", run("abc"), []),
     /docs\/performance\.md: the lines .* are missing/,
   );
 });
+
+for (const [what, only, changed, failed, words] of [
+  ["of a part", true, "", 0, /--only/],
+  ["of a changed tree", false, " M README.md", 0, /commit first/],
+  ["with failures", false, "", 2, /2 measurements failed/],
+  ["of all, committed", false, "", 0, /^$/],
+] as const)
+  test(`a run ${what}: ${words.source}`, () =>
+    assert.match(unwritable(only, changed, failed), words));

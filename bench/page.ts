@@ -1,31 +1,31 @@
 /** docs/performance.md: its table is measured, everything else in it is written by hand. */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Result } from "./result.ts";
-import { rule, tableOf, rowOf } from "./table.ts";
+import { table } from "./table.ts";
 
 const page = "docs/performance.md";
 const [begin, end] = ["<!-- measured: npm run bench -- --write -->", "<!-- /measured -->"];
 
-/**
- * Puts the results into the page's table; rows that were not measured in this run stay as they are.
- */
-export function writePage(results: readonly Result[]): void {
-  writeFileSync(page, withResults(readFileSync(page, "utf8"), results));
+/** Of which build the table is, and how it was measured. */
+export type Run = Readonly<{ commit: string; date: Date; quick: boolean }>;
+
+/** Puts the run's table into the page, in the place of the one before. */
+export function writePage(run: Run, results: readonly Result[]): void {
+  writeFileSync(page, withResults(readFileSync(page, "utf8"), run, results));
 }
 
-/** Pure part: rows are known by their name, the first column. New ones come last. */
-export function withResults(text: string, results: readonly Result[]): string {
+/** Pure part. No row of another run stays: one build for all of them. */
+export function withResults(text: string, run: Run, results: readonly Result[]): string {
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`${page}: the lines ${begin} and ${end} are missing`);
-  const rows = new Map<string, readonly string[]>();
-  for (const line of text.slice(from + begin.length, to).split("\n")) {
-    const cells = line
-      .split("|")
-      .slice(1, -1)
-      .map((cell) => cell.trim());
-    const [name = ""] = cells;
-    if (name !== "" && name !== "name" && !rule.test(name)) rows.set(name, cells);
-  }
-  for (const result of results) rows.set(result.name, rowOf(result));
-  return `${text.slice(0, from)}${begin}\n\n${tableOf([...rows.values()])}\n${text.slice(to)}`;
+  const how = run.quick ? "with `--quick`" : "whole";
+  const said = `Measured on ${run.date.toISOString().slice(0, 10)}, commit \`${run.commit}\`, ${how}.`;
+  return `${text.slice(0, from)}${begin}\n\n${said}\n\n${table(results)}\n${text.slice(to)}`;
+}
+
+/** Why this run may not be written into the page; empty when it may. */
+export function unwritable(only: boolean, changed: string, failed: number): string {
+  if (only) return "--write: not with --only, or the page would have rows of several builds";
+  if (changed !== "") return "--write: commit first, or nobody can tell which build was measured";
+  return failed === 0 ? "" : `--write: ${failed} measurements failed; the page stays as it was`;
 }

@@ -70,7 +70,7 @@ export class Simulated implements Disposable {
     this.api = api;
     this.#kubeconfig = kubeconfig;
     this.syncer = new Watched(api, daemonSets, {
-      fieldSelector: `metadata.name=${names.syncerName}`,
+      fieldSelector: `metadata.name=${names.agentName}`,
     });
   }
 

@@ -14,10 +14,10 @@ const results = [
 
 test("the table says value, baseline, ratio with its range, goal and whether it is met", () => {
   const lines = [
-    "| name | value | unit     | baseline         | ratio          | goal         | met?   |",
-    "| ---- | ----- | -------- | ---------------- | -------------- | ------------ | ------ |",
-    "| down | 1.25  | s        | 1 (bare restart) | 1.25 × [1–1.3] | ≤ 1.2 ×      | **no** |",
-    "| noop | 0     | restarts |                  |                | ≤ 0 restarts | yes    |",
+    "| name | value | unit     | baseline         | ratio          | goal         | met?   | rounds |",
+    "| ---- | ----- | -------- | ---------------- | -------------- | ------------ | ------ | ------ |",
+    "| down | 1.25  | s        | 1 (bare restart) | 1.25 × [1–1.3] | ≤ 1.2 ×      | **no** | 3      |",
+    "| noop | 0     | restarts |                  |                | ≤ 0 restarts | yes    | 1      |",
   ];
   assert.equal(table(results), `${lines.join("\n")}\n`);
 });

@@ -1,18 +1,11 @@
 /** Results for people (one Markdown table, readable as it is) and for programs (JSON). */
 import { isMet, type Result } from "./result.ts";
 
-const head = ["name", "value", "unit", "baseline", "ratio", "goal", "met?"];
-
-/** The line below the head of a Markdown table. */
-export const rule = /^-+$/;
+const head = ["name", "value", "unit", "baseline", "ratio", "goal", "met?", "rounds"];
 
 /** A Markdown table with aligned columns. */
 export function table(results: readonly Result[]): string {
-  return tableOf(results.map(rowOf));
-}
-
-/** As `table`, of rows that are words already. */
-export function tableOf(body: readonly (readonly string[])[]): string {
+  const body = results.map(rowOf);
   const rows = [head, ...body];
   const widths = head.map((_, column) =>
     Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)),
@@ -43,7 +36,7 @@ export function json(results: readonly Result[]): string {
 }
 
 /** One row, a cell for each column. */
-export function rowOf(result: Result): string[] {
+function rowOf(result: Result): string[] {
   const { name, value, unit, baseline, against, ratio, range } = result;
   const met = isMet(result);
   const spreadOf =
@@ -58,6 +51,7 @@ export function rowOf(result: Result): string[] {
     ratio === undefined ? "" : `${number(ratio)} ×${spreadOf}`,
     goalText(result),
     met === undefined ? "" : met ? "yes" : "**no**",
+    String(result.rounds),
   ];
 }
 

@@ -37,11 +37,11 @@ export class Bed implements Disposable {
     this.api = api;
     this.emptyImage = emptyImage;
     const named = (name: string) => ({ fieldSelector: `metadata.name=${name}` });
-    this.syncer = new Watched(api, daemonSets, named(names.syncerName));
+    this.syncer = new Watched(api, daemonSets, named(names.agentName));
     this.emptySet = new Watched(api, daemonSets, named("bench-empty"));
     this.global = new Watched(api, secrets, named(names.globalSecretName));
     this.state = new Watched(api, secrets, named(names.stateSecretName));
-    this.pods = new Watched(api, pods, { labelSelector: `name=${names.syncerName}` });
+    this.pods = new Watched(api, pods, { labelSelector: `name=${names.agentName}` });
   }
 
   static async start(): Promise<Bed> {

@@ -5,6 +5,7 @@
  */
 import { build, type Plugin } from "esbuild";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { licensesOf } from "./licenses.ts";
 
 type Programs = Readonly<Record<string, string>>;
 
@@ -61,20 +62,38 @@ const withoutUnused: Plugin = {
   },
 };
 
+export type Bundle = Readonly<{
+  path: string;
+  /** Folders of the packages that it holds code of, as they stand in package-lock.json. */
+  packages: ReadonlySet<string>;
+}>;
+
 /** Bundles every program whose entry point exists; returns the paths of the bundles. */
 export async function bundle(): Promise<string[]> {
-  return [...(await bundleFor("node24", programs)), ...(await bundleFor("node20", plugins))];
+  return (await bundles()).map(({ path }) => path);
+}
+
+/** The same, with the licences of what is in them beside them; says what is in them. */
+export async function bundles(): Promise<Bundle[]> {
+  const executable = "#!/usr/bin/env node";
+  const made = [
+    ...(await bundleFor("node24", programs)),
+    ...(await bundleFor("node20", plugins, executable)),
+  ];
+  replace("dist/LICENSES.txt", licensesOf(new Set(made.flatMap((one) => [...one.packages]))));
+  return made;
 }
 
 /**
  * `target` rewrites syntax that it lacks; what its library lacks only a run can show (test/cli).
  */
-async function bundleFor(target: string, wanted: Programs): Promise<string[]> {
+async function bundleFor(target: string, wanted: Programs, firstLine = ""): Promise<Bundle[]> {
   const entries = Object.entries(wanted).filter(([, entry]) => existsSync(entry));
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     entryPoints: Object.fromEntries(entries),
     outdir: "dist",
     write: false,
+    metafile: true,
     outExtension: { ".js": ".cjs" },
     bundle: true,
     minify: true,
@@ -82,18 +101,31 @@ async function bundleFor(target: string, wanted: Programs): Promise<string[]> {
     platform: "node",
     format: "cjs",
     target,
+    banner: { js: firstLine },
     legalComments: "none",
     logLevel: "warning",
     plugins: [withoutUnused],
   });
   mkdirSync("dist", { recursive: true });
-  // By rename: tests bundle side by side, and start what another one has just bundled.
-  for (const { path, contents } of outputFiles) {
-    const staged = `${path}.${process.pid}`;
-    writeFileSync(staged, contents);
-    renameSync(staged, path);
-  }
-  return entries.map(([name]) => `dist/${name}.cjs`);
+  for (const { path, contents } of outputFiles) replace(path, contents);
+  return entries.map(([name]) => {
+    const path = `dist/${name}.cjs`;
+    const inputs = Object.entries(metafile.outputs[path]?.inputs ?? {});
+    const used = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+    return { path, packages: new Set(used.flatMap(([input]) => packageOf(input) ?? [])) };
+  });
+}
+
+/** By rename: tests bundle side by side, and start what another one has just bundled. */
+function replace(path: string, contents: string | Uint8Array): void {
+  const staged = `${path}.${process.pid}`;
+  writeFileSync(staged, contents);
+  renameSync(staged, path);
+}
+
+/** `node_modules/a/node_modules/@b/c`, of a file in it. */
+function packageOf(input: string): string | undefined {
+  return /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(input)?.[0];
 }
 
 if (import.meta.main) await bundle();

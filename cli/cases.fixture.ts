@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { commands } from "./commands.ts";
-import { capacity } from "#pullsecret/capacity.ts";
+import { capacity } from "#pullsecret/merge/capacity.ts";
 
 /** The working directory of every call; removed when the tests have ended. */
 export const folder = mkdtempSync(join(tmpdir(), "cli-"));
@@ -21,7 +21,9 @@ export function file(name: string, text: string): string {
 /** The compiled sources are kept between the runs: each costs a quarter of the time. */
 export const options = {
   cwd: folder,
-  env: { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") },
+  get env() {
+    return { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") };
+  },
 };
 
 type Result = Readonly<{ code: number | null; out: string; err: string }>;
@@ -53,6 +55,7 @@ const browser = file(
   '{"auths":{"https://index.docker.io/v1/":{"auth":"dTpw"},"https://index.docker.io/v1/access-token":{"auth":"dTph"},' +
     '"https://index.docker.io/v1/refresh-token":{"auth":"dTpy"},"a.io":{}}}',
 );
+const patterns = file("patterns.json", '{"auths":{"*.a.io":{"auth":"dTpw"}}}');
 const entry = '{"auths":{"a.io":{"auth":"dTpw"}}}';
 /** As long as the sources may be together; of two parts, the second makes them too long. */
 const padded = file("padded.json", entry.padEnd(capacity));
@@ -196,7 +199,23 @@ const cases: readonly (readonly [
     '{"auths":{"https://index.docker.io/v1/":{"auth":"dTpw"}}}\n',
     /left out/,
   ],
-  ["check", 2, "", "F: is missing; give the pull secret to judge\n"],
+  [`check -f ${good}`, 0, "accepted: 1 registry\n", ""],
+  [
+    `check -f ${good} -o json`,
+    0,
+    /^\{\s+"registries": \[\s+\{\s+"registry": "a\.io"\s+\}\s+\]\s+\}\n$/,
+    "",
+  ],
+  [`check ${good} -f ${bad}`, 2, "", "--file: F is given already; give one of the two\n"],
+  [`check ${good} --source a`, 2, "", "--source: names a Secret; leave out the file\n"],
+  [`check ${good} --plain-http a.io`, 2, "", "--plain-http: is for --login\n"],
+  [`check ${good} --login --plain-http http://a.io`, 2, "", /is no HOST or HOST:PORT/],
+  [
+    `check ${patterns} --login`,
+    0,
+    /\*\.a\.io {2}is not asked {2}a pattern names no one host\n$/,
+    /wildcard|\*/,
+  ],
   [`check ${good} ${bad}`, 2, "", '"bad.json": belongs to no flag; remove it\n'],
   [`check ${padded}`, 0, "accepted: 1 registry\n", ""],
   [`check ${tooLong}`, 1, "", tooMuch],
@@ -253,7 +272,7 @@ const cases: readonly (readonly [
     /^Usage: kubectl pull-secret merge \[flags\]\n[^]* {2}--protect .*; may be repeated\n$/,
     "",
   ],
-  ["help check", 0, /^Usage: kubectl pull-secret check F\n/, ""],
+  ["help check", 0, /^Usage: kubectl pull-secret check \[F\] \[flags\]\n/, ""],
   [
     "explain a.io/x -h",
     0,

@@ -22,7 +22,7 @@ for (const [name, { example, group }] of Object.entries(commands)) {
     assert.ok(code !== 2 || err.endsWith(".json: no such file\n"), err);
   });
 
-  if (group !== "files")
+  if (group !== "local")
     test(`\`${name}\` has the flags that kubectl has for a cluster`, () => {
       for (const flag of ["kubeconfig", "context", "request-timeout", "as"])
         assert.ok(commands[name]?.flags[flag], flag);

@@ -1,14 +1,17 @@
 /** The commands of `kubectl pull-secret`, in the order of the usage. */
-import { add } from "./commands/add.ts";
-import { check } from "./commands/check.ts";
-import { diff } from "./commands/diff.ts";
-import { explain } from "./commands/explain.ts";
-import { merge } from "./commands/merge.ts";
-import { nodes } from "./commands/nodes.ts";
-import { remove } from "./commands/remove.ts";
-import { status } from "./commands/status.ts";
-import { pause, resume, retry, withdraw } from "./commands/steering.ts";
-import { wait } from "./commands/wait.ts";
+import { add } from "./commands/change/add.ts";
+import { check } from "./commands/see/check.ts";
+import { diff } from "./commands/see/diff.ts";
+import { explain } from "./commands/see/explain.ts";
+import { completion } from "./commands/local/completion.ts";
+import { merge } from "./commands/local/merge.ts";
+import { nodes } from "./commands/see/nodes.ts";
+import { remove } from "./commands/change/remove.ts";
+import { status } from "./commands/see/status.ts";
+import { pause, resume, retry, withdraw } from "./commands/steer/steering.ts";
+import { supportBundle } from "./commands/see/support-bundle.ts";
+import { uninstall } from "./commands/steer/uninstall.ts";
+import { wait } from "./commands/see/wait.ts";
 import type { Command } from "./terminal/command.ts";
 
 export const commands: Readonly<Record<string, Command>> = {
@@ -22,7 +25,10 @@ export const commands: Readonly<Record<string, Command>> = {
   resume,
   withdraw,
   retry,
+  uninstall,
   merge,
   check,
   explain,
+  "support-bundle": supportBundle,
+  completion,
 };

@@ -89,6 +89,7 @@ export class FakeCluster implements Cluster {
   async #write(write: Write): Promise<unknown> {
     this.before(write);
     this.writes.push(write);
+    if (write.verb === "remove") this.objects.delete(write.path);
     return await Promise.resolve(write.body);
   }
 }
@@ -103,13 +104,14 @@ type Setting = Readonly<{
   /** Told every line as it is printed. */
   heard?: (line: string) => void;
   signal?: AbortSignal;
+  confirm?: (question: string) => Promise<boolean>;
 }>;
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>;
 
 /** Runs a command; a word each in `argv`. */
 export async function call(argv: readonly string[], setting: Setting = {}): Promise<Ran> {
-  const { cluster = new FakeCluster(), input = "", terminal, heard, signal } = setting;
+  const { cluster = new FakeCluster(), input = "", terminal, heard, signal, confirm } = setting;
   let [out, err] = ["", ""];
   const io: Io = {
     read: (path) => (path === "-" ? Promise.resolve(Buffer.from(input)) : noFile(path)),
@@ -121,6 +123,7 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
       err += `${line}\n`;
       heard?.(line);
     },
+    confirm,
     terminal,
     reach: () => Promise.resolve(cluster),
     yaml: (value) => Promise.resolve(`yaml of ${JSON.stringify(value)}\n`),

@@ -1,10 +1,12 @@
 /** `kubectl pull-secret`: the pull secret's front door, for a cluster and for files. */
+import { createInterface } from "node:readline/promises";
 import { asksForHelp } from "#contract/arguments.ts";
 import { nearest } from "#contract/nearest.ts";
 import { ApiError } from "#kube/api-error.ts";
-import { escape, quote } from "#pullsecret/keypath.ts";
+import { escape, quote } from "#pullsecret/problems/keypath.ts";
 import { tellApiError } from "./cluster/failure.ts";
 import { commands } from "./commands.ts";
+import { complete } from "./completion/complete.ts";
 import { Misuse, readBounded, Refused, type Io, type Terminal } from "./terminal/io.ts";
 import { usageOf } from "./usage.ts";
 
@@ -23,6 +25,7 @@ const io: Io = {
   read: readBounded,
   out: (text) => void process.stdout.write(text),
   err: (line) => void process.stderr.write(`${line}\n`),
+  confirm: process.stdin.isTTY ? confirm : undefined,
   terminal: terminalOf(process.stdout, process.env["NO_COLOR"]),
   reach: async (how) => (await cluster()).reach(how),
   yaml: async (value) => (await cluster()).dumpYaml(value),
@@ -34,6 +37,16 @@ const io: Io = {
   },
 };
 
+/** On standard error: what is printed may go elsewhere. */
+async function confirm(question: string): Promise<boolean> {
+  const asker = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(?:es)?$/i.test((await asker.question(`${escape(question)} [y/N] `)).trim());
+  } finally {
+    asker.close();
+  }
+}
+
 /** Any value of NO_COLOR but an empty one means it (no-color.org). */
 function terminalOf({ isTTY, columns }: typeof process.stdout, noColor = ""): Terminal | undefined {
   // Of a terminal that tells no width, such as a serial line, this is the usual one.
@@ -44,6 +57,10 @@ function terminalOf({ isTTY, columns }: typeof process.stdout, noColor = ""): Te
 async function run(argv: readonly string[]): Promise<number> {
   const [name = "", ...rest] = argv;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (name === "__complete") {
+    io.out(complete(commands, rest));
+    return 0;
+  }
   if (command !== undefined) return await command.run(name, rest, io);
   if (name === "help" && rest.length > 0) return await run([...rest, "--help"]);
   const usage = usageOf(commands);

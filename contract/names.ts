@@ -22,13 +22,13 @@ export const globalSecretName = "global-pull-secret";
 export const stateSecretName = "global-pull-secret-state";
 
 /** One name for ServiceAccount, Role, RoleBinding and DaemonSet. */
-export const syncerName = "global-pull-secret-syncer";
+export const agentName = "global-pull-secret-syncer";
 
 /** The agent's container in its pods. */
 export const agentContainer = "agent";
 
 /** The label of the agent's pods, and the DaemonSet's (immutable) selector. */
-export const syncerLabels = { name: syncerName } as const;
+export const agentLabels = { name: agentName } as const;
 
 /**
  * Type of both Secrets: the API server demands the key `.dockerconfigjson` and a JSON document in

@@ -16,9 +16,17 @@ export function text(value: string): string | undefined {
 }
 
 export function oneOf<const Choice extends string>(...choices: readonly Choice[]) {
-  return (value: string): Choice | Wrong =>
+  const read = (value: string): Choice | Wrong =>
     choices.find((choice) => choice === value) ??
     new Wrong(`is none of the choices; give ${choices.join(", ")}`);
+  return Object.assign(read, { choices });
+}
+
+/** What a reader of `oneOf` takes; nothing of any other. */
+export function choicesOf(
+  read: Read<unknown> & { choices?: readonly string[] },
+): readonly string[] {
+  return read.choices ?? [];
 }
 
 /** A row that is false unless its flag is given: `--watch`, or `--watch=true`. */

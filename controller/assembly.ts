@@ -4,6 +4,7 @@ import { announcer } from "./report/events.ts";
 import type { Cluster } from "#kube/client.ts";
 import { createLookout } from "./rollout/lookout.ts";
 import type { Metrics } from "./metrics/metrics.ts";
+import type { AgentImage } from "./objects/agent.ts";
 import { nudgeClock } from "./rollout/nudge.ts";
 import { platformClock } from "./platform.ts";
 import type { Reconciler } from "./reconcile.ts";
@@ -25,10 +26,10 @@ type Open = Readonly<{
   extras: Reconciler["extras"];
 }>;
 
-/** `image`: what the agents run. The reconciler of a run is made from what steers that run. */
+/** `run`: what the agents run. The reconciler of a run is made from what steers that run. */
 export function assembled(
   { log, metrics, live, cluster, original, extras }: Open,
-  image: string,
+  run: AgentImage,
 ): (steering: Steering) => Reconciler {
   const admitted = new Admitted({
     now,
@@ -82,7 +83,7 @@ export function assembled(
       steering,
       policy,
       wishes,
-      agent: { ...agent, probationSeconds: rollout.probationSeconds, image },
+      agent: { ...agent, probationSeconds: rollout.probationSeconds, ...run },
     };
   };
 }

@@ -9,18 +9,18 @@ import {
   globalPullSecretName,
   globalSecretName,
   stateSecretName,
-  syncerName,
+  agentName,
 } from "#contract/names.ts";
 import { ApiError } from "#kube/api-error.ts";
 import type { Config } from "./policy/config.ts";
 import { patiently, stand } from "./election.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { imageOf } from "./image.ts";
-import { connect, loadKubeConfig, type Cluster } from "#kube/client.ts";
-import { createLoop } from "#kube/loop.ts";
+import { connect, loadKubeConfig } from "#kube/client.ts";
+import { createLoop, sooner } from "#kube/loop.ts";
 import { labels, type Metrics } from "./metrics/metrics.ts";
 import { Informer } from "#kube/informer.ts";
-import { cached, type Followed } from "#kube/cached-client.ts";
+import { cached } from "#kube/cached-client.ts";
 import { followExtras } from "./sources/extras.ts";
 import { openOriginal } from "./sources/original-place.ts";
 import { collections } from "#kube/paths.ts";
@@ -28,7 +28,8 @@ import { assembled } from "./assembly.ts";
 import { reconcile } from "./reconcile.ts";
 import { steeringOf } from "./steering.ts";
 import type { Health } from "./metrics/server.ts";
-import { follow, type Target } from "#kube/watch.ts";
+import type { Target } from "#kube/watch.ts";
+import { watchOver, watchPolicy } from "./watches.ts";
 
 /** 10 minutes without a finished reconcile, failed ones included: the loop hangs. */
 const hangsSeconds = 600;
@@ -38,17 +39,14 @@ const targets: readonly Target[] = [
   { collection: collections.secrets, name: additionalSecretName },
   { collection: collections.secrets, name: stateSecretName },
   { collection: collections.secrets, name: globalSecretName },
-  { collection: collections.serviceAccounts, name: syncerName },
-  { collection: collections.roles, name: syncerName },
-  { collection: collections.roleBindings, name: syncerName },
-  { collection: collections.daemonSets, name: syncerName },
+  { collection: collections.serviceAccounts, name: agentName },
+  { collection: collections.roles, name: agentName },
+  { collection: collections.roleBindings, name: agentName },
+  { collection: collections.daemonSets, name: agentName },
 ];
 
 /** Policy and status: the one thing that is followed and may not be defined here. */
 const policyTarget = { collection: collections.globalPullSecrets, name: globalPullSecretName };
-
-/** A definition that comes later is noticed within half a minute, and told of once a minute. */
-const [longestPause, warnEvery] = [30_000, 60_000];
 
 type Options = Readonly<{
   config: Config;
@@ -85,12 +83,13 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
     async run() {
       if (reconcilerOf === undefined) return undefined;
       const stopTimer = metrics.seconds.startTimer(labels);
-      const again = await reconcile(reconcilerOf(await steering.read())).finally(stopTimer);
+      const steered = await steering.read();
+      const again = await reconcile(reconcilerOf(steered)).finally(stopTimer);
       metrics.reconciles.inc({ ...labels, result: "ok" });
       metrics.lastSuccess.setToCurrentTime();
       succeeded = true;
       finished = Date.now();
-      return again;
+      return sooner(again, steered.again);
     },
     failed(error, failures) {
       finished = Date.now();
@@ -119,12 +118,12 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
     },
     async serve(signal) {
       const stopped = signal.aborted ? Promise.resolve() : once(signal, "abort");
-      const image = await Promise.race([
+      const run = await Promise.race([
         patiently(() => imageOf(config, direct)),
         stopped.then(() => undefined),
       ]);
-      if (image === undefined) return;
-      log.info({ cluster: direct.identity, image }, "started");
+      if (run === undefined) return;
+      log.info({ cluster: direct.identity, ...run }, "started");
       const followed = [...here, ...(original === undefined ? [] : [original.followed])];
       const watches = followed.map((one) => watchOver(one, loop.hint, signal, log));
       watches.push(watchPolicy(policyHere, () => (steering.hint(), loop.hint()), signal, log));
@@ -141,7 +140,7 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
           now: () => new Date(),
           signal,
         });
-        reconcilerOf = assembled({ ...open, extras }, image);
+        reconcilerOf = assembled({ ...open, extras }, run);
         await loop.until(signal);
       }
       // Until the last write is over the Lease is renewed; then the next controller need not wait.
@@ -149,60 +148,4 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
       await Promise.all([campaign, ...watches]);
     },
   };
-}
-
-function watchOver(
-  { live, target, informer }: Followed & Readonly<{ live: Cluster }>,
-  hint: () => void,
-  signal: AbortSignal,
-  log: Logger,
-) {
-  return follow({
-    cluster: live,
-    target,
-    informer,
-    hint,
-    failed: (error) =>
-      log.warn({ error: error.message, name: target.name }, "watch failed; it starts again"),
-    signal,
-  });
-}
-
-type Followable = Followed & Readonly<{ live: Cluster }>;
-
-/** A hint only of what is declared: our own writes to status are no news. */
-function watchPolicy(
-  { live, target, informer }: Followable,
-  hint: () => void,
-  signal: AbortSignal,
-  log: Logger,
-) {
-  let declared = "";
-  let warned = 0;
-  return follow({
-    cluster: live,
-    target,
-    informer,
-    longestPause,
-    signal,
-    hint() {
-      const { shown } = informer;
-      const { metadata } = (typeof shown === "object" && shown.object) || {};
-      const { uid, generation, annotations } = metadata ?? {};
-      const now = JSON.stringify([uid, generation, annotations]);
-      if (now !== declared) hint();
-      declared = now;
-    },
-    failed(error) {
-      if (Date.now() - warned < warnEvery) return;
-      warned = Date.now();
-      const undefinedHere = error instanceof ApiError && error.status === 404;
-      log.warn(
-        { error: error.message },
-        undefinedHere
-          ? "GlobalPullSecret is not defined here: policy is the defaults; apply manifests/crds"
-          : "GlobalPullSecret cannot be watched; policy stays as it was read last",
-      );
-    },
-  });
 }

@@ -1,22 +1,61 @@
-/** The image of the agents. */
-import type { V1Pod } from "@kubernetes/client-node";
+/** What the agents run: an image, and the Secrets that it is pulled with. */
+import type { V1Node, V1Pod } from "@kubernetes/client-node";
+import { setTimeout as sleep } from "node:timers/promises";
 import { namespace } from "#contract/names.ts";
-import type { Config } from "./policy/config.ts";
 import type { Cluster } from "#kube/client.ts";
 import { collections } from "#kube/paths.ts";
+import { byDigest } from "./image-digest.ts";
+import type { AgentImage } from "./objects/agent.ts";
+import type { Config } from "./policy/config.ts";
 
 /**
- * The image that the agents run: `--agent-image`, else the controller's own, found by POD_NAME. One
- * image with two entry points, so that an upgrade of the Deployment upgrades the agents too.
+ * `--agent-image` as it is given, else the image of the controller's own pod (POD_NAME), by digest
+ * where its runtime tells one that every node can pull. One image with two entry points, so that an
+ * upgrade of the Deployment upgrades the agents too. The pull secrets are the pod's own, unless
+ * flags name others: agents are in its namespace.
  */
-export async function imageOf({ image: given }: Config, cluster: Cluster): Promise<string> {
-  if (given !== undefined) return given;
+export async function imageOf(config: Config, cluster: Cluster): Promise<AgentImage> {
+  const given = config.installed.agent.pod.imagePullSecrets;
   const name = process.env["POD_NAME"];
-  if (name === undefined)
-    throw new Error("--agent-image: give it, or set POD_NAME to the controller's own pod");
+  if (name === undefined) {
+    if (config.image === undefined)
+      throw new Error("--agent-image: give it, or set POD_NAME to the controller's own pod");
+    return { image: config.image, imagePullSecrets: given };
+  }
   const pod = await cluster.get<V1Pod>(`${collections.pods}/${name}`);
-  const image = pod?.spec?.containers.find((container) => container.name === "controller")?.image;
-  if (image === undefined)
-    throw new Error(`pod ${namespace}/${name} has no container "controller": give --agent-image`);
-  return image;
+  const own = (pod?.spec?.imagePullSecrets ?? []).flatMap((secret) => secret.name ?? []);
+  return {
+    image: config.image ?? (await ownImage(cluster, name)),
+    imagePullSecrets: given.length > 0 ? given : own,
+  };
+}
+
+/** 15 looks, one a second: a kubelet tells of a container that runs within a second or two. */
+const looks = 15;
+
+async function ownImage(cluster: Cluster, name: string): Promise<string> {
+  for (let look = 1; ; look++) {
+    const pod = await cluster.get<V1Pod>(`${collections.pods}/${name}`);
+    const of = <One extends { name: string }>(all: readonly One[] | undefined) =>
+      all?.find((container) => container.name === "controller");
+    const image = of(pod?.spec?.containers)?.image;
+    if (image === undefined)
+      throw new Error(`pod ${namespace}/${name} has no container "controller": give --agent-image`);
+    const imageID = of(pod?.status?.containerStatuses)?.imageID ?? "";
+    if (imageID !== "")
+      return byDigest(image, imageID, await runtimeOf(cluster, pod?.spec?.nodeName ?? ""));
+    if (look === looks) return image;
+    await sleep(1000);
+  }
+}
+
+/** As the kubelet tells it: `containerd://2.2.0`; empty where there is no such node. */
+async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
+  let found = "";
+  await cluster.pages<V1Node>(
+    collections.nodes,
+    { fieldSelector: `metadata.name=${node}` },
+    (nodes) => (found = nodes[0]?.status?.nodeInfo?.containerRuntimeVersion ?? ""),
+  );
+  return found;
 }

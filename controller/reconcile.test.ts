@@ -3,6 +3,7 @@
  * served at once.
  */
 import assert from "node:assert/strict";
+import { agent as agentFixture } from "./objects/agent.fixture.ts";
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
@@ -111,9 +112,9 @@ function start(graceSeconds: number) {
       },
     },
     wishes: noWishes,
-    steering: { accepted: undefined },
+    steering: { accepted: undefined, orphans: [] },
     report,
-    agent: { image: "i", restart: "Always", probationSeconds: 3 },
+    agent: { ...agentFixture, probationSeconds: 3 },
     admitted: new Admitted({ now: () => new Date() }),
     stillSeconds: () => 0,
     platform: async () => undefined,

@@ -3,13 +3,13 @@
  * exists, so a run may end anywhere, and any number of runs comes to the same end.
  */
 import { accept, nobodyAsks, type Verdict } from "./sources/accept.ts";
-import { samePriorities } from "./sources/declared.ts";
+import { orphans, samePriorities } from "./sources/declared.ts";
 import type { Extras } from "./sources/extras.ts";
 import { givenAdditional, givenOriginal, type Given } from "./sources/given.ts";
 import { takeStep, type Progress } from "./rollout/step.ts";
 import type { Cluster } from "#kube/client.ts";
 import { keptOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
-import type { Again } from "#kube/loop.ts";
+import { sooner, type Again } from "#kube/loop.ts";
 import {
   foreignOf,
   isForeign,
@@ -93,7 +93,11 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
   const judged = accept(sources, policy.merge);
   const verdict = {
     ...judged,
-    warnings: [...samePriorities(policy.sources), ...judged.warnings],
+    warnings: [
+      ...orphans(reconciler.steering.orphans),
+      ...samePriorities(policy.sources),
+      ...judged.warnings,
+    ],
     // One that a pause holds is still to come, however long ago it was due.
     withdrawsAt: held ? absence?.begins : beginsOf(absence),
   };
@@ -122,7 +126,8 @@ async function serve(
     ...readState(snapshot.state),
     accepted: verdict.accepted,
     absentSince: sincesOf(absences),
-    policy: reconciler.steering.accepted,
+    policy: reconciler.steering.accepted?.spec,
+    sourcesFrom: reconciler.steering.accepted?.sourcesFrom,
   });
   if (verdict.wanted === undefined) return undefined;
   if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
@@ -219,10 +224,6 @@ function until(absences: ReadonlyMap<string, Withdrawal>, { now }: Reconciler): 
   const ends = [...absences.values()].flatMap((one) => beginsOf(one)?.getTime() ?? []);
   if (ends.length === 0) return undefined;
   return { seconds: Math.max(0, (Math.min(...ends) - now().getTime()) / 1000) };
-}
-
-function sooner(one: Again | undefined, other: Again | undefined): Again | undefined {
-  return one && other ? { seconds: Math.min(one.seconds, other.seconds) } : (one ?? other);
 }
 
 function againAfter({ turn, nudgeIn }: Progress, { againSeconds }: Admitted): Again | undefined {

@@ -24,7 +24,7 @@ const refusal = (status: number) =>
 /** A cluster with this object (or this answer), and a policy that was remembered. */
 class Fake {
   found: GlobalPullSecret | Error | undefined;
-  remembered: GlobalPullSecretSpec | undefined;
+  remembered: GlobalPullSecretSpec | Error | undefined;
   making: Error | undefined;
   made = 0;
   seconds = 0;
@@ -44,8 +44,10 @@ class Fake {
   }
 
   #get(path: string) {
-    if (path === owned.state)
+    if (path === owned.state) {
+      if (this.remembered instanceof Error) throw this.remembered;
       return this.remembered && stateSecret({ ...noState, policy: this.remembered });
+    }
     if (this.found instanceof Error) throw this.found;
     return this.found;
   }
@@ -104,4 +106,70 @@ test("an object that cannot be read leaves policy as it was, also after a restar
   assert.equal(await fake.budget(), "30%");
   fake.found = undefined;
   assert.equal(await fake.budget(), "10%");
+});
+
+test("a deleted object leaves policy as it was for 30 s, in which it may be made anew; then it is made with the defaults", async () => {
+  const fake = new Fake();
+  const withdrawn = { ...asks("30%"), managementState: "Withdrawn" } as const;
+  fake.found = object(withdrawn);
+  await fake.budget();
+  for (const gone of [undefined, refusal(404)]) {
+    fake.found = gone;
+    const { policy, again } = await fake.steering.read();
+    assert.deepEqual([policy.managementState, again, fake.made], ["Withdrawn", { seconds: 30 }, 0]);
+    fake.seconds += 29;
+    assert.deepEqual((await fake.steering.read()).again, { seconds: 1 });
+    fake.found = object(withdrawn);
+    assert.equal((await fake.steering.read()).again, undefined);
+  }
+  fake.found = undefined;
+  await fake.budget();
+  fake.seconds += 30;
+  const { policy, again } = await fake.steering.read();
+  assert.deepEqual([policy.managementState, again, fake.made], ["Managed", undefined, 1]);
+});
+
+test("while nobody can say what was in force before a start, nothing is decided", async () => {
+  const fake = new Fake();
+  fake.found = refusal(403);
+  fake.remembered = refusal(500);
+  await assert.rejects(fake.budget(), / 500 /);
+  fake.remembered = asks("30%");
+  assert.equal(await fake.budget(), "30%");
+});
+
+test("an object that is defined and may not be made is warned of, and tried again by itself", async () => {
+  const fake = new Fake();
+  fake.making = refusal(403);
+  assert.deepEqual((await fake.steering.read()).again, { seconds: 30 });
+  assert.equal(fake.warned.length, 1);
+  // A run in between asks for nothing, and still comes again.
+  assert.deepEqual((await fake.steering.read()).again, { seconds: 30 });
+  assert.equal(fake.made, 1);
+  fake.seconds = 30;
+  fake.making = undefined;
+  assert.equal((await fake.steering.read()).again, undefined);
+  assert.equal(fake.made, 2);
+});
+
+test("a clock that is set back by a year keeps neither a deleted object nor one that was refused away for more than a minute", async () => {
+  const year = 365 * 24 * 3600;
+  const fake = new Fake();
+  fake.seconds = 50 * year;
+  fake.found = object({});
+  await fake.budget();
+  fake.found = undefined;
+  await fake.budget();
+  fake.seconds -= year;
+  assert.deepEqual((await fake.steering.read()).again, { seconds: 30 });
+  fake.seconds += 30;
+  fake.making = refusal(403);
+  await fake.budget();
+  assert.equal(fake.made, 1);
+  fake.seconds -= year;
+  for (const seconds of [0, 30, 30]) {
+    fake.seconds += seconds;
+    await fake.budget();
+  }
+  assert.equal(fake.made, 2);
 });

@@ -7,6 +7,7 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretName } from "#contract/names.ts";
 import { ApiError } from "#kube/api-error.ts";
 import { newborn, type Cluster } from "#kube/client.ts";
+import type { Again } from "#kube/loop.ts";
 import { fieldManager } from "#kube/ownership.ts";
 import { globalPullSecretPath, owned } from "#kube/paths.ts";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -15,7 +16,12 @@ import type { Installed } from "./policy/policy.ts";
 import { readState } from "./objects/state.ts";
 
 /** What is in force for one run, and the object that says so; undefined where there is none. */
-export type Steering = InForce & Readonly<{ object: GlobalPullSecret | undefined }>;
+export type Steering = InForce &
+  Readonly<{
+    object: GlobalPullSecret | undefined;
+    /** When to look again for an object that is missing, or could not be made. */
+    again: Again | undefined;
+  }>;
 
 type Options = Readonly<{
   /** Reads through informers. */
@@ -31,18 +37,48 @@ type Options = Readonly<{
  */
 const pauseSeconds = 30;
 
-/** Reads policy. Never rejects: what cannot be read leaves it as it was. */
+/**
+ * For so long an object that was there may be made anew (`kubectl replace --force`, another
+ * definition) without the defaults in between, which could restart kubelets; and who deletes all at
+ * once, a withdrawn object first, does not see the credential come back meanwhile.
+ */
+const graceSeconds = 30;
+
+/**
+ * Reads policy. What cannot be read leaves it as it was; rejects only while it is not known how it
+ * was, after a start.
+ */
 export function steeringOf({ cluster, installed, log, now }: Options) {
   let last: InForce | undefined;
   let pausedUntil = 0;
+  let again: Again | undefined;
+  /** The object was read once; and since when it has been missing. */
+  let known = false;
+  let goneSince: number | undefined;
 
   async function declared(): Promise<Declared> {
-    if (now().getTime() < pausedUntil) return "absent";
+    const time = now().getTime();
+    // A clock that was set back must not make a pause of half a minute one of a year.
+    pausedUntil = Math.min(pausedUntil, time + pauseSeconds * 1000);
+    if (time < pausedUntil) return "absent";
+    again = undefined;
     try {
-      return (await cluster.get<GlobalPullSecret>(globalPullSecretPath)) ?? (await made());
+      const found = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
+      if (found === undefined) return await missing(time);
+      [known, goneSince] = [true, undefined];
+      return found;
     } catch (error) {
-      return error instanceof ApiError && error.status === 404 ? made() : "unreadable";
+      return error instanceof ApiError && error.status === 404 ? missing(time) : "unreadable";
     }
+  }
+
+  /** Policy stays for the grace, and then the object is made with the defaults. */
+  async function missing(time: number): Promise<Declared> {
+    if (known) goneSince = Math.min(goneSince ?? time, time);
+    const left = goneSince === undefined ? 0 : graceSeconds - (time - goneSince) / 1000;
+    if (left <= 0) return made();
+    again = { seconds: left };
+    return "unreadable";
   }
 
   /** Metadata only, and only where none is: the API server fills in the defaults. */
@@ -60,8 +96,10 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
       // 409: somebody else was faster, which its watch tells. 404: it is not defined here.
       if (!(error instanceof ApiError) || error.status === 409) return "absent";
       pausedUntil = now().getTime() + pauseSeconds * 1000;
-      if (error.status !== 404)
-        log.warn({ error: error.message }, "GlobalPullSecret cluster could not be made");
+      if (error.status === 404) return "absent";
+      // Defined, but refused: no watch will tell when it is no longer.
+      again = { seconds: pauseSeconds };
+      log.warn({ error: error.message }, "GlobalPullSecret cluster could not be made");
       return "absent";
     }
   }
@@ -71,7 +109,7 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
       const found = await declared();
       const accepted = last === undefined ? await remembered() : last.accepted;
       last = inForce(installed, found, accepted);
-      return { ...last, object: typeof found === "string" ? undefined : found };
+      return { ...last, object: typeof found === "string" ? undefined : found, again };
     },
     /** Its watch has told of something. */
     hint() {
@@ -80,7 +118,7 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
   };
 
   async function remembered() {
-    const state = await cluster.get<V1Secret>(owned.state).catch(() => undefined);
-    return readAccepted(installed, readState(state).policy);
+    const state = await cluster.get<V1Secret>(owned.state);
+    return readAccepted(installed, readState(state));
   }
 }

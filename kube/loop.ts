@@ -7,6 +7,11 @@
 /** Seconds after which to look again although nothing has happened. */
 export type Again = Readonly<{ seconds: number }>;
 
+/** The earlier of two looks; undefined where neither is asked for. */
+export function sooner(one: Again | undefined, other: Again | undefined): Again | undefined {
+  return one && other ? { seconds: Math.min(one.seconds, other.seconds) } : (one ?? other);
+}
+
 /** Pause between two runs at least: a rollout's DaemonSet changes several times a second. */
 const gapMilliseconds = 200;
 

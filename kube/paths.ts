@@ -4,7 +4,7 @@ import {
   globalSecretName,
   namespace,
   stateSecretName,
-  syncerName,
+  agentName,
 } from "#contract/names.ts";
 import { leaseName } from "./ownership.ts";
 
@@ -30,10 +30,10 @@ export const collections = {
 export const owned = {
   state: `${collections.secrets}/${stateSecretName}`,
   global: `${collections.secrets}/${globalSecretName}`,
-  serviceAccount: `${collections.serviceAccounts}/${syncerName}`,
-  role: `${collections.roles}/${syncerName}`,
-  roleBinding: `${collections.roleBindings}/${syncerName}`,
-  daemonSet: `${collections.daemonSets}/${syncerName}`,
+  serviceAccount: `${collections.serviceAccounts}/${agentName}`,
+  role: `${collections.roles}/${agentName}`,
+  roleBinding: `${collections.roleBindings}/${agentName}`,
+  daemonSet: `${collections.daemonSets}/${agentName}`,
 } as const;
 
 /** Who may write (lease.ts). Not among what we own: it stays when everything else is removed. */

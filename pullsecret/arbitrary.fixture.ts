@@ -1,9 +1,9 @@
 /** For tests: random pull secrets that parse() accepts, and texts that it mostly does not. */
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
-import type { Json } from "./json.ts";
-import type { MergeSource } from "./offer.ts";
-import { parse, type Accepted } from "./parse.ts";
+import type { Json } from "./json/json.ts";
+import type { MergeSource } from "./merge/offer.ts";
+import { parse, type Accepted } from "./document/parse.ts";
 
 const part = fc.stringMatching(/^[a-z0-9]{1,6}$/);
 

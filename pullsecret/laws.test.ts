@@ -11,16 +11,23 @@ import {
   reordered,
   spoiledBytes,
 } from "./arbitrary.fixture.ts";
-import { canonical, sourcesOf } from "./canonical.ts";
-import { explain } from "./explain.ts";
-import { readAsKubelet } from "./kubelet.ts";
-import { meaningOf } from "./key.ts";
-import { match } from "./match.ts";
-import { merge, type Merged, type MergePolicy } from "./merge.ts";
-import type { MergeSource } from "./offer.ts";
-import { parse, type Accepted } from "./parse.ts";
-import { formatProblem } from "./problems.ts";
-import { covers, hidesDockerHub, identity, normalise, overlaps, spelling } from "./registry.ts";
+import { canonical, sourcesOf } from "./merge/canonical.ts";
+import { explain } from "./kubelet/explain.ts";
+import { readAsKubelet } from "./kubelet/kubelet.ts";
+import { meaningOf } from "./registry/key.ts";
+import { match } from "./kubelet/match.ts";
+import { merge, type Merged, type MergePolicy } from "./merge/merge.ts";
+import type { MergeSource } from "./merge/offer.ts";
+import { parse, type Accepted } from "./document/parse.ts";
+import { formatProblem } from "./problems/problems.ts";
+import {
+  covers,
+  hidesDockerHub,
+  identity,
+  normalise,
+  overlaps,
+  spelling,
+} from "./registry/registry.ts";
 
 const additionalWins: MergePolicy = { conflicts: "additional", protect: [] };
 const policies = fc.constantFrom<MergePolicy>(additionalWins, {

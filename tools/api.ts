@@ -2,7 +2,15 @@
  * The types of api/, made from the CRD: the CRD is what users meet, so it is what is written by
  * hand. Part of `node build/run.mjs tools/docs.ts`; the test of the pages holds the file to it.
  */
-import { crdFile, fieldsOf, onlyVersion, ourCrd, type Field, type Schema } from "./crd.ts";
+import {
+  crdFile,
+  fieldsOf,
+  meaningOf,
+  onlyVersion,
+  ourCrd,
+  type Field,
+  type Schema,
+} from "./crd.ts";
 
 /** Path of an object in the schema → name of its type, in the order of the file. */
 const names: Readonly<Record<string, string>> = {
@@ -57,9 +65,9 @@ function typeOf(name: string, { path, schema }: Field): string {
   const fields = Object.entries(schema.properties ?? {}).map(([field, one]) => {
     const below = path === "" ? field : `${path}.${field}`;
     const optional = required.has(field) ? "" : "?";
-    return `${comment(docOf(one), "  ")}  ${field}${optional}: ${written(below, one)};\n`;
+    return `${comment(meaningOf(one), "  ")}  ${field}${optional}: ${written(below, one)};\n`;
   });
-  return `${comment(docOf(schema), "")}export type ${name} = Readonly<{\n${fields.join("")}}>;\n`;
+  return `${comment(meaningOf(schema), "")}export type ${name} = Readonly<{\n${fields.join("")}}>;\n`;
 }
 
 /** The type of a field, as it is written. */
@@ -71,11 +79,6 @@ function written(path: string, schema: Schema): string {
   if (schema.type === "object") return names[path] ?? "object";
   if (schema.type === "string") return "string";
   throw new Error(`${path}: no type for ${String(schema.type)}: tools/api.ts`);
-}
-
-function docOf({ description = "", default: standard }: Schema): string {
-  const plain = typeof standard === "string" || typeof standard === "number";
-  return plain ? `${description} Default: ${standard}.` : description;
 }
 
 /** A JSDoc comment of at most 100 columns, on one line where it fits. */

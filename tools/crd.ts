@@ -47,6 +47,12 @@ export function onlyVersion({ spec }: Crd): Readonly<{ schema: Schema; apiVersio
 
 export type Field = Readonly<{ path: string; schema: Schema }>;
 
+/** What a field means, with its default; `quote` is put around that. */
+export function meaningOf({ description = "", default: standard }: Schema, quote = ""): string {
+  const plain = typeof standard === "string" || typeof standard === "number";
+  return plain ? `${description} Default: ${quote}${standard}${quote}.` : description;
+}
+
 /** The schema and every one below it, depth first; an array's items are `path[]`. */
 export function fieldsOf(schema: Schema, path = ""): readonly Field[] {
   const below = Object.entries(schema.properties ?? {}).flatMap(([name, one]) =>

@@ -33,6 +33,8 @@ test("every link between the pages leads to a file", () => {
     "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "CHANGELOG.md",
+    "SUPPORT.md",
     ...readdirSync("docs", { recursive: true, encoding: "utf8" }).map((name) => join("docs", name)),
   ];
   for (const file of files.filter((name) => name.endsWith(".md"))) {

@@ -1,20 +1,21 @@
 /**
- * The pages of docs/ that say what the code says, and the types of api/ that say what the CRD says,
- * written from them: `node build/run.mjs tools/docs.ts`. A test holds the files against it, so that
- * they cannot drift.
+ * What says what something else says already, written from it: pages of docs/ from the code, types
+ * of api/ from the CRD, parts of the chart from manifests/. `node build/run.mjs tools/docs.ts`
+ * writes them; a test holds the files against it, so that they cannot drift.
  */
 import { writeFileSync } from "node:fs";
 import { catalogue as agent } from "#contract/agent-codes.ts";
 import { usage } from "#controller/policy/flags.ts";
 import { catalogue as controller } from "#controller/sources/problems.ts";
 import { troubles } from "#controller/status/troubles.ts";
-import { catalogue as documents } from "#pullsecret/problems.ts";
+import { catalogue as documents } from "#pullsecret/problems/problems.ts";
 import { apiTypes } from "./api.ts";
 import { plugin } from "./plugin.ts";
 import { faults } from "./faults.ts";
+import { chartParts } from "./install/chart.ts";
+import { table, type Row } from "./markdown.ts";
+import { promisesPage } from "./promises.ts";
 import { reference } from "./reference.ts";
-
-type Row = readonly string[];
 
 /** File → its whole text. */
 export function pages(): Readonly<Record<string, string>> {
@@ -23,9 +24,11 @@ export function pages(): Readonly<Record<string, string>> {
     "docs/configuration.md": configuration(),
     "docs/metrics.md": metrics(),
     "docs/faults.md": faults(),
+    "docs/promises.md": promisesPage(),
     "docs/reference/plugin.md": plugin(),
     "api/global-pull-secret.ts": apiTypes(),
     "docs/reference/globalpullsecret.md": reference(),
+    ...chartParts(),
   };
 }
 
@@ -112,7 +115,7 @@ kubectl explain gps.spec --recursive
 kubectl patch gps cluster --type=merge -p '{"spec":{"rollout":{"maxUnavailable":"25%"}}}'
 \`\`\`
 
-Deleting the object means the defaults, \`sources: []\` among them, and never a withdrawal of \`additional-pull-secret\`. [What its status says](status.md).
+Deleting the object means the defaults after half a minute (in which it may be made anew), and never a withdrawal: [its sources stay](sources.md) until another object names some. [What its status says](status.md).
 
 ## The installer's flags
 
@@ -134,11 +137,23 @@ ${usage().trimEnd()}
 What is wrong stops the controller at its start, with one line for each flag: its value, what is wrong, and what to give instead. A spec that asks for more than
 \`--delivery-modes\` or \`--max-unavailable-limit\` allow is not followed: the policy stays as it was, and the object is Stalled, reason NotAllowed.
 
+## The agents' pods
+
+They run the controller's own image, by digest where the node's runtime tells one that every node can pull
+([why](decisions/0031-agents-run-the-controllers-digest.md)), and are pulled with the image pull secrets of the controller's own pod: where both come from
+a private registry, \`imagePullSecrets\` of the Deployment (or of its service account) is all that has to be given. Labels, annotations, resources,
+PriorityClass and the nodes that get an agent are the installer's; what the product knows its pods by cannot be overwritten. A change of these replaces the
+agents, restarts no kubelet and writes no file.
+
+Nodes of virtual-kubelet and EKS Fargate get no agent: they have no kubelet of their own. \`--agent-node-selector\` names others instead, as
+\`kubectl get nodes --selector\` does. A node that is left out while it has our entries keeps them: withdraw before, or take them out of its
+\`config.json\` by hand.
+
 ## The original pull secret
 
 Without \`--original\` each node's own \`config.json\` is the original: what it holds stays, and an additional entry for the same registry
 displaces it until it is withdrawn. With \`--original NAMESPACE/NAME\` the controller merges that Secret with the additional one, so that its
-rotation reaches the nodes too. It needs the right to read that Secret: \`manifests/original\` is a kustomize component that brings flag
+rotation reaches the nodes too. It needs the right to read that Secret: \`manifests/components/original\` is a kustomize component that brings flag
 and right for \`kube-system/pull-secret\`; copy it for another name.
 
 ## Conflicts and protection
@@ -181,6 +196,9 @@ before began. A removal, a repair and an asked-for retry do not wait.
 
 ## From version 0.1
 
+Upgrades and downgrades replace the agents and restart no kubelet, in mid-rollout as well as at rest. Before a downgrade take out of the controller's
+\`args\` what the older version does not know: it would stop with the flag's name, and the newer one go on beside it.
+
 Policy's flags are fields of GlobalPullSecret since 0.2. One that is still given stops the new controller with the field's name, and the old one goes on beside it:
 
 | 0.1 | 0.2 |
@@ -212,11 +230,6 @@ field ([why](decisions/0015-drift-is-what-an-apply-would-change.md)).
 
 function byCode(a: Row, b: Row): number {
   return (a[0] ?? "").localeCompare(b[0] ?? "");
-}
-
-function table(head: Row, rows: readonly Row[]): string {
-  const lines = [head, head.map(() => "---"), ...rows];
-  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 if (import.meta.main) for (const [file, text] of Object.entries(pages())) writeFileSync(file, text);

@@ -3,6 +3,8 @@
  * the row: the fault and what is promised under it.
  */
 import { globSync, readFileSync } from "node:fs";
+import { mutants } from "../test/mutants/list.ts";
+import { runsSection } from "./runs.ts";
 
 /** What is shown without a process, by tables and laws, and what takes a whole cluster. */
 const elsewhere = [
@@ -11,7 +13,7 @@ const elsewhere = [
   "agent/decide/decide.test.ts",
   "agent/systemd/distributions.test.ts",
   "agent/delivery/config-json/document.test.ts",
-  "agent/journal/gate.test.ts",
+  "agent/journal/read.test.ts",
   "agent/decide/hold.test.ts",
   "agent/restart/restart.test.ts",
   "agent/report/lock.test.ts",
@@ -46,7 +48,26 @@ readiness and in the termination message. A row is the name of a test, which ass
 /** The page's whole text. */
 export function faults(): string {
   const files = [...globSync("test/faults/*.test.ts").toSorted(), ...elsewhere];
-  return `${[introduction, ...files.map(section)].join("\n\n")}\n`;
+  const parts = [introduction, runsSection(), ...files.map(section), breakages()];
+  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+/** What the tests are held against. */
+function breakages(): string {
+  const rows = mutants.map(
+    ({ effect, breaks = "", file, tests }) =>
+      `| ${effect} | ${breaks} | \`${file}\` | ${tests.map((one) => `\`${one}\``).join(", ")} |`,
+  );
+  return [
+    `## Breakages
+
+That a test passes says little unless it can fail. Each row is a change of one line that breaks a promise or a rule; \`npm run test:long\` makes
+one at a time in a copy, and the tests beside it must turn red, the first of them that does being enough. \`npm test\` holds that the list still fits the code.
+`,
+    "| what the product does then | promise | changed in | found by |",
+    "| --- | --- | --- | --- |",
+    ...rows,
+  ].join("\n");
 }
 
 function section(file: string): string {

@@ -10,6 +10,12 @@ import { cyclesIn } from "./cycles.ts";
 /** The shipped rooms, each after those that it may import. */
 const order: readonly string[] = [
   "contract",
+  "pullsecret/problems",
+  "pullsecret/json",
+  "pullsecret/registry",
+  "pullsecret/document",
+  "pullsecret/kubelet",
+  "pullsecret/merge",
   "pullsecret",
   "kube",
   "kube/lease",
@@ -38,10 +44,17 @@ const order: readonly string[] = [
   "controller/report",
   "controller",
   "cli/terminal",
+  "cli/login",
   "cli/cluster",
   "cli/document",
   "cli/show",
-  "cli/commands",
+  "cli/removal",
+  "cli/bundle",
+  "cli/completion",
+  "cli/commands/see",
+  "cli/commands/change",
+  "cli/commands/steer",
+  "cli/commands/local",
   "cli",
 ];
 
@@ -52,7 +65,7 @@ const programs: ReadonlySet<string> = new Set(["agent", "controller", "cli"]);
 const withoutCluster: ReadonlySet<string> = new Set(["agent"]);
 
 /** What decides: whatever it loads reaches no file system, socket, clock, process or client. */
-const pure: ReadonlySet<string> = new Set([
+const pure: readonly string[] = [
   "contract",
   "pullsecret",
   "api",
@@ -61,7 +74,7 @@ const pure: ReadonlySet<string> = new Set([
   "agent/decide",
   "controller/rollout/decide",
   "controller/status",
-]);
+];
 
 /** What code that decides may load of Node and of packages: it computes, and touches nothing. */
 const pureModules = new Set([
@@ -130,7 +143,7 @@ export function checkImports(root: string): string[] {
 const topOf = (path: string): string => path.split("/")[0] ?? "";
 const isOurs = (target: string): boolean => order.includes(topOf(target));
 const isTest = (file: string): boolean => /\.(?:test|fixture)\.ts$/.test(file);
-const isPure = (path: string): boolean => pure.has(dirname(path));
+const isPure = (path: string): boolean => pure.some((room) => path.startsWith(`${room}/`));
 const isPureImport = ({ specifier, names }: Import): boolean =>
   pureModules.has(specifier) || pureNames[specifier]?.test(names) === true;
 

@@ -1,5 +1,6 @@
 /** docs/reference/globalpullsecret.md: the fields of GlobalPullSecret, from its definition. */
-import { fieldsOf, onlyVersion, ourCrd, type Field, type Schema } from "./crd.ts";
+import { fieldsOf, meaningOf, onlyVersion, ourCrd, type Field, type Schema } from "./crd.ts";
+import { table } from "./markdown.ts";
 
 export function reference(): string {
   const crd = ourCrd();
@@ -26,17 +27,12 @@ What the conditions mean: [status](../status.md).
 function tableOf(fields: readonly Field[]): string {
   const rows = fields
     .filter(({ schema }) => schema.description !== undefined)
-    .map(({ path, schema }) => `| \`${path}\` | ${kindOf(schema)} | ${textOf(schema)} |`);
-  return ["| field | type | meaning |", "| --- | --- | --- |", ...rows].join("\n");
+    .map(({ path, schema }) => [`\`${path}\``, kindOf(schema), meaningOf(schema, "`")]);
+  return table(["field", "type", "meaning"], rows);
 }
 
 function kindOf(schema: Schema): string {
   if (schema["x-kubernetes-int-or-string"] === true) return "integer or string";
   if (schema.enum !== undefined) return schema.enum.map((one) => `\`${one}\``).join(", ");
   return schema.type === "array" ? "list" : String(schema.type);
-}
-
-function textOf({ description = "", default: standard }: Schema): string {
-  const plain = typeof standard === "string" || typeof standard === "number";
-  return plain ? `${description} Default: \`${standard}\`.` : description;
 }

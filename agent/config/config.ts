@@ -2,37 +2,11 @@
 import { readFlags, type Outcome } from "#contract/flags.ts";
 import { agentEnvironment } from "#contract/names.ts";
 import type { Values } from "#contract/table.ts";
-import { quote } from "#pullsecret/keypath.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
 import { flags } from "./flags.ts";
 
-export type Config = Readonly<{
-  /** The one revision that this pod applies; 0 observes. */
-  revision: number;
-  /** Salted digest of that revision's content; empty for revision 0. */
-  digest: string;
-  node: string;
-  /** `auto`, or the name of the kubelet's unit. */
-  unit: string;
-  restart: "Always" | "Never";
-  /** The same for a unit that carries a control plane. */
-  restartControlPlane: "Always" | "Never";
-  /**
-   * Whether a file that ours would hide from the kubelet makes the node unfit, or is nobody's
-   * concern.
-   */
-  hiddenFiles: "Look" | "Ignore";
-  /** Milliseconds that a restarted kubelet is watched before the revision counts as proved. */
-  probation: number;
-  healthzPort: number;
-  probePort: number;
-  /** Directories, absolute. */
-  secretDirectory: string;
-  kubeletDirectory: string;
-  dbusDirectory: string;
-  /** Of the pod's own: it outlives the container. */
-  podDirectory: string;
-  terminationLog: string;
-}>;
+/** Durations are in milliseconds, directories absolute; flags.ts says what each value is for. */
+export type Config = Readonly<ReturnType<typeof toConfig>>;
 
 /** What follows the program's name, and the environment. */
 export function parseConfig(
@@ -43,7 +17,7 @@ export function parseConfig(
   return read.ok ? { ok: true, value: toConfig(read.value) } : read;
 }
 
-function toConfig(given: Values<typeof flags>): Config {
+function toConfig(given: Values<typeof flags>) {
   return {
     revision: given[agentEnvironment.revision],
     digest: given[agentEnvironment.digest],

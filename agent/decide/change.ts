@@ -1,7 +1,4 @@
-/**
- * config.json has to be written: when that may begin, and what the journal says before it does.
- * Pure.
- */
+/** config.json has to be written: when that may begin, and what the journal says first. Pure. */
 import { boundTo } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
 import { callsWithin, firstJournal, isAtRest, type Journal } from "../journal/journal.ts";
@@ -11,12 +8,12 @@ import { type Found, leftBy, type Plan } from "../delivery/delivery.ts";
 import { givesBack } from "../delivery/gives-back.ts";
 import type { Document } from "../delivery/mounted.ts";
 import { isStopped } from "../facts/kubelet-state.ts";
-import { type Answer, ask, named, refuse, soon, type Step, wait } from "../facts/step.ts";
+import { type Answer, ask, atOnce, named, refuse, soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 
 /**
- * What is not ours yet may still be written by another program; then it is written, on a node that
- * is fit for it.
+ * The step towards writing config.json: what has to be known first, why it must wait, or `apply`. A
+ * file that does not parse gets 2 s, because another program may still be writing it.
  */
 export function change(
   facts: Facts,
@@ -31,11 +28,11 @@ export function change(
   if (facts.unit === undefined) return ask("fitness");
   const drift = journal.content === document.content && journal.phase === "applied";
   const matters = drift ? restartsFor(facts, journal, document, planned) : planned.matters;
-  // A drift that needs no restart needs nobody to be asked.
+  // Repairing a drift without a restart needs no kubelet.
   const unfit =
     drift && !matters ? undefined : isAtRest(journal) ? preflight(facts) : unitMissingFor(facts);
   if (unfit !== undefined) return unfit;
-  // Written all the same, it could not be read again by us, and never be taken back.
+  // Once written, we could never read it again, nor take it back.
   if (planned.excess !== undefined)
     return (isAtRest(known) ? refuse : wait)(codes.unsafe, soon, `it would have ${planned.excess}`);
   const code = drift ? codes.drifted : codes.toBeWritten;
@@ -54,34 +51,33 @@ export function change(
     ...(journal.content !== document.content && { tried: 0, called: false }),
     ...(undo !== undefined && { undo }),
     ...(left !== undefined && { left }),
-    // Whoever was left to read the file again has still to do so, and later if there is more to be
-    // learned.
+    // A kubelet that has still to reread the file must do so; its time starts anew if there is more
+    // to learn.
     ...(renamed !== undefined && !matters && { renamed }),
-    // A rollback that nobody heard of is overtaken.
+    // A rollback that was not reported yet is overtaken.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
-  return { action: "apply", code, ready: false, again: 0, journal: next, plan: planned, found };
+  return atOnce({ action: "apply", code, journal: next, plan: planned, found });
 }
 
-/** The journal of a node that is written to for the first time, as far as anybody knows. */
+/** The journal of a node that we write to for the first time, as far as is known. */
 function begun(facts: Facts, { before }: Plan): Journal {
   const first = firstJournal(before);
   return facts.lost ? { ...first, unverified: true } : first;
 }
 
 /**
- * A change under way is written anew, even if the kubelet is down; but not where the restart cannot
- * be asked for.
+ * Why a change under way cannot be written again: its restart could not be asked for. A kubelet
+ * that is down is no reason.
  */
 function unitMissingFor(facts: Facts): Step | undefined {
   return facts.config.restart === "Always" ? unitMissing(facts) : undefined;
 }
 
 /**
- * Whether a drift that is put right costs a restart. Another program that keeps taking our entries
- * out must not keep restarting the kubelet, which re-reads in 5 minutes; one that is stopped is not
- * ours to start, and reads the file when it is; and under a hold no kubelet of a node in force is
- * restarted.
+ * Whether repairing a drift costs a restart. Not after three in an hour: a program that keeps
+ * removing our entries must not keep restarting the kubelet, which rereads in 5 minutes. Not for a
+ * kubelet that somebody stopped: it is not ours to start. Not under a hold.
  */
 function restartsFor(
   facts: Facts,
@@ -94,9 +90,9 @@ function restartsFor(
 }
 
 /**
- * Where a rollback would go. A drift that is put right has none: the content is proved, the drift
- * is not wanted. Nor has what takes credentials back: they would be on the node again, and what a
- * file lacks keeps no kubelet from starting.
+ * What a rollback would restore. Nothing for a repaired drift, whose content is proved already. And
+ * nothing for a withdrawal: it would put the credentials back, and a missing entry keeps no kubelet
+ * from starting.
  */
 function undoOf(
   journal: Journal,

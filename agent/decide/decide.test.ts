@@ -178,7 +178,7 @@ test("a revision is its number and its digest: one number with two contents is t
 
 test("what a revision no longer has is ours until it is out of the file: an agent killed before that would leave it there", () => {
   const entries = new Map([["b.io", { value: { auth: "dTpi" }, original: false }]]);
-  const next = { ...mounted, content: "b", wanted: { entries, rest: new Map() } };
+  const next = { ...mounted, content: "b", desired: { entries, rest: new Map() } };
   const begun = decide(facts({ mounted: next, journal: { ...atRest, revision: 6 } }));
   assert.ok(begun.action === "apply");
   assert.deepEqual(begun.journal.owned.entries.map(({ key }) => key).toSorted(), ["a.io", "b.io"]);
@@ -419,4 +419,14 @@ test("ready never without the file, the proof and the answer", () => {
             assert.ok(journal === atRest || (journal === settling && one === renewed));
           }
   assert.ok(seen > 0);
+});
+
+test("a change can be undone, a withdrawal cannot: what it takes back would be on the node again", () => {
+  const undoOf = (change: Change) => {
+    const step = decide(facts(change));
+    return step.action === "apply" ? step.journal.undo : assert.fail(step.action);
+  };
+  assert.notEqual(undoOf({ journal: { ...atRest, content: "six" }, file: absent }), undefined);
+  const taken = { journal: atRest, mounted: withdrawn, file: written };
+  assert.equal(undoOf(taken), undefined);
 });

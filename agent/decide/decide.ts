@@ -1,9 +1,10 @@
 /**
- * The agent's decisions: facts → one action with its reason, or what has to be known first, so that
- * nobody is asked for what no rule needs. Pure. A chain of rules, each of which
- * decides or passes on; read from top to bottom it is the order of precedence: what owes a running
- * kubelet, then the file, then the document. What follows once the file is as it should be is a
- * table (phases.ts).
+ * The agent's decisions, pure: facts → one action with its reason, or a question. It asks only for
+ * what a rule needs.
+ *
+ * A chain of rules, each of which decides or passes on. Their order is their precedence: first what
+ * owes a running kubelet, then the file, then the document. What happens once the file is as it
+ * should be is a table (restart/phases.ts).
  */
 import { change } from "./change.ts";
 import { boundTo, rebound } from "../facts/bound-unit.ts";
@@ -22,6 +23,7 @@ import { stateOf } from "../facts/kubelet-state.ts";
 import {
   type Answer,
   ask,
+  atOnce,
   fast,
   named,
   record,
@@ -44,19 +46,17 @@ function chain(facts: Facts): Answer {
   if (!facts.alone) return wait(codes.otherAgent, soon);
   if (facts.journal.kind === "newer") return newer(facts, facts.journal);
   if (facts.journal.kind === "corrupt")
-    return {
+    return atOnce({
       action: "set aside",
       code: codes.journalUnreadable,
       detail: facts.journal.why,
-      ready: false,
-      again: 0,
-    };
+    });
   const journal =
     facts.journal.kind === "journal" ? rebound(facts.journal.journal, facts.unit) : undefined;
   if (!isAtRest(journal) && facts.unit === undefined) return ask("kubelet");
-  // Older agents left the undoing of the journal to the end of the revival.
+  // Older agents undid the journal only at the end of the revival.
   if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));
-  // A rollback goes where it went; with the largest files there is no memory for the document.
+  // A rollback needs no document, and with the largest files there is no memory for one.
   if (journal?.phase === "restoring") return restoring(facts, journal, file);
   if (mounted === undefined) return ask("mounted");
   const document = ours(facts);
@@ -72,10 +72,7 @@ function chain(facts: Facts): Answer {
   return standing(facts, journal, file, document, planned);
 }
 
-/**
- * Nothing of ours was ever there: what the node's file is like is no matter of a withdrawal, and
- * nothing waits for the node.
- */
+/** A withdrawal on a node that never had anything of ours: its file does not matter. */
 function untouched({ healthy }: Facts): Answer {
   if (healthy === undefined) return ask("healthz");
   return healthy
@@ -87,7 +84,7 @@ function isUntouched({ journal, lost, left }: Facts): boolean {
   return journal.kind === "none" && !lost && !left;
 }
 
-/** Nothing of it is ours to write; but a kubelet that its writer left down is started. */
+/** A newer agent's journal: nothing is written, but a kubelet that it left down is started. */
 function newer(facts: Facts, { why, owes }: Extract<Facts["journal"], { kind: "newer" }>): Answer {
   const mayStart = owes && facts.config.restart === "Always";
   if (mayStart && facts.unit === undefined) return ask("kubelet");
@@ -106,7 +103,7 @@ function newer(facts: Facts, { why, owes }: Extract<Facts["journal"], { kind: "n
   };
 }
 
-/** Without our revision's document nothing new is begun, but a restart that is owed is made. */
+/** Our revision's document is not mounted: nothing new begins, but an owed restart is made. */
 function withoutDocument(
   facts: Facts,
   mounted: Mounted,
@@ -138,7 +135,7 @@ function standing(
 ): Answer {
   if (journal === undefined) return withoutJournal(facts, found, document, planned);
   const current = named(planned, document);
-  // Now that the file is in place, what it lacks is no longer ours.
+  // The file is in place, so what it lacks is no longer ours.
   if (journal.phase === "applying") return byTable(facts, { ...journal, ...current });
   const { owned, revision, digest, content } = journal;
   if (JSON.stringify(current) !== JSON.stringify({ owned, revision, digest, content }))
@@ -150,7 +147,7 @@ function standing(
   return byTable(facts, journal);
 }
 
-/** Nothing of ours is known to be there. */
+/** config.json is as it should be, and no journal says that anything in it is ours. */
 function withoutJournal(facts: Facts, found: Found, document: Document, planned: Plan): Answer {
   if (givesBack(document)) {
     if (!facts.lost && facts.left) return leave(document);
@@ -159,7 +156,7 @@ function withoutJournal(facts: Facts, found: Found, document: Document, planned:
   }
   const first = { ...firstJournal(planned.before), ...named(planned, document) };
   if (!facts.lost) return record(codes.toBeWritten, first);
-  // Nobody knows whether a restart was owed.
+  // The lost journal may have owed a restart.
   return (
     preflight(facts) ??
     record(codes.toBeWritten, { ...first, ...boundTo(facts), phase: "applying", matters: true })
@@ -167,13 +164,8 @@ function withoutJournal(facts: Facts, found: Found, document: Document, planned:
 }
 
 function leave({ intent }: Document): Step {
-  return {
-    action: "leave",
-    code: intent === "hold" ? codes.held : codes.withdrawn,
-    ready: false,
-    again: 0,
-  };
+  return atOnce({ action: "leave", code: intent === "hold" ? codes.held : codes.withdrawn });
 }
 
-/** Withdrawn as far as anybody knows, which is not said to be withdrawn. */
+/** Withdrawn as far as anybody can tell, which must not be reported as withdrawn. */
 const unverified = wait(codes.withdrawnInDoubt, soon);

@@ -31,7 +31,7 @@ const carried: Change = { mounted: hold, config };
 const other: Document = {
   ...hold,
   content: "other",
-  wanted: {
+  desired: {
     entries: new Map([["other.io", { value: { auth: "b286eA==" }, original: false }]]),
     rest: new Map(),
   },
@@ -39,7 +39,7 @@ const other: Document = {
 const empty: Document = {
   ...hold,
   content: "empty",
-  wanted: { entries: new Map(), rest: new Map() },
+  desired: { entries: new Map(), rest: new Map() },
 };
 
 test("under a hold a node keeps what it has, whatever that is, is Ready, and restarts nothing", () => {

@@ -1,7 +1,4 @@
-/**
- * A halted rollout: every node keeps what it has, and what nodes have proved is never taken back by
- * us. Pure.
- */
+/** A halted rollout: every node keeps what it has, and nothing that is proved is undone. Pure. */
 import { change } from "./change.ts";
 import type { Facts } from "../facts/facts.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -13,14 +10,13 @@ import { type Answer, record } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 
 /**
- * Whether what the node has outlives the hold: what is in force, whatever its revision, and what is
- * on probation. A node that has nothing of ours, or is in the middle of something, takes the
- * document.
+ * Whether a node keeps what it has under a hold: what is in force, of whatever revision, and what
+ * is on probation. Any other node takes the held document.
  */
 export function isKept(journal: Journal | undefined, document: Document): journal is Journal {
   if (document.intent !== "hold" || journal === undefined) return false;
   if (journal.phase === "settling") return true;
-  // What was begun and had to be given back under this very hold is on its way out.
+  // What this very hold gives back is on its way out.
   return (
     journal.phase === "applied" && !(givesBack(document) && journal.content === document.content)
   );
@@ -29,7 +25,7 @@ export function isKept(journal: Journal | undefined, document: Document): journa
 export function held(facts: Facts, journal: Journal, found: Found, document: Document): Answer {
   if (journal.phase === "settling") return byTable(facts, journal);
   const { revision, digest } = document;
-  // So that it is known as ours while the mount lags behind the next revision.
+  // So that it counts as our revision's while the mount lags behind the next one.
   if (journal.revision !== revision || journal.digest !== digest)
     return record(codes.held, { ...journal, revision, digest });
   if (found.holds(journal.owned)) return inForce(facts, codes.held);

@@ -1,11 +1,10 @@
 /**
- * Whether a node is fit to be touched. Asked at revision 0, before anything is, so that unfit nodes
- * are known before the first one is changed; and again before each change begins. Pure: facts → the
- * first reason why not.
+ * Whether a node is fit to be touched. Pure: facts → the first reason why not. Asked at revision 0,
+ * so that unfit nodes are known before the first one is changed, and again before each change.
  *
- * Each reason is one that the restart would find out too late. healthz off or on another port: the
- * kubelet is restarted until it answers, which it never does. A unit that is dead while our
- * container runs is not the kubelet's, or somebody stopped it: a restart would start it.
+ * Each reason is one that a restart would find out too late. If healthz is off or on another port,
+ * the kubelet would be restarted until it answers, which it never does. A unit that is dead while
+ * our container runs is not the kubelet's, or somebody stopped it, and a restart would start it.
  */
 import type { Facts } from "../facts/facts.ts";
 import { unitMissing } from "../restart/restart.ts";
@@ -35,8 +34,7 @@ export function observe(facts: Facts): Answer {
 
 function kubeletAbsent(facts: Facts): Step | undefined {
   const { unit, config } = facts;
-  // With --restart Never there is no bus to ask; but whoever was asked must run, whatever the
-  // policy for it.
+  // With --restart Never nobody is asked. A unit that was asked for must run, whatever its policy.
   if (unit === undefined || !("busless" in unit)) {
     const missing = unitMissing(facts);
     if (missing !== undefined) return refuse(missing.code, missing.again, missing.detail);
@@ -48,7 +46,7 @@ function kubeletAbsent(facts: Facts): Step | undefined {
   return undefined;
 }
 
-/** Only the first file of ours hides another one; the kubelet skips one that does not parse. */
+/** Only the first config.json hides another file; the kubelet skips one that does not parse. */
 function hiding({ file, hides, journal, lost }: Facts): Step | undefined {
   const first = "passedOver" in file && file.passedOver;
   if (!first || journal.kind === "journal" || lost) return undefined;

@@ -1,24 +1,17 @@
-/**
- * What is owed to a kubelet while config.json cannot be told, or the previous one not be put back.
- * Pure.
- */
+/** What is owed to a kubelet while config.json cannot be read, or not be put back. Pure. */
 import type { Facts } from "../facts/facts.ts";
 import type { Journal } from "../journal/journal.ts";
 import { byTable } from "../restart/phases.ts";
 import type { Found } from "../delivery/delivery.ts";
-import { type Answer, fast, refuse, soon, type Step, wait } from "../facts/step.ts";
+import { type Answer, atOnce, fast, refuse, soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 
-/**
- * config.json cannot be told or not be replaced: a kubelet that is owed a restart gets it all the
- * same.
- */
+/** config.json cannot be read or replaced: a kubelet still gets the restart that it is owed. */
 export function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
   const told = whyUnreadable(file);
   if (journal === undefined || journal.phase === "applied")
     return file.kind === "changing" ? told : refuse(codes.unsafe, soon, file.why);
-  // Written again while attempts are made: whether that came to pass or not, the kubelet may be
-  // down.
+  // With `owed`, the file was being written again between attempts: the kubelet may be down.
   if (journal.phase === "applying" && journal.owed === undefined) return told;
   const step = byTable(
     facts,
@@ -39,10 +32,7 @@ function whyUnreadable(file: Unreadable): Step {
     : wait(codes.unsafe, soon, file.why);
 }
 
-/**
- * The previous file cannot be put back for now: until then at least the kubelet is to run, with
- * whatever file there is.
- */
+/** The previous file cannot be put back for now: the kubelet is revived with the present one. */
 function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answer {
   if (facts.config.restart === "Never") return otherwise;
   const step = byTable(facts, { ...journal, phase: "reviving" });
@@ -50,18 +40,11 @@ function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answe
   return { ...step, journal: { ...step.journal, phase: "restoring" }, unasked: journal };
 }
 
-/** The previous file is put back; if it cannot be for now, the kubelet is to run meanwhile. */
+/** Puts the previous file back; while that is impossible, the kubelet is revived. */
 export function restoring(facts: Facts, journal: Journal, found: Facts["file"]): Answer {
   if (!isFound(found)) return reviveMeanwhile(facts, journal, whyUnreadable(found));
   const planned = found.planRestore(journal);
   if (!planned.changed) return byTable(facts, journal);
-  const restore: Step = {
-    action: "restore",
-    code: codes.notBack,
-    ready: false,
-    again: 0,
-    plan: planned,
-    found,
-  };
+  const restore: Step = atOnce({ action: "restore", code: codes.notBack, plan: planned, found });
   return facts.unwritable ? reviveMeanwhile(facts, journal, restore) : restore;
 }

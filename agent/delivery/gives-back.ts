@@ -1,13 +1,13 @@
-/** Withdrawals, and what is as good as one. */
+/** Withdrawals, and what amounts to one. */
 import type { Document } from "./mounted.ts";
 
 /**
- * Whether the node is to be as if we had never been there: a withdrawal, or a halt before anything
- * was ever served.
+ * Whether the node is to be as if we had never been there: under a withdrawal, or a halt before
+ * anything was served.
  */
-export function givesBack({ intent, wanted }: Document): boolean {
+export function givesBack({ intent, desired }: Document): boolean {
   return (
     intent === "release" ||
-    (intent === "hold" && wanted.entries.size === 0 && wanted.rest.size === 0)
+    (intent === "hold" && desired.entries.size === 0 && desired.rest.size === 0)
   );
 }

@@ -29,7 +29,7 @@ test("the files are one document", async (t) => {
   assert.equal(mounted.revision, 7);
   assert.equal(mounted.intent, "apply");
   assert.deepEqual(
-    [...mounted.wanted.entries],
+    [...mounted.desired.entries],
     [["a.io", { value: { auth: "dTpw" }, original: false }]],
   );
 });
@@ -43,7 +43,7 @@ test("an entry of the original that has no user and password goes to the node as
   const mounted = interpret(Object.fromEntries(bytes) as Parameters<typeof interpret>[0]);
   assert.ok(mounted.kind === "document");
   assert.deepEqual(
-    [...mounted.wanted.entries],
+    [...mounted.desired.entries],
     [
       ["a.io", { value: {}, original: true }],
       ["b.io", { value: { identitytoken: "t" }, original: true }],
@@ -103,12 +103,12 @@ function of(change: Partial<typeof good>) {
 test("a document of originals only is no release: what is to be done is said, never inferred", () => {
   const named = of({ sources: '{"a.io":"original"}' });
   assert.ok(named.kind === "document" && named.intent === "apply");
-  assert.equal(named.wanted.entries.get("a.io")?.original, true);
+  assert.equal(named.desired.entries.get("a.io")?.original, true);
 });
 
 test("an entry that sources do not name can be taken back like an additional one", () => {
   const unnamed = of({ sources: "{}" });
-  assert.ok(unnamed.kind === "document" && unnamed.wanted.entries.get("a.io")?.original === false);
+  assert.ok(unnamed.kind === "document" && unnamed.desired.entries.get("a.io")?.original === false);
 });
 
 test("a digest tells the same document of two revisions apart, a content only other documents and a release", () => {

@@ -1,16 +1,16 @@
 /**
- * global-pull-secret as the kubelet mounted it. Its files are read through one `..data` target: the
- * kubelet swaps that link when the Secret changes, and a document of one revision with the number
- * of another must never be applied.
+ * global-pull-secret as the kubelet mounted it. All files are read through one target of `..data`,
+ * the link that the kubelet swaps when the Secret changes: a document of one revision must never be
+ * applied under the number of another.
  */
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { isObject, readJson } from "#pullsecret/json.ts";
-import { digestOf, saltLength } from "#pullsecret/digest.ts";
+import { isObject, readJson } from "#pullsecret/json/json.ts";
+import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
 import { type Intent, secretKeys } from "#contract/names.ts";
-import { parse } from "#pullsecret/parse.ts";
-import { formatProblem } from "#pullsecret/problems.ts";
+import { parse } from "#pullsecret/document/parse.ts";
+import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { hasCode } from "../files/errno.ts";
 
 export type Mounted =
@@ -23,7 +23,7 @@ export type Mounted =
        * Digest of everything that decides what is written; a content that failed is known by it.
        */
       content: string;
-      wanted: Wanted;
+      desired: Desired;
       /** What is to be done with it; a release leaves the node as if we had never been there. */
       intent: Intent;
     }>
@@ -33,7 +33,7 @@ export type Mounted =
 export type Document = Extract<Mounted, { kind: "document" }>;
 
 /** What the mounted Secret asks for. `original`: the entry comes from the original pull secret. */
-export type Wanted = Readonly<{
+export type Desired = Readonly<{
   entries: ReadonlyMap<string, Readonly<{ value: unknown; original: boolean }>>;
   rest: ReadonlyMap<string, unknown>;
 }>;
@@ -64,7 +64,7 @@ export function readMounted(directory: string): Mounted {
   }
 }
 
-/** Pure part of readMounted: the files by their keys in contract/names.ts. */
+/** The pure part of readMounted: interprets the files, by their keys in contract/names.ts. */
 export function interpret(files: Readonly<Record<keyof typeof secretKeys, Buffer>>): Mounted {
   const { document, salt, sources } = files;
   const number = files.revision.toString("latin1");
@@ -91,8 +91,7 @@ export function interpret(files: Readonly<Record<keyof typeof secretKeys, Buffer
     return { kind: "refused", revision, why: "sources: not a JSON object" };
   const from = new Map(Object.entries(origin.value));
   const entries = parsed.entries.map(({ registry, credential }) => {
-    // An entry that sources do not name is treated as an additional one: that is the one that can
-    // be taken back.
+    // An entry that `sources` does not name counts as additional, because that can be taken back.
     const original = from.get(registry) === "original";
     return [registry, { value: credential.entry(), original }] as const;
   });
@@ -101,7 +100,7 @@ export function interpret(files: Readonly<Record<keyof typeof secretKeys, Buffer
     revision,
     digest: digestOf({ salt, intent, sources, document }),
     content: contentOf(document, sources, intent),
-    wanted: { entries: new Map(entries), rest: new Map(Object.entries(parsed.rest)) },
+    desired: { entries: new Map(entries), rest: new Map(Object.entries(parsed.rest)) },
     intent,
   };
 }
@@ -109,8 +108,8 @@ export function interpret(files: Readonly<Record<keyof typeof secretKeys, Buffer
 const intents = ["apply", "release", "hold"] as const satisfies readonly Intent[];
 
 /**
- * Digest of a content, for the quarantine. `hold` and `apply` of one document share it: what failed
- * under one has failed under the other.
+ * The digest that a quarantine knows a content by. `hold` and `apply` of one document share it:
+ * what failed under one has failed under the other.
  */
 function contentOf(document: Buffer, sources: Buffer, intent: Intent): string {
   const hash = createHash("sha256").update(document).update("\0").update(sources);
@@ -118,8 +117,8 @@ function contentOf(document: Buffer, sources: Buffer, intent: Intent): string {
 }
 
 /**
- * Names what is mounted; `undefined` where it is not as the kubelet mounts it: then its files may
- * change under one name.
+ * A name for what is mounted, which changes with it; `undefined` without the kubelet's `..data`
+ * link, where files may change under the same name.
  */
 export function mountOf(directory: string): string | undefined {
   try {
@@ -129,10 +128,7 @@ export function mountOf(directory: string): string | undefined {
   }
 }
 
-/**
- * Name of the directory that holds the present files; empty where the files lie in the directory
- * itself.
- */
+/** The name of the directory with the present files; empty if they are in the mount itself. */
 function swapTarget(directory: string): string {
   try {
     return readlinkSync(join(directory, "..data"));
@@ -142,9 +138,7 @@ function swapTarget(directory: string): string {
   }
 }
 
-/**
- * At most one byte more than is allowed, so that a huge file is seen as such without being read.
- */
+/** Reads one byte more than is allowed at most, so that a huge file is recognized unread. */
 function readBounded(file: string): Buffer {
   const descriptor = openSync(file, "r");
   try {
@@ -155,7 +149,7 @@ function readBounded(file: string): Buffer {
       if (read === 0) break;
       length += read;
     }
-    // No copy: a look at the largest Secret is what the agent's memory is measured by.
+    // Not copied: a look at the largest Secret sets the agent's peak memory.
     return buffer.subarray(0, length);
   } finally {
     closeSync(descriptor);

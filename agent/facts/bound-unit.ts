@@ -1,27 +1,24 @@
-/** The unit that a change under way is bound to, whatever the flag says now. Pure. */
+/** The unit that a change under way is bound to, whatever the flag says by now. Pure. */
 import { auto } from "#contract/values.ts";
 import type { Journal, JournalReading } from "../journal/journal.ts";
 import type { Facts } from "./facts.ts";
 
-/**
- * The unit that a flag names, or that the journal does: a change under way owes it its restart,
- * even if it is down now.
- */
+/** The unit that a flag names, or else the journal: it is owed a restart even if it is down. */
 export function owing(flag: string, reading: JournalReading): string | undefined {
   if (flag !== auto) return flag;
   if (reading.kind === "journal") return reading.journal.unit;
   return reading.kind === "newer" ? reading.unit : undefined;
 }
 
-/** What a journal says of the unit that a change begins with. */
+/** The journal's record of the unit that a change begins with. */
 export function boundTo({ unit }: Pick<Facts, "unit">): Pick<Journal, "unit"> {
   return unit !== undefined && "name" in unit ? { unit: unit.name } : {};
 }
 
 /**
- * The journal of a change under way, as it goes on with this unit. If a flag names another one than
- * it began with, what was seen of that says nothing about this one. A journal without a name takes
- * the one that was found.
+ * The journal of a change under way, continued with this unit. If a flag now names another unit
+ * than the change began with, what was seen of the old one is dropped. A journal without a unit
+ * takes the one that was found.
  */
 export function rebound(journal: Journal, unit: Facts["unit"]): Journal {
   if (

@@ -21,7 +21,7 @@ export const mounted: Document = {
   revision: 7,
   digest: "seven's",
   content: "seven",
-  wanted: {
+  desired: {
     entries: new Map([["a.io", { value: { auth: "dTpw" }, original: false }]]),
     rest: new Map(),
   },
@@ -30,7 +30,7 @@ export const mounted: Document = {
 export const withdrawn: Document = {
   ...mounted,
   content: "none",
-  wanted: { entries: new Map(), rest: new Map() },
+  desired: { entries: new Map(), rest: new Map() },
   intent: "release",
 };
 

@@ -1,6 +1,6 @@
 /**
- * Everything that a decision may rest on. What is `undefined` at the start of a look is found out
- * only if the decision asks for it.
+ * Everything that a decision may rest on. What is `undefined` when a look begins is found out only
+ * if the decision asks for it.
  */
 import type { BootTime } from "../files/boot.ts";
 import type { Config } from "../config/config.ts";
@@ -11,9 +11,9 @@ import type { Hides } from "./search.ts";
 import type { Unit } from "../systemd/unit.ts";
 
 /**
- * `busless`: nobody is to be asked, under --restart Never. `unknown`: nobody could be asked.
- * `unfound`: which of the units that may be the kubelet's is this node's cannot be told.
- * `outdated`: systemd does not know a property that we need.
+ * `busless`: systemd is not asked, under --restart Never. `unknown`: it could not be asked.
+ * `outdated`: it does not know a property that we need. `unfound`: none, or several, of the known
+ * units may be the kubelet's.
  */
 export type UnitFact =
   | Unit
@@ -28,8 +28,7 @@ export type Facts = Readonly<{
     "revision" | "digest" | "restart" | "probation" | "unit" | "probePort" | "healthzPort"
   >;
   /**
-   * Wall clock, milliseconds. May jump: only ever compared with what the journal holds, never
-   * trusted to go forward.
+   * Wall clock, milliseconds. It may jump, so it is only compared with times in the journal.
    */
   now: number;
   /** Whether we are the node's only agent. */
@@ -38,12 +37,9 @@ export type Facts = Readonly<{
   journal: JournalReading;
   /** Since the node's boot; never jumps. */
   time: BootTime;
-  /** An unreadable journal was set aside earlier, and lies there still. */
+  /** An unreadable journal was set aside earlier, and is still there. */
   lost: boolean;
-  /**
-   * Our folder is there without a journal: what a withdrawal that was cut off at its very end
-   * leaves.
-   */
+  /** Our folder is there without a journal: a withdrawal was cut off at its very end. */
   left: boolean;
   file: NodeFile;
   /** Nothing has changed in the node's files since they were found fit. */
@@ -55,7 +51,7 @@ export type Facts = Readonly<{
   hides: Hides | undefined;
   /** Why no directory can be watched; asked like `hides`. */
   unwatched: string | undefined;
-  /** For how long this process has seen the same, milliseconds of a clock that never jumps. */
+  /** How long this process has seen the same, in milliseconds of a clock that never jumps. */
   steady: Readonly<{
     /** The bytes of config.json. */
     file: number;
@@ -63,11 +59,11 @@ export type Facts = Readonly<{
     running: number;
     /** … and its healthz answering. */
     healthy: number;
-    /** One start or stop of the unit, or one job for it, being under way. */
+    /** One start or stop of the unit, or one job for it, under way. */
     busy: number;
     /** The present quarantine. */
     quarantine: number;
-    /** The bus's socket answering nobody, whenever it was asked. */
+    /** The bus's socket not answering, each time it was tried. */
     unreached: number;
   }>;
   /**
@@ -78,7 +74,7 @@ export type Facts = Readonly<{
   restarts: number;
   /** Milliseconds since the last of them; infinite if there was none. */
   sinceRestart: number;
-  /** What this process wanted to write last could not be written, such as on a full disk. */
+  /** This process's last write failed, such as on a full disk. */
   unwritable: boolean;
 }>;
 

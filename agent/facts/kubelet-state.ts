@@ -18,8 +18,9 @@ export type State = "unknown" | "gone" | Seen;
 export type Seen = "busy" | "down" | "other" | "silent" | "answering";
 
 /**
- * A start or a stop that takes longer has failed. k3s ships TimeoutStartSec=0, with which systemd
- * waits for ever; by default both take 90 s at most, and 30 s are for ExecStartPre and a busy node.
+ * A start or stop that takes longer has failed. systemd's own limit cannot be relied on: k3s ships
+ * TimeoutStartSec=0, which never ends. By default both take 90 s at most; 30 s are for ExecStartPre
+ * and a busy node.
  */
 const busyFor = 210_000;
 
@@ -36,24 +37,19 @@ export function stateOf(
   return healthy ? "answering" : "silent";
 }
 
-/** What systemd told of the unit; only where the state is a `Seen` one. */
+/** The unit as systemd told it; undefined where the state is no `Seen` one. */
 export function unitOf({ unit }: Pick<Facts, "unit">): Unit | undefined {
   return unit !== undefined && isWhole(unit) ? unit : undefined;
 }
 
-/**
- * Names what is under way, if anything: as long as the name stays the same, it has not come
- * further.
- */
+/** A name for what is under way, if anything: while it stays the same, nothing has progressed. */
 export function progress(unit: UnitFact | undefined): string | undefined {
   return unit !== undefined && isWhole(unit) && isBusy(unit)
     ? `${unit.active} ${unit.invocation}`
     : undefined;
 }
 
-/**
- * Neither running nor about to run by itself: an administrator, or the start limit, has stopped it.
- */
+/** Whether an administrator, or the start limit, has stopped it: it will not run by itself. */
 export function isStopped({ unit }: Pick<Facts, "unit">): boolean {
   return (
     unit !== undefined &&
@@ -73,8 +69,8 @@ function counts(
       unit.invocation === settling.invocation &&
       unit.restarts <= settling.restarts
     );
-  // Without a record of who ran when the file was in place nobody can be believed to have been
-  // started after it.
+  // Without a record of which process ran when the file was in place, none counts as started after
+  // it.
   return owed !== undefined && unit.invocation !== owed;
 }
 
@@ -86,7 +82,9 @@ export function isRunning({ active, mainPid }: Unit): boolean {
   return active === "active" && mainPid > 0;
 }
 
-/** The wait before an automatic restart is none of these: it may be cut short. */
+/**
+ * Whether something is under way; not the wait for an automatic restart, which may be cut short.
+ */
 function isBusy({ busy, active, sub }: Unit): boolean {
   if (sub.startsWith("auto-restart")) return false;
   return busy || ["activating", "deactivating", "reloading"].includes(active);

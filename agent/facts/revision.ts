@@ -1,13 +1,13 @@
-/** Whether something belongs to the one revision that this pod applies. Pure. */
+/** What belongs to the one revision that this pod applies. Pure. */
 import type { Facts } from "./facts.ts";
 import type { Document } from "../delivery/mounted.ts";
 
 type Named = Readonly<{ revision: number; digest?: string | undefined }>;
 
 /**
- * Whether it is our revision's: by number and digest. A number may come back with other content,
- * when etcd is restored or the product installed anew over a node that kept its journal; a journal
- * without a digest is not believed.
+ * Whether it belongs to our revision, by number and digest. A number alone is not enough: it comes
+ * back with other content when etcd is restored, or when the product is installed again and nodes
+ * kept their journals. A journal without a digest does not count.
  */
 export function isOurs(one: Named, { revision, digest }: Facts["config"]): boolean {
   return one.revision === revision && one.digest === digest;

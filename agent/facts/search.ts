@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { credentialFiles } from "#contract/names.ts";
 
 /**
- * What the kubelet makes of one file: nothing (it is not there, or does not parse), no entry,
- * entries; or not known, and why.
+ * What the kubelet makes of one file. `none`: it is missing, or does not parse. `empty`: it parses,
+ * and has no entry. `unknown`: why that cannot be told.
  */
 export type Content = "none" | "empty" | "entries" | Readonly<{ unknown: string }>;
 
@@ -30,7 +30,7 @@ export type Hides =
   | Readonly<{ kind: "nothing" }>
   | Readonly<{ kind: "file" | "unknown"; what: string }>;
 
-/** The one in the kubelet's own directory, which the agent sees by itself. */
+/** The file in the kubelet's own directory, which the agent itself can see. */
 export const legacyName = ".dockercfg";
 
 /**
@@ -51,9 +51,8 @@ export function searched({ workingDirectory, home }: Surroundings): readonly str
 }
 
 /**
- * What a config.json where there is none would hide. `beside`: .dockercfg in the kubelet's
- * directory. Where the kubelet's surroundings are not known, because there is no bus to ask, every
- * file that was seen counts.
+ * What a first config.json would hide. `beside`: .dockercfg in the kubelet's directory. Where the
+ * kubelet's surroundings are unknown, because there is no bus to ask, every file seen counts.
  */
 export function hidden(sight: Sight, beside: Content, around: Surroundings | undefined): Hides {
   if (sight.kind === "unseen") return { kind: "unknown", what: sight.why };
@@ -74,9 +73,8 @@ export function hidden(sight: Sight, beside: Content, around: Surroundings | und
 }
 
 /**
- * Of what systemd says. Later settings win: the manager's environment, the user's home, the unit's
- * own. Files of the unit's EnvironmentFile= are not read: no known kubelet gets its HOME from
- * there.
+ * The kubelet's surroundings, by what systemd says. HOME is the unit's own, else its user's, else
+ * the manager's. EnvironmentFile= is not read: no known kubelet gets its HOME from there.
  */
 export function surroundings(
   said: Readonly<{
@@ -88,7 +86,7 @@ export function surroundings(
 ): Surroundings {
   const homeIn = (lines: readonly string[]) =>
     lines.findLast((line) => line.startsWith("HOME="))?.slice(5);
-  // Another user's home is not known: nobody can have looked there.
+  // Another user's home is unknown: the path that stands for it was looked at by nobody.
   const ofUser = ["root", "0"].includes(said.user) ? "/root" : said.user && `/home of ${said.user}`;
   const home = homeIn(said.environment) ?? (ofUser || homeIn(said.manager));
   // `!` before it: systemd does without it where it is missing; `~`: the user's home.

@@ -17,7 +17,7 @@ type Reason = Readonly<{
 
 export type Step = Reason &
   /**
-   * `refused`: the node is not fit, and nothing of it has been touched; other nodes need not wait
+   * `refused`: the node is not fit, and nothing on it has been touched; other nodes need not wait
    * for it.
    */
   (
@@ -53,8 +53,8 @@ export type Step = Reason &
   );
 
 /**
- * What a decision rests on and was not told. mounted: the Secret · healthz · kubelet: its unit,
- * over D-Bus, and healthz · fitness: that, and what only the preflight needs.
+ * What a decision may ask for. mounted: the Secret · healthz · kubelet: its unit, over D-Bus, and
+ * healthz · fitness: both, and what only the preflight needs.
  */
 export type Asked = "mounted" | "healthz" | "kubelet" | "fitness";
 
@@ -62,10 +62,10 @@ export type Asked = "mounted" | "healthz" | "kubelet" | "fitness";
 export type Answer = Step | Ask;
 type Ask = Readonly<{ action: "ask"; for: Asked; ready: false }>;
 
-/** At rest: hints arrive by themselves; this bounds for how long a lost one matters. */
+/** The pause at rest, which bounds how long a lost hint matters. */
 export const resync = 30_000;
 export const soon = 1000;
-/** While a restart is under way: the kubelet answers healthz 0.3 s after its job is done. */
+/** The pause during a restart: the kubelet answers healthz 0.3 s after its job is done. */
 export const fast = 250;
 
 export function ask(asked: Asked): Ask {
@@ -76,13 +76,18 @@ export function wait(code: Code, again: Step["again"], detail?: string): Step {
   return { action: "wait", code, detail, ready: false, again };
 }
 
-/** A wait for a person: this node refuses, and nothing of it has been touched. */
+/** A wait for a person: this node is not fit, and nothing on it has been touched. */
 export function refuse(code: Code, again: Step["again"], detail?: string): Step {
   return { action: "wait", code, detail, ready: false, again, refused: true };
 }
 
+/** A step that changes something: the next look follows at once. */
+export function atOnce<Change extends object>(change: Change): Change & { ready: false; again: 0 } {
+  return { ...change, ready: false, again: 0 };
+}
+
 export function record(code: Code, journal: Journal, detail?: string): Step {
-  return { action: "record", code, detail, ready: false, again: 0, journal };
+  return atOnce({ action: "record", code, detail, journal });
 }
 
 /** What the journal says of the revision that is on its way, or in force. */

@@ -7,9 +7,9 @@
  * success), synced, compared once more with what was looked at, renamed, directory synced (without
  * it a power cut may bring the old name back).
  */
-// Blocking calls but to sync, which may take seconds: a change makes seventy of them, and on a busy
-// node each trip through the thread pool waits twice for a processor. `promises` is loaded when it
-// is first used: most starts have nothing to write.
+// All calls but sync are blocking. A change makes seventy of them, and on a busy node each trip
+// through the thread pool waits twice for a processor; sync may take seconds. `promises` is loaded
+// on first use, because most starts have nothing to write.
 import { constants, lstatSync, promises, readFileSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { OwnError, unless } from "./errno.ts";
@@ -21,7 +21,7 @@ export type FileIdentity = string;
 
 export class FileChanged extends OwnError {}
 
-/** Every call succeeded, and yet the file system does not hold what it should. */
+/** Every call succeeded, but the file system does not hold what it should. */
 export class FileError extends OwnError {}
 
 export type Replacement = Readonly<{
@@ -48,7 +48,7 @@ export async function replace({
   const staged = join(folder, `${target.slice(dirname(target).length + 1)}.staged`);
   unlinkIfThere(staged);
   try {
-    // Loaded with the first write: most starts of an agent find nothing to do.
+    // Loaded on the first write, because most starts find nothing to do.
     const { default: writeFileAtomic } = await import("write-file-atomic");
     writeFileAtomic.sync(staged, bytes, { mode, fsync: false });
     verify(staged, bytes);
@@ -69,7 +69,7 @@ function verify(file: string, bytes: Buffer): void {
   if (!read.equals(bytes)) throw new FileError("what was written is not what is read");
 }
 
-/** Removes the file durably; absent already is fine. Throws FileChanged like replace. */
+/** Removes the file durably, if it is there. Throws FileChanged like replace. */
 export async function remove(target: string, expected?: FileIdentity): Promise<void> {
   expect(target, expected);
   unlinkIfThere(target);
@@ -95,7 +95,7 @@ function expect(file: string, expected: FileIdentity | undefined): void {
   if (expected !== undefined && identify(file) !== expected) throw new FileChanged(file);
 }
 
-/** By handle: Node's permission model refuses `fsync` of a descriptor. */
+/** Syncs a file or directory, by handle: Node's permission model refuses a descriptor. */
 export async function sync(path: string): Promise<void> {
   await using handle = await promises.open(path, onlyRead);
   await handle.sync();
@@ -105,7 +105,7 @@ export function unlinkIfThere(file: string): void {
   unless("ENOENT", () => unlinkSync(file));
 }
 
-/** After a failure, which is what is to be told. */
+/** Removes what a failed write staged; its own failure must not hide the first one. */
 function tidy(staged: string): void {
   try {
     unlinkIfThere(staged);

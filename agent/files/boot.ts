@@ -2,11 +2,9 @@
 import { readFileSync } from "node:fs";
 
 export type BootTime = Readonly<{
-  /** Another one after each boot. */
+  /** Changes with each boot. */
   boot: string;
-  /**
-   * Milliseconds of CLOCK_MONOTONIC, by which the kubelet, too, counts the age of what it has read.
-   */
+  /** Milliseconds of CLOCK_MONOTONIC; the kubelet counts the age of what it read by it, too. */
   monotonic: number;
 }>;
 

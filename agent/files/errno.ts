@@ -3,7 +3,7 @@ export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-/** What `call` answers; undefined if it fails with this code. */
+/** Returns what `call` returns, or undefined if it fails with this code. */
 export function unless<T>(code: string, call: () => T): T | undefined {
   try {
     return call();
@@ -13,13 +13,13 @@ export function unless<T>(code: string, call: () => T): T | undefined {
   }
 }
 
-/** One of ours: its message names files, units and calls, and holds no value. */
+/** An error of ours. Its message names files, units and calls, never a value. */
 export class OwnError extends Error {}
 
 /**
- * Says an error without what may be a credential in it: a message of ours, or the operating
- * system's, which holds a call and a path; of any other error the class and the place. V8's own
- * messages quote the text that could not be parsed, or the name of a property.
+ * Describes an error without anything that may be a credential. Our own messages and the operating
+ * system's (a call and a path) are shown whole; of any other error, only its class and place,
+ * because V8's messages quote the text that could not be parsed.
  */
 export function describe(error: unknown): string {
   if (!(error instanceof Error)) return "not an Error";

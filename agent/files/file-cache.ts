@@ -1,9 +1,8 @@
-/** What was read of a file, kept as long as the file stays the same. */
+/** Keeps what was read from a file for as long as the file stays the same. */
 
 /**
- * Milliseconds for which a file must have stood still before what was read of it is kept: two
- * writes within one tick of the file system's clock (up to 10 ms; 2 s on some file systems) leave
- * the same times.
+ * A file must be unchanged for this many milliseconds before what was read is kept. Two writes
+ * within one tick of the file system's clock (10 ms, on some file systems 2 s) leave equal times.
  */
 const trusted = 10_000;
 
@@ -19,12 +18,12 @@ export class Cached<T extends object> {
   }
 
   /**
-   * What `read` answers, or answered. The `identity` is taken before: what changes meanwhile is
-   * read again by the next look. `undefined`: nothing tells the file from another one.
+   * Returns what `read` returns, or returned. The `identity` is taken before reading, so a change
+   * in between is read by the next look. `undefined` means that the file has none: nothing is kept.
    */
   async read(identity: string | undefined, read: () => T | Promise<T>): Promise<T> {
     if (identity !== this.#identity) {
-      // Let go before the next one is read: there is no memory for both.
+      // Released before the next one is read: there is no memory for both.
       this.#value = undefined;
       this.#identity = identity;
       this.#since = this.#clock();
@@ -34,7 +33,7 @@ export class Cached<T extends object> {
     return value;
   }
 
-  /** Gives the memory back; how long the file has stood still stays known. */
+  /** Frees the memory. How long the file has been unchanged stays known. */
   forget(): void {
     this.#value = undefined;
   }

@@ -1,4 +1,4 @@
-/** Files that others may have put there: read bounded, and never waited for. */
+/** Reads files that others may have put there: bounded, and without ever waiting. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 
 /** `irregular`: a directory, a FIFO, a device. `large`: its size in bytes, more than allowed. */
@@ -8,8 +8,9 @@ export type Regular =
   | Readonly<{ large: number }>;
 
 /**
- * The bytes of a regular file of at most `most`. A FIFO does not block, and a device is not read;
- * a link as the last step is followed or, as ELOOP, refused. Throws what the file system threw.
+ * Returns the bytes of a regular file of at most `most` bytes. A FIFO does not block, and a device
+ * is not read. A link as the last step is followed, or refused with ELOOP. Throws what the file
+ * system threw.
  */
 export function readRegular(file: string, most: number, links: "follow" | "refuse"): Regular {
   const link = links === "refuse" ? constants.O_NOFOLLOW : 0;

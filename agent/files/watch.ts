@@ -1,15 +1,14 @@
 /**
- * Hints that something may have changed. Only directories are watched: a watch on a file goes deaf
- * after two quick renames. A hint carries no data; its receiver looks for itself, and also looks
- * periodically without one.
+ * Hints that something may have changed. A hint carries no data: whoever gets one looks, and also
+ * looks periodically without one. Only directories are watched, because a watch on a file goes deaf
+ * after two quick renames.
  */
 import { describe } from "./errno.ts";
 
 /**
- * Calls `hint` when a name in one of the directories comes, goes or changes. Never fails: a
- * directory that cannot be watched gives no hints, and the timer has to do; `deaf` is told why. It
- * watches to the end of the process. The kubelet's directory is large, so `relevant` filters by
- * path.
+ * Calls `hint` when a name in one of the directories comes, goes or changes, until the process
+ * ends. Never fails: a directory that cannot be watched gives no hints, `deaf` is told why, and the
+ * timer must suffice. `relevant` filters by path, because the kubelet's directory is large.
  */
 export async function watchDirectories(
   directories: readonly string[],
@@ -25,8 +24,8 @@ export async function watchDirectories(
     ignored: (path) => !directories.includes(path) && !relevant(path),
   });
   watcher.on("all", hint);
-  // What happened before the watch stood.
+  // For what happened before the watch was set up.
   watcher.on("ready", hint);
-  // EMFILE, ENOSPC: the node's limits of inotify, which all programs of root share.
+  // Such as EMFILE, ENOSPC: limits of inotify, which all of root's programs on the node share.
   watcher.on("error", (error) => deaf(describe(error)));
 }

@@ -14,10 +14,7 @@ export const lockPrefix = "lock-";
 
 export const journalName = basename(nodeFiles.journal);
 
-/**
- * Makes our folder, 0700, durably; one that holds the journal was, before there was a journal in
- * it.
- */
+/** Makes our folder, 0700, durably; with a journal in it, it is durable already. */
 export async function makeFolder(folder: string): Promise<void> {
   makeDirectory(folder);
   if (!lstatSync(folder).isDirectory()) throw new FileError(`${folder} is not a directory`);
@@ -25,18 +22,17 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Not recursive: where the kubelet's directory is missing nothing is made up, and Node tells a
- * read-only file system as ENOENT.
+ * Makes a folder, if it is not there. Not recursively: a missing kubelet directory must not be made
+ * up, and Node reports a read-only file system as ENOENT then.
  */
 export function makeDirectory(folder: string): void {
   unless("EEXIST", () => mkdirSync(folder, { mode: 0o700 }));
 }
 
 /**
- * Takes our folder away, with every file that we may have left in it, the journal last but for what
- * it names. Then `release` gives the lock up: from there on another agent may be at work. A
- * directory that somebody made in it, and what is in that, is not ours: it stays, and the folder
- * with it.
+ * Removes our folder and every file that we may have left in it: the journal after all but the
+ * files that it names. Then `release` gives the lock up, and another agent may be at work. A
+ * directory that somebody made in it is not ours, and stays with the folder.
  */
 export async function removeFolder(folder: string, release: () => void): Promise<void> {
   const isLock = (name: string) => name.startsWith(lockPrefix);
@@ -45,7 +41,7 @@ export async function removeFolder(folder: string, release: () => void): Promise
     (name) => !isLock(name) && name !== journalName && !name.startsWith(previousPrefix),
   );
   discard(join(folder, journalName));
-  // A power loss may not bring it back to name what is gone.
+  // After a power loss, a journal must not come back to name files that are gone.
   if (existsSync(folder)) await sync(folder);
   sweep(folder, (name) => !isLock(name));
   release();
@@ -62,10 +58,7 @@ export function sweep(
   for (const name of names) if (stale(name)) discard(join(folder, name));
 }
 
-/**
- * Whether our folder is there without a journal, with something that is to be taken away, if only
- * itself.
- */
+/** Whether our folder is there without a journal, and something of it is to be removed. */
 export function isLeft(folder: string): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found === undefined || !found.isDirectory()) return false;
@@ -75,10 +68,7 @@ export function isLeft(folder: string): boolean {
   return entries.length === 0 || entries.some((entry) => !entry.isDirectory());
 }
 
-/**
- * Removes a file, or an empty directory. One that holds something, or is mounted on, is somebody's,
- * and stays.
- */
+/** Removes a file or an empty directory; any other directory is somebody's, and stays. */
 export function discard(path: string): void {
   try {
     unlinkIfThere(path);

@@ -1,44 +1,32 @@
 /**
- * What must survive a kill: what the node had before us, what is ours in its file, and which step
- * is under way. Pure. It holds credentials, so no part of it is ever logged.
+ * The journal, which must survive a kill: what the node had before us, what is ours in its file,
+ * and which step is under way. Pure. It holds credentials, so no part of it is ever logged.
  */
 import { createHash } from "node:crypto";
-import type { File, Owned, Record } from "./schema.ts";
+import type { File, Journal, Owned } from "./schema.ts";
 
-export type { File, Owned };
-
-export type Journal = Record;
+export type { File, Journal, Owned };
 
 export type JournalReading =
   | Readonly<{ kind: "none" }>
   | Readonly<{ kind: "journal"; journal: Journal }>
   /**
-   * `owes`: as far as can be told, the kubelet may be down because of what is under way; the one of
-   * `unit`.
+   * `owes`: as far as can be told, the kubelet of `unit` may be down because of what is under way.
    */
   | Readonly<{ kind: "newer"; why: string; owes: boolean; unit?: string }>
   | Readonly<{ kind: "corrupt"; why: string }>;
 
-/**
- * Of the journals that we write, and the newest that we understand. In 1 the previous bytes stood
- * in it.
- */
+/** The version that we write, and the newest that we read. Version 1 held the previous bytes. */
 export const version = 2;
 
-/**
- * Previous bytes lie beside the journal under this and their digest: whoever reads them knows that
- * they are the ones.
- */
+/** Files with previous bytes are named by this and their digest, by which a reader checks them. */
 export const previousPrefix = "previous-";
 
 export function digestOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("base64url");
 }
 
-/**
- * A journal as it is stored: `previous` must lie in its folder, name → bytes, before a journal that
- * names them does.
- */
+/** A journal as it is stored. `previous`, name → bytes, must be in the folder before it. */
 export type Stored = Readonly<{ bytes: Buffer; previous: ReadonlyMap<string, Buffer> }>;
 
 export function writeJournal(journal: Journal): Stored {
@@ -98,7 +86,7 @@ export function confirmed(journal: Journal): Journal {
   };
 }
 
-/** Nothing is under way: whatever is refused now leaves the node as it is. */
+/** Whether nothing is under way, so that a refusal leaves the node as it is. */
 export function isAtRest(journal: Journal | undefined): boolean {
   return journal === undefined || journal.phase === "applied";
 }

@@ -30,7 +30,7 @@ const owned = z.object({ entries: list(own), rest: list(own) });
 /** What of the file is ours. */
 export type Owned = Readonly<z.infer<typeof owned>>;
 
-const recordWith = <F extends z.ZodMiniType>(file: F) =>
+const journalWith = <F extends z.ZodMiniType>(file: F) =>
   z.looseObject({
     version: z.number(),
     /** The oldest version whose reader may go on from this record. */
@@ -114,10 +114,10 @@ const recordWith = <F extends z.ZodMiniType>(file: F) =>
     ),
   });
 
-export const record = recordWith(stored);
+export const journal = journalWith(stored);
 
 /** A journal with the bytes of its files. */
-export type Record = z.infer<ReturnType<typeof recordWith<z.ZodMiniType<File>>>>;
+export type Journal = z.infer<ReturnType<typeof journalWith<z.ZodMiniType<File>>>>;
 
 function isJson(text: string): boolean {
   try {

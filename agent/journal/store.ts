@@ -1,7 +1,4 @@
-/**
- * The journal on the disk: small, and the previous bytes in files beside it, which it names by
- * their digests.
- */
+/** The journal on disk: a small file, with previous bytes in files beside it. */
 import { renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { journalName, makeFolder, sweep } from "./folder.ts";
@@ -13,9 +10,7 @@ import { readRegular } from "../files/regular-file.ts";
 /** An unreadable journal is kept under this name, with what it names, until the folder goes. */
 export const corruptName = `${journalName}.corrupt`;
 
-/**
- * Three times what a journal of version 1 had, with the largest Secret and the largest config.json.
- */
+/** Three times a journal of version 1 with the largest Secret and the largest config.json. */
 const mostBytes = 32 * 1024 * 1024;
 
 export async function readStore(folder: string): Promise<JournalReading> {
@@ -24,14 +19,14 @@ export async function readStore(folder: string): Promise<JournalReading> {
   const read = readRegular(file, mostBytes, "follow");
   if ("large" in read) return { kind: "corrupt", why: "more than 32 MiB" };
   if ("irregular" in read) return { kind: "corrupt", why: "no regular file" };
-  const { readJournal } = await import("./gate.ts");
+  const { readJournal } = await import("./read.ts");
   return readJournal(read.bytes, (name) => open(join(folder, name)));
 }
 
 /**
- * Resolves when the journal is durable: what it names was so before, and what it names no longer
- * goes after it. What the journal there names is whole; any other file may be what a killed agent
- * left.
+ * Resolves when the journal is durable. The files that it names are written before it, and those
+ * that it no longer names are removed after it. A file that the present journal names is whole and
+ * is kept; any other may be what a killed agent left.
  */
 export async function keepJournal(folder: string, journal: Journal): Promise<void> {
   await makeFolder(folder);
@@ -62,12 +57,12 @@ function sweepPrevious(folder: string): void {
   );
 }
 
-/** By its text, so that one of another version, or a damaged one, keeps what is its own. */
+/** Searches the text, so that a journal of another version, or a damaged one, keeps its files. */
 function names(journal: Buffer | undefined, name: string): boolean {
   return journal?.includes(name.slice(previousPrefix.length)) === true;
 }
 
-/** The bytes of a file; undefined if there is none, or nothing that could be one of ours. */
+/** The bytes of a file; undefined if there is none, or nothing that can be ours. */
 function open(file: string): Buffer | undefined {
   try {
     const read = readRegular(file, mostBytes, "follow");

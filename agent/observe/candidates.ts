@@ -2,7 +2,7 @@
  * Reads one file that the kubelet may take its credentials from, and says what it would find there;
  * never what is in it.
  */
-import { readAsKubelet } from "#pullsecret/kubelet.ts";
+import { readAsKubelet } from "#pullsecret/kubelet/kubelet.ts";
 import { hasCode } from "../files/errno.ts";
 import { readRegular } from "../files/regular-file.ts";
 import type { Content } from "../facts/search.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { podFiles } from "#contract/names.ts";
 import { contentOf } from "./candidates.ts";
 import type { Config } from "../config/config.ts";
-import { isObject, type Json } from "#pullsecret/json.ts";
+import { isObject, type Json } from "#pullsecret/json/json.ts";
 import { hasCode } from "../files/errno.ts";
 import {
   type Content,

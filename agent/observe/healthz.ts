@@ -1,7 +1,4 @@
-/**
- * The kubelet's own word: `GET http://127.0.0.1:10248/healthz`. A bare ping, but only a started
- * kubelet answers it.
- */
+/** Asks the kubelet: `GET http://127.0.0.1:10248/healthz`, which only a started kubelet answers. */
 import { connect } from "node:net";
 
 /** Longer than the kubelet's status line and headers; what comes after is not read. */

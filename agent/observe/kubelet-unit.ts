@@ -1,4 +1,4 @@
-/** Which unit is this node's kubelet, and how it is: asked over D-Bus. */
+/** Asks systemd which unit is this node's kubelet, and for its state. */
 import { auto } from "#contract/values.ts";
 import { BusError } from "../systemd/bus.ts";
 import type { Config } from "../config/config.ts";
@@ -12,8 +12,8 @@ import type { Systemd } from "../systemd/systemd.ts";
 type Asked = Readonly<{ systemd: Systemd; config: Pick<Config, "unit" | "restart"> }>;
 
 /**
- * The unit whose restart is, or will be, owed: the one that a flag names, that the change began
- * with, or that is found. Never throws.
+ * The unit whose restart is or will be owed: the one that a flag names, else that the change began
+ * with, else that is found. Never throws.
  */
 export async function askUnit(
   { systemd, config }: Asked,
@@ -27,7 +27,7 @@ export async function askUnit(
     if (known !== undefined && (underWay || config.unit !== auto)) return await systemd.unit(known);
     const one = found(await systemd.states(kubeletUnits));
     if (!("unfound" in one)) return await systemd.unit(one.name);
-    // It is down: who stopped it, and whether it matters, is for the decision to tell.
+    // None is active. The decision judges what that means for the unit of the change.
     const former = known ?? (underWay ? formerUnit : undefined);
     return former === undefined || one.several
       ? { unfound: one.unfound }
@@ -40,5 +40,5 @@ export async function askUnit(
   }
 }
 
-/** Agents whose journals name no unit restarted this one by default. */
+/** Agents that name no unit in their journals restarted this one by default. */
 const formerUnit = "kubelet.service";

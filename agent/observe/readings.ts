@@ -1,10 +1,9 @@
 /**
- * What lies on the node: the Secret, our journal, config.json. Each is read again only when its
- * file has changed, so that a look at rest costs a few calls instead of reading and parsing up to 3
- * MiB.
+ * Reads what lies on the node: the Secret, our journal, config.json. Each is read again only when
+ * its file has changed, so a look at rest costs a few calls instead of reading and parsing 3 MiB.
  *
- * Files are read with blocking calls: they are small and on the node's own disk, and some twenty
- * trips through Node's thread pool cost three times as much as the calls themselves.
+ * The calls are blocking: the files are small and local, and twenty trips through Node's thread
+ * pool cost three times as much as the calls themselves.
  */
 import { dirname, join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
@@ -43,7 +42,7 @@ export class Readings {
   /** Throws what the file system threw. */
   journal(): Promise<JournalReading> {
     const path = join(this.#config.kubeletDirectory, nodeFiles.journal);
-    // With the folder's own: previous bytes lie in files beside the journal, and may be taken away.
+    // The folder's identity counts, too: files with previous bytes may be removed from it.
     return this.#journal.read(identityOf(dirname(path), path), () => readStore(dirname(path)));
   }
 
@@ -53,13 +52,13 @@ export class Readings {
     return this.#file.read(identityOf(...paths), () => this.#delivery.read(kubeletDirectory));
   }
 
-  /** Gives the memory back. */
+  /** Frees the memory. */
   forget(): void {
     for (const one of [this.#mounted, this.#journal, this.#file]) one.forget();
   }
 }
 
-/** `undefined` where it cannot be told: whoever reads the file then says why. */
+/** `undefined` where it cannot be told; reading the file then tells why. */
 function identityOf(...files: readonly string[]): string | undefined {
   try {
     return files.map(identify).join(" ");

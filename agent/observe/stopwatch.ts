@@ -1,4 +1,4 @@
-/** For how long things have stayed as they are, by a clock that never jumps. */
+/** Measures how long values stay the same, by a clock that never jumps. */
 export class Stopwatch {
   readonly #seen = new Map<string, { value: string; since: number; noted: boolean }>();
   readonly #clock: () => number;
@@ -7,10 +7,7 @@ export class Stopwatch {
     this.#clock = clock;
   }
 
-  /**
-   * Notes the present value and answers for how many milliseconds it has been that; 0 for
-   * `undefined`.
-   */
+  /** Notes the present value. Returns for how many milliseconds it has been that; 0 for none. */
   held(name: string, value: string | undefined): number {
     const now = this.#clock();
     const seen = this.#seen.get(name);
@@ -23,7 +20,7 @@ export class Stopwatch {
     return now - since;
   }
 
-  /** A new look begins: what the last one did not note is forgotten. */
+  /** Begins a new look, and forgets what the last one did not note. */
   next(): void {
     for (const [name, seen] of this.#seen) {
       if (!seen.noted) this.#seen.delete(name);
@@ -33,14 +30,14 @@ export class Stopwatch {
 }
 
 /**
- * What this process has done. Writes are spaced: the first at once, the next 1 s later, doubling to
- * a minute while they follow each other within five minutes. Another program that rewrites the file
- * every 100 ms costs one write a minute.
+ * What this process has done. Writes are spaced: the first is made at once, the next 1 s later,
+ * doubling to a minute while they follow each other within five minutes. So another program that
+ * rewrites the file every 100 ms costs one write a minute.
  */
 export class Deeds {
   /** Restarts that systemd has taken on. */
   restarts = 0;
-  /** The last write failed, for another reason than another writer at work. */
+  /** The last write failed, and not because another writer was at work. */
   unwritable = false;
   #restarted = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;

@@ -1,19 +1,19 @@
 /**
- * Which steps are worth a line in the log. Bounded by time, not by memory: what lasts is always
- * told, also after months; what flaps costs at most 100 lines an hour.
+ * Decides which steps are worth a log line. Limited by time, not by memory: what lasts is always
+ * logged, even after months, and what flaps costs at most 100 lines an hour.
  */
 import type { Step } from "../facts/step.ts";
 
 const minute = 60_000;
-/** What is told as soon as the bucket has room, however often it was told: deeds, not states. */
+/** Actions, not states: logged whenever there is room, however often. */
 const deeds: ReadonlySet<Step["action"]> = new Set(["restart", "leave", "give up", "end"]);
-/** After these what was told before may be told again: something has been achieved. */
+/** After these something was achieved, and what was logged before may be logged again. */
 const achievements: ReadonlySet<Step["action"]> = new Set([...deeds, "record"]);
-/** A rollout writes a dozen lines; three of them at once leave room for what happens then. */
+/** A rollout takes a dozen lines; this is room for three, and for what follows. */
 const burst = 40;
 /**
- * For so long a state that comes back after another one is no news: tried every 30 s, an operation
- * fails for hours.
+ * A state that returns within this time is no news: an operation that is tried every 30 s may fail
+ * for hours.
  */
 const remembered = 10 * minute;
 
@@ -56,7 +56,7 @@ export class News {
   #isNew(state: string, line: string, now: number): boolean {
     const { since } = this.#present;
     const last = this.#last;
-    // Only the detail is another one: a file that grows, a revision that goes by.
+    // Only the detail differs, such as the size of a file that grows.
     if (last.state === state) return last.line !== line && now - last.at >= minute;
     const told = this.#told.get(state);
     return told === undefined || now - told >= remembered || now - since >= minute;

@@ -1,7 +1,4 @@
-/**
- * Makes steps known: readiness at once, the log and the termination message when there is something
- * new.
- */
+/** Reports steps: readiness at once, the log and the termination message when there is news. */
 import { BusError, CouldNotAsk } from "../systemd/bus.ts";
 import { describe } from "../files/errno.ts";
 import type { Log } from "./log.ts";
@@ -37,8 +34,7 @@ export class Status {
   tell(step: Step): void {
     const line = say(step.code, step.detail);
     const signed = this.#signed(line);
-    // Between two records the state does not flicker: a step that is over at once changes readiness
-    // by its successor.
+    // A record is over at once, and its successor sets the readiness: it must not flicker between.
     if (step.again !== 0 || step.action !== "record")
       this.#readiness = { ready: step.ready, code: step.code, line: signed };
     if (this.#news.take(step, line))
@@ -49,19 +45,16 @@ export class Status {
     try {
       this.#leaveWord(word);
     } catch {
-      // Nobody's concern.
+      // A termination message that cannot be written is no reason to fail.
     }
   }
 
-  /**
-   * Of which revision the word is: a pod's status may be read when its template is another one
-   * already.
-   */
+  /** Names the revision: a pod's status may be read when the template has another one already. */
   #signed(line: string): string {
     return `${line} (revision ${this.#revision})`;
   }
 
-  /** What an action answered, such as a job's result. */
+  /** Logs what an action returned, such as a job's result. */
   done(step: Step, outcome: string | undefined): void {
     if (outcome !== undefined) this.#log({ action: step.action, code: step.code }, outcome);
   }

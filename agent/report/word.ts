@@ -1,22 +1,21 @@
 /**
- * Two words that only this container can say, by the code and the message with which it ends: the
- * node is given back, and the node is refused. Readiness is an answer on a port of the node's
- * loopback, which any local process can give in our place (SECURITY.md); how a container ended is
- * the kubelet's own knowledge.
+ * Two statements that nobody can forge, because the container makes them by its exit code and
+ * termination message: the node is given back, and the node is refused. Readiness will not do: any
+ * local process can answer on that port in our place (SECURITY.md).
  *
- * Each is said once in a pod's life, and a pod has one revision: a mark in a directory of the pod's
- * own tells the next container of it, which stays, watches, and heals at once.
+ * Each is made once in a pod's life. A mark in the pod's own directory tells the next container,
+ * which stays, watches, and heals at once.
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { exitCodes } from "#contract/names.ts";
 import { hasCode } from "../files/errno.ts";
-import type { Step } from "../facts/step.ts";
+import { atOnce, type Step } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 
 type Mark = "released" | "refused";
 
-/** A refusal must stand for so long: what is mended meanwhile need not end anything. */
+/** A refusal must last this long before it ends the container: it may heal meanwhile. */
 const stands = 10_000;
 
 export class Word {
@@ -35,8 +34,8 @@ export class Word {
   }
 
   /**
-   * The step that takes this one's place: an end, where it is time for a word. The released end
-   * comes before the agent is Ready for the first time: what is Ready afterwards stays so.
+   * Returns the step, or an end in its place where a statement is due. The released end comes
+   * before the agent is Ready for the first time; from then on it stays Ready.
    */
   instead(step: Step): Step {
     const refused = "refused" in step;
@@ -68,7 +67,7 @@ export class Word {
 }
 
 function end({ code, detail }: Step, exit: number): Step {
-  return { action: "end", code, detail, ready: false, again: 0, exit };
+  return atOnce({ action: "end", code, detail, exit });
 }
 
 function readMarks(file: string): string[] {

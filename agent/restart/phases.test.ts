@@ -202,7 +202,7 @@ test("restarts switched off while the kubelet is revived: what is withdrawn late
     entries: new Map([["six.io", { value: { auth: "c2l4OjY=" }, original: false }]]),
     rest: new Map(),
   };
-  const first = { ...mounted, revision: 6, digest: "six's", content: "six", wanted: six };
+  const first = { ...mounted, revision: 6, digest: "six's", content: "six", desired: six };
   const applied = follow({
     file: absent,
     mounted: first,

@@ -1,7 +1,7 @@
 /**
- * What is done while config.json is as the journal says: one table, phase × restart policy × state
- * of the kubelet. Pure. A cell that is missing does not compile, so that no flag changed in
- * mid-phase, and no state of a unit, is one that nobody thought of.
+ * What to do while config.json is as the journal says: one table, phase × restart policy × state of
+ * the kubelet. Pure. A missing cell does not compile, so every state of a unit is thought of, and
+ * every flag that changes in mid-phase.
  */
 import type { Facts } from "../facts/facts.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
@@ -70,7 +70,7 @@ export const table: Table = {
     // Its start was proved; what becomes of it is no longer ours to mend.
     Never: always(confirm),
   },
-  // The previous file is back, and what was ours then is ours again.
+  // The previous file is back, with what was ours then.
   restoring: { Always: always(putBack), Never: always(putBackForGood) },
   reviving: {
     Always: {
@@ -111,8 +111,8 @@ function idle(facts: Facts): Answer {
 }
 
 /**
- * Ready, while the kubelet answers. At rest one that is down is not ours to start: an administrator
- * may have stopped it.
+ * Ready while the kubelet answers. A kubelet that is down at rest is not ours to start: an
+ * administrator may have stopped it.
  */
 export function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
@@ -125,8 +125,7 @@ function confirm(_facts: Facts, journal: Journal): Step {
 }
 
 /**
- * Where the kubelet has nothing to learn from the file, and none was owed before, no restart is
- * owed.
+ * Applies the rule if a restart is owed: the file matters to the kubelet, or one was owed before.
  */
 function owing<Unit extends readonly unknown[]>(
   rule: (facts: Facts, journal: Journal, ...unit: Unit) => Answer,
@@ -138,9 +137,9 @@ function owing<Unit extends readonly unknown[]>(
 }
 
 /**
- * The file is in place. From now on only a process with another InvocationID has been started after
- * it. Where the restart can be asked for at once, its own record says so; a step between would cost
- * a look and two syncs.
+ * The file is in place: from now on, a process with another InvocationID was started after it. A
+ * restart that can be asked for at once needs no record of its own, which saves a look and two
+ * syncs.
  */
 function written(facts: Facts, journal: Journal, unit: Unit): Answer {
   const owed = journal.matters || journal.owed === undefined ? unit.invocation : journal.owed;
@@ -149,15 +148,12 @@ function written(facts: Facts, journal: Journal, unit: Unit): Answer {
   return step.action === "restart" ? step : record(codes.restartOwed, restarting);
 }
 
-/**
- * The file is in place, and the kubelet is left to read it again by itself, where it has something
- * to learn.
- */
+/** The file is in place, and the kubelet rereads it by itself, if it matters to it. */
 function leftToReread(facts: Facts, journal: Journal): Step {
   const owes = journal.matters || journal.owed !== undefined || journal.renamed !== undefined;
   if (!owes) return record(codes.inForce, confirmed(journal));
   const { owed: _owed, ...rest } = journal;
-  // Of a kubelet that may not be restarted, but can be asked for: another one has read the file.
+  // Known if systemd could be asked: a process with another InvocationID has read the file.
   const owed = unitOf(facts)?.invocation;
   return awaitReread(facts, { ...rest, phase: "restarting", ...(owed !== undefined && { owed }) });
 }

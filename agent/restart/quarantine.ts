@@ -1,21 +1,20 @@
-/** A content that has broken this node's kubelet is not tried again in a hurry. Pure. */
+/** Quarantine: a content that failed on this node is not tried again soon. Pure. */
 import type { Facts } from "../facts/facts.ts";
 import { callsWithin, confirmed, type Journal } from "../journal/journal.ts";
 import type { Document } from "../delivery/mounted.ts";
-import { record, type Step, wait } from "../facts/step.ts";
+import { atOnce, record, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 
 const first = 600_000;
 const longest = 21_600_000;
 /**
- * A bad kubelet is restarted at most four times an hour by us; a retry needs two, its own and the
+ * We restart a bad kubelet at most four times an hour. A retry needs two: its own, and the
  * rollback's.
  */
 const restartsPerHour = 4;
 
 /**
- * The quarantine that follows one more rollback: 10 min, doubling with each failure of the same
- * content, to 6 h.
+ * The quarantine after one more rollback: 10 min, doubled by each failure of the content, to 6 h.
  */
 function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["quarantine"]> {
   const { revision, content, quarantine } = journal;
@@ -25,9 +24,8 @@ function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["q
 }
 
 /**
- * The journal of a node whose file is as it was before the change: what was ours then is ours, at
- * the moment when the file is back. The content that failed is quarantined; its time begins anew
- * when the kubelet is proved.
+ * The journal at the moment when the previous file is back: what was ours then is ours again, and
+ * the failed content is quarantined. Its time starts anew when the kubelet is proved.
  */
 export function undone(facts: Facts, journal: Journal): Journal {
   const { undo, settling: _settling, renamed: _renamed, ...rest } = journal;
@@ -36,10 +34,10 @@ export function undone(facts: Facts, journal: Journal): Journal {
   return { ...rest, revision, digest, content, owned, quarantine: quarantineFor(facts, journal) };
 }
 
-/** The journal of a node whose kubelet runs again after a rollback, and the code that says so. */
+/** Records that the kubelet runs again after a rollback. */
 export function revived(facts: Facts, journal: Journal): Step {
   const { quarantine } = journal;
-  // Without one nothing was rolled back: a drift that was put right, or a withdrawal.
+  // Without one nothing was rolled back: it was a repaired drift, or a withdrawal.
   if (quarantine === undefined || quarantine.told) return record(codes.inForce, confirmed(journal));
   return record(codes.rolledBack, {
     ...confirmed(journal),
@@ -47,7 +45,7 @@ export function revived(facts: Facts, journal: Journal): Step {
   });
 }
 
-/** A new revision is tried at once, even with a content that has failed. */
+/** Whether this revision's content must wait; another revision is tried at once. */
 export function isQuarantined(
   facts: Facts,
   journal: Journal | undefined,
@@ -55,7 +53,7 @@ export function isQuarantined(
 ): journal is Journal & { quarantine: NonNullable<Journal["quarantine"]> } {
   const quarantine = journal?.quarantine;
   if (quarantine?.content !== content || quarantine.revision !== revision) return false;
-  // Once it is over and the content is being tried again, the phases take over.
+  // In any other phase the content is being tried again.
   if (journal?.phase !== "applied") return false;
   return !quarantine.told || !isOver(facts, journal, quarantine);
 }
@@ -68,14 +66,7 @@ export function quarantined(
   const detail = `revision ${quarantine.revision}, failure ${quarantine.failures}, until ${until}`;
   if (quarantine.told) return wait(codes.quarantined, 10_000, detail);
   const next = { ...journal, quarantine: { ...quarantine, told: true } };
-  return {
-    action: "give up",
-    code: codes.rolledBack,
-    detail,
-    ready: false,
-    again: 0,
-    journal: next,
-  };
+  return atOnce({ action: "give up", code: codes.rolledBack, detail, journal: next });
 }
 
 function isOver(
@@ -83,7 +74,7 @@ function isOver(
   journal: Journal,
   { since, lasts }: NonNullable<Journal["quarantine"]>,
 ): boolean {
-  // A clock that was set back would make it last for ever: our own time counts as well.
+  // This process's own time counts as well: a clock set back would make it last for ever.
   const over = facts.now - since >= lasts || facts.steady.quarantine >= lasts;
   return over && callsWithin(journal, facts.now, 3_600_000) <= restartsPerHour - 2;
 }

@@ -2,16 +2,16 @@
  * Restart until proved: what to do while a kubelet restart is owed, under way, or on probation.
  * Pure. The table in phases.ts says which rule applies.
  *
- * Whether a restart was made is read off the unit: the journal holds the InvocationID that was
- * current when the file was in place, and systemd gives every start a new one. Unlike a comparison
- * of times this survives clocks that jump.
+ * The unit itself shows whether a restart was made: the journal holds the InvocationID from when
+ * the file was put in place, and systemd gives every start a new one. Unlike times, this survives
+ * clocks that jump.
  */
 import { guardSeconds } from "#contract/names.ts";
 import type { Facts } from "../facts/facts.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
 import { revived } from "./quarantine.ts";
 import { isOurs, ours } from "../facts/revision.ts";
-import { fast, record, soon, type Step, wait } from "../facts/step.ts";
+import { atOnce, fast, record, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
 import { codes } from "../facts/problems.ts";
 
@@ -27,20 +27,17 @@ const longestRevival = 900_000;
 /** After a rollback, a process that runs this long is taken for alive even without healthz. */
 const livesFor = 180_000;
 /**
- * Processes that one probation may lose: one to a reboot, one to an administrator. More mean that
- * the kubelet fails.
+ * How many processes one probation may lose: one to a reboot, one to an administrator. Beyond that
+ * the kubelet is failing.
  */
 const mostReplaced = 2;
 
-/**
- * Nobody can tell about the unit, or there is none: nothing is changed, and nothing counts as a
- * failure of the kubelet.
- */
+/** The unit is unknown or missing: nothing changes, and the kubelet has not failed. */
 export function awaitUnit(facts: Facts): Step {
   return unitMissing(facts) ?? wait(codes.systemdUnknown, fast);
 }
 
-/** Why there is nothing that could be restarted, if so. */
+/** Why there is no unit to restart; undefined if there is one. */
 export function unitMissing({ unit }: Facts): Step | undefined {
   if (unit === undefined) return wait(codes.systemdUnknown, fast);
   if ("busless" in unit) return wait(codes.systemdUnknown, fast);
@@ -59,17 +56,14 @@ export function underWay(_facts: Facts, _journal: Journal, unit: Unit): Step {
   return wait(codes.restarting, fast, `${unit.active}/${unit.sub}`);
 }
 
-/**
- * The new process runs and has not answered yet: it is given its time, and then the attempt has
- * failed.
- */
+/** The new process has not answered yet: after 30 s the attempt has failed. */
 export function awaitAnswer(facts: Facts, journal: Journal, unit: Unit): Step {
   if (facts.steady.running < answerWithin)
     return wait(codes.restarting, fast, "healthz does not answer yet");
   return attempt(facts, journal, unit);
 }
 
-/** The new process answers: from now on it is that one that is watched. */
+/** The new process answers, and is on probation from now on. */
 export function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
   const settling = { invocation: unit.invocation, restarts: unit.restarts };
   const tried = journal.called ? journal.tried : journal.tried + 1;
@@ -77,10 +71,10 @@ export function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
 }
 
 /**
- * Watches the process until the probation is over. Ready as late as costs nothing: it is the
- * kubelet that carries our word, and one that dies cannot take it back (docs/decisions/0006). Under
- * a release the agent is deleted as soon as its Ready counts, and must have left before it is
- * Ready, so its probation ends there.
+ * Watches the process until the probation is over. The kubelet reports our readiness, and a dead
+ * kubelet cannot retract it, so the agent turns Ready as late as it can without slowing the rollout
+ * (docs/decisions/0006). Under a release the agent is deleted once its Ready counts, and must have
+ * left before, so the probation ends earlier.
  */
 export function settle(facts: Facts, journal: Journal): Step {
   const releases = ours(facts)?.intent === "release";
@@ -95,7 +89,7 @@ export function settle(facts: Facts, journal: Journal): Step {
   };
 }
 
-/** The process that is watched has fallen silent. */
+/** The watched process no longer answers. */
 export function awaitAnswerAgain(facts: Facts, journal: Journal, unit: Unit): Step {
   if (facts.steady.running < answerWithin)
     return wait(codes.restarting, fast, "healthz stopped answering");
@@ -103,8 +97,8 @@ export function awaitAnswerAgain(facts: Facts, journal: Journal, unit: Unit): St
 }
 
 /**
- * Another process runs than the one that was watched. A node that rebooted, or an administrator:
- * systemd counts no restart of its own. What runs now has read the same file.
+ * Another process runs than the watched one. If systemd counts no restart of its own, the node
+ * rebooted or an administrator restarted it. The new process has read the same file.
  */
 export function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
   const { invocation, replaced: before = 0 } = journal.settling ?? {};
@@ -114,7 +108,7 @@ export function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
   return record(codes.onProbation, { ...journal, settling });
 }
 
-/** A failed attempt. What systemd starts next may prove itself. */
+/** The attempt failed. What systemd starts next may still prove itself. */
 export function died(facts: Facts, journal: Journal, unit: Unit): Step {
   const { settling: watched, ...rest } = journal;
   const next: Journal = {
@@ -132,14 +126,14 @@ export function died(facts: Facts, journal: Journal, unit: Unit): Step {
   );
 }
 
-/** Revived: it answers, and is watched like any other. */
+/** The revived kubelet answers, and goes through the same probation. */
 export function settleRevived(facts: Facts, journal: Journal): Step {
   if (!hasLived(facts, facts.config.probation))
     return wait(codes.onProbation, fast, "with the previous config.json");
   return revived(facts, journal);
 }
 
-/** Revived, and silent: its healthz may be off, or elsewhere. */
+/** The revived kubelet does not answer: its healthz may be off, or on another port. */
 export function awaitLife(facts: Facts, journal: Journal): Step {
   if (facts.steady.running < livesFor)
     return wait(codes.restarting, fast, "healthz does not answer yet");
@@ -147,8 +141,8 @@ export function awaitLife(facts: Facts, journal: Journal): Step {
 }
 
 export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
-  // No start since the journal said that one was about to be asked for, and we have asked for none:
-  // our predecessor was killed first. Its attempt does not count.
+  // The journal announces a restart, nothing has started since, and this process asked for none:
+  // our predecessor was killed before it asked. Its attempt does not count.
   const unmade = facts.restarts === 0 && journal.called && unit.invocation === journal.owed;
   const failed = journal.tried > 0 && !unmade;
   const tired = failed && journal.phase === "restarting" && journal.tried >= attempts(journal);
@@ -166,40 +160,31 @@ export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
     called: true,
     calls: [...journal.calls, facts.now].slice(-16),
   };
-  return {
+  const code = failed ? codes.kubeletFailed : codes.restartOwed;
+  return atOnce({
     action: "restart",
-    code:
-      journal.phase === "reviving"
-        ? codes.restored
-        : failed
-          ? codes.kubeletFailed
-          : codes.restartOwed,
+    code: journal.phase === "reviving" ? codes.restored : code,
     detail: state,
-    ready: false,
-    again: 0,
     journal: next,
     unasked: journal,
     resetFirst: failed || unit.active !== "active",
     evenUnrecorded: unit.active !== "active",
-  };
+  });
 }
 
-/**
- * For so many milliseconds from the start of the process; what has hardly answered yet is waited
- * for.
- */
+/** Whether the process has run this long, and has answered for a second of it. */
 function hasLived({ steady }: Facts, milliseconds: number): boolean {
   return steady.running >= milliseconds && steady.healthy >= Math.min(milliseconds, answersFor);
 }
 
-/** Three, as promised; one for a content that has failed before: it is only probed. */
+/** Three, as promised; one for a content that has failed before. */
 function attempts(journal: Journal): number {
   return journal.quarantine?.content === journal.content ? 1 : 3;
 }
 
 function rollBack(journal: Journal): Step {
-  // Nothing to go back to: the file is proved, or what it lacks was withdrawn. The kubelet is
-  // revived with the file as it is.
+  // Nothing to go back to: the content is proved, or a withdrawal. The kubelet is revived with the
+  // file as it is.
   const phase = journal.undo === undefined ? "reviving" : "restoring";
   return record(phase === "restoring" ? codes.notBack : codes.stillDown, {
     ...journal,
@@ -209,7 +194,8 @@ function rollBack(journal: Journal): Step {
 }
 
 /**
- * An attempt must not itself use up the unit's start limit; automatic restarts count there, too.
+ * Milliseconds between attempts, so that ours do not use up the unit's start limit, which automatic
+ * restarts count against, too.
  */
 function spacing(journal: Journal, { startLimit, restartDelay }: Unit): number {
   const least = Math.min(longestSpacing, Math.max(startLimit || defaultStartLimit, restartDelay));
@@ -217,12 +203,9 @@ function spacing(journal: Journal, { startLimit, restartDelay }: Unit): number {
   return Math.min(longestRevival, least * 2 ** Math.min(journal.tried, 10));
 }
 
-/**
- * Milliseconds until the next attempt is due; none if the clock has jumped back behind the last
- * one.
- */
+/** Milliseconds until the next attempt is due; 0 if the clock jumped back behind the last one. */
 function untilNext(facts: Facts, { calls }: Journal, spacing: number, failed: boolean): number {
-  // What could not be recorded is known to this process alone.
+  // Only this process knows of an attempt that could not be recorded.
   const unrecorded = facts.unwritable ? spacing - facts.sinceRestart : 0;
   if (!failed) return Math.max(0, unrecorded);
   const elapsed = facts.now - (calls.at(-1) ?? 0);

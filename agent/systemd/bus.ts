@@ -7,7 +7,7 @@ import type { EventEmitter } from "node:events";
 import type { Message } from "dbus-next";
 import { OwnError } from "../files/errno.ts";
 
-/** No answer, or not from whom we asked: nothing is known about the unit. */
+/** No answer, or not from systemd: nothing is known about the unit. */
 export class CouldNotAsk extends OwnError {}
 
 /** The bus or systemd answered with an error. */
@@ -68,7 +68,7 @@ type Internals = {
   _methodReturnHandlers: Record<number, (reply: Message) => void>;
 };
 
-/** Signals kept while nobody waits for one: a restart makes a handful. */
+/** How many signals are kept while nobody waits for one; a restart makes a handful. */
 const kept = 1000;
 
 /** Begins to connect to the bus at `socket`; `stop` ends whatever is being waited for. */
@@ -80,7 +80,7 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
     broken = true;
     reject(new CouldNotAsk(why));
   };
-  // Whoever loses a race below must not become an unhandled rejection.
+  // When it loses a race below, it must not become an unhandled rejection.
   failed.catch(() => {});
   stop.throwIfAborted();
   const onStop = () => fail("stopped");
@@ -156,8 +156,8 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
 
 function translate(error: unknown): Error {
   if (error instanceof Error && "type" in error && typeof error.type === "string")
-    // The bus calls us by a name that is new with each connection: with it each refusal would be
-    // news, and be logged.
+    // The bus gives us a new name with each connection; with it, each refusal would be logged as
+    // news.
     return new BusError(
       error.type,
       ("text" in error ? String(error.text) : error.message).replace(/":\d+\.\d+"/g, "us"),

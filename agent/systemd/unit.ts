@@ -22,7 +22,7 @@ export type Unit = Readonly<{
   restartDelay: number;
 }>;
 
-/** As much as tells a unit that runs from one that was left over. */
+/** Enough to tell a unit that runs from a left-over one. */
 export type UnitState = Pick<Unit, "name" | "load" | "active">;
 
 export const destination = "org.freedesktop.systemd1";
@@ -34,9 +34,9 @@ export const manager = {
 } as const;
 
 /**
- * Asked for one by one, all at once: of a service systemd tells 400 properties, for many of which
- * it reads control groups first, and to take them apart is most of the work of a look. When the
- * state has changed meanwhile, all are asked for again.
+ * Reads a unit's properties, all of one moment: if its state changed meanwhile, all are read again.
+ * Each is asked for by name, all at once. systemd has 400 for a service, reads control groups for
+ * many of them, and taking them apart would be most of the work of a look.
  */
 export async function readUnit(bus: Connection, name: string): Promise<Unit> {
   const get = propertiesOf(bus, name);

@@ -7,7 +7,7 @@ import type { Bed, BedNode } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
 import { slotOf } from "../healthz.ts";
-import { measure } from "../result.ts";
+import { compare, measure } from "../result.ts";
 import { inNamespace, networkOf } from "../../test/cluster/network.ts";
 import { run } from "../../test/cluster/run.ts";
 
@@ -64,13 +64,9 @@ export const agentCpu: Measurement = {
     const said = ((await lines(bed)) - before) * ((hour * 1000) / (performance.now() - since));
     const unit = "CPU s/h";
     return [
-      measure(
-        { name: "agent-cpu, idle", unit, atMost: 2 },
-        used.map(([agent]) => agent),
-      ),
-      measure(
-        { name: "agent-cpu, a bare Node server", unit },
-        used.map(([, other]) => other),
+      compare(
+        { name: "agent-cpu, idle", unit, against: "a bare Node that answers probes", atMost: 1.5 },
+        used,
       ),
       measure({ name: "agent-cpu, log", unit: "lines/h", atMost: 1 }, [said]),
     ];
@@ -90,7 +86,7 @@ async function startBare(bed: Bed, { node }: BedNode): Promise<void> {
   const image = await bed.cluster.kubectl(
     "get",
     "daemonset",
-    names.syncerName,
+    names.agentName,
     "-n",
     names.namespace,
     "-o",
@@ -136,7 +132,7 @@ async function lines({ cluster }: Bed): Promise<number> {
     "-n",
     names.namespace,
     "-l",
-    `name=${names.syncerName}`,
+    `name=${names.agentName}`,
     "--tail=-1",
   );
   return text.split("\n").length;

@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { act } from "#agent/execute.ts";
 import { parseConfig } from "#agent/config/config.ts";
 import { configJson as delivery } from "#agent/delivery/config-json/config-json.ts";
-import { Look } from "#agent/look.ts";
+import { Observer } from "#agent/observer.ts";
 import { Deeds } from "#agent/observe/stopwatch.ts";
 import type { Systemd } from "#agent/systemd/systemd.ts";
 import type { Unit } from "#agent/systemd/unit.ts";
@@ -54,9 +54,9 @@ async function life(node: Node, fake: FakeKubelet, end: number): Promise<void> {
   const lock = { release: () => {} };
   const hands = { config, systemd: fake.systemd, deeds, delivery, lock };
   const acquire = async () => true;
-  const look = new Look({ ...hands, healthz, acquire, now, clock: now });
+  const observer = new Observer({ ...hands, healthz, acquire, now, clock: now });
   while (fake.clock < end) {
-    const step = await look.next();
+    const step = await observer.next();
     await act(step, hands);
     if (step.action === "give up") return fake.pass(containerBackOff);
     fake.pass(step.again === "back off" ? retry : step.again);

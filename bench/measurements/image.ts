@@ -6,6 +6,7 @@ import type { Measurement } from "../bench.ts";
 import { measure } from "../result.ts";
 
 type Manifest = { layers: { size: number }[] };
+type Index = { manifests: { digest: string }[] };
 const kibibyte = 1024;
 
 export const image: Measurement = {
@@ -13,19 +14,19 @@ export const image: Measurement = {
   run: async (bench) => {
     const { cluster } = await bench.real(1);
     const { base } = cluster.kit.images;
-    const index = JSON.parse(readFileSync(join(base, "index.json"), "utf8")) as {
-      manifests: { digest: string }[];
-    };
+    const index = JSON.parse(readFileSync(join(base, "index.json"), "utf8")) as Index;
     const digest = index.manifests[0]?.digest.replace(":", "/") ?? "";
     const below = JSON.parse(readFileSync(join(base, "blobs", digest), "utf8")) as Manifest;
     const [, name = "", tag = ""] = /\/(.*):(.*)$/.exec(await buildImage(cluster)) ?? [];
-    const answer = await fetch(
-      `http://${cluster.registry.publicAddress}/v2/${name}/manifests/${tag}`,
-      {
-        headers: { accept: "application/vnd.oci.image.manifest.v1+json" },
-      },
-    );
-    const { layers } = (await answer.json()) as Manifest;
+    const ask = async (reference: string) => {
+      const url = `http://${cluster.registry.publicAddress}/v2/${name}/manifests/${reference}`;
+      const types = ["index", "manifest"].map((one) => `application/vnd.oci.image.${one}.v1+json`);
+      const answer = await fetch(url, { headers: { accept: types.join() } });
+      return (await answer.json()) as Manifest & Index;
+    };
+    // Of one architecture, this machine's.
+    const [one] = (await ask(tag)).manifests;
+    const { layers } = await ask(one?.digest ?? "");
     const above = layers.slice(below.layers.length).reduce((sum, { size }) => sum + size, 0);
     const size = (bundle: string) =>
       statSync(join(import.meta.dirname, `../../dist/${bundle}.cjs`)).size / kibibyte;

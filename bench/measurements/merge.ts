@@ -2,9 +2,9 @@
  * The largest document through the pure code, against the least that reading and writing JSON
  * costs.
  */
-import { canonical, sourcesOf } from "#pullsecret/canonical.ts";
-import { merge } from "#pullsecret/merge.ts";
-import { parse } from "#pullsecret/parse.ts";
+import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
+import { merge } from "#pullsecret/merge/merge.ts";
+import { parse } from "#pullsecret/document/parse.ts";
 import type { Measurement } from "../bench.ts";
 import { largeDocument } from "../objects.ts";
 import { compare } from "../result.ts";

@@ -1,12 +1,15 @@
 /** Rewrites that mean the same must cost nothing. */
+import type { V1Secret } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
-import { stays } from "../../test/cluster/await.ts";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { globalPullSecretPath } from "#kube/paths.ts";
+import { until } from "../../test/cluster/await.ts";
 import { auditEnd } from "../../test/cluster/audit.ts";
 import { controllerWrites } from "../audit.ts";
 import type { Bed } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
-import { putAdditional } from "../objects.ts";
+import { additional, putAdditional } from "../objects.ts";
 import { measure } from "../result.ts";
 
 const rewrites = 1000;
@@ -30,19 +33,31 @@ export const noop: Measurement = {
     await calm();
     await calm();
     const before = await standing(bed);
-    const mark = auditEnd(bed.cluster);
+    const [mark, begun] = [auditEnd(bed.cluster), Date.now()];
     for (let turn = 1; turn <= rewrites; turn++) await putAdditional(bed.api, text(turn));
-    await stays("the last one is seen", () => true, 5000);
+    const version = await versionOf(bed);
+    await until("the last one is told", async () => {
+      const { status } = (await bed.api.get<GlobalPullSecret>(globalPullSecretPath)) ?? {};
+      return status?.sources?.[0]?.resourceVersion === version;
+    });
     const after = await standing(bed);
-    const row = (name: string, unit: string, value: number) =>
-      measure({ name: `noop, ${name}`, unit, atMost: 0 }, [value]);
+    const writes = controllerWrites(bed.cluster, mark);
+    const seconds = (Date.now() - begun) / 1000;
+    const row = (name: string, unit: string, value: number, atMost = 0) =>
+      measure({ name: `noop, ${name}`, unit, atMost }, [value]);
     return [
       row("restarts", "restarts", Number(before.invocation !== after.invocation)),
       row("revisions", "revisions", after.revision - before.revision),
-      row("writes", "writes", controllerWrites(bed.cluster, mark)),
+      row("writes", "writes", writes.changes),
+      // Each rewrite is another resourceVersion, which status tells; n writes have n - 1 pauses.
+      row("status", "writes/s", (writes.status - 1) / seconds, 1),
     ];
   },
 };
+
+async function versionOf({ api }: Bed): Promise<string | undefined> {
+  return (await api.get<V1Secret>(additional))?.metadata?.resourceVersion;
+}
 
 async function standing({
   cluster,

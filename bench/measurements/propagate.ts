@@ -17,7 +17,7 @@ export const propagateOne: Measurement = {
       ([ours, empty]) => [ours.healthy / 1000, (empty.started + empty.took) / 1000] as const,
     );
     const against = "empty pod started + bare restart";
-    return [compare({ name: "propagate-1", unit: "s", against, atMost: 1.2 }, pairs)];
+    return [compare({ name: "propagate-1", unit: "s", against, atMost: 1.25 }, pairs)];
   },
 };
 

@@ -101,7 +101,7 @@ async function byHand(simulated: Simulated): Promise<number> {
   await put(simulated.api, syncer, {
     apiVersion: "apps/v1",
     kind: "DaemonSet",
-    metadata: { name: names.syncerName, namespace: names.namespace },
+    metadata: { name: names.agentName, namespace: names.namespace },
     spec: { template: { metadata } },
   });
   return (await served(simulated, begun, revision)) - begun / 1000;

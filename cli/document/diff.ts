@@ -1,7 +1,7 @@
 /** What one pull secret changes of another, by registries; never a credential. Pure. */
-import { redactKey } from "#pullsecret/keypath.ts";
-import { meaningOf } from "#pullsecret/key.ts";
-import type { Accepted } from "#pullsecret/parse.ts";
+import { redactKey } from "#pullsecret/problems/keypath.ts";
+import { meaningOf } from "#pullsecret/registry/key.ts";
+import type { Accepted } from "#pullsecret/document/parse.ts";
 
 /** `changed`: the same registry with another credential. */
 export type Difference = Readonly<{ registry: string; change: "added" | "changed" | "removed" }>;

@@ -1,8 +1,8 @@
 /** One entry of a pull secret's document, put in or taken out; all else stays as it is. */
-import { Credential } from "#pullsecret/auth.ts";
-import { isObject, readJson, type JsonObject } from "#pullsecret/json.ts";
-import { meaningOf } from "#pullsecret/key.ts";
-import { problem, type Problem } from "#pullsecret/problems.ts";
+import { Credential } from "#pullsecret/document/auth.ts";
+import { isObject, readJson, type JsonObject } from "#pullsecret/json/json.ts";
+import { meaningOf } from "#pullsecret/registry/key.ts";
+import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 
 /** The new document, and how many entries it has; or why the present one cannot be edited. */
 export type Edited =

@@ -5,13 +5,13 @@ import { namespace, secretKeys, secretType } from "#contract/names.ts";
 import { ApiError } from "#kube/api-error.ts";
 import type { Cluster } from "#kube/client.ts";
 import { collections } from "#kube/paths.ts";
-import { quote } from "#pullsecret/keypath.ts";
-import { formatProblem } from "#pullsecret/problems.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { undoneBy } from "../cluster/ownership.ts";
 import { secretPath } from "../cluster/secrets.ts";
 import { Refused } from "../terminal/io.ts";
 import { edit, type Login } from "./edit.ts";
-import { judge } from "./verdict.ts";
+import { verdictOn } from "./verdict.ts";
 
 export type Rewrite = Readonly<{
   secret: string;
@@ -68,7 +68,7 @@ async function write(
     await cluster.remove(secretPath(secret), uid, resourceVersion);
     return { did: "deleted", entries, warnings: [] };
   }
-  const warnings = await verdictOn(document, protect);
+  const { warnings } = await verdictOn(Buffer.from(document), protect);
   if (document === before.toString("utf8")) return { did: "nothing", entries, warnings };
   const data = { ...live?.data, [secretKeys.document]: Buffer.from(document).toString("base64") };
   if (live === undefined) await cluster.create(collections.secrets, newSecret(secret, data));
@@ -91,15 +91,6 @@ function refuseForeign(live: V1Secret | undefined, secret: string): void {
       `${secret}: declared by ${JSON.stringify(who)}, which would undo it; nothing is written: ` +
         "change it where that one takes it from",
     );
-}
-
-/** The warnings; Refused with every reason where the controller would refuse the document. */
-async function verdictOn(document: string, protect: readonly string[]): Promise<string[]> {
-  const read = async () => Buffer.from(document);
-  const files = { original: undefined, additional: "" };
-  const verdict = await judge(files, { conflicts: "additional", protect }, { read });
-  if (!verdict.ok) throw new Refused(verdict.problems.map(formatProblem).join("\n"));
-  return verdict.warnings.map(formatProblem);
 }
 
 const kind = { apiVersion: "v1", kind: "Secret" } as const;

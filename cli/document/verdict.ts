@@ -1,12 +1,12 @@
 /** The controller's verdict on files: the merged document, or why there is none. */
-import { judgeSize } from "#pullsecret/capacity.ts";
-import { canonical, sourcesOf } from "#pullsecret/canonical.ts";
-import { documentLimits } from "#pullsecret/json.ts";
-import { merge, type MergePolicy } from "#pullsecret/merge.ts";
-import type { MergeSource } from "#pullsecret/offer.ts";
-import { parse } from "#pullsecret/parse.ts";
-import { formatProblem, type Problem } from "#pullsecret/problems.ts";
-import type { ExitCode, Io } from "../terminal/io.ts";
+import { judgeSize } from "#pullsecret/merge/capacity.ts";
+import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
+import { documentLimits } from "#pullsecret/json/json.ts";
+import { merge, type MergePolicy } from "#pullsecret/merge/merge.ts";
+import type { MergeSource } from "#pullsecret/merge/offer.ts";
+import { parse, type Entry } from "#pullsecret/document/parse.ts";
+import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
+import { Refused, type ExitCode, type Io } from "../terminal/io.ts";
 
 export type Verdict =
   | Readonly<{ ok: true; document: string; entries: number; warnings: readonly Problem[] }>
@@ -43,6 +43,26 @@ function join(sources: readonly MergeSource[], bytes: number, policy: MergePolic
   const excess = judgeSize(bytes, document, JSON.stringify(sourcesOf(merged)));
   if (excess !== undefined) return { ok: false, problems: [excess] };
   return { ok: true, document, entries: merged.entries.length, warnings: merged.warnings };
+}
+
+export type Good = Readonly<{
+  entries: readonly Entry[];
+  /** A line each. */
+  warnings: readonly string[];
+}>;
+
+/**
+ * What the controller would say of these bytes as an additional pull secret; Refused, with every
+ * reason, where it would not take them.
+ */
+export async function verdictOn(bytes: Uint8Array, protect: readonly string[]): Promise<Good> {
+  const files = { original: undefined, additional: "" };
+  const policy = { conflicts: "additional", protect } as const;
+  const verdict = await judge(files, policy, { read: () => Promise.resolve(bytes) });
+  if (!verdict.ok) throw new Refused(verdict.problems.map(formatProblem).join("\n"));
+  const parsed = parse(bytes, { name: "additional", role: "additional" });
+  const entries = parsed.ok ? parsed.entries : [];
+  return { entries, warnings: verdict.warnings.map(formatProblem) };
 }
 
 /**

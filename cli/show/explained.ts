@@ -1,7 +1,7 @@
 /** Which source serves an image, by what the object's status tells. Pure. */
 import type { GlobalPullSecret, RegistryStatus } from "#api/global-pull-secret.ts";
-import { repositoryOf } from "#pullsecret/image.ts";
-import { match } from "#pullsecret/match.ts";
+import { repositoryOf } from "#pullsecret/registry/image.ts";
+import { match } from "#pullsecret/kubelet/match.ts";
 
 /** A stable shape: `-o json` prints it. */
 export type Explained = Readonly<{

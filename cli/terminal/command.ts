@@ -2,7 +2,7 @@
 import { asksForHelp } from "#contract/arguments.ts";
 import { readFlags, type Rule } from "#contract/flags.ts";
 import { usage, type Table, type Values } from "#contract/table.ts";
-import { quote } from "#pullsecret/keypath.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
 import { Misuse, type ExitCode, type Io } from "./io.ts";
 
 /** In the order of the usage. */
@@ -10,7 +10,7 @@ export const groups = {
   see: "See what is in force",
   change: "Change credentials",
   steer: "Pause, withdraw, try again",
-  files: "Pull secrets in files, without a cluster",
+  local: "Without a cluster",
 } as const;
 
 export type About<Rows extends Table> = Readonly<{

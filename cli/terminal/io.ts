@@ -10,6 +10,8 @@ export type Io = Readonly<{
   read(path: string, limit: number): Promise<Uint8Array>;
   out(text: string): void;
   err(line: string): void;
+  /** Asks the person a question of yes or no; undefined where nobody can be asked. */
+  confirm: ((question: string) => Promise<boolean>) | undefined;
   /** What standard output is shown on; undefined where nobody looks: a file, a pipe. */
   terminal: Terminal | undefined;
   /** Throws Misuse where the kubeconfig cannot be used. */

@@ -1,6 +1,6 @@
 /** How a command prints a state: as text for people, or as JSON or YAML of a stable shape. */
 import { oneOf } from "#contract/values.ts";
-import { escape } from "#pullsecret/keypath.ts";
+import { escape } from "#pullsecret/problems/keypath.ts";
 import type { Io } from "./io.ts";
 
 export type Format = "text" | "json" | "yaml";

@@ -7,5 +7,6 @@ const { agent: declared, rollout } = policyWith();
 export const agent: Agent = {
   ...declared,
   image: "example.invalid/agent:1",
+  imagePullSecrets: [],
   probationSeconds: rollout.probationSeconds,
 };

@@ -2,7 +2,13 @@
 import type { Pinned } from "./pinned.ts";
 import type { AgentPolicy, RolloutPolicy } from "../policy/policy.ts";
 
-/** `pinned`: the only nodes that still get one. */
+/** What an agent runs, and the Secrets of kube-system that it is pulled with. */
+export type AgentImage = Readonly<{ image: string; imagePullSecrets: readonly string[] }>;
+
 export type Agent = AgentPolicy &
   Pick<RolloutPolicy, "probationSeconds"> &
-  Readonly<{ image: string; pinned?: Pinned }>;
+  AgentImage &
+  Readonly<{
+    /** The only nodes that still get one. */
+    pinned?: Pinned;
+  }>;

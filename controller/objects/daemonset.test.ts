@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { agent } from "./agent.fixture.ts";
 import type { Agent } from "./agent.ts";
 import { daemonSet, templateDigest } from "./daemonset.ts";
+import { nodesOf } from "./placement.ts";
 import { role, roleBinding, serviceAccount } from "./rbac.ts";
 
 const strategy = { stage: "canary", maxUnavailable: 1 } as const;
@@ -21,7 +22,6 @@ test("H12, H13: the DaemonSet has the promised name, and its pods the promised l
 test("H4: it runs on every Linux node, whatever its taints, before any network", () => {
   assert.deepEqual(pod?.tolerations, [{ operator: "Exists" }]);
   assert.deepEqual(pod?.nodeSelector, { "kubernetes.io/os": "linux" });
-  assert.equal(pod?.affinity, undefined);
   assert.equal(pod?.hostNetwork, true);
   assert.equal(pod?.priorityClassName, "system-node-critical");
 });
@@ -52,6 +52,60 @@ test("single files are never mounted: a replaced file would stay the old one for
     ["global-pull-secret", "Directory", "Directory", undefined, "Directory"],
   );
   assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
+});
+
+const withPod = (change: Partial<Agent["pod"]>, more: Partial<Agent> = {}) =>
+  daemonSet({ ...agent, ...more, pod: { ...agent.pod, ...change } }, seven, strategy).spec
+    ?.template;
+const expressions = (template: ReturnType<typeof withPod>) =>
+  template?.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+    ?.nodeSelectorTerms;
+
+test("nodes without a kubelet of their own get no agent, unless the installer selects otherwise", () => {
+  assert.deepEqual(expressions(spec?.template), [
+    {
+      matchExpressions: [
+        { key: "type", operator: "NotIn", values: ["virtual-kubelet"] },
+        { key: "eks.amazonaws.com/compute-type", operator: "NotIn", values: ["fargate"] },
+      ],
+    },
+  ]);
+  const everywhere = withPod({ nodes: { text: "", requirements: [] } });
+  assert.equal(everywhere?.spec?.affinity, undefined);
+});
+
+test("a pin goes before what the installer selects, and a survey asks for the same nodes", () => {
+  const pinned = { names: ["a"], since: "2026-11-23T12:00:00Z" };
+  assert.deepEqual(expressions(withPod({}, { pinned })), [
+    { matchFields: [{ key: "metadata.name", operator: "In", values: ["a"] }] },
+  ]);
+  assert.equal(nodesOf({ ...agent, pinned }), "kubernetes.io/os=linux");
+  assert.equal(nodesOf(agent), `kubernetes.io/os=linux,${agent.pod.nodes.text}`);
+});
+
+test("labels and annotations of the installer's are beside ours, and never in their place", () => {
+  const mine = { name: "x", team: "platform" };
+  const said = { "globalpullsecret.io/revision": "9", note: "a" };
+  const { labels, annotations } = withPod({ labels: mine, annotations: said })?.metadata ?? {};
+  assert.deepEqual([labels?.["name"], labels?.["team"]], ["global-pull-secret-syncer", "platform"]);
+  assert.deepEqual(
+    [annotations?.["globalpullsecret.io/revision"], annotations?.["note"]],
+    ["7", "a"],
+  );
+});
+
+test("every container has the installer's resources, and the pod its priority and pull secrets", () => {
+  const template = withPod(
+    { requests: {}, limits: { memory: "1Gi" }, priorityClass: "" },
+    { imagePullSecrets: ["a", "b"] },
+  );
+  assert.ok(template?.spec);
+  const { containers, initContainers = [], ...rest } = template.spec;
+  for (const { resources } of [...containers, ...initContainers])
+    assert.deepEqual(resources, { limits: { memory: "1Gi" } });
+  assert.equal(rest.priorityClassName, undefined);
+  assert.deepEqual(rest.imagePullSecrets, [{ name: "a" }, { name: "b" }]);
+  assert.equal(pod?.imagePullSecrets, undefined);
 });
 
 test("the probe looks every second but the first, on the loopback, at the port that the agent was given", () => {

@@ -10,7 +10,8 @@ import * as names from "#contract/names.ts";
 import type { Agent } from "./agent.ts";
 import { confined, firstContainer } from "./first-container.ts";
 import { annotations, ownerLabels } from "#kube/ownership.ts";
-import { affinityTo } from "./pinned.ts";
+import { affinityOf, nodeSelector } from "./placement.ts";
+import { resourcesOf } from "./resources.ts";
 import type { Strategy } from "../rollout/decide/strategy.ts";
 
 /**
@@ -65,16 +66,16 @@ export function daemonSet(agent: Agent, content: TemplateContent, strategy: Stra
     apiVersion: "apps/v1",
     kind: "DaemonSet",
     metadata: {
-      name: names.syncerName,
+      name: names.agentName,
       namespace: names.namespace,
-      labels: { ...names.syncerLabels, ...ownerLabels },
+      labels: { ...names.agentLabels, ...ownerLabels },
       annotations: {
         [annotations.stage]: strategy.stage,
         ...(agent.pinned && { [annotations.awaitedSince]: agent.pinned.since }),
       },
     },
     spec: {
-      selector: { matchLabels: { ...names.syncerLabels } },
+      selector: { matchLabels: { ...names.agentLabels } },
       minReadySeconds: content.revision === 0 ? bornSeconds : names.guardSeconds,
       revisionHistoryLimit: 2,
       updateStrategy: {
@@ -99,35 +100,37 @@ export function templateDigest(agent: Agent): string {
 }
 
 function template(agent: Agent, { revision, digest }: TemplateContent): V1PodTemplateSpec {
+  const affinity = affinityOf(agent);
   return {
     metadata: {
-      labels: { ...names.syncerLabels, ...ownerLabels },
+      labels: { ...agent.pod.labels, ...names.agentLabels, ...ownerLabels },
       annotations: {
+        ...agent.pod.annotations,
         [names.revisionAnnotation]: String(revision),
         [names.digestAnnotation]: digest,
         [annotations.template]: templateDigest(agent),
       },
     },
     // Beside the digest: an agent is the same one wherever it may be.
-    spec: {
-      ...podSpec(agent, revision),
-      ...(agent.pinned && { affinity: affinityTo(agent.pinned) }),
-    },
+    spec: { ...podSpec(agent, revision), ...(affinity && { affinity }) },
   };
 }
 
 function podSpec(agent: Agent, revision: number): NonNullable<V1PodTemplateSpec["spec"]> {
+  const { priorityClass } = agent.pod;
+  const imagePullSecrets = agent.imagePullSecrets.map((name) => ({ name }));
   return {
-    serviceAccountName: names.syncerName,
+    serviceAccountName: names.agentName,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     // The kubelet's healthz listens on the node's loopback; and no CNI is needed to bring
     // credentials to a new node.
     hostNetwork: true,
     dnsPolicy: "Default",
-    nodeSelector: { "kubernetes.io/os": "linux" },
+    nodeSelector,
     tolerations: [{ operator: "Exists" }],
-    priorityClassName: "system-node-critical",
+    ...(priorityClass !== "" && { priorityClassName: priorityClass }),
+    ...(imagePullSecrets.length > 0 && { imagePullSecrets }),
     terminationGracePeriodSeconds: 30,
     securityContext: {
       runAsUser: 0,
@@ -179,8 +182,7 @@ function container(agent: Agent, revision: number): V1Container {
       failureThreshold: 1,
       timeoutSeconds: 1,
     },
-    // 96Mi: Node's own text is 40 to 50 MiB and must fit too; 72Mi sometimes thrashes without end.
-    resources: { requests: { cpu: "10m", memory: "32Mi" }, limits: { memory: "96Mi" } },
+    resources: resourcesOf(agent),
     securityContext: confined,
     terminationMessagePath: names.mountPaths.terminationLog,
     terminationMessagePolicy: "File",

@@ -5,6 +5,7 @@
 import type { V1Container } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Agent } from "./agent.ts";
+import { resourcesOf } from "./resources.ts";
 
 /** Of every container of ours. */
 export const confined: NonNullable<V1Container["securityContext"]> = {
@@ -39,7 +40,7 @@ export function firstContainer(agent: Agent): V1Container {
       "/app/hidden.cjs",
     ],
     args: ["--kubelet-directory", agent.kubeletDirectory],
-    resources: { requests: { cpu: "10m", memory: "32Mi" }, limits: { memory: "96Mi" } },
+    resources: resourcesOf(agent),
     securityContext: confined,
     volumeMounts: [
       { name: "root", mountPath: root, readOnly: true },

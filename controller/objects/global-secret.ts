@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
-import { digestOf, saltLength } from "#pullsecret/digest.ts";
+import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
 import {
   type Content,
   globalSecretName,

@@ -4,10 +4,10 @@
  * keeps the agents out of `default`.
  */
 import type { V1Role, V1RoleBinding, V1ServiceAccount } from "@kubernetes/client-node";
-import { namespace, syncerName } from "#contract/names.ts";
+import { namespace, agentName } from "#contract/names.ts";
 import { ownerLabels } from "#kube/ownership.ts";
 
-const metadata = { name: syncerName, namespace, labels: { ...ownerLabels } };
+const metadata = { name: agentName, namespace, labels: { ...ownerLabels } };
 const rbac = "rbac.authorization.k8s.io";
 
 export const serviceAccount: V1ServiceAccount = {
@@ -23,6 +23,6 @@ export const roleBinding: V1RoleBinding = {
   apiVersion: `${rbac}/v1`,
   kind: "RoleBinding",
   metadata,
-  roleRef: { apiGroup: rbac, kind: "Role", name: syncerName },
-  subjects: [{ kind: "ServiceAccount", name: syncerName, namespace }],
+  roleRef: { apiGroup: rbac, kind: "Role", name: agentName },
+  subjects: [{ kind: "ServiceAccount", name: agentName, namespace }],
 };

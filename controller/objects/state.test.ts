@@ -20,6 +20,7 @@ const states: fc.Arbitrary<State> = fc.record({
   ),
   halted: fc.option(fc.jsonValue(), { nil: undefined }),
   policy: fc.option(fc.jsonValue(), { nil: undefined }),
+  sourcesFrom: fc.option(fc.uuid(), { nil: undefined }),
   absentSince: fc
     .dictionary(
       fc.constantFrom("additional", "team-a", "constructor"),
@@ -39,6 +40,7 @@ test("law: what is written is read back, byte for byte", () => {
       assert.deepEqual(plain(read.halted), plain(state.halted));
       assert.deepEqual(read.absentSince, state.absentSince);
       assert.deepEqual(plain(read.policy), plain(state.policy));
+      assert.equal(read.sourcesFrom, state.sourcesFrom);
     }),
   );
 });

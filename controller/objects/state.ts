@@ -26,6 +26,8 @@ export type State = Readonly<{
   absentSince: ReadonlyMap<string, Date>;
   /** The spec of GlobalPullSecret that was followed last: any JSON, read with doubt as well. */
   policy: unknown;
+  /** The uid of the object that named the sources in it. */
+  sourcesFrom: string | undefined;
 }>;
 
 /** What a revision of global-pull-secret said; `sources` is its JSON text. */
@@ -38,6 +40,7 @@ export const noState: State = {
   halted: undefined,
   absentSince: new Map(),
   policy: undefined,
+  sourcesFrom: undefined,
 };
 
 /**
@@ -53,6 +56,7 @@ const keys = {
   /** Of the additional Secret; another source's has `.ID` behind it. */
   absentSince: "absent-since",
   policy: "policy",
+  sourcesFrom: "policy.sources-from",
 } as const;
 
 const absentKey = (id: string) =>
@@ -81,6 +85,7 @@ export function readState(secret: V1Secret | undefined): State {
     halted: json(text(keys.halted)),
     absentSince,
     policy: json(text(keys.policy)),
+    sourcesFrom: text(keys.sourcesFrom),
   };
 }
 
@@ -110,7 +115,8 @@ export async function writeState(
 }
 
 /** The Secret as we declare it. */
-export function stateSecret({ accepted, served, halted, absentSince, policy }: State): V1Secret {
+export function stateSecret(state: State): V1Secret {
+  const { accepted, served, halted, absentSince, policy, sourcesFrom } = state;
   const data: Record<string, string> = {};
   for (const [source, document] of Object.entries(accepted))
     data[keys.source + source] = encode(document);
@@ -124,6 +130,7 @@ export function stateSecret({ accepted, served, halted, absentSince, policy }: S
   if (halted !== undefined) data[keys.halted] = encode(JSON.stringify(halted));
   for (const [id, since] of absentSince) data[absentKey(id)] = encode(since.toISOString());
   if (policy !== undefined) data[keys.policy] = encode(JSON.stringify(policy));
+  if (sourcesFrom !== undefined) data[keys.sourcesFrom] = encode(sourcesFrom);
   return {
     apiVersion: "v1",
     kind: "Secret",

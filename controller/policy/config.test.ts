@@ -23,6 +23,21 @@ test("the defaults are those of the design", () => {
           dbusDirectory: "/run/dbus",
           probePort: 20248,
           healthzPort: 10248,
+          pod: {
+            labels: {},
+            annotations: {},
+            imagePullSecrets: [],
+            nodes: {
+              text: "type notin (virtual-kubelet),eks.amazonaws.com/compute-type notin (fargate)",
+              requirements: [
+                { key: "type", operator: "NotIn", values: ["virtual-kubelet"] },
+                { key: "eks.amazonaws.com/compute-type", operator: "NotIn", values: ["fargate"] },
+              ],
+            },
+            requests: { cpu: "10m", memory: "32Mi" },
+            limits: { memory: "96Mi" },
+            priorityClass: "system-node-critical",
+          },
         },
       },
       original: undefined,
@@ -41,6 +56,9 @@ test("every flag is read", () => {
     "--delivery-modes Reread --max-unavailable-limit 3 " +
     "--restart-control-plane Always --hidden-files Ignore --kubelet-unit k3s.service " +
     "--kubelet-directory /var/lib/rancher/k3s --dbus-directory /run/d --probe-port 1234 --healthz-port 10250 " +
+    "--agent-label a=b --agent-label example.com/c= --agent-annotation d=e,f=g --agent-priority-class low " +
+    "--agent-image-pull-secret x --agent-image-pull-secret y --agent-node-selector !a,b " +
+    "--agent-requests cpu=1 --agent-limits cpu=1500m,memory=1Gi " +
     "--agent-image i:1 --kubeconfig /kc --listen [::1]:9090 --log-level debug";
   const parsed = parseConfig(argv.split(" "));
   assert.deepEqual(parsed, {
@@ -57,6 +75,21 @@ test("every flag is read", () => {
           dbusDirectory: "/run/d",
           probePort: 1234,
           healthzPort: 10_250,
+          pod: {
+            labels: { a: "b", "example.com/c": "" },
+            annotations: { d: "e,f=g" },
+            imagePullSecrets: ["x", "y"],
+            nodes: {
+              text: "!a,b",
+              requirements: [
+                { key: "a", operator: "DoesNotExist" },
+                { key: "b", operator: "Exists" },
+              ],
+            },
+            requests: { cpu: "1" },
+            limits: { cpu: "1500m", memory: "1Gi" },
+            priorityClass: "low",
+          },
         },
       },
       original: { namespace: "ns", name: "pull" },
@@ -127,6 +160,56 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ],
   ["--original-kubeconfig /k", "--original-kubeconfig: needs --original NAMESPACE/NAME as well"],
   ["--probe-port 2000 --probe-port 2001", "--probe-port: given 2 times; give it once"],
+  ...["name=x", "app.kubernetes.io/managed-by=x", "controller-revision-hash=x"].map(
+    (given) =>
+      [
+        `--agent-label ${given}`,
+        `--agent-label "${given}": is a label of our own; choose another name`,
+      ] as const,
+  ),
+  ["--agent-label a=b/c", '--agent-label "a=b/c": has a value that no label may have'],
+  ...["-label", "-annotation"].map(
+    (flag) =>
+      [
+        `--agent${flag} team`,
+        `--agent${flag} "team": is no KEY=VALUE; give one such as example.com/team=platform`,
+      ] as const,
+  ),
+  [
+    "--agent-annotation globalpullsecret.io/revision=9",
+    '--agent-annotation "globalpullsecret.io/revision=9": begins as our own do; choose another name',
+  ],
+  [
+    "--agent-image-pull-secret ns/a",
+    '--agent-image-pull-secret "ns/a": is no name of a Secret; give one such as regcred',
+  ],
+  [
+    "--agent-node-selector a>1",
+    "--agent-node-selector \"a>1\": is no label selector; give one such as 'zone in (a,b),!example.com/tainted'",
+  ],
+  [
+    "--agent-priority-class High",
+    '--agent-priority-class "High": is no name of a PriorityClass; give one such as system-node-critical',
+  ],
+  ...["memory", "memory=", "memory=0", "memory=1gb", "disk=1", "memory=1=2"].map(
+    (given) =>
+      [
+        `--agent-requests ${given}`,
+        `--agent-requests "${given}": names no quantities of cpu, memory, ephemeral-storage; give cpu=10m,memory=32Mi`,
+      ] as const,
+  ),
+  [
+    "--agent-limits memory=95Mi",
+    '--agent-limits "memory=95Mi": has less memory than an agent needs; give memory=96Mi or more',
+  ],
+  [
+    "--agent-requests memory=101M",
+    "--agent-requests memory=101M: is more than --agent-limits allow; give 96Mi or less",
+  ],
+  [
+    "--agent-requests cpu=1 --agent-limits cpu=900m",
+    "--agent-requests cpu=1: is more than --agent-limits allow; give 900m or less",
+  ],
   ["--colour red", "--colour: is no flag; --help names all"],
   ["--hidden-file=Look", "--hidden-file: is no flag; give --hidden-files"],
   ["stray", '"stray": belongs to no flag; remove it'],
@@ -136,6 +219,29 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
 ];
 for (const [argv, error] of wrong)
   test(`refused: ${argv}`, () => assert.deepEqual(errorsOf(...argv.split(" ")), [error]));
+
+const quantities: readonly (readonly [given: string, written: string])[] = [
+  ["cpu=1000m", "1"],
+  ["cpu=0.5", "500m"],
+  ["cpu=2", "2"],
+  ["memory=1024Mi", "1Gi"],
+  ["memory=1.5Gi", "1536Mi"],
+  ["memory=200000k", "200M"],
+  ["memory=134217728", "134217728"],
+];
+for (const [given, written] of quantities)
+  test(`${given} is declared as the API server writes it`, () => {
+    const parsed = parseConfig([`--agent-limits=${given}`]);
+    assert.deepEqual(parsed.ok && Object.values(parsed.value.installed.agent.pod.limits), [
+      written,
+    ]);
+  });
+
+test("an agent may ask for as much as it may have, in any unit, and for nothing", () => {
+  assert.deepEqual(errorsOf("--agent-requests=memory=100663296"), []);
+  assert.deepEqual(errorsOf("--agent-requests=cpu=1", "--agent-limits=cpu=1000m"), []);
+  assert.deepEqual(errorsOf("--agent-requests=", "--agent-limits="), []);
+});
 
 test("an empty protected registry is refused", () => {
   assert.deepEqual(errorsOf("--protect", ""), [
@@ -160,7 +266,7 @@ test("all that is wrong is named at once", () =>
 test("the usage names every flag once", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 16);
+  assert.equal(names.length, 23);
 });
 
 const fields: readonly (readonly [flag: string, field: string])[] = [

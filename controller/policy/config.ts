@@ -1,9 +1,10 @@
 /** What the controller is told: the values of its flags, by the parts that need them. */
 import { readFlags, type Outcome, type Rule } from "#contract/flags.ts";
 import type { Values } from "#contract/table.ts";
-import { quote } from "#pullsecret/keypath.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
 import { flags } from "./flags.ts";
 import { moved } from "./moved.ts";
+import { podOf, requestsFit } from "./pod.ts";
 import type { Installed } from "./policy.ts";
 import { allModes } from "./values.ts";
 
@@ -36,9 +37,11 @@ const kubeconfigHasOriginal: Rule<typeof flags> = (given) =>
     ? "--original-kubeconfig: needs --original NAMESPACE/NAME as well"
     : undefined;
 
+const rules = [portsDiffer, kubeconfigHasOriginal, requestsFit];
+
 /** Reads what follows the program's name. All that is wrong is named at once, one sentence each. */
 export function parseConfig(argv: readonly string[]): Outcome<Config> {
-  const read = readFlags(flags, { argv, quote, moved }, portsDiffer, kubeconfigHasOriginal);
+  const read = readFlags(flags, { argv, quote, moved }, ...rules);
   return read.ok ? { ok: true, value: toConfig(read.value) } : read;
 }
 
@@ -70,6 +73,7 @@ function installedOf(given: Values<typeof flags>): Installed {
       dbusDirectory: given["dbus-directory"],
       probePort: given["probe-port"],
       healthzPort: given["healthz-port"],
+      pod: podOf(given),
     },
   };
 }

@@ -4,7 +4,8 @@
 import { defaultProbePort, namespace } from "#contract/names.ts";
 import { usage as usageOf, type Table } from "#contract/table.ts";
 import { address, auto, directory, integer, oneOf, text, unit } from "#contract/values.ts";
-import { protectable } from "#pullsecret/protect.ts";
+import { protectable } from "#pullsecret/merge/protect.ts";
+import { podFlags } from "./pod.ts";
 import { budget, deliveryModes, secretReference } from "./values.ts";
 
 export const flags = {
@@ -56,7 +57,8 @@ export const flags = {
     standard: "/run/dbus",
     what: "directory of system_bus_socket on the nodes",
   },
-  "agent-image": { read: text, what: "image of the agents (the controller's own)" },
+  "agent-image": { read: text, what: "image of the agents (the controller's own, by digest)" },
+  ...podFlags,
   "probe-port": {
     read: integer(1024, 65_535),
     standard: String(defaultProbePort),

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { parseConfig } from "./config.ts";
 import { allowedDefaults, defaults } from "./defaults.ts";
-import { inForce, type Declared } from "./in-force.ts";
+import { inForce, readAccepted, type Accepted, type Declared } from "./in-force.ts";
 import { beyondLimits } from "./limits.ts";
 import { policyOf } from "./spec.ts";
 import { policyWith } from "./policy.fixture.ts";
@@ -17,6 +17,11 @@ function installedBy(...argv: string[]) {
 const installed = installedBy("--protect", "platform.example");
 const object = (spec?: GlobalPullSecretSpec, annotations = {}): Declared =>
   ({ metadata: { name: "cluster", annotations }, ...(spec && { spec }) }) as GlobalPullSecret;
+
+const remember = (spec: GlobalPullSecretSpec, sourcesFrom = "u"): Accepted => ({
+  spec,
+  sourcesFrom,
+});
 
 test("an empty spec, no spec, no object and the written-out defaults are the same policy", () => {
   const standard = inForce(installed, "absent", undefined).policy;
@@ -70,16 +75,14 @@ for (const [flags, spec, beyond] of limits)
       rollout: { minInterval: "7s" },
       delivery: { mode: bounded.limits.deliveryModes[0] },
     };
-    const accepted = { ...allowedDefaults(bounded.limits), ...kept } as GlobalPullSecretSpec;
-    const before = policyOf(bounded, {
-      ...accepted,
+    const accepted = {
+      ...allowedDefaults(bounded.limits),
+      ...kept,
       rollout: { ...allowedDefaults(bounded.limits).rollout, minInterval: "7s" },
-    });
+    } as GlobalPullSecretSpec;
+    const before = policyOf(bounded, accepted);
     assert.ok(before.ok);
-    const found = inForce(bounded, object(spec), {
-      ...accepted,
-      rollout: { ...allowedDefaults(bounded.limits).rollout, minInterval: "7s" },
-    });
+    const found = inForce(bounded, object(spec), remember(accepted));
     assert.equal(found.problems.length, beyond ? 1 : 0);
     // The policy before stays, whole; it survives a restart as what is remembered.
     if (beyond) assert.deepEqual(found.policy, before.policy);
@@ -106,14 +109,16 @@ test("law: whatever is in the object or in memory, there is a policy", () =>
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (spec, accepted) => {
       const found = { metadata: {}, spec: spec ?? {} } as unknown as GlobalPullSecret;
-      const { policy } = inForce(installed, found, (accepted ?? undefined) as GlobalPullSecretSpec);
+      const known = readAccepted(installed, { policy: accepted, sourcesFrom: "u" });
+      const { policy } = inForce(installed, found, known);
       assert.ok(policy.merge.protect.includes("platform.example"));
     }),
   ));
 
 test("a pause keeps the policy that was accepted last, and says that another one waits", () => {
-  const accepted = { rollout: { maxUnavailable: 2 } };
-  const same = { ...accepted, managementState: "Paused" } as const;
+  const spec = { rollout: { maxUnavailable: 2 } };
+  const accepted = remember(spec);
+  const same = { ...spec, managementState: "Paused" } as const;
   assert.equal(inForce(installed, object(same), accepted).waits, false);
   const other = { rollout: { maxUnavailable: 5 }, managementState: "Paused" } as const;
   const { policy, waits, accepted: kept } = inForce(installed, object(other), accepted);
@@ -140,7 +145,7 @@ test("a withdrawal is heeded though the rest of the spec is not allowed", () => 
 });
 
 test("what cannot be read leaves the policy as it was; what is not there is the defaults", () => {
-  const accepted = { rollout: { maxUnavailable: 2 } };
+  const accepted = remember({ rollout: { maxUnavailable: 2 } });
   assert.equal(inForce(installed, "unreadable", accepted).policy.rollout.maxUnavailable, 2);
   assert.equal(inForce(installed, "absent", accepted).policy.rollout.maxUnavailable, "10%");
 });
@@ -153,4 +158,45 @@ test("wishes are read off the annotations, a reason of any length cut", () => {
   };
   const { wishes } = inForce(installed, object({}, said), undefined);
   assert.deepEqual(wishes, { retry: "2", withdrawNow: true, reason: "x".repeat(256) });
+});
+
+const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
+const another = [{ name: "team-b", secretRef: { name: "team-b-pull" } }];
+/** The object with this uid, as the API server fills it. */
+const declared = (uid: string, spec?: GlobalPullSecretSpec): Declared =>
+  ({ metadata: { uid }, spec: { ...defaults, ...spec } }) as GlobalPullSecret;
+
+const takenOver: readonly (readonly [
+  what: string,
+  now: Declared,
+  names: string,
+  orphans: string,
+])[] = [
+  ["the same object that names none any more", declared("u"), "", ""],
+  ["one made anew", declared("v"), "team-a", "team-a"],
+  ["another that is paused", declared("v", { managementState: "Paused" }), "team-a", "team-a"],
+  ["another that is withdrawn", declared("v", { managementState: "Withdrawn" }), "", ""],
+  ["another that names other sources", declared("v", { sources: another }), "team-b", ""],
+  ["no object, and no definition of one", "absent", "team-a", ""],
+  ["one that cannot be read", "unreadable", "team-a", ""],
+];
+for (const [what, now, names, orphans] of takenOver)
+  test(`with sources accepted, then ${what}: ${names || "none"} in force`, () => {
+    const found = inForce(installed, now, remember({ sources }));
+    assert.deepEqual(found.policy.sources.map(({ name }) => name).join(), names);
+    assert.equal(found.orphans.join(), orphans);
+    // Looked at once more, and after a restart, the same.
+    const again = inForce(installed, now, found.accepted);
+    assert.deepEqual([again.policy, again.orphans], [found.policy, found.orphans]);
+  });
+
+test("without an object a withdrawal and a pause stay, and all else is the defaults", () => {
+  for (const managementState of ["Withdrawn", "Paused"] as const) {
+    const spec = { managementState, rollout: { maxUnavailable: 2 } };
+    const { policy } = inForce(installed, "absent", remember(spec));
+    assert.deepEqual(
+      [policy.managementState, policy.rollout.maxUnavailable],
+      [managementState, "10%"],
+    );
+  }
 });

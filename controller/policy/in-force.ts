@@ -25,10 +25,15 @@ export type Wishes = Readonly<{
   reason: string;
 }>;
 
+/** The spec that was followed last, and which object named the sources in it, by its uid. */
+export type Accepted = Readonly<{ spec: GlobalPullSecretSpec; sourcesFrom: string | undefined }>;
+
 export type InForce = Readonly<{
   policy: Policy;
   /** To be remembered, for the time when what is declared cannot be followed. */
-  accepted: GlobalPullSecretSpec | undefined;
+  accepted: Accepted | undefined;
+  /** Sources in force that only a deleted object named. */
+  orphans: readonly string[];
   /** Why the spec is not in force; empty when it is. */
   problems: readonly string[];
   /** The spec asks for what a pause holds. */
@@ -43,35 +48,75 @@ const longestReason = 256;
 export function inForce(
   installed: Installed,
   declared: Declared,
-  accepted: GlobalPullSecretSpec | undefined,
+  accepted: Accepted | undefined,
 ): InForce {
-  const nothing = { problems: [], waits: false, wishes: noWishes };
-  const kept = keptPolicy(installed, accepted);
+  const nothing = { orphans: [], problems: [], waits: false, wishes: noWishes };
+  const kept = keptPolicy(installed, accepted?.spec);
   if (declared === "unreadable") return { ...nothing, policy: kept, accepted };
-  if (declared === "absent")
-    return { ...nothing, policy: keptPolicy(installed, undefined), accepted: undefined };
-  const { spec = {} } = declared;
-  const wishes = wishesOf(declared);
+  if (declared === "absent") {
+    const left = accepted && { ...accepted, spec: outlasting(accepted.spec) };
+    return { ...nothing, policy: keptPolicy(installed, left?.spec), accepted: left };
+  }
+  const sources = orphaned(declared, accepted);
+  const spec = { ...declared.spec, ...(sources && { sources }) };
+  const sourcesFrom = sources ? accepted?.sourcesFrom : declared.metadata.uid;
+  const said = {
+    orphans: (sources ?? []).map(({ name }) => name),
+    wishes: wishesOf(declared),
+  };
   const managementState = spec.managementState ?? "Managed";
   const asked = policyOf(installed, spec);
   const problems = asked.ok ? [] : asked.problems;
   if (asked.ok && managementState !== "Paused")
-    return { policy: asked.policy, accepted: spec, problems, waits: false, wishes };
+    return {
+      ...said,
+      policy: asked.policy,
+      accepted: { spec, sourcesFrom },
+      problems,
+      waits: false,
+    };
   // Whether nodes are managed at all is beyond no limit: a pause or a withdrawal is always heeded.
   return {
+    ...said,
     policy: { ...kept, managementState },
-    accepted: { ...accepted, managementState },
+    accepted: {
+      spec: { ...accepted?.spec, managementState },
+      sourcesFrom: accepted?.sourcesFrom,
+    },
     problems,
     waits: asked.ok && !isSame(asked.policy, { ...kept, managementState }),
-    wishes,
   };
 }
 
-/** What was remembered, as a spec; what makes none reads as nothing. */
-export function readAccepted(installed: Installed, value: unknown) {
-  if (typeof value !== "object" || value === null) return undefined;
-  const spec = value as GlobalPullSecretSpec;
-  return policyOf(installed, spec).ok ? spec : undefined;
+/** What was remembered; a spec that makes none reads as nothing. */
+export function readAccepted(
+  installed: Installed,
+  { policy, sourcesFrom }: Readonly<{ policy: unknown; sourcesFrom: string | undefined }>,
+): Accepted | undefined {
+  if (typeof policy !== "object" || policy === null) return undefined;
+  const spec = policy as GlobalPullSecretSpec;
+  return policyOf(installed, spec).ok ? { spec, sourcesFrom } : undefined;
+}
+
+/**
+ * Of the last spec, what is in force without any object: with the definition deleted nothing is
+ * withdrawn, and nothing that was withdrawn or paused comes back. All else is the defaults.
+ */
+function outlasting({ sources, managementState }: GlobalPullSecretSpec): GlobalPullSecretSpec {
+  return { ...(sources && { sources }), ...(managementState && { managementState }) };
+}
+
+/**
+ * The sources of an object that is gone, where the one that took its place names none: a deleted
+ * object must withdraw nothing. The API server's default is an empty list as well, and nobody owns
+ * an empty list, so that one which was declared cannot be told from it (docs/decisions/0030).
+ */
+function orphaned({ metadata, spec }: GlobalPullSecret, accepted: Accepted | undefined) {
+  const sources = accepted?.spec.sources ?? [];
+  const theirs = accepted?.sourcesFrom;
+  if (sources.length === 0 || theirs === undefined || theirs === metadata.uid) return undefined;
+  const decided = (spec?.sources ?? []).length > 0 || spec?.managementState === "Withdrawn";
+  return decided ? undefined : sources;
 }
 
 export const noWishes: Wishes = { retry: "", withdrawNow: false, reason: "" };

@@ -3,7 +3,9 @@
  * by flags what its editor must not gain; GlobalPullSecret's spec decides the rest, within limits.
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
-import type { MergePolicy } from "#pullsecret/merge.ts";
+import type { MergePolicy } from "#pullsecret/merge/merge.ts";
+import type { Resources } from "./resources.ts";
+import type { Selector } from "./selector.ts";
 
 /** A number of nodes, or a percentage of them as Kubernetes writes it (`10%`). */
 export type NodeCount = number | string;
@@ -33,6 +35,20 @@ export type WithdrawalPolicy = Readonly<{
   forgetAfterSeconds: number;
 }>;
 
+/** The agents' pods as the installer wants them. */
+export type PodPolicy = Readonly<{
+  labels: Readonly<Record<string, string>>;
+  annotations: Readonly<Record<string, string>>;
+  /** Secrets of kube-system that the image is pulled with; none: the controller's own. */
+  imagePullSecrets: readonly string[];
+  /** The nodes that get an agent. */
+  nodes: Selector;
+  requests: Resources;
+  limits: Resources;
+  /** Empty: the cluster's default. */
+  priorityClass: string;
+}>;
+
 /** What the agents are told; a change here replaces the agents' pods. */
 export type AgentPolicy = Readonly<{
   restart: "Always" | "Never";
@@ -48,6 +64,7 @@ export type AgentPolicy = Readonly<{
   dbusDirectory: string;
   probePort: number;
   healthzPort: number;
+  pod: PodPolicy;
 }>;
 
 /** A further Secret of kube-system; of two for one registry the higher priority is used. */

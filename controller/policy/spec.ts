@@ -1,7 +1,7 @@
 /** From GlobalPullSecret's spec to the policy that decisions take. Pure. */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { Wrong } from "#contract/values.ts";
-import { protectable } from "#pullsecret/protect.ts";
+import { protectable } from "#pullsecret/merge/protect.ts";
 import { allowedDefaults } from "./defaults.ts";
 import { secondsOf } from "./durations.ts";
 import { beyondLimits } from "./limits.ts";

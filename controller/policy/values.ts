@@ -34,7 +34,14 @@ export function failures(value: string): number | string | Wrong {
     : result;
 }
 
-const dnsName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+export const dnsName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** Without a namespace: pods take their image pull secrets from their own. */
+export function pullSecretName(value: string): string | Wrong {
+  return dnsName.test(value)
+    ? value
+    : new Wrong("is no name of a Secret; give one such as regcred");
+}
 
 export function secretReference(
   value: string,

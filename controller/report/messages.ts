@@ -1,7 +1,7 @@
 /**
  * Every sentence that the controller says to people. Pure: facts → Notice. None holds a credential.
  */
-import { formatProblem, type Problem } from "#pullsecret/problems.ts";
+import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import {
   additionalSecretName,
   globalSecretName,

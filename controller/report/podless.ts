@@ -3,7 +3,7 @@
  * Security, a quota, a webhook): its controller says it in Events only.
  */
 import type { CoreV1Event, V1DaemonSet } from "@kubernetes/client-node";
-import { namespace, syncerName } from "#contract/names.ts";
+import { namespace, agentName } from "#contract/names.ts";
 import type { Cluster } from "#kube/client.ts";
 import { collections } from "#kube/paths.ts";
 
@@ -44,7 +44,7 @@ export function podlessClock(
 }
 
 async function lastWord(cluster: Cluster, uid: string): Promise<string | undefined> {
-  const of = { kind: "DaemonSet", name: syncerName, namespace, uid };
+  const of = { kind: "DaemonSet", name: agentName, namespace, uid };
   const about = Object.entries(of).map(([key, value]) => `involvedObject.${key}=${value}`);
   let latest: { time: number; message: string } | undefined;
   const query = { fieldSelector: ["reason=FailedCreate", ...about].join() };
@@ -56,6 +56,6 @@ async function lastWord(cluster: Cluster, uid: string): Promise<string | undefin
   });
   // Each try has a name of its own: with it in the words each would be another Event.
   return latest?.message
-    .replaceAll(new RegExp(`${syncerName}-[a-z0-9]{5}\\b`, "g"), `${syncerName}-…`)
+    .replaceAll(new RegExp(`${agentName}-[a-z0-9]{5}\\b`, "g"), `${agentName}-…`)
     .slice(0, 700);
 }

@@ -12,7 +12,7 @@ import * as gauges from "../metrics/gauges.ts";
 import type { Cluster } from "#kube/client.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
-import type { SourceVerdict } from "../sources/verdict.ts";
+import { isExtra, type SourceVerdict } from "../sources/verdict.ts";
 import { Occasions } from "./occasions.ts";
 import { owned } from "#kube/paths.ts";
 import { podlessClock } from "./podless.ts";
@@ -59,9 +59,6 @@ const refusalsTold = 2;
 function labelOf({ name }: SourceVerdict): string {
   return name === additionalSecretName ? sourceIds.additional : name;
 }
-
-const isExtra = ({ name }: SourceVerdict) =>
-  name !== additionalSecretName && name !== sourceIds.original;
 
 export function createReport({
   cluster,

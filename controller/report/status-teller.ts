@@ -83,8 +83,10 @@ function servedIn({ status }: GlobalPullSecret): Versions {
 /** Of what is refused or cannot be read the version before stays in force. */
 function versionsOf(sources: readonly SourceFacts[]): Versions {
   return Object.fromEntries(
-    sources.flatMap(({ name, accepted, resourceVersion: version }) =>
-      accepted === "True" && version !== undefined ? [[name, version] as const] : [],
+    sources.flatMap(({ name, accepted, reason, extra, resourceVersion }) =>
+      accepted === "True" || (extra && reason === "Missing")
+        ? [[name, resourceVersion] as const]
+        : [],
     ),
   );
 }

@@ -15,20 +15,28 @@ const refusal = (code: number) =>
   new ApiError({ status: code, reason: "No", method: "PATCH", path: "/x" });
 
 /** An API server that takes statuses, or gives these answers first; and pauses that a test ends. */
-function bench(...answers: readonly Error[]) {
+function bench(...errors: readonly Error[]) {
+  const clock = { milliseconds: 0 };
   const sent: { revision: number | undefined; path: string; uid: string; manager: string }[] = [];
   const failed: string[] = [];
   const pauses: { milliseconds: number; end: () => void }[] = [];
-  const left = [...answers];
+  const left = [...errors];
+  const answers: GlobalPullSecret[] = [];
   const apply = async (path: string, body: object, { manager }: { manager: string }) => {
-    const { metadata, status: said } = body as GlobalPullSecret;
+    const applied = body as GlobalPullSecret;
+    const { metadata, status: said } = applied;
     sent.push({ revision: said?.revision?.inForce, path, uid: metadata.uid ?? "", manager });
     const error = left.shift();
     if (error !== undefined) throw error;
+    const resourceVersion = String(100 + answers.length);
+    const answer = { ...applied, metadata: { ...metadata, resourceVersion } };
+    answers.push(answer);
+    return answer;
   };
   const writer = statusWriter({
     cluster: { apply: apply as Cluster["apply"] },
     failed: ({ message }) => failed.push(message),
+    now: () => clock.milliseconds,
     pause: async (milliseconds) =>
       new Promise((end) => {
         pauses.push({ milliseconds, end });
@@ -38,7 +46,7 @@ function bench(...answers: readonly Error[]) {
   const turn = async () => {
     for (let step = 0; step < 20; step += 1) await Promise.resolve();
   };
-  return { writer, sent, failed, pauses, turn };
+  return { writer, sent, failed, pauses, turn, answers, clock };
 }
 
 test("of what is said within a second the last is written, by the status's own manager", async () => {
@@ -108,4 +116,32 @@ for (const code of [404, 409])
       sent.map(({ uid }) => uid),
       ["u", "another"],
     );
+  });
+
+const shown: readonly (readonly [
+  what: string,
+  found: GlobalPullSecretStatus,
+  version: string,
+  seconds: number,
+  written: boolean,
+])[] = [
+  ["as we left it", status(1), "100", 600, false],
+  ["an older one, which a watch that lags shows", status(0), "99", 1, false],
+  ["an older one, for more than a minute: etcd was restored", status(0), "99", 61, true],
+  ["what somebody else wrote after us", status(9), "101", 1, true],
+  ["a later version with what we said: its spec was edited", status(1), "101", 600, false],
+];
+for (const [what, found, version, seconds, written] of shown)
+  test(`the object's status is ${what}: it is ${written ? "" : "not "}written again`, async () => {
+    const { writer, sent, pauses, turn, answers, clock } = bench();
+    writer.write(object(), status(1));
+    await turn();
+    pauses[0]?.end();
+    await writer.idle();
+    assert.equal(answers.length, 1);
+    clock.milliseconds += seconds * 1000;
+    const metadata = { ...object().metadata, resourceVersion: version };
+    writer.write({ ...object(), metadata, status: found }, status(1));
+    await turn();
+    assert.equal(sent.length, written ? 2 : 1);
   });

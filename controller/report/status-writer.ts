@@ -14,11 +14,15 @@ import { globalPullSecretPath } from "#kube/paths.ts";
 const pauseMilliseconds = 1000;
 
 /** Owner of status: another than spec's, so that no apply of one takes the other's fields. */
-const manager = "global-pull-secret-status";
+export const statusManager = "global-pull-secret-status";
+
+/** A watch lags by seconds. What it shows after this long is so, even if it is an older version. */
+const longestLag = 60_000;
 
 type Options = Readonly<{
   cluster: Pick<Cluster, "apply">;
   failed: (error: Error) => void;
+  now?: () => number;
   pause?: (milliseconds: number) => Promise<void>;
 }>;
 
@@ -33,10 +37,13 @@ export type StatusWriter = Readonly<{
 
 type Told = Readonly<{ uid: string; status: GlobalPullSecretStatus }>;
 
-export function statusWriter({ cluster, failed, pause = later }: Options): StatusWriter {
+export function statusWriter(options: Options): StatusWriter {
+  const { cluster, failed, pause = later, now = Date.now } = options;
   /** What is or will be there: times and counts go on from it before it is written. */
   let told: Told | undefined;
   let waiting: Told | undefined;
+  /** The object after our last write, as the API server answered it. */
+  let answered: Readonly<{ object: GlobalPullSecret; at: number }> | undefined;
   let worker: Promise<void> | undefined;
 
   async function work(): Promise<void> {
@@ -69,7 +76,18 @@ export function statusWriter({ cluster, failed, pause = later }: Options): Statu
       metadata,
       status,
     };
-    await cluster.apply(`${globalPullSecretPath}/status`, body, { manager, force: true });
+    const how = { manager: statusManager, force: true };
+    const path = `${globalPullSecretPath}/status`;
+    answered = { object: await cluster.apply<GlobalPullSecret>(path, body, how), at: now() };
+  }
+
+  /** Somebody else wrote after us, or etcd was restored: what is there is not what we said. */
+  function isOverwritten({ metadata, status }: GlobalPullSecret): boolean {
+    if (answered === undefined || waiting !== undefined) return false;
+    const { object, at } = answered;
+    if (metadata.uid !== object.metadata.uid || isDeepStrictEqual(status, object.status))
+      return false;
+    return isNewer(metadata, object.metadata) || now() - at > longestLag;
   }
 
   const before = ({ metadata, status }: GlobalPullSecret) =>
@@ -78,13 +96,18 @@ export function statusWriter({ cluster, failed, pause = later }: Options): Statu
   return {
     before,
     write(object, status) {
-      if (isDeepStrictEqual(before(object), status)) return;
+      if (isDeepStrictEqual(before(object), status) && !isOverwritten(object)) return;
       told = waiting = { uid: object.metadata.uid ?? "", status };
       worker ??= work().finally(() => (worker = undefined));
     },
     idle: async () => worker,
   };
 }
+
+type Metadata = GlobalPullSecret["metadata"];
+
+const isNewer = (one: Metadata, other: Metadata) =>
+  BigInt(one.resourceVersion ?? 0) > BigInt(other.resourceVersion ?? 0);
 
 const later = (milliseconds: number) =>
   new Promise<void>((resolve) => void setTimeout(resolve, milliseconds).unref());

@@ -12,6 +12,7 @@ import {
   type Asked,
   contentOf,
   heldContent,
+  isNewWish,
   knownOf,
   readRollouts,
   retrySeconds,
@@ -30,6 +31,7 @@ import {
 } from "../objects/global-secret.ts";
 import { decide } from "./decide/decide.ts";
 import { readState, type State } from "../objects/state.ts";
+import { takesBack } from "./decide/taking.ts";
 import { glance, survey } from "./survey.ts";
 import { type DaemonSetState, isOvertaken, type RolloutInput, type Turn } from "./decide/turn.ts";
 
@@ -61,7 +63,10 @@ export async function decided(
   const isPaused = context.policy.managementState === "Paused";
   const held = isPaused ? heldByPause(snapshot, { published, state, template }) : undefined;
   const due = held ?? wanted;
-  const asked = wish(snapshot.additional, due, context);
+  const asked = {
+    ...wish(snapshot.additional, due, context),
+    takesBack: takesBack(state.served?.sources, due.sources),
+  };
   const goal = targetOf(before, asked, due, state.served);
   const pending = isPending(published, goal, template);
   const input = {
@@ -69,8 +74,12 @@ export async function decided(
     lost: isLost(published, template) || (isEdited(snapshot.global) && pending),
     pending,
     wanted: goal.intent,
+    takesBack: {
+      published: takesBack(state.served?.sources, published?.sourcesText),
+      wanted: takesBack(published?.sourcesText, due.sources),
+    },
     restSeconds:
-      asked.retry === (before.halt?.asked ?? asked.retry) ? restSeconds(before, context) : 0,
+      before.halt !== undefined && isNewWish(before.halt, asked) ? 0 : restSeconds(before, context),
     retrySeconds: retrySeconds(before, asked),
   };
   const { turn, fates, seen } = await decideWith(context, { input, before, asked });
@@ -86,6 +95,7 @@ export async function decided(
     revision,
     target,
     overtaken: isOvertaken(input),
+    takesBack: input.takesBack.published,
   });
   const served =
     wasServed(turn) && current?.intent === "apply" && revision > 0 && revision === view?.template;
@@ -115,7 +125,7 @@ function wish(
   additional: V1Secret | undefined,
   due: Content,
   { wishes, now }: Pick<RolloutContext, "wishes" | "now">,
-): Asked {
+): Omit<Asked, "takesBack"> {
   const said = [additional?.metadata?.annotations?.[retryAnnotation] ?? "", wishes.retry];
   const retry = said.filter((one) => one !== "").join(" ");
   return { content: contentOf(due), intent: due.intent, retry, now: now() };
@@ -182,7 +192,7 @@ async function decideWith(context: RolloutContext, { input, before, asked }: Que
   const known = { ...knownOf(before, asked), harmless, overtaken: isOvertaken(input) };
   const mark = { revision: view.template, digest: templateDigest(agent), complete: harmless };
   const read = async () =>
-    amongPinned(await survey(cluster, mark, asked.now.getTime()), agent.pinned);
+    amongPinned(await survey(cluster, agent, mark, asked.now.getTime()), agent.pinned);
   const recent = input.suspicious ? undefined : lookout.recent(view, input.pending);
   const found = recent ?? lookout.seen(view, await read());
   const fates = fatesOf(found, agent.probationSeconds, known, rereadsOf(agent));

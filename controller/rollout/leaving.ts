@@ -1,6 +1,6 @@
 /** Agents' pods that are still ending after their DaemonSet is gone. */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
-import { syncerName } from "#contract/names.ts";
+import { agentName } from "#contract/names.ts";
 import type { Cluster } from "#kube/client.ts";
 import { collections } from "#kube/paths.ts";
 
@@ -13,7 +13,7 @@ const page = 100;
  */
 export async function agentsLeft(cluster: Cluster): Promise<number> {
   const { items, metadata } = await read<V1Pod>(cluster, collections.pods, {
-    labelSelector: `name=${syncerName}`,
+    labelSelector: `name=${agentName}`,
     limit: String(page),
   });
   const ours = items.filter(isAgent);
@@ -28,7 +28,7 @@ export async function agentsLeft(cluster: Cluster): Promise<number> {
 export function isAgent({ metadata }: V1Pod): boolean {
   return (metadata?.ownerReferences ?? []).some(
     ({ kind, name, controller }) =>
-      kind === "DaemonSet" && name === syncerName && controller === true,
+      kind === "DaemonSet" && name === agentName && controller === true,
   );
 }
 

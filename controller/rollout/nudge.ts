@@ -7,7 +7,7 @@
  * DaemonSet makes it look at once.
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import { guardSeconds, namespace, syncerName } from "#contract/names.ts";
+import { guardSeconds, namespace, agentName } from "#contract/names.ts";
 import { ApiError } from "#kube/api-error.ts";
 import type { Cluster } from "#kube/client.ts";
 import { annotations, memoryManager } from "#kube/ownership.ts";
@@ -51,7 +51,7 @@ export async function nudge(cluster: Cluster, { metadata }: V1DaemonSet, now: Da
   // The uid keeps the apply from creating a DaemonSet without a spec when ours was deleted
   // meanwhile.
   const { uid, resourceVersion } = metadata ?? {};
-  const patch = { name: syncerName, namespace, uid, resourceVersion, annotations: said };
+  const patch = { name: agentName, namespace, uid, resourceVersion, annotations: said };
   const object = { apiVersion: "apps/v1", kind: "DaemonSet", metadata: patch };
   try {
     await cluster.apply(owned.daemonSet, object, { manager: memoryManager, force: true });

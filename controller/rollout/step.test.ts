@@ -2,6 +2,7 @@
  * The whole controller on a cluster in memory, whose nodes and DaemonSet controller are the
  * model's: what it writes, in which order, and what that does to the nodes.
  */
+import { agent as agentFixture } from "../objects/agent.fixture.ts";
 import { restSeconds } from "./decision.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -74,8 +75,8 @@ class World {
         { graceSeconds: 0, forgetAfterSeconds: 3600 },
       ),
       wishes: noWishes,
-      steering: { accepted: undefined },
-      agent: { image: "i", restart: "Always", probationSeconds: 3 },
+      steering: { accepted: undefined, orphans: [] },
+      agent: { ...agentFixture, probationSeconds: 3 },
       admitted: new Admitted({ now }),
     } as unknown as Reconciler;
   }

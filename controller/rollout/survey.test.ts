@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cluster } from "#kube/client.ts";
+import { agent } from "../objects/agent.fixture.ts";
+import { nodesOf } from "../objects/placement.ts";
 import { glance, survey } from "./survey.ts";
 
 const now = Date.parse("2026-11-21T12:00:00Z");
@@ -88,6 +90,7 @@ async function one(theNode: object, ...pods: readonly Pod[]) {
       [theNode],
       pods.map((facts) => pod({ node: "a", ...facts })),
     ),
+    agent,
     mark,
     now,
   );
@@ -122,9 +125,9 @@ test("an agent proved its revision when it was well for a minute before its node
 
 test("nobody is suspected of a revision that every node had, nor of one that touches nothing", async () => {
   const cluster = serving([node("a", "Unknown", 1)], [pod({ node: "a", well: 2 })]);
-  const [found] = await survey(cluster, { ...mark, complete: true }, now);
+  const [found] = await survey(cluster, agent, { ...mark, complete: true }, now);
   assert.equal(found?.agent?.proved, true);
-  const [unborn] = await survey(cluster, { ...mark, revision: 0 }, now);
+  const [unborn] = await survey(cluster, agent, { ...mark, revision: 0 }, now);
   assert.equal(unborn?.agent?.proved, true);
 });
 
@@ -160,7 +163,7 @@ test("pods of nodes that are gone are not counted", async () => {
     [node("a", "True"), node("b", "Unknown")],
     [pod({ node: "a" }), pod({ node: "b" }), pod({ node: "gone" })],
   );
-  assert.equal((await survey(cluster, mark, now)).length, 2);
+  assert.equal((await survey(cluster, agent, mark, now)).length, 2);
 });
 
 test("a pod that only carries the agents' label is no agent", async () => {
@@ -168,7 +171,7 @@ test("a pod that only carries the agents' label is no agent", async () => {
     ...pod({ node: "a", ready: 9 }),
     metadata: { labels: { name: "global-pull-secret-syncer" } },
   };
-  const [found] = await survey(serving([node("a", "True")], [stranger]), mark, now);
+  const [found] = await survey(serving([node("a", "True")], [stranger]), agent, mark, now);
   assert.equal(found?.agent, undefined);
 });
 
@@ -198,4 +201,13 @@ test("in a wave only what has ended and is not Ready is suspicious, as the rows 
     pages: async (_: string, __: object, each: (items: object[]) => void) => each(rows),
   };
   assert.deepEqual(await glance(cluster as unknown as Cluster), ["c/1", "d/0", "f/2"]);
+});
+
+test("only the nodes that get an agent are asked for, so that no other is missed", async () => {
+  const asked: string[] = [];
+  const pages = async (path: string, { labelSelector = "" }: { labelSelector?: string }) => {
+    if (path === "/api/v1/nodes") asked.push(labelSelector);
+  };
+  await survey({ pages } as unknown as Cluster, agent, mark, now);
+  assert.deepEqual(asked, [nodesOf(agent)]);
 });

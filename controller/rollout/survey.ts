@@ -9,9 +9,11 @@ import {
   exitCodes,
   guardSeconds,
   revisionAnnotation,
-  syncerName,
+  agentName,
 } from "#contract/names.ts";
 import type { Cluster } from "#kube/client.ts";
+import type { Agent } from "../objects/agent.ts";
+import { nodesOf } from "../objects/placement.ts";
 import { isAgent } from "./leaving.ts";
 import { annotationOf, annotations } from "#kube/ownership.ts";
 import { collections } from "#kube/paths.ts";
@@ -40,8 +42,7 @@ const illSeconds = 60;
 /** How long the agent of a NotReady node may take to end: more than its pod's grace period. */
 const leavingSeconds = 60;
 
-const linux = { labelSelector: "kubernetes.io/os=linux" };
-const agents = { labelSelector: `name=${syncerName}` };
+const agents = { labelSelector: `name=${agentName}` };
 
 /** kubeadm's, k3s', RKE2's and k0s' label, and MicroK8s'. */
 const controlPlaneLabels = [
@@ -49,13 +50,19 @@ const controlPlaneLabels = [
   "node.kubernetes.io/microk8s-controlplane",
 ];
 
-/** Reads all Linux nodes and their agents. `now` in milliseconds. */
-export async function survey(cluster: Cluster, mark: TemplateMark, now: number): Promise<Survey> {
+/** Reads the nodes that have agents, and these. `now` in milliseconds. */
+export async function survey(
+  cluster: Cluster,
+  agent: Agent,
+  mark: TemplateMark,
+  now: number,
+): Promise<Survey> {
   const nodes = new Map<
     string,
     { state: "fine" | "ill" | "silent"; since: number; controlPlane: boolean }
   >();
-  await cluster.pages<V1Node>(collections.nodes, linux, (items) => {
+  const wanted = { labelSelector: nodesOf(agent) };
+  await cluster.pages<V1Node>(collections.nodes, wanted, (items) => {
     for (const node of items) {
       const { status, since } = condition(node.status?.conditions, "Ready");
       const ill = status === "False" && now - since >= illSeconds * 1000;

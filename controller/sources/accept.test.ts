@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
-import { capacity } from "#pullsecret/capacity.ts";
+import { capacity } from "#pullsecret/merge/capacity.ts";
 import {
   acceptedFrom,
   additional,
@@ -43,7 +43,7 @@ test("other bytes with the same meaning want the same", () => {
   );
 });
 
-test("H24: an invalid additional that was never good deploys nothing and names the key path", () => {
+test("H7, H24: an invalid additional that was never good deploys nothing and names the key path", () => {
   const { wanted, problems } = accept(sources({ additional: bad, original, originalName }), policy);
   assert.equal(wanted, undefined);
   assert.match(problems.additional[0]?.path ?? "", /auths\["quay\.io"\]\.auth/);

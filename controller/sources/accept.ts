@@ -4,8 +4,8 @@
  * stops the others' rotation.
  */
 import { sourceIds, type Content } from "#contract/names.ts";
-import type { MergePolicy } from "#pullsecret/merge.ts";
-import type { Problem } from "#pullsecret/problems.ts";
+import type { MergePolicy } from "#pullsecret/merge/merge.ts";
+import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { Published } from "../objects/global-secret.ts";
 import type { State } from "../objects/state.ts";
 import { choose, type Joined, type Reading } from "./choose.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { capacity } from "#pullsecret/capacity.ts";
+import { capacity } from "#pullsecret/merge/capacity.ts";
 import { accept } from "./accept.ts";
 import {
   additional,

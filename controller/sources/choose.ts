@@ -4,10 +4,10 @@
  * other source; then each extra joins them, the highest first, as far as it fits: so an extra
  * stands in nobody's way.
  */
-import { canonical, sourcesOf } from "#pullsecret/canonical.ts";
-import { bytesOf, judgeSize } from "#pullsecret/capacity.ts";
-import { merge, type Merged, type MergePolicy } from "#pullsecret/merge.ts";
-import type { Problem } from "#pullsecret/problems.ts";
+import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
+import { bytesOf, judgeSize } from "#pullsecret/merge/capacity.ts";
+import { merge, type Merged, type MergePolicy } from "#pullsecret/merge/merge.ts";
+import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { Given } from "./given.ts";
 import type { Read, Source } from "./source.ts";
 

@@ -1,6 +1,6 @@
 /** The extra sources that policy declares, in order. Pure. */
 import { additionalSecretName, globalSecretName } from "#contract/names.ts";
-import type { Problem } from "#pullsecret/problems.ts";
+import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { ExtraSource } from "../policy/policy.ts";
 import { finding } from "./problems.ts";
 
@@ -17,6 +17,11 @@ export function samePriorities(sources: readonly ExtraSource[]): Problem[] {
       ? [finding("samePriority", name, "priority", before.name)]
       : [];
   });
+}
+
+/** A warning for each source that only a deleted object named. */
+export function orphans(names: readonly string[]): Problem[] {
+  return names.map((name) => finding("sourceOrphaned", name, "spec.sources"));
 }
 
 /** Ours hold what was merged, and additional-pull-secret is a source already: a loop, or twice. */

@@ -3,8 +3,8 @@
  * log and the docs.
  */
 import type { Catalogue } from "#contract/catalogue.ts";
-import { overfull } from "#pullsecret/capacity.ts";
-import type { Problem } from "#pullsecret/problems.ts";
+import { overfull } from "#pullsecret/merge/capacity.ts";
+import type { Problem } from "#pullsecret/problems/problems.ts";
 
 /** Kind → code, what is wrong, what to do. `{}` stands for the detail. */
 export const catalogue = {
@@ -49,6 +49,11 @@ export const catalogue = {
     "GPS314",
     "has the priority of {}; by name the first of the two wins",
     "give them different priorities if that is not meant",
+  ],
+  sourceOrphaned: [
+    "GPS315",
+    "the object that named it was deleted, and the one there is names no sources; it stays",
+    "name it in spec.sources again, or delete its Secret to take its entries back",
   ],
   podsRefused: [
     "GPS320",

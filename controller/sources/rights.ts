@@ -1,7 +1,7 @@
 /** The right to read a source: what grants it, as a line that can be run. */
 import { namespace } from "#contract/names.ts";
 
-/** As manifests/serviceaccount.yaml names it. */
+/** As manifests/base/serviceaccount.yaml names it. */
 const account = "global-pull-secret-controller";
 
 /**

@@ -1,12 +1,12 @@
 /** One source: what it says now, and what it said when it was last accepted. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
-import { canonical } from "#pullsecret/canonical.ts";
-import { isObject, readJson } from "#pullsecret/json.ts";
+import { canonical } from "#pullsecret/merge/canonical.ts";
+import { isObject, readJson } from "#pullsecret/json/json.ts";
 import { additionalSecretName, secretKeys, secretType, sourceIds } from "#contract/names.ts";
-import { parse, type Accepted } from "#pullsecret/parse.ts";
-import { problem, type Problem } from "#pullsecret/problems.ts";
-import type { Role } from "#pullsecret/report.ts";
+import { parse, type Accepted } from "#pullsecret/document/parse.ts";
+import { problem, type Problem } from "#pullsecret/problems/problems.ts";
+import type { Role } from "#pullsecret/problems/report.ts";
 import { finding } from "./problems.ts";
 import type { AdditionalGiven, ExtraGiven, Given, OriginalGiven } from "./given.ts";
 import { grantFor } from "./rights.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { problem } from "#pullsecret/problems.ts";
+import { problem } from "#pullsecret/problems/problems.ts";
 import { messageOf, nameOf, registriesOf, type SourceVerdict } from "./verdict.ts";
-import { Credential } from "#pullsecret/auth.ts";
+import { Credential } from "#pullsecret/document/auth.ts";
 
 test("people know the additional by its Secret's name, and every other source by its id", () => {
   assert.deepEqual(["additional", "original", "constructor"].map(nameOf), [

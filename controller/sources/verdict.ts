@@ -1,8 +1,8 @@
 /** What is told of the sources after a run: by status, Event and metric. Holds no credential. */
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
-import { redactKey } from "#pullsecret/keypath.ts";
-import type { MergedEntry } from "#pullsecret/merge.ts";
-import { formatProblem, type Problem } from "#pullsecret/problems.ts";
+import { redactKey } from "#pullsecret/problems/keypath.ts";
+import type { MergedEntry } from "#pullsecret/merge/merge.ts";
+import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { Given } from "./given.ts";
 
 /** Why a source is accepted or not; a name of the API, so none is ever changed. */
@@ -49,6 +49,10 @@ export type RegistryVerdict = Readonly<{
 /** How people know a source: the id of the additional is a word of the persisted format. */
 export const nameOf = (id: string): string =>
   id === sourceIds.additional ? additionalSecretName : id;
+
+/** One of spec.sources: no source of these may have one of the two other names. */
+export const isExtra = ({ name }: Pick<SourceVerdict, "name">): boolean =>
+  name !== additionalSecretName && name !== sourceIds.original;
 
 /**
  * Registries as people may read them: what may be a secret in an original's key is left out. Keys

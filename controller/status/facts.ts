@@ -3,6 +3,7 @@ import type { RegistryStatus, SourceStatus } from "#api/global-pull-secret.ts";
 import type { ManagementState } from "../policy/policy.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Removal } from "../withdrawal/remove.ts";
+import type { Versions } from "./served.ts";
 import type { TroubleKind } from "./troubles.ts";
 
 /** A source's verdict. `extra`: one of spec.sources, whose refusal holds up nobody. */
@@ -35,5 +36,5 @@ export type Facts = Readonly<{
   sources: readonly SourceFacts[];
   registries: readonly RegistryStatus[];
   /** Source → the version of which the last served revision holds the content. */
-  served: Readonly<Record<string, string>>;
+  served: Versions;
 }>;

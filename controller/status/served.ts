@@ -4,7 +4,8 @@
  * is read; any other with the revision that brings it.
  */
 
-export type Versions = Readonly<Record<string, string>>;
+/** Source → version; undefined: there is no such Secret, and none is in force. */
+export type Versions = Readonly<Record<string, string | undefined>>;
 
 /** `published`: whose content the present revision holds; `served`: whose the last one did. */
 export type Known = Readonly<{ revision: number; published: Versions; served: Versions }>;
@@ -18,7 +19,7 @@ type Seen = Readonly<{
   same: boolean;
   /** Every node that can be served has it. */
   out: boolean;
-  /** Sources that are accepted as read now. */
+  /** Of the sources that are accepted as read now, or are not there. */
   versions: Versions;
 }>;
 

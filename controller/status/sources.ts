@@ -1,6 +1,6 @@
 /** A run's verdict on the sources, as status tells it. Pure. */
-import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import type { Verdict } from "../sources/accept.ts";
+import { isExtra } from "../sources/verdict.ts";
 import type { SourceFacts } from "./facts.ts";
 
 export function sourceFacts({ sources }: Verdict): readonly SourceFacts[] {
@@ -10,6 +10,6 @@ export function sourceFacts({ sources }: Verdict): readonly SourceFacts[] {
     accepted,
     reason,
     message,
-    extra: name !== additionalSecretName && name !== sourceIds.original,
+    extra: isExtra({ name }),
   }));
 }

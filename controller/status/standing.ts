@@ -29,7 +29,9 @@ export function standingOf(facts: Facts): Standing {
 /** Each says what it stands for, or leaves it to the next. */
 const rules: readonly Rule[] = [
   // What keeps a run from its end, be it the first, or its spec from being followed.
-  told("unsupported", "foreign", "refused", "notAllowed"),
+  told("unsupported", "foreign", "refused"),
+  // A withdrawal is heeded whatever else its spec asks for.
+  (facts) => (facts.managementState === "Withdrawn" ? undefined : told("notAllowed")(facts)),
   ({ stage }) =>
     stage.kind === "starting"
       ? goesOn("Starting", "nothing has been looked at yet", "Unknown")
@@ -78,13 +80,15 @@ function ofRemoval(facts: Facts): Standing | undefined {
   return goesOn("Withdrawing", `withdrawn${why}: the nodes give back the entries`);
 }
 
+const isAwaited = ({ reason }: Facts["sources"][number]) => reason === "WithdrawalAwaited";
+
 /** What waits comes first in the message: whoever pauses is to see what he holds. */
 function ofPause(facts: Facts): Standing | undefined {
-  const { stage, managementState, reason, specWaits, withdrawsAt } = facts;
+  const { stage, managementState, reason, specWaits, withdrawsAt, sources } = facts;
   if (managementState !== "Paused") return undefined;
   const progress = stage.kind === "rollout" ? stage.progress : undefined;
   const what = [
-    ...(withdrawsAt === undefined ? [] : ["a withdrawal"]),
+    ...(withdrawsAt !== undefined || sources.some(isAwaited) ? ["a withdrawal"] : []),
     ...(progress === undefined || progress.waiting ? ["a change of the Secrets"] : []),
     ...(specWaits ? ["a change of spec"] : []),
   ];

@@ -147,6 +147,16 @@ const table: readonly (readonly [string, Partial<Facts>, string])[] = [
   ],
   ["spec not allowed", told("notAllowed"), "False NotAllowed - S True"],
   [
+    "spec not allowed, but withdrawn",
+    {
+      ...told("notAllowed"),
+      managementState: "Withdrawn",
+      stage: { kind: "nothing" },
+      sources: [],
+    },
+    "True Withdrawn - - True",
+  ],
+  [
     "OpenShift",
     { ...told("unsupported"), stage: { kind: "blocked" } },
     "False UnsupportedCluster - S False",
@@ -176,6 +186,11 @@ const table: readonly (readonly [string, Partial<Facts>, string])[] = [
   ],
   ["paused, spec waits", { ...paused, specWaits: true }, "False Paused - S True"],
   ["paused, a withdrawal waits", { ...paused, withdrawsAt: now }, "False Paused - S True"],
+  [
+    "paused, a further source's withdrawal waits",
+    { ...paused, sources: [source(), source({ name: "team-a", reason: "WithdrawalAwaited" })] },
+    "False Paused - S True",
+  ],
   ["paused before the first", { ...paused, stage: { kind: "blocked" } }, "False Paused - S False"],
   [
     "paused in mid-wave",
@@ -288,4 +303,11 @@ test("a served version: not before its revision is out, at once where nothing ch
   assert.deepEqual(after(annotated, { revision: 2, same: true, out: true, versions: {} }).served, {
     additional: "10",
   });
+  const gone = after(annotated, {
+    revision: 3,
+    same: true,
+    out: true,
+    versions: { additional: undefined },
+  });
+  assert.equal(gone.served["additional"], undefined, "of a Secret that is not there none is");
 });

@@ -91,7 +91,8 @@ function sourceOf(one: SourceFacts, served: Facts["served"]): SourceStatus {
   return {
     name,
     ...optional("resourceVersion", one.resourceVersion),
-    ...optional("servedResourceVersion", served[name]),
+    // A source may be called `constructor`.
+    ...optional("servedResourceVersion", Object.hasOwn(served, name) ? served[name] : undefined),
     accepted,
     reason,
     message: message.slice(0, longestMessage),

@@ -35,7 +35,7 @@ export async function askedOf(
   const { fates, revision } = progress;
   if (fates.length > 0) return givenBack(fates.map(([node]) => node));
   const mark = { revision, digest: templateDigest(agent), complete: true };
-  return givenBack(amongPinned(await survey(cluster, mark, now().getTime()), agent.pinned));
+  return givenBack(amongPinned(await survey(cluster, agent, mark, now().getTime()), agent.pinned));
 }
 
 /**

@@ -4,6 +4,7 @@
  * the cluster's administrator wants of every pod.
  */
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
+import { revisionAnnotation } from "#contract/names.ts";
 import { differing } from "./contains.ts";
 
 /**
@@ -41,6 +42,14 @@ function otherDemands(declared: KubernetesObject): object {
   return Object.fromEntries(Object.entries(declared).filter(([key]) => key !== "metadata"));
 }
 
+/** An installer's own annotations are others' to change, as all that is the installer's. */
+function ours(annotations: Readonly<Record<string, string>>): object {
+  const domain = revisionAnnotation.slice(0, revisionAnnotation.indexOf("/") + 1);
+  return Object.fromEntries(
+    Object.entries(annotations).filter(([name]) => name.startsWith(domain)),
+  );
+}
+
 /**
  * What a revision is known by, what makes an agent find and prove it, and what stages the kubelets'
  * restarts. A policy that opens the budget would restart all kubelets at once; one that takes the
@@ -55,7 +64,7 @@ function daemonSetDemands({ spec }: V1DaemonSet): object {
       minReadySeconds: spec.minReadySeconds,
       updateStrategy: spec.updateStrategy,
       template: {
-        metadata: { annotations: metadata?.annotations },
+        metadata: { annotations: metadata?.annotations && ours(metadata.annotations) },
         spec: {
           hostNetwork,
           volumes,

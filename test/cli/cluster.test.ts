@@ -4,18 +4,19 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath } from "#kube/paths.ts";
-import { run } from "../../cli/cases.fixture.ts";
 import { inForce, object, source } from "../../cli/object.fixture.ts";
 import * as plane from "../controller/plane.ts";
 import { steer } from "../controller/steer.ts";
+import { loginTests } from "./login.ts";
+import { password, pluginOn } from "./rig.ts";
+import { shownTests } from "./shown.ts";
+import { supportTests } from "./support.ts";
+import { uninstallTests } from "./uninstall.ts";
 
 let on: plane.Plane;
-const program = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
-const password = "pl4nted-s3cret";
 
 before(async () => {
   on = await plane.startPlane();
@@ -24,11 +25,8 @@ after(async () => {
   await on[Symbol.asyncDispose]();
 });
 
-/** Runs a command as the cluster's administrator; a word each. */
-const plugin = (line: string, input = "") => {
-  const argv = [...line.split(" "), "--kubeconfig", on.cluster.kubeconfig];
-  return run([process.execPath, program, ...argv], input);
-};
+const plugin = pluginOn(() => on);
+const rig = { on: () => on, plugin };
 
 async function tell(status: GlobalPullSecretStatus): Promise<void> {
   const { apiVersion, kind, metadata } = object({});
@@ -130,3 +128,8 @@ test("a cluster that cannot be reached, or is not there, is told in a line", asy
   assert.equal(lost.code, 2);
   assert.match(lost.err, /has no context "nowhere"/);
 });
+
+loginTests(rig);
+supportTests(rig);
+shownTests(rig);
+uninstallTests(rig);

@@ -12,6 +12,8 @@ export type Asked = Readonly<{
   resource: string;
   /** Such as `status`; empty for the object itself. */
   subresource: string;
+  /** Empty for what is of the whole cluster, and for lists over all namespaces. */
+  namespace: string;
   /** Empty for lists, and for creates whose name the server makes. */
   name: string;
   uri: string;
@@ -25,7 +27,9 @@ type Line = {
   requestURI: string;
   user: { username: string };
   userAgent?: string;
-  objectRef?: { resource?: string; subresource?: string; apiGroup?: string; name?: string };
+  objectRef?: Partial<
+    Record<"resource" | "subresource" | "apiGroup" | "namespace" | "name", string>
+  >;
   responseStatus?: { code?: number };
   requestReceivedTimestamp: string;
 };
@@ -74,6 +78,7 @@ function asked({ verb, requestURI, user, userAgent, objectRef, ...line }: Line):
     group: objectRef?.apiGroup ?? "",
     resource: objectRef?.resource ?? "",
     subresource: objectRef?.subresource ?? "",
+    namespace: objectRef?.namespace ?? "",
     name: objectRef?.name ?? "",
     uri: requestURI,
     code: line.responseStatus?.code ?? 0,

@@ -13,6 +13,8 @@ const needed: Readonly<Record<string, string>> = {
   "/usr/bin/strace": "strace", // injects faults
   "/usr/bin/openssl": "openssl", // certificates
   "/usr/bin/nsenter": "util-linux",
+  "/usr/bin/zsh": "zsh", // complete the plugin's commands, as bash does
+  "/usr/bin/fish": "fish",
   "/usr/bin/perl": "perl-base", // hashes the registry's passwords (bcrypt)
 };
 

@@ -1,63 +1,57 @@
-/** Our own image: the repository's Containerfile, built for real upon the tests' base image. */
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+/**
+ * Our own image: the repository's Containerfile, built for real upon the tests' base image, since
+ * the base that it pins is at a registry and tests fetch nothing from one.
+ */
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { buildLayout, bundlesOf } from "../../tools/release/image.ts";
 import { cacheRoot, keyOf, once } from "./cache.ts";
 import type { Cluster } from "./cluster.ts";
-import { publicRegistry } from "./registry.ts";
-import { directEnvironment, run } from "./run.ts";
+import { architecture } from "./images.ts";
+import { publicRegistry, type registryPorts } from "./registry.ts";
 
 const repository = join(import.meta.dirname, "../..");
 const built = join(cacheRoot, "built");
 
-/** What the Containerfile copies. */
-const bundles = ["agent", "hidden", "controller"].map((name) => `dist/${name}.cjs`);
+type Options = Readonly<{
+  /** Other bundles have another one by default. */
+  tag?: string;
+  /** The registry that asks for no password by default. */
+  host?: keyof typeof registryPorts;
+  /** The folder with Containerfile and dist/: this checkout by default. */
+  context?: string;
+}>;
 
 /**
- * Builds the image of the bundles in dist/ (4 s, once for the same content) and pushes it to the
- * cluster's registry that asks for no password. Returns the reference for pods, e.g.
- * `public.example/global-pull-secret:KEY`; other bundles give another tag unless `tag` is given.
+ * Builds the image of the bundles in dist/ (4 s, once for the same content) and pushes it to a
+ * registry of the cluster. Returns the reference for pods, e.g.
+ * `public.example/global-pull-secret:KEY`.
  */
-export async function buildImage(cluster: Cluster, tag?: string): Promise<string> {
-  const missing = bundles.filter((bundle) => !existsSync(join(repository, bundle)));
+export async function buildImage(
+  cluster: Cluster,
+  { tag, host = publicRegistry, context = repository }: Options = {},
+): Promise<string> {
+  const bundles = bundlesOf(context);
+  const missing = bundles.filter((bundle) => !existsSync(join(context, bundle)));
   if (missing.length > 0) throw new Error(`${missing.join(" and ")} missing: run npm run build`);
   const { base } = cluster.kit.images;
   const content = ["Containerfile", ...bundles].map((file) =>
-    readFileSync(join(repository, file), "utf8"),
+    readFileSync(join(context, file), "utf8"),
   );
   const key = keyOf(base, ...content);
   forgetOld();
-  const layout = await once(join(built, key), (draft) => build(base, draft));
-  return await cluster.registry.push(layout, `global-pull-secret:${tag ?? key}`, publicRegistry);
-}
-
-/**
- * With a storage of its own beside the result, gone afterwards: the machine's images are none of
- * our business.
- */
-async function build(base: string, layout: string): Promise<void> {
-  const storage = `${layout}.storage`;
-  const buildah = (args: readonly string[], cwd: string): Promise<string> =>
-    run(["buildah", "--root", join(storage, "root"), "--runroot", join(storage, "run"), ...args], {
-      cwd,
-      env: directEnvironment(),
-    });
-  rmSync(storage, { recursive: true, force: true });
-  mkdirSync(storage, { recursive: true });
-  try {
-    // By a relative path: buildah names the image after it and refuses dots and capitals.
-    const id = (await buildah(["pull", "--quiet", `oci:${basename(base)}`], dirname(base))).trim();
-    const options = [
-      "--isolation=chroot",
-      "--quiet",
-      `--build-arg=BASE=${id}`,
-      "--tag=product",
-      "--file=Containerfile",
-    ];
-    await buildah(["build", ...options, "."], repository);
-    await buildah(["push", "--quiet", "product", `oci:${layout}`], repository);
-  } finally {
-    rmSync(storage, { recursive: true, force: true });
-  }
+  const architectures = [architecture];
+  const layout = await once(join(built, key), (draft) =>
+    buildLayout({
+      context,
+      layout: draft,
+      base,
+      architectures,
+      created: 0,
+      labels: {},
+    }),
+  );
+  return await cluster.registry.push(layout, `global-pull-secret:${tag ?? key}`, host);
 }
 
 /** Every change of the code makes 50 MB: those not made today go. */

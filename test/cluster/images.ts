@@ -24,7 +24,7 @@ export type Images = Readonly<{
 }>;
 
 /** OCI's architecture is Go's. */
-const architecture = process.arch === "x64" ? "amd64" : process.arch;
+export const architecture = process.arch === "x64" ? "amd64" : process.arch;
 
 /**
  * Says hello, then waits; ends at once on SIGTERM, which a shell as PID 1 would otherwise ignore.
@@ -91,10 +91,11 @@ async function copyLibraries(debian: string, tree: string): Promise<void> {
 const reproducible = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"];
 
 /** Packs `tree` as the one layer of an image; removes the tree. */
-async function writeLayout(
+export async function writeLayout(
   layout: string,
   tree: string,
   config: Record<string, unknown>,
+  ofArchitecture = architecture,
 ): Promise<void> {
   const blobs = join(layout, "blobs/sha256");
   mkdirSync(blobs, { recursive: true });
@@ -116,7 +117,10 @@ async function writeLayout(
   rmSync(`${layer}.gz`);
   const layers = [add("layer.v1.tar+gzip", packed)];
   const rootfs = { type: "layers", diff_ids: [`sha256:${diffId}`] };
-  const imageConfig = add("config.v1+json", json({ architecture, os: "linux", config, rootfs }));
+  const imageConfig = add(
+    "config.v1+json",
+    json({ architecture: ofArchitecture, os: "linux", config, rootfs }),
+  );
   const mediaType = "application/vnd.oci.image.manifest.v1+json";
   const manifest = add(
     "manifest.v1+json",

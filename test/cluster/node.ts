@@ -145,7 +145,7 @@ export class Node {
     return Object.fromEntries(pairs) as Record<P, string>;
   }
 
-  /** All that a unit logged, also before a reboot. Works for a stopped node. */
+  /** All that a unit logged, also before a reboot, in UTC. Works for a stopped node. */
   async journal(unit = "kubelet.service"): Promise<string> {
     const directory = join(this.rootfs, "var/log/journal");
     return await run([
@@ -153,6 +153,7 @@ export class Node {
       `--directory=${directory}`,
       `--unit=${unit}`,
       "--output=short-iso-precise",
+      "--utc",
       "--no-pager",
     ]);
   }

@@ -82,7 +82,7 @@ const untilOriginalIs = (accepted: SourceStatus["accepted"]) =>
     { timeout: 60_000, seen: original },
   );
 
-test("H3: the original's rotation flows from the other cluster", async () => {
+test("H3, H8: the original's rotation flows from the other cluster", async () => {
   await using controller = start();
   await rotate("1");
   await declare("1");

@@ -5,7 +5,19 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { paths } from "./plane.ts";
-import { content, on, rig, running, served, start, undeclare } from "./rig.ts";
+import {
+  content,
+  deployed,
+  kubelets,
+  names,
+  on,
+  rig,
+  running,
+  served,
+  start,
+  started,
+  undeclare,
+} from "./rig.ts";
 import { statusOf, steer, untilCondition } from "./steer.ts";
 
 rig();
@@ -16,15 +28,15 @@ const object = async () =>
     await kubectl("get", "gps", "cluster", "-o", "json", "--show-managed-fields"),
   ) as GlobalPullSecret;
 
-test("deleted, the object is made anew with the defaults, and nothing is withdrawn", async () => {
+test("deleted, the object is made anew with the defaults after half a minute, and nothing is withdrawn", async () => {
   const revision = await served("100%");
   await kubectl("delete", "gps", "cluster");
-  await until("it is there again", () =>
+  const again = () =>
     object().then(
       ({ spec }) => spec?.rollout?.maxUnavailable === "10%",
       () => false,
-    ),
-  );
+    );
+  await until("it is there again", again, { timeout: 60_000 });
   await untilCondition(on, "Ready", "True", "InForce");
   assert.equal((await plane.published(on))?.revision, revision);
 });
@@ -99,4 +111,156 @@ test("the numbers of a served version go up with a metadata-only edit, and no wr
     managers.map(({ manager }) => manager),
     ["test"],
   );
+});
+
+const crd = "manifests/crds/globalpullsecrets.yaml";
+const extra = { sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }] };
+const documented = async (word: string) =>
+  (await plane.published(on))?.document.includes(word) === true;
+const isThere = () =>
+  object().then(
+    () => true,
+    () => false,
+  );
+
+/** The extra source is in force, and may be read. */
+async function withExtra(): Promise<void> {
+  await plane.declare(on, plane.document({ "extra.example": "e:1" }), "team-a-pull");
+  const right = ["--verb=get,list,watch", "--resource=secrets", "--resource-name=team-a-pull"];
+  const here = ["team-a-pull", "-n", "kube-system"];
+  await kubectl("create", "role", ...here, ...right);
+  const account = "--serviceaccount=kube-system:global-pull-secret-controller";
+  await kubectl("create", "rolebinding", ...here, "--role=team-a-pull", account);
+  await served("100%");
+  await steer(on, { ...extra, rollout: { maxUnavailable: "100%" } });
+  await until("the extra is in force", () => documented("extra.example"));
+}
+
+async function withoutExtra(): Promise<void> {
+  const here = ["-n", "kube-system", "--ignore-not-found"];
+  await kubectl("delete", "secret,role,rolebinding", "team-a-pull", ...here);
+}
+
+test("deleted with its sources, the object is made anew and their entries stay until their Secret goes, too", async (t) => {
+  t.after(withoutExtra);
+  await withExtra();
+  const before = await plane.published(on);
+  await kubectl("delete", "gps", "cluster");
+  await until("it is there again", isThere);
+  await plane.untilEvent(on, "AcceptedWithWarnings", "GPS315 team-a:");
+  assert.deepEqual(await plane.published(on), before);
+  // A change of something else is no word on sources; a deleted Secret is.
+  await kubectl(
+    "patch",
+    "gps",
+    "cluster",
+    "--type=merge",
+    "-p",
+    '{"spec":{"rollout":{"maxUnavailable":"100%"}}}',
+  );
+  await plane.declare(on, content("two"));
+  await until("the change is out", () => documented(Buffer.from("robot:two").toString("base64")));
+  assert.ok(await documented("extra.example"));
+  await steer(on, "100%");
+  await kubectl("delete", "secret", "team-a-pull", "-n", "kube-system");
+  await until("the entries go", async () => !(await documented("extra.example")));
+});
+
+test("its definition deleted: nothing is withdrawn, changes arrive, it is said once; applied again, the object is made", async (t) => {
+  t.after(withoutExtra);
+  await withExtra();
+  await kubectl("delete", "crd", "globalpullsecrets.globalpullsecret.io");
+  await plane.declare(on, content("two"));
+  await until("the change is published", () =>
+    documented(Buffer.from("robot:two").toString("base64")),
+  );
+  assert.ok(await documented("extra.example"));
+  const [controller] = running;
+  const warnings = () =>
+    (controller?.output() ?? "").split("\n").filter((line) => line.includes("is not defined here"));
+  await until("it is said", () => warnings().length > 0, { timeout: 60_000 });
+  await kubectl("apply", "--server-side", "-f", crd);
+  await until("the object is made", isThere, { timeout: 60_000 });
+  assert.equal(warnings().length, 1);
+  await untilCondition(on, "Ready", "True", "InForce");
+  assert.ok(await documented("extra.example"));
+});
+
+test("a status that somebody else writes is ours again within seconds, and then left alone", async () => {
+  await served("100%");
+  await untilCondition(on, "Ready", "True", "InForce");
+  const { nodes } = await statusOf(on);
+  const status = { nodes: { ...nodes, summary: "planted" } };
+  const how = ["--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];
+  await kubectl("patch", "gps", "cluster", ...how);
+  await until("it is ours", async () => (await statusOf(on)).nodes?.summary === nodes?.summary);
+  const version = (await object()).metadata.resourceVersion;
+  await stays(
+    "it is not written",
+    async () => (await object()).metadata.resourceVersion === version,
+    3000,
+  );
+});
+
+test("spec edited in mid-wave: the new budget holds from then on, and no node is begun twice", async () => {
+  const before = await served(1);
+  const hanging = new Set(names);
+  kubelets.behaviour = (node, revision) =>
+    revision > before && hanging.has(node) ? "hangs" : "ready";
+  await plane.declare(on, content("two"));
+  await until("the canary has begun", () => started(before + 1) === 1);
+  await steer(on, "100%");
+  const [canary = ""] = kubelets.order(before + 1);
+  hanging.delete(canary);
+  await until("both others have begun, by the new budget", () => started(before + 1) === 3);
+  hanging.clear();
+  await plane.untilRolledOut(on, before + 1);
+  assert.deepEqual(kubelets.order(before + 1).toSorted(), names, "each node once");
+  await untilCondition(on, "Ready", "True", "InForce");
+});
+
+test("a field that its owner takes out of Git is the default again, and the controller owns none of spec", async () => {
+  await served(2);
+  const apply = (spec: object) =>
+    on.api.apply(
+      "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets/cluster",
+      {
+        apiVersion: "globalpullsecret.io/v1alpha1",
+        kind: "GlobalPullSecret",
+        metadata: { name: "cluster" },
+        spec,
+      },
+      { manager: "test", force: true },
+    );
+  const budget = () =>
+    kubectl("get", "ds", "-n", "kube-system", "-o", "jsonpath={..maxUnavailable}");
+  await apply({ rollout: { maxUnavailable: 3 } });
+  await until("the budget is 3", async () => (await budget()) === "3", { seen: budget });
+  await apply({});
+  await until("the budget is the default", async () => (await budget()) === "10%", {
+    seen: budget,
+  });
+  await stays(
+    "and stays",
+    async () => (await object()).spec?.rollout?.maxUnavailable === "10%",
+    2000,
+  );
+});
+
+test("50 nodes: status is written once a second at most while they change, and never at rest", async () => {
+  for (let one = 0; one < 47; one += 1) await kubelets.add(`many-${one}`);
+  const since = new Date().toISOString();
+  await start("20%");
+  await deployed();
+  await untilCondition(on, "Ready", "True", "InForce");
+  const at = () =>
+    plane
+      .requests(on, since)
+      .filter(({ resource }) => resource.endsWith("globalpullsecrets/status"))
+      .map(({ at: time }) => Date.parse(time));
+  const times = at();
+  assert.ok(times.length >= 5, `${times.length} writes`);
+  for (const [index, time] of times.slice(1).entries())
+    assert.ok(time - (times[index] ?? 0) >= 1000, `${time - (times[index] ?? 0)} ms apart`);
+  await stays("nothing is written", () => at().length === times.length, 4000);
 });

@@ -91,7 +91,7 @@ test("H20: a word that the nodes have given back counts for the revision that wi
   assert.ok(rolled >= 0 && rolled < seen.indexOf(`delete daemonsets ${syncer}`), seen.join("\n"));
 });
 
-test("H24: an invalid Secret gets a Warning with its key path, and nothing is deployed", async () => {
+test("H7, H24: an invalid Secret gets a Warning with its key path, and nothing is deployed", async () => {
   await plane.declare(on, '{"auths":{"quay.io":{"auth":"%%%"}}}');
   const event = await plane.untilEvent(on, "Rejected", 'auths["quay.io"].auth');
   assert.equal(event.type, "Warning");

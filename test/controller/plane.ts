@@ -28,35 +28,28 @@ export type Plane = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string; t
  */
 export async function startPlane(): Promise<Plane> {
   const cluster = await startCluster({ nodes: 0 });
-  await cluster.kubectl("apply", "-k", join(root, "manifests"));
-  await cluster.kubectl("apply", "-f", join(root, "manifests/original/role.yaml"));
-  await cluster.kubectl(
-    "scale",
-    "deployment/global-pull-secret-controller",
-    "-n",
-    "kube-system",
-    "--replicas=0",
-  );
-  const token = await cluster.kubectl(
-    "create",
-    "token",
-    "global-pull-secret-controller",
-    "-n",
-    "kube-system",
-    "--duration=4h",
-  );
-  const kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token.trim());
+  const rights = await installed(cluster);
   const admin = new KubeConfig();
   admin.loadFromFile(cluster.kubeconfig);
   const plane = {
     cluster,
-    kubeconfig,
-    token: token.trim(),
+    ...rights,
     api: connect(admin, () => {}),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
   await steer(plane);
   return plane;
+}
+
+/** Applies manifests/, their Deployment scaled to nothing; returns what a controller is told. */
+export async function installed(cluster: Cluster): Promise<Pick<Plane, "kubeconfig" | "token">> {
+  const name = "global-pull-secret-controller";
+  const its = ["-n", "kube-system"];
+  await cluster.kubectl("apply", "-k", join(root, "manifests"));
+  await cluster.kubectl("apply", "-f", join(root, "manifests/components/original/role.yaml"));
+  await cluster.kubectl("scale", `deployment/${name}`, ...its, "--replicas=0");
+  const token = (await cluster.kubectl("create", "token", name, ...its, "--duration=4h")).trim();
+  return { token, kubeconfig: writeKubeconfig(cluster, "controller", cluster.server, token) };
 }
 
 /**

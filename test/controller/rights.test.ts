@@ -5,15 +5,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type {
-  V1ClusterRole,
-  V1DaemonSet,
-  V1Deployment,
-  V1Role,
-  V1Secret,
-} from "@kubernetes/client-node";
+import type { V1DaemonSet, V1Deployment, V1Secret } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import { Kubelets } from "./fake-kubelets.ts";
+import { granted, needed } from "./granted.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
 import { condition, steer } from "./steer.ts";
@@ -34,34 +29,35 @@ after(async () => {
 
 const syncer = "global-pull-secret-syncer";
 const content = (word: string) => document({ "quay.io": `robot:${word}` });
-const rbac = "/apis/rbac.authorization.k8s.io/v1";
-
-/** Every right of the installed roles, as `verb group/resource name`. */
-async function granted(): Promise<Set<string>> {
-  const name = "global-pull-secret-controller";
-  const role = await on.api.get<V1Role>(`${rbac}/namespaces/kube-system/roles/${name}`);
-  const clusterRole = await on.api.get<V1ClusterRole>(`${rbac}/clusterroles/${name}`);
-  const rights = [...(role?.rules ?? []), ...(clusterRole?.rules ?? [])].flatMap((rule) =>
-    (rule.apiGroups ?? []).flatMap((group) =>
-      (rule.resources ?? []).flatMap((resource) =>
-        rule.verbs.flatMap((verb) =>
-          (rule.resourceNames ?? [""]).map((of) =>
-            `${verb} ${[group, resource].filter(Boolean).join("/")} ${of}`.trim(),
-          ),
-        ),
-      ),
-    ),
-  );
-  return new Set(rights);
-}
+/** What the controller asks that is in no namespace; the empty one: what is served at all. */
+const ofTheCluster = /^(?:|nodes|globalpullsecret\.io\/globalpullsecrets(?:\/status)?)$/;
+/** Only these are not for one object by its name, each for a reason that manifests/ give. */
+const unnamed = [
+  "create events kube-system/*",
+  "get pods kube-system/*",
+  "list events kube-system/*",
+  "list nodes *",
+  "list pods kube-system/*",
+];
 
 test("H22, H23: every right is used, and nothing is ever refused", async () => {
   const pod = { name: "controller-pod", namespace: "kube-system" };
   const containers = [{ name: "controller", image: "own.example/image:1" }];
+  const imageID = `sha256:${"0".repeat(64)}`;
+  const running = { ...containers[0], imageID, ready: true, restartCount: 0 };
   await on.cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: pod, spec: { containers } });
+  const told = JSON.stringify({ status: { containerStatuses: [running] } });
+  const its = ["pod", pod.name, "-n", pod.namespace, "--subresource=status"];
+  await on.cluster.kubectl("patch", ...its, "-p", told);
   process.env["POD_NAME"] = pod.name;
   await on.cluster.kubectl("delete", "globalpullsecret", "cluster");
-  await using controller = plane.startController(on.kubeconfig);
+  const original = plane.pullSecret("pull-secret", document({ "o.example": "orig:1" }));
+  await on.cluster.apply(original);
+  await using controller = plane.startController(
+    on.kubeconfig,
+    "--original",
+    "kube-system/pull-secret",
+  );
   delete process.env["POD_NAME"];
   await until("it has made its object", () => condition(on, "Ready"));
   await steer(on, "100%");
@@ -85,25 +81,26 @@ test("H22, H23: every right is used, and nothing is ever refused", async () => {
   await plane.clear(on);
   await controller.stop();
   const asked = plane.allRequests(on).filter(({ code }) => code !== 403);
-  const used = new Set<string>();
-  for (const { verb, resource, name, code } of asked) {
-    used.add(`${verb} ${resource} ${name}`.trim());
-    used.add(`${verb} ${resource}`);
-    if (verb === "patch" && code === 201) used.add(`create ${resource} ${name}`);
-  }
+  const used = new Set(asked.flatMap(needed));
+  // Its own pod, whose name nobody knows beforehand.
+  used.add("get pods kube-system/*");
+  const rights = await granted(on);
+  assert.deepEqual(rights.filter((right) => right.endsWith("*")).toSorted(), unnamed);
   assert.deepEqual(
-    [...(await granted())].filter((right) => !used.has(right)).toSorted(),
+    rights.filter((right) => !used.has(right)).toSorted(),
     [
       // For what is asked only when pods cannot be created: told.test.ts.
-      "list events",
-      // While its watch is broken.
+      "list events kube-system/*",
+      // While their watches are broken.
       "get globalpullsecret.io/globalpullsecrets cluster",
+      "get secrets kube-system/pull-secret",
     ].toSorted(),
   );
   assert.deepEqual(
     plane.allRequests(on).filter(({ code }) => code === 403),
     [],
   );
+  await on.cluster.kubectl("delete", "secret", "pull-secret", "-n", "kube-system");
 });
 
 test("H6, H22: only the named objects are watched, never all of a kind", () => {
@@ -112,6 +109,12 @@ test("H6, H22: only the named objects are watched, never all of a kind", () => {
     .filter(({ name }) => name === "")
     .map(({ verb, resource }) => `${verb} ${resource}`);
   assert.deepEqual([...new Set(whole)].toSorted(), ["list nodes", "list pods"]);
+  const elsewhere = plane
+    .allRequests(on)
+    .filter(
+      ({ namespace, resource }) => namespace !== "kube-system" && !ofTheCluster.test(resource),
+    );
+  assert.deepEqual(elsewhere, []);
 });
 
 test("a drain may take one controller at a time, and one that is not Ready holds up none", async () => {

@@ -52,7 +52,7 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
   narrator.say((await product.rolledOut(cluster)).trim().split("\n").at(-1) ?? "");
 
   narrator.step("What an administrator sees");
-  await show(cluster, narrator, "get", "daemonset", names.syncerName, "-n", names.namespace);
+  await show(cluster, narrator, "get", "daemonset", names.agentName, "-n", names.namespace);
   await show(cluster, narrator, "get", "secret", names.globalSecretName, "-n", names.namespace);
   await show(
     cluster,
@@ -62,7 +62,7 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
     "-n",
     names.namespace,
     "-l",
-    `name=${names.syncerName}`,
+    `name=${names.agentName}`,
   );
   await show(cluster, narrator, "get", "globalpullsecret", names.globalPullSecretName);
   await plugin(cluster, narrator, "wait", "--timeout", "60s");
@@ -188,7 +188,7 @@ async function watchNodes(cluster: Cluster, narrator: Narrator): Promise<void> {
         "-n",
         names.namespace,
         "-l",
-        `name=${names.syncerName}`,
+        `name=${names.agentName}`,
       );
       const wanted = await product.revision(cluster);
       const seen = cluster.nodes.map(({ name }) => {

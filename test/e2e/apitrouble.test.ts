@@ -44,7 +44,7 @@ test("etcd restarted, somebody else's writes in between: one rollout, and the la
   const since = now();
   await product.writeAdditional(cluster, written("first.example"));
   await until("the DaemonSet is there", () =>
-    cluster.get("daemonset", names.syncerName, "-n", names.namespace),
+    cluster.get("daemonset", names.agentName, "-n", names.namespace),
   );
   const restarted = cluster.restartEtcd();
   const over = new AbortController();
@@ -56,7 +56,7 @@ test("etcd restarted, somebody else's writes in between: one rollout, and the la
       const annotate = [
         "annotate",
         "--overwrite",
-        `daemonset/${names.syncerName}`,
+        `daemonset/${names.agentName}`,
         `${name}=${round}`,
       ];
       await kubectl(...annotate).catch(() => {});

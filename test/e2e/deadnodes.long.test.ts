@@ -46,7 +46,7 @@ test("H20: a node that dies as removal begins holds nothing up, is waited for al
       "-n",
       names.namespace,
       "-l",
-      `name=${names.syncerName}`,
+      `name=${names.agentName}`,
       ...placed,
     );
   await until("the other nodes have no agent any more", async () => (await elsewhere()) === "", {

@@ -94,7 +94,7 @@ test("H4: a dead node that returns catches up by itself, and the budget is what 
     cluster.kubectl(
       "get",
       "daemonset",
-      names.syncerName,
+      names.agentName,
       "-n",
       names.namespace,
       "-o",

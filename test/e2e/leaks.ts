@@ -9,7 +9,7 @@ const controller = [
   "-l",
   "app.kubernetes.io/name=global-pull-secret-controller",
 ];
-const agents = ["-n", names.namespace, "-l", `name=${names.syncerName}`];
+const agents = ["-n", names.namespace, "-l", `name=${names.agentName}`];
 
 /** In a registry key, as somebody pastes it there with user and host. */
 const plantedInKey = "planted-in-a-registry-key";

@@ -45,7 +45,7 @@ export type AgentPod = Readonly<{
 }>;
 
 export async function agents(cluster: Cluster): Promise<AgentPod[]> {
-  const selector = `name=${names.syncerName}`;
+  const selector = `name=${names.agentName}`;
   const list = await cluster.get<{ items: AgentPod[] }>(
     "pods",
     "-n",

@@ -67,7 +67,12 @@ async function outage(cluster: Cluster, stage: Stage, seconds: number): Promise<
     seen: () => stageOf(cluster),
   });
   await cluster.stopApiServer();
-  await stays("the API server is away", () => true, seconds * 1000);
+  const isAway = () =>
+    cluster.kubectl("get", "--raw", "/livez").then(
+      () => false,
+      () => true,
+    );
+  await stays("the API server is away", isAway, seconds * 1000, 1000);
   await cluster.startApiServer();
 }
 
@@ -77,7 +82,7 @@ type DaemonSet = {
 };
 
 async function stageOf(cluster: Cluster): Promise<string | undefined> {
-  const found = await cluster.get<DaemonSet>("daemonset", names.syncerName, "-n", names.namespace);
+  const found = await cluster.get<DaemonSet>("daemonset", names.agentName, "-n", names.namespace);
   const revision = Number(found?.spec.template.metadata.annotations[names.revisionAnnotation]);
   if (revision > 1) return "withdrawal";
   return revision === 0 ? "birth" : found?.metadata.annotations["globalpullsecret.io/stage"];

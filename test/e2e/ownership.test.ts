@@ -25,7 +25,7 @@ const kubectl = (...args: readonly string[]) => cluster.kubectl("-n", names.name
 const owned = [
   ["secret", names.globalSecretName],
   ...["serviceaccount", "role", "rolebinding", "daemonset"].map(
-    (kind) => [kind, names.syncerName] as const,
+    (kind) => [kind, names.agentName] as const,
   ),
 ] as const;
 
@@ -48,7 +48,7 @@ function foreign(): object[] {
     apiVersion,
     kind,
     metadata: {
-      name: kind === "Secret" ? names.globalSecretName : names.syncerName,
+      name: kind === "Secret" ? names.globalSecretName : names.agentName,
       namespace: names.namespace,
     },
     ...more,
@@ -63,7 +63,7 @@ function foreign(): object[] {
     of("ServiceAccount", "v1", {}),
     of("Role", `${rbac}/v1`, { rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }] }),
     of("RoleBinding", `${rbac}/v1`, {
-      roleRef: { apiGroup: rbac, kind: "Role", name: names.syncerName },
+      roleRef: { apiGroup: rbac, kind: "Role", name: names.agentName },
       subjects: [],
     }),
     of("DaemonSet", "apps/v1", {
@@ -127,14 +127,14 @@ async function undisturbed(): Promise<void> {
 const edits: readonly (readonly [kind: string, name: string, patch: object])[] = [
   [
     "daemonset",
-    names.syncerName,
+    names.agentName,
     {
       spec: { template: { spec: { containers: [{ name: "agent", image: "evil.example/evil" }] } } },
     },
   ],
   [
     "role",
-    names.syncerName,
+    names.agentName,
     { rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }] },
   ],
   [

@@ -77,7 +77,7 @@ test("HD: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBind
   ]);
   const [, day = "", time = ""] = /(\d{4}-\d\d-\d\d) ([\d:.]+) UTC/.exec(started) ?? [];
 
-  const daemonSet = made("the DaemonSet", "daemonsets", names.syncerName);
+  const daemonSet = made("the DaemonSet", "daemonsets", names.agentName);
   const steps: readonly Step[] = [
     first(
       "an administrator creates the Secret",
@@ -93,9 +93,9 @@ test("HD: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBind
       "secrets",
       names.globalSecretName,
     ),
-    made("the ServiceAccount", "serviceaccounts", names.syncerName),
-    made("the Role", "roles", names.syncerName),
-    made("the RoleBinding", "rolebindings", names.syncerName),
+    made("the ServiceAccount", "serviceaccounts", names.agentName),
+    made("the Role", "roles", names.agentName),
+    made("the RoleBinding", "rolebindings", names.agentName),
     daemonSet,
     first(
       "its pod is made",

@@ -129,7 +129,7 @@ test("the budget is the DaemonSet's own", async () => {
   const path =
     "jsonpath={.spec.updateStrategy.rollingUpdate.maxUnavailable} {.spec.minReadySeconds}";
   assert.equal(
-    await cluster.kubectl("get", "daemonset", names.syncerName, "-n", names.namespace, "-o", path),
+    await cluster.kubectl("get", "daemonset", names.agentName, "-n", names.namespace, "-o", path),
     "100% 3",
   );
 });

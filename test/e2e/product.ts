@@ -10,7 +10,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { buildImage } from "../cluster/image.ts";
 import { objectOf, type Wish } from "../controller/steer.ts";
 
-const manifests = join(import.meta.dirname, "../../manifests");
+const repository = join(import.meta.dirname, "../..");
 
 /**
  * The name that manifests/ gives the image; an administrator sets the real one in a kustomization.
@@ -21,6 +21,12 @@ type Options = Readonly<{
   args?: readonly string[];
   components?: readonly string[];
   wish?: Wish;
+  /** A folder with manifests/, Containerfile and dist/: this checkout by default. */
+  release?: string;
+  /** Instead of the one that is built, from the registry that asks nothing. */
+  image?: string;
+  /** Secrets of kube-system that the controller's image is pulled with. */
+  imagePullSecrets?: readonly string[];
 }>;
 
 /**
@@ -38,24 +44,27 @@ export async function steerProduct(cluster: Cluster, wish: Wish): Promise<void> 
 /**
  * Builds the image from dist/, pushes it to the registry that asks nothing, applies manifests/ with
  * it and waits until the controller is available. `args` are added to the controller's;
- * `components` are folders of manifests/; `wish` is GlobalPullSecret's spec, or the budget alone.
+ * `components` are folders of manifests/components; `wish` is GlobalPullSecret's spec, or the
+ * budget alone.
  */
 export async function installProduct(
   cluster: Cluster,
-  { args = [], components = [], wish = {} }: Options = {},
+  { args = [], components = [], wish = {}, release = repository, ...options }: Options = {},
 ): Promise<void> {
-  const image = await buildImage(cluster);
+  const image = options.image ?? (await buildImage(cluster, { context: release }));
+  const manifests = join(release, "manifests");
   const at = image.lastIndexOf(":");
   const overlay = join(cluster.directory, "overlay");
   mkdirSync(overlay, { recursive: true });
-  const patch = args.map((value) => ({
-    op: "add",
-    path: "/spec/template/spec/containers/0/args/-",
-    value,
-  }));
+  const pod = "/spec/template/spec";
+  const secrets = options.imagePullSecrets?.map((name) => ({ name }));
+  const patch = [
+    ...args.map((value) => ({ op: "add", path: `${pod}/containers/0/args/-`, value })),
+    ...(secrets ? [{ op: "add", path: `${pod}/imagePullSecrets`, value: secrets }] : []),
+  ];
   const kustomization = {
     resources: [relative(overlay, manifests)],
-    components: components.map((name) => relative(overlay, join(manifests, name))),
+    components: components.map((name) => relative(overlay, join(manifests, "components", name))),
     images: [{ name: imageName, newName: image.slice(0, at), newTag: image.slice(at + 1) }],
     patches: [{ target: { kind: "Deployment" }, patch: JSON.stringify(patch) }],
   };
@@ -89,7 +98,7 @@ export async function deleteAdditional(cluster: Cluster): Promise<void> {
 
 /** `kubectl rollout status` of the agents: returns when every node has what the template says. */
 export async function rolledOut(cluster: Cluster, timeout = "120s"): Promise<string> {
-  const target = `daemonset/${names.syncerName}`;
+  const target = `daemonset/${names.agentName}`;
   return await cluster.kubectl(
     "rollout",
     "status",
@@ -127,7 +136,7 @@ type DaemonSet = {
 /** Waits until the DaemonSet carries this revision and every node has it available. */
 export async function untilServed(cluster: Cluster, wanted: number): Promise<void> {
   const look = async (): Promise<DaemonSet | undefined> =>
-    await cluster.get("daemonset", names.syncerName, "-n", names.namespace);
+    await cluster.get("daemonset", names.agentName, "-n", names.namespace);
   await until(
     `every node has revision ${wanted}`,
     async () => {
@@ -161,7 +170,7 @@ export async function untilRemoved(cluster: Cluster): Promise<void> {
 export async function ourObjects(cluster: Cluster): Promise<string[]> {
   const kinds = [
     ...["daemonset", "serviceaccount", "role", "rolebinding"].map(
-      (kind) => `${kind}/${names.syncerName}`,
+      (kind) => `${kind}/${names.agentName}`,
     ),
     `secret/${names.globalSecretName}`,
     `secret/${names.stateSecretName}`,
@@ -174,7 +183,7 @@ export async function ourObjects(cluster: Cluster): Promise<string[]> {
       "-n",
       names.namespace,
       "-l",
-      `name=${names.syncerName}`,
+      `name=${names.agentName}`,
       "-o",
       "name",
     ),

@@ -98,7 +98,7 @@ async function mayDeclare(user: string): Promise<void> {
   );
 }
 
-test("H5: an invalid Secret is refused with an Event that names the key path, and nothing is deployed", async () => {
+test("H7, H24: an invalid Secret is refused with an Event that names the key path, and nothing is deployed", async () => {
   await product.writeAdditional(
     cluster,
     '{"auths":{"good.example":{"auth":"dTpw"},"bad.example":{"auth":"%%%"}}}',
@@ -144,7 +144,7 @@ test("H14: the three kubectl checks succeed, and rollout status agrees that ever
   for (const index of nodes().keys())
     assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
   assert.match(
-    await cluster.kubectl("get", "daemonset", names.syncerName, "-n", names.namespace),
+    await cluster.kubectl("get", "daemonset", names.agentName, "-n", names.namespace),
     /\s2\s+2\s+2\s+2\s+2\s/,
   );
   assert.match(
@@ -157,7 +157,7 @@ test("H14: the three kubectl checks succeed, and rollout status agrees that ever
     "-n",
     names.namespace,
     "-l",
-    `name=${names.syncerName}`,
+    `name=${names.agentName}`,
     "--no-headers",
   );
   assert.equal(pods.trim().split("\n").length, 2);
@@ -220,7 +220,7 @@ test("an unmount on the node reaches an agent that came while the mount was ther
   await node.exec(["rmdir", place]);
 });
 
-test("H22: the agent has no capability, no token and a read-only root", async () => {
+test("H23: the agent has no capability, no token and a read-only root", async () => {
   const [agent] = await processes("agent");
   assert.ok(agent);
   const status = await agent("status");

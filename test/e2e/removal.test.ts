@@ -43,7 +43,7 @@ test("the Secret created again in mid-withdrawal turns it round", async () => {
     (
       await cluster.get<{ metadata: { uid: string } }>(
         "daemonset",
-        names.syncerName,
+        names.agentName,
         "-n",
         names.namespace,
       )

@@ -18,7 +18,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { digestOf as digestOfBytes, previousPrefix } from "#agent/journal/journal.ts";
 import type { Content as Found } from "#agent/facts/search.ts";
-import { digestOf, saltLength } from "#pullsecret/digest.ts";
+import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
 import { credentialFiles, type Intent, podFiles } from "#contract/names.ts";
 import { freePort } from "../free-port.ts";
 

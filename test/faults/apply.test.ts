@@ -9,7 +9,7 @@ import { Agent, encode, Node } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
 
-test("H16 H17: a mounted revision reaches config.json, the kubelet is restarted once, the agent becomes ready", async () => {
+test("H16, H17: a mounted revision reaches config.json, the kubelet is restarted once, the agent becomes ready", async () => {
   using node = new Node();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);

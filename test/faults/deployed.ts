@@ -8,7 +8,8 @@ import type { Node } from "./agent.ts";
 
 /** The DaemonSet where nobody declares a policy. */
 export function daemonSetOf(): ReturnType<typeof daemonSet> {
-  const agent = { ...policyWith().agent, image: "x", probationSeconds: 5 };
+  const run = { image: "x", imagePullSecrets: [], probationSeconds: 5 };
+  const agent = { ...policyWith().agent, ...run };
   return daemonSet(agent, { revision: 1, digest: "" }, { stage: "wave", maxUnavailable: 1 });
 }
 

@@ -64,7 +64,7 @@ test("a slow but working systemd is waited for: one restart, however long the jo
   // Longer than the 10 s after which a question to systemd counts as not answered.
   place.systemd.script = [{ ...comesBack, takes: 12_000 }];
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS21", 10_000);
+  await agent.shows("5nn", "GPS212", 10_000);
   await agent.shows(200, "GPS200", 40_000);
   assert.equal(place.systemd.restartCalls, 1);
 });

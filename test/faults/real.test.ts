@@ -28,7 +28,14 @@ beforeEach(async () => {
   inside.node.mount(revision, content);
 });
 
-test("H16 H17: without capabilities the file is written and the real kubelet restarted once", async () => {
+/** How often a start of the kubelet has failed before it began. */
+const failedStarts = () => told("Control process exited");
+/** How often systemd said so of the kubelet. */
+async function told(words: string): Promise<number> {
+  return (await inside.machine.journal()).split(words).length - 1;
+}
+
+test("H16, H17: without capabilities the file is written and the real kubelet restarted once", async () => {
   const old = await inside.kubelet();
   await inside.start(revision);
   await inside.shows(200, "GPS200");
@@ -56,15 +63,32 @@ test("H18: a kubelet that cannot start gets its old file back, is revived when i
   assert.equal((await inside.kubelet()).ActiveState, "active");
 });
 
+test("H18: where systemd starts nothing by itself, exactly three attempts fail, and the next start has the old file", async () => {
+  await inside.machine.breakKubelet(
+    "[Service]\nRestart=no\nExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n",
+  );
+  const before = await failedStarts();
+  await inside.start(revision);
+  assert.equal(await inside.ended(), "1");
+  assert.deepEqual(await inside.jobs(revision), ["failed", "failed", "failed", "done"]);
+  // By systemd's own word.
+  assert.equal((await failedStarts()) - before, 3);
+  assert.equal(inside.node.file, undefined);
+  assert.equal((await inside.kubelet()).ActiveState, "active");
+});
+
 test("a unit that runs into its start limit is got out of it, and the kubelet ends up running with the old file", async () => {
-  // Restarted by systemd every 100 ms, it uses up five starts in 10 s by itself.
+  // Restarted by systemd every 100 ms, it uses up five starts in 5 s by itself.
   const limited =
-    "[Unit]\nStartLimitIntervalSec=2\nStartLimitBurst=5\n[Service]\nRestartSec=100ms\n";
+    "[Unit]\nStartLimitIntervalSec=5\nStartLimitBurst=5\n[Service]\nRestartSec=100ms\n";
   await inside.machine.breakKubelet(
     `${limited}ExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n`,
   );
+  const refused = "Start request repeated too quickly";
+  const before = await told(refused);
   await inside.start(revision);
   assert.equal(await inside.ended(), "1");
+  assert.ok((await told(refused)) > before, "the limit was never hit");
   assert.equal(inside.node.file, undefined);
   assert.equal((await inside.kubelet()).ActiveState, "active");
   const jobs = await inside.jobs(revision);

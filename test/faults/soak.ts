@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { bundle } from "../../build/bundle.ts";
+import { begin } from "../../tools/runs.ts";
 import { Random } from "../random.ts";
 import { Agent, encode, inTime } from "./agent.ts";
 import { nodeFlags } from "./deployed.ts";
@@ -28,6 +29,8 @@ const { values } = parseArgs({
   },
 });
 const half = Number(values.minutes) * 30_000;
+/** A shorter one is a trial. */
+const record = Number(values.minutes) >= 15 ? begin() : undefined;
 const random = new Random(Number(values.seed));
 const below = (limit: number): number => random.below(limit);
 
@@ -193,7 +196,7 @@ async function deal(faults: Readonly<Record<string, Fault>>, after: () => void):
       restarts += made;
     } catch (error) {
       throw new Error(
-        `round ${rounds}, ${name}, SEED=${values.seed}\n${agent?.output.slice(-3000)}`,
+        `round ${rounds}, ${name}, --seed ${values.seed}\n${agent?.output.slice(-3000)}`,
         { cause: error },
       );
     }
@@ -268,6 +271,7 @@ try {
   );
   console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; no promise broken`);
   judge();
+  record?.("soak", { counts: { rounds, "restarts, each of them owed": restarts }, skipped: [] });
 } finally {
   await agent?.end("SIGKILL");
 }

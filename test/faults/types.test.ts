@@ -47,22 +47,33 @@ test("H17: a unit of Type simple, exec or notify is restarted once, and proved",
   }
 });
 
+/**
+ * Type, when it dies, whether systemd starts it again, and the least restarts of ours. Where
+ * systemd makes none, every attempt is ours: three, and the start with the old file. Where it does,
+ * its own count as attempts too.
+ */
+const deaths = [
+  ["simple", 0, "always", 2],
+  ["exec", 3, "always", 2],
+  ["notify", 15, "always", 2],
+  ["notify", 0, "no", 4],
+  ["simple", 3, "no", 4],
+] as const;
+
 test("H18: a kubelet that dies at once, after 3 s or after 15 s with the new file gets the old one back, whatever its unit's Type", async () => {
-  for (const [type, seconds] of [
-    ["simple", 0],
-    ["exec", 3],
-    ["notify", 15],
-  ] as const) {
+  for (const [type, seconds, restarts, least] of deaths) {
     await fresh();
     const dies = `test ! -e /var/lib/kubelet/config.json || (sleep ${seconds}; kill -9 $MAINPID) &`;
     await inside.machine.breakKubelet(
-      `[Service]\nType=${type}\nExecStartPost=/bin/sh -c '${dies}'\n`,
+      `[Service]\nType=${type}\nRestart=${restarts}\nExecStartPost=/bin/sh -c '${dies}'\n`,
     );
     await inside.start(revision, `--probation=${seconds + 5}s`);
     assert.equal(await inside.ended(180_000), "1", type);
     assert.match(inside.node.message, /^GPS218 /);
     assert.equal(inside.node.file, undefined);
     assert.equal((await inside.kubelet()).ActiveState, "active");
+    const made = (await inside.jobs(revision)).length;
+    assert.ok(made >= least && made <= 4, `${type} ${seconds} ${restarts}: ${made} restarts`);
   }
 });
 

@@ -15,13 +15,13 @@ import {
   tried,
   written,
 } from "#agent/facts/facts.fixture.ts";
-import { readJournal } from "#agent/journal/gate.ts";
+import { readJournal } from "#agent/journal/read.ts";
 import { type Journal, writeJournal } from "#agent/journal/journal.ts";
-import { canonical } from "#pullsecret/canonical.ts";
-import { readAsKubelet } from "#pullsecret/kubelet.ts";
-import { merge } from "#pullsecret/merge.ts";
-import { parse } from "#pullsecret/parse.ts";
-import { formatProblem } from "#pullsecret/problems.ts";
+import { canonical } from "#pullsecret/merge/canonical.ts";
+import { readAsKubelet } from "#pullsecret/kubelet/kubelet.ts";
+import { merge } from "#pullsecret/merge/merge.ts";
+import { parse } from "#pullsecret/document/parse.ts";
+import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { randomFile } from "../differential/files.ts";
 import { Random, words } from "../random.ts";
 

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import {
-  giveTheSame,
-  meanTheSame,
-  type NodeDocument,
-  readDocument,
-  writeDocument,
-} from "./document.ts";
+import { giveTheSame, meanTheSame } from "./compare.ts";
+import { type NodeDocument, readDocument, writeDocument } from "./document.ts";
 
 const good = { auth: "dTpw" };
+const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 
 test("config.json is read with the kubelet's eyes", () => {
   const table: readonly (readonly [
@@ -48,6 +44,10 @@ test("config.json is read with the kubelet's eyes", () => {
     ['{"auths":{"a.io":{},"a.io":{}}}', "odd"],
     ['{"auths":{"__proto__":{}}}', "odd"],
     ['{"x":"\\ud800"}', "odd"],
+    [`{"x":${nested(99)}}`, "as it is", ""],
+    [`{"x":${nested(100)}}`, "odd"],
+    [`[${nested(100)}]`, "healed", ""],
+    [`{"x":${nested(100)}`, "healed", ""],
   ];
   for (const [text, kind, keys] of table) {
     const reading = readDocument(Buffer.from(text));
@@ -105,6 +105,7 @@ test("another number, key or value means something else; the kubelet takes no no
     ['{"auths":{"a":null}}', '{"auths":{"b":null}}', false],
     ['{"auths":{"a":{}}}', "{}", false],
     ['{"auths":{"a":{"auth":"dTpw"}}}', '{"auths":{"a":{"auth":"dTpx"}}}', false],
+    ['{"auths":{"a":{"AUTH":"dTpw"}}}', '{"auths":{"a":{"AUTH":"dTpx"}}}', false],
   ];
   for (const [one, other, given] of pairs)
     for (const [a, b] of [

@@ -1,17 +1,10 @@
 /** What config.json is to become, from the file, the journal and the mounted Secret. Pure. */
-import {
-  digest,
-  emptyDocument,
-  giveTheSame,
-  meanTheSame,
-  type NodeDocument,
-  readDocument,
-  writeDocument,
-} from "./document.ts";
+import { digest, giveTheSame, meanTheSame } from "./compare.ts";
+import { emptyDocument, type NodeDocument, readDocument, writeDocument } from "./document.ts";
 import { type File, type Journal, nothingOwned, type Owned } from "../../journal/journal.ts";
 import type { Plan, Rewrite } from "../delivery.ts";
 import { givesBack } from "../gives-back.ts";
-import type { Document, Wanted } from "../mounted.ts";
+import type { Document, Desired } from "../mounted.ts";
 import type { Present } from "./file.ts";
 import { either, put, release, restore } from "./threeway.ts";
 import { excess } from "./weight.ts";
@@ -24,8 +17,8 @@ export function plan(
   lost: boolean,
 ): Plan {
   const planned = givesBack(document)
-    ? planRelease(found, journal, document.wanted)
-    : planPut(found, journal, document.wanted, lost && journal === undefined);
+    ? planRelease(found, journal, document.desired)
+    : planPut(found, journal, document.desired, lost && journal === undefined);
   const { changed, file, owned } = planned;
   return {
     ...planned,
@@ -36,14 +29,14 @@ export function plan(
 
 type Draft = Omit<Plan, "meanwhile" | "excess">;
 
-/** `anew`: after a journal was lost, on a node that may have something of ours. */
+/** `anew`: the journal was lost, and the node may have something of ours. */
 function planPut(
   found: Present,
   journal: Journal | undefined,
-  wanted: Wanted,
+  desired: Desired,
   anew: boolean,
 ): Draft {
-  const result = put(found.document, journal?.owned ?? nothingOwned, wanted, anew);
+  const result = put(found.document, journal?.owned ?? nothingOwned, desired, anew);
   const changed = healed(found) || !meanTheSame(result.document, found.document);
   const before = journal?.before ?? (anew ? withoutOurs(found, result.owned) : previous(found));
   const file = changed ? asFile(result.document, found, journal?.left ?? before) : previous(found);
@@ -51,12 +44,12 @@ function planPut(
   return { changed, matters, file, owned: result.owned, before };
 }
 
-function planRelease(found: Present, journal: Journal | undefined, wanted: Wanted): Draft {
+function planRelease(found: Present, journal: Journal | undefined, desired: Desired): Draft {
   const now = previous(found);
   if (journal === undefined)
     return { changed: false, matters: false, file: now, owned: nothingOwned, before: now };
   const { before } = journal;
-  const { document, owned } = release(found.document, journal.owned, wanted);
+  const { document, owned } = release(found.document, journal.owned, desired);
   return {
     ...back(found, document, before),
     matters: mattering(found, document),
@@ -78,8 +71,8 @@ export function previous(found: Present): File {
 }
 
 /**
- * Exactly the former bytes where the document means the same, else the document; or no file, where
- * there was none.
+ * Exactly the former bytes, or no file, where the document means the same as the former one; else
+ * the document.
  */
 function back(found: Present, document: NodeDocument, former: File): Rewrite {
   const exact = meanTheSame(document, documentOf(former));
@@ -87,7 +80,7 @@ function back(found: Present, document: NodeDocument, former: File): Rewrite {
   return { changed: !isNow(found, file), file };
 }
 
-/** A file that has to be made anew gets the mode of the `former` one. */
+/** The document as a file. One that has to be created gets the mode of the `former` one. */
 function asFile(
   document: NodeDocument,
   found: Present,
@@ -99,19 +92,16 @@ function asFile(
   return withMode({ bytes, mode: "absent" in former ? 0o600 : former.mode }, found);
 }
 
-/**
- * The mode of a file that is there is whoever set it last, before us or while we are in force:
- * never ours to set.
- */
+/** Keeps the mode of a file that is there: whoever set it last, it is never ours to change. */
 function withMode(file: File, found: Present): File {
   if (found.kind === "absent" || "absent" in file) return file;
   return { bytes: file.bytes, mode: found.mode };
 }
 
-/** See Found.isUnexplained: whatever is neither absent nor the original's. */
-export function isUnexplained(found: Present, { wanted }: Document): boolean {
+/** See Found.isUnexplained: anything that is not the original's. */
+export function isUnexplained(found: Present, { desired }: Document): boolean {
   const isOriginal = ([key, value]: readonly [string, unknown]) => {
-    const known = wanted.entries.get(key);
+    const known = desired.entries.get(key);
     return known?.original === true && digest(known.value) === digest(value);
   };
   const { auths, rest } = found.document;

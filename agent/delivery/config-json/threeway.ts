@@ -1,5 +1,6 @@
 /**
- * The three-way merge of config.json: what lies there now, what we put there last, what is wanted.
+ * The three-way merge of config.json: what lies there now, what we put there last, what is
+ * desired.
  *
  * Entries and top-level keys that are not ours stay as they are. Where one of ours takes the place
  * of another (the kubelet takes `https://a.io` and `a.io` for the same registry, and would try both
@@ -7,39 +8,33 @@
  * an entry of ours loses while we are in force, and is given back: we cannot tell a mistake from a
  * newer wish, and a removal must not lose either.
  */
-import {
-  aliases,
-  digest,
-  type Json,
-  type NodeDocument,
-  parseKeepingNumbers,
-  plain,
-} from "./document.ts";
+import { aliases, digest } from "./compare.ts";
+import type { NodeDocument } from "./document.ts";
+import { type Json, plain, valueOf } from "./value.ts";
 import type { Owned } from "../../journal/journal.ts";
-import type { Wanted } from "../mounted.ts";
+import type { Desired } from "../mounted.ts";
 
 type Own = Owned["entries"][number];
 
 export type Result = Readonly<{ document: NodeDocument; owned: Owned }>;
 
 /**
- * Eight generations of our own value are known again, should another program bring one back from
- * its own copy.
+ * How many of our own former values are recognized, should another program restore one from a copy.
  */
 const generations = 8;
 
-/** Puts `wanted` in force over `current`. Applying the result again changes nothing. */
-export function put(current: NodeDocument, owned: Owned, wanted: Wanted, lost = false): Result {
+/** Puts `desired` in force over `current`. Applying the result again changes nothing. */
+export function put(current: NodeDocument, owned: Owned, desired: Desired, lost = false): Result {
   const cleared = withdraw(current, {
-    entries: owned.entries.filter(({ key }) => !wanted.entries.has(key)),
-    rest: owned.rest.filter(({ key }) => !wanted.rest.has(key)),
+    entries: owned.entries.filter(({ key }) => !desired.entries.has(key)),
+    rest: owned.rest.filter(({ key }) => !desired.rest.has(key)),
   });
   const auths = new Map(cleared.auths);
   const rest = new Map(cleared.rest);
   const known = new Map(owned.entries.map((one) => [one.key, one]));
-  const entries = [...wanted.entries].map(([key, { value, original }]) => {
+  const entries = [...desired.entries].map(([key, { value, original }]) => {
     const mine = known.get(key);
-    // After a lost journal an additional entry that equals ours is taken for ours, else it could
+    // After a lost journal, an additional entry equal to ours counts as ours. Otherwise it could
     // never be withdrawn.
     const ours = (raw: Json, at: string) =>
       (mine !== undefined && isOurs(raw, mine)) ||
@@ -49,14 +44,14 @@ export function put(current: NodeDocument, owned: Owned, wanted: Wanted, lost = 
       key: alias,
       raw: JSON.stringify(auths.get(alias)),
     }));
-    // Replaced in place where the key is there, so that the order of others' entries stays.
+    // A key that is there is replaced in place, so that the order of others' entries stays.
     for (const alias of aliases(cleared, key)) if (alias !== key) auths.delete(alias);
     const there = auths.get(key);
-    // The very value that is there tells whoever compares that nothing has changed.
+    // Keeping the same object tells a comparison at once that nothing has changed.
     auths.set(key, there !== undefined && digest(there) === digest(value) ? there : value);
     return own(key, value, mine, displaced);
   });
-  const keys = [...wanted.rest].map(([key, value]) => {
+  const keys = [...desired.rest].map(([key, value]) => {
     const mine = owned.rest.find((one) => one.key === key);
     const there = rest.get(key);
     const foreign = rest.has(key) && !mine?.wrote.includes(digest(there));
@@ -67,13 +62,13 @@ export function put(current: NodeDocument, owned: Owned, wanted: Wanted, lost = 
 }
 
 /**
- * The node as if we had never been there, but for one thing: where it had an entry for a registry
- * before us, and the original pull secret has one too, the original's present value stays. A
+ * The node as if we had never been there, with one exception. Where it had an entry for a registry
+ * before us, and the original pull secret has one too, the original's present value stays: a
  * rotation must not be undone.
  */
-export function release(current: NodeDocument, owned: Owned, wanted: Wanted): Result {
+export function release(current: NodeDocument, owned: Owned, desired: Desired): Result {
   const entries = owned.entries.map((one) => {
-    const now = wanted.entries.get(one.key);
+    const now = desired.entries.get(one.key);
     const kept =
       now?.original &&
       one.displaced.length > 0 &&
@@ -130,23 +125,23 @@ function knownValues(...lists: readonly (readonly Own[])[]): Map<string, Set<str
     const values = known.get(key) ?? new Set();
     known.set(key, values);
     for (const one of wrote) values.add(one);
-    for (const { raw } of displaced) values.add(digest(parseKeepingNumbers(raw)));
+    for (const { raw } of displaced) values.add(digest(valueOf(raw)));
   }
   return known;
 }
 
 /**
- * Other programs write the same credential with an e-mail address, as user and password, or under
- * `https://`. Taken for theirs, it would be given back on removal, and what was withdrawn would
- * stay on the node.
+ * Whether a value is ours, also as other programs rewrite it: with an e-mail address, as user and
+ * password, or under `https://`. Taken for theirs, it would be given back on removal, and the
+ * withdrawn credential would stay on the node.
  */
 function isOurs(raw: Json, { wrote }: Own): boolean {
   return wrote.includes(digest(raw)) || wrote.includes(digest(plain(raw)));
 }
 
 /**
- * What may be ours while one takes the place of the other in the file: until that is done, whatever
- * only the older one knows of may still be there, and must not be taken for somebody else's.
+ * What may be ours while the file is being replaced. Until that is done, what only the older record
+ * knows may still be there, and must not be taken for somebody else's.
  */
 export function either(newer: Owned, older: Owned): Owned {
   const join = (now: readonly Own[], then: readonly Own[]) => {
@@ -156,7 +151,7 @@ export function either(newer: Owned, older: Owned): Owned {
   return { entries: join(newer.entries, older.entries), rest: join(newer.rest, older.rest) };
 }
 
-/** Whether everything that we put there last is there still; needs no Secret. */
+/** Whether everything that we put there last is still there. Needs no Secret. */
 export function holds(current: NodeDocument, owned: Owned): boolean {
   return (
     owned.entries.every(
@@ -170,21 +165,21 @@ function stands({ key, wrote }: Own, there: ReadonlyMap<string, Json>): boolean 
 }
 
 function withdraw(current: NodeDocument, owned: Owned): NodeDocument {
-  // The very document: what is known of it need not be found out anew at each look.
+  // The same object, so that its index is not made anew at each look.
   if (owned.entries.length + owned.rest.length === 0) return current;
   const auths = new Map(current.auths);
   const rest = new Map(current.rest);
   for (const one of owned.entries) {
     for (const alias of aliases(current, one.key))
       if (isOurs(auths.get(alias), one)) auths.delete(alias);
-    // A newer foreign entry for this registry stands; what it would meet again is obsolete.
+    // A newer foreign entry for this registry stays, and makes the displaced one obsolete.
     if (aliases(current, one.key).some((alias) => auths.has(alias))) continue;
-    for (const { key, raw } of one.displaced) auths.set(key, parseKeepingNumbers(raw));
+    for (const { key, raw } of one.displaced) auths.set(key, valueOf(raw));
   }
   for (const one of owned.rest) {
     if (rest.has(one.key) && !one.wrote.includes(digest(rest.get(one.key)))) continue;
     rest.delete(one.key);
-    for (const { key, raw } of one.displaced) rest.set(key, parseKeepingNumbers(raw));
+    for (const { key, raw } of one.displaced) rest.set(key, valueOf(raw));
   }
   return { auths, rest };
 }
@@ -198,5 +193,5 @@ function own(key: string, value: Json, mine: Own | undefined, displaced: Own["di
 }
 
 function same(raw: string, value: Json): boolean {
-  return digest(parseKeepingNumbers(raw)) === digest(value);
+  return digest(valueOf(raw)) === digest(value);
 }

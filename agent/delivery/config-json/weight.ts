@@ -1,6 +1,6 @@
 /**
- * How much a JSON text holds, told before it is parsed: a parsed value may take fifty times its
- * bytes.
+ * Estimates how much memory a JSON text takes, before it is parsed: a parsed value may take fifty
+ * times its bytes.
  */
 
 const quote = '"'.charCodeAt(0);
@@ -9,8 +9,8 @@ const backslash = "\\".charCodeAt(0);
 const before: ReadonlySet<number> = new Set([..."[{,"].map((sign) => sign.charCodeAt(0)));
 
 /**
- * How many values are in it, itself left out; an empty list or object counts twice. Any bytes have
- * an answer, JSON or not.
+ * Counts the values below the top one; an empty list or object counts twice. Works for any bytes,
+ * JSON or not.
  */
 export function countValues(bytes: Uint8Array): number {
   let count = 0;
@@ -22,7 +22,7 @@ export function countValues(bytes: Uint8Array): number {
   return count;
 }
 
-/** The place of the quote that ends a string; the end of the bytes where none does. */
+/** The position of the quote that ends a string, or the end of the bytes. */
 function endOfString(bytes: Uint8Array, start: number): number {
   let end = start;
   do end = bytes.indexOf(quote, end + 1);
@@ -49,7 +49,7 @@ export const mostBytes = 2 * 1024 * 1024;
 const mostWeight = 2_300_000;
 const valueWeight = 100;
 
-/** What is too much for the agent's memory; it may be neither read nor written. */
+/** What exceeds the agent's memory, if anything: such bytes are neither read nor written. */
 export function excess(bytes: Uint8Array): string | undefined {
   if (bytes.length > mostBytes) return "more than 2 MiB";
   const values = countValues(bytes);

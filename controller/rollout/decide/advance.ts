@@ -4,7 +4,7 @@ import { wait } from "./answers.ts";
 import { tooManyFailed, unavailableFor } from "./excuses.ts";
 import { canaryPause, hasStood, stallLimit } from "./patience.ts";
 import { haltedPause, isHalted } from "./stop.ts";
-import { everyNode, raisedBy, slotsOf, type Strategy } from "./strategy.ts";
+import { everyNode, raisedBy, slotsOf, unsurveyed, type Strategy } from "./strategy.ts";
 import type { DaemonSetState, Phase, RolloutInput, Turn } from "./turn.ts";
 
 /**
@@ -26,7 +26,7 @@ export function carryOn(input: RolloutInput, daemonSet: DaemonSetState, kept: St
     );
   }
   const progress = `${daemonSet.updated} of ${daemonSet.desired} nodes updated, ${daemonSet.available} available`;
-  if (input.maxUnavailable === "100%") return wait(phase("wave"), kept, progress, again);
+  if (input.maxUnavailable === "100%") return wait(phase("wave"), everyNode, progress, again);
   const odd =
     standing && unavailableFor(standing) + (tooManyFailed(standing, input) ? 0 : standing.failed);
   const proved = daemonSet.stage === "wave" || isProved(input, daemonSet);
@@ -57,7 +57,7 @@ export function carryOn(input: RolloutInput, daemonSet: DaemonSetState, kept: St
   }
   return wait(
     phase("wave"),
-    odd === undefined ? kept : raisedBy(wave, odd, daemonSet),
+    odd === undefined ? unsurveyed(kept, wave, daemonSet) : raisedBy(wave, odd, daemonSet),
     progress,
     again,
   );

@@ -4,7 +4,13 @@ import { remembered } from "./course.ts";
 import { noRollouts } from "./halt.ts";
 import type { Fates } from "./node-state.ts";
 
-const asked = { content: "c", intent: "apply", retry: "", now: new Date(0) } as const;
+const asked = {
+  content: "c",
+  intent: "apply",
+  takesBack: false,
+  retry: "",
+  now: new Date(0),
+} as const;
 const content = { document: "{}", sources: "{}", intent: "apply" } as const;
 const fates = ["stuck", "failed", "excused", "moving"].map((fate) => [{ name: fate }, fate]);
 const outcome = {
@@ -18,6 +24,7 @@ const outcome = {
   current: content,
   revision: 2,
   target: content,
+  takesBack: false,
 } as const;
 
 test("a rollout excuses whoever is in trouble under the template before", () => {

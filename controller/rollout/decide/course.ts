@@ -38,18 +38,20 @@ type Outcome = Readonly<{
   target: Content;
   /** The Secret was ahead of the template: agents without a revision of theirs could not begin. */
   overtaken: boolean;
+  /** What is published lacks a source of what was served last. */
+  takesBack: boolean;
 }>;
 
 /** What to remember before the turn is carried out. */
 export function remembered(before: Rollouts, asked: Asked, outcome: Outcome): Rollouts {
-  const { turn, fates, current, revision, target, overtaken } = outcome;
+  const { turn, fates, current, revision, target, overtaken, takesBack } = outcome;
   const troubled = names(fates, "failed", "stuck");
   if ("halt" in turn && turn.halt !== undefined) {
     const nodes = turn.halt === "failed" ? troubled : [];
     const about =
       current === undefined
         ? asked
-        : { ...asked, content: contentOf(current), intent: current.intent };
+        : { ...asked, content: contentOf(current), intent: current.intent, takesBack };
     if (turn.kind === "wait" && isTold(before, about, nodes)) return before;
     return afterHalt(before, { asked: about, revision, reason: turn.halt, nodes });
   }

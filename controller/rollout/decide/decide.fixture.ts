@@ -9,6 +9,7 @@ import { contentOf, heldContent, knownOf, noRollouts, retrySeconds } from "./hal
 import { createLookout } from "../lookout.ts";
 import { fatesOf, standing } from "./node-state.ts";
 import { decide } from "./decide.ts";
+import { takesBack } from "./taking.ts";
 import { isOvertaken, type RolloutInput, type Turn } from "./turn.ts";
 
 const probationSeconds = 5;
@@ -17,6 +18,8 @@ export class Model extends DaemonSetModel {
   /** Number of the content that is declared. */
   content = 1;
   intent: Intent = "apply";
+  /** Registry → source, as JSON. */
+  sources = "{}";
   retry = "";
   lost = false;
   maxFailures: number | string = 0;
@@ -26,7 +29,7 @@ export class Model extends DaemonSetModel {
   haltKnown = false;
   surveys = 0;
   turn: Turn | undefined;
-  readonly budget: number | string;
+  budget: number | string;
   readonly #lookout = createLookout(() => new Date(this.now * 1000));
 
   constructor(size: number, budget: number | string) {
@@ -37,7 +40,7 @@ export class Model extends DaemonSetModel {
 
   get wanted(): Content {
     const document = this.intent === "release" ? emptyDocument : `document ${this.content}`;
-    return { document, sources: "{}", intent: this.intent };
+    return { document, sources: this.sources, intent: this.intent };
   }
 
   reconcile(): void {
@@ -45,6 +48,7 @@ export class Model extends DaemonSetModel {
     const asked = {
       content: contentOf(wanted),
       intent: wanted.intent,
+      takesBack: takesBack(this.served?.sources, wanted.sources),
       retry: this.retry,
       now: new Date(this.now * 1000),
     };
@@ -76,6 +80,10 @@ export class Model extends DaemonSetModel {
       published,
       intent: now?.intent ?? "apply",
       wanted: goal.intent,
+      takesBack: {
+        published: takesBack(this.served?.sources, now?.sources),
+        wanted: takesBack(now?.sources, wanted.sources),
+      },
       pending: isPending(goal),
       lost: this.lost || published === 0,
       complete,
@@ -115,6 +123,7 @@ export class Model extends DaemonSetModel {
       revision: published,
       target,
       overtaken: known.overtaken,
+      takesBack: input.takesBack.published,
     });
     this.#carryOut(turn, publishes ? target : undefined);
   }

@@ -183,3 +183,39 @@ test("a minimum interval holds back a change, not a removal", () => {
   model.settle();
   assert.equal(model.contents.get(model.published)?.intent, "release");
 });
+
+/** The credential of one of two sources is taken back with the second content. */
+function withdrawsOne(nodes: number) {
+  const model = deployed(nodes, 1, '{"a.io":"additional","b.io":"team-b"}');
+  model.content = 2;
+  model.sources = '{"a.io":"additional"}';
+  return model;
+}
+
+test("a minimum interval does not hold back what takes one source of several away", () => {
+  const model = withdrawsOne(3);
+  model.restSeconds = 60;
+  model.settle();
+  assert.deepEqual([model.published, having(model, 2)], [2, 3]);
+  // The next change is one like any other.
+  model.content = 3;
+  model.pass(30);
+  assert.deepEqual([phase(model), model.published], ["interval", 2]);
+});
+
+test("one source's withdrawal that a node fails with stands, and nobody gets back what was taken", () => {
+  const model = withdrawsOne(6);
+  at(model, 0).broken = true;
+  model.pass(5 * minutes);
+  assert.deepEqual([phase(model), isHeld(model)], ["halted", false]);
+  const joiner = model.join();
+  model.pass(minutes);
+  assert.equal(joiner.applied, "document 2");
+  model.settle();
+  assert.ok(model.now < 15 * minutes, `${model.now} s`);
+  assert.deepEqual(
+    [...model.contents.values()].map(({ intent }) => intent),
+    ["apply", "apply"],
+  );
+  assert.equal(having(model, 2), 6);
+});

@@ -104,7 +104,7 @@ function play(model: Model, schedule: readonly Event[]): Set<string> {
 const status = (model: Model) =>
   `${JSON.stringify(model.turn)} template ${model.template} ${JSON.stringify(model.status)} ${JSON.stringify(model.nodes)}`;
 
-test("law: as long as no node is in trouble, no more nodes than the budget are at work, whatever changes, joins or is edited", () => {
+test("law: as long as no node is in trouble, no more nodes than the budget are at work, whatever changes or joins; beside an edit those that joined may be", () => {
   fc.assert(
     fc.property(sizes, budgets, calm, (size, budget, schedule) => {
       const model = new Model(size, budget);
@@ -130,7 +130,7 @@ test("law: as long as no node is in trouble, no more nodes than the budget are a
   );
 });
 
-test("law: every schedule ends with the last content on every node that lives and can have it", () => {
+test("law: where any node can have it, every schedule ends with the last content on every node that lives and can", () => {
   fc.assert(
     fc.property(sizes, budgets, storm, (size, budget, schedule) => {
       const model = new Model(size, budget);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Model } from "./decide.fixture.ts";
-import { at, deployed, phase } from "./scenarios.fixture.ts";
+import { at, deployed, having, phase } from "./scenarios.fixture.ts";
 
 type Trouble = (model: Model) => void;
 const odd =
@@ -63,3 +63,23 @@ test("two changes past an odd node follow each other without a pause", () => {
   const first = change(model);
   assert.ok(change(model) <= first + 1);
 });
+
+const edits: readonly (readonly [from: number | string, to: number | string, seconds: number])[] = [
+  [1, "100%", 1],
+  [1, 5, 1],
+  ["2%", "5%", 1],
+  ["5%", "2%", 1],
+  ["5%", 1, 1],
+  // As many could be slots for odd nodes, until nodes are read.
+  [5, 2, 30],
+];
+for (const [from, to, seconds] of edits)
+  test(`a budget edited from ${from} to ${to} in mid-wave holds for the rest of the wave`, () => {
+    const model = deployed(200, from);
+    model.content = 2;
+    model.pass(600, () => having(model, 2) > 2);
+    model.budget = to;
+    model.pass(seconds);
+    assert.equal(model.strategy.maxUnavailable, to);
+    assert.ok(!model.isDone());
+  });

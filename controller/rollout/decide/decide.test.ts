@@ -23,6 +23,7 @@ const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
   pending: false,
   intent: "apply",
   wanted: "apply",
+  takesBack: { published: false, wanted: false },
   lost: false,
   complete: false,
   daemonSet: view(),

@@ -19,6 +19,7 @@ const minutes = 60_000;
 const asked = (at: number, changes: Partial<Asked> = {}): Asked => ({
   content: "c",
   intent: "apply",
+  takesBack: false,
   retry: "",
   now: new Date(start + at * minutes),
   ...changes,
@@ -52,6 +53,8 @@ test("a retry time that a clock a year ahead has written is due at once", () => 
 test("a changed document, a withdrawal and a new wish end the hold; the wish that was known does not", () => {
   const rollouts = afterHalt(noRollouts, { ...failed(["a"]), asked: asked(0, { retry: "once" }) });
   assert.ok(isHeld(rollouts, asked(1, { retry: "once" })));
+  // Taken away, or not to be read just now.
+  assert.ok(isHeld(rollouts, asked(1, { retry: "" })));
   for (const other of [{ content: "d" }, { intent: "release" }, { retry: "again" }] as const)
     assert.equal(isHeld(rollouts, asked(1, { retry: "once", ...other })), false);
   const tried = afterRoll(rollouts, asked(1, { retry: "again" }), []);

@@ -67,17 +67,32 @@ export function heldContent(served: { document: string; sources: string } | unde
   };
 }
 
-export type Asked = Readonly<{ content: string; intent: Intent; retry: string; now: Date }>;
+export type Asked = Readonly<{
+  content: string;
+  intent: Intent;
+  /** It lacks a source of what was served: a withdrawal, which is never held. */
+  takesBack: boolean;
+  retry: string;
+  now: Date;
+}>;
 
 /**
  * True while the wanted content must not be published: it halted, and nobody asked for another try.
  */
 export function isHeld({ halt }: Rollouts, asked: Asked): boolean {
-  return asked.intent === "apply" && halt?.content === asked.content && !isDue(halt, asked);
+  return isHoldable(asked) && halt?.content === asked.content && !isDue(halt, asked);
 }
 
+const isHoldable = ({ intent, takesBack }: Pick<Asked, "intent" | "takesBack">) =>
+  intent === "apply" && !takesBack;
+
 function isDue(halt: Halt, asked: Asked): boolean {
-  return asked.retry !== halt.asked || pauseLeft(halt, asked) === 0;
+  return isNewWish(halt, asked) || pauseLeft(halt, asked) === 0;
+}
+
+/** A retry is asked for that was not when it halted. An annotation taken away asks for nothing. */
+export function isNewWish(halt: Halt, { retry }: Pick<Asked, "retry">): boolean {
+  return retry !== "" && retry !== halt.asked;
 }
 
 /** Seconds until the next try; 0 when there is nothing to wait for. */
@@ -122,8 +137,8 @@ export function afterHalt(
   // Nodes that fail again are out of reach as well: that is no outage which ends by itself.
   const failed = reason === "failed" || (last !== undefined && last.reason !== "outage");
   const all = [...new Set([...(last?.nodes ?? []), ...nodes])].slice(0, mostNames);
-  // A release is never taken back and published again: each of its halts is a try.
-  const tries = last === undefined ? 0 : last.tries + (asked.intent === "release" ? 1 : 0);
+  // A withdrawal is never taken back and published again: each of its halts is a try.
+  const tries = last === undefined ? 0 : last.tries + (isHoldable(asked) ? 0 : 1);
   const elsewhere =
     last !== undefined && last.nodes.length > 0 && nodes.some((name) => !last.nodes.includes(name));
   const pause = failed ? Math.min(longestPause, firstPause * 2 ** Math.min(tries, 20)) : 0;

@@ -6,8 +6,9 @@ export const minutes = 60;
 export const hours = 3600;
 
 /** A cluster of this size whose nodes all have the first content. */
-export function deployed(size: number, budget: number | string = 1): Model {
+export function deployed(size: number, budget: number | string = 1, sources = "{}"): Model {
   const model = new Model(size, budget);
+  model.sources = sources;
   model.settle();
   assert.ok(model.isDone());
   model.pass(20, () => phase(model) === "served");

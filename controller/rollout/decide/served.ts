@@ -51,6 +51,7 @@ export function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetState, 
     const spared =
       input.pending &&
       input.wanted === "apply" &&
+      !input.takesBack.wanted &&
       daemonSet.template > 0 &&
       input.intent !== "hold";
     if (spared && restSeconds > 0)

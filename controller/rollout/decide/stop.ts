@@ -26,7 +26,7 @@ export function halt(
   const held =
     input.intent === "hold" || daemonSet.template === 0 || input.published !== daemonSet.template;
   const reached = input.complete || (why === "outage" && daemonSet.updated === daemonSet.desired);
-  if (input.intent === "apply" && !held && !reached)
+  if (input.intent === "apply" && !input.takesBack.published && !held && !reached)
     return { kind: "roll", revision: "published", strategy: everyNode, reason, halt: why };
   const phase = why === "failed" ? "halted" : "outage";
   const told = why === "failed" ? { halt: why } : {};

@@ -44,6 +44,18 @@ export function raisedBy(strategy: Strategy, odd: number, counters: Counters): S
   };
 }
 
+/**
+ * The strategy of a wave while nobody knows which nodes are odd: one with slots for them stays
+ * until a survey, in half a minute at most; else the budget, which may have been edited meanwhile.
+ */
+export function unsurveyed(kept: Strategy, wave: Strategy, { desired }: Counters): Strategy {
+  const { maxUnavailable } = kept;
+  const mayHaveSlots =
+    typeof maxUnavailable === "number" &&
+    maxUnavailable > budgetNodes(wave.maxUnavailable, desired);
+  return mayHaveSlots ? kept : wave;
+}
+
 /** How many slots the strategy in force has for nodes that cannot be available. */
 export function slotsOf(
   inForce: Strategy & Counters,

@@ -31,6 +31,11 @@ export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
     /** Revision of global-pull-secret as it stands, and what it tells the nodes to do. */
     published: number;
     intent: Intent;
+    /**
+     * What is published lacks a source of what was served last; what is wanted, one of what is
+     * published. Such a withdrawal is held by no halt, and by no interval.
+     */
+    takesBack: Readonly<{ published: boolean; wanted: boolean }>;
     /** What the nodes should be told to do. */
     wanted: Intent;
     /** What should be published differs from what is. */

@@ -1,0 +1,80 @@
+/** Whether two documents, or two values, mean the same. */
+import { createHash } from "node:crypto";
+import { identity } from "#pullsecret/registry/registry.ts";
+import type { NodeDocument } from "./document.ts";
+import { credentialOf, isObject, type Json } from "./value.ts";
+
+/**
+ * Whether both say the same: order of keys and white space do not count; an empty `auths` is as
+ * good as none.
+ */
+export function meanTheSame(one: NodeDocument, other: NodeDocument): boolean {
+  return haveTheSame(one.auths, other.auths) && haveTheSame(one.rest, other.rest);
+}
+
+/** Whether the kubelet takes the same from both: a running one then has nothing new to learn. */
+export function giveTheSame(one: NodeDocument, other: NodeDocument): boolean {
+  return haveTheSame(one.auths, other.auths, credentialOf);
+}
+
+type Values = ReadonlyMap<string, Json>;
+
+/**
+ * One by one: the whole as one text would have as many bytes as the file. What is the very same
+ * value needs no reading.
+ */
+function haveTheSame(
+  one: Values,
+  other: Values,
+  of: (value: Json) => Json = (value) => value,
+): boolean {
+  if (one.size !== other.size) return false;
+  return [...one].every(([key, value]) => {
+    const there = other.get(key);
+    return value === there || (other.has(key) && stable(of(value)) === stable(of(there)));
+  });
+}
+
+/** One value of the document in a comparable form that tells nothing about it. */
+export function digest(value: Json): string {
+  const known = isObject(value) ? digests.get(value) : undefined;
+  if (known !== undefined) return known;
+  const made = createHash("sha256").update(stable(value)).digest("base64url");
+  if (isObject(value)) digests.set(value, made);
+  return made;
+}
+
+/** A merge asks several times for each of up to 1,000 entries. */
+const digests = new WeakMap<object, string>();
+
+/** Keys of `auths` that the kubelet takes for the same registry as `registry`. */
+export function aliases(document: NodeDocument, registry: string): readonly string[] {
+  return indexOf(document).get(identity(registry) ?? registry) ?? [];
+}
+
+/**
+ * Registry → keys; made once for a document, since a merge asks for each of up to 1,000 entries.
+ */
+function indexOf(document: NodeDocument): Map<string, string[]> {
+  const known = indexes.get(document);
+  if (known !== undefined) return known;
+  const index = new Map<string, string[]>();
+  for (const key of document.auths.keys()) {
+    const registry = identity(key) ?? key;
+    index.set(registry, [...(index.get(registry) ?? []), key]);
+  }
+  indexes.set(document, index);
+  return index;
+}
+
+const indexes = new WeakMap<NodeDocument, Map<string, string[]>>();
+
+function stable(value: Json): string {
+  return JSON.stringify(value, (_key, inner: Json) =>
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).toSorted(byKey)) : inner,
+  );
+}
+
+function byKey([a]: readonly [string, Json], [b]: readonly [string, Json]): number {
+  return a < b ? -1 : Number(a > b);
+}

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { readJournal } from "./read.ts";
+import { firstJournal, type Journal, previousPrefix, writeJournal } from "./journal.ts";
+
+const before = { bytes: Buffer.from("{}"), mode: 0o644 };
+const journal: Journal = {
+  ...firstJournal(before),
+  phase: "settling",
+  revision: 3,
+  owned: {
+    entries: [{ key: "a.io", wrote: ["x"], displaced: [{ key: "__proto__", raw: "{}" }] }],
+    rest: [],
+  },
+  undo: { file: { absent: true }, owned: { entries: [], rest: [] }, revision: 2, content: "two" },
+  settling: { invocation: "new", restarts: 0, replaced: 1 },
+  renamed: { boot: "b", monotonic: 1 },
+  left: { mode: 0o600 },
+  unverified: true,
+};
+
+const stored = writeJournal(journal);
+const text = stored.bytes.toString();
+const open = (name: string) => stored.previous.get(name);
+const read = (value: unknown) =>
+  readJournal(Buffer.from(typeof value === "string" ? value : JSON.stringify(value)), open);
+
+test("a journal is read as it was written, and none of the previous bytes is in it", () => {
+  const file = { bytes: Buffer.from('{"auths":{}}'), mode: 0o600 };
+  const undo = { file, owned: journal.owned, revision: 2, content: "" };
+  const rows: readonly (readonly [one: Journal, files: number])[] = [
+    [journal, 1],
+    [{ ...journal, undo }, 2],
+    [{ ...journal, undo: { ...undo, file: before } }, 1],
+  ];
+  for (const [one, files] of rows) {
+    const { bytes, previous } = writeJournal(one);
+    assert.deepEqual(
+      readJournal(bytes, (name) => previous.get(name)),
+      { kind: "journal", journal: one },
+    );
+    assert.equal(previous.size, files);
+    for (const former of previous.values()) assert.ok(!bytes.includes(former.toString("base64")));
+  }
+});
+
+test("a journal whose previous bytes are gone, or are others, is seen as such", () => {
+  const why = "the previous bytes that it names are not there";
+  for (const found of [undefined, Buffer.from(""), Buffer.from("{} ")])
+    assert.deepEqual(
+      readJournal(stored.bytes, () => found),
+      { kind: "corrupt", why },
+    );
+  const elsewhere = text.replace(/"digest":"[^"]{43}"/, '"digest":"../../../etc/passwd"');
+  assert.equal(read(elsewhere).kind, "corrupt");
+});
+
+/** As version 1 wrote it in the middle of a change, one member a line, and the bytes in it. */
+const first = `{"version":1,
+"reads":1,
+"phase":"settling",
+"revision":3,
+"content":"three",
+"before":{"bytes":"eyJhdXRocyI6e319Cg==","mode":420,"uid":0,"gid":0},
+"owned":{"entries":[{"key":"a.io","wrote":["x"],"displaced":[{"key":"a.io","raw":"{}"}]}],"rest":[]},
+"matters":true,
+"tried":1,
+"called":true,
+"calls":[5],
+"digest":"three's",
+"undo":{"file":{"bytes":"eyJhdXRocyI6eyJhLmlvIjp7fX19","mode":384,"uid":0,"gid":0},"owned":{"entries":[],"rest":[]},"revision":2,"content":"two"},
+"unit":"kubelet.service",
+"owed":"old",
+"settling":{"invocation":"new","restarts":0},
+"left":{"mode":384}}`;
+
+test("a journal of version 1 is read with the bytes that stand in it, and written as one of ours", () => {
+  const reading = readJournal(Buffer.from(first), () => assert.fail("it names no file"));
+  assert.ok(reading.kind === "journal");
+  const { version, reads, before, undo, ...rest } = reading.journal;
+  assert.deepEqual([version, reads], [2, 2]);
+  assert.deepEqual(before, { bytes: Buffer.from('{"auths":{}}\n'), mode: 0o644 });
+  assert.deepEqual(undo?.file, { bytes: Buffer.from('{"auths":{"a.io":{}}}'), mode: 0o600 });
+  const {
+    version: _version,
+    reads: _reads,
+    before: _before,
+    undo: _undo,
+    ...same
+  } = JSON.parse(first);
+  assert.deepEqual(rest, same);
+  const { bytes, previous } = writeJournal(reading.journal);
+  assert.match(bytes.toString(), /"version":2,"reads":2/);
+  assert.ok(
+    [...previous.keys()].every((name) => bytes.includes(name.slice(previousPrefix.length))),
+  );
+  assert.deepEqual(
+    readJournal(bytes, (name) => previous.get(name)),
+    reading,
+  );
+});
+
+test("a newer journal is understood if its writer says so, its unknown fields are kept, and refused if not", () => {
+  const newer = { version: 3, added: { by: "the future" } };
+  assert.deepEqual(read({ ...JSON.parse(text), ...newer }), {
+    kind: "journal",
+    journal: { ...journal, ...newer },
+  });
+  const stranger = { version: 4, reads: 3, phase: "unheard of" };
+  assert.deepEqual(read(stranger), { kind: "newer", why: "version 4", owes: false });
+});
+
+test("of a newer journal no more is believed than that its kubelet may be down", () => {
+  for (const [phase, owes] of [
+    ["restarting", true],
+    ["reviving", true],
+    ["applied", false],
+    [7, false],
+  ] as const) {
+    const reading = read({ version: 4, reads: 3, phase });
+    assert.deepEqual(reading, { kind: "newer", why: "version 4", owes }, String(phase));
+  }
+});
+
+test("a journal of an agent that knew less is read as it is", () => {
+  const { undo: _undo, settling: _settling, digest: _digest, ...old } = journal;
+  const younger = {
+    ...old,
+    phase: "settling" as const,
+    settling: { invocation: "new", restarts: 0 },
+  };
+  assert.deepEqual(read(writeJournal(younger).bytes.toString()), {
+    kind: "journal",
+    journal: younger,
+  });
+});
+
+test("a truncated journal is seen as such, at every length", () => {
+  for (let length = 0; length < text.length; length += 1)
+    assert.equal(read(text.slice(0, length)).kind, "corrupt", String(length));
+});
+
+test("whatever is in the file, reading it neither throws nor tells what is in it", () => {
+  const planted = "cGxhbnRlZDpzZWNyZXQ=";
+  const text = writeJournal({ ...journal, content: planted }).bytes.toString();
+  const damaged = fc
+    .tuple(fc.nat(text.length - 1), fc.nat(20), fc.string({ maxLength: 20 }))
+    .map(([at, cut, put]) => text.slice(0, at) + put + text.slice(at + cut));
+  fc.assert(
+    fc.property(damaged, (one) => {
+      const reading = read(one);
+      if ("why" in reading) assert.ok(!reading.why.includes(planted));
+    }),
+    { numRuns: 2000 },
+  );
+  fc.assert(fc.property(fc.uint8Array(), (bytes) => void readJournal(Buffer.from(bytes), open)));
+});

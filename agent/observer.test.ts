@@ -1,0 +1,224 @@
+/** What a look reads and whom it asks: real files, and a systemd and a healthz that are fakes. */
+import assert from "node:assert/strict";
+import fs, { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { Node } from "../test/faults/agent.ts";
+import { configJson } from "./delivery/config-json/config-json.ts";
+import { act } from "./execute.ts";
+import { CouldNotAsk } from "./systemd/bus.ts";
+import { parseConfig } from "./config/config.ts";
+import { unit } from "./facts/facts.fixture.ts";
+import { Observer } from "./observer.ts";
+import { Deeds } from "./observe/stopwatch.ts";
+import type { Step } from "./facts/step.ts";
+import type { Systemd } from "./systemd/systemd.ts";
+
+const minute = 60_000;
+const content = { additional: { "a.io": "ours" } };
+
+class Place {
+  readonly node = new Node();
+  now = 0;
+  /** Who was asked since the last look began; `read`: a file was opened. */
+  asked: string[] = [];
+  healthy = true;
+  bus: "answers" | "is gone" = "answers";
+  /** What somebody does while the kubelet is asked. */
+  meanwhile = () => {};
+  #starts = 0;
+  readonly #hands;
+  readonly #observer: Observer;
+
+  constructor(t: TestContext, revision = 1) {
+    const { node } = this;
+    node.mount(1, content);
+    const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
+    const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
+    const parsed = parseConfig(flags, {
+      REVISION: String(revision),
+      DIGEST: node.digest(revision),
+      NODE_NAME: "n",
+    });
+    assert.ok(parsed.ok);
+    const config = parsed.value;
+    const clock = () => this.now;
+    this.#hands = {
+      config,
+      systemd: this.#systemd(),
+      deeds: new Deeds(clock),
+      delivery: configJson,
+      lock: { release: () => {} },
+    };
+    const acquire = () => Promise.resolve(true);
+    const healthz = () => this.#healthz();
+    this.#observer = new Observer({ ...this.#hands, healthz, acquire, now: clock, clock });
+    const open = t.mock.method(fs, "openSync");
+    syncBuiltinESMExports();
+    this.#opened = () => open.mock.callCount();
+    t.after(() => {
+      node[Symbol.dispose]();
+      open.mock.restore();
+      syncBuiltinESMExports();
+    });
+  }
+
+  readonly #opened: () => number;
+
+  /** Half a minute later. */
+  async looks(): Promise<Step> {
+    this.now += minute / 2;
+    this.asked = [];
+    const before = this.#opened();
+    const step = await this.#observer.next();
+    if (this.#opened() > before) this.asked.push("read");
+    return step;
+  }
+
+  /** Looks and acts until there is nothing to do. */
+  async rests(): Promise<Step> {
+    for (let looks = 0; looks < 30; looks += 1) {
+      const step = await this.looks();
+      await act(step, this.#hands);
+      if (step.action === "nothing") return step;
+    }
+    return assert.fail("it never rests");
+  }
+
+  #healthz(): Promise<boolean> {
+    this.asked.push("healthz");
+    this.meanwhile();
+    return Promise.resolve(this.healthy);
+  }
+
+  #systemd(): Systemd {
+    const tell = () => {
+      this.asked.push("unit");
+      if (this.bus === "is gone")
+        throw new CouldNotAsk("connect ENOENT /host/dbus/system_bus_socket");
+      return { ...unit, invocation: String(this.#starts) };
+    };
+    return {
+      unit: async () => tell(),
+      states: async () => [tell()],
+      surroundings: async () => ({ workingDirectory: "", user: "", environment: [], manager: [] }),
+      resetFailed: async () => {},
+      restart: async (_unit, recorded) => {
+        await recorded();
+        this.#starts += 1;
+        return { result: "done" };
+      },
+      hangUp: () => {},
+    };
+  }
+}
+
+test("at rest healthz is asked and nothing is read as long as nothing changes, and everything after any change", async (t) => {
+  const place = new Place(t);
+  const { config, folder } = place.node;
+  const changes: Readonly<Record<string, () => void>> = {
+    "the first look": () => {},
+    "the Secret is swapped": () => place.node.mount(1, content),
+    "config.json is written with as many bytes": () =>
+      writeFileSync(config, (place.node.file ?? "").replace("a.io", "b.io")),
+    "config.json is written, and its time is set back": () => {
+      writeFileSync(config, place.node.file ?? "");
+      utimesSync(config, 0, 0);
+    },
+    "config.json is gone": () => rmSync(config),
+    "the journal is written": () => writeFileSync(join(folder, "journal.json"), "[]"),
+    "a file comes to our folder": () => writeFileSync(join(folder, "stray"), ""),
+    "the folder is gone": () => rmSync(folder, { recursive: true }),
+  };
+  for (const [change, make] of Object.entries(changes)) {
+    make();
+    const { action } = await place.looks();
+    assert.ok(place.asked.includes("read") || action !== "nothing", change);
+    assert.equal((await place.rests()).code, "GPS200", change);
+    await place.looks();
+    for (let looks = 0; looks < 3; looks += 1) {
+      assert.equal((await place.looks()).code, "GPS200", change);
+      assert.deepEqual(place.asked, ["healthz"], `long after: ${change}`);
+    }
+  }
+});
+
+test("a kubelet that does not answer is told at once, and all is read again when it does", async (t) => {
+  const place = new Place(t);
+  await place.rests();
+  await place.looks();
+  place.healthy = false;
+  assert.equal((await place.looks()).code, "GPS221");
+  place.healthy = true;
+  assert.equal((await place.looks()).code, "GPS200");
+  assert.deepEqual(place.asked, ["healthz", "read"]);
+});
+
+test("what changes while it is looked at is looked at again", async (t) => {
+  const place = new Place(t);
+  await place.rests();
+  place.meanwhile = () => place.node.mount(2, content);
+  await place.looks();
+  place.meanwhile = () => {};
+  await place.looks();
+  assert.ok(place.asked.includes("read"));
+});
+
+test("files without the kubelet's link are read each time", async (t) => {
+  const place = new Place(t);
+  const { secret } = place.node;
+  const present = readdirSync(secret).find((name) => /^\.\.\d/.test(name)) ?? "";
+  for (const name of readdirSync(join(secret, present))) {
+    rmSync(join(secret, name));
+    fs.copyFileSync(join(secret, present, name), join(secret, name));
+  }
+  rmSync(join(secret, "..data"));
+  await place.rests();
+  for (let looks = 0; looks < 3; looks += 1) {
+    assert.equal((await place.looks()).code, "GPS200");
+    assert.deepEqual(place.asked, ["read", "healthz"].toSorted());
+  }
+});
+
+test("before the first revision a node is found fit once, and systemd asked again when a file or the kubelet has changed", async (t) => {
+  const place = new Place(t, 0);
+  const { config } = place.node;
+  const asked = async () => (await place.looks(), place.asked.includes("unit"));
+  assert.equal(await asked(), true);
+  await asked();
+  assert.deepEqual([await asked(), await asked()], [false, false]);
+  writeFileSync(config, "{}");
+  assert.deepEqual([await asked(), await asked(), await asked()], [true, true, false]);
+  place.healthy = false;
+  assert.deepEqual([await asked(), (await place.looks()).code], [true, "GPS221"]);
+  place.healthy = true;
+  assert.deepEqual([await asked(), await asked()], [true, false]);
+});
+
+test("a bus that answers nobody is counted from the first time it was needed, also over looks that ask nobody", async (t) => {
+  const place = new Place(t);
+  await place.rests();
+  const { config, file = "" } = { config: place.node.config, file: place.node.file };
+  const needs = async (minutes: number) => {
+    rmSync(config, { force: true });
+    place.now += minutes * minute;
+    return (await place.looks()).code;
+  };
+  place.bus = "is gone";
+  assert.equal(await needs(0), "GPS210");
+  mkdirSync(config);
+  assert.equal((await place.looks()).code, "GPS206");
+  rmSync(config, { recursive: true });
+  assert.equal(await needs(4), "GPS241");
+  writeFileSync(config, file, { mode: 0o600 });
+  assert.equal((await place.looks()).code, "GPS200", "it is needless");
+  assert.equal(await needs(6), "GPS210");
+  place.bus = "answers";
+  assert.notEqual(await needs(4), "GPS210");
+  place.bus = "is gone";
+  assert.deepEqual(
+    [await needs(4), await needs(4), await needs(4)],
+    ["GPS210", "GPS210", "GPS241"],
+  );
+});

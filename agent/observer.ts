@@ -1,0 +1,139 @@
+/**
+ * Finds the agent's next step: reads the node's files, asks `decide`, finds out what the decision
+ * asks for, and asks again. At rest it asks healthz alone, and nothing over D-Bus.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { nodeFiles } from "#contract/names.ts";
+import { bootTime } from "./files/boot.ts";
+import type { Config } from "./config/config.ts";
+import { decide } from "./decide/decide.ts";
+import { owing } from "./facts/bound-unit.ts";
+import { policyFor } from "./systemd/distributions.ts";
+import { type Facts, unasked, type UnitFact } from "./facts/facts.ts";
+import { askHides, unwatched } from "./observe/fitness.ts";
+import { isLeft } from "./journal/folder.ts";
+import type { JournalReading } from "./journal/journal.ts";
+import { askUnit } from "./observe/kubelet-unit.ts";
+import type { Delivery, NodeFile } from "./delivery/delivery.ts";
+import { Readings } from "./observe/readings.ts";
+import { isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
+import { type Deeds, Stopwatch } from "./observe/stopwatch.ts";
+import type { Asked, Step } from "./facts/step.ts";
+import { corruptName } from "./journal/store.ts";
+import type { Systemd } from "./systemd/systemd.ts";
+import { codes } from "./facts/problems.ts";
+
+export type Senses = Readonly<{
+  config: Config;
+  systemd: Systemd;
+  healthz: () => Promise<boolean>;
+  acquire: () => Promise<boolean>;
+  /** Wall clock, milliseconds. */
+  now: () => number;
+  /** Milliseconds that never jump. */
+  clock: () => number;
+  deeds: Deeds;
+  delivery: Delivery;
+}>;
+
+export class Observer {
+  readonly #senses: Senses;
+  readonly #steady: Stopwatch;
+  readonly #readings: Readings;
+  /** The node's files as they were when it was last found fit. */
+  #fit: Pick<Facts, "journal" | "file"> | undefined;
+  #unreachedSince: number | undefined;
+
+  constructor(senses: Senses) {
+    this.#senses = senses;
+    this.#steady = new Stopwatch(senses.clock);
+    this.#readings = new Readings(senses);
+  }
+
+  /** The next step. Throws what the file system threw, unless a decision can handle it. */
+  async next(): Promise<Step> {
+    for (let facts = await this.#look(); ;) {
+      const answer = decide(facts);
+      if (answer.action === "ask") facts = await this.#ask(answer.for, facts);
+      else return this.#remember(facts, answer);
+    }
+  }
+
+  async #look(): Promise<Facts> {
+    const { config, now, deeds, acquire } = this.#senses;
+    this.#steady.next();
+    const alone = await acquire();
+    const journal: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
+    const file: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
+    const folder = join(config.kubeletDirectory, nodeFiles.folder);
+    const quarantine = journal.kind === "journal" ? journal.journal.quarantine : undefined;
+    const held = (name: string, value: string | undefined) => this.#steady.held(name, value);
+    return {
+      config: { ...config, restart: policyFor(config, owing(config.unit, journal)) },
+      now: now(),
+      time: bootTime(),
+      alone,
+      journal,
+      lost: existsSync(join(folder, corruptName)),
+      left: journal.kind === "none" && isLeft(folder),
+      file,
+      fit: this.#fit?.file === file && this.#fit.journal === journal,
+      ...unasked,
+      steady: {
+        ...unasked.steady,
+        file: held("file", file.kind === "file" ? file.digest : file.kind),
+        quarantine: held(
+          "quarantine",
+          quarantine && `${quarantine.revision} ${quarantine.failures}`,
+        ),
+      },
+      writeIn: deeds.writeIn(),
+      restarts: deeds.restarts,
+      sinceRestart: deeds.sinceRestart(),
+      unwritable: deeds.unwritable,
+    };
+  }
+
+  async #ask(asked: Asked, facts: Facts): Promise<Facts> {
+    const { config, systemd, healthz } = this.#senses;
+    if (asked === "mounted") return { ...facts, mounted: await this.#readings.mounted() };
+    if (asked === "healthz") return { ...facts, healthy: await healthz() };
+    const known = await this.#askKubelet(facts);
+    if (asked === "kubelet") return known;
+    const hides = await askHides(config, systemd, unitOf(known));
+    return { ...known, hides, unwatched: unwatched(config.kubeletDirectory) };
+  }
+
+  async #askKubelet(facts: Facts): Promise<Facts> {
+    const { config, healthz } = this.#senses;
+    const unit = await askUnit(this.#senses, facts.journal);
+    const whole = unitOf({ unit });
+    const healthy = await healthz();
+    const running = whole !== undefined && isRunning(whole) ? whole.invocation : undefined;
+    const steady = {
+      ...facts.steady,
+      running: this.#steady.held("running", running),
+      healthy: this.#steady.held("healthy", healthy ? running : undefined),
+      busy: this.#steady.held("busy", progress(unit)),
+      unreached: this.#unreached(unit),
+    };
+    const restart = policyFor(config, whole?.name ?? owing(config.unit, facts.journal));
+    return { ...facts, config: { ...facts.config, restart }, unit, healthy, steady };
+  }
+
+  /** How long the bus has been unreachable; a look that does not ask changes nothing. */
+  #unreached(unit: UnitFact): number {
+    const unreached = "unknown" in unit && /\b(ENOENT|ECONNREFUSED)\b/.test(unit.unknown);
+    this.#unreachedSince = unreached ? (this.#unreachedSince ?? this.#senses.clock()) : undefined;
+    return this.#unreachedSince === undefined ? 0 : this.#senses.clock() - this.#unreachedSince;
+  }
+
+  /** Keeps what was read only while there is nothing to do: a change needs the memory. */
+  #remember(facts: Facts, step: Step): Step {
+    if (step.ready) this.#unreachedSince = undefined;
+    if (step.action !== "nothing") this.#readings.forget();
+    this.#fit = step.code === codes.fit ? { journal: facts.journal, file: facts.file } : undefined;
+    return step;
+  }
+}

@@ -1,0 +1,124 @@
+/** What the caller may read of the product, as one value; what he may not is named. */
+import { Buffer } from "node:buffer";
+import type {
+  CoreV1Event,
+  V1DaemonSet,
+  V1Deployment,
+  V1Node,
+  V1Pod,
+  V1Secret,
+} from "@kubernetes/client-node";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { globalSecretName, secretKeys, stateSecretName, agentName } from "#contract/names.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { fieldManager } from "#kube/ownership.ts";
+import { collections, globalPullSecretPath, owned } from "#kube/paths.ts";
+import { parse } from "#pullsecret/document/parse.ts";
+import { secretPath, sourceSecrets } from "../cluster/secrets.ts";
+import { deployment } from "../removal/objects.ts";
+import {
+  daemonSetOf,
+  deploymentOf,
+  eventOf,
+  nodeOf,
+  objectOf,
+  podOf,
+  secretOf,
+} from "./project.ts";
+import { redactAll } from "./redact.ts";
+
+type Missing = { what: string; why: string };
+
+/** Rejects only where the API server is not reached, or knows nobody by these credentials. */
+export async function gather(cluster: Cluster): Promise<object> {
+  const missing: Missing[] = [];
+  const tried = async <T>(what: string, read: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      const found = await read();
+      if (found === undefined) missing.push({ what, why: "not found" });
+      return found;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status === 0 || error.status === 401) throw error;
+      missing.push({ what, why: error.message });
+      return undefined;
+    }
+  };
+  const one = <T>(what: string, path: string) => tried(what, () => cluster.get<T>(path));
+  const many = <T>(what: string, path: string) => tried(what, () => listOf<T>(cluster, path));
+
+  const object = await one<GlobalPullSecret>("globalpullsecret", globalPullSecretPath);
+  const [controller, agents, pods, nodes, events] = await Promise.all([
+    one<V1Deployment>("deployment", deployment.path),
+    one<V1DaemonSet>("daemonset", owned.daemonSet),
+    many<V1Pod>("pods", collections.pods),
+    many<V1Node>("nodes", collections.nodes),
+    many<CoreV1Event>("events", collections.events),
+  ]);
+  const names = [
+    ...sourceSecrets(object).map(({ secret }) => secret),
+    globalSecretName,
+    stateSecretName,
+  ];
+  const secrets = await Promise.all(
+    names.map((name) => one<V1Secret>(`secret ${name}`, secretPath(name))),
+  );
+  const ours = new Set([...names, "cluster"]);
+  const bundle = {
+    missing,
+    globalPullSecret: object && objectOf(object),
+    deployment: controller && deploymentOf(controller),
+    daemonSet: agents && daemonSetOf(agents),
+    pods: pods?.filter(({ metadata }) => isOfOurs(metadata?.name)).map(podOf),
+    nodes: nodes?.map(nodeOf),
+    events: events
+      ?.filter(({ involvedObject: { name = "" } }) => ours.has(name) || isOfOurs(name))
+      .map(eventOf),
+    secrets: secrets.flatMap((secret) => (secret === undefined ? [] : [secretOf(secret)])),
+  };
+  return redactAll(bundle, {
+    names: namesIn(bundle),
+    secrets: secrets.flatMap((secret) => (secret === undefined ? [] : credentialsOf(secret))),
+  });
+}
+
+async function listOf<T>(cluster: Cluster, path: string): Promise<T[]> {
+  const found: T[] = [];
+  await cluster.pages<T>(path, {}, (items) => void found.push(...items));
+  return found;
+}
+
+const isOfOurs = (name = ""): boolean =>
+  [agentName, fieldManager].some((prefix) => name.startsWith(prefix));
+
+type Bundle = Readonly<{
+  pods: readonly ReturnType<typeof podOf>[] | undefined;
+  nodes: readonly ReturnType<typeof nodeOf>[] | undefined;
+  events: readonly ReturnType<typeof eventOf>[] | undefined;
+}>;
+
+/** What the kubelets and the API server call things: words that a credential does not become. */
+function namesIn({ pods = [], nodes = [], events = [] }: Bundle): ReadonlySet<string> {
+  const found = [
+    ...pods.flatMap(({ metadata, containers }) => [
+      metadata.name,
+      ...containers.map((c) => c.image),
+    ]),
+    ...nodes.flatMap((node) => Object.values(node)),
+    ...events.map(({ about }) => about),
+  ];
+  const texts = found.filter((text) => typeof text === "string");
+  return new Set([...texts, ...texts.flatMap((text) => text.split(/[\s()]+/))]);
+}
+
+/** Passwords, and every spelling of them that a document has; the state's content as a whole. */
+function credentialsOf({ data = {} }: V1Secret): string[] {
+  return Object.entries(data).flatMap(([key, encoded]) => {
+    const bytes = Buffer.from(encoded, "base64");
+    if (key !== secretKeys.document) return [];
+    const parsed = parse(bytes, { name: key, role: "original" });
+    const each = parsed.ok ? parsed.entries : [];
+    const texts = each.flatMap(({ credential }) => [credential.password, credential.encode()]);
+    return [encoded, ...texts].filter((text) => text.length >= 4);
+  });
+}

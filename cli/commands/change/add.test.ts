@@ -1,0 +1,170 @@
+/** `add` and `remove`: the same rewrite of a Secret, with and without a credential. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
+import { globalPullSecretPath } from "#kube/paths.ts";
+import { additionalPath, call, FakeCluster, pullSecret, refusal } from "../../fake.fixture.ts";
+import { object } from "../../object.fixture.ts";
+
+function clusterWith(secret: object | undefined): FakeCluster {
+  const cluster = new FakeCluster();
+  if (secret !== undefined) cluster.objects.set(additionalPath, secret);
+  return cluster;
+}
+
+/** The document of the last write. */
+function written({ writes }: FakeCluster): unknown {
+  const body = writes.at(-1)?.body as { data: Record<string, string> };
+  return JSON.parse(atob(body.data[".dockerconfigjson"] ?? ""));
+}
+
+const typeOf = (body: unknown) => (body as V1Secret | undefined)?.type;
+const versionOf = (body: unknown) => (body as V1Secret | undefined)?.metadata?.resourceVersion;
+
+const password = "pl4nted-s3cret";
+const entry = { auth: btoa(`robot:${password}`) };
+const login = ["-u", "robot", "--password-stdin"];
+const add = (cluster: FakeCluster, registry: string, more: readonly string[] = []) =>
+  call(["add", registry, ...login, ...more], { cluster, input: `${password}\n` });
+
+test("the first credential makes the Secret, of the right type", async () => {
+  const cluster = clusterWith(undefined);
+  assert.deepEqual(await add(cluster, "quay.io"), {
+    code: 0,
+    out:
+      'additional-pull-secret: "quay.io": credential added (registries: 1)\n' +
+      "next: kubectl pull-secret wait\n",
+    err: "",
+  });
+  const [write] = cluster.writes;
+  assert.equal(write?.verb, "create");
+  assert.equal(typeOf(write?.body), "kubernetes.io/dockerconfigjson");
+  assert.deepEqual(written(cluster), { auths: { "quay.io": entry } });
+});
+
+test("a further credential leaves the others, and goes into the version that was read", async () => {
+  const cluster = clusterWith(pullSecret({ "a.io": "u:p" }));
+  assert.equal((await add(cluster, "quay.io")).code, 0);
+  const [write] = cluster.writes;
+  assert.equal(write?.verb, "replace");
+  assert.equal(versionOf(write?.body), "812");
+  assert.deepEqual(written(cluster), {
+    auths: { "a.io": { auth: btoa("u:p") }, "quay.io": entry },
+  });
+});
+
+test("another spelling of a registry is the same entry", async () => {
+  const cluster = clusterWith(pullSecret({ "https://quay.io/v1/": "u:p" }));
+  assert.equal((await add(cluster, "quay.io")).code, 0);
+  assert.deepEqual(written(cluster), { auths: { "quay.io": entry } });
+});
+
+test("who wrote in between is not overwritten", async () => {
+  const cluster = clusterWith(pullSecret({}));
+  let first = true;
+  cluster.before = ({ verb, path }) => {
+    if (!first) return;
+    first = false;
+    cluster.objects.set(path, pullSecret({ "b.io": "x:y" }));
+    throw refusal(409, verb, path);
+  };
+  assert.equal((await add(cluster, "quay.io")).code, 0);
+  assert.deepEqual(written(cluster), {
+    auths: { "b.io": { auth: btoa("x:y") }, "quay.io": entry },
+  });
+});
+
+const git = {
+  managedFields: [
+    {
+      manager: "argocd-controller",
+      operation: "Apply",
+      fieldsV1: { "f:data": { "f:.dockerconfigjson": {} } },
+    },
+  ],
+};
+const refused: readonly (readonly [what: string, secret: object, said: RegExp])[] = [
+  [
+    "of another type",
+    { ...pullSecret({}), type: "Opaque" },
+    /type is Opaque; .* delete the Secret/,
+  ],
+  ["declared by Git", pullSecret({}, git), /declared by "argocd-controller", which would undo it/],
+  [
+    "no JSON",
+    { ...pullSecret({}), data: { ".dockerconfigjson": btoa("junk") } },
+    /additional-pull-secret: .*not JSON/,
+  ],
+  ["refused as a whole", pullSecret({ "c.io": "nocolon" }), /auths\["c\.io"\]\.auth: no colon/],
+];
+for (const [what, secret, said] of refused)
+  test(`a Secret that is ${what} is not written`, async () => {
+    const cluster = clusterWith(secret);
+    const { code, out, err } = await add(cluster, "quay.io");
+    assert.deepEqual([code, out, cluster.writes], [1, "", []]);
+    assert.match(err, said);
+  });
+
+test("a registry that the spec protects is refused", async () => {
+  const cluster = clusterWith(undefined);
+  cluster.objects.set(globalPullSecretPath, object({ spec: { protectedRegistries: ["quay.io"] } }));
+  const { code, err } = await add(cluster, "quay.io");
+  assert.equal(code, 1);
+  assert.match(err, /protected/);
+  assert.deepEqual(cluster.writes, []);
+});
+
+test("one of spec.sources is edited by its name", async () => {
+  const cluster = clusterWith(undefined);
+  const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
+  cluster.objects.set(globalPullSecretPath, object({ spec: { sources } }));
+  const { out } = await add(cluster, "quay.io", ["--source", "team-a"]);
+  assert.match(out, /^team-a-pull: .*\nnext: kubectl pull-secret wait --source team-a\n$/);
+});
+
+test("no output has the password in it, in any form", async () => {
+  for (const secret of [
+    undefined,
+    pullSecret({ "c.io": "nocolon" }),
+    pullSecret({ "a.io": "u:p" }),
+  ]) {
+    const { out, err } = await add(clusterWith(secret), "quay.io");
+    assert.ok(!`${out}${err}`.includes("s3cret") && !`${out}${err}`.includes(entry.auth));
+  }
+});
+
+test("a password that is not on standard input is misuse", async () => {
+  const argv = ["add", "quay.io", "-u", "robot"];
+  assert.match((await call(argv)).err, /^--password-stdin: is missing; /);
+  const { code, err } = await call([...argv, "--password-stdin"], { input: "\n" });
+  assert.deepEqual(
+    [code, err],
+    [2, "--password-stdin: standard input is empty; give a password\n"],
+  );
+});
+
+test("`remove` takes one entry, in any spelling", async () => {
+  const cluster = clusterWith(pullSecret({ "a.io": "u:p", "quay.io": "x:y" }));
+  const { code, out } = await call(["remove", "https://quay.io/v2/"], { cluster });
+  assert.equal(code, 0);
+  assert.match(out, /credential removed \(registries: 1\)\nnext: kubectl pull-secret wait\n$/);
+  assert.deepEqual(written(cluster), { auths: { "a.io": { auth: btoa("u:p") } } });
+});
+
+test("`remove` of the last entry deletes the Secret, in the version that was read", async () => {
+  const cluster = clusterWith(pullSecret({ "quay.io": "x:y" }));
+  const { code, out } = await call(["remove", "quay.io"], { cluster });
+  assert.equal(code, 0);
+  assert.match(out, /the Secret is deleted/);
+  const options = { uid: "u1", resourceVersion: "812" };
+  assert.deepEqual(cluster.writes, [{ verb: "remove", path: additionalPath, options }]);
+});
+
+test("`remove` of what is not there writes nothing", async () => {
+  const cluster = clusterWith(pullSecret({ "a.io": "u:p" }));
+  const { code, err } = await call(["remove", "quay.io"], { cluster });
+  assert.deepEqual(
+    [code, err, cluster.writes],
+    [1, 'additional-pull-secret: has no entry for "quay.io"; nothing is written\n', []],
+  );
+});

@@ -1,0 +1,65 @@
+/** `add`: one registry's credential into a source's Secret. */
+import { toggle } from "#contract/values.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+import { clusterFlags, sourceFlag, waitFor } from "../../cluster/flags.ts";
+import { peekObject } from "../../cluster/object.ts";
+import { sourceSecret } from "../../cluster/secrets.ts";
+import { rewrite } from "../../document/rewrite.ts";
+import { command } from "../../terminal/command.ts";
+import { Misuse, type Io } from "../../terminal/io.ts";
+import { registry } from "./registry.ts";
+
+/** A Secret has 1 MiB for all of them. */
+const longestPassword = 512 * 1024;
+
+export const add = command(
+  {
+    group: "change",
+    what: "add or replace the credential of one registry",
+    example: "quay.io -u robot --password-stdin < token",
+    more:
+      "Judges the whole resulting Secret as the controller will, and writes it only if it is accepted\n" +
+      "and nobody has changed it meanwhile. Makes the Secret where there is none. The password is read\n" +
+      "from standard input, without a last line break, and never shown.",
+    flags: {
+      REGISTRY: {
+        read: registry,
+        from: "operand",
+        required: true,
+        what: "a registry as images name it, HOST, HOST:PORT or HOST/PATH",
+      },
+      username: { read: String, required: true, short: "u", what: "the user or robot account" },
+      "password-stdin": { ...toggle, what: "read the password from standard input" },
+      ...sourceFlag,
+      ...clusterFlags,
+    },
+    rules: [
+      (given) =>
+        given["password-stdin"] === false
+          ? "--password-stdin: is missing; a password in the command line is seen by others"
+          : undefined,
+    ],
+  },
+  async ({ REGISTRY, username, source, ...how }, io) => {
+    const login = { username, password: await readPassword(io) };
+    const cluster = await io.reach(how);
+    const object = await peekObject(cluster);
+    const { secret } = sourceSecret(object, source);
+    const protect = object?.spec?.protectedRegistries ?? [];
+    const done = await rewrite(cluster, { secret, registry: REGISTRY, login, protect });
+    for (const line of done.warnings) io.err(line);
+    const what = done.did === "nothing" ? "has this credential already" : "credential added";
+    io.out(`${secret}: ${quote(REGISTRY)}: ${what} (registries: ${done.entries})\n`);
+    io.out(`${waitFor(source)}\n`);
+    return 0;
+  },
+);
+
+async function readPassword(io: Io): Promise<string> {
+  const bytes = await io.read("-", longestPassword);
+  const password = new TextDecoder().decode(bytes).replace(/\r?\n$/, "");
+  if (bytes.length > longestPassword) throw new Misuse("--password-stdin: longer than 512 KiB");
+  if (password === "")
+    throw new Misuse("--password-stdin: standard input is empty; give a password");
+  return password;
+}

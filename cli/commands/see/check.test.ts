@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { globalPullSecretPath } from "#kube/paths.ts";
+import { additionalPath, call, FakeCluster, pullSecret } from "../../fake.fixture.ts";
+import { say, serve } from "../../login/server.fixture.ts";
+import { object } from "../../object.fixture.ts";
+
+const password = "pl4nted-s3cret";
+
+function cluster(entries: Record<string, string>, path = additionalPath): FakeCluster {
+  const fake = new FakeCluster();
+  fake.objects.set(path, pullSecret(entries));
+  return fake;
+}
+
+test("without a file the cluster's Secret is judged, by what its object protects", async () => {
+  const fake = cluster({ "quay.io": "u:p" });
+  assert.deepEqual(await call(["check"], { cluster: fake }), {
+    code: 0,
+    out: "accepted: 1 registry\n",
+    err: "",
+  });
+  fake.objects.set(globalPullSecretPath, object({ spec: { protectedRegistries: ["quay.io"] } }));
+  const { code, err } = await call(["check"], { cluster: fake });
+  assert.equal(code, 1);
+  assert.match(err, /protected/);
+});
+
+test("a Secret that is not there is told, with what to do", async () => {
+  const { code, err } = await call(["check", "--login"], { cluster: new FakeCluster() });
+  assert.equal(code, 1);
+  assert.match(err, /^additional-pull-secret: there is no such Secret in kube-system; give --file/);
+});
+
+test("with --login each registry has its line, and one that refuses makes it 1", async () => {
+  await using takes = await serve(({ authorization }, response) =>
+    say(response, authorization === "" ? 401 : 200, { "www-authenticate": "Basic" }),
+  );
+  await using refuses = await serve((_, response) =>
+    say(response, 401, { "www-authenticate": `Basic realm="${password}"` }),
+  );
+  const pair = `robot:${password}`;
+  const good = await call(["check", "--login"], { cluster: cluster({ [takes.host]: pair }) });
+  assert.deepEqual([good.code, good.out], [0, `accepted: 1 registry\n  ${takes.host}  accepts\n`]);
+  const both = { cluster: cluster({ [takes.host]: pair, [`${refuses.host}/team`]: pair }) };
+  const bad = await call(["check", "--login", "-o", "json"], both);
+  assert.equal(bad.code, 1);
+  const { registries } = JSON.parse(bad.out) as { registries: object[] };
+  assert.deepEqual(registries, [
+    { registry: takes.host, answer: "accepts", why: "" },
+    { registry: `${refuses.host}/team`, answer: "refuses", why: "/v2/ answers 401" },
+  ]);
+  assert.ok(!`${good.err}${bad.out}${bad.err}`.includes(password));
+});

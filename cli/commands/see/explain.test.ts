@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { globalPullSecretPath } from "#kube/paths.ts";
+import { call, FakeCluster } from "../../fake.fixture.ts";
+import { object } from "../../object.fixture.ts";
+
+function cluster(omitted = 0): FakeCluster {
+  const fake = new FakeCluster();
+  const registries = [
+    { registry: "quay.io", source: "original" },
+    { registry: "quay.io/team", source: "team-a", shadows: ["original"] },
+    { registry: "ghcr.io", source: "additional-pull-secret" },
+  ];
+  const status = { registries, ...(omitted > 0 && { registriesOmitted: omitted }) };
+  fake.objects.set(globalPullSecretPath, object({ status }));
+  return fake;
+}
+
+test("`explain` names who supplies what serves an image, in the kubelet's order, and needs no Secret", async () => {
+  const fake = cluster();
+  const { code, out, err } = await call(["explain", "quay.io/team/app:1"], { cluster: fake });
+  assert.deepEqual([code, err], [0, ""]);
+  const [first = "", one = "", two = "", rest = "", other = ""] = out.split("\n");
+  assert.equal(first, "quay.io/team/app:1 is pulled with, in this order:");
+  assert.match(one, /^ *1 +quay\.io\/team +of team-a, instead of original$/);
+  assert.match(two, /^ *2 +quay\.io +of original$/);
+  assert.equal(rest, "not tried:");
+  assert.match(other, /ghcr\.io +another host$/);
+});
+
+test("`explain -o json` has a stable shape, and says when status does not list all", async () => {
+  const setting = { cluster: cluster(3) };
+  const { out, err } = await call(["explain", "ghcr.io/x", "-o", "json"], setting);
+  const { image, tries, omitted } = JSON.parse(out) as Record<string, unknown>;
+  assert.deepEqual(
+    { image, tries, omitted },
+    {
+      image: "ghcr.io/x",
+      tries: [{ registry: "ghcr.io", source: "additional-pull-secret" }],
+      omitted: 3,
+    },
+  );
+  assert.match(err, /does not list 3 registries/);
+});
+
+test("`explain` of an image that nothing serves, of none at all, and without an object", async () => {
+  const nothing = await call(["explain", "docker.io/x/y"], { cluster: cluster() });
+  assert.match(nothing.out, /^docker\.io\/x\/y is pulled without a credential\nnot tried:\n/);
+  const wrong = await call(["explain", "A//b"], { cluster: cluster() });
+  assert.deepEqual([wrong.code, wrong.out], [2, ""]);
+  assert.match(wrong.err, /^IMAGE: not an image reference/);
+  assert.equal((await call(["explain", "a.io/x"])).code, 1);
+});

@@ -1,0 +1,99 @@
+/** `explain`: what the kubelet would do for an image, with a file or with what is in force. */
+import { oneOf } from "#contract/values.ts";
+import { explain as explainFile, type Explanation } from "#pullsecret/kubelet/explain.ts";
+import { escape } from "#pullsecret/problems/keypath.ts";
+import { formatProblem } from "#pullsecret/problems/problems.ts";
+import { clusterFlags } from "../../cluster/flags.ts";
+import { readObject } from "../../cluster/object.ts";
+import { path } from "../../document/path.ts";
+import { explainObject, type Explained } from "../../show/explained.ts";
+import { columns } from "../../terminal/columns.ts";
+import { command } from "../../terminal/command.ts";
+import { Misuse } from "../../terminal/io.ts";
+import { textOf } from "../../terminal/output.ts";
+
+/** The kubelet reads any size; 16 MiB is 16 times what a Secret can hold. */
+const longestFile = 16 * 1024 * 1024;
+
+export const explain = command(
+  {
+    group: "see",
+    what: "show which credentials the kubelet would try for an image, and who supplied them",
+    example: "quay.io/team/app:1",
+    more:
+      "Without --file it reads globalpullsecret/cluster; what a node's own file holds besides is not\n" +
+      "known there. With --file no cluster is needed, and a file that the kubelet would drop gets an\n" +
+      "answer, too.",
+    flags: {
+      IMAGE: {
+        read: String,
+        from: "operand",
+        required: true,
+        what: "an image as a pod has it, HOST/REPOSITORY:TAG",
+      },
+      file: {
+        read: path,
+        what: "a pull secret, or a node's /var/lib/kubelet/config.json",
+      },
+      output: {
+        read: oneOf("text", "json"),
+        standard: "text",
+        short: "o",
+        what: "how to print, text or json",
+      },
+      ...clusterFlags,
+    },
+  },
+  async ({ IMAGE: image, file, output, ...how }, io) => {
+    if (file === undefined) {
+      const found = explainObject(await readObject(await io.reach(how)), image);
+      if (found === undefined) throw notAnImage;
+      if (found.omitted > 0)
+        io.err(`status does not list ${found.omitted} registries; one of them may serve it, too`);
+      io.out(output === "json" ? `${JSON.stringify(found)}\n` : textOf(supplied(found)));
+      return 0;
+    }
+    const bytes = await io.read(file, longestFile);
+    if (bytes.length > longestFile)
+      throw new Misuse(`${file}: longer than 16 MiB; give the kubelet's config.json`);
+    const answer = explainFile(bytes, image, file);
+    if (answer === undefined) throw notAnImage;
+    if (answer.dropped !== undefined)
+      io.err(`${formatProblem(answer.dropped)} (the kubelet drops the whole file)`);
+    const { explanation } = answer;
+    io.out(output === "json" ? `${JSON.stringify(explanation)}\n` : textOf(lines(explanation)));
+    return 0;
+  },
+);
+
+const notAnImage = new Misuse(
+  "IMAGE: not an image reference; give HOST/REPOSITORY:TAG as a pod has it",
+);
+
+function supplied({ image, tries, ignored }: Explained): string[] {
+  const tried = tries.map(({ registry, source, shadows = [] }, at) => [
+    String(at + 1),
+    registry,
+    `of ${source}${shadows.length === 0 ? "" : `, instead of ${shadows.join(", ")}`}`,
+  ]);
+  return linesOf(image, tried, ignored);
+}
+
+function lines({ image, tries, ignored }: Explanation): string[] {
+  const tried = tries.map(({ registry, username }, at) => [String(at + 1), registry, username]);
+  return linesOf(image, tried, ignored);
+}
+
+function linesOf(
+  image: string,
+  tried: readonly (readonly string[])[],
+  ignored: Explanation["ignored"],
+): string[] {
+  const left = ignored.map(({ registry, reason }) => ["-", registry, reason]);
+  const how = tried.length === 0 ? "without a credential" : "with, in this order:";
+  return [
+    `${image} is pulled ${how}`,
+    ...columns(tried),
+    ...(left.length === 0 ? [] : ["not tried:", ...columns(left)]),
+  ].map(escape);
+}

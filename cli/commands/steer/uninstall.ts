@@ -1,0 +1,82 @@
+/** `uninstall`: the nodes first, then the controller, then the definition of our object. */
+import { toggle } from "#contract/values.ts";
+import { clusterFlags, timeoutFlag } from "../../cluster/flags.ts";
+import { peekObject } from "../../cluster/object.ts";
+import { sourceSecrets } from "../../cluster/secrets.ts";
+import { deleteAll, refuseOfHelm } from "../../removal/delete.ts";
+import { giveBack } from "../../removal/giveback.ts";
+import { command } from "../../terminal/command.ts";
+import { Misuse, type Io } from "../../terminal/io.ts";
+import { outputFlag, print } from "../../terminal/output.ts";
+
+/** A stable shape: `-o json` prints it. */
+type Answer = Readonly<{
+  /** KIND/NAME each; empty where nothing was left to delete. */
+  deleted: readonly string[];
+  /** Secrets of the user's. */
+  kept: readonly string[];
+}>;
+
+export const uninstall = command(
+  {
+    group: "steer",
+    what: "give the nodes back what they had, then delete the controller and its objects",
+    example: "--yes --timeout 30m",
+    more:
+      "As withdraw, and waits until no node has anything of ours; then deletes the controller, its\n" +
+      "rights, GlobalPullSecret and its definition. The Secrets that you made stay. It can be repeated,\n" +
+      "also after it was interrupted. What Helm installed is left to helm uninstall; a tool that\n" +
+      "declares these objects, such as Argo CD, has to be told as well. Exit codes: 1 it will not come,\n" +
+      "and why; 3 not in this time: the controller is still there, and goes on.",
+    flags: {
+      yes: {
+        ...toggle,
+        short: "y",
+        what: "do not ask; needed where standard input is no terminal",
+      },
+      ...timeoutFlag("15m"),
+      ...outputFlag,
+      ...clusterFlags,
+    },
+  },
+  async ({ yes, timeout, output, ...how }, io) => {
+    const cluster = await io.reach(how);
+    await refuseOfHelm(cluster);
+    if (!yes && !(await agreed(cluster.identity, io))) return 1;
+    const end = Date.now() + timeout * 1000;
+    const object = await peekObject(cluster);
+    const { is, why } = await giveBack(cluster, { seconds: timeout, ...pick(io) });
+    if (is !== "back") {
+      io.err(is === "failed" ? why : `not given back yet, nothing is deleted: ${why}`);
+      return is === "failed" ? 1 : 3;
+    }
+    const deleted: string[] = [];
+    const gone = await deleteAll(cluster, (end - Date.now()) / 1000, ({ kind, name }) => {
+      deleted.push(`${kind}/${name}`);
+    });
+    if (!gone) {
+      io.err("the controller's pods have not ended yet; uninstall again, when they have");
+      return 3;
+    }
+    const kept = sourceSecrets(object).map(({ secret }) => secret);
+    await print(output, { deleted, kept }, lines, io);
+    return 0;
+  },
+);
+
+const pick = ({ signal, err }: Io) => ({ signal, err });
+
+async function agreed(server: string, io: Io): Promise<boolean> {
+  if (io.confirm === undefined)
+    throw new Misuse("--yes: is missing; standard input is no terminal, so nobody can be asked");
+  const sure = await io.confirm(`Take the pull secret off every node of ${server}, and uninstall?`);
+  if (!sure) io.err("nothing is done");
+  return sure;
+}
+
+function lines({ deleted, kept }: Answer): string[] {
+  return [
+    deleted.length === 0 ? "nothing of it is left" : `uninstalled: ${deleted.join(", ")}`,
+    `the Secrets that you made stay, where there are any: ${kept.join(", ")}`,
+  ];
+}

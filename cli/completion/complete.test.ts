@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commands } from "../commands.ts";
+import { complete } from "./complete.ts";
+
+/** What is offered after a line, without what it is for; and whether files are. */
+function offered(line: string): readonly [words: string[], files: boolean] {
+  const lines = complete(commands, line.split(" ")).trimEnd().split("\n");
+  const last = lines.pop();
+  return [lines.map((one) => one.split("\t")[0] ?? ""), last === ":0"];
+}
+
+const cases: readonly (readonly [line: string, words: string[], files?: true])[] = [
+  ["wa", ["wait"]],
+  ["stat", ["status"]],
+  ["nothing-such", []],
+  ["nothing-such --k", []],
+  ["__proto__ --k", []],
+  ["help re", ["remove", "resume", "retry"]],
+  ["help remove ", []],
+  ["wait --ti", ["--timeout"]],
+  ["wait --timeout 5m --ti", []],
+  ["wait --timeout=5m --ti", []],
+  ["wait --timeout ", []],
+  ["status -o ", ["text", "json", "yaml"]],
+  ["status --output j", ["json"]],
+  ["status --watch --ou", ["--output"]],
+  ["completion ", ["bash", "zsh", "fish", "kubectl"]],
+  ["completion bash ", []],
+  ["diff -f ", [], true],
+  ["diff --file a", [], true],
+  ["check ", [], true],
+  ["check a.json ", []],
+  ["check --login ", [], true],
+  ["check --plain-http a --pl", ["--plain-http"]],
+  ["explain --file a.json ", []],
+  ["merge --conflicts ", ["additional", "original"]],
+];
+for (const [line, words, files = false] of cases)
+  test(`after \`${line}\` comes ${[...words, ...(files ? ["a file"] : [])].join(", ") || "nothing"}`, () =>
+    assert.deepEqual(offered(line), [words, files]));
+
+test("every command and each of its flags is offered, with what it is for", () => {
+  const all = complete(commands, [""]);
+  for (const [name, { what, flags }] of Object.entries(commands)) {
+    assert.ok(all.includes(`${name}\t${what}\n`), name);
+    const own = complete(commands, [name, "--"]);
+    for (const [flag, row] of Object.entries(flags))
+      if (row.from === undefined) assert.ok(own.includes(`--${flag}\t${row.what}\n`), flag);
+  }
+});

@@ -1,0 +1,72 @@
+/** What may come next on a command line, by the table of commands. Pure. */
+import type { Flag } from "#contract/table.ts";
+import { choicesOf } from "#contract/values.ts";
+import { path } from "../document/path.ts";
+import type { Command } from "../terminal/command.ts";
+
+type Candidate = readonly [text: string, what: string];
+
+/** `files`: names of files may come as well. */
+type Next = Readonly<{ candidates: readonly Candidate[]; files: boolean }>;
+
+type Commands = Readonly<Record<string, Command>>;
+
+const nothing: Next = { candidates: [], files: false };
+
+/** `words` follow `kubectl pull-secret`; the last is the one to complete, and may be empty. */
+export function complete(commands: Commands, words: readonly string[]): string {
+  const { candidates, files } = next(commands, words.slice(0, -1), words.at(-1) ?? "");
+  // As kubectl reads it of a plugin, and cobra's scripts: a line each, then what else may come.
+  return [...candidates.map((one) => `${one.join("\t").trimEnd()}\n`), `:${files ? 0 : 4}\n`].join(
+    "",
+  );
+}
+
+function next(commands: Commands, [name, ...before]: readonly string[], word: string): Next {
+  const names = Object.entries(commands).map(([one, { what }]) => [one, what] as const);
+  if (name === undefined) return only([...names, ["help", "tell what a command is for"]], word);
+  if (name === "help") return before.length === 0 ? only(names, word) : nothing;
+  const { flags = {} } = Object.hasOwn(commands, name) ? (commands[name] as Command) : {};
+  const rows = Object.entries(flags);
+  const asked = flagOf(rows, before.at(-1) ?? "");
+  if (asked !== undefined && !asked[1].switch) return valueOf(asked[1], word);
+  if (word.startsWith("-")) return only(flagsLeft(rows, before), word);
+  const place = operandsIn(rows, before);
+  const operand = rows.filter(([, { from }]) => from === "operand")[place];
+  return operand === undefined ? nothing : valueOf(operand[1], word);
+}
+
+type Row = readonly [name: string, flag: Flag];
+
+const isFlag = ([, { from }]: Row): boolean => from === undefined;
+
+function flagOf(rows: readonly Row[], word: string): Row | undefined {
+  return rows
+    .filter(isFlag)
+    .find(([name, { short }]) => word === `--${name}` || (short && word === `-${short}`));
+}
+
+/** One that was given once may not be given again. */
+function flagsLeft(rows: readonly Row[], before: readonly string[]): Candidate[] {
+  const given = new Set(before.map((word) => flagOf(rows, word.replace(/=.*$/s, ""))?.[0]));
+  return rows
+    .filter((row) => isFlag(row) && (row[1].repeated || !given.has(row[0])))
+    .map(([name, { what }]) => [`--${name}`, what]);
+}
+
+function operandsIn(rows: readonly Row[], before: readonly string[]): number {
+  const takesNext = (word = "") => {
+    const row = flagOf(rows, word);
+    return row !== undefined && !row[1].switch;
+  };
+  return before.filter((word, at) => !word.startsWith("-") && !takesNext(before[at - 1])).length;
+}
+
+function valueOf({ read }: Flag, word: string): Next {
+  const choices = choicesOf(read).map((one) => [one, ""] as const);
+  return { ...only(choices, word), files: read === path };
+}
+
+function only(candidates: readonly Candidate[], word: string): Next {
+  return { candidates: candidates.filter(([text]) => text.startsWith(word)), files: false };
+}

@@ -1,0 +1,69 @@
+/** One question to a registry or its token service, bounded in time and length. */
+
+import { reasonOf, Unreachable } from "./unreachable.ts";
+
+export type Answer = Readonly<{
+  status: number;
+  /** WWW-Authenticate; empty where there is none. */
+  challenge: string;
+  /** Its beginning, as long as `longest`. */
+  body: string;
+}>;
+
+type Question = Readonly<{
+  url: URL;
+  /** The Authorization header. */
+  authorization?: string;
+  signal: AbortSignal;
+}>;
+
+/** A registry may put a slash to the path, or turn to its version; a loop would not end. */
+const mostRedirects = 5;
+
+/** The longest tokens in use have some 10 KiB. */
+const longest = 256 * 1024;
+
+/**
+ * Follows redirects of the same origin. Another one is told nothing: whoever answers there is
+ * nobody that the pull secret names, and its answer would not be the registry's. Rejects with
+ * Unreachable.
+ */
+export async function ask({ url, authorization, signal }: Question): Promise<Answer> {
+  const headers = authorization === undefined ? {} : { authorization };
+  try {
+    let at = url;
+    for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
+      const response = await fetch(at, { headers, signal, redirect: "manual" });
+      const { status } = response;
+      const location = status >= 300 && status < 400 && response.headers.get("location");
+      if (typeof location !== "string") {
+        const challenge = response.headers.get("www-authenticate") ?? "";
+        return { status, challenge, body: await beginningOf(response) };
+      }
+      await response.body?.cancel();
+      const next = urlOf(location, at);
+      if (next?.origin !== url.origin)
+        throw new Unreachable("redirects to another host, which is told no credential");
+      at = next;
+    }
+    throw new Unreachable("redirects again and again");
+  } catch (error) {
+    throw error instanceof Unreachable ? error : reasonOf(error);
+  }
+}
+
+/** undefined for a text that is no URL: Node 20 has no URL.parse. */
+export function urlOf(text: string, base?: URL): URL | undefined {
+  return URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
+}
+
+async function beginningOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= longest) break;
+  }
+  return Buffer.concat(chunks).subarray(0, longest).toString("utf8");
+}

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { challengesIn } from "./challenge.ts";
+
+type Read = readonly (readonly [scheme: string, parameters: Record<string, string>])[];
+
+const cases: readonly (readonly [header: string, read: Read])[] = [
+  ["", []],
+  ['Basic realm="registry"', [["basic", { realm: "registry" }]]],
+  ["Basic", [["basic", {}]]],
+  [
+    'Bearer realm="https://auth.example/token",service="a, b",scope="repository:x:pull,push"',
+    [
+      [
+        "bearer",
+        {
+          realm: "https://auth.example/token",
+          service: "a, b",
+          scope: "repository:x:pull,push",
+        },
+      ],
+    ],
+  ],
+  [
+    'BASIC Realm=one, bearer  REALM = "two \\" three" , service=s',
+    [
+      ["basic", { realm: "one" }],
+      ["bearer", { realm: 'two " three', service: "s" }],
+    ],
+  ],
+  ['realm="of nobody"', []],
+];
+for (const [header, read] of cases)
+  test(`\`${header}\` asks for ${read.map(([scheme]) => scheme).join(" or ") || "nothing"}`, () => {
+    const found = challengesIn(header);
+    assert.deepEqual(
+      found.map(({ scheme, parameters }) => [scheme, Object.fromEntries(parameters)]),
+      read,
+    );
+  });
+
+test("a header as long as HTTP allows is read in no time", () => {
+  const started = performance.now();
+  for (const piece of ['"', "\\", "a=", 'a="', "a ", ",=", 'a="\\'])
+    challengesIn(piece.repeat(16_384 / piece.length));
+  assert.ok(performance.now() - started < 500);
+});

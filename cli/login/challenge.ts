@@ -1,0 +1,17 @@
+/** What a registry asks for: the challenges of a `WWW-Authenticate` header (RFC 9110, 11.6.1). */
+
+export type Challenge = Readonly<{ scheme: string; parameters: ReadonlyMap<string, string> }>;
+
+/** `name`, `name=value` or `name="value"`; a name without a value begins a challenge. */
+const part = /([\w!#$%&'*+.^`|~-]+)(?:[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/g;
+
+/** Schemes and names of parameters in small letters; what cannot be read is left out. */
+export function challengesIn(header: string): readonly Challenge[] {
+  const found: { scheme: string; parameters: Map<string, string> }[] = [];
+  for (const [, name = "", quoted, plain] of header.matchAll(part)) {
+    const value = quoted?.replace(/\\(.)/g, "$1") ?? plain;
+    if (value !== undefined) found.at(-1)?.parameters.set(name.toLowerCase(), value);
+    else found.push({ scheme: name.toLowerCase(), parameters: new Map() });
+  }
+  return found;
+}

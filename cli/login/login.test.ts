@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { test } from "node:test";
+import type { ServerResponse } from "node:http";
+import { Credential } from "#pullsecret/document/auth.ts";
+import { logInToAll, type Outcome } from "./login.ts";
+import { say, serve, type Asked } from "./server.fixture.ts";
+
+const password = "pl4nted-s3cret";
+const credential = new Credential("robot", password);
+const basic = `Basic ${credential.encode()}`;
+const planted = [password, credential.encode()];
+
+async function logIn(registry: string, plain: string[] = [], seconds = 5): Promise<Outcome> {
+  const asking = { plainHttp: new Set(plain), seconds };
+  const [outcome] = await logInToAll([{ registry, credential }], asking);
+  assert.ok(outcome !== undefined);
+  for (const secret of planted) assert.ok(!JSON.stringify(outcome).includes(secret), outcome.why);
+  return outcome;
+}
+
+type Answer = (asked: Asked, response: ServerResponse, host: string) => void;
+
+/** As a registry whose token service is at the same address. */
+const tokens =
+  (grant: (asked: Asked) => readonly [status: number, body: string]): Answer =>
+  (asked, response, host) => {
+    if (asked.url.startsWith("/token")) {
+      const [status, body] = grant(asked);
+      return say(response, status, {}, body);
+    }
+    if (asked.authorization === "Bearer t0ken") return say(response, 200);
+    const realm = `Bearer realm="http://${host}/token",service="the registry"`;
+    say(response, 401, { "www-authenticate": realm });
+  };
+
+const asksFor =
+  (challenge: string): Answer =>
+  ({ authorization }, response) =>
+    say(response, authorization === basic ? 200 : 401, { "www-authenticate": challenge });
+
+const always =
+  (status: number, headers: Readonly<Record<string, string>> = {}, body = ""): Answer =>
+  (_, response) =>
+    say(response, status, headers, body);
+
+/** A token service that goes on as long as anybody listens. */
+const endless: Answer = (asked, response, host) => {
+  if (!asked.url.startsWith("/token")) return tokens(() => [200, ""])(asked, response, host);
+  response.writeHead(200);
+  const more = () => {
+    while (!response.destroyed && response.write("x".repeat(16_384)));
+  };
+  response.on("drain", more);
+  more();
+};
+
+const cases: readonly (readonly [
+  what: string,
+  answer: Answer,
+  outcome: Outcome["answer"],
+  why: RegExp,
+])[] = [
+  ["takes Basic", asksFor('Basic realm="x"'), "accepts", /^$/],
+  ["takes nobody", always(401, { "www-authenticate": "Basic" }), "refuses", /\/v2\/ answers 401/],
+  ["asks nobody", always(200), "accepts", /asks nobody for a credential/],
+  ["grants a token", tokens(() => [200, '{"token":"t0ken"}']), "accepts", /^$/],
+  ["grants it as OAuth 2", tokens(() => [200, '{"access_token":"t0ken"}']), "accepts", /^$/],
+  ["grants no token", tokens(() => [401, ""]), "refuses", /token service answers 401/],
+  [
+    "takes no token that is granted",
+    tokens(() => [200, '{"token":"other"}']),
+    "refuses",
+    /\/v2\/ with a token answers 401/,
+  ],
+  ["grants an odd token", tokens(() => [200, '{"token":"a\\r\\nb"}']), "unreachable", /no token$/],
+  ["grants what is no JSON", tokens(() => [200, "<html>"]), "unreachable", /gives no token$/],
+  ["grants a list", tokens(() => [200, "[]"]), "unreachable", /gives no token$/],
+  ["answers without end", endless, "unreachable", /gives no token$/],
+  ["is asked too often", tokens(() => [429, ""]), "unreachable", /token service answers 429/],
+  ["is broken", always(500), "unreachable", /\/v2\/ answers 500/],
+  ["is no registry", always(404), "unreachable", /\/v2\/ answers 404/],
+  ["asks for nothing that is known", asksFor("Negotiate"), "unreachable", /neither for Basic nor/],
+  ["says 401 and no more", always(401), "unreachable", /neither for Basic nor for Bearer/],
+  [
+    "names no realm",
+    always(401, { "www-authenticate": 'Bearer service="x"' }),
+    "unreachable",
+    /no token service that can be asked/,
+  ],
+  [
+    "names a realm of another kind",
+    always(401, { "www-authenticate": 'Bearer realm="file:///etc/passwd"' }),
+    "unreachable",
+    /no token service that can be asked/,
+  ],
+  [
+    "names a realm with a user",
+    always(401, { "www-authenticate": 'Bearer realm="https://me@a.example/"' }),
+    "unreachable",
+    /no token service that can be asked/,
+  ],
+  [
+    "turns round and round",
+    ({ url }, response) => say(response, 302, { location: `${url}x` }),
+    "unreachable",
+    /redirects again and again/,
+  ],
+  [
+    "turns to its own path",
+    ({ url, authorization }, response) =>
+      url === "/v2/"
+        ? say(response, 301, { location: "/v2/here" })
+        : say(response, authorization === basic ? 200 : 401, { "www-authenticate": "Basic" }),
+    "accepts",
+    /^$/,
+  ],
+];
+for (const [what, answer, outcome, why] of cases)
+  test(`a registry that ${what}: ${outcome}`, async () => {
+    await using registry = await serve(answer);
+    const told = await logIn(registry.host);
+    assert.equal(told.answer, outcome, told.why);
+    assert.match(told.why, why);
+  });
+
+test("the token service is asked as the challenge says, with Basic, and the registry with the token", async () => {
+  await using registry = await serve(tokens(() => [200, '{"token":"t0ken"}']));
+  await logIn(registry.host);
+  assert.deepEqual(registry.asked, [
+    { url: "/v2/", authorization: "" },
+    { url: "/token?service=the+registry", authorization: basic },
+    { url: "/v2/", authorization: "Bearer t0ken" },
+  ]);
+});
+
+test("nobody is told the credential before it is asked for", async () => {
+  await using open = await serve(always(200));
+  await logIn(open.host);
+  assert.deepEqual(open.asked, [{ url: "/v2/", authorization: "" }]);
+});
+
+test("another host that a redirect leads to is told nothing, and is not even asked", async () => {
+  await using other = await serve(always(401, { "www-authenticate": "Basic" }));
+  const away = { location: `http://${other.host}/v2/` };
+  await using first = await serve(always(307, away));
+  await using late = await serve(({ authorization }, response) =>
+    authorization === ""
+      ? say(response, 401, { "www-authenticate": "Basic" })
+      : say(response, 307, away),
+  );
+  for (const { host } of [first, late]) {
+    const { answer, why } = await logIn(host);
+    assert.equal(answer, "unreachable");
+    assert.match(why, /redirects to another host, which is told no credential/);
+  }
+  assert.deepEqual(other.asked, []);
+});
+
+test("a token service without TLS is told nothing, unless a person named it or it is of this machine", async () => {
+  await using service = await serve(always(200, {}, '{"token":"t0ken"}'));
+  // The same listener, by an address that is not known as this machine's own.
+  const named = service.host.replace("127.0.0.1", "[::ffff:7f00:1]");
+  const realm = `Bearer realm="http://${named}/token"`;
+  await using registry = await serve(always(401, { "www-authenticate": realm }));
+  const { answer, why } = await logIn(registry.host);
+  assert.equal(answer, "unreachable");
+  assert.match(why, /a token service without TLS, which is told no credential/);
+  assert.deepEqual(service.asked, []);
+  await logIn(registry.host, [named]);
+  assert.deepEqual(service.asked, [{ url: "/token", authorization: basic }]);
+});
+
+test("an echo of the credential is not repeated", async () => {
+  const echo: Answer = ({ authorization }, response) =>
+    say(
+      response,
+      authorization === "" ? 401 : 500,
+      { "www-authenticate": `Basic realm="${authorization}"`, "x-echo": authorization },
+      `${authorization} ${password}`,
+    );
+  await using registry = await serve(echo);
+  assert.equal((await logIn(registry.host)).answer, "unreachable");
+});
+
+test("a registry that says nothing is left in time", async () => {
+  await using registry = await serve(() => {});
+  assert.deepEqual(await logIn(registry.host, [registry.host], 1), {
+    answer: "unreachable",
+    why: "no answer in time",
+  });
+});
+
+test("what is no HTTP is told, and where nobody listens", async () => {
+  const mail = createServer((socket) => void socket.unref().end("220 mail\r\n")).listen(
+    0,
+    "127.0.0.1",
+  );
+  await once(mail, "listening");
+  const host = `127.0.0.1:${(mail.address() as AddressInfo).port}`;
+  assert.match((await logIn(host, [host])).why, /gives no answer that is HTTP|ends the connection/);
+  mail.close();
+  assert.match((await logIn(host, [host])).why, /refuses the connection \(ECONNREFUSED\)/);
+});
+
+test("TLS that is no TLS is told where plain HTTP may not be tried", async () => {
+  await using registry = await serve(always(200));
+  const other = registry.host.replace("127.0.0.1", "[::ffff:7f00:1]");
+  assert.match((await logIn(other)).why, /speaks no TLS/);
+  assert.deepEqual(registry.asked, []);
+});
+
+test("a pattern names no host to ask", async () => {
+  assert.equal((await logIn("*.example.com")).answer, "notAsked");
+});

@@ -1,0 +1,138 @@
+/** Whether a registry takes a credential, asked as `docker login` asks: `/v2/`, then a token. */
+import type { Credential } from "#pullsecret/document/auth.ts";
+import { isObject } from "#pullsecret/json/json.ts";
+import { ask, urlOf, type Answer } from "./ask.ts";
+import { challengesIn, type Challenge } from "./challenge.ts";
+import { hostToAsk, isLoopback, schemesOf } from "./hosts.ts";
+import { Unreachable } from "./unreachable.ts";
+
+/** A stable shape: `-o json` prints it. `notAsked`: the key names no one host. */
+export type Outcome = Readonly<{
+  answer: "accepts" | "refuses" | "unreachable" | "notAsked";
+  why: string;
+}>;
+
+export type Asking = Readonly<{
+  /** HOST:PORT of those that are asked over plain HTTP. */
+  plainHttp: ReadonlySet<string>;
+  /** For all that one registry is asked. */
+  seconds: number;
+}>;
+
+type Login = Readonly<{ registry: string; credential: Credential }>;
+
+/** So many are asked at a time: a proxy in between may count. */
+const together = 8;
+
+/** One outcome for each, in their order. */
+export async function logInToAll(
+  logins: readonly Login[],
+  asking: Asking,
+): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const open = logins.entries();
+  async function work(): Promise<void> {
+    for (const [at, login] of open) outcomes[at] = await logIn(login, asking);
+  }
+  await Promise.all(Array.from({ length: together }, work));
+  return outcomes;
+}
+
+/** Never rejects. No word of the outcome is of the credential, nor of an answer to it. */
+async function logIn({ registry, credential }: Login, asking: Asking): Promise<Outcome> {
+  const host = hostToAsk(registry);
+  if (host === undefined) return { answer: "notAsked", why: "a pattern names no one host" };
+  const signal = AbortSignal.timeout(asking.seconds * 1000);
+  let last = "";
+  for (const scheme of schemesOf(host, asking.plainHttp)) {
+    const root = urlOf(`${scheme}://${host}/v2/`);
+    if (root === undefined) return { answer: "notAsked", why: "it names no host" };
+    try {
+      return await handshake({ root, credential, signal, plainHttp: asking.plainHttp });
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+      last = error.message;
+      if (!error.withoutTls) break;
+    }
+  }
+  return { answer: "unreachable", why: last };
+}
+
+type Handshake = Readonly<{
+  root: URL;
+  credential: Credential;
+  signal: AbortSignal;
+  plainHttp: ReadonlySet<string>;
+}>;
+
+async function handshake(one: Handshake): Promise<Outcome> {
+  const { root, credential, signal } = one;
+  const first = await ask({ url: root, signal });
+  if (first.status === 200) return { answer: "accepts", why: "it asks nobody for a credential" };
+  if (first.status !== 401) return told(first, "/v2/");
+  const challenges = challengesIn(first.challenge);
+  const bearer = challenges.find(({ scheme }) => scheme === "bearer");
+  if (bearer !== undefined) return await byToken(one, bearer);
+  if (!challenges.some(({ scheme }) => scheme === "basic"))
+    throw new Unreachable("asks neither for Basic nor for Bearer");
+  const authorization = `Basic ${credential.encode()}`;
+  return told(await ask({ url: root, authorization, signal }), "/v2/");
+}
+
+async function byToken(one: Handshake, challenge: Challenge): Promise<Outcome> {
+  const { root, credential, signal } = one;
+  const url = tokenService(one, challenge);
+  const granted = await ask({ url, authorization: `Basic ${credential.encode()}`, signal });
+  if (granted.status !== 200) return told(granted, "its token service");
+  const authorization = `Bearer ${tokenIn(granted.body)}`;
+  return told(await ask({ url: root, authorization, signal }), "/v2/ with a token");
+}
+
+/**
+ * Realm, service and scope as the challenge has them. Another host is told the credential over TLS
+ * only, but where the registry itself is spoken to without.
+ */
+function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge): URL {
+  const url = urlOf(parameters.get("realm") ?? "");
+  if (
+    url === undefined ||
+    url.username !== "" ||
+    url.password !== "" ||
+    !/^https?:$/.test(url.protocol)
+  )
+    throw new Unreachable("names no token service that can be asked");
+  const plain = root.protocol === "http:" && (isLoopback(url.host) || plainHttp.has(url.host));
+  if (url.protocol === "http:" && !plain)
+    throw new Unreachable("names a token service without TLS, which is told no credential");
+  for (const name of ["service", "scope"]) {
+    const value = parameters.get(name);
+    if (value !== undefined) url.searchParams.set(name, value);
+  }
+  return url;
+}
+
+/** Older services call it token, OAuth 2 access_token; both when they mean the same. */
+function tokenIn(body: string): string {
+  const found = read(body);
+  const token = found["token"] ?? found["access_token"];
+  // As RFC 6750 spells one: anything else would be no header.
+  if (typeof token === "string" && /^[\w.~+/=:-]+$/.test(token)) return token;
+  throw new Unreachable("its token service gives no token");
+}
+
+function read(body: string): Readonly<Record<string, unknown>> {
+  try {
+    const value = JSON.parse(body) as Parameters<typeof isObject>[0];
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** What the status of an answer means. Whoever is asked too often has not judged. */
+function told({ status }: Answer, what: string): Outcome {
+  if (status === 200) return { answer: "accepts", why: "" };
+  if (status === 401 || status === 403)
+    return { answer: "refuses", why: `${what} answers ${status}` };
+  throw new Unreachable(`${what} answers ${status}`);
+}

@@ -1,0 +1,41 @@
+/** For tests: an HTTP server of this machine that answers as it is told. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export type Asked = Readonly<{ url: string; authorization: string }>;
+
+export type Served = Readonly<{ host: string; asked: readonly Asked[] }> & AsyncDisposable;
+
+/** `host` is HOST:PORT; `asked` grows. */
+export async function serve(
+  answer: (asked: Asked, response: ServerResponse, host: string) => void,
+): Promise<Served> {
+  const asked: Asked[] = [];
+  const server = createServer((request: IncomingMessage, response) => {
+    const one = { url: request.url ?? "", authorization: request.headers.authorization ?? "" };
+    asked.push(one);
+    answer(one, response, host);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    host,
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+export function say(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+  body = "",
+): void {
+  response.writeHead(status, headers).end(body);
+}

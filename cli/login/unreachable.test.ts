@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { reasonOf } from "./unreachable.ts";
+
+const cases: readonly (readonly [code: string, why: RegExp])[] = [
+  ["ENOTFOUND", /^DNS knows no such name \(ENOTFOUND\)$/],
+  ["EAI_AGAIN", /^DNS does not answer/],
+  ["ECONNREFUSED", /^refuses the connection/],
+  ["UND_ERR_CONNECT_TIMEOUT", /^no answer in time/],
+  ["CERT_HAS_EXPIRED", /^TLS: its certificate is not trusted here \(CERT_HAS_EXPIRED\)$/],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", /^TLS: its certificate/],
+  ["SELF_SIGNED_CERT_IN_CHAIN", /^TLS: its certificate/],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", /^TLS: its certificate/],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", /^TLS: its certificate/],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", /^speaks no TLS/],
+  ["EPROTO", /^speaks no TLS/],
+  ["HPE_INVALID_CONSTANT", /^gives no answer that is HTTP \(HPE_INVALID_CONSTANT\)$/],
+  ["", /^gives no answer that is HTTP \(unknown error\)$/],
+];
+for (const [code, why] of cases)
+  test(`${code || "an error without a code"} has its reason, without the error's own words`, () => {
+    const cause = Object.assign(new Error("s3cret"), { code });
+    const reason = reasonOf(new TypeError("fetch failed: s3cret", { cause }));
+    assert.match(reason.message, why);
+    assert.equal(reason.withoutTls, /no TLS/.test(reason.message));
+  });

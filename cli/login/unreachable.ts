@@ -1,0 +1,36 @@
+/** Why a registry gives no answer that means anything, in words that quote nothing it said. */
+
+export class Unreachable extends Error {
+  override readonly name = "Unreachable";
+  /** Whoever answers speaks no TLS. */
+  readonly withoutTls: boolean;
+  constructor(why: string, withoutTls = false) {
+    super(why);
+    this.withoutTls = withoutTls;
+  }
+}
+
+const connections: Readonly<Record<string, string>> = {
+  ENOTFOUND: "DNS knows no such name",
+  EAI_AGAIN: "DNS does not answer",
+  ECONNREFUSED: "refuses the connection",
+  ECONNRESET: "ends the connection",
+  UND_ERR_SOCKET: "ends the connection",
+  EHOSTUNREACH: "no way leads there",
+  ENETUNREACH: "no way leads there",
+  ETIMEDOUT: "no answer in time",
+  UND_ERR_CONNECT_TIMEOUT: "no answer in time",
+};
+
+/** By the code of what failed below fetch: its own words may quote what was sent. */
+export function reasonOf(error: unknown): Unreachable {
+  if (error instanceof Error && error.name === "TimeoutError")
+    return new Unreachable("no answer in time");
+  const { code = "" } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
+  const known = connections[code];
+  if (known !== undefined) return new Unreachable(`${known} (${code})`);
+  if (/^(?:ERR_SSL_|EPROTO)/.test(code)) return new Unreachable(`speaks no TLS (${code})`, true);
+  if (/CERT|SIGNATURE|TLS/.test(code))
+    return new Unreachable(`TLS: its certificate is not trusted here (${code})`);
+  return new Unreachable(`gives no answer that is HTTP (${code || "unknown error"})`);
+}

@@ -1,0 +1,72 @@
+/** The installation's objects, deleted one after the other; what is gone already is no error. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { V1ObjectMeta, V1Pod } from "@kubernetes/client-node";
+import { namespace } from "#contract/names.ts";
+import type { Cluster } from "#kube/client.ts";
+import { fieldManager } from "#kube/ownership.ts";
+import { collections } from "#kube/paths.ts";
+import { Refused } from "../terminal/io.ts";
+import { definition, deployment, installation, type Installed } from "./objects.ts";
+
+type Named = Readonly<{ metadata?: V1ObjectMeta }>;
+
+const read = (cluster: Cluster, path: string) =>
+  // As metadata: of a Secret no more is asked for.
+  cluster.get<Named>(path, { as: "metadata" });
+
+/** Refused where Helm has made the controller: its release would know nothing of it. */
+export async function refuseOfHelm(cluster: Cluster): Promise<void> {
+  const { annotations = {} } = (await read(cluster, deployment.path))?.metadata ?? {};
+  const release = annotations["meta.helm.sh/release-name"];
+  if (release === undefined) return;
+  const where = annotations["meta.helm.sh/release-namespace"] ?? namespace;
+  throw new Refused(
+    `deployment/${deployment.name}: of a Helm release; nothing is done: ` +
+      `helm uninstall ${release} -n ${where}, which gives the nodes back as well`,
+  );
+}
+
+export async function isThere(cluster: Cluster, path: string): Promise<boolean> {
+  return (await read(cluster, path)) !== undefined;
+}
+
+/** Each that was there is told; false when the controller's pods have not ended in time. */
+export async function deleteAll(
+  cluster: Cluster,
+  seconds: number,
+  deleted: (one: Installed) => void,
+): Promise<boolean> {
+  for (const one of installation) {
+    await deleteOne(cluster, one, deleted);
+    if (one === deployment && !(await podsEnd(cluster, seconds))) return false;
+  }
+  await deleteOne(cluster, definition, deleted);
+  return true;
+}
+
+async function deleteOne(
+  cluster: Cluster,
+  one: Installed,
+  deleted: (one: Installed) => void,
+): Promise<void> {
+  const found = await read(cluster, one.path);
+  if (found === undefined) return;
+  await cluster.remove(one.path, found.metadata?.uid ?? "");
+  deleted(one);
+}
+
+/**
+ * A controller that still runs would take the end of GlobalPullSecret for its defaults, and deploy
+ * anew.
+ */
+async function podsEnd(cluster: Cluster, seconds: number): Promise<boolean> {
+  const until = Date.now() + seconds * 1000;
+  const query = { fieldSelector: `spec.serviceAccountName=${fieldManager}` };
+  for (;;) {
+    let count = 0;
+    await cluster.pages<V1Pod>(collections.pods, query, (pods) => void (count += pods.length));
+    if (count === 0) return true;
+    if (Date.now() >= until) return false;
+    await pause(1000);
+  }
+}

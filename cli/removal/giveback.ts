@@ -1,0 +1,63 @@
+/** Before anything is deleted every node has given back, by the controller's own word. */
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { reasonAnnotation } from "#contract/names.ts";
+import type { Cluster } from "#kube/client.ts";
+import { globalPullSecretPath, owned } from "#kube/paths.ts";
+import { followObject } from "../cluster/object.ts";
+import { steer } from "../cluster/steer.ts";
+import { conditionOf } from "../show/condition.ts";
+import { judgeServed } from "../show/served.ts";
+import { Refused, type Io } from "../terminal/io.ts";
+import { isThere } from "./delete.ts";
+import { definition, deployment } from "./objects.ts";
+
+type Answer = Readonly<{ is: "back" | "failed" | "not yet"; why: string }>;
+
+/** Withdraws and waits. Where nothing of the controller's is left there is nothing to wait for. */
+export async function giveBack(
+  cluster: Cluster,
+  { seconds, signal, err }: Pick<Io, "signal" | "err"> & Readonly<{ seconds: number }>,
+): Promise<Answer> {
+  const [controller, defined] = await Promise.all([
+    isThere(cluster, deployment.path),
+    isThere(cluster, definition.path),
+  ]);
+  if (!controller || !defined) {
+    await refuseLeft(cluster, controller);
+    return { is: "back", why: "" };
+  }
+  const state = "Withdrawn";
+  const annotations = { [reasonAnnotation]: "kubectl pull-secret uninstall" };
+  const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
+  if (object?.spec?.managementState !== state) await steer(cluster, { state, annotations });
+  let last = "the API server did not answer";
+  const each = (object: GlobalPullSecret | undefined): Answer | undefined => {
+    const now = judge(object);
+    if (now.is !== "not yet") return now;
+    if (now.why !== last) err(now.why);
+    last = now.why;
+    return undefined;
+  };
+  const answer = await followObject(cluster, { seconds, signal, each });
+  return answer ?? { is: "not yet", why: last };
+}
+
+/** Nodes that are away count: once the controller is gone nobody asks them. */
+function judge(object: GlobalPullSecret | undefined): Answer {
+  const { is, why } = judgeServed(object, []);
+  if (is === "failed") return { is, why };
+  const reason = object && conditionOf(object, "Ready")?.reason;
+  return { is: is === "served" && reason === "Withdrawn" ? "back" : "not yet", why };
+}
+
+async function refuseLeft(cluster: Cluster, controller: boolean): Promise<void> {
+  const paths = Object.values(owned);
+  const there = await Promise.all(paths.map((path) => isThere(cluster, path)));
+  const at = there.indexOf(true);
+  if (at < 0) return;
+  const what = controller ? "definition of GlobalPullSecret" : "controller";
+  throw new Refused(
+    `${paths[at]}: is there, but no ${what}, without which the nodes are not given back; ` +
+      "kubectl apply -k manifests, then uninstall again",
+  );
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { loadAll } from "js-yaml";
+import { definition, installation } from "./objects.ts";
+
+type Document = Readonly<{
+  apiVersion?: string;
+  kind?: string;
+  metadata?: Readonly<{ name?: string; namespace?: string }>;
+}> | null;
+
+/** What only kustomize reads. */
+const ofKustomize = /^kustomize\.config\.k8s\.io\//;
+
+/** `Kind name` of all that manifests/ make; a chart's templates are no YAML, and make the same. */
+function made(): ReadonlySet<string> {
+  const files = globSync("manifests/**/*.yaml", { exclude: ["manifests/argocd/**"] });
+  const documents = files.flatMap((file) => {
+    const text = readFileSync(file, "utf8");
+    return text.includes("{{") ? [] : (loadAll(text) as Document[]);
+  });
+  const found = documents.flatMap((one) => {
+    const name = one?.metadata?.name;
+    return name === undefined || ofKustomize.test(one?.apiVersion ?? "")
+      ? []
+      : [`${one?.kind} ${name}`];
+  });
+  return new Set(found);
+}
+
+test("uninstall knows every object of manifests/, and no other but the Lease", () => {
+  const known = [...installation, definition].map(({ kind, name }) => `${kind} ${name}`);
+  assert.deepEqual(
+    known.filter((one) => !one.startsWith("Lease ")).toSorted(),
+    [...made()].toSorted(),
+    "list it in cli/removal/objects.ts, in the order of its removal",
+  );
+});
+
+test("each is deleted once, and what runs before what it may", () => {
+  const names = installation.map(({ kind, name }) => `${kind} ${name}`);
+  assert.equal(new Set(names).size, names.length);
+  assert.ok(names.findIndex((one) => one.startsWith("Deployment ")) <= 1);
+  for (const { path, name } of installation) assert.ok(path.endsWith(`/${name}`), path);
+});

@@ -1,0 +1,61 @@
+/** Every object of the installation: what manifests/ and the controller make, in kube-system. */
+import { namespace } from "#contract/names.ts";
+import { fieldManager, leaseName } from "#kube/ownership.ts";
+
+/** `kubectl get KIND/NAME` finds it; `path` is the API's. */
+export type Installed = Readonly<{ kind: string; name: string; path: string }>;
+
+const group = (api: string, plural: string, name: string, within = "") =>
+  `/${api}${within === "" ? "" : `/namespaces/${within}`}/${plural}/${name}`;
+
+function namespaced(kind: string, name: string, api: string, plural: string): Installed {
+  return { kind, name, path: group(api, plural, name, namespace) };
+}
+
+function clusterWide(kind: string, name: string, api: string, plural: string): Installed {
+  return { kind, name, path: group(api, plural, name) };
+}
+
+const rbac = "apis/rbac.authorization.k8s.io/v1";
+const controller = fieldManager;
+const original = "global-pull-secret-original";
+const sources = "global-pull-secret-sources";
+const admission = "apis/admissionregistration.k8s.io/v1";
+
+export const deployment = namespaced("Deployment", controller, "apis/apps/v1", "deployments");
+
+/** Objects of our kind go with it. */
+export const definition = clusterWide(
+  "CustomResourceDefinition",
+  "globalpullsecrets.globalpullsecret.io",
+  "apis/apiextensions.k8s.io/v1",
+  "customresourcedefinitions",
+);
+
+/** What runs first, so that nothing is made anew; the definition is last of all. */
+export const installation: readonly Installed[] = [
+  namespaced("PodDisruptionBudget", controller, "apis/policy/v1", "poddisruptionbudgets"),
+  deployment,
+  namespaced("RoleBinding", controller, rbac, "rolebindings"),
+  namespaced("Role", controller, rbac, "roles"),
+  // Of the component that reads the original from a Secret.
+  namespaced("RoleBinding", original, rbac, "rolebindings"),
+  namespaced("Role", original, rbac, "roles"),
+  // Of the components for further sources, for admission and for the network.
+  namespaced("RoleBinding", sources, rbac, "rolebindings"),
+  namespaced("Role", sources, rbac, "roles"),
+  clusterWide(
+    "ValidatingAdmissionPolicyBinding",
+    sources,
+    admission,
+    "validatingadmissionpolicybindings",
+  ),
+  clusterWide("ValidatingAdmissionPolicy", sources, admission, "validatingadmissionpolicies"),
+  namespaced("NetworkPolicy", controller, "apis/networking.k8s.io/v1", "networkpolicies"),
+  clusterWide("ClusterRoleBinding", controller, rbac, "clusterrolebindings"),
+  clusterWide("ClusterRole", controller, rbac, "clusterroles"),
+  clusterWide("ClusterRole", "globalpullsecret-viewer", rbac, "clusterroles"),
+  namespaced("ServiceAccount", controller, "api/v1", "serviceaccounts"),
+  // The controller's own: who of several writes.
+  namespaced("Lease", leaseName, "apis/coordination.k8s.io/v1", "leases"),
+];

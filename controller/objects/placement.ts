@@ -1,0 +1,28 @@
+/** Which nodes have agents: as the DaemonSet is told, and as a survey asks for the same nodes. */
+import type { V1Affinity } from "@kubernetes/client-node";
+import type { Agent } from "./agent.ts";
+import { affinityTo } from "./pinned.ts";
+
+const linux = { label: "kubernetes.io/os", value: "linux" };
+
+export const nodeSelector = { [linux.label]: linux.value };
+
+/** A pin goes before what is selected: those nodes have something of ours. */
+export function affinityOf({ pinned, pod }: Agent): V1Affinity | undefined {
+  if (pinned !== undefined) return affinityTo(pinned);
+  const matchExpressions = pod.nodes.requirements.map(({ values, ...one }) => ({
+    ...one,
+    ...(values && { values: [...values] }),
+  }));
+  if (matchExpressions.length === 0) return undefined;
+  const nodeSelectorTerms = [{ matchExpressions }];
+  return {
+    nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
+  };
+}
+
+/** The label selector of the nodes that have agents, or may have been pinned. */
+export function nodesOf({ pinned, pod }: Agent): string {
+  const selected = pinned === undefined ? pod.nodes.text : "";
+  return [`${linux.label}=${linux.value}`, selected].filter(Boolean).join(",");
+}

@@ -1,0 +1,44 @@
+/** Readers of the labels and annotations that an installer gives to the agents' pods. */
+import { agentLabels } from "#contract/names.ts";
+import { Wrong } from "#contract/values.ts";
+import { ownerLabels } from "#kube/ownership.ts";
+
+/** A label's or annotation's name, as the API server takes it: 63 characters behind a domain. */
+const key =
+  /^(?:(?=.{1,253}\/)[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const value = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
+/** Ours, in this version and in those before; and what the DaemonSet controller writes itself. */
+const reserved = /^(?:globalpullsecret\.io|global-pull-secret)\//;
+const reservedLabels = new Set([
+  ...Object.keys(agentLabels),
+  ...Object.keys(ownerLabels),
+  "controller-revision-hash",
+  "pod-template-generation",
+]);
+
+export type Pair = readonly [key: string, value: string];
+
+export const isKey = (text: string) => key.test(text);
+export const isLabelValue = (text: string) => value.test(text);
+
+/** `KEY=VALUE`, as `kubectl label` takes it. */
+export function label(text: string): Pair | Wrong {
+  const pair = keyAndValue(text);
+  if (pair instanceof Wrong) return pair;
+  if (reservedLabels.has(pair[0])) return new Wrong("is a label of our own; choose another name");
+  return isLabelValue(pair[1]) ? pair : new Wrong("has a value that no label may have");
+}
+
+/** `KEY=VALUE`; the value may be anything. */
+export function annotation(text: string): Pair | Wrong {
+  return keyAndValue(text);
+}
+
+function keyAndValue(text: string): Pair | Wrong {
+  const at = text.indexOf("=");
+  const name = text.slice(0, Math.max(at, 0));
+  if (!isKey(name)) return new Wrong("is no KEY=VALUE; give one such as example.com/team=platform");
+  if (reserved.test(name)) return new Wrong("begins as our own do; choose another name");
+  return [name, text.slice(at + 1)];
+}

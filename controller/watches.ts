@@ -1,0 +1,78 @@
+/** What is followed for as long as the controller runs, and when that makes it look again. */
+import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
+import type { Logger } from "pino";
+import { ApiError } from "#kube/api-error.ts";
+import type { Followed } from "#kube/cached-client.ts";
+import type { Cluster } from "#kube/client.ts";
+import { follow } from "#kube/watch.ts";
+import { statusManager } from "./report/status-writer.ts";
+
+/** A definition that comes later is noticed within half a minute, and told of once a minute. */
+const [longestPause, warnEvery] = [30_000, 60_000];
+
+type Followable = Followed & Readonly<{ live: Cluster }>;
+
+const isOthersStatus = ({ manager, subresource }: V1ManagedFieldsEntry) =>
+  subresource === "status" && manager !== statusManager;
+
+/** Follows an object that must be defined here. */
+export function watchOver(
+  { live, target, informer }: Followable,
+  hint: () => void,
+  signal: AbortSignal,
+  log: Logger,
+) {
+  return follow({
+    cluster: live,
+    target,
+    informer,
+    hint,
+    failed: (error) =>
+      log.warn({ error: error.message, name: target.name }, "watch failed; it starts again"),
+    signal,
+  });
+}
+
+/**
+ * A hint only of what others wrote: our own writes to status are no news. After a failure every
+ * list is a hint, since a definition that is back shows as little as none: no object.
+ */
+export function watchPolicy(
+  { live, target, informer }: Followable,
+  hint: () => void,
+  signal: AbortSignal,
+  log: Logger,
+) {
+  let declared = "";
+  let warned = 0;
+  return follow({
+    cluster: live,
+    target,
+    informer,
+    longestPause,
+    signal,
+    hint() {
+      const { shown } = informer;
+      const { metadata } = (typeof shown === "object" && shown.object) || {};
+      const { uid, generation, annotations, managedFields = [] } = metadata ?? {};
+      const others = managedFields
+        .filter(isOthersStatus)
+        .map(({ manager, time }) => [manager, time]);
+      const now = JSON.stringify([uid, generation, annotations, others]);
+      if (now !== declared) hint();
+      declared = now;
+    },
+    failed(error) {
+      declared = "";
+      if (Date.now() - warned < warnEvery) return;
+      warned = Date.now();
+      const undefinedHere = error instanceof ApiError && error.status === 404;
+      log.warn(
+        { error: error.message },
+        undefinedHere
+          ? "GlobalPullSecret is not defined here: policy is the defaults; apply manifests/crds"
+          : "GlobalPullSecret cannot be watched; policy stays as it was read last",
+      );
+    },
+  });
+}

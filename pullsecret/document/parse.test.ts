@@ -1,0 +1,363 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { test } from "node:test";
+import { parse, type Parsed } from "./parse.ts";
+import { formatProblem } from "../problems/problems.ts";
+
+type Role = "original" | "additional";
+type Bytes = string | Uint8Array;
+
+function read(bytes: Bytes, role: Role = "additional"): Parsed {
+  return parse(typeof bytes === "string" ? Buffer.from(bytes) : bytes, { name: role, role });
+}
+
+/** `accept`, or the codes of what was found; problems behind an exclamation mark. */
+function verdict(parsed: Parsed): string {
+  const codes = (parsed.ok ? parsed.warnings : parsed.problems).map(({ code }) => code).join(" ");
+  return parsed.ok ? codes || "accept" : `!${codes}`;
+}
+
+function auth(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
+
+function document(key: string, entry: unknown = { auth: "dTpw" }): string {
+  return JSON.stringify({ auths: Object.fromEntries([[key, entry]]) });
+}
+
+/** What an additional is told, and what an original is told; why they differ, or why it is so. */
+const documents: readonly (readonly [
+  why: string,
+  bytes: Bytes,
+  additional: string,
+  original: string,
+])[] = [
+  ["the kubelet reads null and {} as no credentials", "null", "!GPS110", "GPS163"],
+  ["the same", "{}", "!GPS110", "GPS163"],
+  ["the same", '{"auths":null}', "!GPS110", "GPS163"],
+  ["the kubelet drops a list, a string, a number", "[]", "!GPS110", "!GPS110"],
+  ["the same", '"x"', "!GPS110", "!GPS110"],
+  ["the same", "5", "!GPS110", "!GPS110"],
+  ["auths a list", '{"auths":[]}', "!GPS109", "!GPS109"],
+  ["white space only", " \n", "!GPS103", "!GPS103"],
+  ["a comment", '{"auths":{}/**/}', "!GPS103", "!GPS103"],
+  ["a single quote", "{'auths':{}}", "!GPS103", "!GPS103"],
+  ["a raw line break in a string", '{"auths":{"a.io":{"auth":"dT\npw"}}}', "!GPS103", "!GPS103"],
+  ["UTF-16", Buffer.from('{"auths":{}}', "utf16le"), "!GPS103", "!GPS103"],
+  ["UTF-16 with a mark", Buffer.from('\ufeff{"auths":{}}', "utf16le"), "!GPS102", "!GPS102"],
+  ["a cut-off document", '{"auths":{"a.io":{"auth":"dTpw"', "!GPS103", "!GPS103"],
+  [
+    "Go reads half a surrogate pair as U+FFFD",
+    '{"auths":{"a.io":{"auth":"dTpw","email":"\\ud800"}}}',
+    "!GPS107",
+    "!GPS107",
+  ],
+  ["the same in a key", '{"auths":{"\\udc00":{"auth":"dTpw"}}}', "!GPS107", "!GPS107"],
+  [
+    "a whole pair is fine",
+    '{"auths":{"a.io":{"auth":"dTpw","email":"\\ud83d\\ude00"}}}',
+    "accept",
+    "accept",
+  ],
+  ["33 levels", `${'{"x":'.repeat(32)}{}${"}".repeat(32)}`, "!GPS104", "!GPS104"],
+  ["a million brackets do not exhaust the stack", "[".repeat(1_000_000), "!GPS104", "!GPS104"],
+  ["a byte more than 1 MiB", " ".repeat(1024 * 1024 + 1), "!GPS101", "!GPS101"],
+  [
+    "duplicate registry: Node and Go keep the last, CRI-O too, but nobody says so",
+    '{"auths":{"a.io":{"auth":"dTpw"},"a.io":{"auth":"dTpx"}}}',
+    "!GPS105",
+    "!GPS105",
+  ],
+  ["duplicate field", '{"auths":{"a.io":{"auth":"dTpw","auth":"dTpw"}}}', "!GPS105", "!GPS105"],
+  ["duplicate below an unknown key", '{"auths":{},"x":{"y":1,"y":2}}', "!GPS105", "!GPS105"],
+  [
+    "duplicate written with an escape",
+    '{"auths":{"a.io":{"auth":"dTpw"},"\\u0061.io":{"auth":"dTpw"}}}',
+    "!GPS105",
+    "!GPS105",
+  ],
+  ["__proto__ at the top", '{"auths":{},"__proto__":{}}', "!GPS106", "!GPS106"],
+  [
+    "__proto__ as a field",
+    '{"auths":{"a.io":{"auth":"dTpw","__proto__":1}}}',
+    "!GPS106",
+    "!GPS106",
+  ],
+  [
+    "auths with U+017F: the kubelet reads it as auths",
+    '{"auth\u017f":{"a.io":{"auth":"dTpw"}}}',
+    "!GPS112",
+    "!GPS112",
+  ],
+  ["auths in two spellings", '{"auths":{},"Auths":{"a.io":{"auth":"dTpw"}}}', "!GPS112", "!GPS112"],
+  ["a number beyond a double", '{"auths":{},"x":1e999}', "!GPS108", "!GPS108"],
+  [
+    "an integer that a double rounds",
+    '{"auths":{},"x":12345678901234567890}',
+    "!GPS108",
+    "!GPS108",
+  ],
+  [
+    "HttpHeaders mistyped: the kubelet drops the file",
+    '{"auths":{},"HttpHeaders":{"X":1}}',
+    "!GPS114",
+    "!GPS114",
+  ],
+  ["the same with U+017F", '{"auths":{},"httpheader\u017f":[]}', "!GPS114", "!GPS114"],
+  [
+    "HttpHeaders: the kubelet parses and forgets them",
+    '{"auths":{},"HttpHeaders":{"X":"y"}}',
+    "GPS153",
+    "accept",
+  ],
+  [
+    "credHelpers mistyped: CRI-O fails every pull",
+    '{"auths":{},"credHelpers":{"a.io":1}}',
+    "!GPS114",
+    "!GPS114",
+  ],
+  [
+    "credHelpers: the platform may mean them, a user may not have them run",
+    '{"auths":{},"credHelpers":{"a.io":"x"}}',
+    "GPS153",
+    "accept",
+  ],
+  ["an unknown key", '{"auths":{},"detachKeys":"ctrl-q"}', "GPS153", "accept"],
+  [
+    "a Secret manifest instead of its value",
+    '{"apiVersion":"v1","kind":"Secret","data":{".dockerconfigjson":"e30="}}',
+    "!GPS130",
+    "!GPS130",
+  ],
+];
+
+/** Entries under the key a.io. */
+const entries: readonly (readonly [
+  why: string,
+  entry: unknown,
+  additional: string,
+  original: string,
+])[] = [
+  [
+    "as kubectl create secret docker-registry writes it",
+    { auth: "dTpw", username: "u", password: "p", email: "e" },
+    "accept",
+    "accept",
+  ],
+  ["null is an empty credential that is tried", null, "!GPS109", "GPS163"],
+  [
+    "so is {}, a credential helper's marker, of which an additional is left with nothing",
+    {},
+    "!GPS132",
+    "GPS163",
+  ],
+  ["helpers leave an e-mail address behind", { email: "e" }, "!GPS132", "GPS163"],
+  [
+    "an empty auth is no marker: something should have stood there",
+    { auth: "" },
+    "!GPS118",
+    "GPS163",
+  ],
+  ["nor is a misspelt password", { pasword: "x" }, "!GPS118", "GPS152 GPS163"],
+  ["a list makes the kubelet drop the file", [], "!GPS109", "!GPS109"],
+  ["so does a number", 5, "!GPS109", "!GPS109"],
+  ["and auth as a number", { auth: 5 }, "!GPS113", "!GPS113"],
+  ["and a password as an object", { username: "u", password: {} }, "!GPS113", "!GPS113"],
+  [
+    "null fields count as absent",
+    { auth: "dTpw", username: null, password: null, email: null },
+    "accept",
+    "accept",
+  ],
+  [
+    "empty auth falls back to username and password",
+    { auth: "", username: "u", password: "p" },
+    "accept",
+    "accept",
+  ],
+  ["user only: some registries take a token as user", { username: "u" }, "GPS154", "GPS154"],
+  ["empty password in auth", { auth: auth("u:") }, "GPS154", "GPS154"],
+  ["password only is anonymous for every runtime", { password: "p" }, "!GPS118", "GPS163"],
+  ["no user in auth", { auth: auth(":p") }, "!GPS118", "GPS163"],
+  [
+    "a colon in username cannot be written as auth",
+    { username: "u:v", password: "p" },
+    "!GPS131",
+    "!GPS131",
+  ],
+  ["an identity token alone: CRI-O may live by it", { identitytoken: "t" }, "!GPS120", "GPS163"],
+  [
+    "docker login to Azure writes a null user beside the token: the kubelet pulls with the empty password",
+    { auth: auth("00000000-0000-0000-0000-000000000000:"), identitytoken: "t" },
+    "GPS168",
+    "GPS168",
+  ],
+  ["a mistyped token breaks CRI-O", { auth: "dTpw", identitytoken: 5 }, "!GPS113", "!GPS113"],
+  ["a registry token alone", { registrytoken: "t" }, "!GPS120", "GPS163"],
+  [
+    "a token beside a password is dropped",
+    { auth: "dTpw", registrytoken: "t" },
+    "GPS152",
+    "GPS152",
+  ],
+  ["an empty token is none", { auth: "dTpw", identitytoken: "" }, "accept", "accept"],
+  ["an unknown field", { auth: "dTpw", pasword: "x" }, "GPS152", "GPS152"],
+  ["serveraddress repeats the key", { auth: "dTpw", serveraddress: "a.io" }, "accept", "accept"],
+  ["Auth: the kubelet reads it, other readers need not", { Auth: "dTpw" }, "!GPS112", "!GPS112"],
+  ["pa\u017fsword the same", { "pa\u017fsword": "p", username: "u" }, "!GPS112", "!GPS112"],
+  ["padding where none is due", { auth: "dTpw=" }, "!GPS115", "!GPS115"],
+  ["too much padding", { auth: "dXM6cGE==" }, "!GPS115", "!GPS115"],
+  ["padding in two lines", { auth: "dTo=\n" }, "GPS154", "GPS154"],
+  ["a lone digit at the end", { auth: "dTpwd" }, "!GPS115", "!GPS115"],
+  [
+    "the URL alphabet",
+    { auth: Buffer.from("u:\u00ff\u00fe?>").toString("base64url") },
+    "!GPS115",
+    "!GPS115",
+  ],
+  ["a space at the end", { auth: "dTpw " }, "!GPS115", "!GPS115"],
+  [
+    "non-zero trailing bits pass in Go; we write them as zero",
+    { auth: "dXM6cGF=" },
+    "accept",
+    "accept",
+  ],
+  ["base64 twice", { auth: auth(auth("u:p")) }, "!GPS116", "!GPS116"],
+  [
+    "Latin-1: no protobuf string, so the pull would fail",
+    { auth: Buffer.from("u:p\u00e4", "latin1").toString("base64") },
+    "!GPS117",
+    "!GPS117",
+  ],
+  ["UTF-8 beyond ASCII", { auth: auth("u:p\u00e4ss") }, "accept", "accept"],
+  ["echo u:p | base64", { auth: auth("u:p\n") }, "GPS155", "GPS155"],
+  [
+    "a JSON key file has line breaks inside",
+    { auth: auth('_json_key:{\n\t"k": 1\r\n}') },
+    "accept",
+    "accept",
+  ],
+  ["NUL in the password: CRI-O cuts it off", { auth: auth("u:p\u0000") }, "!GPS119", "GPS163"],
+  ["escape in the password", { auth: auth("u:\u001bp") }, "!GPS119", "GPS163"],
+  ["tab in the user name", { auth: auth("u\tv:p") }, "!GPS119", "GPS163"],
+  ["a space before the user name", { auth: auth(" u:p") }, "GPS155", "GPS155"],
+  ["a space inside the user name", { auth: auth("u v:p") }, "accept", "accept"],
+  ["the user disagrees", { auth: "dTpw", username: "v" }, "GPS151", "GPS151"],
+  ["the password disagrees", { auth: "dTpw", password: "q" }, "GPS151", "GPS151"],
+];
+
+for (const [table, cases] of [
+  ["a document", documents],
+  ["an entry", entries.map(([why, entry, a, o]) => [why, document("a.io", entry), a, o] as const)],
+] as const) {
+  test(`H24: ${table} is judged by what it does to a node`, () => {
+    for (const [why, bytes, additional, original] of cases) {
+      assert.equal(verdict(read(bytes, "additional")), additional, `additional: ${why}`);
+      assert.equal(verdict(read(bytes, "original")), original, `original: ${why}`);
+    }
+  });
+}
+
+function registries(count: number): string {
+  const members = Array.from(
+    { length: count },
+    (_, index) => [`r${index}.io`, { auth: "dTpw" }] as const,
+  );
+  return JSON.stringify({ auths: Object.fromEntries(members) });
+}
+
+test("H24: 1,000 registries are accepted, one more is refused", () => {
+  assert.equal(verdict(read(registries(1000))), "accept");
+  assert.equal(verdict(read(registries(1001))), "!GPS111");
+});
+
+test("every bad entry is told, with its key path", () => {
+  const parsed = read('{"auths":{"b.io":{"auth":"%"},"a.io":{"auth":"bm9jb2xvbg=="},"c.io":null}}');
+  assert.ok(!parsed.ok);
+  assert.deepEqual(parsed.problems.map(formatProblem), [
+    'additional: auths["b.io"].auth: not base64; give base64 of user:password in the standard alphabet, without spaces',
+    'additional: auths["a.io"].auth: no colon in the decoded text; give base64 of user:password',
+    'additional: auths["c.io"]: not an object; give an object such as {"auth": "..."}',
+  ]);
+});
+
+test("bad JSON is told with line and column, never with its text", () => {
+  const parsed = read('{"auths":{\n  "a.io":{"auth":"dTpw",}}}');
+  assert.ok(!parsed.ok);
+  assert.match(
+    formatProblem(parsed.problems[0] ?? assert.fail()),
+    /^additional: line 2, column 25: not JSON; /,
+  );
+});
+
+test("an original's other keys come through with every value, an additional's do not", () => {
+  const text = '{"auths":{},"credHelpers":{"a.io":"ecr"},"x":[1,{"constructor":null}]}';
+  const [original, additional] = [read(text, "original"), read(text, "additional")];
+  assert.ok(original.ok && additional.ok);
+  assert.equal(
+    JSON.stringify(original.rest),
+    '{"credHelpers":{"a.io":"ecr"},"x":[1,{"constructor":null}]}',
+  );
+  assert.equal(JSON.stringify(additional.rest), "{}");
+});
+
+const hub = "https://index.docker.io/v1/";
+
+/**
+ * What tools leave beside real entries; what an additional is told, and what an original is told.
+ */
+const leftovers: readonly (readonly [
+  why: string,
+  auths: object,
+  additional: string,
+  original: string,
+])[] = [
+  ["a helper's marker", { "a.io": { auth: "dTpw" }, "b.io": {} }, "GPS166", "GPS163"],
+  [
+    "also under a key that would be refused",
+    { "a.io": { auth: "dTpw" }, "B.IO": {} },
+    "GPS166",
+    "GPS163 GPS163",
+  ],
+  [
+    "docker login in a browser",
+    {
+      [hub]: { auth: "dTpw" },
+      [`${hub}access-token`]: { auth: "dTph" },
+      [`${hub}refresh-token`]: { auth: "dTpy" },
+    },
+    "GPS167 GPS167",
+    "GPS167 GPS167",
+  ],
+  [
+    "but not broken ones",
+    { [hub]: { auth: "dTpw" }, [`${hub}access-token`]: { auth: 5 } },
+    "!GPS113",
+    "!GPS113",
+  ],
+  [
+    "the same without Docker Hub's entry",
+    { [`${hub}access-token`]: { auth: "dTph" } },
+    "!GPS132",
+    "!GPS132",
+  ],
+  ["markers only", { "a.io": {}, "b.io": {} }, "!GPS132", "GPS163 GPS163"],
+  ["a marker beside a mistake", { "a.io": {}, "b.io": { auth: "%" } }, "!GPS115", "!GPS115"],
+];
+
+test("H24: what docker login and credential helpers leave beside real entries refuses nothing", () => {
+  for (const [why, auths, additional, original] of leftovers) {
+    const text = JSON.stringify({ auths });
+    assert.equal(verdict(read(text, "additional")), additional, `additional: ${why}`);
+    assert.equal(verdict(read(text, "original")), original, `original: ${why}`);
+  }
+});
+
+test("a source of which nothing is left is told what to give", () => {
+  const parsed = read('{"auths":{"a.io":{},"b.io":{}}}');
+  assert.ok(!parsed.ok);
+  assert.deepEqual(parsed.problems.map(formatProblem), [
+    'additional: auths["a.io"]: holds no credential for a node, nor does any other entry; give auth, or username and ' +
+      "password: a credential helper keeps them elsewhere",
+  ]);
+});

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { test } from "node:test";
+import fc from "fast-check";
+import { spoiledBytes } from "../arbitrary.fixture.ts";
+import { documentLimits, readJson, type JsonRead } from "./json.ts";
+
+function read(text: string, limits = documentLimits): JsonRead {
+  return readJson(Buffer.from(text), limits);
+}
+
+/** As JSON.parse has it, or undefined where it throws. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+test("every value is read as JSON.parse reads it", () => {
+  fc.assert(
+    fc.property(
+      fc.jsonValue({ depthSize: "medium" }),
+      fc.constantFrom(undefined, 1, "\t"),
+      (value, space) => {
+        const text = JSON.stringify(value, null, space);
+        const ours = read(text);
+        if (text.includes('"__proto__"')) return;
+        assert.ok(ours.ok, text);
+        assert.equal(JSON.stringify(ours.value), JSON.stringify(JSON.parse(text)));
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test("what JSON.parse refuses is refused, and nothing else but for a reason that is told", () => {
+  fc.assert(
+    fc.property(spoiledBytes, (bytes) => {
+      const ours = readJson(bytes);
+      const theirs = parsed(Buffer.from(bytes).toString());
+      if (ours.ok) assert.equal(JSON.stringify(ours.value), JSON.stringify(theirs));
+      else if (ours.faults[0]?.kind === "notJson") assert.equal(theirs, undefined);
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+const faults: readonly (readonly [text: string, kind: string, path: string])[] = [
+  ['{"a":{"b c":[0,{"d":1,"d":2}]}}', "duplicate", 'a["b c"][1].d'],
+  ['{"a":[{"__proto__":1}]}', "forbiddenKey", "a[0].__proto__"],
+  ['["\\ud800"]', "loneSurrogate", "[0]"],
+  ['"\\udc00"', "loneSurrogate", "document"],
+  ['{"a":1e400}', "number", "a"],
+  ['{"a":9007199254740993}', "number", "a"],
+  ["{\n\n  x}", "notJson", "line 3, column 3"],
+  ["[1,2", "notJson", "line 1, column 5"],
+  ["", "notJson", "line 1, column 1"],
+  ['{"a":\t"\t"}', "notJson", "line 1, column 8"],
+  ["[01]", "notJson", "line 1, column 3"],
+  ["[1.]", "notJson", "line 1, column 3"],
+  ["[.5]", "notJson", "line 1, column 2"],
+  ["[+1]", "notJson", "line 1, column 2"],
+  ["[NaN]", "notJson", "line 1, column 2"],
+  ["[nul]", "notJson", "line 1, column 2"],
+  ['["\\x"]', "notJson", "line 1, column 2"],
+  ['["\\u12"]', "notJson", "line 1, column 2"],
+  ['["a', "notJson", "line 1, column 4"],
+  ['["a\\', "notJson", "line 1, column 5"],
+  ["[1 2]", "notJson", "line 1, column 4"],
+  ['{"a" 1}', "notJson", "line 1, column 6"],
+  ["{1:2}", "notJson", "line 1, column 2"],
+  ["[]]", "notJson", "line 1, column 3"],
+  ["[}", "notJson", "line 1, column 2"],
+  ["[1}", "notJson", "line 1, column 3"],
+  ["\u00a0[]", "notJson", "line 1, column 1"],
+];
+
+test("a fault is told with its place", () => {
+  for (const [text, kind, path] of faults) {
+    assert.deepEqual(read(text), { ok: false, faults: [{ kind, path }] }, text);
+  }
+});
+
+test("bytes that are no UTF-8 are told with their place", () => {
+  const places = [
+    ["ff", 1],
+    ["22ff22", 2],
+    ["22e28222", 4],
+    ["22e282", 4],
+    ["22eda08022", 3],
+    ["22c3a4c022", 4],
+  ] as const;
+  for (const [hex, place] of places) {
+    const read = readJson(Buffer.from(hex, "hex"));
+    assert.deepEqual(
+      read,
+      { ok: false, faults: [{ kind: "notUtf8", path: `byte ${place}` }] },
+      hex,
+    );
+  }
+});
+
+test("limits are given by the caller and hold exactly", () => {
+  assert.ok(read("[[1]]", { bytes: 5, depth: 2 }).ok);
+  assert.deepEqual(read("[[1]]", { bytes: 4, depth: 2 }), {
+    ok: false,
+    faults: [{ kind: "tooBig", path: "document" }],
+  });
+  const deep = read("[[[]]]", { bytes: 9, depth: 2 });
+  assert.deepEqual(deep, { ok: false, faults: [{ kind: "tooDeep", path: "line 1, column 3" }] });
+});
+
+test("an object has no members but its own", () => {
+  const object = read('{"a":1}');
+  assert.ok(object.ok);
+  assert.equal(Object.getPrototypeOf(object.value), null);
+});

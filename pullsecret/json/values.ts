@@ -1,0 +1,92 @@
+/** The view of a document that programs work with: plain values, if it has no ambiguity. */
+import { formatPath } from "../problems/keypath.ts";
+import type { ProblemKind } from "../problems/problems.ts";
+import { Members, Numeral, type Tree } from "./text.ts";
+
+/** A JSON value whose numbers are of type N. */
+export type Values<N> =
+  | null
+  | boolean
+  | string
+  | N
+  | readonly Values<N>[]
+  | { readonly [name: string]: Values<N> };
+
+/** What is wrong, and where: a key path, or a position where there is none yet. */
+export type JsonFault = Readonly<{ kind: ProblemKind; path: string }>;
+
+/** `numeral` gives a number that JavaScript would write otherwise; undefined refuses it. */
+type Options<N> = Readonly<{ numeral: (numeral: Numeral) => N | undefined; depth: number }>;
+
+/** 1 MiB can hold 170,000 faults; nobody reads more than these. */
+const mostFaults = 20;
+
+/**
+ * The values of a tree, and what readers of JSON would disagree about: with any such fault the
+ * values are not to be used. Objects have no prototype. Recursion ends at `depth` levels, of which
+ * the deepest is a fault.
+ */
+export function valuesOf<N>(
+  tree: Tree,
+  options: Options<N>,
+): Readonly<{ value: Values<N | number>; faults: readonly JsonFault[] }> {
+  const view = new View(options);
+  return { value: view.value(tree), faults: view.faults };
+}
+
+/** A number as a double; undefined where a double cannot keep it. */
+export function doubleOf({ text }: Numeral): number | undefined {
+  const value = Number(text);
+  const keeps = /[.eE]/.test(text) ? Number.isFinite(value) : Number.isSafeInteger(value);
+  return keeps ? value : undefined;
+}
+
+class View<N> {
+  readonly faults: JsonFault[] = [];
+  readonly #options: Options<N>;
+  /** Where we are; written out only for a fault. */
+  readonly #steps: (string | number)[] = [];
+
+  constructor(options: Options<N>) {
+    this.#options = options;
+  }
+
+  value(tree: Tree): Values<N | number> {
+    if (tree instanceof Numeral) return this.#options.numeral(tree) ?? this.#fault("number");
+    if (typeof tree === "object" && tree !== null) {
+      if (this.#steps.length >= this.#options.depth) return this.#fault("tooDeep");
+      return tree instanceof Members
+        ? this.#object(tree)
+        : tree.map((item, index) => this.#below(index, item));
+    }
+    if (typeof tree === "string" && !tree.isWellFormed()) return this.#fault("loneSurrogate");
+    return tree;
+  }
+
+  #object(tree: Members): { readonly [name: string]: Values<N | number> } {
+    // Not Object.create(null), which makes a hash table: a document of small objects takes twice as
+    // much memory then.
+    const object = Object.setPrototypeOf({}, null) as Record<string, Values<N | number>>;
+    for (const [name, value] of tree.members()) {
+      if (name === "__proto__") this.#fault("forbiddenKey", name);
+      else if (name in object) this.#fault("duplicate", name);
+      else if (!name.isWellFormed()) this.#fault("loneSurrogate", name);
+      else object[name] = this.#below(name, value);
+    }
+    return object;
+  }
+
+  #below(step: string | number, tree: Tree): Values<N | number> {
+    this.#steps.push(step);
+    const value = this.value(tree);
+    this.#steps.pop();
+    return value;
+  }
+
+  #fault(kind: ProblemKind, ...below: string[]): null {
+    // A path of a hundred levels helps nobody: what is too deep is told by where it begins.
+    const steps = kind === "tooDeep" ? this.#steps.slice(0, 2) : [...this.#steps, ...below];
+    if (this.faults.length < mostFaults) this.faults.push({ kind, path: formatPath(steps) });
+    return null;
+  }
+}

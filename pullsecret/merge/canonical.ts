@@ -1,0 +1,52 @@
+/** Entries → bytes. Same meaning, same bytes: what two merges have in common needs no restart. */
+import type { Json, JsonObject } from "../json/json.ts";
+import type { MergedEntry } from "./merge.ts";
+import type { Entry } from "../document/parse.ts";
+
+/**
+ * The document that nodes get: compact JSON, keys sorted by code unit at every level, beside
+ * `auths` the original's other top-level keys. Each registry has one padded `auth` and nothing
+ * else; without user and password it has `{}`, or its identity token. No line break at the end.
+ */
+export function canonical(
+  merged: Readonly<{ entries: readonly Entry[]; rest: JsonObject }>,
+): string {
+  const entries = merged.entries.toSorted((a, b) => (a.registry < b.registry ? -1 : 1));
+  const auths = entries.map(
+    ({ registry, credential }) =>
+      `${JSON.stringify(registry)}:${JSON.stringify(credential.entry())}`,
+  );
+  const members = Object.keys(merged.rest).map(
+    (name) => [name, write(merged.rest[name] ?? null)] as const,
+  );
+  return writeMembers([...members, ["auths", `{${auths.join(",")}}`]]);
+}
+
+/**
+ * Registry → id of the source of its credential. Has no prototype. Names no credential, so it may
+ * be published.
+ */
+export function sourcesOf(
+  merged: Readonly<{ entries: readonly MergedEntry[] }>,
+): Record<string, string> {
+  const sources = Object.create(null) as Record<string, string>;
+  for (const { registry, from } of merged.entries) sources[registry] = from;
+  return sources;
+}
+
+function write(value: Json): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (isList(value)) return `[${value.map(write).join(",")}]`;
+  return writeMembers(
+    Object.keys(value).map((name) => [name, write(value[name] ?? null)] as const),
+  );
+}
+
+function writeMembers(members: readonly (readonly [name: string, text: string])[]): string {
+  const sorted = members.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${sorted.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}

@@ -1,0 +1,33 @@
+/** How much of pull secrets a cluster keeps. */
+import { Buffer } from "node:buffer";
+import type { Problem } from "../problems/problems.ts";
+
+/**
+ * 480 KiB, in bytes, for the sources together and for what they merge to (document and source of
+ * each registry): the API server keeps 1 MiB in a Secret's values, and the controller's state holds
+ * both.
+ */
+export const capacity = 480 * 1024;
+
+/** Code, what is wrong, what to do: in the controller's catalogue, whose limit it is. */
+export const overfull = [
+  "GPS308",
+  "the sources together, or what they merge to, are longer than 480 KiB",
+  "remove entries: both are kept in one Secret, and the API server keeps none of more than 1 MiB",
+] as const;
+
+/** Why the sources cannot be kept, or what they merge to; undefined when they can. */
+export function judgeSize(
+  sourceBytes: number,
+  document: string,
+  origins: string,
+): Problem | undefined {
+  if (sourceBytes <= capacity && bytesOf(document, origins) <= capacity) return undefined;
+  const [code, what, todo] = overfull;
+  return { code, source: "sources", path: "document", what, todo };
+}
+
+/** Of all texts together; one that is absent has none. */
+export function bytesOf(...texts: readonly (string | undefined)[]): number {
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ""), 0);
+}

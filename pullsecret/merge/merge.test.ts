@@ -1,0 +1,349 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { test } from "node:test";
+import { canonical, sourcesOf } from "./canonical.ts";
+import { merge, type Merged, type MergePolicy } from "./merge.ts";
+import type { MergeSource } from "./offer.ts";
+import { parse, type Accepted } from "../document/parse.ts";
+import { formatProblem } from "../problems/problems.ts";
+
+type Keys = Readonly<Record<string, string>>;
+
+function source(auths: Keys, role: "original" | "additional", rest: object = {}): Accepted {
+  const members = Object.entries(auths).map(([key, text]) => [
+    key,
+    { auth: Buffer.from(text).toString("base64") },
+  ]);
+  const parsed = parse(
+    Buffer.from(JSON.stringify({ ...rest, auths: Object.fromEntries(members) })),
+    {
+      name: role,
+      role,
+    },
+  );
+  assert.ok(parsed.ok);
+  return { ...parsed, warnings: [] };
+}
+
+function mergeKeys(original: Keys, additional: Keys, policy: Partial<MergePolicy> = {}): Merged {
+  const sources = [
+    { id: "additional", accepted: source(additional, "additional") },
+    { id: "original", accepted: source(original, "original") },
+  ];
+  return merge(sources, { conflicts: "additional", protect: [], ...policy });
+}
+
+function lines(merged: Merged): string[] {
+  return (merged.ok ? merged.warnings : merged.problems).map(formatProblem);
+}
+
+test("H9: on a conflict additional wins, and says so", () => {
+  const merged = mergeKeys({ "a.io": "u:p" }, { "https://a.io/v1/": "x:y" });
+  assert.ok(merged.ok);
+  assert.equal(canonical(merged), '{"auths":{"a.io":{"auth":"eDp5"}}}');
+  assert.deepEqual({ ...sourcesOf(merged) }, { "a.io": "additional" });
+  assert.deepEqual(lines(merged), [
+    'additional: auths["a.io"]: another credential than in the original; no action needed if intended: the additional\'s is used',
+  ]);
+});
+
+test("H9: policy original keeps the original's", () => {
+  const merged = mergeKeys({ "a.io": "u:p" }, { "a.io": "x:y" }, { conflicts: "original" });
+  assert.ok(merged.ok);
+  assert.equal(canonical(merged), '{"auths":{"a.io":{"auth":"dTpw"}}}');
+  assert.match(lines(merged)[0] ?? "", /the original's is used/);
+});
+
+test("the same credential in both is no conflict, and is the original's", () => {
+  const merged = mergeKeys({ "a.io": "u:p" }, { "a.io": "u:p" }, { protect: ["a.io"] });
+  assert.ok(merged.ok);
+  assert.deepEqual(lines(merged), []);
+  assert.deepEqual({ ...sourcesOf(merged) }, { "a.io": "original" });
+});
+
+/** Sources, the highest first, each `id: registry=credential …`; the result and its shadows. */
+const rankings: readonly (readonly [sources: readonly string[], result: string, told: number])[] = [
+  [["additional: a.io=1", "team: a.io=2", "original: a.io=3"], "1 additional > team original", 2],
+  [["team: a.io=2", "original: a.io=3"], "2 team > original", 1],
+  [["additional: a.io=1", "team: a.io=1", "original: a.io=3"], "1 team > original", 1],
+  [["additional: a.io=1", "team: a.io=1", "original: a.io=1"], "1 original >", 0],
+  [["additional: a.io=1", "team: a.io=2", "original: a.io=1"], "1 additional > team", 1],
+  [["additional: b.io=1", "team: a.io=2", "crew: a.io=2"], "2 crew >", 0],
+];
+for (const [sources, result, told] of rankings) {
+  test(`${sources.join("; ")}: a.io is ${result}`, () => {
+    const merged = merge(sources.map(short), { conflicts: "additional", protect: [] });
+    assert.ok(merged.ok);
+    const entry = merged.entries.find(({ registry }) => registry === "a.io");
+    const { credential, from, shadows } = entry ?? assert.fail();
+    assert.equal([credential.password, from, ">", ...shadows].join(" "), result);
+    assert.equal(merged.warnings.filter(({ code }) => code === "GPS164").length, told);
+  });
+}
+
+function short(line: string): MergeSource {
+  const [id = "", rest = ""] = line.split(": ");
+  const keys = rest.split(" ").map((one) => one.split("="));
+  const auths = Object.fromEntries(keys.map(([key = "", word = ""]) => [key, `u:${word}`]));
+  return { id, accepted: source(auths, id === "original" ? "original" : "additional") };
+}
+
+test("a conflict between extra sources names both, and whose is used", () => {
+  const both = ["team: a.io=1", "crew: a.io=2"].map(short);
+  assert.deepEqual(lines(merge(both, { conflicts: "additional", protect: [] })), [
+    'team: auths["a.io"]: another credential than in crew; no action needed if intended: team\'s is used',
+  ]);
+});
+
+test("a lower source that takes images over from a higher one is told, with both names", () => {
+  const both = ["additional: a.io=1", "team: a.io/x=2", "original: b.io=3"].map(short);
+  assert.deepEqual(lines(merge(both, { conflicts: "additional", protect: [] })), [
+    'team: auths["a.io/x"]: is tried before "a.io" of the additional; no action needed if intended: it takes over those images',
+  ]);
+});
+
+test("more than 1,000 registries together are refused: no agent would take them", () => {
+  const many = (id: string, count: number): MergeSource => ({
+    id,
+    accepted: source(
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`${id}${at}.io`, "u:p"])),
+      "additional",
+    ),
+  });
+  const of = (...counts: readonly number[]) =>
+    merge(
+      counts.map((count, at) => many(`team-${at}-`, count)),
+      { conflicts: "additional", protect: [] },
+    );
+  assert.ok(of(600, 400).ok);
+  assert.match(lines(of(600, 401)).join(), /^merged: auths: more than 1,000 registries; /);
+});
+
+/** original, additional, how the first warning begins behind `additional: `. */
+const shadows: readonly (readonly [
+  original: string,
+  additional: string,
+  warning: string | undefined,
+])[] = [
+  ["quay.io", "quay.io/org", 'auths["quay.io/org"]: is tried before "quay.io" of the original'],
+  ["quay.io/org", "quay.io", undefined],
+  ["quay.io", "quay.io:443", undefined],
+  ["*.io", "quay.io", 'auths["quay.io"]: is tried before "*.io" of the original'],
+  ["quay.io", "*.io", undefined],
+  ["*.io/org", "*.io", undefined],
+  ["*y.io", "q*.io", 'auths["q*.io"]: is tried before "*y.io" of the original'],
+  [
+    "index.docker.io",
+    "docker.io",
+    'auths["docker.io"]: is tried before "index.docker.io" of the original',
+  ],
+  [
+    "index.docker.io",
+    "docker.io/org",
+    'auths["docker.io/org"]: is tried before "index.docker.io" of the original',
+  ],
+  [
+    "docker.io",
+    "index.docker.io",
+    'auths["https://index.docker.io/v1/"]: is never tried: "docker.io" matches',
+  ],
+  ["docker.io/org", "index.docker.io", undefined],
+  ["a.io/foo", "a.io/foobar", 'auths["a.io/foobar"]: is tried before "a.io/foo" of the original'],
+];
+
+test("an additional that takes images over from the original is told", () => {
+  for (const [original, additional, warning] of shadows) {
+    const merged = mergeKeys({ [original]: "u:p" }, { [additional]: "x:y" });
+    assert.ok(merged.ok);
+    assert.equal(merged.entries.length, 2);
+    const told = lines(merged);
+    assert.equal(
+      told.length,
+      warning === undefined ? 0 : 1,
+      `${additional} over ${original}: ${told}`,
+    );
+    assert.ok(
+      (told[0] ?? "").startsWith(warning === undefined ? "" : `additional: ${warning}`),
+      told[0],
+    );
+  }
+});
+
+test("an entry that both have shadows nothing that the original did not shadow itself", () => {
+  for (const conflicts of ["additional", "original"] as const) {
+    const merged = mergeKeys(
+      { "a.io": "u:p", "a.io/x": "u:p" },
+      { "a.io/x": "x:y" },
+      { conflicts },
+    );
+    assert.match(
+      lines(merged).join("\n"),
+      /^additional: auths\["a.io\/x"\]: another credential .*$/,
+    );
+  }
+});
+
+test("of several shadowed registries the nearest is named", () => {
+  const merged = mergeKeys(
+    { "a.io": "u:p", "a.io/x": "u:p", "*.io": "u:p" },
+    { "a.io/x/y": "x:y" },
+  );
+  assert.match(
+    lines(merged).join(),
+    /^additional: auths\["a.io\/x\/y"\]: is tried before "a.io\/x" of/,
+  );
+});
+
+/**
+ * protected registry, additional registry, refused? An original's entry is not needed for the
+ * protection to hold.
+ */
+const protections: readonly (readonly [protect: string, additional: string, refused: boolean])[] = [
+  ["quay.io", "quay.io", true],
+  ["https://quay.io/v2/", "quay.io", true],
+  ["quay.io", "quay.io/org", true],
+  ["quay.io/org", "quay.io", true],
+  ["quay.io/org", "quay.io/other", false],
+  ["quay.io", "*.io", true],
+  ["*.io", "quay.io", true],
+  ["quay.io", "b.io", false],
+  ["docker.io", "index.docker.io", true],
+  ["index.docker.io", "docker.io/org", true],
+  ["quay.io/v1/foo", "quay.io/foo", true],
+  ["quay.io/v1/foo", "quay.io/v", true],
+  ["quay.io/v1/foo", "quay.io/v1/v1/foo", true],
+  ["quay.io/v1/foo", "quay.io/w", false],
+];
+
+test("a protected registry is served by no additional entry, whatever the conflict policy", () => {
+  for (const [protect, additional, refused] of protections) {
+    for (const conflicts of ["additional", "original"] as const) {
+      for (const original of [{}, { [protect]: "u:p" }]) {
+        const merged = mergeKeys(
+          original,
+          { [additional]: "x:y" },
+          { conflicts, protect: [protect] },
+        );
+        assert.equal(merged.ok, !refused, `${additional} against ${protect}`);
+        if (refused)
+          assert.match(lines(merged).join(), /serves images of .*, which is protected; /);
+      }
+    }
+  }
+});
+
+test("a registry that cannot be protected is a problem, not a missing protection", () => {
+  const merged = mergeKeys({}, {}, { protect: ["QUAY.IO/*"] });
+  assert.ok(!merged.ok);
+  assert.match(
+    lines(merged).join(),
+    /^protect: "QUAY.IO\/\*": not a registry that can be protected; /,
+  );
+});
+
+function fits(padding: number): Merged {
+  const original = source({ "a.io": `u:${"p".repeat(600_000)}` }, "original", {
+    x: "x".repeat(padding),
+  });
+  return merge(
+    [
+      { id: "additional", accepted: source({ "b.io": "u:p" }, "additional") },
+      { id: "original", accepted: original },
+    ],
+    { conflicts: "additional", protect: [] },
+  );
+}
+
+test("H10: the result fits a Secret to the byte, with sources and revision", () => {
+  const limit = 1024 * 1024;
+  const small = fits(0);
+  assert.ok(small.ok);
+  // 20: no revision has more digits.
+  const used = Buffer.byteLength(canonical(small)) + JSON.stringify(sourcesOf(small)).length + 20;
+  const [full, over] = [fits(limit - used - 3), fits(limit - used + 1)];
+  assert.ok(full.ok);
+  assert.ok(
+    Buffer.byteLength(canonical(full)) + JSON.stringify(sourcesOf(full)).length + 20 <= limit,
+  );
+  assert.ok(!over.ok);
+  assert.match(lines(over).join(), /^merged: document: the merged document is longer than/);
+});
+
+test("canonical output: sorted at every level, one padded auth per registry, the original's other keys", () => {
+  const rest = {
+    zeta: { b: [2, { d: 1, c: null }], a: "ä" },
+    credHelpers: { "x.io": "ecr" },
+    "10": true,
+    "2": false,
+  };
+  const original = source({ "b.io": "us:pa", "a.io": "u:p" }, "original", rest);
+  assert.equal(
+    canonical(
+      merge([{ id: "original", accepted: original }], {
+        conflicts: "additional",
+        protect: [],
+      }) as Extract<Merged, { ok: true }>,
+    ),
+    '{"10":true,"2":false,"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"dXM6cGE="}},' +
+      '"credHelpers":{"x.io":"ecr"},"zeta":{"a":"ä","b":[2,{"c":null,"d":1}]}}',
+  );
+});
+
+/** An original's entry, and how it is written for the nodes. */
+const kept: readonly (readonly [why: string, entry: unknown, written: string])[] = [
+  ["an empty entry hides the host's from CRI-O, and has no auth", {}, "{}"],
+  ["null is the same to the kubelet and to CRI-O", null, "{}"],
+  ["so is an entry of nothing but an address", { email: "e", auth: "" }, "{}"],
+  [
+    "CRI-O may live by an identity token",
+    { identitytoken: "t\u20ac" },
+    '{"identitytoken":"t\u20ac"}',
+  ],
+  ["nothing that reads the file there knows a registry token", { registrytoken: "t" }, "{}"],
+  ["a password without user", { password: "p" }, '{"auth":"OnA="}'],
+  [
+    "of a token beside a password only the password",
+    { auth: "dTpw", identitytoken: "t" },
+    '{"auth":"dTpw"}',
+  ],
+];
+
+test("an original's entry without user and password is written as what it is, and stops no rotation", () => {
+  for (const [why, entry, written] of kept) {
+    const bytes = Buffer.from(
+      JSON.stringify({ auths: { "a.io": entry, "b.io": { auth: "dTpw" } } }),
+    );
+    const original = parse(bytes, { name: "original", role: "original" });
+    assert.ok(original.ok, why);
+    const merged = merge([{ id: "original", accepted: original }], {
+      conflicts: "additional",
+      protect: [],
+    });
+    assert.ok(merged.ok, why);
+    assert.equal(canonical(merged), `{"auths":{"a.io":${written},"b.io":{"auth":"dTpw"}}}`, why);
+    const again = parse(Buffer.from(canonical(merged)), { name: "original", role: "original" });
+    assert.ok(
+      again.ok &&
+        original.entries[0]?.credential.equals(again.entries[0]?.credential ?? assert.fail()),
+      why,
+    );
+  }
+});
+
+test("H9: a registry is one in all its spellings, and is written as its winner spells it", () => {
+  const [api, bare] = ["https://a.io/v1", "a.io/v1"];
+  for (const [conflicts, additional, expected] of [
+    ["additional", "x:y", { [bare]: { auth: "eDp5" } }],
+    ["original", "x:y", { [api]: { auth: "dTpw" } }],
+    ["additional", "u:p", { [api]: { auth: "dTpw" } }],
+  ] as const) {
+    const merged = mergeKeys({ [api]: "u:p" }, { [bare]: additional }, { conflicts });
+    assert.ok(merged.ok);
+    assert.equal(canonical(merged), JSON.stringify({ auths: expected }));
+  }
+});
+
+test("sources have no prototype: a registry is there or not", () => {
+  const sources = sourcesOf(mergeKeys({}, { "a.io": "u:p" }) as Extract<Merged, { ok: true }>);
+  assert.equal(Object.getPrototypeOf(sources), null);
+});

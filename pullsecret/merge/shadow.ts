@@ -1,0 +1,97 @@
+/** Finds entries that take images from another source's entry for another registry. */
+import { meaningOf } from "../registry/key.ts";
+import { formatPath, quote } from "../problems/keypath.ts";
+import { called, isOriginal, type MergeSource } from "./offer.ts";
+import { problem, type Problem } from "../problems/problems.ts";
+import {
+  dockerHubKey,
+  hasWildcard,
+  hidesDockerHub,
+  hostOf,
+  identity,
+  isTriedBefore,
+  overlaps,
+} from "../registry/registry.ts";
+
+/** An entry that others may shadow; `registry` is its identity. */
+type Known = Readonly<{ id: string; registry: string }>;
+
+/**
+ * Warnings about registries that sources other than the original supply, at most one for each.
+ * Either the kubelet tries the entry before one of a source that has none for that registry,
+ * whatever their priority, as `quay.io/openshift` before `quay.io`. Or such a source leaves Docker
+ * Hub's own entry no image to serve. `taken`: what a registry means → id of its source.
+ */
+export function findShadows(
+  sources: readonly MergeSource[],
+  taken: ReadonlyMap<string, string>,
+): Problem[] {
+  const had = new Map(
+    sources.map(({ id, accepted }) => [
+      id,
+      new Set(accepted.entries.map(({ registry }) => meaningOf(registry))),
+    ]),
+  );
+  // Backwards: of `quay.io` and `quay.io/openshift` the nearer one is named.
+  const known = sources
+    .flatMap(({ id, accepted }) => accepted.entries.map(({ registry }) => ({ id, registry })))
+    .flatMap(({ id, registry }) => {
+      const meant = identity(registry);
+      return meant === undefined ? [] : [{ id, registry: meant }];
+    })
+    .toSorted((a, b) => (a.registry > b.registry ? -1 : Number(a.registry < b.registry)));
+  return sources.flatMap((source) => {
+    const { id, accepted } = source;
+    const others = isOriginal(source) ? [] : known.filter((one) => one.id !== id);
+    if (others.length === 0) return [];
+    const near = nearby(others);
+    return accepted.entries.flatMap(({ registry: key }) => {
+      const meaning = meaningOf(key);
+      const isOther = (one: Known) => had.get(one.id)?.has(meaning) !== true;
+      return taken.get(meaning) === id ? shadowOf(id, key, others, near, isOther) : [];
+    });
+  });
+}
+
+function shadowOf(
+  id: string,
+  key: string,
+  others: readonly Known[],
+  near: ReturnType<typeof nearby>,
+  isOther: (one: Known) => boolean,
+): Problem[] {
+  const path = formatPath(["auths", key]);
+  const registry = identity(key) ?? key;
+  const hides = (one: Known) => hidesDockerHub(one.registry) && isOther(one);
+  const hiding = key === dockerHubKey ? others.find(hides) : undefined;
+  if (hiding !== undefined) return [problem("hidden", id, path, quote(hiding.registry))];
+  const shadowed = near(registry).find(
+    (one) =>
+      isTriedBefore(registry, one.registry) && overlaps(registry, one.registry) && isOther(one),
+  );
+  if (shadowed === undefined) return [];
+  return [problem("shadow", id, path, quote(shadowed.registry), called(shadowed.id))];
+}
+
+/**
+ * Without wildcards only registries of one host can meet: 1,000 entries against 1,000 take
+ * milliseconds, not a second.
+ */
+function nearby(known: readonly Known[]): (registry: string) => readonly Known[] {
+  const everywhere = known.filter(({ registry }) => isEverywhere(registry));
+  // Not Map.groupBy: the command line runs on Node 20 as well.
+  const byHost = new Map<string, Known[]>();
+  for (const one of known) {
+    const host = hostOf(one.registry);
+    const group = byHost.get(host);
+    if (group === undefined) byHost.set(host, [one]);
+    else group.push(one);
+  }
+  return (registry) =>
+    isEverywhere(registry) ? known : [...(byHost.get(hostOf(registry)) ?? []), ...everywhere];
+}
+
+/** Docker Hub's own entry serves images of another host. */
+function isEverywhere(registry: string): boolean {
+  return hasWildcard(registry) || registry === identity(dockerHubKey);
+}

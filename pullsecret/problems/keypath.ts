@@ -1,0 +1,70 @@
+/**
+ * Key paths for people: `auths["quay.io"].auth`. Safe to print: no control characters, no secret
+ * that was put into a key, bounded length.
+ */
+import { isIPv6 } from "node:net";
+
+const plainName = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+const longest = 100;
+/** What is shown instead of a secret. */
+export const redacted = "[redacted]";
+
+/** Spellings of `@`: percent-encoded (once or more often), full width, escaped for HTML or JSON. */
+const atSign = /\uff20|\ufe6b|%(?:25)*40|&#64;|\\u0040/gi;
+/** Where a query or a fragment begins. */
+const tail = /\?|#|%(?:25)*(?:3f|23)/i;
+const scheme = /^(?:[a-z][a-z0-9+.-]*:)?\/\//i;
+
+/**
+ * A registry key without anything that may be a secret: user and password (all before the last `@`,
+ * in any spelling), query and fragment, and what stands where a port should. Takes any text; where
+ * readers could disagree, nothing is left of it. The result is unbounded and may hold control
+ * characters: to print a key use `quote`, or `formatPath(["auths", key])`. Both redact.
+ */
+export function redactKey(key: string): string {
+  const text = key.replace(atSign, "@");
+  const sign = text.lastIndexOf("@");
+  const cut = tail.exec(text);
+  if (cut !== null && cut.index < sign) return redacted;
+  const shown = redactPort(text.slice(sign + 1, cut?.index));
+  return `${sign < 0 ? "" : `${redacted}@`}${shown}${cut === null ? "" : `${cut[0]}${redacted}`}`;
+}
+
+/** `robot:TOKEN` has the token where a port (five digits, or a wildcard) stands. */
+function redactPort(key: string): string {
+  const start = scheme.exec(key)?.[0].length ?? 0;
+  const slash = key.indexOf("/", start);
+  const authority = key.slice(start, slash < 0 ? undefined : slash);
+  if (isIPv6(authority)) return key;
+  const host = /^\[[^\]]*\]/.exec(authority)?.[0].length ?? 0;
+  const colon = /:|%(?:25)*3a/i.exec(authority.slice(host));
+  if (colon === null) return key;
+  const before = start + host + colon.index;
+  const port = authority.slice(host + colon.index + colon[0].length);
+  return /^[0-9*]{0,5}$/.test(port) ? key : `${key.slice(0, before)}:${redacted}`;
+}
+
+/** A redacted key in quotes, safe to print: no control characters, cut off after 100 characters. */
+export function quote(key: string): string {
+  const shown = redactKey(key);
+  return escape(JSON.stringify(shown.length > longest ? `${shown.slice(0, longest)}…` : shown));
+}
+
+/** A text without control, format and line-breaking characters, which could fool a terminal. */
+export function escape(text: string): string {
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`);
+}
+
+/** The way to a value: member names and list positions. */
+export type Steps = readonly (string | number)[];
+
+/** `auths["quay.io"].auth`; `document` without steps. What is no plain word is quoted. */
+export function formatPath(steps: Steps): string {
+  let path = "";
+  for (const step of steps) {
+    if (typeof step === "number") path += `[${step}]`;
+    else if (!plainName.test(step)) path += `[${quote(step)}]`;
+    else path += path === "" ? step : `.${step}`;
+  }
+  return path === "" ? "document" : path;
+}

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { test } from "node:test";
+import { parse, type Parsed } from "../document/parse.ts";
+import { formatProblem } from "../problems/problems.ts";
+
+function read(auths: Readonly<Record<string, string>>, role: "original" | "additional"): Parsed {
+  const members = Object.entries(auths).map(([key, text]) => [
+    key,
+    { auth: Buffer.from(text).toString("base64") },
+  ]);
+  return parse(Buffer.from(JSON.stringify({ auths: Object.fromEntries(members) })), {
+    name: role,
+    role,
+  });
+}
+
+/** `accept`, or the codes of what was found; problems behind an exclamation mark. */
+function verdict(parsed: Parsed): string {
+  const codes = (parsed.ok ? parsed.warnings : parsed.problems).map(({ code }) => code).join(" ");
+  return parsed.ok ? codes || "accept" : `!${codes}`;
+}
+
+/**
+ * Keys: verdict for an additional, the key that is written, why. An original keeps every one of
+ * them.
+ */
+const keys: readonly (readonly [key: string, verdict: string, written: string, why: string])[] = [
+  ["http://a.io", "accept", "a.io", "the scheme means nothing"],
+  ["https://a.io/", "accept", "a.io", "nor a last slash"],
+  ["https://a.io/v1/", "accept", "a.io", "nor an API version"],
+  ["a.io/v2/foo", "accept", "a.io/foo", "also before a path"],
+  ["a.io/v1", "GPS158", "a.io/v1", "without the slash it is a repository path"],
+  [
+    "https://a.io/v1",
+    "GPS158",
+    "https://a.io/v1",
+    "which CRI-O takes for the host, because of the scheme",
+  ],
+  ["http://a.io:5000/v2", "GPS158", "https://a.io:5000/v2", "the same, in one spelling"],
+  ["a.io/v1/v1/x", "accept", "a.io/v1/v1/x", "the first is lost, so it is written again"],
+  ["a.io/foo/", "accept", "a.io/foo/", "images below foo, but not foob: not the same as a.io/foo"],
+  ["a.io:443", "GPS159", "a.io:443", "the kubelet compares ports as texts"],
+  ["a.io:", "!GPS125", "a.io:", "no port after the colon"],
+  ["a.io:0", "!GPS125", "a.io:0", "no port"],
+  ["a.io:65536", "!GPS125", "a.io:65536", "no port"],
+  ["a.io:05000", "!GPS125", "a.io:05000", "image names say 5000"],
+  ["a.io:http", "!GPS123", "a.io:http", "no URL"],
+  ["user@a.io", "GPS157", "a.io", "the kubelet forgets the user"],
+  ["a.io?x=1", "GPS157", "a.io", "and the query"],
+  ["a.io#x", "GPS157", "a.io", "and the fragment"],
+  ["a.io/%66oo", "GPS157", "a.io/foo", "and decodes the path"],
+  ["a.io/%2566oo", "!GPS123", "a.io/%2566oo", "but not twice"],
+  ["a.io//x", "!GPS123", "a.io//x", "no image name has an empty part"],
+  ["a.io.", "!GPS123", "a.io.", "nor a dot at the end of the host"],
+  ["a.io/Foo", "!GPS123", "a.io/Foo", "nor capitals in the path"],
+  ["a.io/foo:1", "!GPS123", "a.io/foo:1", "tags are cut off before the search"],
+  ["a.io/foo@sha256:00", "!GPS123", "a.io/foo@sha256:00", "so are digests"],
+  ["ftp://a.io", "!GPS123", "ftp://a.io", "only http and https are schemes"],
+  ["//a.io", "!GPS123", "//a.io", "an empty host"],
+  [
+    "[::1]",
+    "!GPS123",
+    "[::1]",
+    "the kubelet takes the brackets for a pattern unless a port follows",
+  ],
+  ["::1", "!GPS123", "::1", "no URL"],
+  ["[fe80::1%25eth0]:5000", "!GPS123", "[fe80::1%25eth0]:5000", "image names have no zones"],
+  ["localhost", "accept", "localhost", "a host in image names"],
+  ["localhost:5000", "accept", "localhost:5000", "the same"],
+  ["registry", "!GPS123", "registry", "registry/x is Docker Hub's user registry"],
+  ["registry:5000", "accept", "registry:5000", "with a port it is a host"],
+  ["a_b.io", "accept", "a_b.io", "image names may have an underscore there"],
+  ["constructor", "!GPS123", "constructor", "what every object has must not be found by accident"],
+  ["toString", "!GPS124", "toString", "the same; a capital makes it a host"],
+  ["*", "GPS156", "*", "every host without a dot"],
+  ["*.*", "GPS156", "*.*", "every host with one dot"],
+  ["*.a.io:5000/x", "GPS156", "*.a.io:5000/x", "a port and a path may follow"],
+  ["index.docker.io", "accept", "https://index.docker.io/v1/", "Docker Hub has one spelling"],
+  ["https://index.docker.io/v2/", "accept", "https://index.docker.io/v1/", "the same"],
+  [
+    "index.docker.io/org",
+    "!GPS123",
+    "index.docker.io/org",
+    "images of index.docker.io are renamed to docker.io",
+  ],
+  ["docker.io", "accept", "docker.io", "tried for Docker Hub's images before index.docker.io"],
+  [
+    "registry-1.docker.io",
+    "GPS160",
+    "registry-1.docker.io",
+    "Docker Hub's real host, which no image name says",
+  ],
+  ["https://hub.docker.com", "GPS160", "hub.docker.com", "Docker Hub's web site"],
+  [`a.io/${"x".repeat(522)}`, "!GPS122", `a.io/${"x".repeat(522)}`, "longer than any image name"],
+];
+
+test("H24: a key is judged by the images that it can match, and written as the kubelet reads it", () => {
+  for (const [key, expected, written, why] of keys) {
+    assert.equal(verdict(read({ [key]: "u:p" }, "additional")), expected, `${key}: ${why}`);
+    const kept = read({ [key]: "u:p" }, "original");
+    assert.ok(kept.ok, `${key}: an original is kept`);
+    assert.deepEqual(
+      kept.entries.map(({ registry }) => registry),
+      [written],
+      `${key}: ${why}`,
+    );
+  }
+});
+
+const pairs: readonly (readonly [keys: Record<string, string>, verdict: string, why: string])[] = [
+  [
+    { "a.io": "u:p", "https://a.io": "u:p" },
+    "GPS161",
+    "the kubelet would try the same credential twice",
+  ],
+  [
+    { "a.io": "u:p", "https://a.io/v1/": "u:q" },
+    "!GPS126",
+    "the kubelet would try the two in random order",
+  ],
+  [{ "a.io": "u:p", "a.io:443": "u:q" }, "GPS159", "two registries for the kubelet"],
+  [{ "docker.io": "u:p", "index.docker.io": "u:q" }, "GPS162", "docker.io matches first, always"],
+  [{ "*.io": "u:p", "index.docker.io": "u:q" }, "GPS156 GPS162", "so does a wildcard"],
+  [{ "a.io/v1": "u:p", "https://a.io/v1": "u:q" }, "!GPS126", "one for the kubelet, two for CRI-O"],
+  [
+    { "https://index.docker.io/v1": "u:p", "index.docker.io": "u:p" },
+    "GPS157 GPS161",
+    "read as it is meant",
+  ],
+  [{ "https://index.docker.io/v1": "u:p", "index.docker.io": "u:q" }, "!GPS126", "the same"],
+  [
+    { "docker.io": "u:p", "index.docker.io": "u:p" },
+    "accept",
+    "the same credential: nothing is hidden",
+  ],
+  [
+    { "docker.io/org": "u:p", "index.docker.io": "u:q" },
+    "accept",
+    "other images are left to the second",
+  ],
+];
+
+test("H24: two keys of one source are judged together", () => {
+  for (const [auths, expected, why] of pairs) {
+    assert.equal(verdict(read(auths, "additional")), expected, why);
+  }
+});
+
+test("Docker Hub's key without its slash is meant so in an additional, and left alone in an original", () => {
+  for (const key of [
+    "https://index.docker.io/v1",
+    "http://index.docker.io/v2",
+    "index.docker.io/v1",
+  ]) {
+    const [additional, original] = [
+      read({ [key]: "u:p" }, "additional"),
+      read({ [key]: "u:p" }, "original"),
+    ];
+    assert.ok(additional.ok && original.ok);
+    assert.equal(additional.entries[0]?.registry, "https://index.docker.io/v1/");
+    assert.deepEqual(additional.warnings.map(formatProblem), [
+      `additional: auths["${key}"]: is read as "https://index.docker.io/v1/"; write it so`,
+    ]);
+    // The kubelet has never used it: a stale credential would begin to spoil pulls that need none.
+    assert.equal(original.entries[0]?.registry, key);
+    assert.deepEqual(original.warnings.map(formatProblem), [
+      `original: auths["${key}"]: kept, but only https://index.docker.io/v1/, with its last slash, is Docker Hub's key; ` +
+        "correct it in the original",
+    ]);
+  }
+});

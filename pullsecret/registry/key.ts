@@ -1,0 +1,77 @@
+/**
+ * One key of `auths`: the spelling that is written out, with everything that is wrong or odd about
+ * it.
+ */
+import { quote, type Steps } from "../problems/keypath.ts";
+import {
+  dockerHubKey,
+  dockerHubRegistry,
+  hasWildcard,
+  hostOf,
+  identity,
+  isHubWithoutSlash,
+  spelling,
+} from "./registry.ts";
+import type { Report } from "../problems/report.ts";
+import { splitPort } from "./url.ts";
+
+/**
+ * https:// 8, host 253, port 6, /v1 3, slash 1, repository path 255: no image name reaches further.
+ */
+const longest = 526;
+
+/**
+ * The key as it is written out; one that can match nothing stays as it is, and the report knows.
+ */
+export function readKey(key: string, path: Steps, report: Report): string {
+  const registry = key.length > longest ? undefined : identity(key);
+  if (registry === undefined && isHubWithoutSlash(key)) return readHub(key, path, report);
+  if (registry === undefined) {
+    report.dislike(key === "" ? "emptyKey" : key.length > longest ? "longKey" : "deadKey", path);
+    return key;
+  }
+  const { host, port } = splitPort(hostOf(registry));
+  if (/[A-Z]/.test(host) && !host.includes(":")) report.dislike("capitals", path);
+  if ((port !== "" && !isPort(port)) || hostOf(registry).endsWith(":"))
+    report.dislike("badPort", path);
+  if (port === "443") report.warn("defaultPort", path, port);
+  if (hasWildcard(registry)) report.warn("wildcard", path);
+  const isVersion = /^[^/]*\/v[12]$/.test(registry);
+  if (isVersion) report.warn("versionPath", path);
+  if (notHub.has(host)) report.warn("hubMirror", path);
+  if (plain(key) !== registry) report.warn("readAs", path, quote(registry));
+  // CRI-O takes a key with a scheme for its host, whatever the path; the kubelet ignores the
+  // scheme.
+  return isVersion && /^https?:/.test(key) ? `https://${registry}` : spelling(registry);
+}
+
+/** Docker Hub's real host, and its web site: no image of docker.io is looked up under either. */
+const notHub: ReadonlySet<string> = new Set([dockerHubRegistry, "hub.docker.com"]);
+
+/**
+ * Docker Hub's key without its last slash. In an original it stays as it is: the kubelet has never
+ * used that credential, and one that is stale would spoil the pulls of public images.
+ */
+function readHub(key: string, path: Steps, report: Report): string {
+  if (report.source.role === "original") {
+    report.warn("kept", path, `only ${dockerHubKey}, with its last slash, is Docker Hub's key`);
+    return key;
+  }
+  report.warn("readAs", path, quote(dockerHubKey));
+  return dockerHubKey;
+}
+
+/** What all keys of one registry have in common; a key that can match nothing stands for itself. */
+export function meaningOf(registry: string): string {
+  return (registry.length > longest ? undefined : identity(registry)) ?? registry;
+}
+
+function isPort(port: string): boolean {
+  return /^[1-9][0-9]{0,4}$/.test(port) && Number(port) <= 65_535;
+}
+
+/** A key without what everybody expects to be dropped: the scheme, an API version, a last slash. */
+function plain(key: string): string {
+  const bare = key.replace(/^https?:\/\//, "").replace(/^([^/]*)\/v[12]\//, "$1/");
+  return bare.replace(/^([^/]*)\/$/, "$1");
+}

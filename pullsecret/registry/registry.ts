@@ -1,0 +1,155 @@
+/** A registry key: what the kubelet makes of it, which images it can match, how two keys relate. */
+import { labelsMeet, matchesLabel } from "./glob.ts";
+import { parseLocation, splitPort, toBinary, type Location } from "./url.ts";
+
+/**
+ * Docker Hub's key as docker login writes it. The kubelet falls back to it for images that nothing
+ * else matches.
+ */
+export const dockerHubKey = "https://index.docker.io/v1/";
+const dockerHub = "index.docker.io";
+/** The host that serves Docker Hub's images; no key of a pull secret means it. */
+export const dockerHubRegistry = "registry-1.docker.io";
+/** The host that Docker Hub's images are expanded to. */
+const dockerHubImages = "docker.io";
+
+/**
+ * The form under which the kubelet files a key (binary string): `http://` or `https://` dropped, a
+ * leading `/v1/` or `/v2/` of the path reduced to `/`, a path of only `/` dropped. `undefined`: no
+ * URL, the kubelet skips the key.
+ */
+export function normalise(key: string): string | undefined {
+  const location = parseLocation(toBinary(key.replace(/^https?:\/\//, "")));
+  if (location === undefined) return undefined;
+  const path = /^\/v[12]\//.test(location.path) ? location.path.slice(3) : location.path;
+  return path === "/" ? location.host : location.host + path;
+}
+
+/** Most keys, which mean themselves: a short way through, for a fifth of the time. */
+const everyday =
+  /^(?!index\.docker\.io)[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z0-9]+(?::[0-9]+)?(?!\/v[12]\/)(?:\/[a-z0-9]+)*$/;
+
+/**
+ * The registry that a key means: the kubelet's normalised form, in which two keys are the same
+ * registry exactly when they are the same text. `undefined`: no image reference can match the key,
+ * but by accident (brackets that the kubelet takes for a pattern, a path that is escaped twice).
+ */
+export function identity(key: string): string | undefined {
+  if (everyday.test(key)) return key;
+  const normal = normalise(key);
+  const location = normal === undefined ? undefined : parseLocation(normal);
+  if (normal === undefined || location === undefined) return undefined;
+  // The kubelet parses its own normal form again at every lookup; a key that changes once more was
+  // escaped twice.
+  return location.host + location.path === normal && isReachable(location) ? normal : undefined;
+}
+
+/**
+ * The key that is written for a registry, so that the kubelet reads it back as the same registry.
+ * Docker Hub keeps its own spelling, because Docker clients know no other.
+ */
+export function spelling(registry: string): string {
+  if (registry === dockerHub) return dockerHubKey;
+  if (!/^[^/]*\/v[12]\//.test(registry)) return registry;
+  // A repository path that begins with v1/ or v2/ would be taken for an API version: give it one to
+  // lose.
+  return registry.replace("/", "/v1/");
+}
+
+/**
+ * Whether a key is Docker Hub's but for its last slash: then the kubelet takes `/v1` for the
+ * beginning of a repository's name, which no image of index.docker.io has.
+ */
+export function isHubWithoutSlash(key: string): boolean {
+  return /^index\.docker\.io\/v[12]$/.test(normalise(key) ?? "");
+}
+
+/** Whether docker login in a browser keeps its own tokens under this key. */
+export function isHubToken(key: string): boolean {
+  return /^index\.docker\.io\/(?:access|refresh)-token$/.test(normalise(key) ?? "");
+}
+
+const globLabel = /^[A-Za-z0-9*](?:[A-Za-z0-9*_-]*[A-Za-z0-9*])?$/;
+const address = /^\[[A-Fa-f0-9:]+\]:[0-9]+$/;
+/** A beginning of `/repository/path` as image references allow it. */
+const pathStart =
+  /^(?:\/(?:[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*\/)*(?:[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:[._]|__|-+)?)?)?$/;
+
+/** Whether any image reference has this host, and a path that begins so. */
+function isReachable({ host, path }: Location): boolean {
+  if (!pathStart.test(path) || path === "/") return false;
+  if (host.startsWith("[")) return address.test(host);
+  const { host: name, port } = splitPort(host);
+  // Images of index.docker.io are renamed to docker.io: only the very key that the kubelet falls
+  // back to serves them.
+  if (name === dockerHub && port === "") return host + path === dockerHub;
+  const labels = name.split(".");
+  if (!labels.every((label) => globLabel.test(label))) return false;
+  // An image name may have an underscore before its first slash, but then neither a port nor a
+  // capital.
+  if (name.includes("_") && (port !== "" || /[A-Z]/.test(name))) return false;
+  // `team/app` without a dot, a port or a capital is a Docker Hub image, not an image of the host
+  // `team`.
+  return labels.length > 1 || port !== "" || /[A-Z*]/.test(name) || name === "localhost";
+}
+
+/**
+ * Whether a registry has a wildcard: the kubelet matches `*` within one label of the host, CRI-O
+ * nowhere.
+ */
+export function hasWildcard(registry: string): boolean {
+  return hostOf(registry).includes("*");
+}
+
+/** The host (with port) of an identity. */
+export function hostOf(registry: string): string {
+  const slash = registry.indexOf("/");
+  return slash < 0 ? registry : registry.slice(0, slash);
+}
+
+function pathOf(registry: string): string {
+  return registry.slice(hostOf(registry).length);
+}
+
+/** Whether every image that `specific` matches is matched by `general` too. Both are identities. */
+export function covers(general: string, specific: string): boolean {
+  const [wide, narrow] = [served(general), served(specific)];
+  return (
+    pathOf(narrow).startsWith(pathOf(wide)) &&
+    hostsRelate(hostOf(wide), hostOf(narrow), matchesLabel)
+  );
+}
+
+/** Whether some image is matched by both. Both are identities. */
+export function overlaps(one: string, other: string): boolean {
+  const [a, b] = [served(one), served(other)];
+  const paths = pathOf(a).startsWith(pathOf(b)) || pathOf(b).startsWith(pathOf(a));
+  return paths && hostsRelate(hostOf(a), hostOf(b), labelsMeet);
+}
+
+/** Whether the kubelet tries `first` before `second` for an image that both match. */
+export function isTriedBefore(first: string, second: string): boolean {
+  if (second === dockerHub) return first !== dockerHub;
+  return first !== dockerHub && first > second;
+}
+
+/**
+ * Whether an entry for this registry leaves none of Docker Hub's images to Docker Hub's own entry.
+ */
+export function hidesDockerHub(key: string): boolean {
+  const registry = identity(key);
+  return registry !== undefined && registry !== dockerHub && covers(registry, dockerHub);
+}
+
+/** Docker Hub's entry serves the images of docker.io. */
+function served(registry: string): string {
+  return registry === dockerHub ? dockerHubImages : registry;
+}
+
+function hostsRelate(a: string, b: string, relate: (a: string, b: string) => boolean): boolean {
+  if (a === b) return true;
+  const [left, right] = [splitPort(a), splitPort(b)];
+  const [leftLabels, rightLabels] = [left.host.split("."), right.host.split(".")];
+  if (left.port !== right.port || leftLabels.length !== rightLabels.length) return false;
+  return leftLabels.every((label, index) => relate(label, rightLabels[index] ?? ""));
+}

@@ -1,0 +1,244 @@
+/**
+ * SECURITY.md's table of who is trusted with what, on a real API server: each actor impersonated,
+ * with no more rights than its row says.
+ */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import type { V1DaemonSet } from "@kubernetes/client-node";
+import { stays, until } from "../cluster/await.ts";
+import * as plane from "./plane.ts";
+import { document, paths } from "./plane.ts";
+import { steer, untilCondition } from "./steer.ts";
+
+let on: plane.Plane;
+const running: plane.Controller[] = [];
+
+before(async () => {
+  on = await plane.startPlane();
+});
+after(() => on[Symbol.asyncDispose]());
+afterEach(async () => {
+  for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+  await plane.wipe(on);
+  // What an actor wrote into it must not steer the next test.
+  await kubectl("delete", "gps", "cluster", "--ignore-not-found");
+});
+
+const kubectl = (...args: string[]) => on.cluster.kubectl(...args);
+const system = ["-n", "kube-system"];
+const controller = "system:serviceaccount:kube-system:global-pull-secret-controller";
+
+/** A user with this right in kube-system (or, of what has no namespace, everywhere). */
+async function userWith(name: string, verbs: string, resource: string, where = system) {
+  const kind = where.length > 0 ? ["role", "rolebinding"] : ["clusterrole", "clusterrolebinding"];
+  const [role = "", binding = ""] = kind;
+  await kubectl("create", role, name, `--verb=${verbs}`, `--resource=${resource}`, ...where);
+  await kubectl("create", binding, name, `--${role}=${name}`, `--user=${name}`, ...where);
+  const [verb = ""] = verbs.split(",");
+  await until(`${name} may`, () => may(name, verb, resource));
+}
+
+/** `kubectl auth can-i` ends with an error where the answer is no. */
+async function may(user: string, verb: string, what: string, where = system): Promise<boolean> {
+  const answer = kubectl("auth", "can-i", verb, what, `--as=${user}`, ...where);
+  return await answer.then(
+    (text) => text.startsWith("yes"),
+    () => false,
+  );
+}
+
+async function start(...flags: string[]): Promise<plane.Controller> {
+  const one = plane.startController(on.kubeconfig, ...flags);
+  running.push(one);
+  return one;
+}
+
+/** As this user, a pull secret with this text. */
+async function declareAs(user: string, text: string, name = "additional-pull-secret") {
+  const stringData = JSON.stringify({ ".dockerconfigjson": text });
+  const there = await on.api.get(`${paths.secrets}/${name}`);
+  const how = ["secret", "generic", name, "--type=kubernetes.io/dockerconfigjson", ...system];
+  if (there === undefined) {
+    await kubectl("create", ...how, `--from-literal=.dockerconfigjson=${text}`, `--as=${user}`);
+    return;
+  }
+  const patch = ["--type=merge", "-p", `{"stringData":${stringData}}`];
+  await kubectl("patch", "secret", name, ...system, ...patch, `--as=${user}`);
+}
+
+const published = async () => (await plane.published(on))?.document ?? "";
+
+/** Row → what is shown of it. The names are those of SECURITY.md's first column. */
+const rows: Readonly<Record<string, () => Promise<void>>> = {
+  async "who may write Secrets in kube-system"() {
+    const user = "secret-writer";
+    await userWith(user, "get,create,patch", "secrets");
+    await steer(on, { rollout: { maxUnavailable: "100%" }, protectedRegistries: ["safe.example"] });
+    await plane.declare(
+      on,
+      document({ "safe.example": "o:1", "own.example": "o:2" }),
+      "pull-secret",
+    );
+    await start("--original", "kube-system/pull-secret");
+    const mine = JSON.parse(document({ "own.example": "w:1" })) as object;
+    await declareAs(user, JSON.stringify({ ...mine, credsStore: "evil", credHelpers: { a: "b" } }));
+    const pair = Buffer.from("w:1").toString("base64");
+    await until("its credential displaces the original's", async () =>
+      (await published()).includes(pair),
+    );
+    assert.doesNotMatch(await published(), /credsStore|credHelpers|evil/);
+    for (const text of ['{"auths":{"x.example":{"auth":"%%%"}}}', '{"auths":[]}']) {
+      await declareAs(user, text);
+      await untilCondition(on, "Ready", "False", "SourceRejected");
+    }
+    await declareAs(user, document({ "safe.example": "w:3" }));
+    await plane.untilEvent(on, "Rejected", "safe.example");
+    assert.ok((await published()).includes(pair), "what was accepted last stays");
+    assert.equal(await may(user, "patch", "globalpullsecrets.globalpullsecret.io/cluster"), false);
+  },
+
+  async "the controller"() {
+    const no: readonly (readonly [verb: string, what: string, where?: string[]])[] = [
+      ["get", "secrets/another"],
+      ["list", "secrets"],
+      ["watch", "secrets"],
+      ["patch", "secrets/additional-pull-secret"],
+      ["delete", "secrets/additional-pull-secret"],
+      ["get", "secrets/global-pull-secret", ["-n", "default"]],
+      ["create", "pods"],
+      ["patch", "pods"],
+      ["delete", "pods"],
+      ["create", "pods/exec"],
+      ["patch", "nodes"],
+      ["patch", "daemonsets.apps/another"],
+      ["create", "deployments.apps"],
+      ["patch", "roles.rbac.authorization.k8s.io/another"],
+      ["bind", "clusterroles.rbac.authorization.k8s.io/cluster-admin"],
+      ["escalate", "roles.rbac.authorization.k8s.io/global-pull-secret-syncer"],
+      ["patch", "leases.coordination.k8s.io/another"],
+      ["delete", "globalpullsecrets.globalpullsecret.io/cluster"],
+      ["impersonate", "users"],
+    ];
+    for (const [verb, what, where] of no)
+      assert.equal(await may(controller, verb, what, where), false, `${verb} ${what}`);
+    const yes = [
+      ["get", "secrets/additional-pull-secret"],
+      ["patch", "secrets/global-pull-secret"],
+      ["patch", "daemonsets.apps/global-pull-secret-syncer"],
+      ["list", "nodes"],
+      ["list", "pods"],
+    ] as const;
+    for (const [verb, what] of yes)
+      assert.equal(await may(controller, verb, what), true, `${verb} ${what}`);
+  },
+
+  async "who may write GlobalPullSecret"() {
+    const user = "steerer";
+    await userWith(user, "get,patch", "globalpullsecrets.globalpullsecret.io", []);
+    const patch = (spec: object) =>
+      kubectl(
+        "patch",
+        "gps",
+        "cluster",
+        "--type=merge",
+        "-p",
+        JSON.stringify({ spec }),
+        `--as=${user}`,
+      );
+    await steer(on, "100%");
+    await start("--max-unavailable-limit", "50%", "--protect", "safe.example");
+    await patch({ rollout: { maxUnavailable: "51%" } });
+    await untilCondition(on, "Stalled", "True", "NotAllowed");
+    const sources = [{ name: "theirs", secretRef: { name: "somebodys" } }];
+    await plane.declare(on, document({ "hidden.example": "h:1" }), "somebodys");
+    await plane.declare(on, document({ "safe.example": "a:1" }));
+    await patch({ rollout: { maxUnavailable: "50%" }, sources, protectedRegistries: [] });
+    await plane.untilEvent(on, "SourceRejected", "GPS311 theirs:");
+    await plane.untilEvent(on, "Rejected", "safe.example");
+    assert.equal(await published(), "", "what only it asked for is nowhere");
+    await plane.declare(on, document({ "quay.io": "a:1" }));
+    await until("what may be is published", async () => (await published()).includes("quay.io"));
+    await patch({ managementState: "Paused" });
+    await untilCondition(on, "Ready", "True", "Paused");
+    for (const what of ["secrets/somebodys", "daemonsets.apps/global-pull-secret-syncer"])
+      for (const verb of ["get", "patch"])
+        assert.equal(await may(user, verb, what), false, `${verb} ${what}`);
+    await kubectl("delete", "secret", "somebodys", ...system);
+  },
+
+  async "who may write Leases in kube-system"() {
+    const user = "lease-writer";
+    await userWith(user, "create,get,update", "leases.coordination.k8s.io");
+    await plane.freeLease(on);
+    const spec = {
+      holderIdentity: "nobody",
+      leaseDurationSeconds: 3600,
+      acquireTime: new Date().toISOString().replace("Z", "000Z"),
+      renewTime: new Date().toISOString().replace("Z", "000Z"),
+    };
+    const metadata = { name: "global-pull-secret-controller", namespace: "kube-system" };
+    const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
+    const file = join(on.cluster.directory, "lease.json");
+    writeFileSync(file, JSON.stringify(lease));
+    await kubectl("create", "-f", file, `--as=${user}`);
+    const one = await start();
+    await plane.declare(on, document({ "quay.io": "a:1" }));
+    await until("it stands by", () => one.output().includes("nobody"));
+    await stays(
+      "nothing is deployed",
+      async () => (await on.api.get(paths.state)) === undefined,
+      3000,
+    );
+    assert.equal(await may(user, "patch", "secrets/global-pull-secret"), false);
+    await plane.freeLease(on);
+  },
+
+  async "the agent (one pod a node)"() {
+    await steer(on, "100%");
+    await start();
+    await plane.declare(on, document({ "quay.io": "a:1" }));
+    const set = await until("the DaemonSet is there", () =>
+      on.api.get<V1DaemonSet>(paths.daemonSet),
+    );
+    assert.equal(set.spec?.template.spec?.automountServiceAccountToken, false);
+    const volumes = JSON.stringify(set.spec?.template.spec?.volumes);
+    assert.doesNotMatch(volumes, /serviceAccountToken|projected/);
+    const account = "system:serviceaccount:kube-system:global-pull-secret-syncer";
+    for (const what of ["secrets", "pods", "nodes"])
+      assert.equal(await may(account, "list", what), false, what);
+  },
+};
+
+/** Rows whose actor is no API client, or has a file of its own. */
+const elsewhere: Readonly<Record<string, string>> = {
+  "who holds `view`": "test/controller/api.test.ts",
+  "who writes admission policies or webhooks": "test/controller/admission.test.ts",
+  "any process in a node's network namespace (a `hostNetwork` pod, a user with a shell)":
+    "test/faults/trouble.test.ts",
+  "an unprivileged pod": "test/faults/apply.test.ts",
+};
+
+for (const [actor, shown] of Object.entries(rows))
+  test(`${actor}: can what SECURITY.md says, and no more`, shown);
+
+test("every row of SECURITY.md's table is shown, here or in the file that is named", () => {
+  const root = join(import.meta.dirname, "../..");
+  const text = readFileSync(join(root, "SECURITY.md"), "utf8");
+  const table = text.split("## Who is trusted with what")[1]?.split("\n## ")[0] ?? "";
+  const actors = table
+    .split("\n")
+    .filter((line) => line.startsWith("|"))
+    .slice(2)
+    .map((line) => (line.split(/(?<!\\)\|/)[1] ?? "").trim());
+  const known = [...Object.keys(rows), ...Object.keys(elsewhere)];
+  const matches = (actor: string) =>
+    known.find((one) => actor === one || actor.startsWith(`${one} (`));
+  assert.deepEqual(
+    actors.filter((actor) => matches(actor) === undefined),
+    [],
+  );
+  assert.equal(new Set(actors.map(matches)).size, known.length);
+  for (const file of Object.values(elsewhere)) readFileSync(join(root, file));
+});

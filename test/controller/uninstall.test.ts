@@ -1,0 +1,148 @@
+/**
+ * Every order in which a person may take the product away, with the commands of docs/uninstall.md:
+ * each ends, and what stays is what the page says.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
+import { stays, until } from "../cluster/await.ts";
+import { directEnvironment, run } from "../cluster/run.ts";
+import { Kubelets } from "./fake-kubelets.ts";
+import * as plane from "./plane.ts";
+import { document, ownPaths, paths } from "./plane.ts";
+import { statusOf } from "./steer.ts";
+
+const root = join(import.meta.dirname, "../..");
+const page = readFileSync(join(root, "docs/uninstall.md"), "utf8");
+const crd = "crd/globalpullsecrets.globalpullsecret.io";
+const content = document({ "quay.io": "robot:one" });
+
+let on: plane.Plane;
+let kubelets: Kubelets;
+let controller: plane.Controller | undefined;
+
+before(async () => {
+  on = await plane.startPlane();
+  kubelets = new Kubelets(on);
+  for (const name of ["a", "b"]) await kubelets.add(name);
+});
+after(async () => {
+  await kubelets?.[Symbol.asyncDispose]();
+  await on?.[Symbol.asyncDispose]();
+});
+afterEach(async () => {
+  await stop();
+  await plane.wipe(on);
+});
+
+const kubectl = (...args: string[]) => on.cluster.kubectl(...args);
+
+const steered = (merge: string) => kubectl("patch", "gps", "cluster", "--type=merge", "-p", merge);
+
+/** Runs the commands below a heading of the page, as a person would from a checkout. */
+async function follow(heading: string): Promise<string> {
+  const section = page.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
+  const commands = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, text]) => text);
+  assert.ok(commands.length > 0, `${heading}: no commands`);
+  const path = `${dirname(on.cluster.kit.parts.path("kubectl"))}:${process.env["PATH"]}`;
+  const env = directEnvironment({ PATH: path, KUBECONFIG: on.cluster.kubeconfig });
+  return await run(["timeout", "120", "sh", "-ec", commands.join("\n")], { env, cwd: root });
+}
+
+/** What a person installs; the controller is a process of ours with its rights. */
+async function installed(): Promise<void> {
+  const { kubeconfig } = await plane.installed(on.cluster);
+  controller = plane.startController(kubeconfig);
+  await until("the object is there", async () => (await statusOf(on)).conditions !== undefined);
+  await steered('{"spec":{"rollout":{"maxUnavailable":"100%"},"withdrawal":{"grace":"0s"}}}');
+}
+
+async function served(): Promise<void> {
+  await installed();
+  await plane.deployed(on, content);
+}
+
+async function stop(): Promise<void> {
+  await controller?.[Symbol.asyncDispose]();
+  controller = undefined;
+  // Without its rights it cannot give the Lease back.
+  await plane.freeLease(on);
+}
+
+const left = async () =>
+  (await Promise.all(ownPaths.map((path) => on.api.get(path)))).filter(Boolean).length;
+const isDefined = async () => (await kubectl("get", crd, "--ignore-not-found")) !== "";
+const additional = () => on.api.get<V1Secret>(paths.additional);
+
+/** What of the installation is left, in all of the cluster. */
+const installation = async () =>
+  await kubectl(
+    "get",
+    "deployment,serviceaccount,role,rolebinding,poddisruptionbudget",
+    "--namespace=kube-system",
+    "--output=name",
+    "--field-selector=metadata.name=global-pull-secret-controller",
+  );
+
+test("the nodes first: nothing is left but the user's Secret", async () => {
+  await served();
+  await follow("The nodes first");
+  await stop();
+  assert.equal(await left(), 0);
+  assert.equal(await isDefined(), false);
+  assert.equal(await installation(), "");
+  assert.notEqual(await additional(), undefined);
+});
+
+test("withdrawn, then the definition, then the rest: no credential comes back in between", async () => {
+  await served();
+  await steered('{"spec":{"managementState":"Withdrawn"}}');
+  await plane.untilGone(on);
+  await kubectl("delete", crd, "--timeout=60s");
+  await stays("nothing of ours is made anew", async () => (await left()) === 0, 5000);
+  await kubectl("delete", "-k", join(root, "manifests"), "--ignore-not-found", "--timeout=60s");
+  await stop();
+  assert.equal(await left(), 0);
+});
+
+test("all at once: it ends, the nodes keep what they have, and installed anew they give it back", async () => {
+  await served();
+  await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");
+  await stop();
+  assert.equal(await left(), ownPaths.length);
+  const said = await follow("The controller went first");
+  assert.match(said, /daemonset.apps\/global-pull-secret-syncer/);
+  await installed();
+  await follow("The nodes first");
+  assert.equal(await left(), 0);
+});
+
+test("the controller first, then the Secret: a controller installed later withdraws it", async () => {
+  await served();
+  await stop();
+  await kubectl("delete", "deployment", "global-pull-secret-controller", "-n", "kube-system");
+  await kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
+  assert.equal(await left(), ownPaths.length);
+  await installed();
+  await plane.untilGone(on);
+});
+
+test("the definition first: the controller goes on, and withdraws when the Secret goes", async () => {
+  await served();
+  await kubectl("delete", crd, "--timeout=60s");
+  assert.equal(await left(), ownPaths.length);
+  await follow("The definition went first");
+  await stop();
+  assert.equal(await left(), 0);
+  assert.equal(await installation(), "");
+});
+
+test("without a controller: the cluster is rid of it, and the deletion waits for nobody", async () => {
+  await served();
+  await stop();
+  await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");
+  await follow("Without a controller");
+  assert.equal(await left(), 0);
+});

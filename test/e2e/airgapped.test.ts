@@ -1,0 +1,119 @@
+/**
+ * No image but from a registry that asks for a password: what the controller was pulled with is
+ * what its agents are pulled with. And what an installer may change of the agents' pods besides.
+ */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import * as names from "#contract/names.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { buildImage } from "../cluster/image.ts";
+import type { Node } from "../cluster/node.ts";
+import { agentOn, agents, allAtOnce, fileMark, kubelets } from "./nodes.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+let [first, second]: Node[] = [];
+/** As the Deployment names it. */
+let image: string;
+const pullSecret = "regcred";
+
+before(async () => {
+  cluster = await startCluster();
+  [first, second] = cluster.nodes;
+  image = await buildImage(cluster, { tag: "1", host: cluster.registry.host });
+});
+after(() => cluster?.down());
+
+type Pod = {
+  spec: {
+    imagePullSecrets?: { name: string }[];
+    priorityClassName: string;
+    containers: { image: string; resources: object }[];
+    initContainers: { image: string }[];
+  };
+  metadata: { labels: Record<string, string> };
+};
+
+async function podOn(node: Node | undefined): Promise<Pod> {
+  assert.ok(node);
+  return (await agentOn(cluster, node)) as unknown as Pod;
+}
+
+test("K11: controller and agents come from a private registry, the agents by the controller's digest and pull secrets", async () => {
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: pullSecret, namespace: names.namespace },
+    type: names.secretType,
+    stringData: { [names.secretKeys.document]: cluster.registry.document("original") },
+  });
+  const options = { image, imagePullSecrets: [pullSecret], wish: allAtOnce };
+  await product.installProduct(cluster, options);
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await product.untilServed(cluster, 1);
+  for (const node of cluster.nodes) {
+    const { spec } = await podOn(node);
+    assert.deepEqual(spec.imagePullSecrets, [{ name: pullSecret }]);
+    const images = [...spec.containers, ...spec.initContainers].map((one) => one.image);
+    for (const one of images) assert.match(one, /^registry\.example\/global-pull-secret@sha256:/);
+  }
+  const pulled = cluster.registry
+    .accesses()
+    .filter(({ path }) => path.includes("/global-pull-secret/manifests/sha256:"));
+  assert.ok(pulled.some(({ user }) => user === "original"));
+});
+
+test("a node that joins pulls that digest with the inherited secret, though the tag was moved meanwhile", async () => {
+  const asked = () => cluster.registry.accesses().length;
+  const before = asked();
+  await cluster.registry.push(cluster.kit.images.app, "global-pull-secret:1");
+  const joined = await cluster.addNode();
+  await until("every node has an agent", async () => (await agents(cluster)).length === 3);
+  await product.untilServed(cluster, 1);
+  const [one, other] = [await podOn(joined), await podOn(first)];
+  assert.equal(one.spec.containers[0]?.image, other.spec.containers[0]?.image);
+  const pulls = cluster.registry.accesses().slice(before);
+  assert.ok(pulls.some(({ user, method }) => user === "original" && method === "GET"));
+});
+
+test("what the installer changes of the agents' pods replaces them, restarts no kubelet and writes no file", async () => {
+  const marks = async () => [await kubelets(cluster), await fileMark(first as Node)];
+  const before = await marks();
+  const args = [
+    "--agent-label=team=platform",
+    "--agent-limits=memory=128Mi",
+    "--agent-priority-class=system-cluster-critical",
+    `--agent-node-selector=kubernetes.io/hostname in (${first?.name})`,
+  ];
+  // By digest: the tag is another image's by now.
+  const [digest] = (await podOn(first)).spec.containers.map((one) => one.image);
+  const running = { image: `${image.split(":")[0]}:2`, imagePullSecrets: [pullSecret] };
+  assert.equal(await buildImage(cluster, { tag: "2", host: cluster.registry.host }), running.image);
+  await product.installProduct(cluster, { ...running, args, wish: allAtOnce });
+  await until(
+    "one agent is there, with the label",
+    async () =>
+      (await agents(cluster)).length === 1 && (await podOn(first)).metadata.labels["team"],
+    { timeout: 60_000, seen: () => agents(cluster) },
+  );
+  await product.untilServed(cluster, 1);
+  const { spec } = await podOn(first);
+  assert.equal(spec.containers[0]?.image, digest);
+  assert.match(JSON.stringify(spec.containers[0]?.resources), /"limits":\{"memory":"128Mi"\}/);
+  assert.equal(spec.priorityClassName, "system-cluster-critical");
+  assert.deepEqual(await marks(), before);
+  await until("a node without an agent is missed by nobody", async () => {
+    const { status } = (await cluster.get<GlobalPullSecret>("gps", "cluster")) ?? {};
+    const is = (type: string) => status?.conditions?.find((one) => one.type === type)?.status;
+    return is("Ready") === "True" && is("NodesLeftOut") === "False" && status?.nodes?.desired === 1;
+  });
+});
+
+test("a node that gets no agent holds up no withdrawal, and keeps what it has", async () => {
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
+  assert.equal(first?.readFile("config.json"), undefined);
+  assert.match(second?.readFile("config.json")?.toString() ?? "", /registry\.example/);
+});

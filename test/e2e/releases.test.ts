@@ -1,0 +1,112 @@
+/**
+ * Two real versions meet: the last release, built from its own sources, and this checkout; each
+ * with its own manifests, definition and image, over what the other one left.
+ */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import * as names from "#contract/names.ts";
+import { lastRelease } from "../../tools/last-release.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { buildLastRelease } from "../cluster/last-release.ts";
+import { agents, auths, fileMark, kubelets } from "./nodes.ts";
+import * as product from "./product.ts";
+import { restarts } from "./restarts.ts";
+
+let cluster: Cluster;
+/** The last release's folder. */
+let last: string;
+const wish = { rollout: { maxUnavailable: 1 }, protectedRegistries: ["protected.example"] };
+
+before(async () => {
+  [cluster, last] = await Promise.all([startCluster({ nodes: 3 }), buildLastRelease()]);
+  await product.installProduct(cluster, { release: last, wish });
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await product.untilServed(cluster, 1);
+});
+after(() => cluster?.down());
+
+const state = async () => ({
+  kubelets: await kubelets(cluster),
+  files: await Promise.all(cluster.nodes.map(fileMark)),
+  revision: await product.revision(cluster),
+});
+
+/** The images of the agents that are to stay, one of each. */
+async function images(): Promise<string[]> {
+  const pods = (await agents(cluster)).filter(({ metadata }) => !metadata.deletionTimestamp);
+  return [...new Set(pods.flatMap(({ spec }) => spec.containers.map(({ image }) => image)))];
+}
+
+const object = () => cluster.get<GlobalPullSecret>("globalpullsecret", names.globalPullSecretName);
+
+async function isReady(): Promise<boolean> {
+  const { metadata, status } = (await object()) ?? {};
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return ready?.status === "True" && status?.observedGeneration === metadata?.generation;
+}
+
+/** Installs a version over the other one and waits until every node has its agent. */
+async function replaceWith(release: string | undefined, revision: number): Promise<void> {
+  const [before] = await images();
+  await product.installProduct(cluster, { ...(release && { release }), wish });
+  await until(
+    "every agent is the other version's",
+    async () => (await images()).length === 1 && (await images())[0] !== before,
+    { timeout: 120_000, seen: images },
+  );
+  await product.untilServed(cluster, revision);
+  await until("the object is Ready", isReady, { timeout: 60_000, seen: object });
+}
+
+const steps = [
+  [`an upgrade from ${lastRelease.version}`, () => undefined],
+  [`a downgrade to ${lastRelease.version}`, () => last],
+] as const;
+
+for (const [sentence, release] of steps)
+  test(`H19: ${sentence} at rest replaces the agents, restarts no kubelet, writes no file and keeps policy`, async () => {
+    const before = await state();
+    const spec = (await object())?.spec;
+    await replaceWith(release(), 1);
+    assert.deepEqual(await state(), before);
+    assert.deepEqual((await object())?.spec, spec);
+    const counted = (await object())?.status?.nodes;
+    assert.deepEqual([counted?.desired, counted?.available], [3, 3]);
+  });
+
+/** A document of its own for each revision. */
+const contentOf = (revision: number) =>
+  JSON.stringify({ auths: { [`r${revision}.example`]: { auth: "dTpw" } } });
+
+for (const [at, [sentence, release]] of steps.entries())
+  test(`${sentence} in mid-rollout finishes it, and restarts each kubelet once`, async () => {
+    const revision = at + 2;
+    const [since, before] = [Date.now(), await kubelets(cluster)];
+    await product.writeAdditional(cluster, contentOf(revision));
+    const moved = async () =>
+      (await kubelets(cluster)).filter((one, index) => one !== before[index]).length;
+    await until("the canary's kubelet has been restarted", async () => (await moved()) > 0);
+    assert.equal(await moved(), 1);
+    await replaceWith(release(), revision);
+    for (const node of cluster.nodes)
+      assert.deepEqual(Object.keys(auths(node)), [`r${revision}.example`]);
+    const restarted = (await restarts(cluster, since)).map(({ node }) => node).toSorted();
+    assert.deepEqual(
+      restarted,
+      cluster.nodes.map(({ name }) => name),
+    );
+  });
+
+test("H21: a withdrawal that one version began and the other ends leaves nothing", async () => {
+  await product.deleteAdditional(cluster);
+  await until(
+    "a node gives back",
+    async () => cluster.nodes.some((node) => node.readFile("config.json") === undefined),
+    { timeout: 60_000 },
+  );
+  await product.installProduct(cluster, { wish });
+  await product.untilRemoved(cluster);
+  for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);
+});

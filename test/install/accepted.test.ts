@@ -1,0 +1,167 @@
+/** What the API server makes of the components: admission, Pod Security, NetworkPolicy. */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import * as names from "#contract/names.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { objectOf } from "../controller/steer.ts";
+import { charted, kustomized } from "./kustomize.ts";
+
+let cluster: Cluster;
+const team = "team-pull-secret";
+
+before(async () => {
+  cluster = await startCluster({ nodes: 0 });
+  const components = ["admission", "network-policy"].map((name) => `components/${name}`);
+  await cluster.apply(...(await kustomized({ resources: ["."], components })));
+  const crd = "crd/globalpullsecrets.globalpullsecret.io";
+  await cluster.kubectl("wait", "--for=condition=Established", crd, "--timeout=60s");
+  const sources = [{ name: "team", secretRef: { name: team }, priority: 1 }];
+  await cluster.apply(objectOf({ sources }));
+  await until("the policy is in force", async () => (await refusal(opaque(team))) !== "");
+});
+after(() => cluster?.down());
+
+type Secret = Readonly<{ type: string; data?: Readonly<Record<string, string>> }>;
+type Named = Secret & Readonly<{ name: string; namespace: string }>;
+
+const dockerJson = "kubernetes.io/dockerconfigjson";
+const key = ".dockerconfigjson";
+const encoded = (text: string) => Buffer.from(text).toString("base64");
+const holding = (text: string): Secret => ({ type: dockerJson, data: { [key]: encoded(text) } });
+const opaque = (name: string) => named({ type: "Opaque" }, name);
+const named = (secret: Secret, name: string, namespace = "kube-system"): Named => ({
+  ...secret,
+  name,
+  namespace,
+});
+
+const object = ({ name, namespace, ...secret }: Named, more: object = {}) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name, namespace, ...more },
+  ...secret,
+});
+
+/**
+ * What `kubectl apply` is told of this Secret, were it applied; empty when it would be taken.
+ * Server-side, because what kubectl else notes of the last apply has no room for the largest.
+ */
+async function refusal(secret: Named, more: object = {}): Promise<string> {
+  const file = join(cluster.directory, "secret.json");
+  writeFileSync(file, JSON.stringify(object(secret, more)));
+  const how = ["--server-side", "--force-conflicts", "--dry-run=server"];
+  return await cluster.kubectl("apply", ...how, "-f", file).then(
+    () => "",
+    (error: Error) => error.message,
+  );
+}
+
+const additional = names.additionalSecretName;
+const right = '{"auths":{"quay.io":{"auth":"cm9ib3Q6cHc="}}}';
+const largest = 480 * 1024;
+
+const refused: readonly (readonly [what: string, secret: Secret, told: RegExp])[] = [
+  [
+    "another type",
+    { type: "Opaque", data: { [key]: encoded(right) } },
+    /type: is Opaque; give kubernetes\.io\/dockerconfigjson/,
+  ],
+  ["no type", { type: "", data: { [key]: encoded(right) } }, /type: is Opaque; give/],
+  [
+    "the old type",
+    { type: "kubernetes.io/dockercfg", data: { ".dockercfg": encoded("{}") } },
+    /type: is kubernetes\.io\/dockercfg; give/,
+  ],
+  [
+    "the wrong key",
+    { type: dockerJson, data: { "config.json": encoded(right) } },
+    /Required value/,
+  ],
+  ["no data", { type: dockerJson }, /\.dockerconfigjson\]: Required value/],
+  ["no JSON", holding("auths"), /invalid character/],
+  [
+    "a byte too much",
+    holding(right + " ".repeat(largest - right.length + 1)),
+    /has 491521 bytes; remove entries/,
+  ],
+];
+for (const name of [additional, team])
+  for (const [what, secret, told] of refused)
+    test(`refused in ${name}: ${what}`, async () => {
+      assert.match(await refusal(named(secret, name)), told);
+    });
+
+const accepted: readonly (readonly [what: string, secret: Named])[] = [
+  ["a pull secret", named(holding(right), additional)],
+  ["one of a further source", named(holding(right), team)],
+  ["the largest", named(holding(right + " ".repeat(largest - right.length)), additional)],
+  ["a Secret that is no source", opaque("other")],
+  ["a source's name in another namespace", named({ type: "Opaque" }, additional, "default")],
+  ["what the controller writes", opaque(names.globalSecretName)],
+  ["what the controller remembers", opaque(names.stateSecretName)],
+];
+for (const [what, secret] of accepted)
+  test(`accepted: ${what}`, async () => {
+    assert.equal(await refusal(secret), "");
+  });
+
+test("a Secret that was wrong before it became a source can be annotated and deleted, and made no worse", async () => {
+  const late = opaque("late-pull-secret");
+  await cluster.apply(object(late));
+  const secretRef = { name: late.name };
+  await cluster.apply(objectOf({ sources: [{ name: "late", secretRef, priority: 2 }] }));
+  const worse = { ...late, data: { [key]: encoded(right) } };
+  await until("it is a source", async () => (await refusal(worse)) !== "");
+  assert.match(await refusal(worse), /type: is Opaque/);
+  assert.equal(await refusal(late, { annotations: { "a.example/note": "mine" } }), "");
+  await cluster.kubectl("delete", "secret", late.name, "-n", "kube-system");
+});
+
+test("every pod of ours but the agents' is accepted where Pod Security restricted is enforced", async () => {
+  const level = { "pod-security.kubernetes.io/enforce": "restricted" };
+  const metadata = { name: "strict", labels: level };
+  await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata });
+  type Workload = {
+    spec: { template: { metadata: object; spec: { serviceAccountName: string } } };
+  };
+  const workloads = (await charted()).filter(({ kind }) => /^(Deployment|Job)$/.test(kind));
+  assert.equal(workloads.length, 3);
+  const pods = workloads.map((one) => {
+    const { spec } = (one as unknown as Workload).spec.template;
+    const name = one.metadata.name;
+    const own = { ...spec, serviceAccountName: "default", restartPolicy: undefined };
+    return { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "strict" }, spec: own };
+  });
+  const account = ["serviceaccount", "default", "-n", "strict"];
+  await until("it has its account", async () => (await cluster.get(...account)) !== undefined);
+  await cluster.apply(...pods);
+  const bare = { containers: [{ name: "a", image: "b" }] };
+  const wrong = { ...pods[0], metadata: { name: "bare", namespace: "strict" }, spec: bare };
+  await assert.rejects(cluster.apply(wrong), /violates PodSecurity "restricted/);
+});
+
+test("the NetworkPolicy speaks of the controller's pods and their port, and of no other", async () => {
+  type Rule = { ports: { port: number }[] };
+  type Policy = { spec: { podSelector: object; ingress: Rule[]; egress: Rule[] } };
+  type Deployment = {
+    spec: {
+      selector: object;
+      template: { spec: { containers: { ports: { containerPort: number }[] }[] } };
+    };
+  };
+  const name = "global-pull-secret-controller";
+  const policy = await cluster.get<Policy>("networkpolicy", name, "-n", "kube-system");
+  const deployment = await cluster.get<Deployment>("deployment", name, "-n", "kube-system");
+  const ports = (rules: Rule[] = []) => rules.flatMap((one) => one.ports.map(({ port }) => port));
+  assert.deepEqual(policy?.spec.podSelector, deployment?.spec.selector);
+  const listens = deployment?.spec.template.spec.containers.flatMap((one) => one.ports);
+  assert.deepEqual(
+    ports(policy?.spec.ingress),
+    listens?.map(({ containerPort }) => containerPort),
+  );
+  assert.deepEqual(ports(policy?.spec.egress), [443, 6443]);
+});

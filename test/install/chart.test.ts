@@ -1,0 +1,195 @@
+/** The chart says what manifests/ says; its values are described, checked and heeded. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { load } from "js-yaml";
+import { parseConfig } from "#controller/policy/config.ts";
+import { installObjects } from "../../tools/install/install-yaml.ts";
+import { textOf, type KubeObject } from "../../tools/install/yaml.ts";
+import { flagValues } from "../../tools/install/values-schema.ts";
+import { chart, helm } from "./helm.ts";
+import { byName, charted, kustomized, nameOf } from "./kustomize.ts";
+
+const isHook = ({ metadata }: KubeObject): boolean =>
+  "helm.sh/hook" in (metadata.annotations ?? {});
+
+const definition = "CustomResourceDefinition/globalpullsecrets.globalpullsecret.io";
+
+/** What the release holds, by name; the definition without what keeps it at an uninstall. */
+async function released(...args: readonly string[]): Promise<Record<string, KubeObject>> {
+  const objects = byName((await charted(...args)).filter((one) => !isHook(one)));
+  const crd = objects[definition];
+  if (crd === undefined) return objects;
+  const { annotations, ...metadata } = crd.metadata;
+  assert.deepEqual(annotations, { "helm.sh/resource-policy": "keep" });
+  return { ...objects, [definition]: { ...crd, metadata } };
+}
+
+test("helm finds nothing to complain of", async () => {
+  const said = await helm(tmpdir(), "lint", "--strict", chart);
+  assert.match(said, /1 chart\(s\) linted, 0 chart\(s\) failed/);
+});
+
+test("helm template with its defaults is kubectl kustomize manifests, object by object", async () => {
+  assert.deepEqual(await released(), byName(await kustomized({ resources: ["."] })));
+});
+
+test("without the definition it is the base", async () => {
+  const base = byName(await kustomized({ resources: ["base"] }));
+  assert.deepEqual(await released("--set=crds.install=false"), base);
+});
+
+test("install.yaml is kubectl kustomize manifests with the image that it is made for", async () => {
+  const [newName, newTag] = ["registry.example.com:5000/public/gps", "7"];
+  const images = [{ name: "global-pull-secret", newName, newTag }];
+  assert.deepEqual(
+    byName(installObjects(`${newName}:${newTag}`)),
+    byName(await kustomized({ resources: ["."], images })),
+  );
+});
+
+const sourcesNamed = (path: string, value: unknown) => ({
+  target: { kind: "Role", name: "global-pull-secret-sources" },
+  patch: JSON.stringify([{ op: "replace", path, value }]),
+});
+
+const optional = [
+  ["network-policy", ["networkPolicy.enabled=true"], []],
+  ["admission", ["admission.enabled=true"], []],
+  ["original", ["original=kube-system/pull-secret"], []],
+  [
+    "extra-sources",
+    ["extraSources={team-a,team-b}"],
+    [sourcesNamed("/rules/0/resourceNames", ["team-a", "team-b"])],
+  ],
+] as const;
+
+for (const [component, sets, patches] of optional)
+  test(`the component ${component} is the chart with ${sets.join(" ")}`, async () => {
+    const components = [`components/${component}`];
+    assert.deepEqual(
+      await released(...sets.map((one) => `--set=${one}`)),
+      byName(await kustomized({ resources: ["."], components, patches })),
+    );
+  });
+
+test("with one controller there is no PodDisruptionBudget, which would hold up drains", async () => {
+  const { "PodDisruptionBudget/global-pull-secret-controller": budget, ...others } =
+    await released();
+  assert.ok(budget);
+  const one = await released("--set=controller.replicas=1");
+  assert.deepEqual(Object.keys(one), Object.keys(others));
+});
+
+type Pod = Readonly<{
+  imagePullSecrets?: readonly object[];
+  tolerations?: readonly { key: string }[];
+  containers: readonly { image: string; args?: readonly string[] }[];
+  initContainers?: readonly { image: string }[];
+}>;
+
+/** The pods of the controller and of the hooks, by name. */
+async function podsOf(...args: readonly string[]): Promise<Map<string, Pod>> {
+  const objects = (await charted(...args)).filter(({ kind }) => /^(Deployment|Job)$/.test(kind));
+  type Spec = { template: { spec: Pod } };
+  return new Map(objects.map((one) => [nameOf(one), (one["spec"] as Spec).template.spec]));
+}
+
+const controllerArgs = async (...args: readonly string[]): Promise<readonly string[]> =>
+  (await podsOf(...args)).get("Deployment/global-pull-secret-controller")?.containers[0]?.args ??
+  [];
+
+test("image by digest, pull secrets and tolerations hold for every pod", async () => {
+  const digest = `sha256:${"0".repeat(64)}`;
+  const pods = await podsOf(
+    "--set=image.repository=a.example/b",
+    `--set=image.digest=${digest}`,
+    "--set=imagePullSecrets[0].name=mirror",
+    "--set=controller.tolerations[0].key=own",
+  );
+  assert.equal(pods.size, 3);
+  for (const pod of pods.values()) {
+    for (const { image } of [...pod.containers, ...(pod.initContainers ?? [])])
+      assert.equal(image, `a.example/b@${digest}`);
+    assert.deepEqual(pod.imagePullSecrets, [{ name: "mirror" }]);
+    assert.equal(pod.tolerations?.[0]?.key, "own");
+  }
+});
+
+/** Flag as a value → something that the controller takes. */
+const samples = {
+  protect: ["quay.io", "ghcr.io/team"],
+  deliveryModes: ["Reread"],
+  maxUnavailableLimit: "25%",
+  restartControlPlane: "Always",
+  hiddenFiles: "Ignore",
+  kubeletUnit: "k3s.service",
+  kubeletDirectory: "/opt/kubelet",
+  dbusDirectory: "/var/run/dbus",
+  agentImage: "a.example/b:1",
+  agentAnnotation: ["a.example/owner=me, you"],
+  agentImagePullSecret: ["mirror"],
+  agentLabel: ["team=a"],
+  agentLimits: "",
+  agentNodeSelector: "type!=virtual-kubelet,pool in (a,b)",
+  agentPriorityClass: "",
+  agentRequests: "memory=32Mi",
+  probePort: 20_001,
+  healthzPort: 10_001,
+  logLevel: "debug",
+};
+
+test("every flag of the controller is a value, and arrives as the controller reads it", async () => {
+  assert.deepEqual(Object.keys(samples).toSorted(), Object.keys(flagValues).toSorted());
+  const args = await controllerArgs(
+    "--set=original=kube-system/pull-secret",
+    `--set-json=flags=${JSON.stringify(samples)}`,
+  );
+  const parsed = parseConfig(args);
+  assert.ok(parsed.ok, parsed.ok ? "" : parsed.errors.join("\n"));
+  const given = Object.values(samples).flat().map(String);
+  const heard = args.map((one) => one.replace(/^[^=]*=/, ""));
+  assert.deepEqual(heard.toSorted(), [...given, "kube-system/pull-secret"].toSorted());
+});
+
+test("no flag is given that nobody asked for", async () => {
+  assert.deepEqual(await controllerArgs(), []);
+});
+
+const refused: readonly (readonly [set: string, told: RegExp])[] = [
+  ["image.digest=latest", /image\/digest|image\.digest/],
+  ["image.pullPolicy=Sometimes", /pullPolicy/],
+  ["original=pull-secret", /original/],
+  ["extraSources={Team_A}", /extraSources/],
+  ["flags.maxUnavailable=1", /maxUnavailable/],
+  ["flags.protect=quay.io", /protect/],
+  ["controller.replicas=0", /replicas/],
+  ["networkPolicy=true", /networkPolicy/],
+  ["uninstall.timeout=soon", /timeout/],
+  ["tolerations=x", /tolerations/],
+];
+for (const [set, told] of refused)
+  test(`refused: --set ${set}`, async () => {
+    await assert.rejects(charted(`--set=${set}`), told);
+  });
+
+type Schema = Readonly<{
+  description?: string;
+  properties?: Readonly<Record<string, Schema>>;
+}>;
+
+test("every value of values.yaml is in the schema, and every value there is described", () => {
+  const schema = JSON.parse(readFileSync(join(chart, "values.schema.json"), "utf8")) as Schema;
+  const walk = (at: Schema, values: unknown, path: string): void => {
+    assert.ok(at.description, `${path}: has no description`);
+    const given = values === undefined ? {} : (values as Record<string, unknown>);
+    for (const [name, one] of Object.entries(at.properties ?? {}))
+      walk(one, given[name], `${path}.${name}`);
+    if (at.properties === undefined) return;
+    const known = Object.keys(at.properties);
+    for (const name of Object.keys(given)) assert.ok(known.includes(name), `${path}.${name}`);
+  };
+  walk(schema, load(textOf("chart/values.yaml")), "values");
+});

@@ -1,0 +1,42 @@
+/**
+ * helm and kubeconform, as pinned by the tool lines of go.mod here, built once into the cache:
+ * 75 s on two cores where kubectl has been built before, which has most of helm's packages.
+ */
+import { mkdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
+import { progress, run } from "../cluster/run.ts";
+
+const here = import.meta.dirname;
+const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
+
+/** As a stock helm is linked, or it takes itself for one of Kubernetes 1.20. */
+function linkerFlags([goMod = ""]: readonly string[]): string {
+  const [, version] = /helm\.sh\/helm\/v3 (v\S+)/.exec(goMod) ?? [];
+  const [, minor] = /k8s\.io\/client-go v0\.(\d+)/.exec(goMod) ?? [];
+  const chart = "helm.sh/helm/v3/pkg/chartutil";
+  return [
+    "-s -w",
+    `-X helm.sh/helm/v3/internal/version.version=${version}`,
+    `-X ${chart}.k8sVersionMajor=1`,
+    `-X ${chart}.k8sVersionMinor=${minor}`,
+  ].join(" ");
+}
+
+async function build(importPath: string): Promise<string> {
+  const program = basename(importPath);
+  const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", linkerFlags(pins)];
+  const path = join(cacheRoot, "install", keyOf(...pins, flags.join(" "), process.arch), program);
+  return await once(path, async (draft) => {
+    progress(`building ${program}`);
+    mkdirSync(dirname(draft), { recursive: true });
+    await run(["go", "build", ...flags, "-o", draft, importPath], {
+      cwd: here,
+      env: { ...(process.env as Record<string, string>), CGO_ENABLED: "0", GOFLAGS: "" },
+    });
+  });
+}
+
+export const helm = (): Promise<string> => build("helm.sh/helm/v3/cmd/helm");
+export const kubeconform = (): Promise<string> =>
+  build("github.com/yannh/kubeconform/cmd/kubeconform");

@@ -1,0 +1,143 @@
+/** Installed, upgraded and removed with helm and with kubectl, on a real node. */
+import assert from "node:assert/strict";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import * as names from "#contract/names.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { buildImage } from "../cluster/image.ts";
+import { auths, kubelets } from "../e2e/nodes.ts";
+import * as product from "../e2e/product.ts";
+import { chart, helmOn } from "./helm.ts";
+
+let cluster: Cluster;
+let image: readonly string[];
+
+/** Somebody else's, byte for byte. */
+const others = '{ "auths":{"elsewhere.example":{"auth":"c29tZWJvZHk6ZWxzZQ=="}} }\n';
+
+before(async () => {
+  cluster = await startCluster({ nodes: 1 });
+  cluster.nodes[0]?.writeFile("config.json", others, 0o640);
+  const reference = await buildImage(cluster);
+  const at = reference.lastIndexOf(":");
+  image = [
+    `--set=image.repository=${reference.slice(0, at)}`,
+    `--set-string=image.tag=${reference.slice(at + 1)}`,
+  ];
+});
+after(() => cluster?.down());
+
+const file = (): string => cluster.nodes[0]?.readFile("config.json")?.toString() ?? "";
+const isServed = (): boolean => cluster.registry.host in auths(cluster.nodes[0]);
+
+const object = ["globalpullsecret", names.globalPullSecretName] as const;
+
+async function ready(): Promise<void> {
+  await cluster.kubectl("wait", "--for=condition=Ready", ...object, "--timeout=120s");
+}
+
+/** Everything in the cluster that has our name, as kind/name. */
+async function ours(): Promise<string[]> {
+  const kinds = [
+    "deployments",
+    "daemonsets",
+    "pods",
+    "jobs",
+    "serviceaccounts",
+    "secrets",
+    "leases",
+    "roles",
+    "rolebindings",
+    "clusterroles",
+    "clusterrolebindings",
+    "poddisruptionbudgets",
+    "networkpolicies",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+    "customresourcedefinitions",
+  ];
+  const found = await cluster.kubectl("get", kinds.join(","), "-A", "-o", "name");
+  return found
+    .split("\n")
+    .filter((name) => /pull-?secret/.test(name))
+    .toSorted();
+}
+
+/** A chart whose definition lacks a column, as if it were older. */
+function olderChart(): string {
+  const folder = join(cluster.directory, "older");
+  cpSync(chart, folder, { recursive: true });
+  const crd = join(folder, "templates/crd.yaml");
+  const text = readFileSync(crd, "utf8");
+  const older = text.replace(/^ +- name: Revision\n(?: +[A-Za-z]+: .*\n){3}/m, "");
+  assert.notEqual(older, text);
+  writeFileSync(crd, older);
+  return folder;
+}
+
+const columns = async (): Promise<string> =>
+  (await cluster.kubectl("get", "globalpullsecrets")).split("\n")[0] ?? "";
+
+async function allow(maxUnavailable: string): Promise<void> {
+  const patch = JSON.stringify({ spec: { rollout: { maxUnavailable } } });
+  await cluster.kubectl("patch", ...object, "--type=merge", "-p", patch);
+}
+
+/** Why the condition is True; undefined while it is not. */
+async function reasonOf(wanted: string): Promise<string | undefined> {
+  const { conditions = [] } = (await cluster.get<GlobalPullSecret>(...object))?.status ?? {};
+  const found = conditions.find(({ type, status }) => type === wanted && status === "True");
+  return found?.reason;
+}
+
+test("helm install serves a node, and an upgrade brings the new definition and flag without a kubelet restart", async () => {
+  const notes = await helmOn(cluster, "install", "gps", olderChart(), ...image, "--wait");
+  assert.match(notes, /kubectl create secret docker-registry additional-pull-secret/);
+  await product.steerProduct(cluster, {});
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await until("the node has it", isServed);
+  await ready();
+  assert.doesNotMatch(await columns(), /REVISION/);
+  const before = await kubelets(cluster);
+  const upgraded = ["--reuse-values", "--set=flags.maxUnavailableLimit=50%", "--wait"];
+  await helmOn(cluster, "upgrade", "gps", chart, ...upgraded);
+  assert.match(await columns(), /REVISION/);
+  await allow("60%");
+  await until("the new flag is heeded", async () => (await reasonOf("Stalled")) === "NotAllowed");
+  await allow("50%");
+  await until("it is as it was", async () => (await reasonOf("Ready")) === "InForce");
+  assert.deepEqual(await kubelets(cluster), before);
+});
+
+test("helm uninstall gives the node back first; the definition, its object and the Secret stay, and nothing else of ours", async () => {
+  await helmOn(cluster, "uninstall", "gps", "--wait", "--timeout=5m");
+  assert.equal(file(), others);
+  await until(
+    "the pods are gone",
+    async () => !(await ours()).some((name) => name.startsWith("pod/")),
+  );
+  assert.deepEqual(await ours(), [
+    "customresourcedefinition.apiextensions.k8s.io/globalpullsecrets.globalpullsecret.io",
+    `secret/${names.additionalSecretName}`,
+  ]);
+  const stayed = await cluster.get<GlobalPullSecret>(...object);
+  assert.equal(stayed?.spec?.managementState, "Managed");
+});
+
+test("kubectl apply -k serves the Secret that stayed; when it is deleted, kubectl delete -k leaves nothing but the Lease", async () => {
+  await product.installProduct(cluster, { wish: {} });
+  await until("the node has it", isServed);
+  await ready();
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
+  assert.equal(file(), others);
+  await cluster.kubectl("delete", "-k", join(cluster.directory, "overlay"), "--timeout=60s");
+  await until(
+    "the pods are gone",
+    async () => !(await ours()).some((name) => name.startsWith("pod/")),
+  );
+  assert.deepEqual(await ours(), [`lease.coordination.k8s.io/global-pull-secret-controller`]);
+});

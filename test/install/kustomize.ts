@@ -1,0 +1,42 @@
+/** The objects of manifests/ as `kubectl kustomize` gives them, and those of the chart. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { buildParts } from "../cluster/parts.ts";
+import { run } from "../cluster/run.ts";
+import { manifests, objectsOf, type KubeObject } from "../../tools/install/yaml.ts";
+import { chart, helm } from "./helm.ts";
+
+type Overlay = Readonly<{
+  resources: readonly string[];
+  components?: readonly string[];
+  patches?: readonly object[];
+  images?: readonly object[];
+}>;
+
+/** An overlay of folders of manifests/, as an administrator writes it. */
+export async function kustomized(overlay: Overlay): Promise<KubeObject[]> {
+  const { path } = await buildParts();
+  const folder = mkdtempSync(join(tmpdir(), "overlay-"));
+  try {
+    const from = (names: readonly string[] = []) =>
+      names.map((name) => relative(folder, join(manifests, name)));
+    const { resources, components } = overlay;
+    const text = { ...overlay, resources: from(resources), components: from(components) };
+    writeFileSync(join(folder, "kustomization.yaml"), JSON.stringify(text)); // JSON is YAML
+    return objectsOf(await run([path("kubectl"), "kustomize", folder]));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Everything that `helm template` gives, hooks included. */
+export async function charted(...args: readonly string[]): Promise<KubeObject[]> {
+  return objectsOf(await helm(tmpdir(), "template", "gps", chart, "-n", "kube-system", ...args));
+}
+
+export const nameOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name}`;
+
+/** Name → object, whatever the order. */
+export const byName = (objects: readonly KubeObject[]): Record<string, KubeObject> =>
+  Object.fromEntries(objects.map((one) => [nameOf(one), one]));

@@ -1,0 +1,92 @@
+/** Every object that is installed is one of Kubernetes 1.31 to 1.36, by strict schemas, offline. */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { run } from "../cluster/run.ts";
+import { installObjects } from "../../tools/install/install-yaml.ts";
+import type { KubeObject } from "../../tools/install/yaml.ts";
+import { kubeconform } from "./go-tools.ts";
+import { charted, kustomized } from "./kustomize.ts";
+
+const file = join(import.meta.dirname, "schemas.json");
+const { kinds, releases, forms } = JSON.parse(readFileSync(file, "utf8")) as {
+  kinds: string[];
+  releases: Record<string, Record<string, number>>;
+  forms: object[];
+};
+
+const folder = mkdtempSync(join(tmpdir(), "schemas-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** `…rbac.v1.Role` as kubeconform looks for it: `role-rbac-v1.json`; the core's have no group. */
+function fileOf(kind: string): string {
+  const [name = "", version = "", group = ""] = kind.split(".").toReversed();
+  const words = [name, ...(group === "core" ? [] : [group]), version];
+  return `${words.join("-").toLowerCase()}.json`;
+}
+
+for (const [release, numbers] of Object.entries(releases)) {
+  mkdirSync(join(folder, `v${release}.0`));
+  const definitions = Object.fromEntries(
+    Object.entries(numbers).map(([name, number]) => [name, forms[number]]),
+  );
+  for (const kind of kinds) {
+    const text = JSON.stringify({ $ref: `#/definitions/${kind}`, definitions });
+    writeFileSync(join(folder, `v${release}.0`, fileOf(kind)), text);
+  }
+}
+
+async function validate(release: string, objects: readonly KubeObject[]): Promise<string> {
+  const places = join(folder, "{{.NormalizedKubernetesVersion}}");
+  return await run(
+    [
+      await kubeconform(),
+      "-strict",
+      "-summary",
+      "-kubernetes-version",
+      `${release}.0`,
+      "-schema-location",
+      join(places, "{{.ResourceKind}}{{.KindSuffix}}.json"),
+      "-",
+    ],
+    { input: objects.map((one) => JSON.stringify(one)).join("\n---\n") },
+  );
+}
+
+const components = ["extra-sources", "original", "network-policy", "admission"];
+const installed: Readonly<Record<string, () => Promise<KubeObject[]> | KubeObject[]>> = {
+  base: () => kustomized({ resources: ["base"] }),
+  "default with every component": () =>
+    kustomized({ resources: ["."], components: components.map((one) => `components/${one}`) }),
+  "install.yaml": () => installObjects("registry.example.com/global-pull-secret:1"),
+  chart: () => charted(),
+  "chart with everything": () =>
+    charted(
+      "--set=networkPolicy.enabled=true",
+      "--set=admission.enabled=true",
+      "--set=original=kube-system/pull-secret",
+      "--set=extraSources={team}",
+      "--set=imagePullSecrets[0].name=mirror",
+      "--set=controller.podLabels.a=b",
+    ),
+};
+
+for (const [name, objects] of Object.entries(installed))
+  for (const release of Object.keys(releases))
+    test(`${name}: valid on Kubernetes ${release}`, async () => {
+      const all = await objects();
+      assert.match(await validate(release, all), new RegExp(`Valid: ${all.length},`));
+    });
+
+test("a field that no release knows, and a wrong type, are refused", async () => {
+  const [account, ...others] = await kustomized({ resources: ["base"] });
+  assert.ok(account);
+  const wrong = { ...account, metadata: { ...account.metadata, lables: {} } };
+  await assert.rejects(validate("1.36", [wrong, ...others]), /lables/);
+  const deployment = others.find(({ kind }) => kind === "Deployment");
+  assert.ok(deployment);
+  const spec = { ...(deployment["spec"] as object), replicas: "two" };
+  await assert.rejects(validate("1.36", [{ ...deployment, spec }]), /replicas/);
+});

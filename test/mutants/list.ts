@@ -1,0 +1,7 @@
+/** Every breakage that the tests are held against. */
+import { agent } from "./agent.ts";
+import type { Mutant } from "./mutant.ts";
+import { objects } from "./objects.ts";
+import { rollout } from "./rollout.ts";
+
+export const mutants: readonly Mutant[] = [...objects, ...agent, ...rollout];

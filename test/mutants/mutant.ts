@@ -1,0 +1,13 @@
+/** A deliberate breakage of the product, and the tests that must notice it. */
+export type Mutant = Readonly<{
+  /** The promise that no longer holds; a rule of ours has none. */
+  breaks?: string;
+  /** What the product does then. */
+  effect: string;
+  file: string;
+  /** What stands in the file exactly once, and what stands there instead. */
+  text: string;
+  instead: string;
+  /** Test files of which at least one must turn red. */
+  tests: readonly string[];
+}>;

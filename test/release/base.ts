@@ -1,0 +1,52 @@
+/**
+ * A base for both architectures, as the pinned one is. This machine's half is the tests' base; in
+ * the other half Node is a text that nothing can run: whoever tries while building fails.
+ */
+import { createHash } from "node:crypto";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Descriptor } from "../../tools/release/layout.ts";
+import { architecture, writeLayout } from "../cluster/images.ts";
+import { setUp } from "../cluster/setup.ts";
+
+export const architectures = ["amd64", "arm64"];
+
+/** By this Node's binary tells its version. */
+const nodeText = `https://nodejs.org/node-v${process.versions.node}-headers.tar.gz`;
+
+/** Writes the OCI layout `directory`. */
+export async function writeBase(directory: string): Promise<void> {
+  const { images } = await setUp();
+  const halves = await Promise.all(
+    architectures.map(async (one) => {
+      if (one === architecture) return { one, layout: images.base };
+      const [layout, tree] = [`${directory}-${one}`, `${directory}-${one}-tree`];
+      mkdirSync(join(tree, "nodejs/bin"), { recursive: true });
+      writeFileSync(join(tree, "nodejs/bin/node"), nodeText);
+      await writeLayout(layout, tree, { Entrypoint: ["/nodejs/bin/node"] }, one);
+      return { one, layout };
+    }),
+  );
+  const manifests = halves.map(({ one, layout }) => {
+    cpSync(join(layout, "blobs"), join(directory, "blobs"), { recursive: true });
+    const { mediaType, digest, size } = onlyEntry(layout);
+    return { mediaType, digest, size, platform: { os: "linux", architecture: one } };
+  });
+  const mediaType = "application/vnd.oci.image.index.v1+json";
+  const index = JSON.stringify({ schemaVersion: 2, mediaType, manifests });
+  const hex = createHash("sha256").update(index).digest("hex");
+  writeFileSync(join(directory, "blobs/sha256", hex), index);
+  const entry = { mediaType, digest: `sha256:${hex}`, size: index.length };
+  const top = JSON.stringify({ schemaVersion: 2, manifests: [entry] });
+  writeFileSync(join(directory, "index.json"), top);
+  cpSync(join(images.base, "oci-layout"), join(directory, "oci-layout"));
+}
+
+function onlyEntry(layout: string): Descriptor {
+  const { manifests } = JSON.parse(readFileSync(join(layout, "index.json"), "utf8")) as {
+    manifests: Descriptor[];
+  };
+  const [entry, ...more] = manifests;
+  if (entry === undefined || more.length > 0) throw new Error(`${layout}: not one image`);
+  return entry;
+}

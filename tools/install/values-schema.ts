@@ -1,0 +1,110 @@
+/** values.schema.json of the chart: helm holds values against it, and people read it. */
+import { flags } from "#controller/policy/flags.ts";
+import type { Flag } from "#contract/table.ts";
+
+type Schema = Readonly<{ description: string } & Record<string, unknown>>;
+
+/** What the chart itself decides, or needs a right or a file beside the flag. */
+const notValues = new Set(["original", "original-kubeconfig", "kubeconfig", "listen"]);
+
+/** `max-unavailable-limit` is `maxUnavailableLimit`; the template makes it kebab-case again. */
+export const valueOf = (flag: string): string =>
+  flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** The controller's flags that are values, by their name as a value. */
+export const flagValues: Readonly<Record<string, Flag>> = Object.fromEntries(
+  Object.entries(flags)
+    .filter(([name]) => !notValues.has(name))
+    .map(([name, flag]) => [valueOf(name), flag]),
+);
+
+const text = (description: string, more: object = {}): Schema => ({
+  description,
+  type: "string",
+  ...more,
+});
+const toggle = (description: string): Schema => ({ description, type: "boolean" });
+const list = (description: string, items: object): Schema => ({
+  description,
+  type: "array",
+  items,
+});
+/** Fields of a pod, which the API server judges. */
+const free = (description: string): Schema => ({ description, type: "object" });
+const group = (description: string, properties: Readonly<Record<string, Schema>>): Schema => ({
+  description,
+  type: "object",
+  additionalProperties: false,
+  properties,
+});
+
+const name = { type: "string", pattern: "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$" };
+
+function flagSchema({ what, standard, repeated }: Flag): Schema {
+  const description = `${what}.${standard === undefined ? "" : ` Default: ${standard || "none"}.`}`;
+  if (repeated) return list(description, { type: "string", minLength: 1 });
+  return { description, type: ["string", "integer"] };
+}
+
+const values = group("Values of the chart.", {
+  image: group("The one image, of controller and agents.", {
+    repository: text("Where the nodes pull it from, without tag.", { minLength: 1 }),
+    tag: text("Empty: the chart's appVersion."),
+    digest: text("sha256:…; with it the tag is not used.", { pattern: "^(sha256:[0-9a-f]{64})?$" }),
+    pullPolicy: text("Of the controller's pods.", { enum: ["Always", "IfNotPresent", "Never"] }),
+  }),
+  imagePullSecrets: list("Secrets of kube-system that the image is pulled with.", {
+    type: "object",
+    additionalProperties: false,
+    required: ["name"],
+    properties: { name },
+  }),
+  crds: group("The definition of GlobalPullSecret.", {
+    install: toggle("false: somebody else applies and upgrades it. An uninstall never deletes it."),
+  }),
+  original: text(
+    "Secret with the original pull secret, NAMESPACE/NAME; empty: each node's own file. The right to read it comes with it.",
+    { pattern: "^([a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*)?$" },
+  ),
+  extraSources: list(
+    "Names of Secrets of kube-system that spec.sources may name: the right to read them.",
+    name,
+  ),
+  flags: group(
+    "The controller's flags, in camelCase; what is absent is as docs/configuration.md says.",
+    Object.fromEntries(Object.entries(flagValues).map(([key, flag]) => [key, flagSchema(flag)])),
+  ),
+  controller: group("The controller's pods.", {
+    replicas: {
+      description: "2: one writes, the other stands by. With 1 there is no PodDisruptionBudget.",
+      type: "integer",
+      minimum: 1,
+    },
+    resources: free("Requests and limits; Node.js is told to keep 96 MiB of old space."),
+    nodeSelector: free("Labels of the nodes that it may run on."),
+    tolerations: list("Taints that it bears.", { type: "object" }),
+    affinity: free("In the place of the preference for two different nodes."),
+    podLabels: free("More labels of its pods."),
+    podAnnotations: free("More annotations of its pods."),
+    priorityClassName: text("Empty: the cluster's default."),
+  }),
+  networkPolicy: group("What it may be asked and may ask.", {
+    enabled: toggle("Adds a NetworkPolicy: metrics and probes in, the API server's ports out."),
+  }),
+  admission: group("Wrong Secrets refused at kubectl apply.", {
+    enabled: toggle("Adds a ValidatingAdmissionPolicy for the Secrets that are sources."),
+  }),
+  uninstall: group("helm uninstall.", {
+    withdraw: toggle("Before it, let the nodes give back what is ours; false: they keep it."),
+    timeout: text(
+      "How long they may take (s, m, h); then the uninstall fails. Keep it below helm's --timeout.",
+      { pattern: "^([0-9]+(s|m|h))+$" },
+    ),
+  }),
+});
+
+/** The file's text. */
+export function valuesSchema(): string {
+  const schema = { $schema: "http://json-schema.org/draft-07/schema#", ...values };
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}

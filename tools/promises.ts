@@ -1,0 +1,83 @@
+/**
+ * docs/promises.md: what the product promises, by number, and which tests show it. A test that
+ * shows a promise begins with its number, so the page is read from the tests' names.
+ */
+import { globSync, readFileSync } from "node:fs";
+
+/** Number → what is promised. */
+export const promises: Readonly<Record<string, string>> = {
+  H1: "An administrator of the cluster adds a credential alone: whoever may write that one Secret needs nobody's help.",
+  H2: "The credential is declared as Secret `kube-system/additional-pull-secret`, type `kubernetes.io/dockerconfigjson`, key `.dockerconfigjson`, with an `auth` for each registry under `auths`.",
+  H3: "It is merged with the cluster's original pull secret, and a rotation of either flows on.",
+  H4: "Every node gets the result: cordoned, tainted, joining and returning ones too.",
+  H5: "Nothing else has to be done: the Secret alone brings everything.",
+  H6: "Its creation and each change are seen at once, by watches that survive their connection.",
+  H7: "It is validated before anything is deployed: what is refused changes nothing.",
+  H8: "The original may live on another API server, that of the hosted control plane.",
+  H9: "Where both name a registry, the additional one wins, unless policy says otherwise.",
+  H10: "The result is Secret `kube-system/global-pull-secret`.",
+  H11: "ServiceAccount, Role and RoleBinding of the agents are called `global-pull-secret-syncer`.",
+  H12: "DaemonSet `kube-system/global-pull-secret-syncer` puts an agent on each node.",
+  H13: "Its pods carry the label `name=global-pull-secret-syncer`.",
+  H14: "`kubectl get` of the DaemonSet, of the Secret and of the pods by label shows that it works.",
+  H15: "Each agent watches `global-pull-secret`, and takes its own revision of it and no other.",
+  H16: "On a change it rewrites the kubelet's `config.json`, and keeps what others wrote there.",
+  H17: "It restarts the kubelet over D-Bus to apply the change, on as many nodes at once as the budget allows.",
+  H18: "A kubelet that fails three restarts gets the old file back.",
+  H19: "Nothing is written and nothing restarted unless the content really changed.",
+  H20: "Deleting the Secret takes the entries off every node, and then the DaemonSet, the ServiceAccount, the Role and the RoleBinding.",
+  H21: "With them goes `global-pull-secret`, and all else that the product made for itself.",
+  H22: "Only kube-system is touched, and there only the Secrets that are named.",
+  H23: "Nobody has a right that is not needed: neither the controller nor the agents.",
+  H24: "An invalid document is reported early, with what is wrong and where, and never with a credential.",
+  H25: "Controller, agent and command line are programs of their own, in packages that need each other in one direction only.",
+  HD: "Things happen in the drawn order: the Secret, the controller, `global-pull-secret`, ServiceAccount, Role, RoleBinding, DaemonSet, the agent, the file, D-Bus, the kubelet.",
+  K11: "It works in an air-gapped cluster whose images all come from a private registry.",
+};
+
+/** A test's name, as far as it is written in the source, and the file that has it. */
+export type Named = Readonly<{ file: string; name: string }>;
+
+const number = /\b(?:[HKLM]\d+|HD)\b/g;
+const namePattern = /(?<![.\w])(?:t\.)?test\(\s*(["'`])((?:\\.|(?!\1).)*)/gs;
+
+/** The numbers that a name speaks of, wherever in it. */
+export const numbersIn = (name: string): readonly string[] => name.match(number) ?? [];
+
+/** The numbers that a name begins with, which its test claims to show: `H1, H2: …`. */
+export function shownBy(name: string): readonly string[] {
+  const [head = ""] = /^(?:(?:[HKLM]\d+|HD)(?:, |(?=: )))+(?=: )/.exec(name) ?? [];
+  return numbersIn(head);
+}
+
+/** Names of the tests in a source. */
+export const testNames = (source: string): readonly string[] =>
+  Array.from(source.matchAll(namePattern), ([, , name = ""]) => name);
+
+/** Every test of the checkout but those of this file's own rules; a table's are in a fixture. */
+export function allTests(): readonly Named[] {
+  const exclude = ["node_modules/**", "dist/**", "tools/promises.test.ts"];
+  const files = globSync("**/*.{test,fixture}.ts", { exclude });
+  return files
+    .toSorted()
+    .flatMap((file) => testNames(readFileSync(file, "utf8")).map((name) => ({ file, name })));
+}
+
+/** The page's whole text. */
+export function promisesPage(tests: readonly Named[] = allTests()): string {
+  const rows = Object.entries(promises).map(([key, sentence]) => {
+    const showing = tests.filter(({ name }) => shownBy(name).includes(key));
+    const files = [...new Set(showing.map(({ file }) => `[${file}](../${file})`))];
+    return `| ${key} | ${sentence} | ${files.join("<br>")} |`;
+  });
+  return `# Every promise, and the tests that show it
+
+A test that shows a promise begins with its number. What is in \`test/\` takes real parts (a control plane, nodes with systemd and a kubelet, a
+registry); the rest needs nothing but the checkout. Written from the tests' names by \`node build/run.mjs tools/docs.ts\`; \`npm test\` holds it both
+ways: each number has a test, and no test has a number that is not here. That the tests can fail is shown by [the breakages](faults.md#breakages).
+
+| number | promise | shown by |
+| --- | --- | --- |
+${rows.join("\n")}
+`;
+}

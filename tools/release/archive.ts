@@ -1,0 +1,30 @@
+/** Archives and checksums that are a function of the files' names and contents. */
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { run } from "../../test/cluster/run.ts";
+
+/**
+ * Packs `names` of `folder`, folders with all that is in them. Owners are root, every file may be
+ * read by all and is dated `created` (seconds since 1970).
+ */
+export async function tar(
+  archive: string,
+  folder: string,
+  names: readonly string[],
+  created: number,
+): Promise<void> {
+  const same = ["--sort=name", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner"];
+  const mode = ["--mode=a+rX,u+w,go-w", `--mtime=@${created}`];
+  await run(["tar", ...same, ...mode, "-C", folder, "-cf", archive, ...names]);
+}
+
+/** `archive.tar` → `archive.tar.gz`, whose header has neither a name nor a time. */
+export function gzip(archive: string, compressed: string): void {
+  writeFileSync(compressed, gzipSync(readFileSync(archive), { level: 9 }));
+}
+
+/** In hex. */
+export function sha256(file: string): string {
+  return createHash("sha256").update(readFileSync(file)).digest("hex");
+}

@@ -1,0 +1,125 @@
+/**
+ * `npm run release`: all that a version consists of, in dist/release-VERSION. The same commit gives
+ * the same bytes, with the same npm, buildah and tar.
+ *
+ * `--base LAYOUT` builds upon an OCI layout on disk, where the base's registry is out of reach.
+ * `--image NAME` is where the image is pushed to: install.yaml and the chart name it by its digest.
+ * `--url URL` is the folder where the files will be found; without it krew's manifest names the
+ * archive beside it (`kubectl krew install --manifest=pull-secret.yaml --archive=…`).
+ */
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { bundles } from "../../build/bundle.ts";
+import { sha256, tar } from "./archive.ts";
+import { only, stamp, type Boms } from "./boms.ts";
+import { buildLayout, bundlesOf, pinnedBase } from "./image.ts";
+import { imageBoms } from "./image-boms.ts";
+import { readLayout, type Image } from "./layout.ts";
+import { locked, npmBoms, production } from "./npm-boms.ts";
+import { packChart, writeInstallYaml } from "./manifests.ts";
+import { krewManifest, packPlugin } from "./plugin.ts";
+import { Unready, versionOf, type Version } from "./ready.ts";
+
+type Options = Readonly<{ base: string | undefined; url: string | undefined; image: string }>;
+
+/** Makes the folder, whole or not at all, and returns its path and the image's digest. */
+async function release(repository: string, options: Options): Promise<[string, string]> {
+  const version = await versionOf(repository);
+  const name = `global-pull-secret-${version.version}`;
+  const folder = join(repository, `dist/release-${version.version}`);
+  const draft = `${folder}.draft`;
+  const layout = `${folder}.image`;
+  for (const path of [draft, layout]) rmSync(path, { recursive: true, force: true });
+  mkdirSync(draft, { recursive: true });
+
+  const bundled = await bundles();
+  const image = await buildImage(repository, layout, version, options.base);
+  await tar(
+    join(draft, `${name}.oci.tar`),
+    layout,
+    readdirSync(layout).toSorted(),
+    version.created,
+  );
+
+  const inImage = new Set(bundlesOf(repository));
+  const paths = new Set<string>();
+  for (const one of bundled)
+    if (inImage.has(one.path)) for (const path of one.packages) paths.add(path);
+  const all = await npmBoms(repository);
+  const base = baseName(pinnedBase(repository), options.base);
+  const ofImage = await imageBoms(all, locked(repository, paths), image, base);
+  write(draft, "npm", stamp(only(all, production(repository)), version.created));
+  write(draft, "image", stamp(ofImage, version.created));
+
+  const archive = `kubectl-pull_secret-${version.version}.tar.gz`;
+  await packPlugin(repository, join(draft, archive), version.created);
+  const uri = options.url === undefined ? archive : new URL(archive, `${options.url}/`).href;
+  const manifest = krewManifest(version.version, join(draft, archive), uri);
+  writeFileSync(join(draft, "pull-secret.yaml"), manifest);
+
+  const released = { image: options.image, digest: image.digest, created: version.created };
+  writeInstallYaml(join(draft, "install.yaml"), released);
+  await packChart(repository, join(draft, `${name}.tgz`), released);
+  cpSync(join(repository, "manifests/crds/globalpullsecrets.yaml"), join(draft, "crds.yaml"));
+  writeFileSync(join(draft, "CHANGES.md"), version.changes);
+  const files = readdirSync(draft).toSorted();
+  const sums = files.map((file) => `${sha256(join(draft, file))}  ${file}\n`);
+  writeFileSync(join(draft, "SHA256SUMS"), sums.join(""));
+  rmSync(layout, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(draft, folder);
+  return [folder, image.digest];
+}
+
+async function buildImage(
+  context: string,
+  layout: string,
+  { version, revision, created }: Version,
+  base: string | undefined,
+): Promise<Image> {
+  const architectures = ["amd64", "arm64"];
+  const image = "org.opencontainers.image";
+  const labels = {
+    [`${image}.version`]: version,
+    [`${image}.revision`]: revision,
+    [`${image}.created`]: new Date(created * 1000).toISOString(),
+  };
+  await buildLayout({ context, layout, architectures, base, created, labels });
+  return readLayout(layout);
+}
+
+/** Of the base that was built upon: the pinned one's, unless the layout holds another. */
+function baseName(pinned: string, layout: string | undefined): string {
+  const own = layout === undefined || pinned.endsWith(`@${readLayout(layout).digest}`);
+  return own ? basename(pinned.replace(/(?::[^/@]*)?@.*$/, "")) : basename(layout);
+}
+
+function write(folder: string, name: string, { cyclonedx, spdx }: Boms): void {
+  for (const [form, bom] of Object.entries({ cdx: cyclonedx, spdx }))
+    writeFileSync(join(folder, `${name}.${form}.json`), `${JSON.stringify(bom, undefined, 2)}\n`);
+}
+
+try {
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({ options: { base: text, url: text, image: text } });
+  const { url, image = "global-pull-secret" } = values;
+  const base = values.base === undefined ? undefined : resolve(values.base);
+  const [folder, digest] = await release(process.cwd(), { base, url, image });
+  process.stdout.write(
+    `${basename(folder)}: image ${digest}\n${readFileSync(join(folder, "SHA256SUMS"), "utf8")}`,
+  );
+} catch (error) {
+  const isMisuse = (error as NodeJS.ErrnoException).code?.startsWith("ERR_PARSE_ARGS") === true;
+  if (!isMisuse && !(error instanceof Unready)) throw error;
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = isMisuse ? 2 : 1;
+}

@@ -1,0 +1,42 @@
+/** What one applies, with the released image by its digest: install.yaml, and the chart. */
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { installYaml } from "../install/install-yaml.ts";
+import { gzip, tar } from "./archive.ts";
+
+/** `image`: where it is pushed to, such as `registry.example.com/team/global-pull-secret`. */
+export type Released = Readonly<{ image: string; digest: string; created: number }>;
+
+export function writeInstallYaml(file: string, { image, digest }: Released): void {
+  writeFileSync(file, installYaml(`${image}@${digest}`));
+}
+
+/** As `helm package` packs it, but the same bytes each time. */
+export async function packChart(
+  repository: string,
+  archive: string,
+  { image, digest, created }: Released,
+): Promise<void> {
+  const staged = `${archive}.staged`;
+  const chart = join(staged, "global-pull-secret");
+  mkdirSync(staged, { recursive: true });
+  cpSync(join(repository, "manifests/chart"), chart, { recursive: true });
+  const values = readFileSync(join(chart, "values.yaml"), "utf8");
+  writeFileSync(join(chart, "values.yaml"), pinned(values, image, digest));
+  const plain = `${archive}.tar`;
+  await tar(plain, staged, ["global-pull-secret"], created);
+  gzip(plain, archive);
+  for (const path of [staged, plain]) rmSync(path, { recursive: true });
+}
+
+/** The chart's values, with this image as their default. */
+function pinned(values: string, image: string, digest: string): string {
+  return Object.entries({ repository: image, digest: `"${digest}"` }).reduce(
+    (text, [name, value]) => {
+      const line = new RegExp(`^(  ${name}: ).*$`, "m");
+      if (!line.test(text)) throw new Error(`manifests/chart/values.yaml: has no image.${name}`);
+      return text.replace(line, `$1${value}`);
+    },
+    values,
+  );
+}

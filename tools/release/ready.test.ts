@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { section, Unready, versionOf } from "./ready.ts";
+
+const repository = join(import.meta.dirname, "../..");
+
+test("the version is the same everywhere, and has its changes", () => {
+  const read = (file: string): string => readFileSync(join(repository, file), "utf8");
+  const { version } = JSON.parse(read("package.json")) as { version: string };
+  const lock = JSON.parse(read("package-lock.json")) as {
+    version: string;
+    packages: Record<string, { version: string }>;
+  };
+  assert.deepEqual([lock.version, lock.packages[""]?.version], [version, version]);
+  const manifests = globSync("manifests/**/*.yaml", { cwd: repository }).map(read).join("\n");
+  const stated = Array.from(
+    manifests.matchAll(/^ *(?:newTag|version|appVersion): "?(\d.*?)"?$/gm),
+    ([, found]) => found,
+  );
+  assert.deepEqual(new Set(stated), new Set([version]));
+  assert.ok(read("README.md").includes(`global-pull-secret:${version}`));
+  assert.match(section(read("CHANGELOG.md"), version) ?? "", /^### /m);
+});
+
+test("a section is its version's, dated, and ends where the next begins", () => {
+  const changelog =
+    "# Changes\n\n## [1.0.1] - 2026-01-02\n\n- b\n\n## [1.0.0] - 2026-01-01\n\n- a\n";
+  const found = (version: string) => section(changelog, version);
+  assert.equal(found("1.0.1"), "## [1.0.1] - 2026-01-02\n\n- b\n");
+  assert.equal(found("1.0.0"), "## [1.0.0] - 2026-01-01\n\n- a\n");
+  for (const version of ["1.0", "1.0.2", "1x0.1", "0.0"]) assert.equal(found(version), undefined);
+  assert.equal(section("## [1.0.0]\n\n- a\n", "1.0.0"), undefined, "not dated");
+});
+
+test("a checkout that cannot be released is told in one line what to do", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "ready-"));
+  const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
+  const git = (...args: readonly string[]) => {
+    const who = ["-c", "user.name=T", "-c", "user.email=t@example.com"];
+    const { status, stderr } = spawnSync("git", [...who, ...args], { cwd: folder });
+    assert.equal(status, 0, stderr.toString());
+  };
+  const refused = async (line: string) =>
+    await assert.rejects(versionOf(folder), (error) => {
+      assert.ok(error instanceof Unready);
+      assert.equal(error.message, line);
+      return true;
+    });
+  try {
+    write("package.json", '{"version":"1.0.0"}');
+    write("CHANGELOG.md", "## [0.9.0] - 2026-01-01\n");
+    git("init", "--quiet");
+    git("add", "--all");
+    git("commit", "--quiet", "--message=one", "--date=2026-01-02T00:00:00Z");
+    await refused('CHANGELOG.md: has no section "## [1.0.0] - DATE"; write it');
+    write("CHANGELOG.md", "## [1.0.0] - 2026-01-02\n\n- all\n");
+    await refused("CHANGELOG.md: is in no commit; commit or remove it, then release");
+    git("commit", "--quiet", "--all", "--message=two");
+    const { version, revision, changes } = await versionOf(folder);
+    assert.deepEqual([version, changes], ["1.0.0", "## [1.0.0] - 2026-01-02\n\n- all\n"]);
+    assert.match(revision, /^[0-9a-f]{40}$/);
+    write("new.ts", "");
+    await refused("new.ts: is in no commit; commit or remove it, then release");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,40 @@
+/** Whether a checkout may be released; what it says is the one line that a person reads. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "../../test/cluster/run.ts";
+
+/** The checkout cannot be released; the message says what to do. */
+export class Unready extends Error {}
+
+export type Version = Readonly<{
+  version: string;
+  /** The commit, and when it was made in seconds since 1970: the date of all that is released. */
+  revision: string;
+  created: number;
+  /** What CHANGELOG.md says of this version. */
+  changes: string;
+}>;
+
+/** Throws Unready for changes that are in no commit, and for a version without its changes. */
+export async function versionOf(repository: string): Promise<Version> {
+  const git = (...args: readonly string[]) => run(["git", ...args], { cwd: repository });
+  const [changed = ""] = (await git("status", "--porcelain")).split("\n");
+  if (changed !== "")
+    throw new Unready(`${changed.slice(3)}: is in no commit; commit or remove it, then release`);
+  const manifest = readFileSync(join(repository, "package.json"), "utf8");
+  const { version } = JSON.parse(manifest) as { version: string };
+  const changes = section(readFileSync(join(repository, "CHANGELOG.md"), "utf8"), version);
+  if (changes === undefined)
+    throw new Unready(`CHANGELOG.md: has no section "## [${version}] - DATE"; write it`);
+  const [revision = "", created] = (await git("log", "-1", "--format=%H %ct")).trim().split(" ");
+  return { version, revision, created: Number(created), changes };
+}
+
+/** The dated section of a version, with its title; undefined if there is none. */
+export function section(changelog: string, version: string): string | undefined {
+  const sections = changelog.split(/^(?=## )/m);
+  const found = sections
+    .find((one) => one.startsWith(`## [${version}] - `) && /^## \S+ - \d{4}-\d\d-\d\d\n/.test(one))
+    ?.trim();
+  return found === undefined ? undefined : `${found}\n`;
+}

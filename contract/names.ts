@@ -145,6 +145,47 @@ export const nodeFiles = {
   journal: "global-pull-secret/journal.json",
 } as const;
 
+/** How the document reaches the kubelet: by its config.json, or by a credential provider. */
+export const deliveries = ["ConfigFile", "CredentialProvider"] as const;
+
+/** Who gives the kubelet the flags, the script and the configuration of the credential provider. */
+export const registrations = ["Agent", "Preinstalled"] as const;
+
+/** Whom the credential provider serves: every pod, or those whose ServiceAccount asks for it. */
+export const scopes = ["All", "Annotated"] as const;
+export type Scope = (typeof scopes)[number];
+
+/**
+ * The credential provider's own files below the kubelet's root directory. One tree, so that what
+ * wipes the script wipes the answer, too; beside our folder, because it must outlive the journal
+ * while a kubelet runs with flags that name it.
+ */
+export const providerFiles = {
+  folder: "global-pull-secret-provider",
+  /** --image-credential-provider-bin-dir */
+  bin: "global-pull-secret-provider/bin",
+  script: "global-pull-secret-provider/bin/global-pull-secret",
+  /** --image-credential-provider-config; a directory is read by kubelets from 1.34 on. */
+  configs: "global-pull-secret-provider/config",
+  config: "global-pull-secret-provider/config/global-pull-secret.json",
+  /** What the script prints; 0600, since it holds the credentials. */
+  answer: "global-pull-secret-provider/answer.json",
+  /** Its time of change is the last time that the kubelet asked. */
+  stamp: "global-pull-secret-provider/stamp",
+} as const;
+
+/** The provider's name in its configuration; the kubelet runs the program of this name. */
+export const providerName = "global-pull-secret";
+
+/** Scope Annotated: on a ServiceAccount, with any value, its pods are served. */
+export const useAnnotation = "globalpullsecret.io/use";
+
+/**
+ * Scope Annotated: the audience of the tokens that the kubelet asks for. A kubelet needs the verb
+ * `request-serviceaccounts-token-audience` on it; nobody ever sees a token.
+ */
+export const tokenAudience = "global-pull-secret";
+
 /** Files in the pod's own directory. */
 export const podFiles = {
   /** What the first container saw: where else the kubelet may find credentials. */

@@ -16,6 +16,7 @@ const order: readonly string[] = [
   "pullsecret/document",
   "pullsecret/kubelet",
   "pullsecret/merge",
+  "pullsecret/provider",
   "pullsecret",
   "kube",
   "kube/lease",

@@ -22,6 +22,9 @@ test("without flags the agent runs as the DaemonSet mounts it", () => {
     digest: "seven's",
     node: "node1",
     unit: "auto",
+    delivery: "ConfigFile",
+    registration: "Preinstalled",
+    scope: "All",
     restart: "Always",
     restartControlPlane: "Never",
     hiddenFiles: "Look",
@@ -38,12 +41,12 @@ test("without flags the agent runs as the DaemonSet mounts it", () => {
 
 test("every flag is read", () => {
   const argv =
-    "--unit k3s.service --restart Never --restart-control-plane Always --hidden-files Ignore --probation 0s " +
+    "--unit k3s.service --delivery CredentialProvider --registration Agent --scope Annotated --restart Never --restart-control-plane Always --hidden-files Ignore --probation 0s " +
     "--healthz-port 10250 --probe-port 1234 --secret-directory /s --kubelet-directory /k --dbus-directory /d " +
     "--pod-directory /p --termination-log /t";
   assert.equal(
     Object.values(configOf(...argv.split(" "))).join(" "),
-    "7 seven's node1 k3s.service Never Always Ignore 0 10250 1234 /s /k /d /p /t",
+    "7 seven's node1 k3s.service CredentialProvider Agent Annotated Never Always Ignore 0 10250 1234 /s /k /d /p /t",
   );
 });
 
@@ -56,6 +59,15 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--unit ../x.service",
     '--unit "../x.service": is no systemd service; give auto, or one such as kubelet.service',
   ],
+  [
+    "--delivery Restart",
+    '--delivery "Restart": is none of the choices; give ConfigFile, CredentialProvider',
+  ],
+  [
+    "--registration agent",
+    '--registration "agent": is none of the choices; give Agent, Preinstalled',
+  ],
+  ["--scope annotated", '--scope "annotated": is none of the choices; give All, Annotated'],
   ["--restart never", '--restart "never": is none of the choices; give Always, Never'],
   [
     "--restart-control-plane no",
@@ -108,5 +120,5 @@ test("all that is wrong is named at once, flags and variables", () =>
 test("the usage names every flag and variable once", () => {
   const names = [...usage().matchAll(/^ {2}(--[a-z-]+|[A-Z_]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 15);
+  assert.equal(names.length, 18);
 });

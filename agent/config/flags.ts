@@ -1,5 +1,12 @@
 /** The agent's flags and variables, each with its default and what it is for. */
-import { agentEnvironment, defaultProbePort, mountPaths } from "#contract/names.ts";
+import {
+  agentEnvironment,
+  defaultProbePort,
+  deliveries,
+  mountPaths,
+  registrations,
+  scopes,
+} from "#contract/names.ts";
 import { usage as usageOf, type Table } from "#contract/table.ts";
 import { auto, directory, file, integer, oneOf, unit, within } from "#contract/values.ts";
 
@@ -29,6 +36,21 @@ export const flags = {
     read: unit,
     standard: auto,
     what: "the kubelet's systemd unit; auto: the active one of those known",
+  },
+  delivery: {
+    read: oneOf(...deliveries),
+    standard: "ConfigFile",
+    what: "how the document reaches the kubelet",
+  },
+  registration: {
+    read: oneOf(...registrations),
+    standard: "Preinstalled",
+    what: "who gives the kubelet the credential provider's flags and files",
+  },
+  scope: {
+    read: oneOf(...scopes),
+    standard: "All",
+    what: "the pods that the credential provider serves",
   },
   restart: {
     read: oneOf("Always", "Never"),

@@ -29,24 +29,26 @@ const here = dirname(fileURLToPath(import.meta.url));
 const module = dirname(here);
 
 /**
- * Builds the oracle (half a minute, once per version of the pins and of its source); returns its
- * path.
+ * Builds an oracle (half a minute, once per version of the pins and of its source); returns its
+ * path. With the flags of the cluster's parts (test/cluster/parts.ts), so that what was compiled
+ * for the kubelet is not compiled again.
  */
-async function build(): Promise<string> {
-  const sources = ["go.mod", "go.sum", "differential/oracle/main.go"].map((name) =>
-    readFileSync(join(module, name), "utf8"),
+export async function build(name: "oracle" | "provider"): Promise<string> {
+  const sources = ["go.mod", "go.sum", `differential/${name}/main.go`].map((file) =>
+    readFileSync(join(module, file), "utf8"),
   );
   const path = join(cacheRoot, "oracle", keyOf(...sources));
   return await once(path, async (draft) => {
     process.stderr.write("building the kubelet's credential code as an oracle (half a minute)\n");
     mkdirSync(dirname(draft), { recursive: true });
-    await run("go", ["build", "-o", draft, "./differential/oracle"], "");
+    const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false"];
+    await run("go", ["build", ...flags, "-o", draft, `./differential/${name}`], "");
   });
 }
 
 /** The kubelet's answers, in the order of the questions. */
 export async function ask(questions: readonly Question[]): Promise<Answer[]> {
-  const oracle = await build();
+  const oracle = await build("oracle");
   const lines = questions.map(({ file, images }) =>
     JSON.stringify({
       file: encode(file),
@@ -94,8 +96,16 @@ function bytes(text: string): Buffer {
 }
 
 /** Runs a program to its end and gives what it printed; rejects with its complaint if it fails. */
-async function run(program: string, argv: readonly string[], input: string): Promise<string> {
-  const child = spawn(program, argv, { cwd: module, stdio: ["pipe", "pipe", "pipe"] });
+export async function run(
+  program: string,
+  argv: readonly string[],
+  input: string,
+): Promise<string> {
+  const child = spawn(program, argv, {
+    cwd: module,
+    stdio: ["pipe", "pipe", "pipe"],
+    env: { ...process.env, CGO_ENABLED: "0" },
+  });
   const [output, complaint]: [Buffer[], Buffer[]] = [[], []];
   child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => complaint.push(chunk));

@@ -1,0 +1,123 @@
+/** Our credential provider in the hands of the kubelet's own code, with the real script. */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { providerFiles, type Scope } from "#contract/names.ts";
+import { answerable, answerOf, script } from "#pullsecret/provider/answer.ts";
+import { judgeConfig, providerConfig } from "#pullsecret/provider/config.ts";
+import { ask, build, held, run, type Held } from "./oracle.ts";
+
+const entry = (user: string, password: string) => ({
+  auth: Buffer.from(`${user}:${password}`).toString("base64"),
+});
+const entries: ReadonlyMap<string, object> = new Map([
+  ["a.io", entry("a", "one")],
+  ["a.io/team", entry("team", "two")],
+  ["*.wild.io", entry("wild", "three:four")],
+  ["port.io:5000", entry("port", 'q"\\u00e9')],
+  ["https://index.docker.io/v1/", entry("hub", "five")],
+  ["deep.a.b.c.d.e.f.io", entry("deep", "six")],
+]);
+const images = [
+  "a.io/app:1",
+  "a.io/team/app:1",
+  "x.wild.io/app",
+  "port.io:5000/app",
+  "port.io/app",
+  "busybox",
+  "team/app",
+  "deep.a.b.c.d.e.f.io/app",
+  "other.io/app",
+];
+
+/** A node's tree of the provider. */
+function lay(t: TestContext, config: string, answer?: Buffer): string {
+  const root = mkdtempSync(join(tmpdir(), "gps-provider-"));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const put = (name: string, bytes: string | Buffer, mode: number) => {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), bytes, { mode });
+  };
+  put(providerFiles.script, script, 0o700);
+  put(providerFiles.config, config, 0o600);
+  if (answer !== undefined) put(providerFiles.answer, answer, 0o600);
+  return root;
+}
+
+async function lookUp(root: string, images: readonly string[]): Promise<Held[][]> {
+  const oracle = await build("provider");
+  const { configs, bin } = providerFiles;
+  const output = await run(oracle, [join(root, configs), join(root, bin), ...images], "");
+  const tries = output
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { username: string; password: string }[]);
+  const bytes = (text: string) => Buffer.from(text, "base64");
+  return tries.map((one) =>
+    one.map(({ username, password }) => held(bytes(username), bytes(password))),
+  );
+}
+
+test("the kubelet finds by our provider what it finds by the same entries in config.json", async (t) => {
+  const root = lay(t, providerConfig(entries.keys(), "All"), answerOf(entries));
+  const file = Buffer.from(JSON.stringify({ auths: Object.fromEntries(entries) }));
+  const [byFile] = await ask([{ file, images }]);
+  assert.ok(byFile);
+  const tries = byFile.lookups.map((lookup) => lookup.tries);
+  assert.ok(tries.filter(({ length }) => length > 0).length >= 6, "it finds too little to tell");
+  assert.deepEqual(await lookUp(root, images), tries);
+  assert.ok(existsSync(join(root, providerFiles.stamp)), "the script left no stamp");
+});
+
+test("what we call answerable is what the kubelet asks our script for", async (t) => {
+  const rows = ["*.io", "port.io:5000", "a.b.io/team"];
+  const config = JSON.parse(providerConfig([], "All")) as { providers: { matchImages: unknown }[] };
+  for (const provider of config.providers) provider.matchImages = rows;
+  const keys = ["a.io", "x.a.io", "port.io", "port.io:5000", "port.io:5001", "a.b.io/team"];
+  const all = new Map(keys.map((key) => [key, entry("u", key)]));
+  const root = lay(t, JSON.stringify(config), answerOf(all));
+  const found = await lookUp(
+    root,
+    keys.map((key) => `${key}/app`),
+  );
+  assert.deepEqual(
+    found.map(({ length }) => length > 0),
+    keys.map((key) => answerable(key, all.get(key), rows)),
+  );
+});
+
+test("without an answer, or with an empty one, the kubelet finds nothing and lives", async (t) => {
+  const config = providerConfig([], "All");
+  assert.deepEqual(await lookUp(lay(t, config), ["a.io/app"]), [[]]);
+  assert.deepEqual(await lookUp(lay(t, config, answerOf(new Map())), ["a.io/app"]), [[]]);
+});
+
+test("where the stamp cannot be made the answer is given all the same", async (t) => {
+  const root = lay(t, providerConfig([], "All"), answerOf(entries));
+  mkdirSync(join(root, providerFiles.stamp));
+  const [found] = await lookUp(root, ["a.io/app"]);
+  assert.equal(found?.length, 1);
+});
+
+test("a kubelet starts with both scopes, and with nothing that we refuse for a wrong field", async (t) => {
+  for (const scope of ["All", "Annotated"] satisfies Scope[])
+    await lookUp(lay(t, providerConfig(["a.io:1"], scope)), ["other.io/app"]);
+  const good = providerConfig([], "All");
+  const wrong = [
+    good.replace('"name": "global-pull-secret"', '"name": "other"'),
+    good.replace("defaultCacheDuration", "cacheDuration"),
+    good.replace("credentialprovider.kubelet.k8s.io/v1", "credentialprovider.kubelet.k8s.io/v9"),
+    good.replace('"kubelet.config.k8s.io/v1"', '"kubelet.config.k8s.io/v9"'),
+    good.replace("CredentialProviderConfig", "KubeletConfiguration"),
+    good.replace('"providers"', '"x": 1, "providers"'),
+    good.slice(1),
+  ];
+  for (const config of wrong) {
+    assert.notEqual(config, good);
+    assert.equal(judgeConfig(Buffer.from(config), "All").ok, false, config);
+    await assert.rejects(lookUp(lay(t, config), ["a.io/app"]), /failed/, config);
+  }
+});

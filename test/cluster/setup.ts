@@ -5,6 +5,7 @@
 import { installPackages } from "./debian.ts";
 import { makeImages, type Images } from "./images.ts";
 import { buildParts, type Parts } from "./parts.ts";
+import { raiseLimits } from "./limits.ts";
 import { makeRootFileSystem } from "./rootfs.ts";
 import { progress } from "./run.ts";
 
@@ -12,6 +13,7 @@ export type Kit = Readonly<{ parts: Parts; debian: string; images: Images }>;
 
 /** Under 15 minutes on a fresh machine with two cores, some milliseconds when all stands. */
 export async function setUp(): Promise<Kit> {
+  raiseLimits();
   await installPackages();
   // Side by side: building needs the cores, debootstrap mostly the network.
   const [parts, [debian, images]] = await Promise.all([

@@ -8,7 +8,7 @@ import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
-import { allAtOnce, auths, hostFirst } from "./nodes.ts";
+import { agents, allAtOnce, auths, hostFirst } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts } from "./restarts.ts";
 
@@ -87,7 +87,13 @@ test("H4: with a dead node all others are served at the normal pace: cordoned, t
 test("H4: a dead node that returns catches up by itself, and the budget is what it was", async () => {
   const dead = at(3);
   await dead.start();
-  await until(`${dead.name} has it`, () => has(dead, "second"), { timeout: 120_000 });
+  await until(`${dead.name} has it`, () => has(dead, "second"), {
+    timeout: 120_000,
+    seen: async () => [
+      await dead.unit(["ActiveState", "SubState", "NRestarts"]),
+      (await agents(cluster)).filter(({ spec }) => spec.nodeName === dead.name),
+    ],
+  });
   await product.untilServed(cluster, 2);
   const path = "{.spec.updateStrategy.rollingUpdate.maxUnavailable}";
   const budget = (): Promise<string> =>

@@ -5,6 +5,7 @@ import { diff } from "./commands/see/diff.ts";
 import { explain } from "./commands/see/explain.ts";
 import { completion } from "./commands/local/completion.ts";
 import { merge } from "./commands/local/merge.ts";
+import { seal } from "./commands/local/seal.ts";
 import { nodes } from "./commands/see/nodes.ts";
 import { remove } from "./commands/change/remove.ts";
 import { status } from "./commands/see/status.ts";
@@ -29,6 +30,7 @@ export const commands: Readonly<Record<string, Command>> = {
   merge,
   check,
   explain,
+  seal,
   "support-bundle": supportBundle,
   completion,
 };

@@ -48,6 +48,7 @@ const order: readonly string[] = [
   "cli/login",
   "cli/cluster",
   "cli/document",
+  "cli/seal",
   "cli/show",
   "cli/removal",
   "cli/bundle",

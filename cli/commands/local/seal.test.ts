@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { file, folder, run } from "../../cases.fixture.ts";
+import { east, west } from "../../seal/seal.fixture.ts";
+
+const program = fileURLToPath(new URL("../../main.ts", import.meta.url));
+const password = "pl4nted-s3cret";
+const encoded = Buffer.from(`robot:${password}`).toString("base64");
+const good = file("sealable.json", JSON.stringify({ auths: { "a.io": { auth: encoded } } }));
+file("east.pem", east);
+file("west.pem", west);
+
+const sealed = join(folder, "sealed");
+beforeEach(() => rmSync(sealed, { recursive: true, force: true }));
+
+/** Whatever is printed or written: nothing that was planted stands in it. */
+async function call(line: string) {
+  const result = await run([process.execPath, program, ...line.split(" ")]);
+  const files = existsSync(sealed)
+    ? readdirSync(sealed).map((name) => readFileSync(join(sealed, name), "utf8"))
+    : [];
+  for (const text of [result.out, result.err, ...files])
+    for (const secret of [password, encoded, Buffer.from(encoded).toString("base64")])
+      assert.ok(!text.includes(secret), line);
+  return result;
+}
+
+const seal = (rest: string) => call(`seal -f ${good} -o sealed ${rest}`);
+const both = "--cert east=east.pem --cert west=west.pem";
+const index = () =>
+  JSON.parse(readFileSync(join(sealed, "index.json"), "utf8")) as {
+    clusters: Record<string, { fingerprint: string }>;
+  };
+
+test("M9: each cluster gets a file of its own, and nothing secret stands in any", async () => {
+  const { code, out, err } = await seal(both);
+  assert.deepEqual([code, out, err], [0, "sealed: sealed for east, west\n", ""]);
+  assert.deepEqual(readdirSync(sealed).toSorted(), ["east.yaml", "index.json", "west.yaml"]);
+  assert.match(
+    readFileSync(join(sealed, "east.yaml"), "utf8"),
+    /^apiVersion: bitnami\.com\/v1alpha1\nkind: SealedSecret\nmetadata:\n {2}name: additional-pull-secret\n {2}namespace: kube-system\nspec:\n {2}encryptedData:\n {4}\.dockerconfigjson: AQ[\w+/]+=*\n {2}template:\n {4}metadata:\n {6}name: additional-pull-secret\n {6}namespace: kube-system\n {4}type: kubernetes\.io\/dockerconfigjson\n$/,
+  );
+});
+
+test("the wider scopes are told to the controller, outside and in the template", async () => {
+  const annotation = /sealedsecrets\.bitnami\.com\/namespace-wide: "true"/g;
+  assert.equal((await seal("--cert east=east.pem --scope namespace-wide")).code, 0);
+  const text = readFileSync(join(sealed, "east.yaml"), "utf8");
+  assert.equal(text.match(annotation)?.length, 2);
+});
+
+test("a pull secret that the controller would refuse is never sealed", async () => {
+  const bad = file("unsealable.json", JSON.stringify({ auths: { "a.io": { auth: password } } }));
+  const { code, err } = await call(`seal -f ${bad} -o sealed ${both}`);
+  assert.equal(code, 1);
+  assert.match(err, /^additional: auths\["a\.io"\]\.auth: not base64; /);
+  assert.ok(!existsSync(sealed));
+});
+
+test("one more cluster leaves the files of the others as they are", async () => {
+  await seal("--cert east=east.pem");
+  const before = readFileSync(join(sealed, "east.yaml"), "utf8");
+  await seal("--cert west=west.pem");
+  assert.equal(readFileSync(join(sealed, "east.yaml"), "utf8"), before);
+  assert.deepEqual(Object.keys(index().clusters), ["east", "west"]);
+});
+
+test("another certificate than the last time is shown, and nothing is written until it is meant", async () => {
+  await seal(both);
+  const [one, other] = [index().clusters["east"], index().clusters["west"]];
+  const before = readFileSync(join(sealed, "west.yaml"), "utf8");
+  const { code, err } = await seal("--cert east=west.pem --cert west=west.pem");
+  assert.equal(code, 1);
+  const [line = ""] = err.split("\n");
+  assert.ok(line.startsWith(`--cert east: is another certificate, ${other?.fingerprint} until `));
+  assert.ok(line.includes(` ${one?.fingerprint} until `) && line.endsWith("--renewed east"));
+  assert.equal(readFileSync(join(sealed, "west.yaml"), "utf8"), before);
+  assert.equal((await seal("--cert east=west.pem --renewed east")).code, 0);
+  assert.equal(index().clusters["east"]?.fingerprint, other?.fingerprint);
+});
+
+test("a folder of another Secret or another scope is refused", async () => {
+  await seal("--cert east=east.pem");
+  for (const other of ["--secret team-pull-secret", "--scope cluster-wide"]) {
+    const { code, err } = await seal(`--cert east=east.pem ${other}`);
+    assert.equal(code, 1);
+    assert.match(err, /^sealed: holds kube-system\/additional-pull-secret, strict; give /);
+  }
+});
+
+test("--check says which file is current, old, missing or left over", async () => {
+  const check = (certificates: string) => call(`seal --check sealed ${certificates}`);
+  const states = ({ out }: { out: string }) => out.match(/current|old|missing|left over/g);
+  assert.equal((await check(both)).code, 1);
+  await seal(both);
+  const all = await check(both);
+  assert.deepEqual([all.code, states(all)], [0, ["current", "current"]]);
+  rmSync(join(sealed, "west.yaml"));
+  const some = await check(`--cert east=west.pem --cert north=east.pem --cert west=west.pem`);
+  assert.deepEqual([some.code, states(some)], [1, ["old", "missing", "missing"]]);
+  const few = await check("--cert east=east.pem");
+  assert.deepEqual([few.code, states(few)], [1, ["current", "left over"]]);
+});
+
+test("an index that somebody spoiled stops the command before it writes", async () => {
+  await seal("--cert east=east.pem");
+  for (const text of ["", "{}", "[]", '{"version":2}', '{"version":1,"clusters":{"east":1}}']) {
+    writeFileSync(join(sealed, "index.json"), text);
+    const { code, err } = await seal(both);
+    assert.equal(code, 1, text);
+    assert.match(err, /is no index of sealed files; give another directory\n$/);
+    assert.deepEqual(readdirSync(sealed).toSorted(), ["east.yaml", "index.json"]);
+  }
+});
+
+const wrong: readonly (readonly [line: string, err: RegExp])[] = [
+  [`-f ${good} -o sealed --cert ../east=east.pem`, /^--cert .*: is no CLUSTER=FILE; /],
+  [`-f ${good} -o sealed --cert east`, /^--cert "east": is no CLUSTER=FILE; /],
+  [`-f ${good} -o sealed --cert east=nowhere.pem`, /^nowhere\.pem: no such file; /],
+  [`-f ${good} -o sealed ${both} --cert east=west.pem`, /^--cert east: given 2 times\n$/],
+  [`-f ${good} -o ${good} ${both}`, /cannot be used \((?:ENOTDIR|EEXIST)\); give another/],
+  [`-f ${good} -o sealed ${both} --secret a/b`, /is no name of a Secret; /],
+  [`-f ${good} ${both}`, /^--output-directory: is missing; /],
+  [`-o sealed ${both}`, /^--file: is missing; /],
+  [`--check sealed -o sealed ${both}`, /^--check: writes nothing; /],
+  [`-f ${good} -o sealed`, /^--cert: is missing; /],
+];
+for (const [line, expected] of wrong)
+  test(`\`seal ${line}\` is a misuse, told in a line, and writes nothing`, async () => {
+    const { code, err } = await call(`seal ${line}`);
+    assert.equal(code, 2, err);
+    assert.match(err, expected);
+    assert.ok(!existsSync(sealed));
+  });

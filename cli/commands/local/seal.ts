@@ -1,0 +1,163 @@
+/** `seal`: a pull secret as files that are safe in Git, one for each cluster that can open its. */
+import type { Rule } from "#contract/flags.ts";
+import type { Table } from "#contract/table.ts";
+import { additionalSecretName, namespace } from "#contract/names.ts";
+import { oneOf, Wrong } from "#contract/values.ts";
+import { documentLimits } from "#pullsecret/json/json.ts";
+import { path } from "../../document/path.ts";
+import { verdictOn } from "../../document/verdict.ts";
+import { longestCertificate, readCertificate, type Certificate } from "../../seal/certificate.ts";
+import type { Target } from "../../seal/encrypt.ts";
+import { clustersIn, indexOf, writeFiles } from "../../seal/folder.ts";
+import { fileOf, indexName, type Sealed, writeIndex } from "../../seal/sealed-index.ts";
+import { sealedSecret } from "../../seal/sealed-secret.ts";
+import { judge } from "../../seal/verdict.ts";
+import { columns } from "../../terminal/columns.ts";
+import { command } from "../../terminal/command.ts";
+import { Misuse, Refused, type Io } from "../../terminal/io.ts";
+import { textOf } from "../../terminal/output.ts";
+
+type Given = Readonly<{ cluster: string; file: string }>;
+
+/** A DNS label: the cluster's name is its file's. */
+const clusterName = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+
+function certificateFile(text: string): Given | Wrong {
+  const at = text.indexOf("=");
+  const [cluster, file] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+  return clusterName.test(cluster) && file !== ""
+    ? { cluster, file }
+    : new Wrong("is no CLUSTER=FILE; give one such as east=east.pem");
+}
+
+function cluster(text: string): string | Wrong {
+  return clusterName.test(text) ? text : new Wrong("is no cluster's name; give one such as east");
+}
+
+/** A DNS subdomain, as names of Secrets are: the label binds it, and YAML holds it unquoted. */
+function secretName(text: string): string | Wrong {
+  const fits = text.length <= 253 && text.split(".").every((label) => clusterName.test(label));
+  return fits ? text : new Wrong("is no name of a Secret; give one such as team-pull-secret");
+}
+
+const flags = {
+  file: { read: path, short: "f", what: "the pull secret to seal, - for standard input" },
+  cert: {
+    read: certificateFile,
+    required: true,
+    repeated: true,
+    what: "CLUSTER=FILE, a cluster's public certificate",
+  },
+  scope: {
+    read: oneOf("strict", "namespace-wide", "cluster-wide"),
+    standard: "strict",
+    what: "what each file is bound to besides its cluster, strict for namespace and name",
+  },
+  secret: {
+    read: secretName,
+    standard: additionalSecretName,
+    what: `the Secret of ${namespace} that it becomes`,
+  },
+  renewed: {
+    read: cluster,
+    repeated: true,
+    what: "a cluster whose certificate is meant to be another than the last time",
+  },
+  "output-directory": { read: path, short: "o", what: "where the files and their index go" },
+  check: { read: path, what: "say of the files in this directory which are not current" },
+} as const satisfies Table;
+
+const oneTask: Rule<typeof flags> = ({ check, file, "output-directory": output }) => {
+  if (check !== undefined)
+    return file !== undefined || output !== undefined
+      ? "--check: writes nothing; leave out --file and --output-directory"
+      : undefined;
+  if (file === undefined) return "--file: is missing; give the pull secret to seal";
+  return output === undefined ? "--output-directory: is missing; give a directory" : undefined;
+};
+
+export const seal = command(
+  {
+    group: "local",
+    what: "seal a pull secret for clusters with Sealed Secrets, to keep it in Git",
+    example: "-f pull-secret.json --cert east=east.pem --cert west=west.pem -o sealed",
+    more:
+      "Judges the pull secret as the controller will, and writes a SealedSecret for each cluster, which\n" +
+      "that cluster alone can open, and index.json: clusters, their certificates' fingerprints and last\n" +
+      "days. A cluster whose certificate is another than the index has is refused, and both are shown,\n" +
+      "until --renewed names it. --check exits with 1 where a file is old, missing or left over.",
+    flags,
+    rules: [oneTask],
+  },
+  async ({ cert, check, file = "", "output-directory": output = "", ...how }, io) => {
+    const certificates = await readAll(cert, io);
+    if (check !== undefined) return tell(check, certificates, io);
+    const document = await io.read(file, documentLimits.bytes);
+    for (const line of (await verdictOn(document, [])).warnings) io.err(line);
+    const target: Target = { namespace, name: how.secret, scope: how.scope };
+    const before = sealedBefore(output, target);
+    refuseChanged(before, certificates, new Set(how.renewed));
+    const sealed = Object.entries(certificates).map(
+      ([name, certificate]) => [fileOf(name), sealedSecret(document, certificate, target)] as const,
+    );
+    const clusters = { ...before };
+    for (const [name, { fingerprint, until }] of Object.entries(certificates))
+      clusters[name] = { fingerprint, until };
+    // The index last: until it is there, a file that it does not know yet is sealed anew.
+    const index = writeIndex({ ...target, clusters });
+    writeFiles(output, { ...Object.fromEntries(sealed), [indexName]: index });
+    io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
+    return 0;
+  },
+);
+
+async function readAll(given: readonly Given[], io: Io): Promise<Record<string, Certificate>> {
+  const certificates: Record<string, Certificate> = {};
+  const now = new Date();
+  for (const { cluster: name, file } of given) {
+    if (Object.hasOwn(certificates, name)) throw new Misuse(`--cert ${name}: given 2 times`);
+    certificates[name] = readCertificate(await io.read(file, longestCertificate), name, now);
+  }
+  return certificates;
+}
+
+/** What the directory has been sealed with; refused where that is another Secret, or scope. */
+function sealedBefore(
+  directory: string,
+  { name, scope }: Target,
+): Readonly<Record<string, Sealed>> {
+  const index = indexOf(directory);
+  if (index === undefined) return {};
+  if (index.namespace !== namespace || index.name !== name || index.scope !== scope)
+    throw new Refused(
+      `${directory}: holds ${index.namespace}/${index.name}, ${index.scope}; ` +
+        "give --secret and --scope as then, or another directory",
+    );
+  return index.clusters;
+}
+
+function refuseChanged(
+  before: Readonly<Record<string, Sealed>>,
+  certificates: Readonly<Record<string, Certificate>>,
+  renewed: ReadonlySet<string>,
+): void {
+  const lines = Object.entries(certificates).flatMap(([name, { fingerprint, until }]) => {
+    const was = Object.hasOwn(before, name) ? before[name] : undefined;
+    if (was === undefined || was.fingerprint === fingerprint || renewed.has(name)) return [];
+    return [
+      `--cert ${name}: is another certificate, ${fingerprint} until ${until}, than the index has, ` +
+        `${was.fingerprint} until ${was.until}; if it was renewed, give --renewed ${name}`,
+    ];
+  });
+  if (lines.length > 0) throw new Refused(lines.join("\n"));
+}
+
+function tell(directory: string, certificates: Record<string, Certificate>, io: Io): 0 | 1 {
+  const index = indexOf(directory);
+  if (index === undefined)
+    throw new Refused(`${directory}: has no ${indexName}; seal into it first`);
+  const verdicts = judge(index, clustersIn(directory), certificates);
+  const rows = verdicts.map(({ cluster: name, state, sealedUntil }) => [name, state, sealedUntil]);
+  io.out(textOf(columns(rows)));
+  return verdicts.every(({ state }) => state === "current") ? 0 : 1;
+}

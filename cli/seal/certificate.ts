@@ -1,0 +1,45 @@
+/** A cluster's public certificate, as Sealed Secrets' controller gives it out. */
+import { Buffer } from "node:buffer";
+import { type KeyObject, X509Certificate } from "node:crypto";
+import { Refused } from "../terminal/io.ts";
+
+export type Certificate = Readonly<{
+  publicKey: KeyObject;
+  /** SHA-256 of the certificate, in hexadecimal. */
+  fingerprint: string;
+  /** RFC 3339. */
+  until: string;
+}>;
+
+/** A certificate of 4096 bits has 2 KiB as PEM. */
+export const longestCertificate = 64 * 1024;
+
+/**
+ * The first certificate of a PEM file, whose key must be RSA, as the format demands. Throws Refused
+ * where there is none, or its time is over: its private key may be gone.
+ */
+export function readCertificate(pem: Uint8Array, cluster: string, now: Date): Certificate {
+  const refuse = (why: string): never => {
+    throw new Refused(`--cert ${cluster}: ${why}; fetch the cluster's certificate again`);
+  };
+  if (pem.length > longestCertificate) return refuse("is longer than 64 KiB");
+  const certificate = parsed(pem) ?? refuse("holds no certificate");
+  const { publicKey } = certificate;
+  if (publicKey.asymmetricKeyType !== "rsa") return refuse("its key is not RSA");
+  if ((publicKey.asymmetricKeyDetails?.modulusLength ?? 0) < 2048)
+    return refuse("its key has fewer than 2048 bits");
+  const until = new Date(certificate.validTo);
+  if (until <= now) return refuse(`was valid until ${until.toISOString()}`);
+  const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
+  return { publicKey, fingerprint, until: until.toISOString() };
+}
+
+/** Only PEM: a file of another kind is no certificate that anybody gave out. */
+function parsed(pem: Uint8Array): X509Certificate | undefined {
+  try {
+    const text = Buffer.from(pem).toString("latin1");
+    return text.includes("-----BEGIN CERTIFICATE-----") ? new X509Certificate(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}

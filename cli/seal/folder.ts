@@ -1,0 +1,45 @@
+/** A folder of sealed files on disk. */
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Misuse } from "../terminal/io.ts";
+import { fileOf, indexName, longestIndex, readIndex, type SealedIndex } from "./sealed-index.ts";
+
+/** The folder's index; undefined where nothing has been sealed yet. */
+export function indexOf(directory: string): SealedIndex | undefined {
+  const path = join(directory, indexName);
+  const size = told(directory, () => statSync(path, { throwIfNoEntry: false })?.size);
+  if (size === undefined) return undefined;
+  // Bounded before it is read; an index of 1 MiB would name thousands of clusters.
+  const bytes = size > longestIndex ? Buffer.alloc(0) : told(path, () => readFileSync(path));
+  return readIndex(bytes, path);
+}
+
+/** The clusters that have a file there. */
+export function clustersIn(directory: string): ReadonlySet<string> {
+  const names = told(directory, () => readdirSync(directory));
+  const suffix = fileOf("");
+  return new Set(
+    names.filter((name) => name.endsWith(suffix)).map((name) => name.slice(0, -suffix.length)),
+  );
+}
+
+/** Writes whole files or none of one, the directory made if need be. */
+export function writeFiles(directory: string, files: Readonly<Record<string, string>>): void {
+  told(directory, () => mkdirSync(directory, { recursive: true }));
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(directory, name);
+    told(path, () => {
+      writeFileSync(`${path}.new`, text);
+      renameSync(`${path}.new`, path);
+    });
+  }
+}
+
+function told<Value>(path: string, act: () => Value): Value {
+  try {
+    return act();
+  } catch (error) {
+    const { code = "unknown error" } = error as NodeJS.ErrnoException;
+    throw new Misuse(`${path}: cannot be used (${code}); give another directory`);
+  }
+}

@@ -1,0 +1,55 @@
+/** What a folder of sealed files knows of itself: the certificate that each was made with. */
+import { Buffer } from "node:buffer";
+import { isObject, readJson, type Json } from "#pullsecret/json/json.ts";
+import { Refused } from "../terminal/io.ts";
+import type { Certificate } from "./certificate.ts";
+import type { Scope, Target } from "./encrypt.ts";
+
+/**
+ * Safe to commit: names, fingerprints of public certificates and dates. No digest of the content: a
+ * weak password could be guessed against it.
+ */
+export type SealedIndex = Target & Readonly<{ clusters: Readonly<Record<string, Sealed>> }>;
+
+export type Sealed = Pick<Certificate, "fingerprint" | "until">;
+
+export const indexName = "index.json";
+export const longestIndex = 1024 * 1024;
+
+/** The name of a cluster's file. */
+export const fileOf = (cluster: string): string => `${cluster}.yaml`;
+
+const version = 1;
+
+/** The index's text; clusters by name, so that one more is one more line of a diff. */
+export function writeIndex({ namespace, name, scope, clusters }: SealedIndex): string {
+  const sorted = Object.entries(clusters).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const index = { version, namespace, name, scope, clusters: Object.fromEntries(sorted) };
+  return `${JSON.stringify(index, undefined, 2)}\n`;
+}
+
+/** Reads an index back. Throws Refused for one that this version did not write. */
+export function readIndex(bytes: Uint8Array, path: string): SealedIndex {
+  const read = readJson(Buffer.from(bytes), { bytes: longestIndex, depth: 4 });
+  const index = read.ok ? asIndex(read.value) : undefined;
+  if (index === undefined)
+    throw new Refused(`${path}: is no index of sealed files; give another directory`);
+  return index;
+}
+
+const scopes: readonly unknown[] = ["strict", "namespace-wide", "cluster-wide"] satisfies Scope[];
+
+function asIndex(value: Json): SealedIndex | undefined {
+  if (!isObject(value) || value["version"] !== version) return undefined;
+  const { namespace, name, scope, clusters } = value;
+  if (typeof namespace !== "string" || typeof name !== "string") return undefined;
+  if (!scopes.includes(scope) || !isObject(clusters)) return undefined;
+  const known: Record<string, Sealed> = {};
+  for (const [cluster, sealed] of Object.entries(clusters)) {
+    if (!isObject(sealed)) return undefined;
+    const { fingerprint, until } = sealed;
+    if (typeof fingerprint !== "string" || typeof until !== "string") return undefined;
+    known[cluster] = { fingerprint, until };
+  }
+  return { namespace, name, scope: scope as Scope, clusters: known };
+}

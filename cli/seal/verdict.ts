@@ -1,0 +1,33 @@
+/** Whether a folder of sealed files is what its clusters need. Pure. */
+import type { Certificate } from "./certificate.ts";
+import type { SealedIndex } from "./sealed-index.ts";
+
+/**
+ * current · old: made with a certificate that the cluster has renewed since; it still opens, as the
+ * controller keeps former keys · missing: a cluster without a file · left over: a file of a cluster
+ * that was not named.
+ */
+type State = "current" | "old" | "missing" | "left over";
+
+export type Verdict = Readonly<{ cluster: string; state: State; sealedUntil: string }>;
+
+/** One for each cluster that was named or has a file, by name. `files`: names of those there. */
+export function judge(
+  index: SealedIndex,
+  files: ReadonlySet<string>,
+  present: Readonly<Record<string, Pick<Certificate, "fingerprint">>>,
+): readonly Verdict[] {
+  const clusters = [
+    ...new Set([...Object.keys(present), ...Object.keys(index.clusters), ...files]),
+  ];
+  return clusters.toSorted().map((cluster) => {
+    const sealed = Object.hasOwn(index.clusters, cluster) ? index.clusters[cluster] : undefined;
+    const certificate = Object.hasOwn(present, cluster) ? present[cluster] : undefined;
+    const state = ((): State => {
+      if (certificate === undefined) return "left over";
+      if (sealed === undefined || !files.has(cluster)) return "missing";
+      return sealed.fingerprint === certificate.fingerprint ? "current" : "old";
+    })();
+    return { cluster, state, sealedUntil: sealed?.until ?? "" };
+  });
+}

@@ -33,6 +33,10 @@ export const promises: Readonly<Record<string, string>> = {
   H25: "Controller, agent and command line are programs of their own, in packages that need each other in one direction only.",
   HD: "Things happen in the drawn order: the Secret, the controller, `global-pull-secret`, ServiceAccount, Role, RoleBinding, DaemonSet, the agent, the file, D-Bus, the kubelet.",
   K11: "It works in an air-gapped cluster whose images all come from a private registry.",
+  M8: "A command seals a pull secret with a cluster's public certificate.",
+  M9: "A sealed file is safe in version control.",
+  M10: "One sealed file opens in every cluster that has the same key pair.",
+  M11: "What is sealed is a pull secret that nodes can use.",
 };
 
 /** A test's name, as far as it is written in the source, and the file that has it. */

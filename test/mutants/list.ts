@@ -3,5 +3,6 @@ import { agent } from "./agent.ts";
 import type { Mutant } from "./mutant.ts";
 import { objects } from "./objects.ts";
 import { rollout } from "./rollout.ts";
+import { sealed } from "./sealed.ts";
 
-export const mutants: readonly Mutant[] = [...objects, ...agent, ...rollout];
+export const mutants: readonly Mutant[] = [...objects, ...agent, ...rollout, ...sealed];

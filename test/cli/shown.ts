@@ -6,6 +6,7 @@ import { chmodSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSyn
 import { delimiter, dirname, join } from "node:path";
 import { test } from "node:test";
 import { file, folder, options } from "../../cli/cases.fixture.ts";
+import { east, west } from "../../cli/seal/seal.fixture.ts";
 import { document, startController, wipe } from "../controller/plane.ts";
 import { steer, untilCondition } from "../controller/steer.ts";
 import { password, program, type Rig } from "./rig.ts";
@@ -56,6 +57,8 @@ export function shownTests({ on, plugin }: Rig): void {
     const auths = document({ "quay.io": `robot:${password}` });
     for (const name of ["additional.json", "original.json", "merged.json"]) file(name, auths);
     file("token", password);
+    file("east.pem", east);
+    file("west.pem", west);
     const path = [bin, dirname(process.execPath), process.env["PATH"]].join(delimiter);
     const env = { ...options.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
 

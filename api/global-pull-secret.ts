@@ -100,9 +100,36 @@ export type SecretReference = Readonly<{
 export type DeliverySpec = Readonly<{
   /**
    * Restart: the kubelet is restarted and proved, seconds a node. Reread: nothing is restarted, and
-   * the kubelet reads its file again by itself, within five minutes. Default: Restart.
+   * the kubelet reads its file again by itself, within five minutes. CredentialProvider: the
+   * kubelet asks a provider of ours at each pull, so that a rotation restarts nothing and counts at
+   * once; the installer must allow it by name. Default: Restart.
    */
-  mode?: "Restart" | "Reread";
+  mode?: "Restart" | "Reread" | "CredentialProvider";
+  /**
+   * How the provider of mode CredentialProvider comes to be known to kubelets, and which pods it
+   * serves. Only with that mode.
+   */
+  credentialProvider?: CredentialProviderSpec;
+}>;
+
+/**
+ * How the provider of mode CredentialProvider comes to be known to kubelets, and which pods it
+ * serves. Only with that mode.
+ */
+export type CredentialProviderSpec = Readonly<{
+  /**
+   * Preinstalled: the nodes were made with the kubelet's two flags, the provider and its
+   * configuration; nothing is ever restarted. Agent: the agent registers the provider where the
+   * kubelet was set up by kubeadm, with one restart a node. A node that is not so is unfit, and is
+   * not touched. Default: Preinstalled.
+   */
+  registration?: "Agent" | "Preinstalled";
+  /**
+   * All: every pod's images. Annotated: only those of pods whose ServiceAccount carries the
+   * annotation globalpullsecret.io/use, as far as they are the sources' own; the original's stay
+   * every pod's. Nodes need a right for it that the installer grants. Default: All.
+   */
+  scope?: "All" | "Annotated";
 }>;
 
 /** How fast a change goes over the nodes, and what stops it. */

@@ -3,6 +3,7 @@
  * types below accept what the CRD has, and nothing else.
  */
 import type {
+  CredentialProviderSpec,
   DeliverySpec,
   GlobalPullSecret,
   GlobalPullSecretSpec,
@@ -24,7 +25,11 @@ const time = "2026-11-23T09:00:00Z";
 
 const secretRef: Required<SecretReference> = { name: "team-a-pull" };
 const source: Required<SourceSpec> = { name: "team-a", secretRef, priority: 10 };
-const delivery: Required<DeliverySpec> = { mode: "Restart" };
+const credentialProvider: Required<CredentialProviderSpec> = {
+  registration: "Preinstalled",
+  scope: "All",
+};
+const delivery: Required<DeliverySpec> = { mode: "CredentialProvider", credentialProvider };
 const rollout: Required<RolloutSpec> = {
   maxUnavailable: "10%",
   maxFailures: 0,

@@ -76,6 +76,24 @@ const table: readonly (readonly [
     /a rule is new: self != 'b'/,
   ],
   [
+    "a rule about a field that was there",
+    "spec.rollout",
+    (one) =>
+      (one["x-kubernetes-validations"] = [
+        { rule: "!has(self.probation) || self.maxFailures > 0" },
+      ]),
+    /a rule is new: !has\(self.probation\)/,
+  ],
+  [
+    "a rule about a field more",
+    "spec.rollout",
+    (one) => {
+      Object.assign(one["properties"] as object, { more: { type: "string" } });
+      one["x-kubernetes-validations"] = [{ rule: "!has(self.more) || self.maxFailures > 0" }];
+    },
+    undefined,
+  ],
+  [
     "another way to merge a list",
     "status.failures",
     (one) => (one["x-kubernetes-list-type"] = "atomic"),

@@ -53,11 +53,17 @@ function narrowed(path: string, old: Schema, present: Schema): string[] {
       .filter((name) => old.required?.includes(name) !== true)
       .map((name) => `${name} becomes required`),
     ...rules(is("x-kubernetes-validations"))
-      .filter((rule) => !known.includes(rule))
+      .filter((rule) => !known.includes(rule) && !isOfNewField(rule, old))
       .map((rule) => `a rule is new: ${rule}`),
     ...lostValues(old.enum, present.enum),
   ];
   return found.map((one) => `${path}: ${one}`);
+}
+
+/** A rule about a field that the old definition had not: what that accepted has no such field. */
+function isOfNewField(rule: string, old: Schema): boolean {
+  const [, field = ""] = /^!has\(self\.(\w+)\) \|\| /.exec(rule) ?? [];
+  return field !== "" && old.properties?.[field] === undefined;
 }
 
 const bound = (value: unknown, none: number) => (typeof value === "number" ? value : none);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { whole } from "#api/whole.fixture.ts";
+import { defaults } from "#controller/policy/defaults.ts";
+import { providerDefaults } from "#controller/policy/delivery.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./crd.ts";
 
 const { schema } = onlyVersion(ourCrd());
@@ -29,13 +31,32 @@ test("every list says how it is merged, and every field what it is for", () => {
   }
 });
 
-test("every field of spec has a default, but for the parts of a source that only its user knows", () => {
+test("what the controller takes for the defaults is what the API server fills in", () => {
+  const filled = fieldsOf(schema)
+    .filter(({ path, schema: one }) => /^spec\.[\w.]+$/.test(path) && one.type !== "object")
+    .map(({ path, schema: one }) => [path, one.default]);
+  const delivery = { ...defaults.delivery, credentialProvider: providerDefaults };
+  const known = Object.fromEntries(filled) as Record<string, unknown>;
+  const said = (value: unknown, path: string): void => {
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      assert.deepEqual(value, known[path], path);
+    else for (const [name, one] of Object.entries(value)) said(one, `${path}.${name}`);
+  };
+  said({ ...defaults, delivery }, "spec");
+});
+
+test("every field of spec has a default, but what only its user knows, and a mode's own choices", () => {
   const without = fieldsOf(schema)
     .filter(({ path }) => path.startsWith("spec") && !path.endsWith("[]"))
     .filter(({ schema: one }) => one.default === undefined);
   assert.deepEqual(
     without.map(({ path }) => path),
-    ["spec.sources[].name", "spec.sources[].secretRef", "spec.sources[].secretRef.name"],
+    [
+      "spec.sources[].name",
+      "spec.sources[].secretRef",
+      "spec.sources[].secretRef.name",
+      "spec.delivery.credentialProvider",
+    ],
   );
 });
 

@@ -19,6 +19,7 @@ const names: Readonly<Record<string, string>> = {
   "spec.sources[]": "SourceSpec",
   "spec.sources[].secretRef": "SecretReference",
   "spec.delivery": "DeliverySpec",
+  "spec.delivery.credentialProvider": "CredentialProviderSpec",
   "spec.rollout": "RolloutSpec",
   "spec.withdrawal": "WithdrawalSpec",
   status: "GlobalPullSecretStatus",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent } from "./agent.fixture.ts";
 import type { Agent } from "./agent.ts";
+import { tellsProvider } from "./delivery.ts";
 import { daemonSet, templateDigest } from "./daemonset.ts";
 import { nodesOf } from "./placement.ts";
 import { role, roleBinding, serviceAccount } from "./rbac.ts";
@@ -174,9 +175,37 @@ const hostPaths = (change: Partial<Agent>) =>
 
 test("who restarts nothing has no bus: access to it as root is root on the node, and some nodes have none", () => {
   assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/"]);
-  assert.deepEqual(hostPaths({ restart: "Never" }), ["/var/lib/kubelet", "/"]);
-  const mounts = podOf({ restart: "Never" })?.containers[0]?.volumeMounts?.map(({ name }) => name);
+  assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
+  const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
+    ({ name }) => name,
+  );
   assert.deepEqual(mounts, ["global-pull-secret", "kubelet", "pod"]);
+});
+
+const providers = (["Agent", "Preinstalled"] as const).flatMap((registration) =>
+  (["All", "Annotated"] as const).map(
+    (scope) => ({ mode: "CredentialProvider", registration, scope }) as const,
+  ),
+);
+for (const delivery of providers)
+  test(`${delivery.registration}, ${delivery.scope}: the agents are told, and have a bus only to register`, () => {
+    const { args = [] } = podOf({ delivery })?.containers[0] ?? {};
+    const given = (flag: string) => args[args.indexOf(flag) + 1];
+    assert.deepEqual(["--delivery", "--registration", "--scope", "--restart"].map(given), [
+      "CredentialProvider",
+      delivery.registration,
+      delivery.scope,
+      delivery.registration === "Agent" ? "Always" : "Never",
+    ]);
+    const bus = delivery.registration === "Agent" ? ["/run/dbus"] : [];
+    assert.deepEqual(hostPaths({ delivery }), ["/var/lib/kubelet", ...bus, "/"]);
+    const live = daemonSet({ ...agent, delivery }, seven, strategy);
+    for (const other of providers) assert.equal(tellsProvider(live, other), other === delivery);
+  });
+
+test("in the other modes the agents are told nothing of a provider", () => {
+  for (const mode of ["Restart", "Reread"] as const)
+    assert.ok(!podOf({ delivery: { mode } })?.containers[0]?.args?.includes("--delivery"));
 });
 
 test("the node's root directory is the first container's alone, read-only, and gone with --hidden-files Ignore", () => {

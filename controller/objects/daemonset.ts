@@ -7,7 +7,9 @@ import type {
   V1Volume,
 } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
+import { restartOf } from "../policy/delivery.ts";
 import type { Agent } from "./agent.ts";
+import { providerFlags } from "./delivery.ts";
 import { confined, firstContainer } from "./first-container.ts";
 import { annotations, ownerLabels } from "#kube/ownership.ts";
 import { affinityOf, nodeSelector } from "./placement.ts";
@@ -154,8 +156,9 @@ function container(agent: Agent, revision: number): V1Container {
     command: ["/nodejs/bin/node", ...nodeFlags, "/app/agent.cjs"],
     args: Object.entries({
       unit: agent.kubeletUnit,
-      restart: agent.restart,
+      restart: restartOf(agent.delivery),
       "restart-control-plane": agent.restartControlPlane,
+      ...providerFlags(agent.delivery),
       "hidden-files": agent.hiddenFiles,
       probation: `${agent.probationSeconds}s`,
       "healthz-port": agent.healthzPort,
@@ -204,7 +207,7 @@ function container(agent: Agent, revision: number): V1Container {
  * there is no bus.
  */
 function asksSystemd(agent: Agent): boolean {
-  return agent.restart === "Always";
+  return restartOf(agent.delivery) === "Always";
 }
 
 function fromAnnotation(name: string, annotation: string) {

@@ -15,6 +15,7 @@ const states: fc.Arbitrary<State> = fc.record({
       intent: fc.constantFrom("apply", "release", "hold"),
       document: fc.string({ unit: "binary" }),
       sources: fc.string({ unit: "binary" }),
+      registered: fc.string(),
     }),
     { nil: undefined },
   ),

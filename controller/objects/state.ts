@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
-import { type Intent, namespace, sourceIds, stateSecretName } from "#contract/names.ts";
+import { type Content, namespace, sourceIds, stateSecretName } from "#contract/names.ts";
 import { newborn, type Cluster } from "#kube/client.ts";
 import { ownerLabels, stateManager } from "#kube/ownership.ts";
 import { owned } from "#kube/paths.ts";
@@ -30,8 +30,11 @@ export type State = Readonly<{
   sourcesFrom: string | undefined;
 }>;
 
-/** What a revision of global-pull-secret said; `sources` is its JSON text. */
-type Served = Readonly<{ revision: number; intent: Intent; document: string; sources: string }>;
+/**
+ * What a revision of global-pull-secret said; `sources` is its JSON text. `registered`: how
+ * kubelets were told of our provider, while they need no restart for another answer of it.
+ */
+type Served = Content & Readonly<{ revision: number; registered?: string | undefined }>;
 
 /** A state in which nothing is remembered. */
 export const noState: State = {
@@ -122,7 +125,11 @@ export function stateSecret(state: State): V1Secret {
     data[keys.source + source] = encode(document);
   if (served !== undefined) {
     data[keys.served] = encode(
-      JSON.stringify({ revision: served.revision, intent: served.intent }),
+      JSON.stringify({
+        revision: served.revision,
+        intent: served.intent,
+        registered: served.registered,
+      }),
     );
     data[keys.servedDocument] = encode(served.document);
     data[keys.servedSources] = encode(served.sources);
@@ -176,10 +183,16 @@ function readServed(
     sources === undefined
   )
     return undefined;
-  const { revision, intent } = value as Record<string, unknown>;
+  const { revision, intent, registered } = value as Record<string, unknown>;
   const known = intent === "apply" || intent === "release" || intent === "hold";
   if (!known || !Number.isSafeInteger(revision) || (revision as number) < 1) return undefined;
-  return { revision: revision as number, intent, document, sources };
+  return {
+    revision: revision as number,
+    intent,
+    document,
+    sources,
+    ...(typeof registered === "string" && { registered }),
+  };
 }
 
 function json(text: string | undefined): unknown {

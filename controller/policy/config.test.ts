@@ -113,7 +113,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ],
   [
     "--delivery-modes Restart,Sometimes",
-    '--delivery-modes "Restart,Sometimes": is none of the choices; give Restart, Reread',
+    '--delivery-modes "Restart,Sometimes": is none of the choices; give Restart, Reread, CredentialProvider',
   ],
   [
     "--max-unavailable-limit 0",

@@ -6,7 +6,7 @@ import { flags } from "./flags.ts";
 import { moved } from "./moved.ts";
 import { podOf, requestsFit } from "./pod.ts";
 import type { Installed } from "./policy.ts";
-import { allModes } from "./values.ts";
+import { standardModes } from "./values.ts";
 
 export type Config = Readonly<{
   /** The installer's part of the policy. */
@@ -62,7 +62,7 @@ function installedOf(given: Values<typeof flags>): Installed {
   return {
     protect: given.protect,
     limits: {
-      deliveryModes: modes.length > 0 ? modes : allModes,
+      deliveryModes: modes.length > 0 ? modes : standardModes,
       maxUnavailable: given["max-unavailable-limit"],
     },
     agent: {

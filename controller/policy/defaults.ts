@@ -3,6 +3,7 @@
  * installer's limits allow them. In force without the object, and without its definition.
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import type { DeliveryMode } from "./delivery.ts";
 import { beyondLimits } from "./limits.ts";
 import type { Limits } from "./policy.ts";
 
@@ -17,8 +18,10 @@ export const defaults = {
   withdrawal: { grace: "30s", deadline: "10m", forgetAfter: "24h" },
 } as const satisfies GlobalPullSecretSpec;
 
+type Standard = GlobalPullSecretSpec & Readonly<{ delivery: Readonly<{ mode: DeliveryMode }> }>;
+
 /** The defaults, drawn back to the limits where they are beyond them: always allowed. */
-export function allowedDefaults(limits: Limits): GlobalPullSecretSpec {
+export function allowedDefaults(limits: Limits): Standard {
   const { delivery, rollout } = defaults;
   const mode = limits.deliveryModes.includes(delivery.mode)
     ? delivery.mode

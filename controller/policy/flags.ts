@@ -25,7 +25,7 @@ export const flags = {
   "delivery-modes": {
     read: deliveryModes,
     repeated: true,
-    what: "what spec.delivery.mode may be, comma-separated: Restart, Reread (all)",
+    what: "what spec.delivery.mode may be: Restart, Reread, CredentialProvider (Restart,Reread)",
   },
   "max-unavailable-limit": {
     read: budget,

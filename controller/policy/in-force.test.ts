@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import type {
+  DeliverySpec,
+  GlobalPullSecret,
+  GlobalPullSecretSpec,
+} from "#api/global-pull-secret.ts";
 import { parseConfig } from "./config.ts";
 import { allowedDefaults, defaults } from "./defaults.ts";
+import type { Delivery, DeliveryMode } from "./delivery.ts";
 import { inForce, readAccepted, type Accepted, type Declared } from "./in-force.ts";
 import { beyondLimits } from "./limits.ts";
 import { policyOf } from "./spec.ts";
@@ -52,11 +57,34 @@ test("every field of spec reaches the policy, and protection only grows", () => 
       minIntervalSeconds: 3600,
     },
     withdrawal: { graceSeconds: 0, deadlineSeconds: 7200, forgetAfterSeconds: 10_800 },
-    agent: { ...policyWith().agent, restart: "Never" },
+    agent: { ...policyWith().agent, delivery: { mode: "Reread" } },
   });
 });
 
-const asked = (rollout: GlobalPullSecretSpec["rollout"], mode?: "Restart" | "Reread") =>
+const deliveries: readonly (readonly [DeliverySpec, Delivery])[] = [
+  [{ mode: "Restart" }, { mode: "Restart" }],
+  [
+    { mode: "CredentialProvider" },
+    { mode: "CredentialProvider", registration: "Preinstalled", scope: "All" },
+  ],
+  [
+    { mode: "CredentialProvider", credentialProvider: { registration: "Agent" } },
+    { mode: "CredentialProvider", registration: "Agent", scope: "All" },
+  ],
+  [
+    { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
+    { mode: "CredentialProvider", registration: "Preinstalled", scope: "Annotated" },
+  ],
+  // Under an older definition, which has no rule against it.
+  [{ mode: "Reread", credentialProvider: { scope: "Annotated" } }, { mode: "Reread" }],
+];
+for (const [delivery, policy] of deliveries)
+  test(`delivery ${JSON.stringify(delivery)} is ${JSON.stringify(policy)}`, () => {
+    const all = installedBy("--delivery-modes", "Restart,Reread,CredentialProvider");
+    assert.deepEqual(inForce(all, object({ delivery }), undefined).policy.agent.delivery, policy);
+  });
+
+const asked = (rollout: GlobalPullSecretSpec["rollout"], mode?: DeliveryMode) =>
   ({ ...(rollout && { rollout }), ...(mode && { delivery: { mode } }) }) as GlobalPullSecretSpec;
 const limits: readonly (readonly [flags: string, spec: GlobalPullSecretSpec, beyond: boolean])[] = [
   ["--max-unavailable-limit 20%", asked({ maxUnavailable: "20%" }), false],
@@ -67,6 +95,8 @@ const limits: readonly (readonly [flags: string, spec: GlobalPullSecretSpec, bey
   ["--max-unavailable-limit 100%", asked({ maxUnavailable: 1000 }), false],
   ["--delivery-modes Reread", asked(undefined, "Reread"), false],
   ["--delivery-modes Reread", asked(undefined, "Restart"), true],
+  ["--max-unavailable-limit 100%", asked(undefined, "CredentialProvider"), true],
+  ["--delivery-modes Reread,CredentialProvider", asked(undefined, "CredentialProvider"), false],
 ];
 for (const [flags, spec, beyond] of limits)
   test(`${JSON.stringify(spec)} is ${beyond ? "beyond" : "within"} ${flags}`, () => {
@@ -93,7 +123,9 @@ for (const [flags, spec, beyond] of limits)
 test("law: whatever the limits are, the policy without a spec is within them", () =>
   fc.assert(
     fc.property(
-      fc.uniqueArray(fc.constantFrom("Restart", "Reread"), { minLength: 1 }),
+      fc.uniqueArray(fc.constantFrom<DeliveryMode[]>("Restart", "Reread", "CredentialProvider"), {
+        minLength: 1,
+      }),
       fc.oneof(
         fc.integer({ min: 1, max: 99 }),
         fc.integer({ min: 1, max: 100 }).map((n) => `${n}%`),

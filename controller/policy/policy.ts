@@ -4,6 +4,7 @@
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
+import type { Delivery, DeliveryMode } from "./delivery.ts";
 import type { Resources } from "./resources.ts";
 import type { Selector } from "./selector.ts";
 
@@ -11,9 +12,6 @@ import type { Selector } from "./selector.ts";
 export type NodeCount = number | string;
 
 export type ManagementState = NonNullable<GlobalPullSecretSpec["managementState"]>;
-
-/** How a credential on a node's disk reaches its kubelet. */
-export type DeliveryMode = "Restart" | "Reread";
 
 export type RolloutPolicy = Readonly<{
   /** How many nodes may be without a working agent at a time. */
@@ -51,8 +49,8 @@ export type PodPolicy = Readonly<{
 
 /** What the agents are told; a change here replaces the agents' pods. */
 export type AgentPolicy = Readonly<{
-  restart: "Always" | "Never";
-  /** The same where the kubelet's unit carries a control plane. */
+  delivery: Delivery;
+  /** Whether a kubelet is restarted whose unit carries a control plane, where others are. */
   restartControlPlane: "Always" | "Never";
   /**
    * Whether files that a new config.json would hide are looked for: that takes the root directory.
@@ -84,7 +82,7 @@ export type Policy = Readonly<{
 export type Installed = Readonly<{
   /** Protected whatever the spec says. */
   protect: readonly string[];
-  agent: Omit<AgentPolicy, "restart">;
+  agent: Omit<AgentPolicy, "delivery">;
   limits: Limits;
 }>;
 

@@ -3,6 +3,7 @@ import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { Wrong } from "#contract/values.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 import { allowedDefaults } from "./defaults.ts";
+import { deliveryOf } from "./delivery.ts";
 import { secondsOf } from "./durations.ts";
 import { beyondLimits } from "./limits.ts";
 import type { Installed, NodeCount, Policy } from "./policy.ts";
@@ -42,7 +43,6 @@ function translated(installed: Installed, spec: GlobalPullSecretSpec): Translate
   const count = (field: string, value: NodeCount = "", reader: typeof budget) =>
     read<NodeCount>(field, reader(String(value)));
   const registries = spec.protectedRegistries ?? [];
-  const mode = spec.delivery?.mode ?? standard.delivery?.mode;
   const policy: Policy = {
     managementState: spec.managementState ?? "Managed",
     sources: (spec.sources ?? []).map(({ name, secretRef, priority = 0 }) => ({
@@ -68,7 +68,7 @@ function translated(installed: Installed, spec: GlobalPullSecretSpec): Translate
       deadlineSeconds: seconds("withdrawal.deadline", withdrawal.deadline),
       forgetAfterSeconds: seconds("withdrawal.forgetAfter", withdrawal.forgetAfter),
     },
-    agent: { ...installed.agent, restart: mode === "Reread" ? "Never" : "Always" },
+    agent: { ...installed.agent, delivery: deliveryOf(spec.delivery, standard.delivery.mode) },
   };
   return problems.length > 0 ? { ok: false, problems } : { ok: true, policy };
 }

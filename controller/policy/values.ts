@@ -1,8 +1,14 @@
 /** Readers of the values that only the controller's flags take. */
 import { oneOf, Wrong } from "#contract/values.ts";
-import type { DeliveryMode } from "./policy.ts";
+import type { DeliveryMode } from "./delivery.ts";
 
-export const allModes: readonly DeliveryMode[] = ["Restart", "Reread"];
+/**
+ * What a spec may ask for where the installer says nothing: these change a node's config.json, and
+ * no more. A provider of ours is run by every kubelet, which is for who installs to allow.
+ */
+export const standardModes: readonly DeliveryMode[] = ["Restart", "Reread"];
+
+const allModes: readonly DeliveryMode[] = [...standardModes, "CredentialProvider"];
 
 /** One mode or several, separated by commas. */
 export function deliveryModes(value: string): readonly DeliveryMode[] | Wrong {

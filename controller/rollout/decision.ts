@@ -7,6 +7,7 @@ import { type Content, retryAnnotation } from "#contract/names.ts";
 import type { Wanted } from "../sources/accept.ts";
 import { publishesIn, remembered, targetOf, wasServed } from "./decide/course.ts";
 import { templateDigest } from "../objects/daemonset.ts";
+import { tellsProvider } from "../objects/delivery.ts";
 import type { RolloutContext } from "./context.ts";
 import {
   type Asked,
@@ -19,7 +20,9 @@ import {
   type Rollouts,
 } from "./decide/halt.ts";
 import { heldByPause } from "./paused.ts";
+import { registeredAfter, registeredBy, restartsKubelets } from "./decide/spared.ts";
 import { fatesOf, standing, type Fates, type Rereads, type Standing } from "./decide/node-state.ts";
+import { restartOf } from "../policy/delivery.ts";
 import type { Snapshot } from "../sources/snapshot.ts";
 import { amongPinned } from "../objects/pinned.ts";
 import {
@@ -99,9 +102,17 @@ export async function decided(
   });
   const served =
     wasServed(turn) && current?.intent === "apply" && revision > 0 && revision === view?.template;
+  const { delivery } = context.agent;
   const now = served
-    ? { revision, intent: current.intent, document: current.document, sources: current.sources }
+    ? {
+        ...contentPart(current),
+        revision,
+        registered: tellsProvider(snapshot.daemonSet, delivery)
+          ? registeredBy(delivery)
+          : undefined,
+      }
     : undefined;
+  const base = now ?? state.served;
   return {
     turn,
     fates,
@@ -115,10 +126,19 @@ export async function decided(
       ...state,
       halted: rollouts,
       // What is withdrawn is given to nobody any more, whatever halts later.
-      served: target.intent === "release" ? undefined : (now ?? state.served),
+      served:
+        target.intent === "release" || base === undefined
+          ? undefined
+          : { ...base, registered: registeredAfter(delivery, base, publish ?? current) },
     },
   };
 }
+
+const contentPart = ({ document, sources, intent }: Content): Content => ({
+  document,
+  sources,
+  intent,
+});
 
 /** A retry may be asked for on either object: another value of one is another wish. */
 function wish(
@@ -170,13 +190,17 @@ async function inputOf(context: RolloutContext, { published, state, view, before
       (view !== undefined && lookout.isTroubled(view)),
     standing: undefined,
     ...policy.rollout,
-    restarts: agent.restart === "Always",
+    restarts: restartsKubelets(
+      agent.delivery,
+      state.served,
+      published && { ...published, sources: published.sourcesText },
+    ),
   };
 }
 
 /** The agents of control-plane nodes decide for themselves, by their kubelet's unit. */
-function rereadsOf({ restart, restartControlPlane }: RolloutContext["agent"]): Rereads {
-  if (restart === "Never") return "everywhere";
+function rereadsOf({ delivery, restartControlPlane }: RolloutContext["agent"]): Rereads {
+  if (restartOf(delivery) === "Never") return "everywhere";
   return restartControlPlane === "Never" ? "control plane" : "nowhere";
 }
 

@@ -50,6 +50,25 @@ test("an empty spec is read back as the whole policy, under the short name", asy
   assert.deepEqual(object?.status, { observedGeneration: -1 });
 });
 
+/** As `kubectl apply --server-side` sends it. */
+const applied = async (delivery: object) => {
+  await on.cluster.apply(objectOf({ delivery }));
+  const object = await on.cluster.get<{ spec: { delivery: object } }>("gps", "cluster");
+  return object?.spec.delivery;
+};
+
+test("a provider's choices are filled in, and go with it: who applies another mode without them keeps none", async () => {
+  const mode = "CredentialProvider";
+  const chosen = await applied({ mode, credentialProvider: { scope: "Annotated" } });
+  const filled = { registration: "Preinstalled", scope: "Annotated" };
+  assert.deepEqual(chosen, { mode, credentialProvider: filled });
+  assert.deepEqual(await applied({ mode }), { mode });
+  await applied({ mode, credentialProvider: { registration: "Agent" } });
+  assert.deepEqual(await applied({ mode: "Restart" }), { mode: "Restart" });
+  await applied({ mode, credentialProvider: {} });
+  assert.deepEqual(await applied({}), { mode: "Restart" });
+});
+
 test("kubectl get shows READY, REVISION, NODES and AGE", async () => {
   await on.cluster.apply(objectOf({}));
   const counts = { desired: 100, updated: 98, available: 97, unfit: 1, unreachable: 1, failed: 1 };

@@ -9,12 +9,16 @@ const rollout = (field: string, value: unknown) => ({ rollout: { [field]: value 
 const withdrawal = (field: string, value: unknown) => ({ withdrawal: { [field]: value } });
 const many = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ name: `s${at}`, secretRef: { name: `p${at}` } }));
+const provider = (credentialProvider: object) => ({
+  delivery: { mode: "CredentialProvider", credentialProvider },
+});
 const hosts = (count: number) => Array.from({ length: count }, (_, at) => `r${at}.example`);
 
 const nodes = "must be a number of nodes from";
 const label = "must be lower-case letters, digits and hyphens";
 const always = "is the name of a source that is always there";
 const product = "is a Secret of the product itself";
+const providerOnly = "credentialProvider goes with mode CredentialProvider only";
 const host = "must be a registry as image names have it";
 
 export const wrongSpecs: readonly (readonly [spec: object, words: string])[] = [
@@ -24,7 +28,12 @@ export const wrongSpecs: readonly (readonly [spec: object, words: string])[] = [
   [{ managementState: true }, "must be of type string|invalid type for"],
   [{ conflictPolicy: "PreferNobody" }, "Unsupported value"],
   [{ image: "evil.example/agent" }, "unknown field"],
-  [{ delivery: { mode: "CredentialProvider" } }, "Unsupported value"],
+  [{ delivery: { mode: "credentialProvider" } }, "Unsupported value"],
+  [{ delivery: { credentialProvider: {} } }, providerOnly],
+  [{ delivery: { mode: "Reread", credentialProvider: { scope: "All" } } }, providerOnly],
+  [provider({ registration: "Kubeadm" }), "Unsupported value"],
+  [provider({ scope: "None" }), "Unsupported value"],
+  [provider({ binDir: "/tmp" }), "unknown field"],
   [{ delivery: { mode: "Restart", unit: "sshd.service" } }, "unknown field"],
   [{ delivery: "Restart" }, "must be of type object|invalid type for"],
   [{ protectedRegistries: "quay.io" }, "must be of type array|invalid type for"],

@@ -7,6 +7,7 @@ const odd = `${room}/decide.odd.test.ts`;
 const hold = `${room}/decide.hold.test.ts`;
 const laws = `${room}/decide.laws.test.ts`;
 const fates = `${room}/node-state.test.ts`;
+const spared = `${room}/spared.test.ts`;
 const edges = `${room}/rules.test.ts`;
 
 const of = (file: string, effect: string, text: string, instead: string, ...tests: string[]) => ({
@@ -201,6 +202,20 @@ export const rollout: readonly Mutant[] = [
     `${room}/halt.test.ts`,
     hold,
     "controller/rollout/step.test.ts",
+  ),
+  of(
+    "spared.ts",
+    "an original that changed is brought to every node's config.json without a budget",
+    "suppliers.get(registry) === sourceIds.original ? [registry, entry] : [registry],",
+    "[registry],",
+    spared,
+  ),
+  of(
+    "spared.ts",
+    "what a wave that stopped half-way left behind is taken for served",
+    "return restartsKubelets(delivery, base, next)",
+    "return base.registered === undefined",
+    spared,
   ),
   of(
     "halt.ts",

@@ -69,7 +69,7 @@ export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
     retrySeconds: number;
     /** Read on request only. */
     standing: Standing | undefined;
-    /** Kubelets are restarted; else what follows the canary needs no budget. */
+    /** What is published costs kubelets a restart; else what follows the canary needs no budget. */
     restarts: boolean;
   }>;
 

@@ -1,0 +1,22 @@
+/** What the template tells agents about a provider of ours, and what a live one says of it. */
+import type { V1DaemonSet } from "@kubernetes/client-node";
+import { agentContainer } from "#contract/names.ts";
+import type { Delivery } from "../policy/delivery.ts";
+
+/** The agent's flags of mode CredentialProvider; none in the others, which are its default. */
+export function providerFlags(delivery: Delivery): Readonly<Record<string, string>> {
+  if (delivery.mode !== "CredentialProvider") return {};
+  const { mode, registration, scope } = delivery;
+  return { delivery: mode, registration, scope };
+}
+
+/**
+ * True when the live template tells agents all of that: somebody's admission may have taken flags
+ * out, which is left so, and its agents then do something else.
+ */
+export function tellsProvider(live: V1DaemonSet | undefined, delivery: Delivery): boolean {
+  const containers = live?.spec?.template.spec?.containers ?? [];
+  const { args = [] } = containers.find(({ name }) => name === agentContainer) ?? {};
+  const flags = Object.entries(providerFlags(delivery));
+  return flags.every(([name, value]) => args[args.indexOf(`--${name}`) + 1] === value);
+}

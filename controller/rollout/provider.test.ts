@@ -1,0 +1,105 @@
+/** Waves in mode CredentialProvider, on a cluster in memory: which ones obey the budget. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { owned } from "#kube/paths.ts";
+import { readState } from "../objects/state.ts";
+import { additionalPath, deployed, text, type World } from "./world.fixture.ts";
+
+const registered = { mode: "CredentialProvider", registration: "Agent", scope: "All" } as const;
+const annotated = { ...registered, scope: "Annotated" } as const;
+const prepared = { ...registered, registration: "Preinstalled" } as const;
+const size = 6;
+
+const served = (world: World) => readState(world.objects.get(owned.state)).served;
+
+/** The budgets that the DaemonSet had, in order, until the nodes were served what is published. */
+async function budgets(world: World, each = () => {}): Promise<(number | string)[]> {
+  const seen: (number | string)[] = [];
+  const { resourceVersion = "" } = world.daemonSet?.metadata ?? {};
+  await world.pass(300, () => {
+    each();
+    const { maxUnavailable = "" } = world.daemonSet?.spec?.updateStrategy?.rollingUpdate ?? {};
+    const changed = world.daemonSet?.metadata?.resourceVersion !== resourceVersion;
+    if (changed && seen.at(-1) !== maxUnavailable) seen.push(maxUnavailable);
+    const rolled = served(world)?.revision === world.published?.revision;
+    return changed && rolled && world.model.status.updated === size && world.model.generation > 0;
+  });
+  return seen;
+}
+
+test("the first revision registers a kubelet a node, by the budget; a rotation then takes one node first, and all others at once", async () => {
+  const world = await deployed(size, registered);
+  assert.equal(world.model.mostTaken, 1);
+  assert.equal(served(world)?.registered, "Agent, All");
+  world.declare("a:2");
+  assert.deepEqual(await budgets(world), [1, "100%", 1]);
+  assert.equal(world.having("a:2"), size);
+  assert.equal(world.model.takenBeforeProof, 1);
+});
+
+test("prepared nodes are never registered: the first revision, too, goes to all after one", async () => {
+  const world = await deployed(size, prepared);
+  assert.equal(world.model.mostTaken, size - 1);
+  assert.equal(served(world)?.registered, undefined);
+});
+
+test("a mode that is changed is rolled out by the budget, and what follows is spared", async () => {
+  const world = await deployed(size);
+  world.deliverBy(registered);
+  await world.pass(120);
+  assert.equal(world.model.strategy.maxUnavailable, 1);
+  assert.equal(served(world)?.registered, "Agent, All");
+  world.declare("a:2");
+  assert.deepEqual(await budgets(world), [1, "100%", 1]);
+  world.deliverBy({ mode: "Restart" });
+  world.declare("a:3");
+  assert.deepEqual(await budgets(world), [1]);
+  assert.equal(served(world)?.registered, undefined);
+});
+
+test("a scope that is changed in mid-wave ends what the wave was spared", async () => {
+  const world = await deployed(size, registered);
+  world.declare("a:2");
+  await world.pass(120, () => world.model.strategy.maxUnavailable === "100%");
+  world.deliverBy(annotated);
+  await world.pass(2);
+  assert.equal(world.model.strategy.maxUnavailable, 1);
+  await world.pass(120);
+  assert.equal(world.model.strategy.maxUnavailable, 1);
+  assert.deepEqual([world.having("a:2"), served(world)?.registered], [size, "Agent, Annotated"]);
+});
+
+test("one node that fails halts a rotation, the others keep what they have, and the next is spared again", async () => {
+  const world = await deployed(size, registered);
+  world.declare("a:2");
+  world.model.bad.add(text("a:2"));
+  await world.pass(120, () => world.published?.intent === "hold");
+  await world.pass(60);
+  assert.equal(world.having("a:1"), size);
+  assert.equal(served(world)?.registered, "Agent, All");
+  world.declare("a:3");
+  assert.deepEqual((await budgets(world)).slice(-3), [1, "100%", 1]);
+  assert.equal(world.having("a:3"), size);
+});
+
+test("a withdrawal takes the flags out again, by the budget", async () => {
+  const world = await deployed(size, registered);
+  world.model.mostTaken = 0;
+  world.objects.delete(additionalPath);
+  await world.pass(10, () => world.published?.intent === "release");
+  await world.pass(60, () => world.model.nodes.every(({ applied }) => applied === undefined));
+  assert.equal(world.model.mostTaken, 1);
+});
+
+test("where somebody's admission takes the agents' flags out, nothing is spared", async () => {
+  const world = await deployed(size);
+  world.admits = (daemonSet) => {
+    const { args = [] } = daemonSet.spec?.template.spec?.containers[0] ?? {};
+    args.splice(args.indexOf("--delivery"), args.includes("--delivery") ? 2 : 0);
+  };
+  world.deliverBy(registered);
+  await world.pass(120);
+  world.declare("a:2");
+  assert.deepEqual(await budgets(world), [1]);
+  assert.equal(served(world)?.registered, undefined);
+});

@@ -1,5 +1,6 @@
 /** Which source serves an image, by what the object's status tells. Pure. */
 import type { GlobalPullSecret, RegistryStatus } from "#api/global-pull-secret.ts";
+import { sourceIds } from "#contract/names.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { match } from "#pullsecret/kubelet/match.ts";
 
@@ -14,15 +15,23 @@ export type Explained = Readonly<{
 }>;
 
 /** Undefined where the image is no valid reference. */
-export function explainObject({ status }: GlobalPullSecret, image: string): Explained | undefined {
+export function explainObject(object: GlobalPullSecret, image: string): Explained | undefined {
+  const { spec, status } = object;
   const repository = repositoryOf(image);
   if (repository === undefined) return undefined;
   const listed = (status?.registries ?? []).map((one) => ({ key: one.registry, one }));
   const { tries, ignored } = match(listed, repository);
+  const found = tries.flat().map(({ one }) => one);
   return {
     image,
-    tries: tries.flat().map(({ one }) => one),
+    tries: spec?.delivery?.mode === "CredentialProvider" ? fileFirst(found) : found,
     ignored: ignored.map(({ key, reason }) => ({ registry: key, reason })),
     omitted: status?.registriesOmitted ?? 0,
   };
+}
+
+/** Kubelets try config.json before any provider; and there only the original's entries are. */
+function fileFirst(tries: readonly RegistryStatus[]): RegistryStatus[] {
+  const isInFile = ({ source }: RegistryStatus) => source === sourceIds.original;
+  return [...tries.filter(isInFile), ...tries.filter((one) => !isInFile(one))];
 }

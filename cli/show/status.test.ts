@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import type { DeliverySpec, GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { halted, inForce, object, rolling, source, standing, whole } from "../object.fixture.ts";
 import { paintFor } from "../terminal/paint.ts";
 import { headline, statusLines } from "./status.ts";
@@ -101,6 +101,28 @@ test("what is not known has no line", () => {
     "  additional-pull-secret  accepted  on the nodes",
   ]);
 });
+
+const modes: readonly (readonly [DeliverySpec, string | undefined])[] = [
+  [{}, undefined],
+  [{ mode: "Restart" }, undefined],
+  [{ mode: "Reread" }, "Delivery  Reread"],
+  [{ mode: "CredentialProvider" }, "Delivery  CredentialProvider"],
+  [
+    {
+      mode: "CredentialProvider",
+      credentialProvider: { registration: "Agent", scope: "Annotated" },
+    },
+    "Delivery  CredentialProvider (Agent, Annotated)",
+  ],
+];
+for (const [delivery, line] of modes)
+  test(`delivery ${JSON.stringify(delivery)} is told: ${line ?? "no line"}`, () => {
+    const lines = statusLines(object({ spec: { delivery } }), { paint: plain, columns: 80 });
+    assert.equal(
+      lines.find((one) => one.startsWith("Delivery")),
+      line,
+    );
+  });
 
 test("more nodes that need help than are listed are counted", () => {
   const { nodes, ...status } = whole.status ?? {};

@@ -3,6 +3,7 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { columns } from "../terminal/columns.ts";
 import { bar, type Paint } from "../terminal/paint.ts";
 import { adviceOn } from "./advice.ts";
+import { deliveryLines } from "./delivery.ts";
 import { conditionOf, isObserved, isTrue } from "./condition.ts";
 
 export type Look = Readonly<{ paint: Paint; columns: number }>;
@@ -11,6 +12,7 @@ export function statusLines(object: GlobalPullSecret, look: Look): string[] {
   return [
     headline(object, look.paint),
     ...revisionLines(object, look.paint),
+    ...deliveryLines(object),
     ...nodeLines(object, look),
     ...sourceLines(object),
     ...registryLines(object),

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { globalPullSecretPath } from "#kube/paths.ts";
+import type { DeliverySpec } from "#api/global-pull-secret.ts";
 import { call, FakeCluster } from "../../fake.fixture.ts";
 import { object } from "../../object.fixture.ts";
 
-function cluster(omitted = 0): FakeCluster {
+function cluster(omitted = 0, delivery?: DeliverySpec): FakeCluster {
   const fake = new FakeCluster();
   const registries = [
     { registry: "quay.io", source: "original" },
@@ -12,7 +13,10 @@ function cluster(omitted = 0): FakeCluster {
     { registry: "ghcr.io", source: "additional-pull-secret" },
   ];
   const status = { registries, ...(omitted > 0 && { registriesOmitted: omitted }) };
-  fake.objects.set(globalPullSecretPath, object({ status }));
+  fake.objects.set(
+    globalPullSecretPath,
+    object({ status, ...(delivery && { spec: { delivery } }) }),
+  );
   return fake;
 }
 
@@ -26,6 +30,19 @@ test("`explain` names who supplies what serves an image, in the kubelet's order,
   assert.match(two, /^ *2 +quay\.io +of original$/);
   assert.equal(rest, "not tried:");
   assert.match(other, /ghcr\.io +another host$/);
+});
+
+test("with a provider the original's entries come first, for they alone are in config.json; and a scope is told", async () => {
+  const mode = "CredentialProvider";
+  const image = ["explain", "quay.io/team/app:1"];
+  const all = await call(image, { cluster: cluster(0, { mode }) });
+  const [, one = "", two = ""] = all.out.split("\n");
+  assert.match(one, /^ *1 +quay\.io +of original$/);
+  assert.match(two, /^ *2 +quay\.io\/team +of team-a/);
+  assert.equal(all.err, "");
+  const scoped = { mode, credentialProvider: { scope: "Annotated" } } as const;
+  const some = await call(image, { cluster: cluster(0, scoped) });
+  assert.match(some.err, /ServiceAccount is annotated globalpullsecret\.io\/use/);
 });
 
 test("`explain -o json` has a stable shape, and says when status does not list all", async () => {

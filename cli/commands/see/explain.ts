@@ -1,4 +1,5 @@
 /** `explain`: what the kubelet would do for an image, with a file or with what is in force. */
+import { sourceIds, useAnnotation } from "#contract/names.ts";
 import { oneOf } from "#contract/values.ts";
 import { explain as explainFile, type Explanation } from "#pullsecret/kubelet/explain.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
@@ -6,6 +7,7 @@ import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { clusterFlags } from "../../cluster/flags.ts";
 import { readObject } from "../../cluster/object.ts";
 import { path } from "../../document/path.ts";
+import { isScoped } from "../../show/delivery.ts";
 import { explainObject, type Explained } from "../../show/explained.ts";
 import { columns } from "../../terminal/columns.ts";
 import { command } from "../../terminal/command.ts";
@@ -46,10 +48,13 @@ export const explain = command(
   },
   async ({ IMAGE: image, file, output, ...how }, io) => {
     if (file === undefined) {
-      const found = explainObject(await readObject(await io.reach(how)), image);
+      const object = await readObject(await io.reach(how));
+      const found = explainObject(object, image);
       if (found === undefined) throw notAnImage;
       if (found.omitted > 0)
         io.err(`status does not list ${found.omitted} registries; one of them may serve it, too`);
+      if (isScoped(object) && found.tries.some(({ source }) => source !== sourceIds.original))
+        io.err(`only pods whose ServiceAccount is annotated ${useAnnotation} are served by others`);
       io.out(output === "json" ? `${JSON.stringify(found)}\n` : textOf(supplied(found)));
       return 0;
     }

@@ -1,0 +1,17 @@
+/** How credentials reach kubelets, as the object's spec has it, for people. */
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+
+/** A line where it is not as by default: what is promised of a restart is kept otherwise. */
+export function deliveryLines({ spec }: GlobalPullSecret): string[] {
+  const { mode, credentialProvider } = spec?.delivery ?? {};
+  if (mode === undefined || mode === "Restart") return [];
+  const { registration, scope } = credentialProvider ?? {};
+  const choices = [registration, scope].filter((one) => one !== undefined).join(", ");
+  return [`Delivery  ${mode}${choices === "" ? "" : ` (${choices})`}`];
+}
+
+/** Whether only pods of annotated ServiceAccounts are served by what is not the original's. */
+export function isScoped({ spec }: GlobalPullSecret): boolean {
+  const { mode, credentialProvider } = spec?.delivery ?? {};
+  return mode === "CredentialProvider" && credentialProvider?.scope === "Annotated";
+}

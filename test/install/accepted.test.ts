@@ -15,7 +15,9 @@ const team = "team-pull-secret";
 
 before(async () => {
   cluster = await startCluster({ nodes: 0 });
-  const components = ["admission", "network-policy"].map((name) => `components/${name}`);
+  const components = ["admission", "annotated", "network-policy"].map(
+    (name) => `components/${name}`,
+  );
   await cluster.apply(...(await kustomized({ resources: ["."], components })));
   const crd = "crd/globalpullsecrets.globalpullsecret.io";
   await cluster.kubectl("wait", "--for=condition=Established", crd, "--timeout=60s");
@@ -119,6 +121,67 @@ test("a Secret that was wrong before it became a source can be annotated and del
   assert.match(await refusal(worse), /type: is Opaque/);
   assert.equal(await refusal(late, { annotations: { "a.example/note": "mine" } }), "");
   await cluster.kubectl("delete", "secret", late.name, "-n", "kube-system");
+});
+
+const use = { "globalpullsecret.io/use": "true" };
+const account = (name: string, annotations: object, namespace = "default") => ({
+  apiVersion: "v1",
+  kind: "ServiceAccount",
+  metadata: { name, namespace, annotations },
+});
+const kubectlAs = (user: string, ...argv: readonly string[]) =>
+  cluster.kubectl(...argv, `--as=${user}`);
+
+async function createdBy(user: string, one: ReturnType<typeof account>): Promise<string> {
+  const file = join(cluster.directory, "account.json");
+  writeFileSync(file, JSON.stringify(one));
+  return await kubectlAs(user, "create", "-f", file).then(
+    () => "",
+    (error: Error) => error.message,
+  );
+}
+
+test("an annotation that lets pods use the sources is set by whom a binding allows it, in that namespace, and by nobody else", async () => {
+  const bind = async (kind: string, role: string, user: string, ...where: readonly string[]) =>
+    await cluster.kubectl(
+      "create",
+      kind,
+      `${role}-${user}`,
+      `--clusterrole=${role}`,
+      `--user=${user}`,
+      ...where,
+    );
+  await cluster.kubectl("create", "namespace", "granted");
+  for (const user of ["editor", "user"]) await bind("clusterrolebinding", "edit", user);
+  await bind("rolebinding", "global-pull-secret-use", "user", "-n", "granted");
+  await until(
+    "editors may write",
+    async () => (await createdBy("editor", account("e", {}))) === "",
+  );
+  await until("the wall stands", async () =>
+    /needs the verb use on globalpullsecrets\/cluster; bind ClusterRole/.test(
+      await createdBy("editor", account("annotated", use)),
+    ),
+  );
+  const refusedTo = async (user: string, namespace: string) =>
+    (await createdBy(user, account("annotated", use, namespace))) !== "";
+  assert.equal(await refusedTo("user", "default"), true);
+  assert.equal(await refusedTo("editor", "granted"), true);
+  assert.equal(await refusedTo("user", "granted"), false);
+});
+
+test("who may not set it may change all else of such a ServiceAccount, and take it away, but not bring it back", async () => {
+  await cluster.apply(account("kept", use));
+  const annotate = async (annotation: string) =>
+    await kubectlAs("editor", "annotate", "--overwrite", "sa/kept", "-n", "default", annotation);
+  await annotate("a.example/note=mine");
+  await annotate("globalpullsecret.io/use=other");
+  await annotate("globalpullsecret.io/use-");
+  await assert.rejects(annotate("globalpullsecret.io/use="), /needs the verb use/);
+  const merge = JSON.stringify({ metadata: { annotations: use } });
+  const patch = ["patch", "sa/kept", "-n", "default", "--type=merge", "-p", merge];
+  await assert.rejects(kubectlAs("editor", ...patch), /needs the verb use/);
+  await cluster.kubectl(...patch);
 });
 
 test("every pod of ours but the agents' is accepted where Pod Security restricted is enforced", async () => {

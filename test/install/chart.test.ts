@@ -58,6 +58,7 @@ const sourcesNamed = (path: string, value: unknown) => ({
 const optional = [
   ["network-policy", ["networkPolicy.enabled=true"], []],
   ["admission", ["admission.enabled=true"], []],
+  ["annotated", ["annotated.enabled=true"], []],
   ["original", ["original=kube-system/pull-secret"], []],
   [
     "extra-sources",

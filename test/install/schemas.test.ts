@@ -55,7 +55,7 @@ async function validate(release: string, objects: readonly KubeObject[]): Promis
   );
 }
 
-const components = ["extra-sources", "original", "network-policy", "admission"];
+const components = ["extra-sources", "original", "network-policy", "admission", "annotated"];
 const installed: Readonly<Record<string, () => Promise<KubeObject[]> | KubeObject[]>> = {
   base: () => kustomized({ resources: ["base"] }),
   "default with every component": () =>
@@ -66,6 +66,7 @@ const installed: Readonly<Record<string, () => Promise<KubeObject[]> | KubeObjec
     charted(
       "--set=networkPolicy.enabled=true",
       "--set=admission.enabled=true",
+      "--set=annotated.enabled=true",
       "--set=original=kube-system/pull-secret",
       "--set=extraSources={team}",
       "--set=imagePullSecrets[0].name=mirror",

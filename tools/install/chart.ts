@@ -18,6 +18,11 @@ const copied = {
   "components/network-policy/networkpolicy.yaml": ".Values.networkPolicy.enabled",
   "components/admission/policy.yaml": ".Values.admission.enabled",
   "components/admission/binding.yaml": ".Values.admission.enabled",
+  "components/annotated/audience.yaml": ".Values.annotated.enabled",
+  "components/annotated/audience-binding.yaml": ".Values.annotated.enabled",
+  "components/annotated/user.yaml": ".Values.annotated.enabled",
+  "components/annotated/policy.yaml": ".Values.annotated.enabled",
+  "components/annotated/binding.yaml": ".Values.annotated.enabled",
 } as const;
 
 const definition = "crds/globalpullsecrets.yaml";

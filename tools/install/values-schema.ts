@@ -94,6 +94,11 @@ const values = group("Values of the chart.", {
   admission: group("Wrong Secrets refused at kubectl apply.", {
     enabled: toggle("Adds a ValidatingAdmissionPolicy for the Secrets that are sources."),
   }),
+  annotated: group("spec.delivery.credentialProvider.scope Annotated.", {
+    enabled: toggle(
+      "Adds what kubelets need for it, and a ValidatingAdmissionPolicy: who may annotate.",
+    ),
+  }),
   uninstall: group("helm uninstall.", {
     withdraw: toggle("Before it, let the nodes give back what is ours; false: they keep it."),
     timeout: text(

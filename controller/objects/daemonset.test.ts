@@ -199,6 +199,14 @@ for (const delivery of providers)
     ]);
     const bus = delivery.registration === "Agent" ? ["/run/dbus"] : [];
     assert.deepEqual(hostPaths({ delivery }), ["/var/lib/kubelet", ...bus, "/"]);
+    const { command = [] } = podOf({ delivery })?.containers[0] ?? {};
+    const place = "--allow-fs-write=/host/kubelet/";
+    const writes = command.filter((flag) => flag.startsWith(place));
+    const more = delivery.registration === "Agent" ? ["*", "kubeadm-flags.env"] : ["answer.json"];
+    assert.deepEqual(
+      writes.slice(2).map((flag) => flag.slice(place.length).replace(/^.*-provider\//, "")),
+      more,
+    );
     const live = daemonSet({ ...agent, delivery }, seven, strategy);
     for (const other of providers) assert.equal(tellsProvider(live, other), other === delivery);
   });

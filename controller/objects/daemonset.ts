@@ -9,7 +9,7 @@ import type {
 import * as names from "#contract/names.ts";
 import { restartOf } from "../policy/delivery.ts";
 import type { Agent } from "./agent.ts";
-import { providerFlags } from "./delivery.ts";
+import { providerFlags, providerWrites } from "./delivery.ts";
 import { confined, firstContainer } from "./first-container.ts";
 import { annotations, ownerLabels } from "#kube/ownership.ts";
 import { affinityOf, nodeSelector } from "./placement.ts";
@@ -153,7 +153,12 @@ function container(agent: Agent, revision: number): V1Container {
     name: names.agentContainer,
     image: agent.image,
     imagePullPolicy: "IfNotPresent",
-    command: ["/nodejs/bin/node", ...nodeFlags, "/app/agent.cjs"],
+    command: [
+      "/nodejs/bin/node",
+      ...nodeFlags,
+      ...providerWrites(agent.delivery),
+      "/app/agent.cjs",
+    ],
     args: Object.entries({
       unit: agent.kubeletUnit,
       restart: restartOf(agent.delivery),

@@ -1,6 +1,6 @@
 /** What the template tells agents about a provider of ours, and what a live one says of it. */
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import { agentContainer } from "#contract/names.ts";
+import { agentContainer, mountPaths, providerFiles } from "#contract/names.ts";
 import type { Delivery } from "../policy/delivery.ts";
 
 /** The agent's flags of mode CredentialProvider; none in the others, which are its default. */
@@ -8,6 +8,15 @@ export function providerFlags(delivery: Delivery): Readonly<Record<string, strin
   if (delivery.mode !== "CredentialProvider") return {};
   const { mode, registration, scope } = delivery;
   return { delivery: mode, registration, scope };
+}
+
+/** What an agent may write besides, by Node's permission model: of an installed tree the answer. */
+export function providerWrites(delivery: Delivery): string[] {
+  if (delivery.mode !== "CredentialProvider") return [];
+  const { folder, answer } = providerFiles;
+  const written =
+    delivery.registration === "Agent" ? [`${folder}/*`, "kubeadm-flags.env"] : [answer];
+  return written.map((file) => `--allow-fs-write=${mountPaths.kubelet}/${file}`);
 }
 
 /**

@@ -206,7 +206,7 @@ export const rollout: readonly Mutant[] = [
   of(
     "spared.ts",
     "an original that changed is brought to every node's config.json without a budget",
-    "suppliers.get(registry) === sourceIds.original ? [registry, entry] : [registry],",
+    "isOriginal(registry) || !answerable(registry, entry, rows) ? [registry, entry] : [registry],",
     "[registry],",
     spared,
   ),

@@ -5,6 +5,8 @@ import type { Content, Intent } from "#contract/names.ts";
 import type { Delivery } from "../../policy/delivery.ts";
 import { registeredAfter, registeredBy, restartsKubelets, type Base } from "./spared.ts";
 
+const auth = (word: string) => Buffer.from(`user:${word}`, "latin1").toString("base64");
+
 /** Registry → credential, by who supplies it. */
 type Entries = Readonly<Record<string, string>>;
 
@@ -12,7 +14,7 @@ function content(additional: Entries, original: Entries = {}, intent: Intent = "
   const all = Object.entries({ ...original, ...additional }).toSorted(([one], [other]) =>
     one < other ? -1 : 1,
   );
-  const auths = Object.fromEntries(all.map(([registry, auth]) => [registry, { auth }]));
+  const auths = Object.fromEntries(all.map(([registry, word]) => [registry, { auth: auth(word) }]));
   const sources = Object.fromEntries(
     all.map(([registry]) => [registry, registry in additional ? "additional" : "original"]),
   );
@@ -65,6 +67,13 @@ const table: readonly (readonly [
     agent,
     had(agent),
     content({ "quay.io": "1", "ghcr.io": "1" }),
+    true,
+  ],
+  [
+    "Agent: a rotation of bytes that JSON cannot carry",
+    agent,
+    { ...content({ "a.io": "\xff1" }), registered: registeredBy(agent) },
+    content({ "a.io": "\xff2" }),
     true,
   ],
   ["Agent: a withdrawal", agent, had(agent), { ...before, intent: "release" }, true],

@@ -1,5 +1,7 @@
 /** Whether a revision costs kubelets a restart, so that its wave obeys the budget. Pure. */
 import { type Content, sourceIds } from "#contract/names.ts";
+import { answerable } from "#pullsecret/provider/answer.ts";
+import { rowsFor } from "#pullsecret/provider/config.ts";
 import { restartOf, type Delivery } from "../../policy/delivery.ts";
 
 /**
@@ -46,15 +48,20 @@ export function registeredBy(delivery: Delivery): string | undefined {
   return tells ? `Agent, ${delivery.scope}` : undefined;
 }
 
-/** All of a content but the credentials of the sources that a provider serves. */
+/**
+ * All of a content but the credentials that a provider answers; what its answer cannot carry is as
+ * good as the original's.
+ */
 function lastingPart({ document, sources }: Content): string {
   try {
     const { auths = {}, ...others } = JSON.parse(document) as { auths?: Record<string, unknown> };
     const suppliers = new Map(Object.entries(JSON.parse(sources) as Record<string, unknown>));
+    const isOriginal = (registry: string) => suppliers.get(registry) === sourceIds.original;
+    const rows = rowsFor(Object.keys(auths).filter((registry) => !isOriginal(registry)));
     const entries = Object.entries(auths).map(([registry, entry]) =>
-      suppliers.get(registry) === sourceIds.original ? [registry, entry] : [registry],
+      isOriginal(registry) || !answerable(registry, entry, rows) ? [registry, entry] : [registry],
     );
-    return JSON.stringify([others, entries]);
+    return JSON.stringify([others, rows, entries]);
   } catch {
     return JSON.stringify([document, sources]);
   }

@@ -20,7 +20,18 @@ const rbac = "apis/rbac.authorization.k8s.io/v1";
 const controller = fieldManager;
 const original = "global-pull-secret-original";
 const sources = "global-pull-secret-sources";
-const admission = "apis/admissionregistration.k8s.io/v1";
+const use = "global-pull-secret-use";
+const audience = "global-pull-secret-audience";
+
+/** A policy refuses nothing without its binding. */
+function admissionPolicy(name: string): readonly Installed[] {
+  const api = "apis/admissionregistration.k8s.io/v1";
+  const [binding, policy] = ["ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"];
+  return [
+    clusterWide(binding, name, api, "validatingadmissionpolicybindings"),
+    clusterWide(policy, name, api, "validatingadmissionpolicies"),
+  ];
+}
 
 export const deployment = namespaced("Deployment", controller, "apis/apps/v1", "deployments");
 
@@ -44,13 +55,12 @@ export const installation: readonly Installed[] = [
   // Of the components for further sources, for admission and for the network.
   namespaced("RoleBinding", sources, rbac, "rolebindings"),
   namespaced("Role", sources, rbac, "roles"),
-  clusterWide(
-    "ValidatingAdmissionPolicyBinding",
-    sources,
-    admission,
-    "validatingadmissionpolicybindings",
-  ),
-  clusterWide("ValidatingAdmissionPolicy", sources, admission, "validatingadmissionpolicies"),
+  ...admissionPolicy(sources),
+  // Of the component for scope Annotated.
+  ...admissionPolicy(use),
+  clusterWide("ClusterRole", use, rbac, "clusterroles"),
+  clusterWide("ClusterRoleBinding", audience, rbac, "clusterrolebindings"),
+  clusterWide("ClusterRole", audience, rbac, "clusterroles"),
   namespaced("NetworkPolicy", controller, "apis/networking.k8s.io/v1", "networkpolicies"),
   clusterWide("ClusterRoleBinding", controller, rbac, "clusterrolebindings"),
   clusterWide("ClusterRole", controller, rbac, "clusterroles"),

@@ -100,9 +100,10 @@ test("kubeseal opens what we seal, and we read what it seals", async () => {
   const { data, type } = JSON.parse(unsealed) as V1Secret;
   assert.equal(type, names.secretType);
   assert.equal(Buffer.from(data?.[names.secretKeys.document] ?? "", "base64").toString(), document);
-  const argv = ["--raw", "--from-file=/dev/stdin", "--cert", join(folder, "east.pem")];
+  const argv = ["--raw", `--from-file=${join(folder, "pull-secret.json")}`];
   const target = ["--namespace", names.namespace, "--name", names.additionalSecretName];
-  const theirs = await run([kubeseal, ...argv, ...target], { input: document });
+  const certificate = ["--cert", join(folder, "east.pem")];
+  const theirs = await run([kubeseal, ...argv, ...certificate, ...target]);
   assert.equal(open(theirs.trim(), createPrivateKey(readFileSync(key)), label), document);
 });
 

@@ -1,7 +1,6 @@
 /**
- * States as the values of gauges. Pure, so that one place says what each means when what it speaks
- * of is gone: a series that is absent raises no alert, a value that stays for ever does. The table
- * is in docs/metrics.md.
+ * States as values of gauges. Pure. One place decides what a gauge shows once its subject is gone:
+ * an absent series raises no alert, a stale value does for ever. The table is in docs/metrics.md.
  */
 import type { Progress } from "../rollout/step.ts";
 import type { Metrics } from "./metrics.ts";
@@ -13,17 +12,14 @@ export type Gauges = Readonly<{
   revision: number;
   rolledOut: 0 | 1 | undefined;
   nodes: Readonly<Record<"desired" | "updated" | "available", number>> | undefined;
-  /** `kept`: nobody has looked since, and something is under way. */
+  /** `kept`: the last value, while something is under way and nobody has looked since. */
   fates: Readonly<Partial<Standing>> | "kept";
 }>;
 
 /** No revision, or nobody to bring it to. */
 export const nothing: Gauges = { revision: 0, rolledOut: undefined, nodes: undefined, fates: {} };
 
-/**
- * Of a rollout, or of a removal's: `withdrawing`, when nothing is brought to nodes but taken from
- * them.
- */
+/** The state of a rollout; `withdrawing` when it takes entries from nodes. */
 export function gaugesOf(
   { revision, turn, view, standing }: Progress,
   withdrawing: boolean,
@@ -38,7 +34,7 @@ export function gaugesOf(
 /** While a removal deletes objects. */
 export const deleting = (revision: number): Gauges => ({ ...nothing, revision });
 
-/** Of a standing: what is counted among the others already. */
+/** Parts of a standing that are counted among the others already. */
 const totals: ReadonlySet<string> = new Set(["total", "out", "fallen"]);
 
 export function show(metrics: Metrics, { revision, rolledOut, nodes, fates }: Gauges): void {

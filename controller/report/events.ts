@@ -18,27 +18,27 @@ export type Notice = Readonly<{
   /** CamelCase, as Kubernetes' own. */
   reason: string;
   message: string;
-  /** Which occasion: the same words about another revision or another edit are another Event. */
+  /** The occasion: the same words about another revision or another edit are another Event. */
   about: string;
-  /** It is said of what lasts, and again for as long as it does. */
+  /** Repeated for as long as the state lasts. */
   lasting?: boolean;
 }>;
 
 /** The API server refuses longer notes. */
 const longestMessage = 1024;
 
-/** What was sent lately need not even be tried again; 500 digests are 50 kB. */
+/** Digests of Events sent lately, which need no second try; 500 of them are 50 kB. */
 const remembered = 500;
 
-/** Events that wait to be sent; of more the oldest are dropped. Each is 1 KiB or so. */
+/** Events that may wait to be sent; beyond that the oldest are dropped. Each is about 1 KiB. */
 const mostWaiting = 100;
 
-/** Tries of one Event, 8 minutes together: who refuses it so often will refuse it again. */
+/** Tries of one Event, 8 minutes in all: a cluster that refuses it so often will go on so. */
 const mostTries = 12;
 
 /**
- * The API server keeps an Event for an hour unless told otherwise; half of it, so that one lost
- * repetition leaves no gap.
+ * Half of the hour for which the API server keeps an Event by default, so that one lost repetition
+ * leaves no gap.
  */
 export const repeatMilliseconds = 30 * 60_000;
 
@@ -47,11 +47,11 @@ export type Announce = (notice: Notice, secret: V1ObjectMeta | undefined) => voi
 
 type Options = Readonly<{
   cluster: Cluster;
-  /** Told of what is said, whether or not the cluster takes it: for the log. */
+  /** Called with each Event, whether or not the cluster takes it: for the log. */
   said: (notice: Notice) => void;
-  /** Told of each Event that was really created. */
+  /** Called with each Event that was created. */
   sent: (notice: Notice) => void;
-  /** Told of each Event that was given up. */
+  /** Called with each Event that was given up. */
   dropped: (notice: Notice, why: string) => void;
   now: () => Date;
   pause?: (milliseconds: number) => Promise<void>;
@@ -69,7 +69,7 @@ export function announcer({
   now,
   pause = later,
 }: Options): Announcer {
-  /** Digest → when it was said. */
+  /** Digest → when it was sent. */
   const known = new Map<string, number>();
   const queue: Waiting[] = [];
   let worker: Promise<void> | undefined;
@@ -79,8 +79,8 @@ export function announcer({
       const why = await send(one.body);
       if (why === undefined) sent(one.notice);
       else if (why !== "known") one.tries += 1;
-      // Another one may have dropped it meanwhile; one that is refused must not keep the others
-      // waiting for good.
+      // It may have been dropped meanwhile. One that is refused must not block the others for
+      // good.
       const at = queue.indexOf(one);
       if (at >= 0) queue.splice(at, 1);
       if (why === undefined || why === "known") continue;
@@ -114,7 +114,7 @@ export function announcer({
         const oldest = queue.shift();
         if (oldest !== undefined) dropped(oldest.notice, "too many are waiting");
       }
-      // By the half hour, so that another controller, too, repeats it once.
+      // Rounded to the half hour, so that two controllers together repeat it once.
       const name = notice.lasting ? `${digest}.${Math.floor(time / repeatMilliseconds)}` : digest;
       queue.push({
         notice,

@@ -1,5 +1,5 @@
 /**
- * Every sentence that the controller says to people. Pure: facts → Notice. None holds a credential.
+ * Every sentence that the controller tells people. Pure: facts → Notice. None holds a credential.
  */
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import {
@@ -17,7 +17,7 @@ import type { SourceVerdict } from "../sources/verdict.ts";
 import type { SurveyedNode } from "../rollout/decide/surveyed.ts";
 import { troubles, type TroubleKind } from "../status/troubles.ts";
 
-/** More lines than this are counted, not shown: an Event holds 1,024 characters. */
+/** Lines beyond this number are counted instead of shown: an Event holds 1,024 characters. */
 const shown = 5;
 
 const line = (problem: Problem) => `${problem.code} ${formatProblem(problem)}`;
@@ -59,7 +59,7 @@ export function originalRejected(problems: readonly Problem[], about: string): N
   );
 }
 
-/** No fault of the original's: nobody can say what is in it. */
+/** Not the original's fault: it cannot be read, so its content is unknown. */
 export function originalUnknown(problems: readonly Problem[], about: string): Notice {
   return lasting(
     "originalUnknown",
@@ -96,7 +96,7 @@ export function unsupported(group: string): Notice {
   return lasting("unsupported", line(finding("unsupported", "cluster", "apis", group)), group);
 }
 
-/** `said`: the error's own words, which quote no Secret (apierror.ts). */
+/** `said`: the error's own words, which quote no Secret (kube/api-error.ts). */
 export function refused(said: string): Notice {
   return lasting("refused", line(finding("refused", "API server", "request", said)), "");
 }
@@ -141,7 +141,7 @@ export function halted(revision: number, troubled: readonly SurveyedNode[]): Not
   return lasting("halted", line(finding("halted", "rollout", "nodes", what)), String(revision));
 }
 
-/** `at`: from when on it is taken back. */
+/** `at`: when the withdrawal begins. */
 export function withdrawing(at: Date): Notice {
   const when = at.toISOString();
   const command = `kubectl annotate secret ${globalSecretName} -n ${namespace} ${withdrawNowAnnotation}=true`;
@@ -149,7 +149,7 @@ export function withdrawing(at: Date): Notice {
   return { type: "Normal", reason: "WithdrawalAwaited", message, about: when };
 }
 
-/** While every node keeps what it has: why, and when what halted is tried again. */
+/** Why every node keeps what it has, and when the halted revision is tried again. */
 export function held({ revision, reason, nodes: names, retryAt }: Halt): Notice {
   const what = {
     failed: `revision ${revision} failed on ${list(names) || "a node"}`,
@@ -199,7 +199,7 @@ const finish = (revision: number) =>
 
 /**
  * `releasing`: the revision is the one that takes the entries back. A command that named an earlier
- * one would have the objects deleted before any node was asked.
+ * one would delete the objects before any node had been asked.
  */
 export function overdue(
   revision: number,

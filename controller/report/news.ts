@@ -5,12 +5,12 @@ import { pick } from "../rollout/decide/node-state.ts";
 import type { TroubleKind } from "../status/troubles.ts";
 import * as messages from "./messages.ts";
 
-/** A kind of the table and what is said of it. */
+/** A kind of the table, and what there is to say about it. */
 export type Trouble = readonly [kind: TroubleKind, notice: Notice];
 
 /**
- * Undefined for what was asked for just now: the next run, 0.2 s later, sees it begin. Of a
- * revision that is out it is news once: nodes that come and go later are not its news.
+ * Undefined for what was requested just now: the next run, 0.2 s later, sees it begin. A rolled-out
+ * revision is news once; nodes that come and go later do not repeat it.
  */
 export function newsOf(
   progress: Progress,

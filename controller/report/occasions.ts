@@ -1,4 +1,4 @@
-/** Which occasion a verdict is of: the same words about another one are another Event. */
+/** The occasion of a verdict: the same words about another occasion are another Event. */
 import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import type { Verdict } from "../sources/accept.ts";
 import { contains } from "#kube/apply/contains.ts";
@@ -23,10 +23,7 @@ export class Occasions {
     return this.#edit.version;
   }
 
-  /**
-   * One that is gone is told of once for each one that was there: it may come and go any number of
-   * times.
-   */
+  /** Absence is told once per Secret that was there: one may come and go any number of times. */
   original(secret: Snapshot["original"]): string {
     if (typeof secret === "string") return `${secret} after ${this.#original}`;
     this.#original = versionOf(secret.metadata);

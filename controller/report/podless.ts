@@ -1,6 +1,6 @@
 /**
  * Why nodes have no agent. A DaemonSet has no condition for pods that cannot be created (Pod
- * Security, a quota, a webhook): its controller says it in Events only.
+ * Security, a quota, a webhook): its controller tells it in Events only.
  */
 import type { CoreV1Event, V1DaemonSet } from "@kubernetes/client-node";
 import { namespace, agentName } from "#contract/names.ts";
@@ -14,7 +14,7 @@ const patienceSeconds = 10;
  */
 const pauseSeconds = 30;
 
-/** Nodes without an agent for long, and the latest word on it. */
+/** Nodes that have long been without an agent, and the latest Event about it. */
 export type Podless = Readonly<{ count: number; quoted: string | undefined }>;
 
 /** Asks the cluster only while nodes have none; never rejects. */

@@ -1,6 +1,6 @@
 /**
- * The outcome of a run, told: as the status of GlobalPullSecret when it changes, as metrics always,
- * as an Event when it is new or lasts.
+ * Tells the outcome of a run: in GlobalPullSecret's status when it changes, in metrics always, and
+ * in an Event when it is new or lasts.
  */
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
 import { ApiError } from "#kube/api-error.ts";
@@ -28,17 +28,14 @@ type Options = Readonly<{
   cluster: Cluster;
   announce: Announce;
   metrics: Metrics;
-  /** What other people's admission makes of what we declare. */
+  /** What other people's admission policies change in what we declare. */
   admitted: Pick<Admitted, "differences">;
   now: () => Date;
   status: StatusWriter;
   log: (fields: object, message: string) => void;
 }>;
 
-/**
- * Of what a trouble is: each run says anew, of each of these that it comes to, what is the matter
- * with it.
- */
+/** What a trouble is about. Each run replaces what is known about every part that it reaches. */
 type Area =
   | "policy"
   | "cluster"
@@ -50,12 +47,12 @@ type Area =
   | "removal";
 
 /**
- * One refusal may be a moment's (a right that is being granted, a webhook that restarts); the
- * second is told.
+ * One refusal may be momentary (a right being granted, a webhook restarting), so only the second in
+ * a row is told.
  */
 const refusalsTold = 2;
 
-/** The words of the metric: those of the two that are always meant are older than the names. */
+/** The metric's label values; those of the two built-in sources are older than source names. */
 function labelOf({ name }: SourceVerdict): string {
   return name === additionalSecretName ? sourceIds.additional : name;
 }

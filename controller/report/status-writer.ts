@@ -1,6 +1,6 @@
 /**
- * Writes the status of GlobalPullSecret: one write a second at most, and only what changed. Nobody
- * waits for it, and one that fails changes nothing else: it is tried again, with what is so then.
+ * Writes GlobalPullSecret's status: at most once a second, and only when it changed. Nothing waits
+ * for a write. A failed one affects nothing else and is tried again with the status of that moment.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
@@ -13,10 +13,10 @@ import { globalPullSecretPath } from "#kube/paths.ts";
 /** A rollout's counters change several times a second, for hours in a large cluster. */
 const pauseMilliseconds = 1000;
 
-/** Owner of status: another than spec's, so that no apply of one takes the other's fields. */
+/** Field manager of status; spec has another, so that neither apply takes the other's fields. */
 export const statusManager = "global-pull-secret-status";
 
-/** A watch lags by seconds. What it shows after this long is so, even if it is an older version. */
+/** A watch lags by seconds. After this long we believe it, even if it shows an older version. */
 const longestLag = 60_000;
 
 type Options = Readonly<{
@@ -27,9 +27,9 @@ type Options = Readonly<{
 }>;
 
 export type StatusWriter = Readonly<{
-  /** What was said last, by us or by the controller before us. */
+  /** The status written last, by us or by the controller before us. */
   before: (object: GlobalPullSecret) => GlobalPullSecretStatus | undefined;
-  /** To be said. Returns at once, and never fails. */
+  /** Queues a status. Returns at once, and never fails. */
   write: (object: GlobalPullSecret, status: GlobalPullSecretStatus) => void;
   /** Resolves when nothing waits to be written. */
   idle: () => Promise<void>;
@@ -39,7 +39,7 @@ type Told = Readonly<{ uid: string; status: GlobalPullSecretStatus }>;
 
 export function statusWriter(options: Options): StatusWriter {
   const { cluster, failed, pause = later, now = Date.now } = options;
-  /** What is or will be there: times and counts go on from it before it is written. */
+  /** The status that is or will be there; later times and counts continue from it. */
   let told: Told | undefined;
   let waiting: Told | undefined;
   /** The object after our last write, as the API server answered it. */
@@ -81,7 +81,7 @@ export function statusWriter(options: Options): StatusWriter {
     answered = { object: await cluster.apply<GlobalPullSecret>(path, body, how), at: now() };
   }
 
-  /** Somebody else wrote after us, or etcd was restored: what is there is not what we said. */
+  /** The live status is not ours: somebody else wrote after us, or etcd was restored. */
   function isOverwritten({ metadata, status }: GlobalPullSecret): boolean {
     if (answered === undefined || waiting !== undefined) return false;
     const { object, at } = answered;

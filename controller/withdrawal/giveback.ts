@@ -1,6 +1,6 @@
 /**
- * What a removal asks the nodes: whether they have given back our entries, and those that are away
- * when they return.
+ * Which nodes have given back our entries during a removal. Nodes that are away are asked when they
+ * return.
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { templateDigest } from "../objects/daemonset.ts";
@@ -16,17 +16,18 @@ import { readState, writeState } from "../objects/state.ts";
 import { survey } from "../rollout/survey.ts";
 import { declaredAsIs } from "../objects/daemonset-state.ts";
 
-/** `withdrawal`: for how long nodes that are away are waited for. */
+/** `withdrawal`: how long to wait for nodes that are away. */
 export type Patience = Readonly<{ policy: Pick<Policy, "withdrawal"> }>;
 
 /**
- * `until`: when they are given up, ISO 8601; `seconds`: when to look again, though nothing has
- * happened.
+ * `until`: when we stop waiting for them, ISO 8601. `seconds`: when to look again even if nothing
+ * has happened.
  */
 export type Awaited = Readonly<{ names: readonly string[]; until: string; seconds: number }>;
 
 /**
- * Of every node that the DaemonSet calls served. Reads nodes and pods, if this run has not done so.
+ * Who has given back, among the nodes that the DaemonSet calls served. Reads nodes and pods unless
+ * this run has done so already.
  */
 export async function askedOf(
   { cluster, agent, now }: RolloutContext,
@@ -39,8 +40,8 @@ export async function askedOf(
 }
 
 /**
- * Keeps the DaemonSet for the nodes that are away, and for no others. Undefined when there are
- * none, or when they have been waited for long enough.
+ * Keeps the DaemonSet for the nodes that are away, and for no others. Undefined when none is away,
+ * or when the wait for them is over.
  */
 export async function awaitReturn(
   context: RolloutContext & Patience,
@@ -61,7 +62,7 @@ export async function awaitReturn(
 
 async function pin(context: RolloutContext, snapshot: Snapshot, pinned: Pinned): Promise<void> {
   const { cluster, agent } = context;
-  // Whoever asked for a withdrawal wants the credential nowhere, our memory included.
+  // A withdrawal that somebody asked for clears our own memory of the credential as well.
   await writeState(cluster, snapshot.state, {
     ...readState(snapshot.state),
     accepted: {},

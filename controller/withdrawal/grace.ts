@@ -1,8 +1,8 @@
 /**
- * When an absent Secret is taken for withdrawn, each source for itself. Pure. What is deleted and
- * made anew (`kubectl replace --force`, an owner that recreates it, a type that had to be changed)
- * is one change; without a grace it took credentials from nodes and gave them back, two kubelet
- * restarts each.
+ * When an absent Secret counts as withdrawn, for each source separately. Pure. A Secret that is
+ * deleted and created again (`kubectl replace --force`, an owner that recreates it, a type that had
+ * to be changed) is one change. Without a grace period each node would lose its credentials and get
+ * them back, with two kubelet restarts.
  */
 import { withdrawNowAnnotation } from "#contract/names.ts";
 import { isForeign, type Snapshot } from "../sources/snapshot.ts";
@@ -24,11 +24,11 @@ export type Absence = Readonly<{
   haste: boolean;
 }>;
 
-/** `since` is to be remembered: it ends the grace for a later run too. */
+/** `since` must be remembered, so that the grace ends in a later run too. */
 export type Withdrawal = Readonly<{ since: Date; begins: Date; due: boolean }>;
 
 /**
- * A clock that was set back does not make the grace longer: what lies in the future was seen now.
+ * A clock that was set back does not lengthen the grace: a time in the future is read as now.
  */
 export function withdrawal({ since, now, graceSeconds, begun, haste }: Absence): Withdrawal {
   const grace = graceSeconds * 1000;
@@ -45,8 +45,8 @@ type Setting = Readonly<{
 }>;
 
 /**
- * What the snapshot tells of the absence of a source. Haste is asked for on GlobalPullSecret or on
- * global-pull-secret, when the credential leaked; nobody withdraws by spec who means to undo it.
+ * What the snapshot tells of a source's absence. Haste is asked for on GlobalPullSecret or on
+ * global-pull-secret, after a leak. A withdrawal by spec is always hasty: it is no accident.
  */
 export function absenceOf(
   id: string,
@@ -58,7 +58,7 @@ export function absenceOf(
     since: readState(state).absentSince.get(id),
     now: now(),
     graceSeconds: policy.withdrawal.graceSeconds,
-    // Without a memory of our own no grace would ever end.
+    // Without our own memory of it the grace would never end.
     begun: nothingGiven || readPublished(global)?.intent === "release" || isForeign(state),
     haste:
       policy.managementState === "Withdrawn" ||
@@ -68,8 +68,8 @@ export function absenceOf(
 }
 
 /**
- * Id → withdrawal of each source that is absent: of the additional always, of an extra where it
- * has something to lose, or had until its grace was over.
+ * Id → withdrawal, for each absent source: always for the additional; for an extra only while it
+ * has entries to lose, or had them until its grace was over.
  */
 export function withdrawals(
   given: readonly Given[],
@@ -90,7 +90,7 @@ export function withdrawals(
   );
 }
 
-/** The sources with those kept whose grace is not over, or that a pause holds. */
+/** The sources, keeping those whose grace is not over or that a pause holds. */
 export function keptOf(
   given: readonly Given[],
   absences: ReadonlyMap<string, Withdrawal>,

@@ -27,7 +27,7 @@ export type Remover = RolloutContext &
   Patience &
   Readonly<{
     policy: Policy;
-    /** For how long this has been the state of the removal. */
+    /** How long the removal has been in this state. */
     stillSeconds: (state: string) => number;
   }>;
 
@@ -41,23 +41,23 @@ export type Removal = Readonly<{
    * when removal began.
    */
   releasing: boolean;
-  /** Every node that can be waited for has given back. */
+  /** Every node that we wait for has given back. */
   released: boolean;
-  /** Names of the nodes that were not waited for any longer; they may keep our entries. */
+  /** Names of the nodes that we stopped waiting for; they may keep our entries. */
   leftBehind: readonly string[];
-  /** Names of what is waited for, where nothing has moved for `seconds`. */
+  /** Names of what we wait for, once nothing has moved for `seconds`. */
   overdue: Readonly<{ waiting: readonly string[]; seconds: number }> | undefined;
-  /** Nodes that are away, while they are waited for. */
+  /** Nodes that are away, while we wait for them. */
   awaited: Awaited | undefined;
-  /** Agents' pods that were not waited for any longer. */
+  /** Agents' pods that we stopped waiting for. */
   abandoned: number;
   /** undefined: as for a rollout. */
   again: Again | undefined;
 }>;
 
 /**
- * What nodes that were away are given: whoever asked for a withdrawal wants the credential nowhere,
- * global-pull-secret included.
+ * What nodes get that were away. After an asked-for withdrawal not even global-pull-secret may hold
+ * the credential.
  */
 const noCredential: Wanted = {
   document: '{"auths":{}}',
@@ -68,9 +68,8 @@ const noCredential: Wanted = {
 };
 
 /**
- * True when the next step deletes something, or may call the withdrawal done. An informer's word,
- * which may be a moment old, is not enough for that. Where nothing is left there is nothing to take
- * away.
+ * True when the next step deletes something, or may call the withdrawal done. That takes a fresh
+ * read: an informer may lag. Where nothing is left there is nothing to take away.
  */
 export function takesAway(found: Snapshot): boolean {
   const snapshot = ours(found);
@@ -105,13 +104,13 @@ export async function remove(
   if (step === "count agents") {
     const left = await agentsLeft(cluster);
     still = remover.stillSeconds(`${step} ${left}`);
-    // They have given everything back; a pod that does not end must not keep the rest for ever.
+    // They have given everything back, so a pod that does not end must not block the rest.
     if (still >= deadlineSeconds) abandoned = left;
     next = { ...next, agents: left - abandoned };
     step = nextWithdrawalStep(next);
   }
-  // What needs no look in between goes in one run: each look costs a quarter of a second, of the
-  // time a removal takes.
+  // Steps that need no look in between share a run: each look adds a quarter of a second to the
+  // removal.
   while (step.startsWith("delete ")) {
     const name = step.slice("delete ".length) as keyof WithdrawalInput["exists"];
     const { uid = "", resourceVersion } = snapshot[name]?.metadata ?? {};
@@ -177,7 +176,7 @@ async function release(remover: Remover, snapshot: Snapshot, sources: Sources): 
     remover.policy.merge,
   );
   const due = pinned === undefined ? wanted : noCredential;
-  // All that are left are awaited, one by one as they return: there is no outage, and no wave.
+  // The rest are awaited one by one as they return, so there is no outage and no wave.
   const context =
     pinned === undefined
       ? remover
@@ -221,12 +220,12 @@ async function release(remover: Remover, snapshot: Snapshot, sources: Sources): 
   return { ...common, released: true, leftBehind: [...away, ...beyond], again: { seconds: 1 } };
 }
 
-/** Of any other revision nobody may say that it has been given back. */
+/** No other revision can be said to have been given back. */
 function withdraws(published: Published | undefined): boolean {
   return published !== undefined && published.revision > 0 && published.intent === "release";
 }
 
-/** Only what is ours: a foreign object under one of our names does not keep the rest. */
+/** Only our own objects: a foreign one under one of our names does not block the rest. */
 function ours(found: Snapshot): Snapshot {
   return {
     ...found,

@@ -1,6 +1,6 @@
 /**
- * How long something has stood still. Lost at a restart, which only makes whatever waits for it
- * later.
+ * How long something has stood still. A restart forgets it, which only delays whatever depends on
+ * it.
  */
 export function stillClock(now: () => Date): (key: string) => number {
   let seen: string | undefined;

@@ -8,10 +8,7 @@ import type { Survey } from "../rollout/decide/surveyed.ts";
 export type WithdrawalInput = Readonly<{
   /** A revision above 0 may have reached a node. */
   rolled: boolean;
-  /**
-   * Every node that lives has the published revision, or somebody said that it is to be taken for
-   * so.
-   */
+  /** Every living node has the published revision, or somebody told us to assume so. */
   released: boolean;
   exists: Readonly<
     Record<"daemonSet" | "roleBinding" | "role" | "serviceAccount" | "global" | "state", boolean>
@@ -56,9 +53,9 @@ export function nextWithdrawalStep({
 
 /** Who has given back our entries, by name. */
 export type GivenBack = Readonly<{
-  /** Living nodes that have not said so. */
+  /** Living nodes that have not said that they did. */
   lacking: readonly string[];
-  /** Nodes that are not heard of. They may hold our entries. */
+  /** Unreachable nodes. They may hold our entries. */
   away: readonly string[];
   /**
    * Living nodes on which no agent can be started, though it can elsewhere: nothing was ever
@@ -67,13 +64,13 @@ export type GivenBack = Readonly<{
   beyond: readonly string[];
 }>;
 
-/** An agent that has not been started this long after its pod was made cannot be. */
+/** An agent that has not started this long after its pod was created never will. */
 const startSeconds = 60;
 
 /**
- * Who has given back, of the nodes on which the DaemonSet says it is served. An agent that is
- * available is not enough: whoever takes the probe's port on a node can make it so. Its container's
- * last words are the agent's alone.
+ * Who has given back, among the nodes that the DaemonSet calls served. An available agent is no
+ * proof: any process on the node that takes the probe's port can make it available. Only the agent
+ * itself can write its container's termination message.
  */
 export function givenBack(nodes: Survey): GivenBack {
   const of = (state: keyof GivenBack) =>

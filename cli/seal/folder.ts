@@ -23,6 +23,17 @@ export function clustersIn(directory: string): ReadonlySet<string> {
   );
 }
 
+/** The first of these files that is there and holds no SealedSecret: somebody else's. */
+export function foreignIn(directory: string, names: readonly string[]): string | undefined {
+  return names.find((name) => {
+    const path = join(directory, name);
+    const there = told(path, () => statSync(path, { throwIfNoEntry: false }));
+    if (there === undefined) return false;
+    if (!there.isFile() || there.size > longestIndex) return true;
+    return !told(path, () => readFileSync(path, "utf8")).includes("\nkind: SealedSecret\n");
+  });
+}
+
 /** Writes whole files or none of one, the directory made if need be. */
 export function writeFiles(directory: string, files: Readonly<Record<string, string>>): void {
   told(directory, () => mkdirSync(directory, { recursive: true }));

@@ -91,6 +91,18 @@ test("a folder of another Secret or another scope is refused", async () => {
   }
 });
 
+test("a file of somebody else's is never replaced", async () => {
+  await seal("--cert west=west.pem");
+  writeFileSync(join(sealed, "east.yaml"), "kind: ConfigMap\n");
+  const { code, err } = await seal(both);
+  assert.deepEqual(
+    [code, err],
+    [1, "sealed/east.yaml: is no sealed file; give another directory\n"],
+  );
+  assert.equal(readFileSync(join(sealed, "east.yaml"), "utf8"), "kind: ConfigMap\n");
+  assert.deepEqual(Object.keys(index().clusters), ["west"]);
+});
+
 test("--check says which file is current, old, missing or left over", async () => {
   const check = (certificates: string) => call(`seal --check sealed ${certificates}`);
   const states = ({ out }: { out: string }) => out.match(/current|old|missing|left over/g);

@@ -8,7 +8,7 @@ import { path } from "../../document/path.ts";
 import { verdictOn } from "../../document/verdict.ts";
 import { longestCertificate, readCertificate, type Certificate } from "../../seal/certificate.ts";
 import type { Target } from "../../seal/encrypt.ts";
-import { clustersIn, indexOf, writeFiles } from "../../seal/folder.ts";
+import { clustersIn, foreignIn, indexOf, writeFiles } from "../../seal/folder.ts";
 import { fileOf, indexName, type Sealed, writeIndex } from "../../seal/sealed-index.ts";
 import { sealedSecret } from "../../seal/sealed-secret.ts";
 import { judge } from "../../seal/verdict.ts";
@@ -97,15 +97,17 @@ export const seal = command(
     const target: Target = { namespace, name: how.secret, scope: how.scope };
     const before = sealedBefore(output, target);
     refuseChanged(before, certificates, new Set(how.renewed));
-    const sealed = Object.entries(certificates).map(
-      ([name, certificate]) => [fileOf(name), sealedSecret(document, certificate, target)] as const,
-    );
+    const files: Record<string, string> = {};
     const clusters = { ...before };
-    for (const [name, { fingerprint, until }] of Object.entries(certificates))
-      clusters[name] = { fingerprint, until };
-    // The index last: until it is there, a file that it does not know yet is sealed anew.
-    const index = writeIndex({ ...target, clusters });
-    writeFiles(output, { ...Object.fromEntries(sealed), [indexName]: index });
+    for (const [name, certificate] of Object.entries(certificates)) {
+      files[fileOf(name)] = sealedSecret(document, certificate, target);
+      clusters[name] = { fingerprint: certificate.fingerprint, until: certificate.until };
+    }
+    const foreign = foreignIn(output, Object.keys(files));
+    if (foreign !== undefined)
+      throw new Refused(`${output}/${foreign}: is no sealed file; give another directory`);
+    // The index last: a file that it does not know yet is sealed anew.
+    writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, clusters }) });
     io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
     return 0;
   },

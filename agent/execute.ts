@@ -87,15 +87,15 @@ async function revive(unit: string, { systemd, deeds }: Hands): Promise<string> 
 }
 
 /** A warning about the file that was written, if its mode deserves one. */
-function warning({ file }: Rewrite): string | undefined {
-  if ("absent" in file || (file.mode & 0o044) === 0) return undefined;
+function warning({ file, kept }: Rewrite): string | undefined {
+  if (kept || "absent" in file || (file.mode & 0o044) === 0) return undefined;
   return say(codes.readableByOthers, `mode ${file.mode.toString(8)}`);
 }
 
-async function write({ file }: Rewrite, found: Found, hands: Hands): Promise<void> {
+async function write(rewrite: Rewrite, found: Found, hands: Hands): Promise<void> {
   try {
-    await hands.delivery.write(file, found, hands.config.kubeletDirectory);
-    if (!("absent" in file)) hands.deeds.wrote();
+    await hands.delivery.write(rewrite, found, hands.config.kubeletDirectory);
+    if (!("absent" in rewrite.file)) hands.deeds.wrote();
     hands.deeds.unwritable = false;
   } catch (error) {
     // Another writer is at work, and is given time. Other failures have their own back-off.

@@ -1,12 +1,12 @@
 /** The agent's wiring. What it does is in decide/decide.ts. */
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { asksForHelp } from "#contract/arguments.ts";
 import { exitCodes, nodeFiles, secretKeys } from "#contract/names.ts";
 import { act } from "./execute.ts";
 import { parseConfig, type Config } from "./config/config.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
-import { configJson as delivery } from "./delivery/config-json/config-json.ts";
+import { configAfterProvider, preinstalledProvider } from "./delivery/provider/provider.ts";
 import { describe } from "./files/errno.ts";
 import { usage } from "./config/flags.ts";
 import { askHealthz } from "./observe/healthz.ts";
@@ -46,6 +46,8 @@ async function serve(config: Config): Promise<number> {
   // period to end.
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopping.abort());
 
+  const delivery =
+    config.delivery === "ConfigFile" ? configAfterProvider : preinstalledProvider(config.scope);
   const deeds = new Deeds(clock);
   const systemd = systemdOver(config.dbusDirectory, stopping.signal);
   const log = openLog(config.node, config.revision);
@@ -64,16 +66,17 @@ async function serve(config: Config): Promise<number> {
   );
   const word = new Word(config.podDirectory, config.revision, clock);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
+  const files = delivery.names.map((name) => join(config.kubeletDirectory, name));
   // Only the names that matter. Otherwise each `..timestamp` folder of a mount would be watched,
   // too, and 10,000 quick swaps would fill the heap.
   const targets = new Set([
-    ...delivery.names.map((name) => join(config.kubeletDirectory, name)),
+    ...files,
     ...["..data", ...Object.values(secretKeys)].map((name) => join(config.secretDirectory, name)),
   ]);
   let watching: Promise<void> | undefined;
   const watch = () =>
     watchDirectories(
-      [config.secretDirectory, config.kubeletDirectory],
+      [config.secretDirectory, ...new Set(files.map(dirname))],
       (path) => targets.has(path),
       () => loop.hint(),
       (why) => log({ code: codes.unwatched }, say(codes.unwatched, why)),

@@ -133,6 +133,11 @@ export const catalogue = {
     "no directory can be watched: the node's inotify is used up",
     "nothing is changed; raise fs.inotify.max_user_instances or fs.inotify.max_user_watches",
   ],
+  providerUnfit: [
+    "GPS235",
+    "the kubelet's credential provider is not there, or not as it has to be",
+    "nothing is changed; install flags, script and configuration as docs/delivery-node.md says",
+  ],
   portTaken: [
     "GPS240",
     "the probe port is taken by another program, so that nobody can ask whether the node is ready",

@@ -28,6 +28,7 @@ const order: readonly string[] = [
   "agent/journal",
   "agent/delivery",
   "agent/delivery/config-json",
+  "agent/delivery/provider",
   "agent/facts",
   "agent/restart",
   "agent/decide",

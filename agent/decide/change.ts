@@ -30,12 +30,18 @@ export function change(
   const matters = drift ? restartsFor(facts, journal, document, planned) : planned.matters;
   // Repairing a drift without a restart needs no kubelet.
   const unfit =
-    drift && !matters ? undefined : isAtRest(journal) ? preflight(facts) : unitMissingFor(facts);
+    drift && !matters
+      ? undefined
+      : isAtRest(journal)
+        ? preflight(facts, planned)
+        : unitMissingFor(facts);
   if (unfit !== undefined) return unfit;
   // Once written, we could never read it again, nor take it back.
   if (planned.excess !== undefined)
     return (isAtRest(known) ? refuse : wait)(codes.unsafe, soon, `it would have ${planned.excess}`);
-  const code = drift ? codes.drifted : codes.toBeWritten;
+  const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
+  if (planned.unfit !== undefined)
+    return (isAtRest(known) ? refuse : wait)(codes.providerUnfit, soon, planned.unfit);
   if (facts.writeIn > 0) return wait(code, facts.writeIn);
   const undo = undoOf(journal, found, document, drift);
   const left = leftBy(planned);

@@ -7,19 +7,23 @@
  * our container runs is not the kubelet's, or somebody stopped it, and a restart would start it.
  */
 import type { Facts } from "../facts/facts.ts";
+import type { Plan } from "../delivery/delivery.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { isRunning, unitOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, fast, refuse, resync, soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 
-/** What to do instead of touching the node; undefined if it is fit. */
-export function preflight(facts: Facts): Answer | undefined {
+/**
+ * What to do instead of touching the node; undefined if it is fit. `planned`: what is to be done to
+ * it, where that is known.
+ */
+export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   const { journal, file } = facts;
   if (journal.kind === "newer") return refuse(codes.newerJournal, resync, journal.why);
   if (file.kind === "changing") return wait(codes.changedMeanwhile, fast);
   if (file.kind === "refused") return refuse(codes.unsafe, soon, file.why);
   if (facts.hides === undefined) return ask("fitness");
-  return kubeletAbsent(facts) ?? hiding(facts) ?? unwatched(facts);
+  return kubeletAbsent(facts) ?? hiding(facts, planned) ?? unwatched(facts);
 }
 
 /**
@@ -28,7 +32,8 @@ export function preflight(facts: Facts): Answer | undefined {
  */
 export function observe(facts: Facts): Answer {
   if (facts.fit && facts.healthy === undefined) return ask("healthz");
-  const unfit = facts.fit && facts.healthy === true ? undefined : preflight(facts);
+  const unfit =
+    facts.fit && facts.healthy === true ? undefined : (preflight(facts) ?? broken(facts));
   return unfit ?? { action: "nothing", code: codes.fit, ready: true, again: resync };
 }
 
@@ -47,7 +52,14 @@ function kubeletAbsent(facts: Facts): Step | undefined {
 }
 
 /** Only the first config.json hides another file; the kubelet skips one that does not parse. */
-function hiding({ file, hides, journal, lost }: Facts): Step | undefined {
+/** What the kubelet needs besides us is not there, or not as it has to be. */
+function broken({ file }: Facts): Step | undefined {
+  const unfit = "unfit" in file ? file.unfit : undefined;
+  return unfit === undefined ? undefined : refuse(codes.providerUnfit, soon, unfit);
+}
+
+function hiding({ file, hides, journal, lost }: Facts, planned?: Plan): Step | undefined {
+  if ("beside" in file && (planned === undefined || planned.kept)) return undefined;
   const first = "passedOver" in file && file.passedOver;
   if (!first || journal.kind === "journal" || lost) return undefined;
   if (hides === undefined || hides.kind === "nothing") return undefined;

@@ -8,7 +8,7 @@ import type { File, Journal, Owned } from "../journal/journal.ts";
 import type { Document } from "./mounted.ts";
 
 export type Delivery = Readonly<{
-  /** Names in the kubelet's directory; a change of one of them is worth a look. */
+  /** Paths below the kubelet's directory; a change of one of them is worth a look. */
   names: readonly string[];
   /**
    * What lies there. Never throws: what cannot be read, or not be replaced by its like, is refused
@@ -16,10 +16,10 @@ export type Delivery = Readonly<{
    */
   read: (kubeletDirectory: string) => NodeFile;
   /**
-   * Puts a file in place, or takes it away, durably. Throws FileChanged where something else lies
-   * there now than was found, else what the file system threw.
+   * Puts files in place, or takes them away, durably and one after the other. Throws FileChanged
+   * where something else lies there now than was found, else what the file system threw.
    */
-  write: (file: File, found: Found, kubeletDirectory: string) => Promise<void>;
+  write: (rewrite: Rewrite, found: Found, kubeletDirectory: string) => Promise<void>;
 }>;
 
 export type NodeFile =
@@ -39,6 +39,15 @@ export type Found = Readonly<{
   healed?: string | undefined;
   /** Whether the kubelet passes over it, and takes another file that ours would hide. */
   passedOver: boolean;
+  /**
+   * What keeps the kubelet from taking what we give it, so that the node is not touched; a
+   * withdrawal is made all the same.
+   */
+  unfit?: string | undefined;
+  /** What is worth telling of a node that is as it should be. */
+  note?: string | undefined;
+  /** What is ours lies beside config.json, which most documents leave as it is. */
+  beside?: true;
   /** As it is, for a rollback to it. */
   now: File;
   /** Applies or, if that is the intent, releases. `lost`: an unreadable journal was set aside. */
@@ -56,8 +65,23 @@ export type Found = Readonly<{
   isUnexplained: (document: Document) => boolean;
 }>;
 
-/** `changed`: the file has to be written, or removed. */
-export type Rewrite = Readonly<{ changed: boolean; file: File }>;
+/** The answer of the credential provider, to be written. */
+export type Answer = Readonly<{
+  bytes: Buffer;
+  expected: FileIdentity;
+  /** `first`: before config.json, so that at no instant neither has the credentials. */
+  order: "first" | "last";
+}>;
+
+export type Rewrite = Readonly<{
+  /** Something has to be written, or removed. */
+  changed: boolean;
+  /** config.json as it is to be. */
+  file: File;
+  /** config.json is so already: what has to be written is the answer alone. */
+  kept?: true;
+  answer?: Answer;
+}>;
 
 export type Plan = Rewrite &
   Readonly<{
@@ -75,6 +99,8 @@ export type Plan = Rewrite &
     before: File;
     /** Why the file must not be written: once it is there, it could not be read again by us. */
     excess?: string | undefined;
+    /** Why the kubelet would not take it from us. */
+    unfit?: string | undefined;
   }>;
 
 /** The mode in which a file is left; a journal remembers it. */

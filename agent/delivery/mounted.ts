@@ -32,9 +32,12 @@ export type Mounted =
 
 export type Document = Extract<Mounted, { kind: "document" }>;
 
-/** What the mounted Secret asks for. `original`: the entry comes from the original pull secret. */
+/**
+ * What the mounted Secret asks for. `original`: the entry comes from the original pull secret.
+ * `vacant`: config.json is to have no entry for this registry, whose credential comes another way.
+ */
 export type Desired = Readonly<{
-  entries: ReadonlyMap<string, Readonly<{ value: unknown; original: boolean }>>;
+  entries: ReadonlyMap<string, Readonly<{ value: unknown; original: boolean; vacant?: true }>>;
   rest: ReadonlyMap<string, unknown>;
 }>;
 

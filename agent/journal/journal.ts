@@ -16,8 +16,12 @@ export type JournalReading =
   | Readonly<{ kind: "newer"; why: string; owes: boolean; unit?: string }>
   | Readonly<{ kind: "corrupt"; why: string }>;
 
-/** The version that we write, and the newest that we read. Version 1 held the previous bytes. */
-export const version = 2;
+/**
+ * The version that we write, and the newest that we read. Version 1 held the previous bytes, and
+ * version 2 knew config.json alone: its readers go on from a journal that tells of nothing else.
+ */
+export const version = 3;
+const configOnly = 2;
 
 /** Files with previous bytes are named by this and their digest, by which a reader checks them. */
 export const previousPrefix = "previous-";
@@ -40,10 +44,16 @@ export function writeJournal(journal: Journal): Stored {
   const { before, undo } = journal;
   const stored = {
     ...journal,
+    reads: [journal.owned, undo?.owned].some(tellsOfMore) ? version : configOnly,
     before: named(before),
     undo: undo && { ...undo, file: named(undo.file) },
   };
   return { bytes: Buffer.from(JSON.stringify(stored)), previous };
+}
+
+/** Whether something of ours lies outside config.json, or keeps a place in it empty. */
+function tellsOfMore(owned: Owned | undefined): boolean {
+  return owned?.answer !== undefined || owned?.entries.some(({ vacant }) => vacant) === true;
 }
 
 export const nothingOwned: Owned = { entries: [], rest: [] };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { readJournal } from "./read.ts";
-import { firstJournal, type Journal, previousPrefix, writeJournal } from "./journal.ts";
+import { firstJournal, type Journal, type Owned, previousPrefix, writeJournal } from "./journal.ts";
 
 const before = { bytes: Buffer.from("{}"), mode: 0o644 };
 const journal: Journal = {
@@ -79,7 +79,7 @@ test("a journal of version 1 is read with the bytes that stand in it, and writte
   const reading = readJournal(Buffer.from(first), () => assert.fail("it names no file"));
   assert.ok(reading.kind === "journal");
   const { version, reads, before, undo, ...rest } = reading.journal;
-  assert.deepEqual([version, reads], [2, 2]);
+  assert.deepEqual([version, reads], [3, 3]);
   assert.deepEqual(before, { bytes: Buffer.from('{"auths":{}}\n'), mode: 0o644 });
   assert.deepEqual(undo?.file, { bytes: Buffer.from('{"auths":{"a.io":{}}}'), mode: 0o600 });
   const {
@@ -91,7 +91,7 @@ test("a journal of version 1 is read with the bytes that stand in it, and writte
   } = JSON.parse(first);
   assert.deepEqual(rest, same);
   const { bytes, previous } = writeJournal(reading.journal);
-  assert.match(bytes.toString(), /"version":2,"reads":2/);
+  assert.match(bytes.toString(), /"version":3,"reads":2/);
   assert.ok(
     [...previous.keys()].every((name) => bytes.includes(name.slice(previousPrefix.length))),
   );
@@ -102,13 +102,29 @@ test("a journal of version 1 is read with the bytes that stand in it, and writte
 });
 
 test("a newer journal is understood if its writer says so, its unknown fields are kept, and refused if not", () => {
-  const newer = { version: 3, added: { by: "the future" } };
+  const newer = { version: 4, added: { by: "the future" } };
   assert.deepEqual(read({ ...JSON.parse(text), ...newer }), {
     kind: "journal",
     journal: { ...journal, ...newer },
   });
-  const stranger = { version: 4, reads: 3, phase: "unheard of" };
-  assert.deepEqual(read(stranger), { kind: "newer", why: "version 4", owes: false });
+  const stranger = { version: 5, reads: 4, phase: "unheard of" };
+  assert.deepEqual(read(stranger), { kind: "newer", why: "version 5", owes: false });
+});
+
+test("a journal that tells of config.json alone is for agents of version 2, too, and no other is", () => {
+  const vacant = { key: "a.io", wrote: [], displaced: [], vacant: true as const };
+  const { owned } = journal;
+  const more: readonly Owned[] = [
+    { ...owned, answer: "digest" },
+    { ...owned, entries: [...owned.entries, vacant] },
+  ];
+  const readsOf = (one: Journal) => JSON.parse(writeJournal(one).bytes.toString()).reads as number;
+  assert.equal(readsOf(journal), 2);
+  for (const one of more) {
+    assert.equal(readsOf({ ...journal, owned: one }), 3);
+    const undo = { file: { absent: true as const }, owned: one, revision: 1, content: "" };
+    assert.equal(readsOf({ ...journal, undo }), 3);
+  }
 });
 
 test("of a newer journal no more is believed than that its kubelet may be down", () => {
@@ -118,8 +134,8 @@ test("of a newer journal no more is believed than that its kubelet may be down",
     ["applied", false],
     [7, false],
   ] as const) {
-    const reading = read({ version: 4, reads: 3, phase });
-    assert.deepEqual(reading, { kind: "newer", why: "version 4", owes }, String(phase));
+    const reading = read({ version: 5, reads: 4, phase });
+    assert.deepEqual(reading, { kind: "newer", why: "version 5", owes }, String(phase));
   }
 });
 

@@ -24,10 +24,17 @@ const own = z.object({
   wrote: list(z.string()),
   /** What was in our place before, as JSON text, under its own key. */
   displaced: list(z.object({ key: z.string(), raw })),
+  /** We keep the place empty: the credential provider serves this registry. */
+  vacant: z.optional(z.literal(true)),
 });
-const owned = z.object({ entries: list(own), rest: list(own) });
+const owned = z.object({
+  entries: list(own),
+  rest: list(own),
+  /** Digest of the credential provider's answer; absent where we gave none. */
+  answer: z.optional(z.string()),
+});
 
-/** What of the file is ours. */
+/** What of the node is ours. */
 export type Owned = Readonly<z.infer<typeof owned>>;
 
 const journalWith = <F extends z.ZodMiniType>(file: F) =>

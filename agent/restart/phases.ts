@@ -4,6 +4,7 @@
  * every flag that changes in mid-phase.
  */
 import type { Facts } from "../facts/facts.ts";
+import type { Found } from "../delivery/delivery.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
 import {
   attempt,
@@ -117,7 +118,9 @@ function idle(facts: Facts): Answer {
 export function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
-  return { action: "nothing", code, ready: true, again: resync };
+  const { unfit, note } = facts.file as Partial<Pick<Found, "unfit" | "note">>;
+  if (unfit !== undefined) return wait(codes.providerUnfit, soon, unfit);
+  return { action: "nothing", code, ready: true, again: resync, ...(note && { detail: note }) };
 }
 
 function confirm(_facts: Facts, journal: Journal): Step {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
-import { answerable, answerOf } from "./answer.ts";
+import { answerable, answerOf, script } from "./answer.ts";
 import { judgeConfig, providerConfig, rowsFor } from "./config.ts";
 
 const everyHost = rowsFor([]);
@@ -90,6 +91,13 @@ for (const [change, why] of refused)
     assert.ok(!judged.ok);
     assert.match(judged.why, why);
   });
+
+test("the page shows the script, the configuration and an empty answer as they are", () => {
+  const page = new URL("../../docs/delivery-node.md", import.meta.url);
+  const shown = readFileSync(page, "utf8").replaceAll(/^ +/gm, "");
+  for (const one of [script, providerConfig([], "All"), answerOf(new Map()).toString()])
+    assert.ok(shown.includes(one.replaceAll(/^ +/gm, "")), one);
+});
 
 test("what is no JSON is refused", () => {
   assert.equal(judgeConfig(Buffer.from("{"), "All").ok, false);

@@ -113,7 +113,8 @@ RestartSec=1
 `;
 
 /**
- * As kubeadm's, but for RestartSec (10 there): tests of a failing kubelet need not wait so long.
+ * As kubeadm's, with its two EnvironmentFiles in its order, but for RestartSec (10 there): tests of
+ * a failing kubelet need not wait so long.
  */
 function kubeletUnit(name: string, address: string): string {
   return `[Unit]
@@ -124,7 +125,9 @@ Requires=prepare.service
 StartLimitIntervalSec=0
 [Service]
 Environment=PATH=${programs}:/usr/sbin:/usr/bin:/sbin:/bin
-ExecStart=${programs}/kubelet --config=/etc/kubernetes/kubelet.json --kubeconfig=/etc/kubernetes/kubeconfig --hostname-override=${name} --node-ip=${address}
+EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+EnvironmentFile=-/etc/default/kubelet
+ExecStart=${programs}/kubelet --config=/etc/kubernetes/kubelet.json --kubeconfig=/etc/kubernetes/kubeconfig --hostname-override=${name} --node-ip=${address} $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
 KillMode=process
 Restart=always
 RestartSec=1

@@ -89,7 +89,7 @@ async function downgrade(change: object): Promise<string> {
 
 test("a downgrade goes on from a newer journal whose writer allows it, and restarts no kubelet", async () => {
   const before = await state();
-  await downgrade({ version: 3, reads: 2, novelty: { kept: true } });
+  await downgrade({ version: 4, reads: 3, novelty: { kept: true } });
   await product.untilServed(cluster, 1);
   assert.deepEqual(await state(), before);
 });

@@ -59,6 +59,8 @@ export class Node implements Disposable {
   readonly pod: string;
   readonly config: string;
   readonly folder: string;
+  /** Of its agents, where a test gives no others. */
+  flags: readonly string[] = [];
   #swaps = 0;
   readonly #digests = new Map<number, string>();
 
@@ -234,7 +236,7 @@ export class Agent implements AsyncDisposable {
       `--pod-directory=${node.pod}`,
       `--probe-port=${port}`,
       `--healthz-port=${options.healthzPort}`,
-      ...withSettle(1, options.flags ?? []),
+      ...withSettle(1, options.flags ?? node.flags),
     ];
     // strace counts a thread's calls: with one thread for all file operations its nth is the
     // agent's nth.

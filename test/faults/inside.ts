@@ -11,6 +11,10 @@ import { type Answer, isAnswer, Node, withSettle } from "./agent.ts";
 
 /** Below the node's root; what is put there is the same file inside and outside. */
 const place = "root/agent";
+const ours = [
+  "/var/lib/kubelet/global-pull-secret",
+  "/var/lib/kubelet/global-pull-secret-provider",
+];
 
 export class Inside {
   readonly machine: ClusterNode;
@@ -41,7 +45,7 @@ export class Inside {
   async fresh(): Promise<void> {
     await this.kill("SIGKILL");
     this.machine.writeFile("config.json", undefined);
-    await this.machine.exec(["rm", "-rf", "/var/lib/kubelet/global-pull-secret"]);
+    await this.machine.exec(["rm", "-rf", ...ours]);
     await this.machine.healKubelet();
     await this.machine.exec(["systemctl", "reset-failed", "kubelet"]).catch(() => {});
     await this.machine.exec(["systemctl", "start", "kubelet"]);

@@ -8,9 +8,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import test, { type TestContext } from "node:test";
-import { Agent, type Answer, encode, keeping } from "./agent.ts";
+import { Agent, type Answer, type Content, encode, keeping } from "./agent.ts";
 import { ageJournal, atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
-import { ours, Place } from "./place.ts";
+import { content, ours, Place } from "./place.ts";
+import { answered, hasAsked, installProvider } from "./provider.ts";
 import { killingAt, type Point, pointsOf } from "./points.ts";
 import { everyPoint, sample } from "./sample.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
@@ -196,11 +197,109 @@ test("H18: a journal of version 1 is read in mid-change, and an agent killed at 
         assert.deepEqual(node.kept, keeping(theirs), where);
         assert.equal(
           JSON.parse(readFileSync(`${node.folder}/journal.json`, "utf8")).version,
-          2,
+          3,
           where,
         );
       },
     });
+});
+
+const provider = ["--delivery=CredentialProvider", "--restart=Never"];
+
+/** Revision 1 is in force by this delivery; the next has begun: revision 2 is mounted. */
+async function provided(by: readonly string[], then: readonly string[], next: Content) {
+  const place = await prepare();
+  const { node, systemd } = place;
+  writeFileSync(node.config, elsewhere, { mode: 0o640 });
+  installProvider(node.kubelet);
+  node.flags = by;
+  await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
+  await agent.shows(200, "GPS200");
+  node.mount(2, next);
+  node.newPod();
+  node.flags = then;
+  return place;
+}
+
+const elsewhere = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
+const both = JSON.stringify({
+  auths: { "b.io": { auth: encode("theirs") }, "a.io": { auth: encode("ours") } },
+});
+
+test("an agent killed at any point of a rotation by a credential provider is made good, and no kubelet is restarted", async (t) => {
+  await everywhere(t, {
+    revision: 2,
+    status: 200,
+    code: "GPS200",
+    prepare: () => provided(provider, provider, { additional: { "a.io": "second" } }),
+    sample: 3,
+    check: ({ node, systemd }, where) => {
+      assert.deepEqual(answered(node.kubelet), { "a.io": "second" }, where);
+      assert.equal(node.file, elsewhere, where);
+      assert.equal(systemd.restartCalls, 0, where);
+    },
+  });
+});
+
+test("an agent killed at any point of a withdrawal from a credential provider is made good, and the answer is empty", async (t) => {
+  await everywhere(t, {
+    revision: 2,
+    status: 200,
+    code: "GPS224",
+    prepare: () => provided(provider, provider, {}),
+    sample: 3,
+    check: ({ node, systemd }, where) => {
+      assert.deepEqual(answered(node.kubelet), {}, where);
+      assert.equal(node.file, elsewhere, where);
+      assert.ok(!existsSync(node.folder), where);
+      assert.equal(systemd.restartCalls, 0, where);
+    },
+  });
+});
+
+test("an agent killed at any point of a change to the credential provider is made good: both have it until the kubelet has asked", async (t) => {
+  for (const asked of [false, true])
+    await everywhere(t, {
+      revision: 2,
+      status: asked ? "5nn" : 200,
+      // Where config.json has changed, the kubelet is given its five minutes.
+      code: asked ? "GPS254" : "GPS200",
+      prepare: async () => {
+        const place = await provided([], provider, content);
+        if (asked) hasAsked(place.node.kubelet);
+        return place;
+      },
+      sample: 3,
+      check: ({ node, systemd }, where) => {
+        assert.deepEqual(answered(node.kubelet), { "a.io": "ours" }, where);
+        assert.equal(node.file, asked ? elsewhere : both, where);
+        assert.equal(systemd.restartCalls, 1, where);
+      },
+    });
+});
+
+test("an agent killed at any point of a change back to config.json is made good: the answer is emptied when the restart is proved", async (t) => {
+  await everywhere(t, {
+    revision: 2,
+    status: 200,
+    code: "GPS200",
+    prepare: async () => {
+      const place = await provided(provider, [], content);
+      const { node, systemd } = place;
+      systemd.onCall = () => {
+        // Never none: while a restart is asked for, or is not proved, the answer is still there.
+        if (systemd.restartCalls === 0)
+          assert.deepEqual(answered(node.kubelet), { "a.io": "ours" });
+      };
+      return place;
+    },
+    sample: 3,
+    check: ({ node, systemd }, where) => {
+      assert.deepEqual(answered(node.kubelet), {}, where);
+      assert.equal(node.file, both, where);
+      assert.equal(systemd.restartCalls, 1, where);
+    },
+  });
 });
 
 test("the agents above were really killed: at 200 points and more of a full run, at most points of a sample", (t) => {

@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const restarts = "agent/restart/restart.test.ts";
 const decisions = "agent/decide/decide.test.ts";
 const model = "agent/model.test.ts";
+const provider = "agent/delivery/provider/provider.test.ts";
 const plans = "agent/delivery/config-json/plan.test.ts";
 
 export const agent: readonly Mutant[] = [
@@ -30,6 +31,20 @@ export const agent: readonly Mutant[] = [
     text: "return own(key, value, mine, displaced);",
     instead: "return own(key, value, mine, []);",
     tests: [plans, "agent/delivery/config-json/document.test.ts"],
+  },
+  {
+    effect: "config.json loses an entry before the kubelet was seen to ask the provider for it",
+    file: "agent/delivery/provider/share.ts",
+    text: "if (asked || mine?.vacant)",
+    instead: "if (asked !== mine?.vacant)",
+    tests: [provider],
+  },
+  {
+    effect: "a journal forgets the answer before it is emptied, which a kill then leaves",
+    file: "agent/delivery/provider/found.ts",
+    text: "const meanwhile = { ...planned.meanwhile, answer };",
+    instead: "const { meanwhile } = planned;",
+    tests: [provider],
   },
   {
     breaks: "H17",

@@ -15,7 +15,7 @@ export const configJson: Delivery = {
     const file = readFile(join(directory, nodeFiles.config));
     return file.kind === "absent" || file.kind === "file" ? foundOf(file) : file;
   },
-  async write(file, { identity: expected }, directory) {
+  async write({ file }, { identity: expected }, directory) {
     const target = join(directory, nodeFiles.config);
     const folder = join(directory, nodeFiles.folder);
     if ("absent" in file) await remove(target, expected);

@@ -32,7 +32,7 @@ export function put(current: NodeDocument, owned: Owned, desired: Desired, lost 
   const auths = new Map(cleared.auths);
   const rest = new Map(cleared.rest);
   const known = new Map(owned.entries.map((one) => [one.key, one]));
-  const entries = [...desired.entries].map(([key, { value, original }]) => {
+  const entries = [...desired.entries].map(([key, { value, original, vacant }]) => {
     const mine = known.get(key);
     // After a lost journal, an additional entry equal to ours counts as ours. Otherwise it could
     // never be withdrawn.
@@ -45,7 +45,8 @@ export function put(current: NodeDocument, owned: Owned, desired: Desired, lost 
       raw: JSON.stringify(auths.get(alias)),
     }));
     // A key that is there is replaced in place, so that the order of others' entries stays.
-    for (const alias of aliases(cleared, key)) if (alias !== key) auths.delete(alias);
+    for (const alias of aliases(cleared, key)) if (alias !== key || vacant) auths.delete(alias);
+    if (vacant) return emptied(key, mine, displaced);
     const there = auths.get(key);
     // Keeping the same object tells a comparison at once that nothing has changed.
     auths.set(key, there !== undefined && digest(there) === digest(value) ? there : value);
@@ -155,7 +156,9 @@ export function either(newer: Owned, older: Owned): Owned {
 export function holds(current: NodeDocument, owned: Owned): boolean {
   return (
     owned.entries.every(
-      (one) => stands(one, current.auths) && aliases(current, one.key).length === 1,
+      (one) =>
+        (one.vacant === true || stands(one, current.auths)) &&
+        aliases(current, one.key).length === (one.vacant ? 0 : 1),
     ) && owned.rest.every((one) => stands(one, current.rest))
   );
 }
@@ -187,9 +190,19 @@ function withdraw(current: NodeDocument, owned: Owned): NodeDocument {
 function own(key: string, value: Json, mine: Own | undefined, displaced: Own["displaced"]): Own {
   const now = digest(value);
   const before = (mine?.wrote ?? []).filter((one) => one !== now);
+  const wrote = [...before, now].slice(-generations);
+  return { key, wrote, displaced: withOlder(mine, displaced) };
+}
+
+/** The record of a place that we keep empty. What we wrote there earlier is ours still. */
+function emptied(key: string, mine: Own | undefined, displaced: Own["displaced"]): Own {
+  const wrote = mine?.wrote ?? [];
+  return { key, wrote, displaced: withOlder(mine, displaced), vacant: true };
+}
+
+function withOlder(mine: Own | undefined, displaced: Own["displaced"]): Own["displaced"] {
   const newer = new Set(displaced.map((one) => one.key));
-  const older = (mine?.displaced ?? []).filter((one) => !newer.has(one.key));
-  return { key, wrote: [...before, now].slice(-generations), displaced: [...older, ...displaced] };
+  return [...(mine?.displaced ?? []).filter((one) => !newer.has(one.key)), ...displaced];
 }
 
 function same(raw: string, value: Json): boolean {

@@ -1,0 +1,104 @@
+/** config.json and the answer as they were found, with what would become of both. Pure. */
+import type { Scope } from "#contract/names.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+import { answerOf } from "#pullsecret/provider/answer.ts";
+import { digestOf, type Journal, nothingOwned, type Owned } from "../../journal/journal.ts";
+import type { Answer, Found, Plan } from "../delivery.ts";
+import { givesBack } from "../gives-back.ts";
+import type { Document } from "../mounted.ts";
+import type { Installed } from "./installed.ts";
+import { share } from "./share.ts";
+
+const emptyAnswer = answerOf(new Map());
+
+/** With the credential provider in force. `config`: config.json by itself. */
+export function providedBy(config: Found, installed: Installed, scope: Scope): Found {
+  return {
+    ...config,
+    unfit: installed.unfit,
+    beside: true,
+    note: installed.asked ? undefined : "the kubelet has not asked its credential provider yet",
+    plan(journal, document, lost) {
+      if (givesBack(document)) return planRelease(config, installed, journal, document, lost);
+      const owned = journal?.owned ?? nothingOwned;
+      const shares = share(document.desired, installed, owned, scope);
+      const planned = config.plan(journal, { ...document, desired: shares.config }, lost);
+      const bytes = answerOf(shares.answer);
+      const [first] = shares.unserved;
+      const unserved = first && `no row of matchImages is for ${quote(first)}`;
+      return {
+        ...withAnswer(planned, installed, bytes, "first"),
+        owned: withDigest(planned.owned, bytes),
+        meanwhile: withDigest(planned.meanwhile, bytes),
+        unfit: installed.unfit ?? unserved,
+      };
+    },
+    holds: (owned) => config.holds(owned) && isThere(installed, owned.answer),
+  };
+}
+
+/**
+ * With config.json in force, after the credential provider was: once that is proved the answer is
+ * emptied, and not before.
+ */
+export function afterProvider(config: Found, installed: Installed): Found {
+  return {
+    ...config,
+    plan(journal, document, lost) {
+      const answer = journal?.owned.answer;
+      if (answer === undefined && !lost) return config.plan(journal, document, lost);
+      if (givesBack(document)) return planRelease(config, installed, journal, document, lost);
+      const planned = config.plan(journal, document, lost);
+      if (answer === undefined) return planned;
+      const meanwhile = { ...planned.meanwhile, answer };
+      if (!planned.changed && journal?.phase === "applied")
+        return withAnswer({ ...planned, meanwhile }, installed, emptyAnswer, "last");
+      return { ...planned, owned: { ...planned.owned, answer }, meanwhile };
+    },
+    // The answer is on its way out, whatever it says by now.
+    holds: config.holds,
+  };
+}
+
+/** config.json is given back first, so that what it held is in force when the answer is emptied. */
+function planRelease(
+  config: Found,
+  installed: Installed,
+  journal: Journal | undefined,
+  document: Document,
+  lost: boolean,
+): Plan {
+  const planned = config.plan(journal, document, lost);
+  const { answer: _answer, ...owned } = planned.owned;
+  // Until it is emptied it is ours: an agent that is killed before must go on from a journal that
+  // says so.
+  const answer = journal?.owned.answer;
+  const meanwhile = answer === undefined ? planned.meanwhile : { ...planned.meanwhile, answer };
+  const released = { ...planned, owned, meanwhile };
+  return installed.answer === undefined
+    ? released
+    : withAnswer(released, installed, emptyAnswer, "last");
+}
+
+function withAnswer(
+  planned: Plan,
+  { answer, identity }: Installed,
+  bytes: Buffer,
+  order: Answer["order"],
+): Plan {
+  if (answer?.equals(bytes)) return planned;
+  return {
+    ...planned,
+    changed: true,
+    ...(!planned.changed && { kept: true }),
+    answer: { bytes, expected: identity, order },
+  };
+}
+
+function withDigest(owned: Owned, answer: Buffer): Owned {
+  return { ...owned, answer: digestOf(answer) };
+}
+
+function isThere({ answer }: Installed, digest: string | undefined): boolean {
+  return digest === undefined || (answer !== undefined && digestOf(answer) === digest);
+}

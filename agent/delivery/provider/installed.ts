@@ -1,0 +1,108 @@
+/**
+ * The credential provider as it lies on the node: the script and its configuration, which somebody
+ * installed before us, and the answer, which is ours. Reads only, and never throws.
+ */
+import { lstatSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { providerFiles, type Scope } from "#contract/names.ts";
+import { judgeConfig } from "#pullsecret/provider/config.ts";
+import { describe } from "../../files/errno.ts";
+import type { FileIdentity } from "../../files/atomic-write.ts";
+import { readOwn } from "../../files/own-file.ts";
+
+export type Installed = Readonly<{
+  /** The images that the kubelet asks our script for; none where it is unfit. */
+  rows: readonly string[];
+  /** Its bytes; undefined where there is none. */
+  answer: Buffer | undefined;
+  identity: FileIdentity;
+  /** The kubelet has run our script, so that its flags name it. */
+  asked: boolean;
+  unfit?: string;
+}>;
+
+/** A Secret has at most 1 MiB; in an answer each of its bytes may take six (`\u0001`). */
+const mostAnswer = 8 * 1024 * 1024;
+const mostConfig = 1024 * 1024;
+const readableByOthers = 0o077;
+const writableByOthers = 0o022;
+const executable = 0o100;
+
+/** What is there below the kubelet's directory, and whether a kubelet can take its answer. */
+export function readInstalled(kubeletDirectory: string, scope: Scope): Installed {
+  const under = (name: string) => join(kubeletDirectory, name);
+  const asked = there(under(providerFiles.stamp));
+  const { answer, identity, unfit: spoilt } = readAnswer(under(providerFiles.answer));
+  const config = trying(() => readConfig(under, scope));
+  const unfit = spoilt ?? (typeof config === "string" ? config : undefined);
+  const rows = typeof config === "string" ? [] : config;
+  return { rows, answer, identity, asked, ...(unfit !== undefined && { unfit }) };
+}
+
+function readAnswer(path: string): Pick<Installed, "answer" | "identity" | "unfit"> {
+  const nothing = { answer: undefined, identity: "absent" };
+  const found = trying(() => readOwn(path, mostAnswer));
+  if (typeof found === "string") return { ...nothing, unfit: found };
+  if (found.kind === "absent") return nothing;
+  if (found.kind !== "file")
+    return {
+      ...nothing,
+      unfit: `answer.json: ${found.kind === "refused" ? found.why : "changing"}`,
+    };
+  const { bytes, mode, identity } = found;
+  // What others can read is written anew.
+  return { answer: (mode & readableByOthers) === 0 ? bytes : Buffer.alloc(0), identity };
+}
+
+/** The rows of the configuration, or why a kubelet would not start with it, or not ask us. */
+function readConfig(under: (name: string) => string, scope: Scope): readonly string[] | string {
+  const { folder, bin, script, configs, config } = providerFiles;
+  for (const directory of [folder, bin, configs]) {
+    const found = lstatSync(under(directory), { throwIfNoEntry: false });
+    if (found === undefined) return `${directory} is missing`;
+    if (!found.isDirectory()) return `${directory} is no directory`;
+    // Whoever can put a program there has it run as root.
+    if (found.uid !== process.getuid?.() || (found.mode & writableByOthers) !== 0)
+      return `${directory} can be written by others than root`;
+  }
+  const [program, text] = [readOwn(under(script), mostConfig), readOwn(under(config), mostConfig)];
+  for (const [name, found] of [[script, program] as const, [config, text] as const]) {
+    if (found.kind === "absent") return `${name} is missing`;
+    if (found.kind === "refused") return `${name}: ${found.why}`;
+    if (found.kind === "changing") return `${name} is being written`;
+    if (found.owner !== undefined || (found.mode & writableByOthers) !== 0)
+      return `${name} can be written by others than root`;
+  }
+  if (program.kind === "file" && (program.mode & executable) === 0)
+    return `${script} is not executable`;
+  if (isNoexec(under(bin))) return `${bin} is on a file system that is mounted noexec`;
+  const judged = judgeConfig(text.kind === "file" ? text.bytes : Buffer.alloc(0), scope);
+  return judged.ok ? judged.rows : `${config}: ${judged.why}`;
+}
+
+/** Whether no program can be run from there. The node's mount is seen through ours. */
+function isNoexec(path: string): boolean {
+  const mounts = readFileSync("/proc/self/mountinfo", "utf8").trimEnd().split("\n");
+  const over = mounts
+    .map((line) => line.split(" "))
+    .map(([, , , , point = "", options = ""]) => ({ point, options }))
+    .filter(({ point }) => `${path}/`.startsWith(point === "/" ? "/" : `${point}/`));
+  const nearest = over.reduce((best, one) => (one.point.length >= best.point.length ? one : best), {
+    point: "",
+    options: "",
+  });
+  return nearest.options.split(",").includes("noexec");
+}
+
+function there(path: string): boolean {
+  return trying(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined) === true;
+}
+
+/** What it returns, or why it failed. */
+function trying<T>(call: () => T): T | string {
+  try {
+    return call();
+  } catch (error) {
+    return describe(error);
+  }
+}

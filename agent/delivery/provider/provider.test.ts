@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { providerFiles } from "#contract/names.ts";
+import { answerOf } from "#pullsecret/provider/answer.ts";
+import { rowsFor } from "#pullsecret/provider/config.ts";
+import { installProvider } from "../../../test/faults/provider.ts";
+import { foundOf } from "../config-json/found.ts";
+import { readDocument } from "../config-json/document.ts";
+import type { Desired, Document } from "../mounted.ts";
+import type { Plan } from "../delivery.ts";
+import { digestOf, firstJournal, type Journal, type Owned } from "../../journal/journal.ts";
+import { afterProvider, providedBy } from "./found.ts";
+import { type Installed, readInstalled } from "./installed.ts";
+import { preinstalledProvider } from "./provider.ts";
+import { share } from "./share.ts";
+
+const value = { auth: "dTpw" };
+const desired = (...keys: readonly string[]): Desired => ({
+  entries: new Map(keys.map((key) => [key, { value, original: key.startsWith("orig") }])),
+  rest: new Map(),
+});
+const document = (...keys: readonly string[]): Document => ({
+  kind: "document",
+  revision: 7,
+  digest: "seven's",
+  content: "seven",
+  desired: desired(...keys),
+  intent: keys.length > 0 ? "apply" : "release",
+});
+const installed: Installed = {
+  rows: rowsFor([]),
+  answer: answerOf(new Map()),
+  identity: "1",
+  asked: true,
+};
+const nothing: Owned = { entries: [], rest: [] };
+const config = (auths: object) => {
+  const bytes = Buffer.from(JSON.stringify({ auths }));
+  const reading = readDocument(bytes);
+  assert.ok(reading.kind === "document");
+  return foundOf({
+    kind: "file",
+    identity: "1",
+    bytes,
+    mode: 0o600,
+    document: reading.document,
+    digest: "1",
+  });
+};
+const keysOf = ({ file }: Plan) =>
+  "absent" in file ? undefined : Object.keys(JSON.parse(file.bytes.toString()).auths);
+
+type Row = readonly [
+  what: string,
+  given: Partial<Installed>,
+  owned: Owned,
+  answer: string[],
+  config: string[],
+];
+const own = (key: string, vacant?: true): Owned => ({
+  entries: [{ key, wrote: ["x"], displaced: [], ...(vacant && { vacant }) }],
+  rest: [],
+});
+const rows: readonly Row[] = [
+  ["asked: its place is kept empty", {}, nothing, ["a.io"], ["orig.io", "-a.io"]],
+  ["not asked yet: what is there stays", { asked: false }, nothing, ["a.io"], ["orig.io"]],
+  ["not asked yet: ours stays", { asked: false }, own("a.io"), ["a.io"], ["orig.io", "a.io"]],
+  [
+    "not asked any more: an empty place stays empty",
+    { asked: false },
+    own("a.io", true),
+    ["a.io"],
+    ["orig.io", "-a.io"],
+  ],
+  ["no row for it: config.json serves it", { rows: ["b.io"] }, nothing, [], ["orig.io", "a.io"]],
+];
+for (const [what, given, owned, answer, kept] of rows)
+  test(`entries are shared out: ${what}`, () => {
+    const { entries } = desired("orig.io", "a.io");
+    const shares = share({ entries, rest: new Map() }, { ...installed, ...given }, owned, "All");
+    assert.deepEqual([...shares.answer.keys()], answer);
+    const shown = [...shares.config.entries].map(([key, { vacant }]) => (vacant ? `-${key}` : key));
+    assert.deepEqual(shown, kept);
+  });
+
+test("scope Annotated: what only config.json could serve makes the node unfit, because every pod would have it", () => {
+  const found = providedBy(config({}), { ...installed, rows: ["b.io"] }, "Annotated");
+  const planned = found.plan(undefined, document("a.io"), false);
+  assert.match(planned.unfit ?? "", /a\.io/);
+  assert.equal(keysOf(planned)?.length, 0);
+});
+
+test("the answer comes first, and the place of ours is emptied in config.json; what was displaced comes back first", () => {
+  const theirs = config({ "a.io": { auth: "dTp0" }, "b.io": value });
+  const found = providedBy(theirs, installed, "All");
+  const put = found.plan(undefined, document("a.io"), false);
+  assert.equal(put.answer?.order, "first");
+  assert.deepEqual(keysOf(put), ["b.io"]);
+  assert.ok(put.matters && !put.kept);
+  const answer = answerOf(new Map([["a.io", value]]));
+  assert.equal(put.owned.answer, digestOf(answer));
+  const journal: Journal = { ...firstJournal(put.before), owned: put.owned };
+  const now = providedBy(config({ "b.io": value }), { ...installed, answer }, "All");
+  assert.ok(now.holds(put.owned) && !found.holds(put.owned));
+  assert.equal(now.plan(journal, document("a.io"), false).changed, false);
+  const back = now.plan(journal, document(), false);
+  assert.equal(back.answer?.order, "last");
+  assert.deepEqual(back.answer?.bytes, answerOf(new Map()));
+  assert.deepEqual(keysOf(back), ["a.io", "b.io"]);
+  assert.equal(back.owned.answer, undefined);
+  assert.equal(back.meanwhile.answer, put.owned.answer);
+});
+
+test("a rotation writes the answer alone, and no kubelet has anything to read again", () => {
+  const found = providedBy(config({ "b.io": value }), installed, "All");
+  const planned = found.plan(undefined, document("a.io"), false);
+  assert.ok(planned.changed && planned.kept && !planned.matters);
+});
+
+test("after the provider: the answer stays until config.json is proved, and is not touched where it was never ours", () => {
+  const answer = answerOf(new Map([["a.io", value]]));
+  const owned: Owned = { ...own("a.io", true), answer: digestOf(answer) };
+  const journal: Journal = { ...firstJournal({ absent: true }), owned };
+  const first = afterProvider(config({}), { ...installed, answer });
+  const put = first.plan(journal, document("a.io"), false);
+  assert.deepEqual(keysOf(put), ["a.io"]);
+  assert.equal(put.answer, undefined);
+  assert.equal(put.owned.answer, owned.answer);
+  const there = afterProvider(config({ "a.io": value }), { ...installed, answer });
+  const next = { ...journal, owned: put.owned };
+  const pending = there.plan({ ...next, phase: "restarting" }, document("a.io"), false);
+  assert.equal(pending.changed, false);
+  const proved = there.plan(next, document("a.io"), false);
+  assert.ok(proved.kept && proved.answer?.order === "last");
+  assert.equal(proved.owned.answer, undefined);
+  assert.equal(proved.meanwhile.answer, owned.answer);
+  const never = there.plan({ ...next, owned: own("a.io") }, document("a.io"), false);
+  assert.equal(never.answer, undefined);
+});
+
+function tree(t: TestContext): string {
+  const root = mkdtempSync(join(tmpdir(), "gps-installed-"));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  installProvider(root);
+  return root;
+}
+
+const { script, config: configFile, answer, bin, configs } = providerFiles;
+const spoilt: readonly (readonly [why: RegExp, spoil: (root: string) => void])[] = [
+  [/bin is missing/, (root) => rmSync(join(root, bin), { recursive: true })],
+  [/global-pull-secret is missing/, (root) => rmSync(join(root, script))],
+  [/is not executable/, (root) => chmodSync(join(root, script), 0o600)],
+  [/can be written by others/, (root) => chmodSync(join(root, script), 0o722)],
+  [/config can be written by others/, (root) => chmodSync(join(root, configs), 0o777)],
+  [/\.json is missing/, (root) => rmSync(join(root, configFile))],
+  [/it is not JSON/, (root) => writeFileSync(join(root, configFile), "{")],
+  [
+    /symbolic link/,
+    (root) => {
+      rmSync(join(root, configFile));
+      symlinkSync("/nowhere", join(root, configFile));
+    },
+  ],
+  [
+    /answer\.json: it is not a regular file/,
+    (root) => {
+      rmSync(join(root, answer));
+      mkdirSync(join(root, answer));
+    },
+  ],
+];
+for (const [why, spoil] of spoilt)
+  test(`a node is unfit for the provider: ${why.source}`, (t) => {
+    const root = tree(t);
+    assert.equal(readInstalled(root, "All").unfit, undefined);
+    spoil(root);
+    const found = readInstalled(root, "All");
+    assert.match(found.unfit ?? "", why);
+    const file = preinstalledProvider("All").read(root);
+    assert.ok("unfit" in file && file.unfit === found.unfit);
+    const planned = file.plan(undefined, document("a.io"), false);
+    assert.equal(planned.unfit, found.unfit);
+    assert.equal(file.plan(undefined, document(), false).unfit, undefined);
+  });
+
+test("an answer that others can read is written anew", (t) => {
+  const root = tree(t);
+  chmodSync(join(root, answer), 0o644);
+  const file = preinstalledProvider("All").read(root);
+  assert.ok("plan" in file);
+  assert.ok(file.plan(undefined, document(), false).answer);
+});

@@ -1,0 +1,92 @@
+/** The agent as the answer of a real kubelet's credential provider: what no fake can vouch for. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import test, { after, before } from "node:test";
+import { providerFiles } from "#contract/names.ts";
+import { until } from "../cluster/await.ts";
+import { type Cluster, startCluster } from "../cluster/cluster.ts";
+import type { Node as Machine } from "../cluster/node.ts";
+import { podOn, pullRefused, untilState } from "../e2e/pods.ts";
+import { Inside } from "./inside.ts";
+import { answered, installProvider, kubeadmFlags } from "./provider.ts";
+
+let cluster: Cluster;
+let inside: Inside;
+let machine: Machine;
+let revision = 0;
+
+const flags = ["--delivery=CredentialProvider", "--restart=Never"];
+
+before(async () => {
+  cluster = await startCluster({ nodes: 1 });
+  const [first] = cluster.nodes;
+  assert.ok(first);
+  machine = first;
+  inside = await Inside.on(machine);
+  installProvider(inside.node.kubelet);
+  machine.writeFile("kubeadm-flags.env", kubeadmFlags());
+  await machine.exec(["systemctl", "restart", "kubelet"]);
+});
+
+after(() => cluster?.down());
+
+/** The next revision, with a new password that is the only one which the registry takes. */
+async function rotate(): Promise<void> {
+  const { registry } = cluster;
+  const password = randomBytes(18).toString("base64url");
+  await registry.setUsers({ ...registry.users, user: password });
+  await serve({ additional: { [registry.host]: password } });
+}
+
+async function serve(content: Parameters<Inside["node"]["mount"]>[1]): Promise<void> {
+  await inside.kill("SIGTERM");
+  revision += 1;
+  inside.node.mount(revision, content);
+  await inside.start(revision, ...flags);
+}
+
+/** A pod with an image that the node has not got. */
+async function pull(name: string): Promise<void> {
+  const image = await cluster.pushApp(`team/app:${name}`);
+  await cluster.apply(podOn(machine, name, image));
+}
+
+test("two rotations in a row serve the next pull, by one kubelet process, and a withdrawal serves none", async (t) => {
+  const { InvocationID } = await inside.kubelet();
+  await pull("early");
+  await untilState(cluster, "early", ...pullRefused);
+  for (const name of ["first", "second", "third"]) {
+    await rotate();
+    await inside.shows(200, "GPS200");
+    const began = performance.now();
+    await pull(name);
+    await untilState(cluster, name, "Running");
+    t.diagnostic(`${name}: pulled and running ${Math.round(performance.now() - began)} ms later`);
+  }
+  assert.equal(inside.node.file, undefined, "config.json has something of ours");
+  const { mode } = statSync(join(inside.node.kubelet, providerFiles.answer));
+  assert.equal(mode & 0o777, 0o600);
+  assert.ok(machine.readFile(providerFiles.stamp), "the script left no stamp");
+  await serve({});
+  await inside.shows(200, "GPS224");
+  assert.deepEqual(answered(inside.node.kubelet), {});
+  await pull("late");
+  await untilState(cluster, "late", ...pullRefused);
+  assert.equal((await inside.kubelet()).InvocationID, InvocationID);
+});
+
+test("an entry of the node's own for the same registry gives way once the kubelet has asked, and comes back", async () => {
+  const { host } = cluster.registry;
+  const theirs = JSON.stringify({ auths: { [host]: { auth: "dGhlaXJzOm9sZA==" } } });
+  machine.writeFile("config.json", theirs);
+  await rotate();
+  await inside.shows("5nn", "GPS254");
+  assert.equal(inside.node.file, '{"auths":{}}');
+  await serve({});
+  // The file first, then the answer.
+  const isEmpty = () => Object.keys(answered(inside.node.kubelet) ?? {}).length === 0;
+  await until("the answer is empty", () => Promise.resolve(isEmpty()));
+  assert.equal(inside.node.file, theirs);
+});

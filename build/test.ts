@@ -8,11 +8,12 @@
  * three at a time: most of their time they wait for settle times, and three clusters share two
  * cores well.
  */
-import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { cacheRoot } from "../test/cluster/cache.ts";
 import { begin, isRecorded, readTap } from "../tools/runs.ts";
+import { type How, runFiles } from "./run-files.ts";
 
 const [part = "all", ...words] = process.argv.slice(2);
 const files = globSync("**/*.test.ts", { exclude: ["node_modules/**"] })
@@ -34,17 +35,14 @@ const record = words.length === 0 && isRecorded(part) ? begin() : undefined;
 const taps = mkdtempSync(join(tmpdir(), "tests-"));
 let told = "";
 
-/** Runs the files with node's test runner; true when every test passed. */
-function run(tests: readonly string[], ...flags: string[]): boolean {
+/** Runs the files; true when every test passed. */
+async function run(tests: readonly string[], how: Omit<How, "tap">) {
   if (tests.length === 0) return true;
   const tap = join(taps, "run.tap");
-  const spec = ["--test-reporter=spec", "--test-reporter-destination=stdout"];
-  const reporters = [...spec, "--test-reporter=tap", `--test-reporter-destination=${tap}`];
-  const argv = ["--test", ...reporters, ...flags, ...tests];
-  const env = { ...process.env, ...(part === "faults" && { EVERY_POINT: "1" }) };
-  const { status } = spawnSync(process.execPath, argv, { stdio: "inherit", env });
+  const env = part === "faults" ? { EVERY_POINT: "1" } : {};
+  const passed = await runFiles(tests, { ...how, env, tap });
   told += readFileSync(tap, "utf8");
-  return status === 0;
+  return passed;
 }
 
 /**
@@ -52,16 +50,20 @@ function run(tests: readonly string[], ...flags: string[]): boolean {
  * keep its file running: either would cost the whole run its result. The longest test of `npm test`
  * takes four minutes on two busy cores, of test:long twenty.
  */
-const bounds = ["--test-force-exit", `--test-timeout=${part === "all" ? 900_000 : 3_600_000}`];
+const bound = part === "all" ? 900_000 : 3_600_000;
 
-let passed = run(chosen.filter((file) => !isReal(file)));
+let passed = await run(
+  chosen.filter((file) => !isReal(file)),
+  { concurrency: availableParallelism() },
+);
 const real = chosen.filter(isReal);
 if (real.length > 0) {
   const { bundle } = await import("./bundle.ts");
   const { setUp } = await import("../test/cluster/setup.ts");
   await bundle();
   await setUp();
-  passed = run(real, "--test-concurrency=3", ...bounds) && passed;
+  const durations = join(cacheRoot, `seconds-${part}.json`);
+  passed = (await run(real, { concurrency: 3, bound, durations })) && passed;
 }
 rmSync(taps, { recursive: true });
 const { counts, skipped } = readTap(told);

@@ -1,0 +1,59 @@
+/**
+ * Runs test files side by side, each in a process of its own, those first that took longest the
+ * last time: a long one that begins last runs alone, on one of the cores, while the others idle.
+ */
+import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, relative } from "node:path";
+import { finished, pipeline } from "node:stream/promises";
+import { run } from "node:test";
+import { spec, tap } from "node:test/reporters";
+
+export type Seconds = Readonly<Record<string, number>>;
+
+export type How = Readonly<{
+  concurrency: number;
+  /** Milliseconds after which a test that hangs is named; a hung handle then ends with its file. */
+  bound?: number;
+  env?: Readonly<Record<string, string>>;
+  /** Where the TAP goes. */
+  tap: string;
+  /** Where the seconds of each file are kept from run to run. */
+  durations?: string;
+}>;
+
+/** Files in the order in which they begin: what is not known yet first, then the longest. */
+export function inOrder(files: readonly string[], took: Seconds): string[] {
+  const secondsOf = (file: string): number => took[file] ?? Number.POSITIVE_INFINITY;
+  return files.toSorted((one, other) => {
+    const [first, second] = [secondsOf(one), secondsOf(other)];
+    return first === second ? 0 : second - first;
+  });
+}
+
+function known(durations: string | undefined): Seconds {
+  if (durations === undefined || !existsSync(durations)) return {};
+  return JSON.parse(readFileSync(durations, "utf8")) as Seconds;
+}
+
+/** Runs the files; true when every test passed. */
+export async function runFiles(files: readonly string[], how: How): Promise<boolean> {
+  const { concurrency, bound, durations } = how;
+  const took = known(durations);
+  const bounds = bound === undefined ? {} : { timeout: bound, forceExit: true };
+  const env = { ...process.env, ...how.env } as Record<string, string>;
+  const tests = run({ files: inOrder(files, took), concurrency, env, ...bounds });
+  const now: Record<string, number> = { ...took };
+  let passed = false;
+  tests.on("test:summary", ({ file, duration_ms: milliseconds, success }) => {
+    if (file === undefined) passed = success;
+    else now[relative(process.cwd(), file)] = Math.round(milliseconds / 1000);
+  });
+  const shown = tests.compose(new spec());
+  shown.pipe(process.stdout);
+  await Promise.all([finished(shown), pipeline(tests.compose(tap), createWriteStream(how.tap))]);
+  if (durations !== undefined) {
+    mkdirSync(dirname(durations), { recursive: true });
+    writeFileSync(durations, JSON.stringify(now));
+  }
+  return passed;
+}

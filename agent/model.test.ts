@@ -109,6 +109,8 @@ class World {
     this.#act(step, cut);
     const pause = this.#unwritable || step.again === "back off" ? 1000 : step.again;
     this.clock += Math.max(1, pause);
+    // systemd tries it again by itself.
+    if (this.unit.sub === "auto-restart" && this.fate !== "crashing") this.start(this.fate);
     if (cut || step.action === "give up") this.kill();
     return step;
   }

@@ -24,10 +24,14 @@ export type Rollout = Readonly<{
 }>;
 
 /** Creates it, or gives its template another revision; returns when every node has it. */
-export async function rollEmpty(bed: Bed, maxUnavailable: number | string): Promise<Rollout> {
+export async function rollEmpty(
+  bed: Bed,
+  maxUnavailable: number | string,
+  minReadySeconds = bed.minReadySeconds,
+): Promise<Rollout> {
   const revision = bed.nextRevision();
   const begun = Date.now();
-  await put(bed.api, path, daemonSet(bed, revision, maxUnavailable));
+  await put(bed.api, path, daemonSet(bed, revision, maxUnavailable, minReadySeconds));
   const starts = bed.nodes.map(({ node }) =>
     startedAt(join(node.rootfs, "var/lib/bench", String(revision))),
   );
@@ -78,7 +82,12 @@ async function startedAt(file: string): Promise<number> {
   );
 }
 
-function daemonSet(bed: Bed, revision: number, maxUnavailable: number | string): object {
+function daemonSet(
+  bed: Bed,
+  revision: number,
+  maxUnavailable: number | string,
+  minReadySeconds: number,
+): object {
   const labels = { name };
   const annotation = `metadata.annotations['${names.revisionAnnotation}']`;
   return {
@@ -87,7 +96,7 @@ function daemonSet(bed: Bed, revision: number, maxUnavailable: number | string):
     metadata: { name, namespace: names.namespace },
     spec: {
       selector: { matchLabels: labels },
-      minReadySeconds: bed.minReadySeconds,
+      minReadySeconds,
       updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable } },
       template: {
         metadata: { labels, annotations: { [names.revisionAnnotation]: String(revision) } },

@@ -34,14 +34,14 @@ export async function remove(api: Api, path: string): Promise<void> {
   if (object !== undefined) await api.remove(path, object.metadata.uid);
 }
 
-/** Every node has the present template, available for minReadySeconds. */
-export function isServed({ metadata, status }: V1DaemonSet): boolean {
-  const desired = status?.desiredNumberScheduled ?? 0;
+/** Every node but `dead` ones has the present template, available for minReadySeconds. */
+export function isServed({ metadata, status }: V1DaemonSet, dead = 0): boolean {
+  const living = (status?.desiredNumberScheduled ?? 0) - dead;
   return (
-    desired > 0 &&
+    living > 0 &&
     status?.observedGeneration === metadata?.generation &&
-    status?.updatedNumberScheduled === desired &&
-    status.numberAvailable === desired
+    (status?.updatedNumberScheduled ?? 0) >= living &&
+    status?.numberAvailable === living
   );
 }
 

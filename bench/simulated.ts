@@ -1,7 +1,7 @@
 /**
  * Many nodes without kubelets: real etcd, API server, DaemonSet controller and scheduler, the
  * product's controller as it is shipped, and kwok, which answers for the nodes. A pod is Ready as
- * soon as it is bound: what a node does is measured on real ones.
+ * soon as it is bound: what a node does is measured on real ones. One more node is dead.
  */
 import { KubeConfig, type V1DaemonSet } from "@kubernetes/client-node";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -21,6 +21,7 @@ import { steer } from "../test/controller/steer.ts";
 import { slotOf } from "./healthz.ts";
 import { kwok } from "./kwok.ts";
 import { daemonSets } from "./objects.ts";
+import { deadNode, playedLabel, playedNode } from "./played-node.ts";
 import { Watched } from "./watched.ts";
 
 /** Simulated nodes with --quick: one number for all, or a second cluster would be started. */
@@ -84,7 +85,8 @@ export class Simulated implements Disposable {
       const flags = [
         `--kubeconfig=${cluster.kubeconfig}`,
         `--config=${stages}`,
-        "--manage-all-nodes=true",
+        "--manage-all-nodes=false",
+        `--manage-nodes-with-label-selector=${playedLabel}`,
         `--node-lease-duration-seconds=${leaseSeconds}`,
       ];
       startInHub(cluster, "kwok", [program, ...flags]);
@@ -96,22 +98,21 @@ export class Simulated implements Disposable {
       const admin = new KubeConfig();
       admin.loadFromFile(cluster.kubeconfig);
       const kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token);
-      return new Simulated(
-        cluster,
-        connect(admin, () => {}),
-        kubeconfig,
-      );
+      const api = connect(admin, () => {});
+      await api.create("/api/v1/nodes", deadNode());
+      return new Simulated(cluster, api, kubeconfig);
     } catch (error) {
       cluster.down();
       throw error;
     }
   }
 
+  /** Those that live. */
   get nodes(): number {
     return this.#nodes;
   }
 
-  /** Adds nodes until there are so many, and waits until all are Ready. */
+  /** Adds nodes until so many live, and waits until all of those are Ready. */
   async grow(count: number): Promise<void> {
     const missing = Array.from(
       { length: Math.max(0, count - this.#nodes) },
@@ -204,12 +205,6 @@ export class Simulated implements Disposable {
     );
     return count;
   }
-}
-
-function playedNode(index: number): object {
-  const name = `fake-${index}`;
-  const labels = { "kubernetes.io/os": "linux", "kubernetes.io/hostname": name };
-  return { apiVersion: "v1", kind: "Node", metadata: { name, labels } };
 }
 
 /** The hub's own groups: what is started there goes with the cluster. */

@@ -58,9 +58,9 @@ let passed = await run(
 );
 const real = chosen.filter(isReal);
 if (real.length > 0) {
-  const { bundle } = await import("./bundle.ts");
+  const { freshBundle } = await import("./bundle.ts");
   const { setUp } = await import("../test/cluster/setup.ts");
-  await bundle();
+  await freshBundle();
   await setUp();
   const durations = join(cacheRoot, `seconds-${part}.json`);
   passed = (await run(real, { concurrency: 3, bound, durations })) && passed;

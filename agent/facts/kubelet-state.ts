@@ -49,6 +49,11 @@ export function progress(unit: UnitFact | undefined): string | undefined {
     : undefined;
 }
 
+/** Whether systemd is about to start it again, by itself and for as long as it takes. */
+export function isRestartedBySystemd({ sub }: Unit): boolean {
+  return sub.startsWith("auto-restart");
+}
+
 /** Whether an administrator, or the start limit, has stopped it: it will not run by itself. */
 export function isStopped({ unit }: Pick<Facts, "unit">): boolean {
   return (
@@ -85,7 +90,8 @@ export function isRunning({ active, mainPid }: Unit): boolean {
 /**
  * Whether something is under way; not the wait for an automatic restart, which may be cut short.
  */
-function isBusy({ busy, active, sub }: Unit): boolean {
-  if (sub.startsWith("auto-restart")) return false;
+function isBusy(unit: Unit): boolean {
+  if (isRestartedBySystemd(unit)) return false;
+  const { busy, active } = unit;
   return busy || ["activating", "deactivating", "reloading"].includes(active);
 }

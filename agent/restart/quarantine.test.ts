@@ -18,6 +18,9 @@ import {
   decide,
 } from "../facts/facts.fixture.ts";
 
+/** Systemd starts it no more. */
+const gaveUp = { ...crashed, active: "failed", sub: "failed", result: "start-limit-hit" };
+
 test("after a rollback the kubelet is revived until it is proved, and only then the agent gives up", () => {
   const restoring: Journal = { ...restarting, phase: "restoring" };
   check([
@@ -36,12 +39,26 @@ test("after a rollback the kubelet is revived until it is proved, and only then 
     ["revive", { journal: reviving, file: absent }, "restart GPS217 → reviving"],
     [
       "again",
-      { journal: { ...reviving, tried: 9, calls: [now - hour] }, unit: crashed, healthy: false },
+      { journal: { ...reviving, tried: 9, calls: [now - 900_000] }, unit: gaveUp, healthy: false },
       "restart GPS217 → reviving",
     ],
     [
       "not in a hurry",
-      { journal: { ...reviving, tried: 9, calls: [now - 899_000] }, unit: crashed, healthy: false },
+      { journal: { ...reviving, tried: 9, calls: [now - 899_000] }, unit: gaveUp, healthy: false },
+      "wait GPS220",
+    ],
+    [
+      "once an hour where systemd itself starts it again and again",
+      { journal: { ...reviving, tried: 1, calls: [now - hour] }, unit: crashed, healthy: false },
+      "restart GPS217 → reviving",
+    ],
+    [
+      "… and not before",
+      {
+        journal: { ...reviving, tried: 1, calls: [now - hour + 1] },
+        unit: crashed,
+        healthy: false,
+      },
       "wait GPS220",
     ],
     [

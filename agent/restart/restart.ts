@@ -10,6 +10,7 @@ import { guardSeconds } from "#contract/names.ts";
 import type { Facts } from "../facts/facts.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
 import { revived } from "./quarantine.ts";
+import { isRestartedBySystemd } from "../facts/kubelet-state.ts";
 import { isOurs, ours } from "../facts/revision.ts";
 import { atOnce, fast, record, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
@@ -24,6 +25,8 @@ const untilProbed = 1000;
 const defaultStartLimit = 10_000;
 const longestSpacing = 60_000;
 const longestRevival = 900_000;
+/** Between revivals of a kubelet that systemd starts again and again: ours add nothing to those. */
+const besideSystemd = 3_600_000;
 /** After a rollback, a process that runs this long is taken for alive even without healthz. */
 const livesFor = 180_000;
 /**
@@ -150,8 +153,13 @@ export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   const state = `${unit.active}/${unit.sub}, ${unit.result}`;
   const remaining = untilNext(facts, journal, spacing(journal, unit), failed);
   if (remaining > 0) {
-    const reviving = journal.phase === "reviving" && journal.tried > 1;
-    return wait(reviving ? codes.stillDown : codes.kubeletFailed, Math.min(remaining, 1000), state);
+    const again = journal.tried > 1 || isRestartedBySystemd(unit);
+    const isStillDown = journal.phase === "reviving" && again;
+    return wait(
+      isStillDown ? codes.stillDown : codes.kubeletFailed,
+      Math.min(remaining, 1000),
+      state,
+    );
   }
   const next: Journal = {
     ...journal,
@@ -197,9 +205,11 @@ function rollBack(journal: Journal): Step {
  * Milliseconds between attempts, so that ours do not use up the unit's start limit, which automatic
  * restarts count against, too.
  */
-function spacing(journal: Journal, { startLimit, restartDelay }: Unit): number {
+function spacing(journal: Journal, unit: Unit): number {
+  const { startLimit, restartDelay } = unit;
   const least = Math.min(longestSpacing, Math.max(startLimit || defaultStartLimit, restartDelay));
   if (journal.phase !== "reviving") return least;
+  if (isRestartedBySystemd(unit)) return besideSystemd;
   return Math.min(longestRevival, least * 2 ** Math.min(journal.tried, 10));
 }
 

@@ -1,6 +1,7 @@
 /** The first creation on two nodes that wait for it, and the removal. */
 import type { V1Pod } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
+import { guardSeconds } from "#contract/names.ts";
 import { podOn, pullRefused, untilState } from "../../test/e2e/pods.ts";
 import type { Bed } from "../testbed.ts";
 import type { Bench, Measurement } from "../bench.ts";
@@ -14,15 +15,17 @@ import { restarts } from "./propagate.ts";
 
 /** Seconds. */
 type Cycle = Readonly<{ first: number; removed: number }>;
-type Baseline = Readonly<{ born: number; rolled: number; restarts: number }>;
+type Baseline = Readonly<{ born: number; begun: number; rolled: number; restarts: number }>;
 
 export const first: Measurement = {
   name: "first",
   run: async (bench) => {
+    // A pod of the last node runs as soon as its kubelet has the credential: neither side waits for
+    // what comes after that.
     const pairs = (await cycles(bench)).map(
-      ([ours, empty]) => [ours.first, empty.born + empty.rolled + empty.restarts] as const,
+      ([ours, empty]) => [ours.first, empty.born + empty.begun + empty.restarts] as const,
     );
-    const against = "empty creation + empty rollout + bare restarts";
+    const against = "empty creation + empty rollout until the last start + bare restarts";
     return [compare({ name: "first", unit: "s", against, atMost: 1.3 }, pairs)];
   },
 };
@@ -52,11 +55,12 @@ function cycles(bench: Bench): Promise<readonly (readonly [Cycle, Baseline])[]> 
         await calm();
         await removeEmpty(bed);
         await calm();
-        const born = await rollEmpty(bed, 1);
+        const born = await rollEmpty(bed, 1, guardSeconds);
         await calm();
         const rolled = await rollEmpty(bed, 1);
         return {
           born: born.served / 1000,
+          begun: rolled.started / 1000,
           rolled: rolled.served / 1000,
           restarts: (await restarts(bed, "1")) / 1000,
         };

@@ -1,5 +1,6 @@
 /**
- * A change on many nodes: what our controller adds to what the DaemonSet controller needs anyway.
+ * A change on many nodes, one of them dead: what our controller adds to what the DaemonSet
+ * controller needs anyway for one node first and then a tenth of them at a time.
  */
 import * as names from "#contract/names.ts";
 import type { Bench, Measurement } from "../bench.ts";
@@ -7,14 +8,12 @@ import { drawLines } from "../lines.ts";
 import { isServed, put, putAdditional, revisionOf, secrets, syncer } from "../objects.ts";
 import { compare, measure, type Result } from "../result.ts";
 import { interleave } from "../rounds.ts";
+import { deadNodes } from "../played-node.ts";
 import { quickNodes, type Simulated, type Usage } from "../simulated.ts";
 
 const minReadySeconds = 5;
-/**
- * Every node at once: no wait of ours or of minReadySeconds between waves, so that only work is
- * compared.
- */
-const budget = "100%";
+/** The default: a canary and ten waves, and a survey where the dead node is in the way. */
+const budget = "10%";
 
 /**
  * One rollout may take twice as long as the next, with our controller and without: many pairs where
@@ -86,11 +85,13 @@ async function writeAndWait(simulated: Simulated, round: number): Promise<number
   return (await served(simulated, begun, before + 1)) - begun / 1000;
 }
 
-/** The same change of Secret and template, without our controller. Seconds. */
+/**
+ * The same steps without our controller: the Secret, the template for one node, and when that one
+ * has it, the budget. Seconds.
+ */
 async function byHand(simulated: Simulated): Promise<number> {
   const revision = lastRevision(simulated) + 1;
   const data = { [names.secretKeys.revision]: Buffer.from(String(revision)).toString("base64") };
-  const metadata = { annotations: { [names.revisionAnnotation]: String(revision) } };
   const begun = Date.now();
   await put(simulated.api, `${secrets}/${names.globalSecretName}`, {
     apiVersion: "v1",
@@ -98,13 +99,31 @@ async function byHand(simulated: Simulated): Promise<number> {
     metadata: { name: names.globalSecretName, namespace: names.namespace },
     data,
   });
-  await put(simulated.api, syncer, {
+  await roll(simulated, revision, 1);
+  await simulated.syncer.first(
+    `one node has revision ${revision}`,
+    ({ object, gone }) =>
+      !gone &&
+      revisionOf(object) === revision &&
+      object.status?.observedGeneration === object.metadata?.generation &&
+      (object.status?.updatedNumberScheduled ?? 0) > 0 &&
+      object.status?.numberAvailable === simulated.nodes,
+    begun,
+  );
+  await roll(simulated, revision, Math.ceil(((simulated.nodes + deadNodes) * 10) / 100));
+  return (await served(simulated, begun, revision)) - begun / 1000;
+}
+
+/** The template with this revision, for so many nodes at a time, the dead one beside them. */
+async function roll({ api }: Simulated, revision: number, atATime: number): Promise<void> {
+  const metadata = { annotations: { [names.revisionAnnotation]: String(revision) } };
+  const rollingUpdate = { maxUnavailable: atATime + deadNodes };
+  await put(api, syncer, {
     apiVersion: "apps/v1",
     kind: "DaemonSet",
     metadata: { name: names.agentName, namespace: names.namespace },
-    spec: { template: { metadata } },
+    spec: { template: { metadata }, updateStrategy: { type: "RollingUpdate", rollingUpdate } },
   });
-  return (await served(simulated, begun, revision)) - begun / 1000;
 }
 
 /** Wall clock, in seconds, at which every node had the revision. */
@@ -114,8 +133,8 @@ async function served(simulated: Simulated, since: number, revision: number): Pr
     ({ object, gone }) =>
       !gone &&
       revisionOf(object) >= revision &&
-      isServed(object) &&
-      object.status?.desiredNumberScheduled === simulated.nodes,
+      isServed(object, deadNodes) &&
+      object.status?.desiredNumberScheduled === simulated.nodes + deadNodes,
     since,
     1200,
   );
@@ -144,7 +163,7 @@ function rows(
   pairs: readonly (readonly [Cost, number])[],
 ): Result[] {
   const name = `scale, ${nodes} nodes`;
-  const against = "the same change by hand";
+  const against = "the same steps by hand";
   const goals = nodes >= 1000;
   const row = (what: string, unit: string, of: (cost: Cost) => number, atMost?: number) =>
     measure(

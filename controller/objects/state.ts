@@ -11,8 +11,8 @@ import { owned } from "#kube/paths.ts";
 
 export type State = Readonly<{
   /**
-   * Source id → its last accepted document, byte for byte: it stands in when the source is refused,
-   * unknown or missing.
+   * Source id → its last accepted document, or an earlier one that says the same: it stands in when
+   * the source is refused, unknown or missing.
    */
   accepted: Readonly<Record<string, string>>;
   /** The last revision that every living node had. */

@@ -43,6 +43,40 @@ test("other bytes with the same meaning want the same", () => {
   );
 });
 
+test("H19: a rewrite with the same meaning is not remembered, unless it is shorter; one with another meaning is", () => {
+  const entries = { "quay.io": "add:1", "a.example": "add:2" };
+  const short = text(entries);
+  const reordered = text(Object.fromEntries(Object.entries(entries).toReversed()));
+  const long = `${JSON.stringify(JSON.parse(reordered), undefined, 2)}\n`;
+  const after = (before: string, now: string) => {
+    const known = acceptedFrom({ additional: secret(before) });
+    return accept(sources({ ...known, additional: secret(now) }), policy).accepted["additional"];
+  };
+  assert.equal(after(short, long), short);
+  assert.equal(after(short, reordered), short);
+  assert.equal(after(short, short.replace("quay.io", "https://quay.io/v2/")), short);
+  // What all sources together may take is counted in these bytes: shortening must help.
+  assert.equal(after(long, short), short);
+  for (const other of [
+    text({ ...entries, "a.example": "add:3" }),
+    text({ ...entries, "b.example": "add:3" }),
+  ])
+    assert.equal(after(short, other), other);
+});
+
+test("H19: of an original the keys beside auths mean something, too", () => {
+  const [one, other] = [1, 2].map((n) => JSON.stringify({ note: n, ...JSON.parse(text({})) }));
+  assert.ok(one !== undefined && other !== undefined);
+  const known = acceptedFrom({ additional, original: secret(one), originalName });
+  for (const [now, expected] of [
+    [other, other],
+    [` ${one}`, one],
+  ] as const) {
+    const given = { ...known, additional, original: secret(now), originalName };
+    assert.equal(accept(sources(given), policy).accepted["original"], expected);
+  }
+});
+
 test("H7, H24: an invalid additional that was never good deploys nothing and names the key path", () => {
   const { wanted, problems } = accept(sources({ additional: bad, original, originalName }), policy);
   assert.equal(wanted, undefined);

@@ -1,4 +1,7 @@
-/** The real agent as a process, on directories of its own and a private bus. */
+/**
+ * The agent as it is deployed, as a process on directories of its own and a private bus: the
+ * bundle, under the DaemonSet's flags and environment, as root without capabilities.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -14,13 +17,14 @@ import {
 } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { digestOf as digestOfBytes, previousPrefix } from "#agent/journal/journal.ts";
 import type { Content as Found } from "#agent/facts/search.ts";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
 import { credentialFiles, type Intent, podFiles } from "#contract/names.ts";
 import { freePort } from "../free-port.ts";
+import { agentBundle, environment, nodeFlags, withoutCapabilities } from "./deployed.ts";
 
 /** What our folder keeps where these files are still to come back. */
 export function keeping(...texts: readonly string[]): string[] {
@@ -194,9 +198,10 @@ export type AgentOptions = Readonly<{
   flags?: readonly string[];
   /** Program and arguments put before it, such as strace. */
   under?: readonly string[];
-  /** Flags of Node itself. */
+  /** Flags of Node itself, beside the DaemonSet's. */
   nodeFlags?: readonly string[];
   probePort?: number;
+  /** Another bundle than the checkout's. */
   program?: string;
   /** Of the revision, as the pod's template gives it; without it that of its last mount. */
   digest?: string;
@@ -223,12 +228,13 @@ export class Agent implements AsyncDisposable {
 
   static async start(node: Node, options: AgentOptions): Promise<Agent> {
     const port = options.probePort ?? (await freePort());
-    const program = options.program ?? resolve(import.meta.dirname, "../../agent/main.ts");
     const [command = "", ...args] = [
       ...(options.under ?? []),
+      ...withoutCapabilities,
       process.execPath,
+      ...nodeFlags(node),
       ...(options.nodeFlags ?? []),
-      program,
+      options.program ?? (await agentBundle()),
       `--secret-directory=${node.secret}`,
       `--kubelet-directory=${node.kubelet}`,
       `--dbus-directory=${node.dbus}`,
@@ -238,13 +244,10 @@ export class Agent implements AsyncDisposable {
       `--healthz-port=${options.healthzPort}`,
       ...withSettle(1, options.flags ?? node.flags),
     ];
-    // strace counts a thread's calls: with one thread for all file operations its nth is the
-    // agent's nth.
-    const oneThread = options.under?.includes("strace") ? { UV_THREADPOOL_SIZE: "1" } : {};
     const { revision, digest = node.digest(revision) } = options;
     const env = {
       ...process.env,
-      ...oneThread,
+      ...environment,
       REVISION: String(revision),
       DIGEST: digest,
       NODE_NAME: "node1",

@@ -179,13 +179,7 @@ test("a kubelet's directory that may not be entered: nothing is made up, the rea
   const { node, systemd } = place;
   writeFileSync(node.config, JSON.stringify({ auths: theirs }));
   chmodSync(node.kubelet, 0);
-  // As deployed: root without capabilities, whom modes concern.
-  const under = ["setpriv", "--bounding-set=-all", "--no-new-privs"];
-  await using agent = await Agent.start(node, {
-    revision: 1,
-    healthzPort: systemd.healthzPort,
-    under,
-  });
+  await using agent = await place.agent();
   await agent.shows("5nn", "EACCES");
   assert.equal(systemd.restartCalls, 0);
   await node.says(/^GPS20[68] .*EACCES/);

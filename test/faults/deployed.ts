@@ -4,6 +4,8 @@
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { daemonSet } from "#controller/objects/daemonset.ts";
 import { mountPaths } from "#contract/names.ts";
+import { resolve } from "node:path";
+import { freshBundle } from "../../build/bundle.ts";
 import type { Node } from "./agent.ts";
 
 /** The DaemonSet where nobody declares a policy. */
@@ -13,10 +15,24 @@ export function daemonSetOf(): ReturnType<typeof daemonSet> {
   return daemonSet(agent, { revision: 1, digest: "" }, { stage: "wave", maxUnavailable: 1 });
 }
 
+const container = daemonSetOf().spec?.template.spec?.containers[0];
+
+/** The environment that the DaemonSet gives the agent, but for what is a pod's own. */
+export const environment: Readonly<Record<string, string>> = Object.fromEntries(
+  (container?.env ?? []).flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])),
+);
+
+/** Put before a program: root without capabilities, as the DaemonSet's container. */
+export const withoutCapabilities = ["setpriv", "--bounding-set=-all", "--no-new-privs"];
+
+/** Path of the agent as it is shipped. */
+export async function agentBundle(): Promise<string> {
+  return resolve((await freshBundle()).find((path) => path.endsWith("/agent.cjs")) ?? "");
+}
+
 /** Node's flags in the DaemonSet, its mount paths replaced by the node's. */
 export function nodeFlags(node: Node): string[] {
-  const [, ...flags] =
-    daemonSetOf().spec?.template.spec?.containers[0]?.command?.slice(0, -1) ?? [];
+  const [, ...flags] = container?.command?.slice(0, -1) ?? [];
   return flags.map((flag) =>
     flag
       .replace(mountPaths.kubelet, node.kubelet)

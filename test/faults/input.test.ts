@@ -7,9 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { bundle } from "../../build/bundle.ts";
 import { Agent, digestFor, encode, inTime } from "./agent.ts";
-import { nodeFlags } from "./deployed.ts";
 import { content, ours, Place } from "./place.ts";
 
 /** Resident memory in MiB and open descriptors. */
@@ -21,14 +19,7 @@ function held({ child }: Agent): Readonly<{ memory: number; descriptors: number 
 
 test("10,000 quick changes of the mounted Secret: few restarts, no more memory, no more descriptors, the last one counts", async (t) => {
   await using place = await Place.make();
-  // As it is deployed: Node's own default is to let garbage lie.
-  const program = (await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "";
-  const deployed = { program, nodeFlags: nodeFlags(place.node), flags: ["--probation=0s"] };
-  await using agent = await Agent.start(place.node, {
-    ...deployed,
-    revision: 1,
-    healthzPort: place.systemd.healthzPort,
-  });
+  await using agent = await place.agent(["--probation=0s"]);
   await agent.shows(200, "GPS200");
   const change = async (count: number) => {
     for (let n = 0; n < count; n += 1) {

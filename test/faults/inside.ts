@@ -4,10 +4,10 @@
  */
 import { cpSync, existsSync, linkSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { bundle } from "../../build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import type { Node as ClusterNode } from "../cluster/node.ts";
 import { type Answer, isAnswer, Node, withSettle } from "./agent.ts";
+import { agentBundle } from "./deployed.ts";
 
 /** Below the node's root; what is put there is the same file inside and outside. */
 const place = "root/agent";
@@ -29,8 +29,7 @@ export class Inside {
   static async on(machine: ClusterNode): Promise<Inside> {
     const root = join(machine.rootfs, place);
     mkdirSync(root, { recursive: true });
-    if (!existsSync("dist/agent.cjs")) await bundle();
-    cpSync("dist/agent.cjs", join(root, "agent.cjs"));
+    cpSync(await agentBundle(), join(root, "agent.cjs"));
     // 120 MB: linked where the disk is the same.
     const node = resolve(process.execPath);
     try {

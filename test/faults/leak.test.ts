@@ -5,11 +5,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { join, relative } from "node:path";
 import test from "node:test";
-import { bundle } from "../../build/bundle.ts";
 import { Agent, encode, keeping } from "./agent.ts";
-import { nodeFlags } from "./deployed.ts";
 import { Place } from "./place.ts";
 
 const planted = ["planted-by-us", "planted-by-them"];
@@ -62,7 +60,6 @@ test(
   "an agent that aborts with unlimited cores leaves no credential: not in the core but for vector registers, a temporary file, its output or its last words",
   { skip },
   async (t) => {
-    const program = resolve((await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "");
     await using place = await Place.make();
     const { node, systemd } = place;
     const crash = join(node.root, "cwd");
@@ -73,8 +70,6 @@ test(
     const options = {
       revision: 1,
       healthzPort: systemd.healthzPort,
-      program,
-      nodeFlags: nodeFlags(node),
     };
     const under = ["sh", "-c", 'ulimit -c unlimited && cd "$0" && exec "$@"', crash];
     await using agent = await Agent.start(node, { ...options, under });

@@ -4,9 +4,8 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { bundle } from "../../build/bundle.ts";
 import { Agent, encode, inTime } from "./agent.ts";
-import { many, nodeFlags } from "./deployed.ts";
+import { many } from "./deployed.ts";
 import { ageJournal, phaseOf } from "./phases.ts";
 import { Place } from "./place.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
@@ -37,9 +36,8 @@ const skip =
 async function deployed(t: TestContext, { node, systemd }: Place) {
   const group = cgroup(t);
   const read = (name: string) => readFileSync(join(group, name), "utf8");
-  const program = (await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "";
   const under = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group];
-  const options = { healthzPort: systemd.healthzPort, program, nodeFlags: nodeFlags(node), under };
+  const options = { healthzPort: systemd.healthzPort, under };
   return {
     start: (revision: number) => Agent.start(node, { ...options, revision }),
     inGroup: ({ child }: Agent) =>

@@ -8,24 +8,17 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import test, { before } from "node:test";
-import { bundle } from "../../build/bundle.ts";
+import test from "node:test";
 import { Agent, encode, Node } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { many, nodeFlags } from "./deployed.ts";
 import { ScriptedSystemd } from "./scripted-systemd.ts";
 
-let program = "";
-
-before(async () => {
-  program = (await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "";
-});
-
 test("under the DaemonSet's flags the agent applies, repairs, and leaves no trace", async () => {
   using node = new Node();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
-  const options = { healthzPort: systemd.healthzPort, program, nodeFlags: nodeFlags(node) };
+  const options = { healthzPort: systemd.healthzPort };
   node.mount(1, { additional: { "a.io": "ours" } });
   {
     await using agent = await Agent.start(node, { ...options, revision: 1 });
@@ -84,7 +77,7 @@ test("a Secret and a node's file of nearly 1 MiB each fit the heap that the Daem
     ([key, one]) => [key, { auth: encode(one) }] as const,
   );
   writeFileSync(node.config, JSON.stringify({ auths: Object.fromEntries(theirs) }));
-  const options = { healthzPort: systemd.healthzPort, program, nodeFlags: nodeFlags(node) };
+  const options = { healthzPort: systemd.healthzPort };
   let peak = 0;
   for (const revision of [1, 2]) {
     node.mount(revision, { additional: many(`s${revision}-`) });

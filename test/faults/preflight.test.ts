@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import test from "node:test";
-import { bundle } from "../../build/bundle.ts";
+import { freshBundle } from "../../build/bundle.ts";
 import { exitCodes, mountPaths, podFiles } from "#contract/names.ts";
 import { encode, Node, inTime } from "./agent.ts";
 import { daemonSetOf } from "./deployed.ts";
@@ -209,7 +209,7 @@ test("the agent of an unfit node ends once with the code of a refusal, and the n
  * wrote.
  */
 async function look(node: Node, root: string): Promise<unknown> {
-  const program = (await bundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
+  const program = (await freshBundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
   const [container] = daemonSetOf().spec?.template.spec?.initContainers ?? [];
   assert.ok(container);
   const local = (text: string) =>

@@ -6,10 +6,11 @@
 import type { TestContext } from "node:test";
 
 export const everyPoint = process.env["EVERY_POINT"] !== undefined;
+/** One for all tests of a file, so that one number repeats them. */
+const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 
 export function sample<T>(t: TestContext, all: readonly T[], count: number): readonly T[] {
   if (everyPoint || count >= all.length) return all;
-  const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
   t.diagnostic(`SEED=${seed}`);
   const step = all.length / count;
   return Array.from(

@@ -14,11 +14,10 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { bundle } from "../../build/bundle.ts";
 import { begin } from "../../tools/runs.ts";
 import { Random } from "../random.ts";
 import { Agent, encode, inTime } from "./agent.ts";
-import { nodeFlags } from "./deployed.ts";
+import { agentBundle } from "./deployed.ts";
 import { Place } from "./place.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
 
@@ -39,7 +38,7 @@ await using place = await Place.make();
 const { node, systemd } = place;
 // A copy: whoever bundles meanwhile does not change what soaks.
 const program = join(node.root, "agent.cjs");
-copyFileSync((await bundle()).find((path) => path.endsWith("/agent.cjs")) ?? "", program);
+copyFileSync(await agentBundle(), program);
 systemd.startLimitMicros = 100_000n;
 writeFileSync(node.config, theirs);
 
@@ -51,7 +50,6 @@ let agent: Agent | undefined;
 function start(): Promise<Agent> {
   const options = {
     program,
-    nodeFlags: nodeFlags(node),
     healthzPort: systemd.healthzPort,
     flags: ["--probation=0s"],
   };

@@ -278,11 +278,9 @@ test("what is no plain file of its own is refused and left as it is", async () =
 
 test("without capabilities a file of root's is replaced, and one of somebody else's is left with the reason", async () => {
   await using place = await Place.make();
-  const under = ["setpriv", "--bounding-set=-all", "--no-new-privs"];
   writeFileSync(place.node.config, "{}");
   chownSync(place.node.config, 1234, 0);
-  const options = { revision: 1, healthzPort: place.systemd.healthzPort, under };
-  await using agent = await Agent.start(place.node, options);
+  await using agent = await place.agent();
   await agent.shows("5nn", "it belongs to 1234:0");
   assert.equal(place.node.file, "{}");
   assert.equal(statSync(place.node.config).uid, 1234);
@@ -337,7 +335,8 @@ test("a kubelet that dies within the probation takes readiness away, and systemd
 test("a kubelet that stays down after the rollback is revived again and again, and the agent does not leave it", async () => {
   await using place = await Place.make();
   place.systemd.startLimitMicros = 100_000n;
-  place.systemd.script = [crashes];
+  // Nobody else starts it: systemd has given up.
+  place.systemd.script = [{ ...crashes, after: "failed" }];
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS220");
   assert.equal(place.node.file, undefined);
@@ -346,6 +345,22 @@ test("a kubelet that stays down after the rollback is revived again and again, a
   assert.equal(await agent.ended(), 1);
   assert.match(place.node.message, /^GPS218 .*failure 1/);
   assert.equal(place.systemd.active, "active");
+});
+
+test("H18: a kubelet that systemd starts again and again is asked for once more with its old file, and no further", async () => {
+  await using place = await Place.make();
+  const { node, systemd } = place;
+  systemd.startLimitMicros = 100_000n;
+  systemd.script = [crashes];
+  await using agent = await place.agent();
+  await agent.shows("5nn", "GPS220");
+  const { calls } = systemd;
+  const told = calls.length;
+  assert.ok(await inTime(() => calls.length > told + 40), "systemd is asked no more");
+  assert.deepEqual([systemd.restartCalls, node.file], [4, undefined]);
+  systemd.started();
+  assert.equal(await agent.ended(), 1);
+  assert.deepEqual([systemd.restartCalls, systemd.active], [4, "active"]);
 });
 
 test("a journal that cannot be read, or is too large to be, is kept aside, and a restart is made in case one was owed", async () => {

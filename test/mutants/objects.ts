@@ -137,6 +137,14 @@ export const objects: readonly Mutant[] = [
     tests: [merging, "pullsecret/laws.test.ts"],
   },
   {
+    breaks: "H19",
+    effect: "each rewrite of a Secret is remembered anew, though it says what it said",
+    file: "controller/sources/source.ts",
+    text: "return saysTheSame ? before.text : text;",
+    instead: "return text;",
+    tests: ["controller/sources/accept.test.ts"],
+  },
+  {
     breaks: "H20",
     effect: "the objects go before the nodes have given back",
     file: "controller/withdrawal/withdrawal.ts",

@@ -1,61 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Standing } from "./node-state.ts";
 import { decide } from "./decide.ts";
-import type { DaemonSetState, RolloutInput, Turn } from "./turn.ts";
-
-const view = (changes: Partial<DaemonSetState> = {}): DaemonSetState => ({
-  digest: "",
-  template: 4,
-  drifted: false,
-  stage: "wave",
-  maxUnavailable: "10%",
-  observed: true,
-  desired: 20,
-  updated: 20,
-  ready: 20,
-  available: 20,
-  ...changes,
-});
-
-const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
-  published: 4,
-  pending: false,
-  intent: "apply",
-  wanted: "apply",
-  takesBack: { published: false, wanted: false },
-  lost: false,
-  complete: false,
-  daemonSet: view(),
-  stallSeconds: 0,
-  readySeconds: 3,
-  surveySeconds: 0,
-  suspicious: false,
-  haltKnown: false,
-  probationSeconds: 5,
-  restSeconds: 0,
-  retrySeconds: 0,
-  standing: undefined,
-  maxUnavailable: "10%",
-  restarts: true,
-  maxFailures: 0,
-  ...changes,
-});
-
-const standing = (changes: Partial<Standing>): Standing => ({
-  total: 20,
-  served: 0,
-  unreachable: 0,
-  refused: 0,
-  excused: 0,
-  out: 0,
-  fallen: 0,
-  failed: 0,
-  stuck: 0,
-  waiting: 0,
-  moving: 0,
-  ...changes,
-});
+import { input, standing, view } from "./input.fixture.ts";
+import type { RolloutInput, Turn } from "./turn.ts";
 
 /** A turn in one line: what is done, with which revision, stage and number of nodes. */
 function brief(turn: Turn): string {

@@ -1,0 +1,50 @@
+/** For tests: what a decision is asked about, each with its changes to a wave of 20 nodes. */
+import { standing as standingOf, type Standing } from "./node-state.ts";
+import type { DaemonSetState, RolloutInput } from "./turn.ts";
+
+/** Every node has the template. */
+export const view = (changes: Partial<DaemonSetState> = {}): DaemonSetState => ({
+  digest: "",
+  template: 4,
+  drifted: false,
+  stage: "wave",
+  maxUnavailable: "10%",
+  observed: true,
+  desired: 20,
+  updated: 20,
+  ready: 20,
+  available: 20,
+  ...changes,
+});
+
+/** Nothing is to be done. */
+export const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
+  published: 4,
+  pending: false,
+  intent: "apply",
+  wanted: "apply",
+  takesBack: { published: false, wanted: false },
+  lost: false,
+  complete: false,
+  daemonSet: view(),
+  stallSeconds: 0,
+  readySeconds: 3,
+  surveySeconds: 0,
+  suspicious: false,
+  haltKnown: false,
+  probationSeconds: 5,
+  restSeconds: 0,
+  retrySeconds: 0,
+  standing: undefined,
+  maxUnavailable: "10%",
+  restarts: true,
+  maxFailures: 0,
+  ...changes,
+});
+
+/** A survey of 20 nodes of which nothing is known. */
+export const standing = (changes: Partial<Standing> = {}): Standing => ({
+  ...standingOf([]),
+  total: 20,
+  ...changes,
+});

@@ -3,7 +3,7 @@
  * last time: a long one that begins last runs alone, on one of the cores, while the others idle.
  */
 import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { finished, pipeline } from "node:stream/promises";
 import { run } from "node:test";
 import { spec, tap } from "node:test/reporters";
@@ -41,7 +41,8 @@ export async function runFiles(files: readonly string[], how: How): Promise<bool
   const took = known(durations);
   const bounds = bound === undefined ? {} : { timeout: bound, forceExit: true };
   const env = { ...process.env, ...how.env } as Record<string, string>;
-  const tests = run({ files: inOrder(files, took), concurrency, env, ...bounds });
+  const execArgv = process.env["SEED"] ? ["--import", join(import.meta.dirname, "seed.ts")] : [];
+  const tests = run({ files: inOrder(files, took), concurrency, env, execArgv, ...bounds });
   const now: Record<string, number> = { ...took };
   let passed = false;
   tests.on("test:summary", ({ file, duration_ms: milliseconds, success }) => {

@@ -1,7 +1,7 @@
 /**
- * A real etcd, API server, DaemonSet controller and scheduler, and the controller as a process of
- * its own that holds exactly the rights of manifests/. The nodes are faked by fake-kubelets.ts:
- * what a kubelet does is not what is tested here.
+ * A real etcd, API server, DaemonSet controller and scheduler, and the controller as it is shipped:
+ * a process of its own that holds exactly the rights of manifests/. The nodes are faked by
+ * fake-kubelets.ts: what a kubelet does is not what is tested here.
  */
 import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
 import { spawn } from "node:child_process";
@@ -9,6 +9,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type Cluster as Api } from "#kube/client.ts";
+import { freshBundle } from "../../build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import { auditOf, isWrite, type Asked } from "../cluster/audit.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
@@ -43,6 +44,7 @@ export async function startPlane(): Promise<Plane> {
 
 /** Applies manifests/, their Deployment scaled to nothing; returns what a controller is told. */
 export async function installed(cluster: Cluster): Promise<Pick<Plane, "kubeconfig" | "token">> {
+  await freshBundle();
   const name = "global-pull-secret-controller";
   const its = ["-n", "kube-system"];
   await cluster.kubectl("apply", "-k", join(root, "manifests"));
@@ -100,7 +102,7 @@ export function startController(kubeconfig: string, ...flags: readonly string[])
   const image = process.env["POD_NAME"] === undefined ? ["--agent-image", agentImage] : [];
   const listen = flags.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
   const defaults = ["--kubeconfig", kubeconfig, ...image, ...listen];
-  const argv = [join(root, "controller/main.ts"), ...defaults, ...flags];
+  const argv = [join(root, "dist/controller.cjs"), ...defaults, ...flags];
   const child = spawn(process.execPath, argv, {
     env: directEnvironment(),
     stdio: ["ignore", "pipe", "pipe"],

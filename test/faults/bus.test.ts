@@ -114,7 +114,7 @@ test("a restart is recorded before it is asked for, and not asked for where it c
   const asked = () => systemd.restartCalls;
   let before = -1;
   await open(bus.directory).restart(async () => {
-    await inTime(() => systemd.calls.includes("Subscribe"));
+    assert.ok(await inTime(() => systemd.calls.includes("Subscribe")));
     before = asked();
   });
   assert.deepEqual([before, asked()], [0, 1]);

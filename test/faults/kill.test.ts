@@ -84,7 +84,10 @@ async function interrupted(
       if (point.heard && member === point.call && (heard += 1) === point.nth)
         first.child.kill("SIGKILL");
     };
-    await Promise.race([first.ended(), first.shows(status, code, 30_000).catch(() => {})]);
+    const shown = first.shows(status, code, 30_000);
+    await Promise.race([first.ended(), shown]);
+    // Of one that was killed nobody waits for an answer any more.
+    shown.catch(() => {});
     was = first.child.signalCode === "SIGKILL";
     systemd.onCall = () => {};
   }

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import test, { after, before, beforeEach } from "node:test";
 import { until } from "../cluster/await.ts";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
+import { type Death, getsItsFileBack, types } from "./deaths.ts";
 import { Inside } from "./inside.ts";
 import { content, ours } from "./place.ts";
 
@@ -30,9 +31,6 @@ async function fresh(): Promise<void> {
 
 beforeEach(fresh);
 
-/** kubeadm's unit is simple, RHCOS's notify; exec is what a careful one would be. */
-const types = ["simple", "exec", "notify"];
-
 test("H17: a unit of Type simple, exec or notify is restarted once, and proved", async () => {
   for (const type of types) {
     await fresh();
@@ -47,33 +45,17 @@ test("H17: a unit of Type simple, exec or notify is restarted once, and proved",
   }
 });
 
-/**
- * Type, when it dies, whether systemd starts it again, and the least restarts of ours. Where
- * systemd makes none, every attempt is ours: three, and the start with the old file. Where it does,
- * its own count as attempts too.
- */
-const deaths = [
-  ["simple", 0, "always", 2],
-  ["exec", 3, "always", 2],
-  ["notify", 15, "always", 2],
-  ["notify", 0, "no", 4],
-  ["simple", 3, "no", 4],
-] as const;
+/** The others, and every death after 15 s, are in types.long.test.ts. */
+const deaths: readonly Death[] = [
+  { type: "simple", seconds: 0, restarts: "always" },
+  { type: "exec", seconds: 3, restarts: "always" },
+  { type: "notify", seconds: 0, restarts: "no" },
+];
 
-test("H18: a kubelet that dies at once, after 3 s or after 15 s with the new file gets the old one back, whatever its unit's Type", async () => {
-  for (const [type, seconds, restarts, least] of deaths) {
+test("H18: a kubelet that dies at once or after 3 s with the new file gets the old one back, whatever its unit's Type", async () => {
+  for (const death of deaths) {
     await fresh();
-    const dies = `test ! -e /var/lib/kubelet/config.json || (sleep ${seconds}; kill -9 $MAINPID) &`;
-    await inside.machine.breakKubelet(
-      `[Service]\nType=${type}\nRestart=${restarts}\nExecStartPost=/bin/sh -c '${dies}'\n`,
-    );
-    await inside.start(revision, `--probation=${seconds + 5}s`);
-    assert.equal(await inside.ended(180_000), "1", type);
-    assert.match(inside.node.message, /^GPS218 /);
-    assert.equal(inside.node.file, undefined);
-    assert.equal((await inside.kubelet()).ActiveState, "active");
-    const made = (await inside.jobs(revision)).length;
-    assert.ok(made >= least && made <= 4, `${type} ${seconds} ${restarts}: ${made} restarts`);
+    await getsItsFileBack(inside, revision, death);
   }
 });
 

@@ -9,6 +9,14 @@ const plans = "agent/delivery/config-json/plan.test.ts";
 
 export const agent: readonly Mutant[] = [
   {
+    breaks: "H18",
+    effect: "a kubelet that systemd starts again and again is restarted by us as well",
+    file: "agent/restart/restart.ts",
+    text: "if (isRestartedBySystemd(unit)) return besideSystemd;",
+    instead: "",
+    tests: ["agent/restart/quarantine.test.ts", "bench/bad.test.ts"],
+  },
+  {
     breaks: "H15",
     effect: "an agent applies whatever revision is mounted",
     file: "agent/facts/revision.ts",

@@ -1,0 +1,25 @@
+/** How often status is written while many nodes change. */
+import assert from "node:assert/strict";
+import { stays } from "../cluster/await.ts";
+import * as plane from "./plane.ts";
+import { deployed, kubelets, names, on, start } from "./rig.ts";
+import { untilCondition } from "./steer.ts";
+
+/** A first rollout to so many nodes: once a second at most, and never at rest. */
+export async function spacedStatus(nodes: number): Promise<void> {
+  for (let one = names.length; one < nodes; one += 1) await kubelets.add(`many-${one}`);
+  const since = new Date().toISOString();
+  await start("20%");
+  await deployed();
+  await untilCondition(on, "Ready", "True", "InForce");
+  const at = () =>
+    plane
+      .requests(on, since)
+      .filter(({ resource }) => resource.endsWith("globalpullsecrets/status"))
+      .map(({ at: time }) => Date.parse(time));
+  const times = at();
+  assert.ok(times.length >= 5, `${times.length} writes`);
+  for (const [index, time] of times.slice(1).entries())
+    assert.ok(time - (times[index] ?? 0) >= 1000, `${time - (times[index] ?? 0)} ms apart`);
+  await stays("nothing is written", () => at().length === times.length, 4000);
+}

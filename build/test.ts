@@ -5,8 +5,8 @@
  * unit: beside the sources; needs nothing but the checkout. long: what is slow by nature. faults:
  * the whole matrix, every point of it instead of a sample. all: everything but what is slow by
  * nature. What is under test/ needs real parts, which are installed and built first; its files run
- * three at a time: most of their time they wait for settle times, and three clusters share two
- * cores well.
+ * three at a time, the longest first: most of their time they wait for settle times, and three
+ * clusters share two cores well.
  */
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";

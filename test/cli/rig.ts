@@ -1,9 +1,11 @@
-/** The cluster that the plugin's tests share, and the plugin as a process of its own. */
+/** The cluster that the plugin's tests share, and the plugin as it is shipped. */
 import { fileURLToPath } from "node:url";
 import { run } from "../../cli/cases.fixture.ts";
 import type { Plane } from "../controller/plane.ts";
 
-export const program = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+export const program = fileURLToPath(
+  new URL("../../dist/kubectl-pull_secret.cjs", import.meta.url),
+);
 
 /** A password that no output may have. */
 export const password = "pl4nted-s3cret";

@@ -25,9 +25,12 @@ export const environment: Readonly<Record<string, string>> = Object.fromEntries(
 /** Put before a program: root without capabilities, as the DaemonSet's container. */
 export const withoutCapabilities = ["setpriv", "--bounding-set=-all", "--no-new-privs"];
 
-/** Path of the agent as it is shipped. */
+let bundles: Promise<string[]> | undefined;
+
+/** Path of the agent as it is shipped; looked after once in each test file. */
 export async function agentBundle(): Promise<string> {
-  return resolve((await freshBundle()).find((path) => path.endsWith("/agent.cjs")) ?? "");
+  bundles ??= freshBundle();
+  return resolve((await bundles).find((path) => path.endsWith("/agent.cjs")) ?? "");
 }
 
 /** Node's flags in the DaemonSet, its mount paths replaced by the node's. */

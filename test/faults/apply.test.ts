@@ -3,10 +3,11 @@
  * systemd is scripted.
  */
 import assert from "node:assert/strict";
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import test from "node:test";
 import { Agent, encode, Node } from "./agent.ts";
 import { startBus } from "./bus.ts";
+import { nodeFlags } from "./deployed.ts";
 import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
 
 test("H16, H17: a mounted revision reaches config.json, the kubelet is restarted once, the agent becomes ready", async () => {
@@ -24,6 +25,22 @@ test("H16, H17: a mounted revision reaches config.json, the kubelet is restarted
   assert.doesNotMatch(agent.output, /planted-password/);
   assert.ok(!agent.output.includes(encode("planted-password")));
   assert.equal(await agent.end("SIGTERM"), 0);
+});
+
+test("H23: an agent of these tests is the shipped one: no capability, nothing to gain, the DaemonSet's flags", async () => {
+  using node = new Node();
+  node.mount(1, { additional: {} });
+  await using agent = await Agent.start(node, { revision: 1, healthzPort: 1 });
+  await agent.shows("5nn");
+  const proc = `/proc/${agent.child.pid}`;
+  const status = readFileSync(`${proc}/status`, "utf8");
+  for (const set of ["CapPrm", "CapEff", "CapBnd"])
+    assert.match(status, new RegExp(`^${set}:\\t0{16}$`, "m"));
+  assert.match(status, /^NoNewPrivs:\t1$/m);
+  assert.match(status, /^Uid:\t0\t/m);
+  const [, ...words] = readFileSync(`${proc}/cmdline`, "utf8").split("\0");
+  assert.deepEqual(words.slice(0, nodeFlags(node).length), nodeFlags(node));
+  assert.match(words[nodeFlags(node).length] ?? "", /\/dist\/agent\.cjs$/);
 });
 
 test("H20: a withdrawn revision leaves the very bytes that were there, and no folder of ours", async () => {

@@ -216,6 +216,15 @@ test("in the other modes the agents are told nothing of a provider", () => {
     assert.ok(!podOf({ delivery: { mode } })?.containers[0]?.args?.includes("--delivery"));
 });
 
+test("an answer that another mode has left behind can be emptied in every mode", () => {
+  for (const mode of ["Restart", "Reread"] as const)
+    assert.ok(
+      podOf({ delivery: { mode } })?.containers[0]?.command?.includes(
+        "--allow-fs-write=/host/kubelet/global-pull-secret-provider/answer.json",
+      ),
+    );
+});
+
 test("the node's root directory is the first container's alone, read-only, and gone with --hidden-files Ignore", () => {
   const [look] = pod?.initContainers ?? [];
   assert.deepEqual(look?.volumeMounts, [

@@ -10,12 +10,14 @@ export function providerFlags(delivery: Delivery): Readonly<Record<string, strin
   return { delivery: mode, registration, scope };
 }
 
-/** What an agent may write besides, by Node's permission model: of an installed tree the answer. */
+/**
+ * What of a provider an agent may write, by Node's permission model: of an installed tree the
+ * answer, which is emptied after another mode is in force.
+ */
 export function providerWrites(delivery: Delivery): string[] {
-  if (delivery.mode !== "CredentialProvider") return [];
   const { folder, answer } = providerFiles;
-  const written =
-    delivery.registration === "Agent" ? [`${folder}/*`, "kubeadm-flags.env"] : [answer];
+  const registers = delivery.mode === "CredentialProvider" && delivery.registration === "Agent";
+  const written = registers ? [`${folder}/*`, "kubeadm-flags.env"] : [answer];
   return written.map((file) => `--allow-fs-write=${mountPaths.kubelet}/${file}`);
 }
 

@@ -1,5 +1,7 @@
 /** GlobalPullSecret on a real API server: what it refuses, fills in and shows, and to whom. */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
@@ -50,9 +52,11 @@ test("an empty spec is read back as the whole policy, under the short name", asy
   assert.deepEqual(object?.status, { observedGeneration: -1 });
 });
 
-/** As `kubectl apply --server-side` sends it. */
+/** As GitOps tools apply it: what nobody owns is not taken back. */
 const applied = async (delivery: object) => {
-  await on.cluster.apply(objectOf({ delivery }));
+  const file = join(on.cluster.directory, "delivery.json");
+  writeFileSync(file, JSON.stringify(objectOf({ delivery })));
+  await on.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", file);
   const object = await on.cluster.get<{ spec: { delivery: object } }>("gps", "cluster");
   return object?.spec.delivery;
 };

@@ -1,0 +1,158 @@
+/**
+ * Mode CredentialProvider on nodes that were prepared for it, as an administrator meets it: real
+ * kubelets, none of which is ever restarted for a credential.
+ */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import { globalPullSecretName, providerFiles, type Scope, useAnnotation } from "#contract/names.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { fileMark, kubelets } from "./nodes.ts";
+import { podOn, pullRefused, untilState } from "./pods.ts";
+import { configure, prepare } from "./prepared.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+/** What identifies each kubelet's process, and each config.json, before anything of ours came. */
+let first: readonly string[];
+let marks: readonly string[];
+let tags = 0;
+
+const by = (scope: Scope): GlobalPullSecretSpec => ({
+  delivery: {
+    mode: "CredentialProvider",
+    credentialProvider: { registration: "Preinstalled", scope },
+  },
+});
+
+before(async () => {
+  cluster = await startCluster({ nodes: 0 });
+  await Promise.all([1, 2].map(() => cluster.addNode({ before: prepare })));
+  const [one] = cluster.nodes;
+  one?.writeFile("config.json", '{ "auths":{"elsewhere.example":{"auth":"eDp5"}} }\n', 0o640);
+  await product.installProduct(cluster, {
+    args: ["--delivery-modes=Restart,CredentialProvider"],
+    components: ["annotated"],
+    wish: by("All"),
+  });
+  first = await kubelets(cluster);
+  marks = await Promise.all(cluster.nodes.map(fileMark));
+});
+after(() => cluster?.down());
+
+/** Changes the password, as the registry's owner does; the one before is refused from now on. */
+async function rotateAccount(): Promise<void> {
+  const additional = randomBytes(18).toString("base64url");
+  await cluster.registry.setUsers({ ...cluster.registry.users, additional });
+}
+
+async function declare(): Promise<void> {
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+}
+
+/** A pod a node, of an image that no node has; their names. */
+async function pods(account?: string): Promise<string[]> {
+  tags += 1;
+  const image = await cluster.pushApp(`team/app:${tags}`);
+  const made = cluster.nodes.map((node) => ({
+    name: `p${tags}-${node.name}`,
+    object: podOn(node, `p${tags}-${node.name}`, image) as { spec: object },
+  }));
+  const serviceAccountName = account && { serviceAccountName: account };
+  const objects = made.map(({ object }) => ({
+    ...object,
+    spec: { ...object.spec, ...serviceAccountName },
+  }));
+  await cluster.apply(...objects);
+  return made.map(({ name }) => name);
+}
+
+async function arePulled(account?: string): Promise<void> {
+  for (const name of await pods(account)) await untilState(cluster, name, "Running");
+}
+
+async function areRefused(account?: string): Promise<readonly string[]> {
+  const names = await pods(account);
+  for (const name of names) await untilState(cluster, name, ...pullRefused);
+  return names;
+}
+
+async function nothingRestarted(): Promise<void> {
+  assert.deepEqual(await kubelets(cluster), first);
+}
+
+test("H1, H4, H5: the Secret alone lets every prepared node pull, and neither a kubelet nor config.json is touched", async () => {
+  await areRefused();
+  await declare();
+  await product.untilServed(cluster, 1);
+  await arePulled();
+  await nothingRestarted();
+  assert.deepEqual(await Promise.all(cluster.nodes.map(fileMark)), marks);
+});
+
+test("two rotations serve the next pull on every node, and a pod that waits; the kubelets are the same processes", async () => {
+  for (const revision of [2, 3]) {
+    await rotateAccount();
+    const waiting = await areRefused();
+    await declare();
+    await product.untilServed(cluster, revision);
+    await arePulled();
+    for (const name of waiting) await untilState(cluster, name, "Running");
+    await nothingRestarted();
+  }
+});
+
+test("nodes that were prepared for another scope are unfit, named and not touched, and serve what they had", async () => {
+  await product.steerProduct(cluster, by("Annotated"));
+  const found = await until("both are named", async () => {
+    const object = await cluster.get<GlobalPullSecret>("gps", globalPullSecretName);
+    const { nodes, failures = [] } = object?.status ?? {};
+    return nodes?.unfit === 2 && failures.length === 2 ? failures : undefined;
+  });
+  for (const { code } of found) assert.match(code ?? "", /^GPS2\d\d$/);
+  await arePulled();
+  await nothingRestarted();
+});
+
+test("scope Annotated: the pod whose ServiceAccount carries the annotation pulls, the other does not, and the record of the image names the first alone", async () => {
+  for (const node of cluster.nodes) {
+    configure(node, "Annotated");
+    await node.exec(["systemctl", "restart", "kubelet.service"]);
+    await cluster.untilReady(node);
+  }
+  first = await kubelets(cluster);
+  const metadata = { namespace: "default" };
+  const [apiVersion, kind] = ["v1", "ServiceAccount"];
+  await cluster.apply(
+    {
+      apiVersion,
+      kind,
+      metadata: { ...metadata, name: "may", annotations: { [useAnnotation]: "" } },
+    },
+    { apiVersion, kind, metadata: { ...metadata, name: "may-not" } },
+  );
+  await product.untilServed(cluster, 3);
+  await arePulled("may");
+  await areRefused("may-not");
+  const script = 'cat /var/lib/kubelet/image_manager/pulled/* | grep -c \'"name":"may"\'';
+  for (const node of cluster.nodes) assert.notEqual(await node.exec(["sh", "-c", script]), "0");
+  await nothingRestarted();
+});
+
+test("H20, H21: deleting the Secret empties every answer and takes our objects; the next pull is refused, and what was prepared stays", async () => {
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
+  await areRefused("may");
+  for (const node of cluster.nodes) {
+    const answer = JSON.parse(node.readFile(providerFiles.answer)?.toString() ?? "") as object;
+    assert.deepEqual((answer as { auth: object }).auth, {});
+    assert.ok(node.readFile(providerFiles.script));
+    assert.equal(node.readFile("global-pull-secret/journal.json"), undefined);
+  }
+  assert.deepEqual(await Promise.all(cluster.nodes.map(fileMark)), marks);
+  await cluster.kubectl("delete", "-k", join(cluster.directory, "overlay"), "--timeout=60s");
+  await nothingRestarted();
+});

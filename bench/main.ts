@@ -19,6 +19,7 @@ import { apiLoad } from "./measurements/api-load.ts";
 import { bad } from "./measurements/bad.ts";
 import { churn } from "./measurements/churn.ts";
 import { image } from "./measurements/image.ts";
+import { delivery } from "./measurements/delivery.ts";
 import { first, removal } from "./measurements/lifecycle.ts";
 import { mergeLarge } from "./measurements/merge.ts";
 import { noop } from "./measurements/noop.ts";
@@ -44,6 +45,7 @@ const all: readonly Measurement[] = [
   removal,
   apiLoad,
   propagateAll,
+  delivery,
   scale,
   churn,
 ];

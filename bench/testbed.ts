@@ -4,13 +4,25 @@
  */
 import { KubeConfig, type V1DaemonSet, type V1Pod, type V1Secret } from "@kubernetes/client-node";
 import { connect, type Cluster as Api } from "#kube/client.ts";
+import type { DeliverySpec } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";
+import { answerOf } from "#pullsecret/provider/answer.ts";
 import { startCluster, type Cluster } from "../test/cluster/cluster.ts";
 import type { Node } from "../test/cluster/node.ts";
 import { installProduct } from "../test/e2e/product.ts";
+import { prepare } from "../test/e2e/prepared.ts";
 import { Healthz } from "./healthz.ts";
 import { daemonSets, pods, secrets } from "./objects.ts";
 import { Watched } from "./watched.ts";
+
+/**
+ * Every node is prepared for a provider, so that modes are compared on the same nodes. With an
+ * empty answer it costs a pull some milliseconds, whatever the mode.
+ */
+function asked(node: Node): void {
+  prepare(node);
+  node.writeFile(names.providerFiles.answer, answerOf(new Map()));
+}
 
 export type BedNode = Readonly<{ node: Node; healthz: Healthz }>;
 
@@ -30,7 +42,7 @@ export class Bed implements Disposable {
   readonly state: Watched<V1Secret>;
   readonly pods: Watched<V1Pod>;
   #revision = 0;
-  #budget = "";
+  #installed = "";
 
   private constructor(cluster: Cluster, api: Api, emptyImage: string) {
     this.cluster = cluster;
@@ -45,7 +57,8 @@ export class Bed implements Disposable {
   }
 
   static async start(): Promise<Bed> {
-    const cluster = await startCluster({ nodes: 1 });
+    const cluster = await startCluster({ nodes: 0 });
+    await cluster.addNode({ before: asked });
     const admin = new KubeConfig();
     admin.loadFromFile(cluster.kubeconfig);
     const image = await cluster.registry.push(
@@ -65,16 +78,20 @@ export class Bed implements Disposable {
 
   /** Adds nodes until there are so many. */
   async grow(count: number): Promise<void> {
-    while (this.cluster.nodes.length < count) await this.cluster.addNode();
+    while (this.cluster.nodes.length < count) await this.cluster.addNode({ before: asked });
     this.#watchNodes();
   }
 
-  /** (Re)installs the product with this budget; 10 % is its own default. */
-  async install(maxUnavailable = "10%"): Promise<void> {
-    if (this.#budget === maxUnavailable) return;
-    this.#budget = maxUnavailable;
-    const wish = { rollout: { maxUnavailable, probation: `${this.minReadySeconds}s` } };
-    await installProduct(this.cluster, { wish });
+  /** (Re)installs the product with this budget and delivery; 10 % and Restart are its own. */
+  async install(maxUnavailable = "10%", delivery: DeliverySpec = { mode: "Restart" }) {
+    const wanted = JSON.stringify([maxUnavailable, delivery]);
+    if (this.#installed === wanted) return;
+    this.#installed = wanted;
+    const wish = { rollout: { maxUnavailable, probation: `${this.minReadySeconds}s` }, delivery };
+    await installProduct(this.cluster, {
+      args: ["--delivery-modes=Restart,CredentialProvider"],
+      wish,
+    });
   }
 
   /** Another number at each call: for templates and passwords. */

@@ -6,7 +6,6 @@ import { KubeConfig, type V1DaemonSet, type V1Pod, type V1Secret } from "@kubern
 import { connect, type Cluster as Api } from "#kube/client.ts";
 import type { DeliverySpec } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";
-import { answerOf } from "#pullsecret/provider/answer.ts";
 import { startCluster, type Cluster } from "../test/cluster/cluster.ts";
 import type { Node } from "../test/cluster/node.ts";
 import { installProduct } from "../test/e2e/product.ts";
@@ -14,15 +13,6 @@ import { prepare } from "../test/e2e/prepared.ts";
 import { Healthz } from "./healthz.ts";
 import { daemonSets, pods, secrets } from "./objects.ts";
 import { Watched } from "./watched.ts";
-
-/**
- * Every node is prepared for a provider, so that modes are compared on the same nodes. With an
- * empty answer it costs a pull some milliseconds, whatever the mode.
- */
-function asked(node: Node): void {
-  prepare(node);
-  node.writeFile(names.providerFiles.answer, answerOf(new Map()));
-}
 
 export type BedNode = Readonly<{ node: Node; healthz: Healthz }>;
 
@@ -57,8 +47,10 @@ export class Bed implements Disposable {
   }
 
   static async start(): Promise<Bed> {
+    // Every node is prepared for a provider, so that modes are compared on the same nodes: with an
+    // empty answer it costs a pull some milliseconds.
     const cluster = await startCluster({ nodes: 0 });
-    await cluster.addNode({ before: asked });
+    await cluster.addNode({ before: prepare });
     const admin = new KubeConfig();
     admin.loadFromFile(cluster.kubeconfig);
     const image = await cluster.registry.push(
@@ -78,7 +70,7 @@ export class Bed implements Disposable {
 
   /** Adds nodes until there are so many. */
   async grow(count: number): Promise<void> {
-    while (this.cluster.nodes.length < count) await this.cluster.addNode({ before: asked });
+    while (this.cluster.nodes.length < count) await this.cluster.addNode({ before: prepare });
     this.#watchNodes();
   }
 

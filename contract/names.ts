@@ -158,20 +158,21 @@ export type Scope = (typeof scopes)[number];
 /**
  * The credential provider's own files below the kubelet's root directory. One tree, so that what
  * wipes the script wipes the answer, too; beside our folder, because it must outlive the journal
- * while a kubelet runs with flags that name it.
+ * while a kubelet runs with flags that name it. Its name does not begin with our folder's: Node's
+ * permission model would then refuse to make or remove that one.
  */
 export const providerFiles = {
-  folder: "global-pull-secret-provider",
+  folder: "pull-secret-provider",
   /** --image-credential-provider-bin-dir */
-  bin: "global-pull-secret-provider/bin",
-  script: "global-pull-secret-provider/bin/global-pull-secret",
+  bin: "pull-secret-provider/bin",
+  script: "pull-secret-provider/bin/global-pull-secret",
   /** --image-credential-provider-config; a directory is read by kubelets from 1.34 on. */
-  configs: "global-pull-secret-provider/config",
-  config: "global-pull-secret-provider/config/global-pull-secret.json",
+  configs: "pull-secret-provider/config",
+  config: "pull-secret-provider/config/global-pull-secret.json",
   /** What the script prints; 0600, since it holds the credentials. */
-  answer: "global-pull-secret-provider/answer.json",
+  answer: "pull-secret-provider/answer.json",
   /** Its time of change is the last time that the kubelet asked. */
-  stamp: "global-pull-secret-provider/stamp",
+  stamp: "pull-secret-provider/stamp",
 } as const;
 
 /** The provider's name in its configuration; the kubelet runs the program of this name. */

@@ -110,9 +110,9 @@ const modes: readonly (readonly [DeliverySpec, string | undefined])[] = [
   [
     {
       mode: "CredentialProvider",
-      credentialProvider: { registration: "Agent", scope: "Annotated" },
+      credentialProvider: { registration: "Preinstalled", scope: "Annotated" },
     },
-    "Delivery  CredentialProvider (Agent, Annotated)",
+    "Delivery  CredentialProvider (Preinstalled, Annotated)",
   ],
 ];
 for (const [delivery, line] of modes)

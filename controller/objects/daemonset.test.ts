@@ -220,9 +220,20 @@ test("an answer that another mode has left behind can be emptied in every mode",
   for (const mode of ["Restart", "Reread"] as const)
     assert.ok(
       podOf({ delivery: { mode } })?.containers[0]?.command?.includes(
-        "--allow-fs-write=/host/kubelet/global-pull-secret-provider/answer.json",
+        "--allow-fs-write=/host/kubelet/pull-secret-provider/answer.json",
       ),
     );
+});
+
+test("no path that agents may write begins with the name of a folder that they make and remove", () => {
+  const [mark, deliveries] = ["--allow-fs-write=", [...providers, { mode: "Restart" } as const]];
+  for (const delivery of deliveries) {
+    const { command = [] } = podOf({ delivery })?.containers[0] ?? {};
+    const paths = command.flatMap((flag) => (flag.startsWith(mark) ? [flag.split("=")[1]] : []));
+    for (const folder of paths.filter((path) => path?.endsWith("/*")))
+      for (const path of paths)
+        assert.ok(path === folder || !path?.startsWith(folder?.slice(0, -2) ?? ""), path);
+  }
 });
 
 test("the node's root directory is the first container's alone, read-only, and gone with --hidden-files Ignore", () => {

@@ -11,10 +11,7 @@ import { agentBundle } from "./deployed.ts";
 
 /** Below the node's root; what is put there is the same file inside and outside. */
 const place = "root/agent";
-const ours = [
-  "/var/lib/kubelet/global-pull-secret",
-  "/var/lib/kubelet/global-pull-secret-provider",
-];
+const ours = ["/var/lib/kubelet/global-pull-secret", "/var/lib/kubelet/pull-secret-provider"];
 
 export class Inside {
   readonly machine: ClusterNode;

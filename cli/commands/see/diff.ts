@@ -54,7 +54,7 @@ export const diff = command(
     const answer: Answer = {
       secret,
       changes: changes.map((one) => ({ ...one, ...servedBy(object, one.registry) })),
-      ...restarts(object, changes),
+      ...restarts(object, changes.length),
     };
     await print(output, answer, lines, io);
     return 0;
@@ -76,19 +76,12 @@ function servedBy(
 
 function restarts(
   object: GlobalPullSecret | undefined,
-  changes: readonly Difference[],
+  changes: number,
 ): Readonly<{ restarts?: number }> {
-  if (changes.length === 0 || isSpared(object, changes)) return { restarts: 0 };
+  if (changes === 0 || (object?.spec?.delivery?.mode ?? "Restart") !== "Restart")
+    return { restarts: 0 };
   const nodes = object?.status?.nodes;
   return nodes === undefined ? {} : { restarts: nodes.desired };
-}
-
-/** A provider that agents register is asked anew; a registry that comes or goes may displace. */
-function isSpared(object: GlobalPullSecret | undefined, changes: readonly Difference[]): boolean {
-  const { mode, credentialProvider } = object?.spec?.delivery ?? {};
-  if (mode !== "CredentialProvider") return mode === "Reread";
-  if (credentialProvider?.registration !== "Agent") return true;
-  return changes.every(({ change }) => change === "changed");
 }
 
 const signs = { added: "+", changed: "~", removed: "-" } as const;

@@ -8,6 +8,7 @@ import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { document, paths, pullSecret } from "./plane.ts";
+import { statusOf } from "./steer.ts";
 
 let on: plane.Plane;
 let controller: plane.Controller;
@@ -112,6 +113,9 @@ test("H19: other bytes with the same meaning change nothing", async () => {
   const revision = await deployed();
   const { generation, resourceVersion } =
     (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata ?? {};
+  const remembered = () => on.api.get<V1Secret>(paths.state);
+  await until("it is remembered as served", async () => (await remembered())?.data?.["served"]);
+  const before = (await remembered())?.metadata?.resourceVersion;
   await plane.declare(
     on,
     JSON.stringify(JSON.parse(first.replace("quay.io", "https://quay.io/v2/")), undefined, 4),
@@ -123,6 +127,13 @@ test("H19: other bytes with the same meaning change nothing", async () => {
   );
   const now = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata;
   assert.deepEqual([now?.generation, now?.resourceVersion], [generation, resourceVersion]);
+  // Nor is what was rewritten remembered anew, once it was seen.
+  const version = (await on.api.get<V1Secret>(paths.additional))?.metadata?.resourceVersion;
+  await until("the rewrite was seen", async () => {
+    const { sources } = await statusOf(on);
+    return sources?.[0]?.resourceVersion === version;
+  });
+  assert.equal((await remembered())?.metadata?.resourceVersion, before);
 });
 
 test("a change is a new revision, in the template as well", async () => {

@@ -210,7 +210,10 @@ const event: fc.Arbitrary<(world: World) => void> = fc.oneof(
   // Another program brings its own copy back.
   fc.constant((world: World) => void (world.file = fileOf(before))),
 );
-const history = fc.array(fc.tuple(event, fc.constantFrom(0, 1, 2, 5, 60)), { maxLength: 25 });
+const history = fc.array(fc.tuple(event, fc.constantFrom(0, 1, 2, 5, 60)), {
+  maxLength: 25,
+  size: "max",
+});
 
 function play(
   world: World,
@@ -243,6 +246,6 @@ test("H20: whatever happened before, a withdrawal leaves the node as it was befo
       assert.ok("bytes" in world.file.now && world.file.now.bytes.toString() === before);
       assert.equal(world.unit.active, "active");
     }),
-    { numRuns: 500 },
+    { numRuns: 300 },
   );
 });

@@ -35,7 +35,8 @@ export class ApiError extends Error {
     const after = Number(response.headers["retry-after"]);
     return new ApiError({
       status: response.httpStatusCode,
-      reason: said.reason ?? "Refused",
+      // One word, as the API has it: the server may be a tenant's, and write what it likes there.
+      reason: /^[A-Za-z]{1,64}$/.exec(said.reason ?? "")?.[0] ?? "Refused",
       method,
       path,
       ...(path.includes("/secrets") || said.message === undefined
@@ -52,9 +53,13 @@ export function problemOf(error: unknown): string {
   return error.cause instanceof Error ? problemOf(error.cause) : error.message;
 }
 
-function readStatus(body: string): { reason?: string; message?: string } {
+type Said = Readonly<{ reason?: string | undefined; message?: string | undefined }>;
+
+function readStatus(body: string): Said {
   try {
-    return JSON.parse(body) as { reason?: string; message?: string };
+    const said = JSON.parse(body) as { reason?: unknown; message?: unknown } | null;
+    const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+    return { reason: text(said?.reason), message: text(said?.message) };
   } catch {
     return {};
   }

@@ -142,7 +142,8 @@ export function connect(
       // The client makes a pool per request, that is a TLS handshake per request. Closing lets
       // running requests finish.
       void connections?.pool?.close();
-      connections = { pool: context.getDispatcher(), until: Date.now() + connectionSeconds * 1000 };
+      const pool = context.getDispatcher()?.compose(only(url.origin));
+      connections = { pool, until: Date.now() + connectionSeconds * 1000 };
     }
     if (connections.pool !== undefined) context.setDispatcher(connections.pool);
     context.setHeaderParam("User-Agent", manager);
@@ -300,6 +301,20 @@ export function connect(
     },
   };
 }
+
+type Pool = NonNullable<ReturnType<RequestContext["getDispatcher"]>>;
+
+/**
+ * Redirects are followed within the server alone: one that a tenant runs could else have us ask
+ * what only we can reach, and hand on there what we meant to write.
+ */
+const only =
+  (origin: string) =>
+  (dispatch: Pool["dispatch"]): Pool["dispatch"] =>
+  (options, handler) => {
+    if (String(options.origin) !== origin) throw new Error("redirected to another server");
+    return dispatch(options, handler);
+  };
 
 const dry = (wanted = false): Query => (wanted ? { dryRun: "All" } : {});
 

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { formatProblem } from "#pullsecret/problems/problems.ts";
+import {
+  authority,
+  certificate,
+  key,
+  kubeconfig,
+  token,
+  type Fields,
+} from "./kubeconfig.fixture.ts";
+import { parseKubeconfig } from "./parse.ts";
+
+const codes = (value: unknown): readonly string[] => {
+  const read = parseKubeconfig(value, "guest");
+  return read.ok ? [] : read.problems.map(({ code }) => code);
+};
+
+const certified = { "client-certificate-data": certificate, "client-key-data": key };
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+const accepted: readonly (readonly [what: string, value: Fields])[] = [
+  ["a token", kubeconfig()],
+  ["a certificate and its key", kubeconfig({}, certified)],
+  ["both", kubeconfig({}, { ...certified, token })],
+  ["a server name", kubeconfig({ "tls-server-name": "guest.internal" })],
+  ["a server below a path", kubeconfig({ server: "https://rancher.example/k8s/clusters/c-1/" })],
+  ["what is false or empty", kubeconfig({ "insecure-skip-tls-verify": false, "proxy-url": "" })],
+  ["fields that mean nothing here", kubeconfig({ extensions: [], "disable-compression": true })],
+];
+
+for (const [what, value] of accepted)
+  test(`accepted: ${what}`, () => assert.deepEqual(codes(value), []));
+
+const user = (more: Fields) => kubeconfig({}, { token, ...more });
+const refused: readonly (readonly [code: string, what: string, value: unknown])[] = [
+  ["GPS403", "a list", []],
+  ["GPS403", "nothing", null],
+  ["GPS403", "a cluster that is a text", { ...kubeconfig(), clusters: [{ name: "guest" }] }],
+  ["GPS404", "no current context", kubeconfig({}, { token }, { "current-context": "none" })],
+  ["GPS404", "an empty current context", kubeconfig({}, { token }, { "current-context": "" })],
+  ["GPS404", "no such cluster", kubeconfig({}, { token }, { clusters: [] })],
+  ["GPS404", "no such user", kubeconfig({}, { token }, { users: null })],
+  [
+    "GPS404",
+    "two users of that name",
+    kubeconfig({}, {}, { users: [1, 2].map(() => ({ name: "guest-admin", user: { token } })) }),
+  ],
+  ["GPS405", "plain http", kubeconfig({ server: "http://guest.example" })],
+  ["GPS405", "a socket", kubeconfig({ server: "unix:///run/docker.sock" })],
+  ["GPS405", "a user in the URL", kubeconfig({ server: "https://a:b@guest.example" })],
+  ["GPS405", "a query", kubeconfig({ server: "https://guest.example?to=here" })],
+  ["GPS405", "a fragment", kubeconfig({ server: "https://guest.example#" })],
+  ["GPS405", "no server", kubeconfig({ server: undefined })],
+  ["GPS406", "no authority", kubeconfig({ "certificate-authority-data": "" })],
+  [
+    "GPS406",
+    "an authority that is no PEM",
+    kubeconfig({ "certificate-authority-data": "aGFsbG8=" }),
+  ],
+  [
+    "GPS406",
+    "an authority that only looks like one",
+    kubeconfig({
+      "certificate-authority-data": base64(
+        "-----BEGIN CERTIFICATE-----\naGFsbG8=\n-----END CERTIFICATE-----",
+      ),
+    }),
+  ],
+  ["GPS407", "a server name with a line break", kubeconfig({ "tls-server-name": "a\r\nb" })],
+  ["GPS408", "exec", user({ exec: { command: "/bin/sh", args: ["-c", "id"] } })],
+  ["GPS409", "auth-provider", user({ "auth-provider": { name: "gcp" } })],
+  ["GPS410", "tokenFile", user({ tokenFile: "/var/run/secrets/token" })],
+  ["GPS410", "client-certificate", user({ "client-certificate": "/etc/passwd" })],
+  ["GPS410", "client-key", user({ "client-key": "key.pem" })],
+  ["GPS410", "certificate-authority", kubeconfig({ "certificate-authority": "/etc/ca.crt" })],
+  ["GPS411", "insecure-skip-tls-verify", kubeconfig({ "insecure-skip-tls-verify": true })],
+  ["GPS411", "insecure, as a text", kubeconfig({ "insecure-skip-tls-verify": "false" })],
+  ["GPS412", "proxy-url", kubeconfig({ "proxy-url": "socks5://10.0.0.1" })],
+  ["GPS413", "as", user({ as: "system:admin" })],
+  ["GPS413", "as-uid", user({ "as-uid": "1" })],
+  ["GPS413", "as-groups", user({ "as-groups": ["system:masters"] })],
+  ["GPS413", "as-user-extra", user({ "as-user-extra": { scopes: ["all"] } })],
+  ["GPS414", "a password", user({ username: "admin", password: "planted-password" })],
+  ["GPS415", "no credential", kubeconfig({}, {})],
+  ["GPS416", "a token of two lines", kubeconfig({}, { token: "a\nb" })],
+  ["GPS416", "a token that is no text", kubeconfig({}, { token: 5 })],
+  ["GPS416", "an endless token", kubeconfig({}, { token: "a".repeat(16 * 1024 + 1) })],
+  [
+    "GPS417",
+    "a certificate without its key",
+    kubeconfig({}, { ...certified, "client-key-data": "" }),
+  ],
+  ["GPS417", "a key without its certificate", kubeconfig({}, { "client-key-data": key })],
+  [
+    "GPS417",
+    "another one's certificate",
+    kubeconfig({}, { ...certified, "client-certificate-data": authority }),
+  ],
+  ["GPS418", "a field of a user that is not known", user({ "planted-field": "x" })],
+  ["GPS418", "a field of a cluster that is not known", kubeconfig({ resolver: "10.0.0.1" })],
+  ["GPS418", "a field at the top that is not known", kubeconfig({}, { token }, { include: "x" })],
+];
+
+for (const [code, what, value] of refused)
+  test(`${code}: ${what} is refused`, () => assert.ok(codes(value).includes(code)));
+
+test("all that is wrong is named at once, each at its place", () => {
+  const value = kubeconfig({ "proxy-url": "http://p" }, { token, exec: {}, as: "root" });
+  const read = parseKubeconfig(value, "guest");
+  assert.deepEqual(read.ok || read.problems.map(({ code, path }) => [code, path]), [
+    ["GPS412", 'clusters[1].cluster["proxy-url"]'],
+    ["GPS408", "users[1].user.exec"],
+    ["GPS413", "users[1].user.as"],
+  ]);
+});
+
+test("an inherited field is none", () => {
+  const inherited = Object.create(kubeconfig()) as object;
+  assert.deepEqual(codes(inherited), ["GPS404"]);
+});
+
+test("who speaks for another server is another place; a renewed credential is not", () => {
+  const place = (value: Fields) => {
+    const read = parseKubeconfig(value, "guest");
+    return read.ok ? read.access.place : assert.fail(JSON.stringify(read.problems));
+  };
+  const here = place(kubeconfig());
+  assert.equal(place(kubeconfig({}, certified)), here);
+  assert.notEqual(place(kubeconfig({ server: "https://other.example:6443" })), here);
+  assert.notEqual(place(kubeconfig({ "tls-server-name": "other.example" })), here);
+  assert.notEqual(place(kubeconfig({ "certificate-authority-data": certificate })), here);
+});
+
+test("what is read prints no credential, however it is printed", () => {
+  const read = parseKubeconfig(kubeconfig({}, { ...certified, token }), "guest");
+  if (!read.ok) assert.fail("refused");
+  assert.deepEqual(read.access.proof, { token, certificate, key });
+  const printed = `${read.access} ${JSON.stringify(read)} ${inspect(read, { depth: 9, showHidden: true })}`;
+  for (const secret of [token, key, certificate]) assert.ok(!printed.includes(secret));
+});
+
+const secret = "planted-7c21";
+/** Any value, with the secret wherever a text or a field's name can stand. */
+const anything = fc.anything({
+  values: [fc.constant(secret), fc.constant(authority), fc.boolean(), fc.integer()],
+  key: fc.constantFrom(secret, "name", "token", "server", "cluster", "user", "exec", "__proto__"),
+  maxDepth: 4,
+});
+
+test("law: no value makes it throw, none that is odd is accepted, and no line tells what is in it", () => {
+  const fields = fc.dictionary(
+    fc.constantFrom("clusters", "users", "contexts", "current-context", secret, "exec"),
+    anything,
+  );
+  const within = fc
+    .tuple(fields, anything)
+    .map(([top, odd]) =>
+      kubeconfig({ server: odd }, { token: odd, "client-key-data": odd, [secret]: odd }, top),
+    );
+  fc.assert(
+    fc.property(fc.oneof(anything, fields, within), (value) => {
+      const read = parseKubeconfig(value, "guest");
+      assert.ok(!read.ok);
+      assert.ok(read.problems.length > 0);
+      for (const line of read.problems.map(formatProblem)) assert.ok(!line.includes(secret));
+    }),
+    { numRuns: 2000 },
+  );
+});

@@ -1,0 +1,210 @@
+/**
+ * A kubeconfig is data: of one that somebody else wrote only a server, its certificate authority
+ * and a credential are taken. Whatever would run a program, open a file, trust any server or lead
+ * elsewhere refuses it before a connection; what is not known is refused too, because the next
+ * version of the format may give it such a meaning (Flux's CVE-2022-24817 was an `exec` in the
+ * kubeconfig of a tenant).
+ */
+import { Buffer } from "node:buffer";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import type { Steps } from "#pullsecret/problems/keypath.ts";
+import type { Problem } from "#pullsecret/problems/problems.ts";
+import { Access, type Proof } from "./access.ts";
+import { problemAt, type catalogue } from "./problems.ts";
+
+export type KubeconfigRead =
+  | Readonly<{ ok: true; access: Access }>
+  | Readonly<{ ok: false; problems: readonly Problem[] }>;
+
+type Kind = keyof typeof catalogue;
+type Fields = Readonly<Record<string, unknown>>;
+/** Field → why it is refused; null where it is known and means nothing here. */
+type Known = Readonly<Record<string, Kind | "read" | null>>;
+
+const top: Known = {
+  apiVersion: null,
+  kind: null,
+  preferences: null,
+  extensions: null,
+  clusters: "read",
+  users: "read",
+  contexts: "read",
+  "current-context": "read",
+};
+const contextFields: Known = { cluster: "read", user: "read", namespace: null, extensions: null };
+const clusterFields: Known = {
+  server: "read",
+  "certificate-authority-data": "read",
+  "tls-server-name": "read",
+  "certificate-authority": "file",
+  "insecure-skip-tls-verify": "insecure",
+  "proxy-url": "proxy",
+  "disable-compression": null,
+  extensions: null,
+};
+const userFields: Known = {
+  token: "read",
+  "client-certificate-data": "read",
+  "client-key-data": "read",
+  tokenFile: "file",
+  "client-certificate": "file",
+  "client-key": "file",
+  exec: "exec",
+  "auth-provider": "authProvider",
+  as: "impersonation",
+  "as-uid": "impersonation",
+  "as-groups": "impersonation",
+  "as-user-extra": "impersonation",
+  username: "password",
+  password: "password",
+  extensions: null,
+};
+
+/** Longer than any name in DNS, and than any token that an HTTP server takes (8 KiB of headers). */
+const longestToken = 16 * 1024;
+const hostName = /^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$/;
+
+/**
+ * What a kubeconfig's value says of its current context, or all that is wrong there; `source` is
+ * what the lines call it. Entries that the current context does not name are not looked at.
+ */
+export function parseKubeconfig(value: unknown, source: string): KubeconfigRead {
+  const problems: Problem[] = [];
+  const refuse = (kind: Kind, ...path: Steps): undefined => {
+    problems.push(problemAt(kind, source, path));
+    return undefined;
+  };
+  const access = accessOf(value, refuse);
+  return problems.length === 0 && access !== undefined
+    ? { ok: true, access }
+    : { ok: false, problems };
+}
+
+type Refuse = (kind: Kind, ...path: Steps) => undefined;
+
+function accessOf(value: unknown, refuse: Refuse): Access | undefined {
+  if (!isFields(value)) return refuse("notObject");
+  judge(value, top, [], refuse);
+  const named = of(value, "current-context");
+  const context = entry(value, "contexts", "context", named, refuse, ["current-context"]);
+  if (context === undefined) return undefined;
+  judge(context.fields, contextFields, context.path, refuse);
+  const cluster = entry(value, "clusters", "cluster", of(context.fields, "cluster"), refuse, [
+    ...context.path,
+    "cluster",
+  ]);
+  const user = entry(value, "users", "user", of(context.fields, "user"), refuse, [
+    ...context.path,
+    "user",
+  ]);
+  const place = cluster && placeOf(cluster, refuse);
+  const proof = user && proofOf(user, refuse);
+  return place && proof && new Access(place, proof);
+}
+
+type Entry = Readonly<{ fields: Fields; path: Steps }>;
+
+/** The one entry of that name; `from` is where it was named. */
+function entry(
+  config: Fields,
+  list: string,
+  member: string,
+  name: unknown,
+  refuse: Refuse,
+  from: Steps,
+): Entry | undefined {
+  const all = of(config, list);
+  const found = (Array.isArray(all) ? all : [])
+    .map((one: unknown, at) => ({ one, at }))
+    .filter(({ one }) => isFields(one) && of(one, "name") === name);
+  const [first] = found;
+  if (typeof name !== "string" || name === "" || found.length !== 1 || first === undefined)
+    return refuse("missing", ...from);
+  const path = [list, first.at, member];
+  const fields = isFields(first.one) ? of(first.one, member) : undefined;
+  return isFields(fields) ? { fields, path } : refuse("notObject", ...path);
+}
+
+/** Refuses what may not be there; an empty text, a false and a null are as good as absent. */
+function judge(fields: Fields, known: Known, path: Steps, refuse: Refuse): void {
+  for (const [name, value] of Object.entries(fields)) {
+    const verdict = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (verdict === null || verdict === "read" || isNothing(value)) continue;
+    if (verdict === undefined) refuse("unknownField", ...path);
+    else refuse(verdict, ...path, name);
+  }
+}
+
+function placeOf({ fields, path }: Entry, refuse: Refuse) {
+  judge(fields, clusterFields, path, refuse);
+  const server = serverOf(of(fields, "server"));
+  const authority = of(fields, "certificate-authority-data");
+  const serverName = of(fields, "tls-server-name");
+  const named = isNothing(serverName) || isMatch(serverName, hostName);
+  if (!named) refuse("serverName", ...path, "tls-server-name");
+  if (server === undefined) return refuse("server", ...path, "server");
+  if (!areCertificates(authority))
+    return refuse("authority", ...path, "certificate-authority-data");
+  return { server, authority, serverName: isNothing(serverName) ? undefined : String(serverName) };
+}
+
+/** Without the slash at its end: paths of the API begin with one. */
+function serverOf(value: unknown): string | undefined {
+  if (typeof value !== "string" || !URL.canParse(value)) return undefined;
+  const { protocol, username, password, search, hash, href } = new URL(value);
+  const plain = protocol === "https:" && username + password + search + hash === "";
+  return plain && !/[?#@]/.test(value) ? href.replace(/\/+$/, "") : undefined;
+}
+
+function proofOf({ fields, path }: Entry, refuse: Refuse): Proof | undefined {
+  judge(fields, userFields, path, refuse);
+  const token = of(fields, "token");
+  const certificate = of(fields, "client-certificate-data");
+  const key = of(fields, "client-key-data");
+  if (!isNothing(token) && !(isMatch(token, /^[\x21-\x7e]+$/) && token.length <= longestToken))
+    return refuse("token", ...path, "token");
+  const bearer = isNothing(token) ? {} : { token: String(token) };
+  if (isNothing(certificate) && isNothing(key))
+    return isNothing(token) ? refuse("noCredential", ...path) : bearer;
+  if (!areCertificates(certificate) || !isKeyOf(key, certificate))
+    return refuse("certificate", ...path, "client-certificate-data");
+  return { ...bearer, certificate, key };
+}
+
+const base64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
+const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+function areCertificates(value: unknown): value is string {
+  if (!isMatch(value, base64)) return false;
+  const found = Buffer.from(value, "base64").toString("latin1").match(pem) ?? [];
+  return (
+    found.length > 0 && found.every((one) => tried(() => new X509Certificate(one)) !== undefined)
+  );
+}
+
+function isKeyOf(value: unknown, certificate: string): value is string {
+  if (!isMatch(value, base64)) return false;
+  const key = tried(() => createPrivateKey(Buffer.from(value, "base64")));
+  // The first certificate is the client's; those after it lead to its authority.
+  const text = Buffer.from(certificate, "base64").toString("latin1").match(pem)?.[0] ?? "";
+  return key !== undefined && tried(() => new X509Certificate(text).checkPrivateKey(key)) === true;
+}
+
+/** An error of the decoder quotes what it read: it ends here. */
+function tried<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isNothing = (value: unknown): boolean =>
+  value === undefined || value === null || value === "" || value === false;
+const isMatch = (value: unknown, pattern: RegExp): value is string =>
+  typeof value === "string" && pattern.test(value);
+/** An own field: `__proto__` in YAML gives none. */
+const of = (fields: Fields, name: string): unknown =>
+  Object.hasOwn(fields, name) ? fields[name] : undefined;

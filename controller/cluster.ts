@@ -15,6 +15,7 @@ import { ApiError } from "#kube/api-error.ts";
 import type { Config } from "./policy/config.ts";
 import { patiently, stand } from "./election.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
+import { openGuest } from "./guest.ts";
 import { imageOf } from "./image.ts";
 import { connect, loadKubeConfig } from "#kube/client.ts";
 import { createLoop, sooner } from "#kube/loop.ts";
@@ -23,11 +24,11 @@ import { Informer } from "#kube/informer.ts";
 import { cached } from "#kube/cached-client.ts";
 import { followExtras } from "./sources/extras.ts";
 import { openOriginal } from "./sources/original-place.ts";
-import { collections } from "#kube/paths.ts";
+import { collections, leaseIn } from "#kube/paths.ts";
 import { assembled } from "./assembly.ts";
 import { reconcile } from "./reconcile.ts";
 import { steeringOf } from "./steering.ts";
-import type { Health } from "./metrics/server.ts";
+import type { Health } from "#program/server.ts";
 import type { Target } from "#kube/watch.ts";
 import { watchOver, watchPolicy } from "./watches.ts";
 
@@ -54,6 +55,8 @@ type Options = Readonly<{
   metrics: Metrics;
   /** Called when the Lease is lost: nothing may be written from then on. */
   end: () => void;
+  /** Called when this process must make room for another one, in its own time. */
+  leave: () => void;
 }>;
 
 export type ServedCluster = Readonly<{
@@ -62,16 +65,19 @@ export type ServedCluster = Readonly<{
   serve: (signal: AbortSignal) => Promise<void>;
 }>;
 
-/** The cluster that the kubeconfig names. Opens no connection before `serve`. */
-export function openCluster({ config, log, metrics, end }: Options): ServedCluster {
+/** The cluster that the flags name. Opens no connection before `serve`. */
+export function openCluster({ config, log, metrics, end, leave }: Options): ServedCluster {
   const asked = (method: string, status: number) =>
     metrics.requests.inc({ method, status: String(status) });
-  const direct = connect(loadKubeConfig(config.kubeconfig), asked);
-  const { leader, standby } = stand(direct, metrics, log, end);
-  const live = fenced(direct, leader.holds);
+  const home = connect(loadKubeConfig(config.kubeconfig), asked);
+  const { guestKubeconfig: file } = config;
+  const served = file === undefined ? home : openGuest({ file, log, asked, moved: leave });
+  const place = { cluster: home, path: leaseIn(config.namespace) };
+  const { leader, standby } = stand(place, metrics, log, end);
+  const live = fenced(served, leader.holds);
   const here = targets.map((target) => ({ live, target, informer: new Informer() }));
   const policyHere = { live, target: policyTarget, informer: new Informer() };
-  const original = openOriginal(config, live, asked, log);
+  const original = openOriginal(config, home, asked, log);
   const cluster = cached(live, [...here, policyHere]);
   const open = { log, metrics, live, cluster, original };
   const steering = steeringOf({ cluster, installed: config.installed, log, now: () => new Date() });
@@ -119,11 +125,11 @@ export function openCluster({ config, log, metrics, end }: Options): ServedClust
     async serve(signal) {
       const stopped = signal.aborted ? Promise.resolve() : once(signal, "abort");
       const run = await Promise.race([
-        patiently(() => imageOf(config, direct)),
+        patiently(() => imageOf(config, home)),
         stopped.then(() => undefined),
       ]);
       if (run === undefined) return;
-      log.info({ cluster: direct.identity, ...run }, "started");
+      log.info({ cluster: served.identity, ...run }, "started");
       const followed = [...here, ...(original === undefined ? [] : [original.followed])];
       const watches = followed.map((one) => watchOver(one, loop.hint, signal, log));
       watches.push(watchPolicy(policyHere, () => (steering.hint(), loop.hint()), signal, log));

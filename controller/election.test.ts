@@ -9,7 +9,12 @@ test("a leader that has ended leaves no timer behind: one process may serve seve
   const set = context.mock.method(globalThis, "setInterval");
   const clear = context.mock.method(globalThis, "clearInterval");
   const log = pino({ level: "silent" });
-  const { leader } = stand({} as Cluster, createMetrics(), log, assert.fail);
+  const { leader } = stand(
+    { cluster: {} as Cluster, path: "/lease" },
+    createMetrics(),
+    log,
+    assert.fail,
+  );
   await leader.until(AbortSignal.abort());
   assert.deepEqual(
     clear.mock.calls.map(({ arguments: [timer] }) => timer),

@@ -9,16 +9,20 @@ import { createLeader, type Leader } from "#kube/lease/leader.ts";
 import { backoff } from "#kube/loop.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 
+/** Where the Lease is. */
+type Place = Readonly<{ cluster: Cluster; path: string }>;
+
 /**
  * This controller's place among several: its name, its clock, and what it says of itself. `end`
  * must end the process at once: the Lease is lost, and nothing may be written from then on.
  */
-export function stand(cluster: Cluster, metrics: Metrics, log: Logger, end: () => void) {
+export function stand({ cluster, path }: Place, metrics: Metrics, log: Logger, end: () => void) {
   const me = `${process.env["POD_NAME"] ?? hostname()}_${randomUUID().slice(0, 8)}`;
   let standby = "";
   let problem = "";
   const leader = createLeader({
     cluster,
+    path,
     me,
     clock: () => performance.now() / 1000,
     now: () => new Date(),

@@ -63,6 +63,15 @@ test("flags go before what the pod has, and are taken as they are written", asyn
   assert.deepEqual((await asked(running, "me", given[0] ?? "")).imagePullSecrets, ["own"]);
 });
 
+test("a guest's agents run the image as it is written: neither node nor pull secret is the guest's", async () => {
+  const guest = ["--guest-kubeconfig=/g", "--namespace=clusters-a"];
+  const expected = { image: "r.example/gps:1", imagePullSecrets: [] };
+  assert.deepEqual(await asked(running, "me", ...guest), expected);
+  const given = [...guest, "--agent-image=i:2", "--agent-image-pull-secret=a"];
+  const other = { image: "i:2", imagePullSecrets: ["a"] };
+  assert.deepEqual(await asked(running, "me", ...given), other);
+});
+
 test("outside a pod the image must be given, and nothing is inherited", async () => {
   const expected = { image: "i:1", imagePullSecrets: [] };
   assert.deepEqual(await asked(running, undefined, "--agent-image=i:1"), expected);
@@ -71,5 +80,5 @@ test("outside a pod the image must be given, and nothing is inherited", async ()
 
 test("a pod that is not the controller's is said to be so", async () => {
   const strange = clusterWith({ spec: { containers: [] } });
-  await assert.rejects(asked(strange, "me"), /kube-system\/me has no container "controller"/);
+  await assert.rejects(asked(strange, "me"), /kube-system\/pods\/me has no container "controller"/);
 });

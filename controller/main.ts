@@ -3,10 +3,10 @@ import { pino } from "pino";
 import { asksForHelp } from "#contract/arguments.ts";
 import { openCluster } from "./cluster.ts";
 import { parseConfig } from "./policy/config.ts";
-import { keepMemoryOutOfCores } from "./cores.ts";
+import { keepMemoryOutOfCores } from "#program/cores.ts";
 import { usage } from "./policy/flags.ts";
 import { createMetrics } from "./metrics/metrics.ts";
-import { serve } from "./metrics/server.ts";
+import { serve } from "#program/server.ts";
 
 async function main(argv: readonly string[]): Promise<void> {
   if (asksForHelp(argv)) return void process.stdout.write(usage());
@@ -25,7 +25,13 @@ async function main(argv: readonly string[]): Promise<void> {
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.abort());
   const metrics = createMetrics();
-  const cluster = openCluster({ config, log, metrics, end: () => process.exit(1) });
+  const cluster = openCluster({
+    config,
+    log,
+    metrics,
+    end: () => process.exit(1),
+    leave: () => stop.abort(),
+  });
   const server = await serve(config.listen, cluster.health, metrics.registry);
   await cluster.serve(stop.signal);
   server.close();

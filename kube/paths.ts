@@ -36,8 +36,12 @@ export const owned = {
   daemonSet: `${collections.daemonSets}/${agentName}`,
 } as const;
 
-/** Who may write (lease.ts). Not among what we own: it stays when everything else is removed. */
-export const leasePath = `${collection("apis/coordination.k8s.io/v1", "leases")}/${leaseName}`;
+/**
+ * Who may write (lease.ts), in the controller's own namespace. Not among what we own: it stays when
+ * everything else is removed.
+ */
+export const leaseIn = (where: string, name = leaseName): string =>
+  `${collection("apis/coordination.k8s.io/v1", "leases", where)}/${name}`;
 
 /** Policy and status. Not among what we own either: it is the user's. */
 export const globalPullSecretPath = `${collections.globalPullSecrets}/${globalPullSecretName}`;
@@ -46,3 +50,6 @@ export type OwnedName = keyof typeof owned;
 
 /** The collection of Secrets in any namespace: the original may live elsewhere. */
 export const secretsIn = (where: string): string => collection("api/v1", "secrets", where);
+
+/** The collection of pods in the controller's own namespace. */
+export const podsIn = (where: string): string => collection("api/v1", "pods", where);

@@ -42,6 +42,8 @@ test("the defaults are those of the design", () => {
       },
       original: undefined,
       originalKubeconfig: undefined,
+      guestKubeconfig: undefined,
+      namespace: "kube-system",
       image: undefined,
       kubeconfig: undefined,
       listen: { host: "", port: 8080 },
@@ -52,7 +54,7 @@ test("the defaults are those of the design", () => {
 
 test("every flag is read", () => {
   const argv =
-    "--original ns/pull --original-kubeconfig /k --protect quay.io --protect gcr.io " +
+    "--original ns/pull --original-kubeconfig /k --guest-kubeconfig /g --namespace clusters-a --protect quay.io --protect gcr.io " +
     "--delivery-modes Reread --max-unavailable-limit 3 " +
     "--restart-control-plane Always --hidden-files Ignore --kubelet-unit k3s.service " +
     "--kubelet-directory /var/lib/rancher/k3s --dbus-directory /run/d --probe-port 1234 --healthz-port 10250 " +
@@ -94,6 +96,8 @@ test("every flag is read", () => {
       },
       original: { namespace: "ns", name: "pull" },
       originalKubeconfig: "/k",
+      guestKubeconfig: "/g",
+      namespace: "clusters-a",
       image: "i:1",
       kubeconfig: "/kc",
       listen: { host: "::1", port: 9090 },
@@ -159,6 +163,11 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     '--log-level "loud": is none of the choices; give trace, debug, info, warn, error',
   ],
   ["--original-kubeconfig /k", "--original-kubeconfig: needs --original NAMESPACE/NAME as well"],
+  ["--namespace a", "--namespace: only --guest-kubeconfig allows another than kube-system"],
+  [
+    "--namespace a.b --guest-kubeconfig /g",
+    '--namespace "a.b": is no name of a namespace; give one such as kube-system',
+  ],
   ["--probe-port 2000 --probe-port 2001", "--probe-port: given 2 times; give it once"],
   ...["name=x", "app.kubernetes.io/managed-by=x", "controller-revision-hash=x"].map(
     (given) =>
@@ -266,7 +275,7 @@ test("all that is wrong is named at once", () =>
 test("the usage names every flag once", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 23);
+  assert.equal(names.length, 25);
 });
 
 const fields: readonly (readonly [flag: string, field: string])[] = [

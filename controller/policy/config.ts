@@ -1,4 +1,5 @@
 /** What the controller is told: the values of its flags, by the parts that need them. */
+import { namespace } from "#contract/names.ts";
 import { readFlags, type Outcome, type Rule } from "#contract/flags.ts";
 import type { Values } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
@@ -16,8 +17,15 @@ export type Config = Readonly<{
    * original.
    */
   original: Readonly<{ namespace: string; name: string }> | undefined;
-  /** Kubeconfig of the cluster that holds the original (hosted); undefined: the same cluster. */
+  /** Kubeconfig of the cluster that holds the original; undefined: the controller's own. */
   originalKubeconfig: string | undefined;
+  /**
+   * Kubeconfig of the cluster that is served, where the controller runs beside its hosted control
+   * plane; undefined: the controller's own.
+   */
+  guestKubeconfig: string | undefined;
+  /** Namespace of the controller's own pod and of its Lease, in the controller's own cluster. */
+  namespace: string;
   /**
    * Image of the agents; undefined: the image that the controller itself runs (found by POD_NAME).
    */
@@ -37,7 +45,13 @@ const kubeconfigHasOriginal: Rule<typeof flags> = (given) =>
     ? "--original-kubeconfig: needs --original NAMESPACE/NAME as well"
     : undefined;
 
-const rules = [portsDiffer, kubeconfigHasOriginal, requestsFit];
+/** Of two controllers of one cluster, each with a Lease of its own, both would write. */
+const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...given }) =>
+  own !== namespace && "guest-kubeconfig" in given && given["guest-kubeconfig"] === undefined
+    ? `--namespace: only --guest-kubeconfig allows another than ${namespace}`
+    : undefined;
+
+const rules = [portsDiffer, kubeconfigHasOriginal, oneLease, requestsFit];
 
 /** Reads what follows the program's name. All that is wrong is named at once, one sentence each. */
 export function parseConfig(argv: readonly string[]): Outcome<Config> {
@@ -50,6 +64,8 @@ function toConfig(given: Values<typeof flags>): Config {
     installed: installedOf(given),
     original: given.original,
     originalKubeconfig: given["original-kubeconfig"],
+    guestKubeconfig: given["guest-kubeconfig"],
+    namespace: given.namespace,
     image: given["agent-image"],
     kubeconfig: given.kubeconfig,
     listen: given.listen,

@@ -6,7 +6,7 @@ import { usage as usageOf, type Table } from "#contract/table.ts";
 import { address, auto, directory, integer, oneOf, text, unit } from "#contract/values.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 import { podFlags } from "./pod.ts";
-import { budget, deliveryModes, secretReference } from "./values.ts";
+import { budget, deliveryModes, namespaceName, secretReference } from "./values.ts";
 
 export const flags = {
   original: {
@@ -15,7 +15,16 @@ export const flags = {
   },
   "original-kubeconfig": {
     read: text,
-    what: "kubeconfig of the cluster that holds the original (the same cluster)",
+    what: "kubeconfig of the cluster that holds the original (the controller's own)",
+  },
+  "guest-kubeconfig": {
+    read: text,
+    what: "kubeconfig of the cluster that is served, read as data (the controller's own cluster)",
+  },
+  namespace: {
+    read: namespaceName,
+    standard: namespace,
+    what: "namespace of the controller's pod and Lease; another only where a guest is served",
   },
   protect: {
     read: protectable,
@@ -84,6 +93,6 @@ export const flags = {
 
 /** The text of `--help`. */
 export function usage(): string {
-  const head = `Global Pull Secret's controller. Works in the namespace ${namespace}.`;
+  const head = `Global Pull Secret's controller. Serves the namespace ${namespace}.`;
   return `${head}\nPolicy is the spec of GlobalPullSecret cluster.\n${usageOf(flags)}`;
 }

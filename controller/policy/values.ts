@@ -42,6 +42,12 @@ export function failures(value: string): number | string | Wrong {
 
 export const dnsName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
+export function namespaceName(value: string): string | Wrong {
+  return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)
+    ? value
+    : new Wrong("is no name of a namespace; give one such as kube-system");
+}
+
 /** Without a namespace: pods take their image pull secrets from their own. */
 export function pullSecretName(value: string): string | Wrong {
   return dnsName.test(value)

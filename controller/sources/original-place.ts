@@ -4,24 +4,25 @@ import type { Config } from "../policy/config.ts";
 import { connect, loadKubeConfig, type Cluster } from "#kube/client.ts";
 import { Informer } from "#kube/informer.ts";
 import { cached } from "#kube/cached-client.ts";
-import { originalReader, reopened } from "./original.ts";
 import { secretsIn } from "#kube/paths.ts";
+import { reopened } from "#kube/reopened.ts";
+import { originalReader } from "./original.ts";
 
 const now = () => new Date();
 
 /**
- * The original that the flags name, in `here` or in the cluster of another kubeconfig; undefined
- * when they name none.
+ * The original that the flags name, in `home`, the controller's own cluster, or in that of another
+ * kubeconfig; undefined when they name none.
  */
 export function openOriginal(
   { original, originalKubeconfig: file }: Config,
-  here: Cluster,
+  home: Cluster,
   asked: (method: string, status: number) => void,
   log: Logger,
 ) {
   if (original === undefined) return undefined;
   const live =
-    file === undefined ? here : reopened(file, () => connect(loadKubeConfig(file), asked));
+    file === undefined ? home : reopened(file, () => connect(loadKubeConfig(file), asked));
   const target = { collection: secretsIn(original.namespace), name: original.name };
   const followed = { live, target, informer: new Informer() };
   const changed = (problem: string | undefined) => {

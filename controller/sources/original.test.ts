@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { ApiError } from "#kube/api-error.ts";
 import type { Cluster } from "#kube/client.ts";
 import { Informer } from "#kube/informer.ts";
-import { originalReader, reopened } from "./original.ts";
+import { originalReader } from "./original.ts";
 
 const secret = { metadata: { name: "pull-secret" } };
 const refused = (status: number) =>
@@ -98,27 +95,4 @@ test("what a watch tells is believed at once, without a pause", async () => {
   await on.read();
   on.informer.listed(secret, "1");
   assert.equal(await on.read(), secret);
-});
-
-test("a kubeconfig that changes is opened anew, and one that is half written is not", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "gps-"));
-  const file = join(folder, "kubeconfig");
-  let [opened, broken] = [0, false];
-  const open = () => {
-    if (broken) throw new Error("not a kubeconfig");
-    opened += 1;
-    const identity = `cluster ${opened}`;
-    return { identity, get: async () => identity } as unknown as Cluster;
-  };
-  writeFileSync(file, "one");
-  const cluster = reopened(file, open);
-  assert.equal(await cluster.get("/p"), "cluster 1");
-  assert.equal(await cluster.get("/p"), "cluster 1");
-  broken = true;
-  writeFileSync(file, "one and a half");
-  assert.equal(await cluster.get("/p"), "cluster 1");
-  broken = false;
-  assert.equal(await cluster.get("/p"), "cluster 2");
-  rmSync(folder, { recursive: true });
-  assert.equal(await cluster.get("/p"), "cluster 3");
 });

@@ -53,6 +53,7 @@ async function play(
   const said: string[] = [];
   const leader: Leader = createLeader({
     cluster: world.cluster,
+    path: "/lease",
     me,
     clock: () => world.seconds,
     now: () => new Date(world.seconds * 1000),

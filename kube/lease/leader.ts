@@ -13,11 +13,14 @@ import {
   type Watched,
 } from "./lease.ts";
 import { fieldManager } from "../ownership.ts";
-import { leasePath } from "../paths.ts";
 
 type Options = Readonly<{
   /** Without informers. */
   cluster: Pick<Cluster, "get" | "apply">;
+  /** Where the Lease is. */
+  path: string;
+  /** Its name; the controller's unless another program stands for election. */
+  name?: string;
   /** Different in each process that ever was. */
   me: string;
   /** Seconds that never go back. */
@@ -44,6 +47,8 @@ export type Leader = Readonly<{
 
 export function createLeader({
   cluster,
+  path,
+  name,
   me,
   clock,
   now,
@@ -61,11 +66,11 @@ export function createLeader({
 
   const options = { manager: fieldManager, force: true, seconds: lease.answer };
   const read = async () => {
-    const live = await cluster.get<V1Lease>(leasePath, { seconds: lease.answer });
+    const live = await cluster.get<V1Lease>(path, { seconds: lease.answer });
     return live && readLease(live);
   };
-  const write = async (name: string) =>
-    readLease(await cluster.apply<V1Lease>(leasePath, heldBy(name, found, now()), options));
+  const write = async (holderName: string) =>
+    readLease(await cluster.apply<V1Lease>(path, heldBy(holderName, found, now(), name), options));
 
   function tell(name: string): void {
     if (name !== told) holder(name);

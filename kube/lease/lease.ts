@@ -4,7 +4,6 @@
  * a standby from when it saw that renewal, which is later.
  */
 import type { V1Lease } from "@kubernetes/client-node";
-import { namespace } from "#contract/names.ts";
 import { newborn } from "../client.ts";
 import { leaseName } from "../ownership.ts";
 
@@ -93,7 +92,12 @@ export function afterConflict(found: Found | undefined, me: string): "renew" | "
  * The Lease held by `holder` (nobody: empty), as a change of `found`; of none, as one that can only
  * be created.
  */
-export function heldBy(holder: string, found: Found | undefined, now: Date): V1Lease {
+export function heldBy(
+  holder: string,
+  found: Found | undefined,
+  now: Date,
+  name: string = leaseName,
+): V1Lease {
   const stamp = now.toISOString().replace("Z", "000Z"); // microseconds, as the API demands
   const changes = holder !== "" && found?.holder !== holder;
   const spec = {
@@ -107,7 +111,7 @@ export function heldBy(holder: string, found: Found | undefined, now: Date): V1L
     found === undefined
       ? { resourceVersion: newborn }
       : { uid: found.uid, resourceVersion: found.version };
-  const metadata = { name: leaseName, namespace, ...version };
+  const metadata = { name, ...version };
   // Times are text on the wire, whatever the client's types say.
   return {
     apiVersion: "coordination.k8s.io/v1",

@@ -20,7 +20,7 @@ const right = (verb: string, resource: string, namespace: string, name: string) 
   `${verb} ${resource} ${namespace && `${namespace}/`}${name || "*"}`;
 
 /** Every right, whatever role in whatever namespace gives it. */
-export async function granted({ cluster }: Plane): Promise<readonly string[]> {
+export async function granted({ cluster }: Pick<Plane, "cluster">): Promise<readonly string[]> {
   const [local, whole] = await Promise.all([
     cluster.get<List<V1RoleBinding>>("rolebindings", "-A"),
     cluster.get<List<V1ClusterRoleBinding>>("clusterrolebindings"),

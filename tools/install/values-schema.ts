@@ -5,7 +5,14 @@ import type { Flag } from "#contract/table.ts";
 type Schema = Readonly<{ description: string } & Record<string, unknown>>;
 
 /** What the chart itself decides, or needs a right or a file beside the flag. */
-const notValues = new Set(["original", "original-kubeconfig", "kubeconfig", "listen"]);
+const notValues = new Set([
+  "original",
+  "original-kubeconfig",
+  "guest-kubeconfig",
+  "namespace",
+  "kubeconfig",
+  "listen",
+]);
 
 /** `max-unavailable-limit` is `maxUnavailableLimit`; the template makes it kebab-case again. */
 export const valueOf = (flag: string): string =>

@@ -1,0 +1,57 @@
+/**
+ * Hosted: the cluster that is served is another one than the controller runs in. Its kubeconfig was
+ * written by somebody else and is renewed while we run.
+ */
+import { readFileSync } from "node:fs";
+import type { Logger } from "pino";
+import { connect, type Cluster } from "#kube/client.ts";
+import type { Access } from "#kube/kubeconfig/access.ts";
+import { kubeConfigOf, readKubeconfig } from "#kube/remote.ts";
+import { reopened } from "#kube/reopened.ts";
+import { formatProblem } from "#pullsecret/problems/problems.ts";
+
+type Options = Readonly<{
+  file: string;
+  log: Logger;
+  asked: (method: string, status: number) => void;
+  /**
+   * Called when the file names another cluster. What this process knows is the former one's, so
+   * that it may serve no other: it must end, and the next one begins with nothing.
+   */
+  moved: () => void;
+}>;
+
+/**
+ * The guest of that kubeconfig, with its credential renewed. A file that cannot be used any more
+ * changes nothing: the last good one stays. Throws where it cannot be used from the start.
+ */
+export function openGuest({ file, log, asked, moved }: Options): Cluster {
+  const first = accessIn(file);
+  let told = "";
+
+  function open(): Cluster {
+    const access = accessIn(file);
+    if (access.place === first.place) return connect(kubeConfigOf(access), asked);
+    moved();
+    throw new Error("--guest-kubeconfig names another cluster now: this process ends");
+  }
+
+  return reopened(file, () => {
+    try {
+      const cluster = open();
+      told = "";
+      return cluster;
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== told) log.error({ error: message }, "the former kubeconfig stays in use");
+      told = message;
+      throw error;
+    }
+  });
+}
+
+function accessIn(file: string): Access {
+  const read = readKubeconfig(readFileSync(file), "--guest-kubeconfig");
+  if (read.ok) return read.access;
+  throw new Error(read.problems.map((one) => `${one.code} ${formatProblem(one)}`).join("\n"));
+}

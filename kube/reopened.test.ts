@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Cluster } from "./client.ts";
+import { reopened } from "./reopened.ts";
+
+test("a kubeconfig that changes is opened anew, and one that is half written is not", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "gps-"));
+  const file = join(folder, "kubeconfig");
+  let [opened, broken] = [0, false];
+  const open = () => {
+    if (broken) throw new Error("not a kubeconfig");
+    opened += 1;
+    const identity = `cluster ${opened}`;
+    return { identity, get: async () => identity } as unknown as Cluster;
+  };
+  writeFileSync(file, "one");
+  const cluster = reopened(file, open);
+  assert.equal(await cluster.get("/p"), "cluster 1");
+  assert.equal(await cluster.get("/p"), "cluster 1");
+  broken = true;
+  writeFileSync(file, "one and a half");
+  assert.equal(await cluster.get("/p"), "cluster 1");
+  broken = false;
+  assert.equal(await cluster.get("/p"), "cluster 2");
+  rmSync(folder, { recursive: true });
+  assert.equal(await cluster.get("/p"), "cluster 3");
+});

@@ -1,0 +1,40 @@
+/** A cluster whose credential is renewed in its file while we run. */
+import { statSync } from "node:fs";
+import type { Cluster } from "./client.ts";
+
+/**
+ * A cluster whose kubeconfig is opened anew when its file changes: a credential is renewed without
+ * a restart of ours.
+ */
+export function reopened(file: string, open: () => Cluster): Cluster {
+  let seen = versionOf(file);
+  let cluster = open();
+
+  function current(): Cluster {
+    const version = versionOf(file);
+    if (version === seen) return cluster;
+    try {
+      cluster = open();
+      seen = version;
+    } catch {
+      // Half written, or gone for a moment: the next request looks again.
+    }
+    return cluster;
+  }
+
+  return {
+    identity: cluster.identity,
+    get: (path, options) => current().get(path, options),
+    pages: (path, query, each, as) => current().pages(path, query, each, as),
+    apply: (path, body, options) => current().apply(path, body, options),
+    create: (path, body) => current().create(path, body),
+    replace: (path, body, options) => current().replace(path, body, options),
+    remove: (path, uid, resourceVersion) => current().remove(path, uid, resourceVersion),
+    stream: (path, query, signal, line) => current().stream(path, query, signal, line),
+  };
+}
+
+function versionOf(file: string): string {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? "" : `${stat.ino}/${stat.mtimeMs}/${stat.size}`;
+}

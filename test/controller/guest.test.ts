@@ -1,0 +1,295 @@
+/**
+ * Hosted: a controller in the management cluster serves one guest through its kubeconfig. The guest
+ * has an API server of its own; the original and the Lease are here.
+ */
+import assert from "node:assert/strict";
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import type { V1DaemonSet, V1Lease, V1Secret } from "@kubernetes/client-node";
+import { auditOf, isWrite, type Asked } from "../cluster/audit.ts";
+import { stays, until } from "../cluster/await.ts";
+import { granted, needed } from "./granted.ts";
+import {
+  controlPlaneNamespace,
+  dataKubeconfig,
+  expiredCertificate,
+  startHome,
+  type Home,
+} from "./guest.ts";
+import * as plane from "./plane.ts";
+import { document, paths, pullSecret } from "./plane.ts";
+import { condition } from "./steer.ts";
+
+let guest: plane.Plane;
+let home: Home;
+let file: string;
+const running: plane.Controller[] = [];
+const account = `system:serviceaccount:${controlPlaneNamespace}:global-pull-secret-controller`;
+
+before(async () => {
+  [guest, home] = await Promise.all([plane.startPlane(), startHome()]);
+  file = join(guest.cluster.directory, "mounted");
+});
+after(async () => {
+  home?.cluster.down();
+  await guest?.[Symbol.asyncDispose]();
+});
+afterEach(async () => {
+  for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+  await home.cluster.kubectl("delete", "lease", "--all", "-n", controlPlaneNamespace);
+  await plane.wipe(guest);
+});
+
+/** As the kubelet renews a mounted file: by a rename. */
+function mount(text: string): void {
+  writeFileSync(`${file}.new`, text, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+const good = () => dataKubeconfig(guest.cluster, { token: guest.token });
+
+function start(kubeconfig = good()): plane.Controller {
+  mount(kubeconfig);
+  const controller = plane.startController(
+    home.kubeconfig,
+    `--namespace=${controlPlaneNamespace}`,
+    `--original=${controlPlaneNamespace}/pull-secret`,
+    `--guest-kubeconfig=${file}`,
+  );
+  running.push(controller);
+  return controller;
+}
+
+async function rotateOriginal(word: string): Promise<void> {
+  const secret = pullSecret("pull-secret", document({ "o.example": `orig:${word}` }));
+  const metadata = { name: "pull-secret", namespace: controlPlaneNamespace };
+  await home.cluster.apply({ ...secret, metadata });
+}
+const declare = (word: string) => plane.declare(guest, document({ "a.example": `add:${word}` }));
+const merged = (additional: string, original: string) =>
+  document({ "a.example": `add:${additional}`, "o.example": `orig:${original}` });
+const holder = async () =>
+  (
+    await home.cluster.get<V1Lease>(
+      "lease",
+      "global-pull-secret-controller",
+      "-n",
+      controlPlaneNamespace,
+    )
+  )?.spec?.holderIdentity;
+const inGroup = ({ group, resource, ...request }: Asked): Asked => {
+  return { ...request, group, resource: [group, resource].filter(Boolean).join("/") };
+};
+const said = (controller: plane.Controller, word: string | RegExp) =>
+  until(`it says ${word}`, () => controller.output().match(word) !== null, {
+    seen: controller.output,
+  });
+
+test("H3, H8: the guest's Secret and the original here are one; a rotation of either flows, and a removal takes all of it away there", async () => {
+  await rotateOriginal("1");
+  const name = "controller-pod";
+  const image = "own.example/image:1";
+  await home.cluster.apply({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: controlPlaneNamespace },
+    spec: { containers: [{ name: "controller", image }] },
+  });
+  process.env["POD_NAME"] = name;
+  const since = new Date().toISOString();
+  const controller = start();
+  delete process.env["POD_NAME"];
+  await declare("1");
+  await plane.untilPublished(guest, merged("1", "1"));
+  const daemonSet = await until("it is deployed", () =>
+    guest.api.get<V1DaemonSet>(paths.daemonSet),
+  );
+  assert.equal(daemonSet.spec?.template.spec?.containers[0]?.image, image);
+  await rotateOriginal("2");
+  await plane.untilPublished(guest, merged("1", "2"));
+  await declare("2");
+  await plane.untilPublished(guest, merged("2", "2"));
+  await plane.clear(guest);
+  assert.equal(await controller.stop(), 0);
+  assert.equal(await holder(), "");
+
+  // Here: what manifests/hosted grants, all of it and nothing else; only the Lease is written.
+  const here = auditOf(home.cluster, { since })
+    .filter(({ user }) => user === account)
+    .map((one) => inGroup(one));
+  assert.deepEqual(
+    here.filter(({ code }) => code === 403),
+    [],
+  );
+  assert.deepEqual(
+    new Set(here.filter(isWrite).map(({ resource }) => resource)),
+    new Set(["coordination.k8s.io/leases"]),
+  );
+  const rights = await granted({ cluster: home.cluster });
+  const used = new Set(here.flatMap(needed).map((one) => one.replace(`/${name}`, "/*")));
+  // Asked only while its watch does not tell.
+  used.add(`get secrets ${controlPlaneNamespace}/pull-secret`);
+  assert.deepEqual([...new Set(rights)].toSorted(), [...used].toSorted());
+
+  // There: no Lease, and no word of here.
+  const leases = auditOf(guest.cluster, { since }).filter(({ resource }) => resource === "leases");
+  const ours = leases.filter(({ userAgent }) => userAgent.startsWith("global-pull-secret"));
+  assert.deepEqual(ours, []);
+});
+
+test("a credential of the guest's that has expired is renewed in its file, without a restart", async () => {
+  await rotateOriginal("2");
+  const controller = start(dataKubeconfig(guest.cluster, await expiredCertificate(guest.cluster)));
+  await declare("3");
+  await said(controller, "401 Unauthorized");
+  assert.equal(controller.exited(), undefined);
+  mount(good());
+  await plane.untilPublished(guest, merged("3", "2"), 120_000);
+  // Renewed to nonsense in mid-flight: the last good one stays.
+  mount("{");
+  await declare("4");
+  await plane.untilPublished(guest, merged("4", "2"), 120_000);
+  await said(controller, "GPS402");
+  mount(good());
+  await declare("5");
+  await plane.untilPublished(guest, merged("5", "2"), 120_000);
+  assert.ok(!controller.output().includes(guest.token));
+});
+
+test("while the guest's API server is away the Lease stays, and when it is back the change flows", async () => {
+  await rotateOriginal("2");
+  const controller = start();
+  await declare("6");
+  await plane.untilPublished(guest, merged("6", "2"));
+  const me = await holder();
+  await guest.cluster.stopApiServer();
+  await rotateOriginal("3");
+  await said(controller, /reconcile failed/);
+  await guest.cluster.startApiServer();
+  await plane.untilPublished(guest, merged("6", "3"), 180_000);
+  assert.equal(await holder(), me);
+  assert.equal(controller.exited(), undefined);
+});
+
+test("a guest that is gone for good keeps no controller from ending in its time", async () => {
+  await rotateOriginal("3");
+  const controller = start();
+  await declare("7");
+  await plane.untilPublished(guest, merged("7", "3"));
+  await guest.cluster.stopApiServer();
+  await rotateOriginal("4");
+  await said(controller, /reconcile failed/);
+  const asked = Date.now();
+  assert.equal(await controller.stop(), 0);
+  assert.ok(Date.now() - asked < 10_000);
+  assert.equal(await holder(), "");
+  await guest.cluster.startApiServer();
+});
+
+test("without the management cluster nobody writes there; when it is back the next process goes on", async () => {
+  await rotateOriginal("4");
+  const controller = start();
+  await declare("8");
+  const revision = await plane.untilPublished(guest, merged("8", "4"));
+  await home.cluster.stopApiServer();
+  await until("it ends", () => controller.exited() === 1);
+  await declare("9");
+  const still = await plane.published(guest);
+  assert.deepEqual([still?.revision, still?.document], [revision, merged("8", "4")]);
+  await home.cluster.startApiServer();
+  start();
+  await plane.untilPublished(guest, merged("9", "4"), 120_000);
+});
+
+test("an original that may not be read, or is gone, stops nothing in the guest", async () => {
+  await rotateOriginal("4");
+  start();
+  await declare("10");
+  await plane.untilPublished(guest, merged("10", "4"));
+  await home.cluster.kubectl("delete", "secret", "pull-secret", "-n", controlPlaneNamespace);
+  await until(
+    "its absence is told there",
+    async () => (await condition(guest, "SourcesAccepted"))?.status === "False",
+  );
+  await declare("11");
+  await plane.untilPublished(guest, merged("11", "4"));
+  await rotateOriginal("5");
+  await plane.untilPublished(guest, merged("11", "5"));
+});
+
+const hostile: readonly (readonly [code: string, what: string, user: object, cluster?: object])[] =
+  [
+    [
+      "GPS408",
+      "a program",
+      { exec: { apiVersion: "v1", command: "/bin/touch", args: ["/tmp/x"] } },
+    ],
+    ["GPS409", "another service", { "auth-provider": { name: "oidc" } }],
+    ["GPS410", "a file", { tokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token" }],
+    ["GPS411", "any server", {}, { "insecure-skip-tls-verify": true }],
+    ["GPS412", "a proxy", {}, { "proxy-url": "http://127.0.0.1:1" }],
+    ["GPS413", "another user", { as: "system:admin" }],
+  ];
+
+test("a kubeconfig that asks for more than a connection ends the controller at its start, with a code, and nothing is asked of anybody", async () => {
+  const since = new Date().toISOString();
+  for (const [code, what, user, cluster] of hostile) {
+    const controller = start(
+      dataKubeconfig(guest.cluster, { token: guest.token, ...user }, cluster),
+    );
+    await until(`it ends: ${what}`, () => controller.exited() === 1);
+    assert.match(controller.output(), new RegExp(`^${code} --guest-kubeconfig: `));
+    assert.ok(!controller.output().includes(guest.token));
+  }
+  for (const { cluster } of [guest, home])
+    assert.deepEqual(
+      auditOf(cluster, { since }).filter(({ user }) =>
+        user.endsWith(":global-pull-secret-controller"),
+      ),
+      [],
+    );
+});
+
+test("no process serves two tenants: a kubeconfig that names another cluster ends it before a request there", async () => {
+  await rotateOriginal("5");
+  const controller = start();
+  await declare("12");
+  await plane.untilPublished(guest, merged("12", "5"));
+  // The management cluster plays the other tenant: an administrator of it is at hand.
+  const account = ["other-tenant", "-n", "default"];
+  await home.cluster.kubectl("create", "serviceaccount", ...account);
+  const token = (await home.cluster.kubectl("create", "token", ...account)).trim();
+  mount(dataKubeconfig(home.cluster, { token }));
+  await rotateOriginal("6");
+  await until("it ends", () => controller.exited() === 0, { seen: controller.output });
+  await said(controller, "names another cluster");
+  const asked = auditOf(home.cluster).filter(({ user }) => user.endsWith(":other-tenant"));
+  assert.deepEqual(asked, []);
+  assert.equal(await home.api.get<V1Secret>(paths.global), undefined);
+});
+
+test("the guest's administrator steers the guest, and reaches nothing here", async () => {
+  await rotateOriginal("6");
+  const since = new Date().toISOString();
+  await home.cluster.apply({
+    ...pullSecret("not-yours", document({ "secret.example": "planted:1" })),
+    metadata: { name: "not-yours", namespace: controlPlaneNamespace },
+  });
+  const controller = start();
+  await declare("13");
+  await plane.untilPublished(guest, merged("13", "6"));
+  const sources = [{ name: "extra", secretRef: { name: "not-yours" }, priority: 1 }];
+  const spec = JSON.stringify({ spec: { sources } });
+  await guest.cluster.kubectl("patch", "gps", "cluster", "--type=merge", "-p", spec);
+  await until("it is looked for there", async () =>
+    (await guest.cluster.kubectl("get", "gps", "cluster", "-o", "json")).includes("not-yours"),
+  );
+  const published = async () => (await plane.published(guest))?.document === merged("13", "6");
+  await stays("nothing of it is published", published, 2000);
+  const names = auditOf(home.cluster, { since })
+    .filter(({ user, resource }) => user === account && resource === "secrets")
+    .map(({ name, uri }) => name || /metadata\.name%3D([a-z-]+)/.exec(uri)?.[1]);
+  assert.deepEqual(new Set(names), new Set(["pull-secret"]));
+  assert.ok(!controller.output().includes("planted"));
+  await guest.cluster.kubectl("delete", "gps", "cluster");
+});

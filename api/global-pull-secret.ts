@@ -1,6 +1,7 @@
 /**
- * GlobalPullSecret as TypeScript. Written from manifests/crds/globalpullsecrets.yaml: change that,
- * then run `node build/run.mjs tools/docs.ts`.
+ * GlobalPullSecret as TypeScript. Written from
+ * manifests/crds/globalpullsecrets.yaml: change that, then run
+ * `node build/run.mjs tools/docs.ts`.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 

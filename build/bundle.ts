@@ -14,6 +14,7 @@ const programs: Programs = {
   agent: "agent/main.ts",
   hidden: "agent/hidden.ts",
   controller: "controller/main.ts",
+  fleet: "fleet/main.ts",
 };
 
 /**

@@ -1,20 +1,29 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { whole } from "#api/whole.fixture.ts";
+import { wholeFleet } from "#api/whole-fleet.fixture.ts";
 import { defaults } from "#controller/policy/defaults.ts";
 import { providerDefaults } from "#controller/policy/delivery.ts";
-import { fieldsOf, onlyVersion, ourCrd } from "./crd.ts";
+import { fieldsOf, fleetCrdFile, onlyVersion, ourCrd, type Schema } from "./crd.ts";
 
 const { schema } = onlyVersion(ourCrd());
+const { schema: fleet } = onlyVersion(ourCrd(fleetCrdFile));
+const both: readonly (readonly [value: object, schema: Schema])[] = [
+  [whole, schema],
+  [wholeFleet, fleet],
+];
 
-test("the generated types have every field of the CRD, and no other", () => {
-  // What is not below a plain object is not a field: an int-or-string, a scalar, metadata.
-  const declared = fieldsOf(schema).map(({ path }) => path);
-  assert.deepEqual(pathsOf(whole).toSorted(), declared.toSorted());
+test("the generated types have every field of the CRDs, and no other", () => {
+  for (const [value, definition] of both) {
+    // What is not below a plain object is not a field: an int-or-string, a scalar, metadata.
+    const declared = fieldsOf(definition).map(({ path }) => path);
+    assert.deepEqual(pathsOf(value).toSorted(), declared.toSorted());
+  }
 });
 
-test("what the CRD bounds is bounded everywhere: every text, every list", () => {
-  const unbounded = fieldsOf(schema).flatMap(({ path, schema: one }) => {
+test("what the CRDs bound is bounded everywhere: every text, every list", () => {
+  const all = both.flatMap(([, definition]) => fieldsOf(definition));
+  const unbounded = all.flatMap(({ path, schema: one }) => {
     const known = path === "apiVersion" || path === "kind" || one.enum !== undefined;
     const isText = one.type === "string" || one["x-kubernetes-int-or-string"] === true;
     if (isText && !known && one.maxLength === undefined) return [`${path}: maxLength`];
@@ -24,7 +33,7 @@ test("what the CRD bounds is bounded everywhere: every text, every list", () => 
 });
 
 test("every list says how it is merged, and every field what it is for", () => {
-  for (const { path, schema: one } of fieldsOf(schema)) {
+  for (const { path, schema: one } of both.flatMap(([, all]) => fieldsOf(all))) {
     if (one.type === "array") assert.ok(one["x-kubernetes-list-type"], path);
     const items = path.endsWith("[]") && one.type !== "object";
     if (path !== "metadata" && !items) assert.match(one.description ?? "", /^\S.*\.$/, path);

@@ -4,6 +4,7 @@
  */
 import {
   crdFile,
+  fleetCrdFile,
   fieldsOf,
   meaningOf,
   onlyVersion,
@@ -32,9 +33,27 @@ const names: Readonly<Record<string, string>> = {
   "status.conditions[]": "StatusCondition",
 };
 
+const fleetNames: typeof names = {
+  "": "FleetSecret",
+  spec: "FleetSecretSpec",
+  "spec.secretRef": "FleetSecretReference",
+  "spec.clusterAPI": "ClusterAPISource",
+  "spec.clusterAPI.namespaceSelector": "NamespaceSelector",
+  "spec.target": "FleetSecretTarget",
+  "spec.rollout": "FleetRollout",
+  "spec.removal": "FleetRemoval",
+  status: "FleetSecretStatus",
+  "status.clusters[]": "ClusterStatus",
+  "status.conditions[]": "FleetCondition",
+};
+
 /** The text of api/global-pull-secret.ts. */
-export function apiTypes(): string {
-  const crd = ourCrd();
+export const apiTypes = (): string => typesOf(crdFile, names);
+/** The text of api/fleet-secret.ts. */
+export const fleetTypes = (): string => typesOf(fleetCrdFile, fleetNames);
+
+function typesOf(file: string, names: Readonly<Record<string, string>>): string {
+  const crd = ourCrd(file);
   const { schema, apiVersion } = onlyVersion(crd);
   const objects = fieldsOf(schema).filter((one) => isObject(one) && one.path !== "metadata");
   for (const { path } of objects)
@@ -42,11 +61,12 @@ export function apiTypes(): string {
   const types = Object.entries(names).map(([path, name]) => {
     const object = objects.find((one) => one.path === path);
     if (object === undefined) throw new Error(`${path}: is no object of the CRD: tools/api.ts`);
-    return typeOf(name, object);
+    return typeOf(name, object, names);
   });
   const head = `/**
- * GlobalPullSecret as TypeScript. Written from ${crdFile}: change that,
- * then run \`node build/run.mjs tools/docs.ts\`.
+ * ${crd.spec.names.kind} as TypeScript. Written from
+ * ${file}: change that, then run
+ * \`node build/run.mjs tools/docs.ts\`.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 `;
@@ -59,24 +79,33 @@ import type { V1ObjectMeta } from "@kubernetes/client-node";
   return Object.entries(literals).reduce((all, [from, to]) => all.replace(from, to), text);
 }
 
-const isObject = ({ schema }: Field): boolean => schema.type === "object";
+/** One with fields of its own: a map has none. */
+const isObject = ({ schema }: Field): boolean =>
+  schema.type === "object" && schema.additionalProperties === undefined;
 
-function typeOf(name: string, { path, schema }: Field): string {
+function typeOf(
+  name: string,
+  { path, schema }: Field,
+  names: Readonly<Record<string, string>>,
+): string {
   const required = new Set(schema.required);
   const fields = Object.entries(schema.properties ?? {}).map(([field, one]) => {
     const below = path === "" ? field : `${path}.${field}`;
     const optional = required.has(field) ? "" : "?";
-    return `${comment(meaningOf(one), "  ")}  ${field}${optional}: ${written(below, one)};\n`;
+    return `${comment(meaningOf(one), "  ")}  ${field}${optional}: ${written(below, one, names)};\n`;
   });
   return `${comment(meaningOf(schema), "")}export type ${name} = Readonly<{\n${fields.join("")}}>;\n`;
 }
 
 /** The type of a field, as it is written. */
-function written(path: string, schema: Schema): string {
+function written(path: string, schema: Schema, names: Readonly<Record<string, string>>): string {
   if (schema["x-kubernetes-int-or-string"] === true) return "number | string";
   if (schema.enum !== undefined) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
-  if (schema.type === "array") return `readonly ${written(`${path}[]`, schema.items ?? {})}[]`;
+  if (schema.type === "array")
+    return `readonly ${written(`${path}[]`, schema.items ?? {}, names)}[]`;
   if (schema.type === "integer") return "number";
+  const { additionalProperties: values } = schema;
+  if (values !== undefined) return `Readonly<Record<string, ${written(path, values, names)}>>`;
   if (schema.type === "object") return names[path] ?? "object";
   if (schema.type === "string") return "string";
   throw new Error(`${path}: no type for ${String(schema.type)}: tools/api.ts`);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { load } from "js-yaml";
 
 export const crdFile = "manifests/crds/globalpullsecrets.yaml";
+export const fleetCrdFile = "manifests/crds/fleetsecrets/fleetsecrets.yaml";
 
 /** What a structural schema may hold, of which we use this. */
 export type Schema = Readonly<{
@@ -12,6 +13,7 @@ export type Schema = Readonly<{
   default?: unknown;
   enum?: readonly string[];
   properties?: Readonly<Record<string, Schema>>;
+  additionalProperties?: Schema;
   required?: readonly string[];
   items?: Schema;
   maxLength?: number;
@@ -32,16 +34,16 @@ export type Crd = Readonly<{
 
 export const readCrd = (text: string): Crd => load(text) as Crd;
 
-/** The CRD of this checkout. */
-export function ourCrd(): Crd {
-  return readCrd(readFileSync(join(import.meta.dirname, "..", crdFile), "utf8"));
+/** A CRD of this checkout; GlobalPullSecret's where none is named. */
+export function ourCrd(file = crdFile): Crd {
+  return readCrd(readFileSync(join(import.meta.dirname, "..", file), "utf8"));
 }
 
 /** The schema of the only version, and what objects of it give as apiVersion. */
 export function onlyVersion({ spec }: Crd): Readonly<{ schema: Schema; apiVersion: string }> {
   const [version, ...others] = spec.versions;
   if (version === undefined || others.length > 0)
-    throw new Error(`${crdFile}: ${spec.versions.length} versions; teach tools/ about them`);
+    throw new Error(`${spec.names.kind}: ${spec.versions.length} versions; teach tools/ of them`);
   return { schema: version.schema.openAPIV3Schema, apiVersion: `${spec.group}/${version.name}` };
 }
 

@@ -8,14 +8,16 @@ import { catalogue as agent } from "#contract/agent-codes.ts";
 import { usage } from "#controller/policy/flags.ts";
 import { catalogue as controller } from "#controller/sources/problems.ts";
 import { troubles } from "#controller/status/troubles.ts";
+import { catalogue as fleet } from "#fleet/secret/problems.ts";
+import { catalogue as kubeconfigs } from "#kube/kubeconfig/problems.ts";
 import { catalogue as documents } from "#pullsecret/problems/problems.ts";
-import { apiTypes } from "./api.ts";
+import { apiTypes, fleetTypes } from "./api.ts";
 import { plugin } from "./plugin.ts";
 import { faults } from "./faults.ts";
 import { chartParts } from "./install/chart.ts";
 import { table, type Row } from "./markdown.ts";
 import { promisesPage } from "./promises.ts";
-import { reference } from "./reference.ts";
+import { fleetReference, reference } from "./reference.ts";
 
 /** File → its whole text. */
 export function pages(): Readonly<Record<string, string>> {
@@ -28,6 +30,8 @@ export function pages(): Readonly<Record<string, string>> {
     "docs/reference/plugin.md": plugin(),
     "api/global-pull-secret.ts": apiTypes(),
     "docs/reference/globalpullsecret.md": reference(),
+    "api/fleet-secret.ts": fleetTypes(),
+    "docs/reference/fleetsecret.md": fleetReference(),
     ...chartParts(),
   };
 }
@@ -41,6 +45,10 @@ function errors(): string {
     table(["code", "meaning", "what happens next"], Object.values(agent).toSorted(byCode)),
     "## Controller\n\nSaid by the controller, in Events and in its log.",
     table(["code", "meaning", "what to do"], Object.values(controller).toSorted(byCode)),
+    "## Kubeconfigs\n\nSaid of a kubeconfig that is read as data (that of a guest cluster): what is refused is never connected to.",
+    table(["code", "meaning", "what to do"], Object.values(kubeconfigs).toSorted(byCode)),
+    "## Fleet\n\nSaid in the status of a FleetSecret.",
+    table(["code", "meaning", "what to do"], Object.values(fleet).toSorted(byCode)),
   ];
   return `${parts.join("\n\n")}\n`;
 }

@@ -18,9 +18,11 @@ const order: readonly string[] = [
   "pullsecret/merge",
   "pullsecret/provider",
   "pullsecret",
+  "kube/kubeconfig",
   "kube",
   "kube/lease",
   "kube/apply",
+  "program",
   "api",
   "agent/config",
   "agent/files",
@@ -45,6 +47,11 @@ const order: readonly string[] = [
   "controller/metrics",
   "controller/report",
   "controller",
+  "fleet/order",
+  "fleet/secret",
+  "fleet/status",
+  "fleet/guest",
+  "fleet",
   "cli/terminal",
   "cli/login",
   "cli/cluster",
@@ -62,7 +69,7 @@ const order: readonly string[] = [
 ];
 
 /** Programs: they meet in contract/, pullsecret/, kube/ and api/ only. */
-const programs: ReadonlySet<string> = new Set(["agent", "controller", "cli"]);
+const programs: ReadonlySet<string> = new Set(["agent", "controller", "fleet", "cli"]);
 
 /** Programs that reach no API server. */
 const withoutCluster: ReadonlySet<string> = new Set(["agent"]);
@@ -71,12 +78,16 @@ const withoutCluster: ReadonlySet<string> = new Set(["agent"]);
 const pure: readonly string[] = [
   "contract",
   "pullsecret",
+  "kube/kubeconfig",
   "api",
   "agent/facts",
   "agent/restart",
   "agent/decide",
   "controller/rollout/decide",
   "controller/status",
+  "fleet/order",
+  "fleet/secret",
+  "fleet/status",
 ];
 
 /** What code that decides may load of Node and of packages: it computes, and touches nothing. */

@@ -1,16 +1,42 @@
-/** docs/reference/globalpullsecret.md: the fields of GlobalPullSecret, from its definition. */
-import { fieldsOf, meaningOf, onlyVersion, ourCrd, type Field, type Schema } from "./crd.ts";
+/** docs/reference/: the fields of our objects, from their definitions. */
+import {
+  fieldsOf,
+  fleetCrdFile,
+  meaningOf,
+  onlyVersion,
+  ourCrd,
+  type Crd,
+  type Field,
+  type Schema,
+} from "./crd.ts";
 import { table } from "./markdown.ts";
 
-export function reference(): string {
-  const crd = ourCrd();
+/** docs/reference/globalpullsecret.md. */
+export const reference = (): string =>
+  pageOf(ourCrd(), {
+    place: "short name `gps`, cluster-scoped, one only: `cluster`",
+    explain: "gps",
+    status: "What the conditions mean: [status](../status.md).",
+  });
+
+/** docs/reference/fleetsecret.md. */
+export const fleetReference = (): string =>
+  pageOf(ourCrd(fleetCrdFile), {
+    place: "namespaced",
+    explain: "fleetsecret",
+    status: "How it is used: [fleet](../fleet.md).",
+  });
+
+type Words = Readonly<{ place: string; explain: string; status: string }>;
+
+function pageOf(crd: Crd, { place, explain, status }: Words): string {
   const { schema, apiVersion } = onlyVersion(crd);
   const fields = fieldsOf(schema);
   const below = (part: string) => fields.filter(({ path }) => path.startsWith(`${part}.`));
   return `# ${crd.spec.names.kind}
 
-\`${apiVersion}\`, short name \`gps\`, cluster-scoped, one only: \`cluster\`. ${schema.description ?? ""}
-The same words are in \`kubectl explain gps --recursive\`.
+\`${apiVersion}\`, ${place}. ${schema.description ?? ""}
+The same words are in \`kubectl explain ${explain} --recursive\`.
 
 ## spec
 
@@ -20,7 +46,7 @@ ${tableOf(below("spec"))}
 
 ${tableOf(below("status"))}
 
-What the conditions mean: [status](../status.md).
+${status}
 `;
 }
 

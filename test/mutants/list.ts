@@ -1,8 +1,9 @@
 /** Every breakage that the tests are held against. */
 import { agent } from "./agent.ts";
+import { fleet } from "./fleet.ts";
 import type { Mutant } from "./mutant.ts";
 import { objects } from "./objects.ts";
 import { rollout } from "./rollout.ts";
 import { sealed } from "./sealed.ts";
 
-export const mutants: readonly Mutant[] = [...objects, ...agent, ...rollout, ...sealed];
+export const mutants: readonly Mutant[] = [...objects, ...agent, ...rollout, ...sealed, ...fleet];

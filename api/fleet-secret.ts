@@ -1,0 +1,151 @@
+/**
+ * FleetSecret as TypeScript. Written from
+ * manifests/crds/fleetsecrets/fleetsecrets.yaml: change that, then run
+ * `node build/run.mjs tools/docs.ts`.
+ */
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+
+/** One Secret, brought to many clusters and kept there, and how far that is. */
+export type FleetSecret = Readonly<{
+  /** globalpullsecret.io/v1alpha1. */
+  apiVersion: "globalpullsecret.io/v1alpha1";
+  /** FleetSecret. */
+  kind: "FleetSecret";
+  metadata: V1ObjectMeta;
+  /** Which Secret goes where, and how carefully. */
+  spec: FleetSecretSpec;
+  /** How far it is. No credential is in it. */
+  status?: FleetSecretStatus;
+}>;
+
+/** Which Secret goes where, and how carefully. */
+export type FleetSecretSpec = Readonly<{
+  /** The Secret of this namespace that is brought to the clusters. It may be created later. */
+  secretRef: FleetSecretReference;
+  /**
+   * The clusters, as Cluster API declares them: of each namespace that is selected, the one whose
+   * kubeconfig is in its Secret NAMESPACE-kubeconfig under the key value.
+   */
+  clusterAPI: ClusterAPISource;
+  /** The Secret that the clusters get. */
+  target: FleetSecretTarget;
+  /** How many clusters get a change at a time, in Open Cluster Management's words. */
+  rollout?: FleetRollout;
+  /**
+   * Whether the clusters follow the Secret. Paused holds every change in them, a removal included.
+   * Default: Managed.
+   */
+  managementState?: "Managed" | "Paused";
+  /**
+   * What becomes of the Secret in a cluster that is no longer served: Delete takes away what was
+   * placed there, Orphan leaves it. Default: Delete.
+   */
+  removalPolicy?: "Delete" | "Orphan";
+  /** How long a removal waits. */
+  removal?: FleetRemoval;
+}>;
+
+/** The Secret of this namespace that is brought to the clusters. It may be created later. */
+export type FleetSecretReference = Readonly<{
+  /** Its name. */
+  name: string;
+}>;
+
+/**
+ * The clusters, as Cluster API declares them: of each namespace that is selected, the one whose
+ * kubeconfig is in its Secret NAMESPACE-kubeconfig under the key value.
+ */
+export type ClusterAPISource = Readonly<{
+  /**
+   * Which namespaces are served. To select is to authorise: whoever may label a Namespace so
+   * decides who gets the Secret.
+   */
+  namespaceSelector: NamespaceSelector;
+}>;
+
+/**
+ * Which namespaces are served. To select is to authorise: whoever may label a Namespace so decides
+ * who gets the Secret.
+ */
+export type NamespaceSelector = Readonly<{
+  /** The labels that a namespace must have, all of them. */
+  matchLabels: Readonly<Record<string, string>>;
+}>;
+
+/** The Secret that the clusters get. */
+export type FleetSecretTarget = Readonly<{
+  /** Its namespace, which must be there. Default: kube-system. */
+  namespace?: string;
+  /** Its name. */
+  name: string;
+}>;
+
+/** How many clusters get a change at a time, in Open Cluster Management's words. */
+export type FleetRollout = Readonly<{
+  /** How many clusters must have a change before any other gets it. Default: 1. */
+  canary?: number;
+  /**
+   * How many clusters are changed at a time, a number or a percentage of those that can be reached;
+   * one at least. Default: 10%.
+   */
+  maxConcurrency?: number | string;
+  /** How many clusters may refuse a change before no other gets it. Default: 0. */
+  maxFailures?: number;
+}>;
+
+/** How long a removal waits. */
+export type FleetRemoval = Readonly<{
+  /**
+   * How long a cluster must be out of the selection before anything is taken away there; a label
+   * that comes back meanwhile changes nothing. Default: 5m.
+   */
+  grace?: string;
+  /**
+   * How long a deleted object waits for clusters that cannot be reached; then they keep the Secret.
+   * Default: 1h.
+   */
+  deadline?: string;
+}>;
+
+/** How far it is. No credential is in it. */
+export type FleetSecretStatus = Readonly<{
+  /** The generation of spec that this speaks of. */
+  observedGeneration?: number;
+  /** Clusters that have it, of those that should. */
+  summary?: string;
+  /** Every cluster that is served, or was and is not yet given up. */
+  clusters?: readonly ClusterStatus[];
+  /** Ready, Reconciling and Stalled, as kstatus reads them. */
+  conditions?: readonly FleetCondition[];
+}>;
+
+/** A cluster. */
+export type ClusterStatus = Readonly<{
+  /** The namespace that declares it. */
+  name: string;
+  /**
+   * Done: it has what the Secret says, read back there. Failed: it answers and refuses.
+   * Unreachable: it does not answer, and is served when it does. Leaving: it is no longer selected.
+   */
+  state: "Waiting" | "Done" | "Failed" | "Unreachable" | "Leaving";
+  /** Why, with a code where there is one. */
+  reason?: string;
+  /** Since when it is in this state. */
+  since: string;
+}>;
+
+/** A condition. */
+export type FleetCondition = Readonly<{
+  /** Ready, Reconciling or Stalled. */
+  type: string;
+  /** Whether it is so. */
+  status: "True" | "False" | "Unknown";
+  /** Why, in one word. */
+  reason: string;
+  /** Why, for people. */
+  message?: string;
+  /** The generation of spec that this speaks of. */
+  observedGeneration?: number;
+  /** When status last changed. */
+  lastTransitionTime: string;
+}>;

@@ -1,0 +1,60 @@
+/** A FleetSecret with every field of the CRD in it, as `whole` is a GlobalPullSecret. */
+import type {
+  ClusterAPISource,
+  ClusterStatus,
+  FleetCondition,
+  FleetRemoval,
+  FleetRollout,
+  FleetSecret,
+  FleetSecretReference,
+  FleetSecretSpec,
+  FleetSecretStatus,
+  FleetSecretTarget,
+  NamespaceSelector,
+} from "./fleet-secret.ts";
+
+const time = "2026-11-23T09:00:00Z";
+
+const secretRef: Required<FleetSecretReference> = { name: "source-pull-secret" };
+const namespaceSelector: Required<NamespaceSelector> = { matchLabels: {} };
+const clusterAPI: Required<ClusterAPISource> = { namespaceSelector };
+const target: Required<FleetSecretTarget> = { namespace: "kube-system", name: "pull-secret" };
+const rollout: Required<FleetRollout> = { canary: 1, maxConcurrency: "10%", maxFailures: 0 };
+const removal: Required<FleetRemoval> = { grace: "5m", deadline: "1h" };
+const spec: Required<FleetSecretSpec> = {
+  secretRef,
+  clusterAPI,
+  target,
+  rollout,
+  managementState: "Managed",
+  removalPolicy: "Delete",
+  removal,
+};
+const cluster: Required<ClusterStatus> = {
+  name: "guest-a",
+  state: "Failed",
+  reason: "GPS435",
+  since: time,
+};
+const condition: Required<FleetCondition> = {
+  type: "Ready",
+  status: "False",
+  reason: "Progressing",
+  message: "0 of 1 clusters have it",
+  observedGeneration: 1,
+  lastTransitionTime: time,
+};
+const status: Required<FleetSecretStatus> = {
+  observedGeneration: 1,
+  summary: "0/1",
+  clusters: [cluster],
+  conditions: [condition],
+};
+
+export const wholeFleet: Required<FleetSecret> = {
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "FleetSecret",
+  metadata: { name: "pull-secret", namespace: "kube-system" },
+  spec,
+  status,
+};

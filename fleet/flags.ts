@@ -1,0 +1,42 @@
+/** The flags of the fleet's controller. */
+import { namespace } from "#contract/names.ts";
+import { readFlags, type Outcome } from "#contract/flags.ts";
+import { usage as usageOf, type Table, type Values } from "#contract/table.ts";
+import { address, oneOf, text, Wrong } from "#contract/values.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+
+/** One name of a namespace or several, separated by commas. */
+function namespaces(value: string): readonly string[] | Wrong {
+  const names = value.split(",").map((one) => one.trim());
+  const wrong = names.some((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
+  return wrong ? new Wrong("is no list of namespaces; give one such as kube-system,fleet") : names;
+}
+
+const flags = {
+  "fleet-namespaces": {
+    read: namespaces,
+    standard: namespace,
+    what: "namespaces whose FleetSecrets are served, comma-separated",
+  },
+  kubeconfig: { read: text, what: "kubeconfig (KUBECONFIG, or the pod's own account)" },
+  listen: {
+    read: address,
+    standard: ":8080",
+    what: "where /healthz, /readyz and /metrics are served",
+  },
+  "log-level": {
+    read: oneOf("trace", "debug", "info", "warn", "error"),
+    standard: "info",
+    what: "least severe log line: trace, debug, info, warn or error",
+  },
+} as const satisfies Table;
+
+export type FleetConfig = Values<typeof flags>;
+
+/** Reads what follows the program's name. All that is wrong is named at once. */
+export const parseFleetConfig = (argv: readonly string[]): Outcome<FleetConfig> =>
+  readFlags(flags, { argv, quote });
+
+/** The text of `--help`. */
+export const fleetUsage = (): string =>
+  `Global Pull Secret's fleet controller: one Secret for many clusters.\n${usageOf(flags)}`;

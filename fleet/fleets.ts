@@ -1,0 +1,131 @@
+/** Every FleetSecret of the namespaces that are served, in one loop. */
+import type { V1Namespace } from "@kubernetes/client-node";
+import type { Logger } from "pino";
+import { Gauge, type Registry } from "prom-client";
+import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
+import { ApiError } from "#kube/api-error.ts";
+import type { Cluster } from "#kube/client.ts";
+import { watchCollection } from "#kube/collection.ts";
+import { createLoop, sooner, type Again } from "#kube/loop.ts";
+import { secretsIn } from "#kube/paths.ts";
+import { follow } from "#kube/watch.ts";
+import { Informer } from "#kube/informer.ts";
+import { Fleet, type Place } from "./fleet.ts";
+import { fleetSecretsIn, pathOf } from "./write.ts";
+
+type Options = Readonly<{
+  home: Cluster;
+  holds: () => boolean;
+  log: Logger;
+  registry: Registry;
+  namespaces: readonly string[];
+}>;
+
+type Served = { fleet: Fleet; source: AbortController };
+
+export function createFleets({ home, holds, log, registry, namespaces }: Options) {
+  const served = new Map<string, Served>();
+  const gauge = new Gauge({
+    name: "global_pull_secret_fleet_clusters",
+    help: "clusters of all FleetSecrets, by state",
+    labelNames: ["state"],
+    registers: [registry],
+  });
+  let clusterId: string | undefined;
+  let finished = Date.now();
+
+  async function run(): Promise<Again | undefined> {
+    clusterId ??= (await home.get<V1Namespace>("/api/v1/namespaces/kube-system"))?.metadata?.uid;
+    if (clusterId === undefined) throw new Error("kube-system has no uid");
+    const all: FleetSecret[] = [];
+    for (const one of namespaces)
+      await home.pages<FleetSecret>(fleetSecretsIn(one), {}, (page) => void all.push(...page));
+    const place = { home, clusterId, holds, hint: loop.hint, log: log.warn.bind(log) };
+    forget(new Set(all.map(uidOf)));
+    const answers = await Promise.all(all.map((one) => serve(one, all, place)));
+    count(all);
+    finished = Date.now();
+    return answers.reduce(sooner, undefined);
+  }
+
+  /** One object that cannot be served keeps no other waiting. */
+  async function serve(object: FleetSecret, all: readonly FleetSecret[], place: Place) {
+    try {
+      return await fleetOf(object, place).run(object, all);
+    } catch (error) {
+      const conflict = error instanceof ApiError && error.status === 409;
+      const name = pathOf(object.metadata);
+      log[conflict ? "debug" : "error"](
+        { object: name, error: (error as Error).message },
+        "a FleetSecret could not be served; it is tried again",
+      );
+      return { seconds: conflict ? 0.5 : 5 };
+    }
+  }
+
+  function fleetOf(object: FleetSecret, place: Place): Fleet {
+    const known = served.get(uidOf(object));
+    if (known !== undefined) return known.fleet;
+    const one = { fleet: new Fleet(place), source: new AbortController() };
+    served.set(uidOf(object), one);
+    const collection = secretsIn(object.metadata.namespace ?? "");
+    void follow({
+      cluster: home,
+      target: { collection, name: object.spec.secretRef.name },
+      informer: new Informer(),
+      hint: loop.hint,
+      failed: (error) => log.warn({ error: error.message }, "a source cannot be watched"),
+      signal: one.source.signal,
+    });
+    return one.fleet;
+  }
+
+  function forget(there: ReadonlySet<string>): void {
+    for (const [uid, { fleet, source }] of served) {
+      if (there.has(uid)) continue;
+      fleet.close();
+      source.abort();
+      served.delete(uid);
+    }
+  }
+
+  function count(all: readonly FleetSecret[]): void {
+    const states: ClusterStatus["state"][] = [
+      "Waiting",
+      "Done",
+      "Failed",
+      "Unreachable",
+      "Leaving",
+    ];
+    const clusters = all.flatMap(({ status }) => status?.clusters ?? []);
+    for (const state of states)
+      gauge.set({ state }, clusters.filter((one) => one.state === state).length);
+  }
+
+  const loop = createLoop({
+    run,
+    failed(error, failures) {
+      finished = Date.now();
+      log.error({ failures, error: (error as Error).message }, "a run failed; it is tried again");
+      return error instanceof ApiError ? error.retryAfterSeconds : undefined;
+    },
+  });
+
+  return {
+    finished: () => finished,
+    /** Serves until `signal` aborts. */
+    async until(signal: AbortSignal): Promise<void> {
+      finished = Date.now();
+      const failed = (error: Error) => log.warn({ error: error.message }, "a watch failed");
+      const watched = { cluster: home, query: {}, hint: loop.hint, failed, signal };
+      const watches = [...namespaces.map(fleetSecretsIn), "/api/v1/namespaces"].map((path) =>
+        watchCollection({ ...watched, path }),
+      );
+      await loop.until(signal);
+      forget(new Set());
+      await Promise.all(watches);
+    },
+  };
+}
+
+const uidOf = ({ metadata }: FleetSecret): string => metadata.uid ?? "";

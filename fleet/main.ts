@@ -1,0 +1,62 @@
+/** The fleet's controller: reads the command line, serves FleetSecrets until SIGTERM. */
+import { once } from "node:events";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { asksForHelp } from "#contract/arguments.ts";
+import { connect, loadKubeConfig } from "#kube/client.ts";
+import { fenced } from "#kube/lease/fenced-client.ts";
+import { keepMemoryOutOfCores } from "#program/cores.ts";
+import { serve } from "#program/server.ts";
+import { fleetUsage, parseFleetConfig } from "./flags.ts";
+import { fleetManager } from "./guest/guest.ts";
+import { standIn } from "./lease.ts";
+import { createFleets } from "./fleets.ts";
+
+/** 10 minutes without a finished run: the loop hangs. */
+const hangsSeconds = 600;
+
+async function main(argv: readonly string[]): Promise<void> {
+  if (asksForHelp(argv)) return void process.stdout.write(fleetUsage());
+  const parsed = parseFleetConfig(argv);
+  if (!parsed.ok) {
+    process.stderr.write(`${parsed.errors.join("\n")}\n`);
+    process.exit(2);
+  }
+  const config = parsed.value;
+  keepMemoryOutOfCores();
+  const level = config["log-level"];
+  const log = pino({ level, base: null }, pino.destination({ dest: 1, sync: true }));
+  const stop = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.abort());
+  const stopped = once(stop.signal, "abort");
+  const live = connect(loadKubeConfig(config.kubeconfig), () => {}, { manager: fleetManager });
+  const leader = standIn(live, log, () => process.exit(1));
+  const home = fenced(live, leader.holds);
+  const registry = new Registry();
+  const namespaces = config["fleet-namespaces"];
+  const fleets = createFleets({ home, holds: leader.holds, log, registry, namespaces });
+  const health = {
+    sick: () =>
+      leader.leads() && Date.now() - fleets.finished() > hangsSeconds * 1000
+        ? `no run for ${hangsSeconds} s`
+        : undefined,
+    ready: () => ({ ready: true, says: leader.leads() ? "ok" : "standby" }),
+  };
+  const server = await serve(config.listen, health, registry);
+  log.info({ cluster: live.identity, namespaces }, "started");
+  const over = new AbortController();
+  const campaign = leader.until(over.signal);
+  await Promise.race([leader.elected, stopped]);
+  if (!stop.signal.aborted) await fleets.until(stop.signal);
+  // Until the last write is over the Lease is renewed; then the next controller need not wait.
+  over.abort();
+  await campaign;
+  server.close();
+  log.info("stopped");
+  process.exit(0);
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exit(1);
+});

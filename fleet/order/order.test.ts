@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { order, type Guest, type Pace, type Standing } from "./order.ts";
+
+const letters: Readonly<Record<string, Standing>> = {
+  d: "done",
+  w: "waiting",
+  b: "busy",
+  f: "failed",
+  r: "retry",
+  u: "unreachable",
+};
+/** A letter a cluster, named 0, 1, 2 … */
+const guests = (text: string): Guest[] =>
+  Array.from(text, (letter, at) => ({ name: String(at), standing: letters[letter] ?? "waiting" }));
+
+const pace: Pace = { canary: 1, maxConcurrency: "50%", maxFailures: 0 };
+const table: readonly (readonly [
+  what: string,
+  text: string,
+  change: string,
+  more?: Partial<Pace>,
+  halted?: boolean,
+])[] = [
+  ["nobody is there", "", ""],
+  ["everybody has it", "ddd", ""],
+  ["the first one is the canary", "wwww", "0"],
+  ["while the canary is at it nobody follows", "bwww", ""],
+  ["then as many as may be", "dwww", "12"],
+  ["those at it take their slots", "dbww", "2"],
+  ["half of three is one", "dww", "1"],
+  ["one is always one", "dwwwwwwwww", "1", { maxConcurrency: "1%" }],
+  ["a number is a number", "dwwww", "123", { maxConcurrency: 3 }],
+  ["several canaries go together", "wwww", "01", { canary: 2 }],
+  ["one canary of two is not enough", "dwww", "1", { canary: 2 }],
+  ["without canaries all slots are open", "wwww", "01", { canary: 0 }],
+  ["more canaries than clusters are all of them", "www", "012", { canary: 9 }],
+  ["a cluster that does not answer is no canary", "uwww", "1"],
+  ["and counts for no share", "duuuww", "4"],
+  ["and is not waited for", "du", ""],
+  ["nobody answers", "uuu", ""],
+  ["a refusal stops all others", "fwww", "", {}, true],
+  ["one that joins waits for no canary", "ddw", "2"],
+  ["a refusal that is allowed does not", "dfww", "23", { maxFailures: 1 }],
+  ["one more than allowed does", "dffw", "", { maxFailures: 1 }, true],
+  ["who refused is tried again, and nobody else", "dwrw", "2", {}, true],
+  ["after those who wait, where refusals are allowed", "drww", "23", { maxFailures: 1 }],
+  ["a canary that refuses may be tried again alone", "rwww", "0", {}, true],
+];
+
+for (const [what, text, change, more = {}, halted = false] of table)
+  test(`${text || "none"}: ${what}`, () => {
+    const turn = order(guests(text), { ...pace, ...more });
+    assert.deepEqual([turn.change.join(""), turn.halted], [change, halted]);
+  });
+
+const fleets = fc.array(
+  fc.record({
+    name: fc.string({ minLength: 1, maxLength: 3 }),
+    standing: fc.constantFrom(...Object.values(letters)),
+  }),
+  { maxLength: 60 },
+);
+const paces = fc.record({
+  canary: fc.nat(5),
+  maxConcurrency: fc.oneof(
+    fc.integer({ min: 1, max: 80 }),
+    fc.integer({ min: 1, max: 100 }).map((n) => `${n}%`),
+  ),
+  maxFailures: fc.nat(4),
+});
+const count = (all: readonly Guest[], ...of: readonly Standing[]) =>
+  all.filter(({ standing }) => of.includes(standing)).length;
+
+test("law: who does not answer, has it or is at it is never changed, and takes nobody's place", () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(
+        fleets.map((all) => all[0] ?? { name: "x", standing: "done" as const }),
+        { selector: ({ name }) => name, maxLength: 40 },
+      ),
+      paces,
+      (all, pace) => {
+        const turn = order(all, pace);
+        const standing = new Map(all.map((one) => [one.name, one.standing]));
+        for (const name of turn.change)
+          assert.ok(["waiting", "retry"].includes(standing.get(name) ?? ""), name);
+        const reached = all.filter(({ standing }) => standing !== "unreachable");
+        assert.deepEqual(order(reached, pace), turn);
+      },
+    ),
+  );
+});
+
+test("law: never more at a time than canary or concurrency allow, and none new beyond maxFailures", () => {
+  fc.assert(
+    fc.property(fleets, paces, (all, pace) => {
+      const { change, halted } = order(all, pace);
+      const reached = all.length - count(all, "unreachable");
+      const share =
+        typeof pace.maxConcurrency === "number"
+          ? pace.maxConcurrency
+          : Math.max(1, Math.floor((Number.parseInt(pace.maxConcurrency, 10) * reached) / 100));
+      const limit = Math.max(share, Math.min(pace.canary, reached));
+      if (change.length > 0) assert.ok(change.length + count(all, "busy") <= limit);
+      assert.equal(halted, count(all, "failed", "retry") > pace.maxFailures);
+      if (halted) assert.ok(change.length <= count(all, "retry"));
+      if (count(all, "done") < Math.min(pace.canary, reached))
+        assert.ok(change.length <= pace.canary);
+    }),
+  );
+});
+
+test("law: as long as nobody refuses, everybody who answers has it in the end", () => {
+  fc.assert(
+    fc.property(fc.nat(80), fc.nat(20), paces, (waiting, away, pace) => {
+      let all = guests("w".repeat(waiting) + "u".repeat(away));
+      for (let round = 0; round <= waiting; round++) {
+        const { change } = order(all, pace);
+        if (change.length === 0) break;
+        const now = new Set(change);
+        all = all.map((one) => (now.has(one.name) ? { name: one.name, standing: "done" } : one));
+      }
+      assert.equal(count(all, "waiting"), 0);
+    }),
+  );
+});

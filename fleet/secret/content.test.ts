@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { has, isPlacedBy, judge, ownerOf, placed, type Content } from "./content.ts";
+
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+const planted = "planted-9e4d";
+const pull = (document: string) => ({
+  type: "kubernetes.io/dockerconfigjson",
+  data: { ".dockerconfigjson": base64(document) },
+});
+const auth = base64(`robot:${planted}`);
+
+const table: readonly (readonly [what: string, secret: object | undefined, said: string])[] = [
+  ["a pull secret", pull(JSON.stringify({ auths: { "quay.io": { auth } } })), "ok"],
+  ["an opaque one", { type: "Opaque", data: { a: base64("1") } }, "ok"],
+  ["one of no type", { data: {} }, "ok"],
+  ["TLS", { type: "kubernetes.io/tls", data: { "tls.crt": "", "tls.key": "" } }, "ok"],
+  ["none", undefined, "SourceMissing GPS431"],
+  ["a bootstrap token", { type: "bootstrap.kubernetes.io/token" }, "SourceRefused GPS433"],
+  ["a service account's", { type: "kubernetes.io/service-account-token" }, "SourceRefused GPS433"],
+  ["no JSON", pull(`{"auths": ${planted}`), "SourceRefused GPS432"],
+  ["no base64", pull(`{"auths":{"quay.io":{"auth":"${planted}!"}}}`), "SourceRefused GPS432"],
+  ["no key", { type: "kubernetes.io/dockerconfigjson", data: {} }, "SourceRefused GPS432"],
+];
+for (const [what, secret, said] of table)
+  test(`the source is ${what}: ${said}`, () => {
+    const judged = judge(secret, "source");
+    const found = judged.ok ? "ok" : `${judged.reason} ${judged.message.slice(0, 6)}`;
+    assert.equal(found, said);
+    assert.ok(judged.ok || !judged.message.includes(planted));
+  });
+
+const contents = fc.record({
+  type: fc.constantFrom("Opaque", "kubernetes.io/tls"),
+  data: fc.dictionary(
+    fc.constantFrom("a", "b", "__proto__", "toString"),
+    fc.constantFrom("", "eA=="),
+  ),
+});
+
+const meaning = ({ type, data }: Content) =>
+  JSON.stringify([type, Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
+
+test("law: what is placed has exactly the content, and is known by its owner alone", () => {
+  const owner = ownerOf("uid", { namespace: "kube-system", name: "one" });
+  fc.assert(
+    fc.property(contents, contents, (one, other) => {
+      const secret = placed(one, owner, { namespace: "kube-system", name: "pull-secret" });
+      assert.ok(has(secret, one));
+      assert.ok(isPlacedBy(secret, owner));
+      assert.ok(!isPlacedBy(secret, ownerOf("other", { namespace: "kube-system", name: "one" })));
+      assert.equal(has(secret, other), meaning(one) === meaning(other));
+    }),
+  );
+});

@@ -1,0 +1,77 @@
+/** What is brought to the clusters: judged before the first of them sees it. Pure. */
+import { Buffer } from "node:buffer";
+import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
+import { secretKeys, secretType } from "#contract/names.ts";
+import { parse } from "#pullsecret/document/parse.ts";
+import { formatProblem } from "#pullsecret/problems/problems.ts";
+import { sentence } from "./problems.ts";
+
+export type Content = Readonly<{ type: string; data: Readonly<Record<string, string>> }>;
+
+export type Judged =
+  | Readonly<{ ok: true; content: Content }>
+  | Readonly<{ ok: false; reason: "SourceMissing" | "SourceRefused"; message: string }>;
+
+/**
+ * They open the cluster that they were made in: a copy of one elsewhere opens nothing there, and
+ * hands this cluster over.
+ */
+const openOneCluster: ReadonlySet<string> = new Set([
+  "bootstrap.kubernetes.io/token",
+  "kubernetes.io/service-account-token",
+]);
+
+/**
+ * The content of the source, as it is; or why no cluster may have it. A pull secret must be one
+ * that no kubelet drops; of other types nothing is known here, and nothing is asked.
+ */
+export function judge(secret: V1Secret | undefined, name: string): Judged {
+  if (secret === undefined)
+    return { ok: false, reason: "SourceMissing", message: sentence("sourceMissing", name) };
+  const { type = "Opaque", data = {} } = secret;
+  const refused = (message: string) => ({
+    ok: false as const,
+    reason: "SourceRefused" as const,
+    message,
+  });
+  if (openOneCluster.has(type)) return refused(sentence("sourceType", type));
+  if (type === secretType) {
+    const bytes = Buffer.from(data[secretKeys.document] ?? "", "base64");
+    const parsed = parse(bytes, { name, role: "additional" });
+    const [first] = parsed.ok ? [] : parsed.problems;
+    if (first !== undefined)
+      return refused(sentence("sourceInvalid", `${first.code} ${formatProblem(first)}`));
+  }
+  return { ok: true, content: { type, data } };
+}
+
+/** Whether a Secret has exactly this content, and no key beside it. */
+export function has({ type = "Opaque", data = {} }: V1Secret, content: Content): boolean {
+  const names = Object.keys(content.data);
+  return (
+    type === content.type &&
+    names.length === Object.keys(data).length &&
+    names.every((name) => Object.hasOwn(data, name) && data[name] === content.data[name])
+  );
+}
+
+/** On what is placed: this cluster's id, and namespace and name of the object that placed it. */
+const ownerAnnotation = "globalpullsecret.io/fleet-owner";
+const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-fleet" };
+
+/** An object that is created anew under its name knows what the former one placed. */
+export const ownerOf = (clusterId: string, { namespace, name }: V1ObjectMeta): string =>
+  `${clusterId}/${namespace}/${name}`;
+
+export const isPlacedBy = (secret: V1Secret, owner: string): boolean =>
+  secret.metadata?.annotations?.[ownerAnnotation] === owner;
+
+/** The Secret as it is placed. */
+export function placed(
+  { type, data }: Content,
+  owner: string,
+  where: Readonly<{ namespace: string; name: string }>,
+) {
+  const metadata = { ...where, labels: managedBy, annotations: { [ownerAnnotation]: owner } };
+  return { apiVersion: "v1", kind: "Secret", metadata, type, data };
+}

@@ -1,0 +1,59 @@
+/** Which clusters an object has to do with: those that are selected, and those that leave. Pure. */
+import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
+
+export type Members = Readonly<{
+  /** Selected, sorted. */
+  served: readonly string[];
+  /** Not selected any more, sorted; `due`: the grace is over. */
+  leaving: readonly Readonly<{ name: string; due: boolean; overdue: boolean }>[];
+}>;
+
+type Asked = Readonly<{
+  object: FleetSecret;
+  /** Namespaces that have the labels. */
+  selected: readonly string[];
+  now: number;
+}>;
+
+/** At most so many: status has to hold them. */
+export const mostClusters = 1000;
+
+/**
+ * The clusters of an object. One that is known from status and no longer selected leaves when the
+ * grace is over, and is given up when the deadline has passed besides; a deleted object selects
+ * nothing.
+ */
+export function membersOf({ object, selected, now }: Asked): Members {
+  const { metadata, spec, status } = object;
+  const deleted = metadata.deletionTimestamp;
+  const wanted = new Set(deleted === undefined ? selected : []);
+  const known = (status?.clusters ?? []).filter(({ name }) => !wanted.has(name));
+  const served = [...wanted].toSorted().slice(0, mostClusters - known.length);
+  const grace = seconds(spec.removal?.grace ?? "5m") * 1000;
+  const deadline = seconds(spec.removal?.deadline ?? "1h") * 1000;
+  const leaving = known.map((one) => {
+    const since = leavingSince(one, now);
+    return { name: one.name, due: now - since >= grace, overdue: now - since >= grace + deadline };
+  });
+  return { served, leaving: leaving.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+}
+
+const leavingSince = ({ state, since }: ClusterStatus, now: number): number =>
+  state === "Leaving" ? Date.parse(since) : now;
+
+/** The definition allows no other duration. */
+export function seconds(text: string): number {
+  const [, number = "0", unit = "s"] = /^(\d+)([smh])$/.exec(text) ?? [];
+  return Number(number) * ({ s: 1, m: 60, h: 3600 }[unit] ?? 1);
+}
+
+/** The older of two objects with one target keeps it. */
+export function olderWithTarget(object: FleetSecret, all: readonly FleetSecret[]) {
+  const place = ({ spec }: FleetSecret) =>
+    `${spec.target.namespace ?? "kube-system"}/${spec.target.name}`;
+  const age = ({ metadata }: FleetSecret) =>
+    `${new Date(metadata.creationTimestamp ?? 0).toISOString()} ${metadata.uid}`;
+  return all
+    .filter((other) => place(other) === place(object) && age(other) < age(object))
+    .toSorted((a, b) => (age(a) < age(b) ? -1 : 1))[0];
+}

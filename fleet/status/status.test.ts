@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ClusterStatus } from "#api/fleet-secret.ts";
+import { sameStatus, statusOf, type Found } from "./status.ts";
+
+const now = new Date("2026-11-23T12:00:00.123Z");
+const names: Readonly<Record<string, ClusterStatus["state"]>> = {
+  D: "Done",
+  W: "Waiting",
+  F: "Failed",
+  U: "Unreachable",
+  L: "Leaving",
+};
+const found = (letters: string, more: Partial<Found> = {}): Found => ({
+  generation: 3,
+  now,
+  clusters: Array.from(letters, (letter, at) => ({
+    name: `c${at}`,
+    state: names[letter] ?? "Waiting",
+  })),
+  stalled: undefined,
+  paused: false,
+  ...more,
+});
+const said = (one: Found): string =>
+  (statusOf(one).conditions ?? [])
+    .map(({ type, status }) => (status === "True" ? type : ""))
+    .filter(Boolean)
+    .join();
+
+const stalled = { reason: "SourceMissing", message: "GPS431" };
+const table: readonly (readonly [string, string, string, Partial<Found>?])[] = [
+  ["nobody is selected", "", "Ready"],
+  ["everybody has it", "DD", "Ready"],
+  ["one cannot be reached", "DU", "Ready"],
+  ["one waits", "DW", "Reconciling"],
+  ["one leaves", "DL", "Reconciling"],
+  ["one refuses", "DF", ""],
+  ["one refuses while another waits", "WF", "Reconciling"],
+  ["it is stalled", "DW", "Stalled", { stalled }],
+  ["it is paused", "DW", "", { paused: true }],
+];
+for (const [what, letters, conditions, more] of table)
+  test(`${what}: ${conditions || "none"} is True`, () =>
+    assert.equal(said(found(letters, more)), conditions));
+
+test("numbers are said once, and a leaving cluster is none that should have it", () => {
+  const status = statusOf(found("DDWFUL"));
+  assert.equal(status.summary, "2/5");
+  assert.equal(
+    status.conditions?.[0]?.message,
+    "2 of 5 clusters have it, 1 wait, 1 refuse it, 1 cannot be reached, 1 are leaving",
+  );
+});
+
+test("what does not change keeps its time, and a status that says the same is the same", () => {
+  const first = statusOf(found("DW"));
+  assert.equal(first.clusters?.[0]?.since, "2026-11-23T12:00:00Z");
+  const later = new Date(now.getTime() + 60_000);
+  const next = statusOf(found("DD", { now: later }), first);
+  assert.equal(next.clusters?.[0]?.since, "2026-11-23T12:00:00Z");
+  assert.equal(next.clusters?.[1]?.since, "2026-11-23T12:01:00Z");
+  assert.equal(next.conditions?.[2]?.lastTransitionTime, "2026-11-23T12:00:00Z");
+  assert.ok(sameStatus(statusOf(found("DW", { now: later }), first), first));
+  assert.ok(!sameStatus(next, first));
+  const { conditions, ...rest } = first;
+  assert.ok(sameStatus({ conditions: (conditions ?? []).toReversed(), ...rest }, first));
+});

@@ -1,0 +1,41 @@
+/** What the fleet's controller writes in the management cluster: two parts of its own object. */
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { FleetSecret, FleetSecretStatus } from "#api/fleet-secret.ts";
+import type { Cluster } from "#kube/client.ts";
+import { fleetManager } from "./guest/guest.ts";
+
+const group = "globalpullsecret.io/v1alpha1";
+
+export const fleetSecretsIn = (namespace: string): string =>
+  `/apis/${group}/namespaces/${namespace}/fleetsecrets`;
+
+/** Keeps a deleted object until its clusters have given back. */
+const finalizer = "globalpullsecret.io/fleet";
+
+const written = ({ metadata }: FleetSecret, more: object = {}) => ({
+  apiVersion: group,
+  kind: "FleetSecret",
+  metadata: { name: metadata.name, uid: metadata.uid, ...more },
+});
+const at = ({ metadata }: FleetSecret): string =>
+  `${fleetSecretsIn(metadata.namespace ?? "")}/${metadata.name}`;
+
+/** `namespace/name`. */
+export const pathOf = ({ namespace, name }: V1ObjectMeta): string => `${namespace}/${name}`;
+
+/** Puts the finalizer there, or takes it away, where it is not so yet. */
+export async function writeFinalizer(home: Cluster, object: FleetSecret, wanted: boolean) {
+  const there = object.metadata.finalizers?.includes(finalizer) === true;
+  if (there === wanted) return;
+  const body = written(object, wanted ? { finalizers: [finalizer] } : {});
+  await home.apply(at(object), body, { manager: fleetManager, force: true });
+}
+
+export async function writeStatus(home: Cluster, object: FleetSecret, status: FleetSecretStatus) {
+  const manager = `${fleetManager}-status`;
+  await home.apply(
+    `${at(object)}/status`,
+    { ...written(object), status },
+    { manager, force: true },
+  );
+}

@@ -1,0 +1,290 @@
+/** One Secret, two clusters: real API servers, and the controller with the rights of manifests/. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { auditOf } from "../cluster/audit.ts";
+import { stays, until } from "../cluster/await.ts";
+import { dataKubeconfig } from "../controller/guest.ts";
+import { document, pullSecret } from "../controller/plane.ts";
+import * as fleet from "./fleet.ts";
+import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
+
+let home: fleet.Home;
+let a: fleet.Guest;
+let b: fleet.Guest;
+let controller: ReturnType<typeof fleet.startFleet> | undefined;
+
+before(async () => {
+  [home, a, b] = await Promise.all([fleet.startHome(), fleet.startGuest(), fleet.startGuest()]);
+});
+after(() => {
+  for (const one of [home, a, b]) one?.cluster.down();
+});
+afterEach(async () => {
+  await controller?.[Symbol.asyncDispose]();
+  controller = undefined;
+  const finalizers = JSON.stringify({ metadata: { finalizers: [] } });
+  for (const name of ["pull-secret", "second"]) {
+    if ((await fleet.objectIn(home, name)) === undefined) continue;
+    const its = ["fleetsecret", name, "-n", "kube-system"];
+    await home.cluster.kubectl("delete", ...its, "--wait=false");
+    await home.cluster.kubectl("patch", ...its, "--type=merge", "-p", finalizers).catch(() => "");
+  }
+  const ours = ["-n", "kube-system", "--ignore-not-found"];
+  await home.cluster.kubectl("delete", "secret", "source-pull-secret", ...ours);
+  await home.cluster.kubectl("delete", "lease", "global-pull-secret-fleet", ...ours);
+  for (const { cluster } of [a, b])
+    await cluster.kubectl("delete", "secret", "pull-secret", ...ours);
+});
+
+const dataOf = (word: string) => ({
+  ".dockerconfigjson": Buffer.from(document({ "quay.io": `robot:${word}` })).toString("base64"),
+});
+const source = (word: string) =>
+  home.cluster.apply(pullSecret("source-pull-secret", document({ "quay.io": `robot:${word}` })));
+const label = (namespace: string, value: string) =>
+  home.cluster.kubectl("label", "namespace", namespace, `capi-pull-secret${value}`, "--overwrite");
+
+/** Both guests are declared and labelled, and the object is there; the controller runs. */
+async function begin(spec: Parameters<typeof fleetSecret>[0] = {}): Promise<void> {
+  await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
+  await fleet.declareGuest(home, "guest-b", b.kubeconfig, labelled);
+  await home.cluster.apply(fleetSecret(spec));
+  controller = fleet.startFleet(home);
+}
+
+async function placedIn(word: string, ...guests: readonly fleet.Guest[]): Promise<void> {
+  for (const guest of guests) await untilPlaced(guest, dataOf(word));
+}
+
+test("K1, K2, K3, K6, K8, K9: one object brings the Secret to each labelled cluster, follows it, and touches no other", async () => {
+  const since = new Date().toISOString();
+  await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
+  await fleet.declareGuest(home, "guest-b", b.kubeconfig, {});
+  await home.cluster.apply(fleetSecret());
+  controller = fleet.startFleet(home);
+  // The object is there before the Secret is.
+  await until("it waits for the Secret", async () => {
+    const conditions = (await fleet.objectIn(home))?.status?.conditions;
+    return conditions?.find(({ type }) => type === "Stalled")?.reason === "SourceMissing";
+  });
+  await source("1");
+  await placedIn("1", a);
+  await untilState(home, "guest-a", "Done");
+  assert.deepEqual(
+    auditOf(b.cluster, { since }).filter(
+      ({ userAgent }) => userAgent === "global-pull-secret-fleet",
+    ),
+    [],
+  );
+  await source("2");
+  await placedIn("2", a);
+  // A cluster that is selected later.
+  await label("guest-b", "=true");
+  await placedIn("2", a, b);
+  await until("it is Ready", async () => {
+    const conditions = (await fleet.objectIn(home))?.status?.conditions;
+    return conditions?.find(({ type }) => type === "Ready")?.status === "True";
+  });
+  // At rest nothing is written anywhere.
+  const rest = new Date().toISOString();
+  await stays(
+    "it rests",
+    async () => (await fleet.objectIn(home))?.status?.summary === "2/2",
+    3000,
+  );
+  for (const { cluster } of [a, b])
+    assert.deepEqual(
+      auditOf(cluster, { since: rest }).filter(
+        ({ userAgent, verb }) => userAgent === "global-pull-secret-fleet" && verb !== "watch",
+      ),
+      [],
+    );
+  const refused = auditOf(home.cluster, { since }).filter(
+    ({ user, code }) => user.endsWith(":global-pull-secret-fleet") && code === 403,
+  );
+  assert.deepEqual(refused, []);
+  assert.ok(!controller.output().includes(Buffer.from("robot:2").toString("base64")));
+});
+
+test("what is placed is repaired: an edit, a key beside it, another type, a deletion", async () => {
+  await begin();
+  await source("1");
+  await placedIn("1", a, b);
+  const its = ["secret", "pull-secret", "-n", "kube-system"];
+  const edit = JSON.stringify({ data: { ".dockerconfigjson": "e30=", other: "eA==" } });
+  await a.cluster.kubectl("patch", ...its, "--type=merge", "-p", edit);
+  await placedIn("1", a);
+  await a.cluster.kubectl("delete", ...its);
+  await placedIn("1", a);
+  const opaque = { ...pullSecret("source-pull-secret", ""), type: "Opaque", data: { a: "eA==" } };
+  await home.cluster.kubectl("delete", "secret", "source-pull-secret", "-n", "kube-system");
+  await home.cluster.apply(opaque);
+  await untilPlaced(a, { a: "eA==" }, "Opaque");
+  await untilPlaced(b, { a: "eA==" }, "Opaque");
+});
+
+test("a Secret that somebody else placed is not touched, and holds up no other cluster", async () => {
+  const theirs = pullSecret("pull-secret", document({ "theirs.example": "a:b" }));
+  await a.cluster.apply(theirs);
+  const before = (await fleet.targetIn(a))?.metadata?.resourceVersion;
+  await begin();
+  await source("1");
+  await placedIn("1", b);
+  await untilState(home, "guest-a", "Failed", "GPS435");
+  await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", "kube-system");
+  assert.equal((await fleet.targetIn(a))?.metadata?.resourceVersion, before);
+  assert.equal(await fleet.targetIn(b), undefined);
+});
+
+test("a source that is deleted or refused takes nothing away, and no cluster sees it", async () => {
+  await begin();
+  await source("1");
+  await placedIn("1", a, b);
+  const versions = async () =>
+    Promise.all([a, b].map(async (one) => (await fleet.targetIn(one))?.metadata?.resourceVersion));
+  const before = await versions();
+  const stalled = async () =>
+    (await fleet.objectIn(home))?.status?.conditions?.find(({ type }) => type === "Stalled");
+  await home.cluster.apply(pullSecret("source-pull-secret", '{"auths":{"quay.io":{"auth":"%"}}}'));
+  await until("it is refused", async () => (await stalled())?.message?.includes("GPS432"));
+  await home.cluster.kubectl("delete", "secret", "source-pull-secret", "-n", "kube-system");
+  await until("it is missed", async () => (await stalled())?.reason === "SourceMissing");
+  assert.deepEqual(await versions(), before);
+  await source("2");
+  await placedIn("2", a, b);
+});
+
+test("a cluster that is away is unreachable, holds up no other, and is served when it is back", async () => {
+  await begin();
+  await source("1");
+  await placedIn("1", a, b);
+  await a.cluster.stopApiServer();
+  await untilState(home, "guest-a", "Unreachable", "GPS438");
+  await source("2");
+  await placedIn("2", b);
+  await a.cluster.startApiServer();
+  await placedIn("2", a);
+  await untilState(home, "guest-a", "Done");
+});
+
+test("a label that is lost and back within the grace changes nothing; after the grace the Secret goes, there alone", async () => {
+  await begin({ removal: { grace: "10s", deadline: "1h" } });
+  await source("1");
+  await placedIn("1", a, b);
+  const before = (await fleet.targetIn(a))?.metadata?.resourceVersion;
+  await Promise.all([label("guest-a", "-"), label("guest-b", "-")]);
+  await untilState(home, "guest-a", "Leaving");
+  await Promise.all([label("guest-a", "=true"), label("guest-b", "=true")]);
+  await untilState(home, "guest-a", "Done");
+  assert.equal((await fleet.targetIn(a))?.metadata?.resourceVersion, before);
+  await label("guest-a", "-");
+  await until("it is gone there", async () => (await fleet.targetIn(a)) === undefined);
+  await placedIn("1", b);
+});
+
+test("a deleted object takes away what it placed, and waits for a cluster that is away no longer than its deadline", async () => {
+  await begin();
+  await source("1");
+  await placedIn("1", a, b);
+  await b.cluster.stopApiServer();
+  await untilState(home, "guest-b", "Unreachable");
+  const its = ["fleetsecret", "pull-secret", "-n", "kube-system"];
+  await home.cluster.kubectl("delete", ...its, "--timeout=90s");
+  assert.equal(await fleet.targetIn(a), undefined);
+  assert.match(controller?.output() ?? "", /guest-b.*given up/);
+  await b.cluster.startApiServer();
+  assert.notEqual(await fleet.targetIn(b), undefined);
+});
+
+test("a controller that is killed again and again ends in the same state", async () => {
+  await begin();
+  for (const word of ["1", "2", "3", "4", "5"]) {
+    await source(word);
+    const random = 200 + Math.random() * 1500;
+    const started = performance.now();
+    await until("its moment", () => performance.now() - started > random);
+    await controller?.kill();
+    await home.cluster.kubectl(
+      "delete",
+      "lease",
+      "global-pull-secret-fleet",
+      "-n",
+      "kube-system",
+      "--ignore-not-found",
+    );
+    controller = fleet.startFleet(home);
+  }
+  await placedIn("5", a, b);
+  await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", "kube-system");
+  for (const one of [a, b]) assert.equal(await fleet.targetIn(one), undefined);
+});
+
+const hostile: readonly (readonly [code: string, user: object, cluster?: object])[] = [
+  ["GPS408", { exec: { apiVersion: "v1", command: "/bin/touch", args: ["/tmp/x"] } }],
+  ["GPS409", { "auth-provider": { name: "oidc" } }],
+  ["GPS410", { tokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token" }],
+  ["GPS411", {}, { "insecure-skip-tls-verify": true }],
+  ["GPS412", {}, { "proxy-url": "http://127.0.0.1:1" }],
+  ["GPS413", { as: "system:admin" }],
+];
+
+test("a cluster's kubeconfig that asks for more than a connection is named with its code and never used; renewed, it is served", async () => {
+  await source("1");
+  await begin();
+  await placedIn("1", b);
+  for (const [code, user, cluster] of hostile) {
+    await a.cluster.kubectl(
+      "delete",
+      "secret",
+      "pull-secret",
+      "-n",
+      "kube-system",
+      "--ignore-not-found",
+    );
+    await fleet.declareGuest(home, "guest-a", "{}", labelled);
+    await controller?.[Symbol.asyncDispose]();
+    const since = new Date().toISOString();
+    const bad = dataKubeconfig(a.cluster, { token: "planted", ...user }, cluster);
+    await fleet.declareGuest(home, "guest-a", bad, labelled);
+    controller = fleet.startFleet(home);
+    await untilState(home, "guest-a", "Unreachable", code);
+    const asked = auditOf(a.cluster, { since }).filter(
+      ({ userAgent }) => userAgent === "global-pull-secret-fleet",
+    );
+    assert.deepEqual(asked, []);
+  }
+  await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
+  await placedIn("1", a);
+  await untilState(home, "guest-a", "Done");
+});
+
+test("of two objects with one target the older keeps it, and the other is Stalled", async () => {
+  await begin();
+  await source("1");
+  await placedIn("1", a, b);
+  await home.cluster.apply(fleetSecret({}, "second"));
+  await until("the second is Stalled", async () => {
+    const conditions = (await fleet.objectIn(home, "second"))?.status?.conditions;
+    return conditions?.find(({ type }) => type === "Stalled")?.reason === "Conflict";
+  });
+  await untilState(home, "guest-a", "Done");
+});
+
+const refusedSpecs: readonly (readonly [what: string, spec: object, says: RegExp])[] = [
+  ["a target of ours", { target: { name: "global-pull-secret" } }, /belong to each cluster/],
+  ["the additional's", { target: { name: "additional-pull-secret" } }, /belong to each cluster/],
+  [
+    "a selector of nothing",
+    { clusterAPI: { namespaceSelector: { matchLabels: {} } } },
+    /at least 1 properties/,
+  ],
+  ["no concurrency", { rollout: { maxConcurrency: "0%" } }, /percentage from 1%/],
+  ["no duration", { removal: { grace: "soon" } }, /duration such as/],
+];
+
+test("the definition refuses what nobody can mean, with a sentence", async () => {
+  for (const [what, spec, says] of refusedSpecs)
+    await assert.rejects(home.cluster.apply(fleetSecret(spec, "second")), says, what);
+  await home.cluster.apply(fleetSecret());
+  await assert.rejects(home.cluster.apply(fleetSecret({ target: { name: "x" } })), /immutable/);
+});

@@ -1,0 +1,176 @@
+/**
+ * A management cluster with manifests/fleet, and guests that are API servers of their own, declared
+ * as Cluster API does: a namespace each, with the kubeconfig in a Secret.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
+import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
+import { connect, type Cluster as Api } from "#kube/client.ts";
+import { freshBundle } from "../../build/bundle.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { directEnvironment } from "../cluster/run.ts";
+import { dataKubeconfig } from "../controller/guest.ts";
+import { writeKubeconfig } from "../controller/plane.ts";
+
+const root = join(import.meta.dirname, "../..");
+const account = "global-pull-secret-fleet";
+
+export type Guest = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string }>;
+export type Home = Guest;
+
+const apiOf = (cluster: Cluster): Api => {
+  const config = new KubeConfig();
+  config.loadFromFile(cluster.kubeconfig);
+  return connect(config, () => {});
+};
+
+export async function startHome(): Promise<Home> {
+  await freshBundle();
+  const cluster = await startCluster({ nodes: 0 });
+  await cluster.kubectl("apply", "-k", join(root, "manifests/fleet"));
+  const its = ["-n", "kube-system"];
+  await cluster.kubectl("scale", `deployment/${account}`, ...its, "--replicas=0");
+  const token = (await cluster.kubectl("create", "token", account, ...its, "--duration=4h")).trim();
+  const kubeconfig = writeKubeconfig(cluster, "fleet", cluster.server, token);
+  return { cluster, api: apiOf(cluster), kubeconfig };
+}
+
+/** With an account that may do what docs/fleet.md says, and no more. */
+export async function startGuest(): Promise<Guest> {
+  const cluster = await startCluster({ nodes: 0 });
+  const name = "fleet";
+  const its = { name, namespace: "kube-system" };
+  const rbac = { apiVersion: "rbac.authorization.k8s.io/v1", metadata: its };
+  const rules = [
+    {
+      apiGroups: [""],
+      resources: ["secrets"],
+      resourceNames: ["pull-secret"],
+      verbs: ["get", "list", "watch", "create", "patch", "update", "delete"],
+    },
+  ];
+  await cluster.apply(
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: its },
+    { ...rbac, kind: "Role", rules },
+    {
+      ...rbac,
+      kind: "RoleBinding",
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
+      subjects: [{ kind: "ServiceAccount", ...its }],
+    },
+  );
+  const token = await cluster.kubectl(
+    "create",
+    "token",
+    name,
+    "-n",
+    its.namespace,
+    "--duration=4h",
+  );
+  const kubeconfig = dataKubeconfig(cluster, { token: token.trim() });
+  return { cluster, api: apiOf(cluster), kubeconfig };
+}
+
+export const labelled = { "capi-pull-secret": "true" };
+
+/** As Cluster API writes it. */
+export async function declareGuest(
+  { cluster }: Home,
+  name: string,
+  kubeconfig: string,
+  labels: object,
+): Promise<void> {
+  await cluster.apply(
+    { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } },
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      type: "cluster.x-k8s.io/secret",
+      metadata: { name: `${name}-kubeconfig`, namespace: name },
+      data: { value: Buffer.from(kubeconfig).toString("base64") },
+    },
+  );
+}
+
+/** The object of the walk-through, with short pauses. */
+export const fleetSecret = (spec: Partial<FleetSecretSpec> = {}, name = "pull-secret") => ({
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "FleetSecret",
+  metadata: { name, namespace: "kube-system" },
+  spec: {
+    secretRef: { name: "source-pull-secret" },
+    clusterAPI: { namespaceSelector: { matchLabels: labelled } },
+    target: { name: "pull-secret" },
+    removal: { grace: "5s", deadline: "10s" },
+    ...spec,
+  },
+});
+
+const path = "/apis/globalpullsecret.io/v1alpha1/namespaces/kube-system/fleetsecrets";
+export const objectIn = async ({ api }: Home, name = "pull-secret") =>
+  api.get<FleetSecret>(`${path}/${name}`);
+
+async function stateOf(home: Home, guest: string): Promise<ClusterStatus | undefined> {
+  return (await objectIn(home))?.status?.clusters?.find(({ name }) => name === guest);
+}
+
+export async function untilState(
+  home: Home,
+  guest: string,
+  state: ClusterStatus["state"],
+  reason = "",
+): Promise<void> {
+  await until(
+    `${guest} is ${state} ${reason}`,
+    async () => {
+      const one = await stateOf(home, guest);
+      return one?.state === state && (one.reason ?? "").includes(reason);
+    },
+    { timeout: 90_000, seen: async () => JSON.stringify((await objectIn(home))?.status) },
+  );
+}
+
+const target = "/api/v1/namespaces/kube-system/secrets/pull-secret";
+export const targetIn = async ({ api }: Guest) => api.get<V1Secret>(target);
+
+/** The guest's Secret has this content and type. */
+export async function untilPlaced(
+  guest: Guest,
+  data: Readonly<Record<string, string>>,
+  type = "kubernetes.io/dockerconfigjson",
+): Promise<void> {
+  const wanted = JSON.stringify([type, data]);
+  const found = async () => {
+    const secret = await targetIn(guest);
+    return JSON.stringify([secret?.type, secret?.data]);
+  };
+  await until("it is placed", async () => (await found()) === wanted, {
+    timeout: 60_000,
+    seen: found,
+  });
+}
+
+export function startFleet({ kubeconfig }: Home) {
+  const flags = ["--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0"];
+  const child = spawn(process.execPath, [join(root, "dist/fleet.cjs"), ...flags], {
+    env: directEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const end = async (signal: NodeJS.Signals) => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill(signal);
+    await ended;
+  };
+  return {
+    output: () => output,
+    kill: () => end("SIGKILL"),
+    [Symbol.asyncDispose]: () => end("SIGTERM"),
+  };
+}

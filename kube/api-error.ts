@@ -47,9 +47,13 @@ export class ApiError extends Error {
   }
 }
 
-/** The innermost cause of a failed fetch, which itself says only "fetch failed". */
+/**
+ * The innermost cause of a failed fetch, which itself says only "fetch failed". What the parser of
+ * JSON says is left out: it quotes the answer.
+ */
 export function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
+  if (error instanceof SyntaxError) return "the answer is not JSON";
   return error.cause instanceof Error ? problemOf(error.cause) : error.message;
 }
 

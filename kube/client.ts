@@ -81,7 +81,7 @@ type Apply = DryRun & Patience & Readonly<{ manager: string; force: boolean }>;
 const requestSeconds = 30;
 const silenceSeconds = 90;
 
-/** No answer that we ask for is larger: a page of 500 pods of 20 kB is 10 MB. */
+/** No answer that we ask for is larger, in bytes: a page of 500 pods of 20 kB is 10 MB. */
 const largestAnswer = 32 * 1024 * 1024;
 
 /**
@@ -113,13 +113,20 @@ type Connection = Readonly<{
   as?: string | undefined;
   /** Seconds that one answer may take; watches last. */
   seconds?: number;
+  /** Bytes that one answer, or a line of a watch, may have. */
+  largest?: number;
 }>;
 
 /** `asked` is told of every request and its outcome, for the metrics. */
 export function connect(
   config: KubeConfig,
   asked: (method: string, status: number) => void,
-  { manager = fieldManager, as, seconds: patience = requestSeconds }: Connection = {},
+  {
+    manager = fieldManager,
+    as,
+    seconds: patience = requestSeconds,
+    largest = largestAnswer,
+  }: Connection = {},
 ): Cluster {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no cluster: set current-context");
@@ -187,8 +194,7 @@ export function connect(
     try {
       for await (const chunk of response.body.stream() ?? []) {
         size += chunk.length;
-        if (size > largestAnswer)
-          throw new Error(`the answer is larger than ${largestAnswer} bytes`);
+        if (size > largest) throw new Error(`the answer is larger than ${largest} bytes`);
         chunks.push(chunk);
       }
     } catch (error) {
@@ -202,7 +208,12 @@ export function connect(
     }
     const text = Buffer.concat(chunks).toString("utf8");
     if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
-    return JSON.parse(text) as T;
+    try {
+      return JSON.parse(text) as T;
+    } catch (error) {
+      const detail = problemOf(error);
+      throw new ApiError({ status: 0, reason: "Unreachable", method, path, detail });
+    }
   }
 
   return {
@@ -283,7 +294,7 @@ export function connect(
           heard();
           const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
           rest = lines.pop() ?? "";
-          if (rest.length > largestAnswer) throw new Error("an endless line");
+          if (rest.length > largest) throw new Error("an endless line");
           for (const one of lines) line(one);
         }
       } catch (error) {

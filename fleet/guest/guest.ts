@@ -22,6 +22,9 @@ export const fleetManager = "global-pull-secret-fleet";
 /** A guest may take so long for an answer; one that takes longer is as good as away. */
 const answerSeconds = 10;
 
+/** Bytes: no list of one Secret is longer, and a hundred of them fit our memory. */
+const largestAnswer = 4 * 1024 * 1024;
+
 /** A guest that is away is asked again after so long at most. */
 const longestPause = 30_000;
 
@@ -76,7 +79,7 @@ export class Guest {
     if (this.#unanswered !== undefined && now < this.#unanswered.until)
       return { away: this.#unanswered.why };
     const state = this.#open?.informer.shown;
-    if (typeof state === "object") this.#last = state.object;
+    if (typeof state === "object") this.#last = state.object ?? undefined;
     // A watch that has ended in its time begins anew at once.
     if (state !== undefined && this.#away === undefined) return { secret: this.#last };
     return this.#away === "" || this.#away === undefined ? undefined : { away: this.#away };
@@ -122,7 +125,7 @@ export class Guest {
       return this.#shut(sentence("kubeconfig", `${first.code} ${formatProblem(first)}`));
     if (!read.ok) return;
     this.close();
-    const how = { manager: fleetManager, seconds: answerSeconds };
+    const how = { manager: fleetManager, seconds: answerSeconds, largest: largestAnswer };
     const live = connect(kubeConfigOf(read.access), () => {}, how);
     const { namespace, name } = this.#options.target;
     const target = { collection: secretsIn(namespace), name };
@@ -157,7 +160,7 @@ export class Guest {
       else if (Object.keys(found.data ?? {}).every((key) => Object.hasOwn(content.data, key)))
         reply = await cluster.apply(path, withVersion({ uid, resourceVersion }), how);
       else reply = await cluster.replace(path, withVersion({ uid, resourceVersion }));
-      if (!has(reply, content)) throw new Error(sentence("mutated"));
+      if (!has(reply, content)) throw new Mutated(sentence("mutated"));
     });
   }
 
@@ -203,7 +206,7 @@ export class Guest {
   #refuse(of: Content, error: Error): void {
     const former = this.#refusal;
     const times = former !== undefined && same(former.of, of) ? former.times + 1 : 1;
-    const why = error instanceof ApiError ? sentence("refused", error.message) : error.message;
+    const why = error instanceof Mutated ? error.message : sentence("refused", told(error));
     this.#refusal = { of, why, times, next: Date.now() + Math.max(5000, backoff(times)) };
   }
 
@@ -242,7 +245,10 @@ function isAway(error: unknown): boolean {
   return error.status === 0 || error.status >= 500 || [401, 408, 429].includes(error.status);
 }
 
-/** Of the guest's answer only status and reason; its body may hold anything. */
-function away(error: unknown): string {
-  return sentence("unreachable", error instanceof Error ? error.message : "no answer");
-}
+const away = (error: unknown): string => sentence("unreachable", told(error));
+
+/** Of the guest's answer only status and reason: what else is in it may be anything. */
+const told = (error: unknown): string =>
+  error instanceof ApiError ? error.message : "its answer is not an API server's";
+
+class Mutated extends Error {}

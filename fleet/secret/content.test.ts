@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { has, isPlacedBy, judge, ownerOf, placed, type Content } from "./content.ts";
 
@@ -51,6 +52,18 @@ test("law: what is placed has exactly the content, and is known by its owner alo
       assert.ok(isPlacedBy(secret, owner));
       assert.ok(!isPlacedBy(secret, ownerOf("other", { namespace: "kube-system", name: "one" })));
       assert.equal(has(secret, other), meaning(one) === meaning(other));
+    }),
+  );
+});
+
+test("law: whatever a cluster answers, it is judged, and nothing that is not the content is taken for it", () => {
+  const content = { type: "Opaque", data: { a: "eA==" } };
+  const odd = fc.record({ type: fc.anything(), data: fc.anything(), metadata: fc.anything() });
+  fc.assert(
+    fc.property(odd, (answer) => {
+      const secret = answer as V1Secret;
+      assert.ok(!has(secret, content));
+      assert.ok(!isPlacedBy(secret, "uid/kube-system/one"));
     }),
   );
 });

@@ -1,5 +1,6 @@
 /** What the fleet's controller can find wrong, each with its code. */
 import type { Catalogue } from "#contract/catalogue.ts";
+import { escape } from "#pullsecret/problems/keypath.ts";
 
 /** Kind → code, what is wrong, what to do. `{}` stands for the detail. */
 export const catalogue = {
@@ -37,5 +38,6 @@ export const catalogue = {
 /** `GPS431: what is wrong; what to do`: one line of at most 500 characters. */
 export function sentence(kind: keyof typeof catalogue, detail = ""): string {
   const [code, what, todo] = catalogue[kind];
-  return `${code}: ${what.replace("{}", () => detail.slice(0, 300))}; ${todo}`.slice(0, 500);
+  const shown = escape(detail.slice(0, 300));
+  return `${code}: ${what.replace("{}", () => shown)}; ${todo}`.slice(0, 500);
 }

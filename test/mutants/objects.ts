@@ -91,7 +91,7 @@ export const objects: readonly Mutant[] = [
     file: "kube/client.ts",
     text: "?.compose(only(url.origin))",
     instead: "",
-    tests: ["kube/redirect.test.ts"],
+    tests: ["kube/client.test.ts"],
   },
   {
     effect: "a kubeconfig that names another cluster is followed there",

@@ -14,6 +14,32 @@ async function listening(answer: RequestListener) {
   return { url, [Symbol.dispose]: end };
 }
 
+const planted = "planted-5b1f";
+
+/** As a server that a tenant runs: what it answers with status 200, 500 or 403. */
+const odd: readonly (readonly [what: string, status: number, body: string, told: RegExp])[] = [
+  ["no JSON", 200, `${planted}{`, /no answer Unreachable: the answer is not JSON$/],
+  ["a page", 500, `<html>${planted}</html>`, /500 Refused$/],
+  ["a reason of its own", 403, JSON.stringify({ reason: `${planted}\n` }), /403 Refused$/],
+  ["a reason that is no text", 403, JSON.stringify({ reason: [planted] }), /403 Refused$/],
+  ["null", 403, "null", /403 Refused$/],
+  ["a message", 403, JSON.stringify({ reason: "No", message: planted }), /403 No$/],
+  ["too much", 200, JSON.stringify(planted.repeat(9000)), /the answer is larger than 65536 bytes$/],
+];
+for (const [what, status, body, told] of odd)
+  test(`an API server that answers ${what} is quoted by status and reason alone`, async () => {
+    using server = await listening((_, response) => response.writeHead(status).end(body));
+    const config = new KubeConfig();
+    const cluster = { name: "odd", server: server.url, skipTLSVerify: true };
+    config.loadFromClusterAndUser(cluster, { name: "user" });
+    const api = connect(config, () => {}, { largest: 65_536 });
+    await assert.rejects(api.get("/api/v1/namespaces/a/secrets/b"), (error: Error) => {
+      assert.match(error.message, told);
+      assert.ok(!error.message.includes(planted));
+      return true;
+    });
+  });
+
 test("an API server cannot send us on to another server, and nothing of ours gets there", async () => {
   const asked: string[] = [];
   using inner = await listening((request, response) => {

@@ -13,9 +13,16 @@ type Document = Readonly<{
 /** What only kustomize reads. */
 const ofKustomize = /^kustomize\.config\.k8s\.io\//;
 
+/**
+ * Not of the cluster that is uninstalled: a fleet's controller is an installation of its own, and
+ * goes when its FleetSecrets are gone; a hosted one is in another cluster.
+ */
+const others = ["manifests/fleet/**", "manifests/crds/fleetsecrets/**", "manifests/hosted/**"];
+
 /** `Kind name` of all that manifests/ make; a chart's templates are no YAML, and make the same. */
 function made(): ReadonlySet<string> {
-  const files = globSync("manifests/**/*.yaml", { exclude: ["manifests/argocd/**"] });
+  const exclude = ["manifests/argocd/**", ...others];
+  const files = globSync("manifests/**/*.yaml", { exclude });
   const documents = files.flatMap((file) => {
     const text = readFileSync(file, "utf8");
     return text.includes("{{") ? [] : (loadAll(text) as Document[]);

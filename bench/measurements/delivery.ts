@@ -94,7 +94,7 @@ async function rotations(bed: Bed, count: number, arrival: Arrival): Promise<Mea
   let known = before;
   for (let round = 0; round < count; round++) {
     await calm();
-    const user = round % 2 === 0 ? "original" : "additional";
+    const user = bed.nextRevision() % 2 === 0 ? "original" : "additional";
     const begun = Date.now();
     const arrivals = bed.nodes.map((one) => arrival(one, registry.auth(user).auth, begun));
     const revision = Math.max(...bed.syncer.seen.map(({ object }) => revisionOf(object)));
@@ -121,7 +121,7 @@ async function invocations({ nodes }: Bed): Promise<readonly string[]> {
 
 /** That it serves is not taken on trust: every node pulls an image that it has not. */
 async function isPulled(bed: Bed): Promise<void> {
-  const number = bed.nextRevision();
+  const number = Date.now();
   const image = await bed.cluster.pushApp(`team/app:delivery-${number}`);
   const name = (one: BedNode) => `delivery-${number}-${one.node.name}`;
   await bed.cluster.apply(...bed.nodes.map((one) => podOn(one.node, name(one), image)));

@@ -62,6 +62,9 @@ export function shownTests({ on, plugin }: Rig): void {
     const path = [bin, dirname(process.execPath), process.env["PATH"]].join(delimiter);
     const env = { ...options.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
 
+    // The team that the pages speak of.
+    await cluster.kubectl("create", "namespace", "team-a");
+    await cluster.kubectl("create", "serviceaccount", "builder", "-n", "team-a");
     const added = await plugin("add a.io -u robot --password-stdin", password);
     assert.equal(added.code, 0, added.err);
     await steer(on(), {});

@@ -83,7 +83,10 @@ export async function freshBundle(): Promise<string[]> {
   const paths = entries.map((name) => `dist/${name}.cjs`);
   const madeAt = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const oldest = Math.min(...paths.map(madeAt));
-  const sources = globSync(["{agent,api,cli,contract,controller,kube,pullsecret}/**", "build/*"]);
+  const sources = globSync([
+    "{agent,api,cli,contract,controller,fleet,kube,program,pullsecret}/**",
+    "build/*",
+  ]);
   const isStale = [...sources, "package-lock.json"].some((path) => madeAt(path) >= oldest);
   return isStale ? await bundle() : paths;
 }

@@ -31,6 +31,7 @@ function place(t: TestContext) {
     unit: () => assert.fail(),
     states: () => assert.fail(),
     surroundings: () => assert.fail(),
+    start: () => assert.fail(),
     restart: async (_unit, recorded) => {
       try {
         await recorded();

@@ -6,7 +6,12 @@ import { exitCodes, nodeFiles, secretKeys } from "#contract/names.ts";
 import { act } from "./execute.ts";
 import { parseConfig, type Config } from "./config/config.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
-import { configAfterProvider, preinstalledProvider } from "./delivery/provider/provider.ts";
+import {
+  configAfterProvider,
+  preinstalledProvider,
+  registeredProvider,
+} from "./delivery/provider/provider.ts";
+import type { Delivery } from "./delivery/delivery.ts";
 import { describe } from "./files/errno.ts";
 import { usage } from "./config/flags.ts";
 import { askHealthz } from "./observe/healthz.ts";
@@ -40,14 +45,18 @@ function print(stream: NodeJS.WriteStream, text: string, code: number): number {
   return code;
 }
 
+function deliveryOf({ delivery, registration, scope }: Config): Delivery {
+  if (delivery === "ConfigFile") return configAfterProvider;
+  return registration === "Agent" ? registeredProvider(scope) : preinstalledProvider(scope);
+}
+
 async function serve(config: Config): Promise<number> {
   const stopping = new AbortController();
   // As process 1, Node ignores signals that it does not handle: the pod would take its whole grace
   // period to end.
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopping.abort());
 
-  const delivery =
-    config.delivery === "ConfigFile" ? configAfterProvider : preinstalledProvider(config.scope);
+  const delivery = deliveryOf(config);
   const deeds = new Deeds(clock);
   const systemd = systemdOver(config.dbusDirectory, stopping.signal);
   const log = openLog(config.node, config.revision);

@@ -138,6 +138,11 @@ export const catalogue = {
     "the kubelet's credential provider is not there, or not as it has to be",
     "nothing is changed; install flags, script and configuration as docs/delivery-node.md says",
   ],
+  unregistrable: [
+    "GPS236",
+    "the agent cannot give this kubelet a credential provider",
+    "nothing is changed; use spec.delivery.mode Restart or Reread, or registration Preinstalled",
+  ],
   portTaken: [
     "GPS240",
     "the probe port is taken by another program, so that nobody can ask whether the node is ready",

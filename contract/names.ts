@@ -175,6 +175,13 @@ export const providerFiles = {
   stamp: "pull-secret-provider/stamp",
 } as const;
 
+/**
+ * kubeadm's directory, which its kubelets cannot be given another of, and the file in it that they
+ * get their arguments from.
+ */
+export const kubeadmDirectory = "/var/lib/kubelet";
+export const kubeadmFlagsFile = "kubeadm-flags.env";
+
 /** The provider's name in its configuration; the kubelet runs the program of this name. */
 export const providerName = "global-pull-secret";
 

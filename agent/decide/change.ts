@@ -7,6 +7,7 @@ import { preflight } from "./preflight.ts";
 import { type Found, leftBy, type Plan } from "../delivery/delivery.ts";
 import { givesBack } from "../delivery/gives-back.ts";
 import type { Document } from "../delivery/mounted.ts";
+import { unfitFor } from "../facts/registration.ts";
 import { isStopped } from "../facts/kubelet-state.ts";
 import { type Answer, ask, atOnce, named, refuse, soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
@@ -41,7 +42,7 @@ export function change(
     return (isAtRest(known) ? refuse : wait)(codes.unsafe, soon, `it would have ${planned.excess}`);
   const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
   if (planned.unfit !== undefined)
-    return (isAtRest(known) ? refuse : wait)(codes.providerUnfit, soon, planned.unfit);
+    return (isAtRest(known) ? refuse : wait)(unfitFor(found), soon, planned.unfit);
   if (facts.writeIn > 0) return wait(code, facts.writeIn);
   const undo = undoOf(journal, found, document, drift);
   const left = leftBy(planned);

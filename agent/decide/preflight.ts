@@ -9,6 +9,7 @@
 import type { Facts } from "../facts/facts.ts";
 import type { Plan } from "../delivery/delivery.ts";
 import { unitMissing } from "../restart/restart.ts";
+import { unfitFor, whyUnregistrable } from "../facts/registration.ts";
 import { isRunning, unitOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, fast, refuse, resync, soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
@@ -23,7 +24,12 @@ export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   if (file.kind === "changing") return wait(codes.changedMeanwhile, fast);
   if (file.kind === "refused") return refuse(codes.unsafe, soon, file.why);
   if (facts.hides === undefined) return ask("fitness");
-  return kubeletAbsent(facts) ?? hiding(facts, planned) ?? unwatched(facts);
+  return (
+    kubeletAbsent(facts) ??
+    unregistrable(facts, planned) ??
+    hiding(facts, planned) ??
+    unwatched(facts)
+  );
 }
 
 /**
@@ -52,10 +58,19 @@ function kubeletAbsent(facts: Facts): Step | undefined {
 }
 
 /** Only the first config.json hides another file; the kubelet skips one that does not parse. */
+/** Why this kubelet would not get the flags that we are to give it. */
+function unregistrable({ file, start }: Facts, planned: Plan | undefined): Step | undefined {
+  if (!("registers" in file) || file.registers === undefined) return undefined;
+  // A withdrawal is made whatever the unit reads.
+  if (planned !== undefined && planned.owned.flags === undefined) return undefined;
+  const why = whyUnregistrable(start);
+  return why === undefined ? undefined : refuse(codes.unregistrable, soon, why);
+}
+
 /** What the kubelet needs besides us is not there, or not as it has to be. */
 function broken({ file }: Facts): Step | undefined {
   const unfit = "unfit" in file ? file.unfit : undefined;
-  return unfit === undefined ? undefined : refuse(codes.providerUnfit, soon, unfit);
+  return unfit === undefined ? undefined : refuse(unfitFor(file), soon, unfit);
 }
 
 function hiding({ file, hides, journal, lost }: Facts, planned?: Plan): Step | undefined {

@@ -8,6 +8,8 @@ import type { File, Journal, Owned } from "../journal/journal.ts";
 import type { Document } from "./mounted.ts";
 
 export type Delivery = Readonly<{
+  /** systemd is to tell the kubelet's arguments with its state. */
+  registers?: true;
   /** Paths below the kubelet's directory; a change of one of them is worth a look. */
   names: readonly string[];
   /**
@@ -44,6 +46,8 @@ export type Found = Readonly<{
    * withdrawal is made all the same.
    */
   unfit?: string | undefined;
+  /** Whether the kubelet has the flags that we give it, where we do. */
+  registers?: "registered" | "to be registered";
   /** What is worth telling of a node that is as it should be. */
   note?: string | undefined;
   /** What is ours lies beside config.json, which most documents leave as it is. */
@@ -65,22 +69,19 @@ export type Found = Readonly<{
   isUnexplained: (document: Document) => boolean;
 }>;
 
-/** The answer of the credential provider, to be written. */
-export type Answer = Readonly<{
-  bytes: Buffer;
-  expected: FileIdentity;
-  /** `first`: before config.json, so that at no instant neither has the credentials. */
-  order: "first" | "last";
-}>;
+/** A file below the kubelet's directory, to be put in place or taken away. */
+export type Put = Readonly<{ name: string; file: File; expected?: FileIdentity }>;
 
 export type Rewrite = Readonly<{
   /** Something has to be written, or removed. */
   changed: boolean;
   /** config.json as it is to be. */
   file: File;
-  /** config.json is so already: what has to be written is the answer alone. */
+  /** config.json is so already: what has to be written lies beside it. */
   kept?: true;
-  answer?: Answer;
+  /** Before config.json and after it, so that at no instant neither has the credentials. */
+  first?: readonly Put[];
+  last?: readonly Put[];
 }>;
 
 export type Plan = Rewrite &

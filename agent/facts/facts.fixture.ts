@@ -163,6 +163,7 @@ export function facts({ config, steady, journal, ...rest }: Change): Facts {
     fit: false,
     unit,
     healthy: true,
+    start: undefined,
     hides: { kind: "nothing" },
     unwatched: undefined,
     steady: { file: 0, running: 0, healthy: 0, busy: 0, quarantine: 0, unreached: 0, ...steady },
@@ -194,12 +195,12 @@ export function inTurn(
 }
 
 function told(
-  { mounted, healthy, unit, steady, hides, unwatched }: Facts,
+  { mounted, healthy, unit, start, steady, hides, unwatched }: Facts,
   asked: Asked,
 ): Partial<Facts> {
   if (asked === "mounted") return { mounted };
   if (asked === "healthz") return { healthy };
-  return { unit, healthy, steady, ...(asked === "fitness" && { hides, unwatched }) };
+  return { unit, start, healthy, steady, ...(asked === "fitness" && { hides, unwatched }) };
 }
 
 export function stepOf(answered: Answer): Step {

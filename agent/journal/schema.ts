@@ -32,6 +32,8 @@ const owned = z.object({
   rest: list(own),
   /** Digest of the credential provider's answer; absent where we gave none. */
   answer: z.optional(z.string()),
+  /** We gave the kubelet its provider's flags. */
+  flags: z.optional(z.literal(true)),
 });
 
 /** What of the node is ours. */

@@ -21,6 +21,7 @@ import {
 } from "./restart.ts";
 import { revived, undone } from "./quarantine.ts";
 import { awaitReread } from "./reread.ts";
+import { unfitFor } from "../facts/registration.ts";
 import { type Seen, type State, stateOf, unitOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, record, resync, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
@@ -119,7 +120,7 @@ export function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
   const { unfit, note } = facts.file as Partial<Pick<Found, "unfit" | "note">>;
-  if (unfit !== undefined) return wait(codes.providerUnfit, soon, unfit);
+  if (unfit !== undefined) return wait(unfitFor(facts.file), soon, unfit);
   return { action: "nothing", code, ready: true, again: resync, ...(note && { detail: note }) };
 }
 

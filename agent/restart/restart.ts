@@ -11,6 +11,7 @@ import type { Facts } from "../facts/facts.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
 import { revived } from "./quarantine.ts";
 import { isRestartedBySystemd } from "../facts/kubelet-state.ts";
+import { isUnheard } from "../facts/registration.ts";
 import { isOurs, ours } from "../facts/revision.ts";
 import { atOnce, fast, record, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
@@ -67,7 +68,11 @@ export function awaitAnswer(facts: Facts, journal: Journal, unit: Unit): Step {
 }
 
 /** The new process answers, and is on probation from now on. */
-export function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
+export function watch(facts: Facts, journal: Journal, unit: Unit): Step {
+  // Somebody else's arguments win over ours: with ours in place no start would ever be proved.
+  const unheard = isUnheard(facts);
+  if (unheard === undefined) return wait(codes.systemdUnknown, fast, "the kubelet's arguments");
+  if (unheard) return rollBack(journal);
   const settling = { invocation: unit.invocation, restarts: unit.restarts };
   const tried = journal.called ? journal.tried : journal.tried + 1;
   return record(codes.onProbation, { ...journal, phase: "settling", settling, tried });

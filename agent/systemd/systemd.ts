@@ -4,9 +4,11 @@ import { type Bus, BusError, type Connection, openBus, type Signal } from "./bus
 import {
   destination,
   manager,
+  readStart,
   readStates,
   readSurroundings,
   readUnit,
+  type Start,
   type Unit,
   type UnitState,
 } from "./unit.ts";
@@ -25,6 +27,8 @@ export type Systemd = Readonly<{
   states(names: readonly string[]): Promise<UnitState[]>;
   /** In what directory and environment the unit's processes begin. Throws like `unit`. */
   surroundings(name: string): ReturnType<typeof readSurroundings>;
+  /** With what it was started, and would be. Throws like `unit`. */
+  start(name: string): Promise<Start>;
   /**
    * Restarts a unit and waits for the job; `recorded` is awaited before it is asked for. Never
    * throws, never cancels the job: that would leave the unit stopped.
@@ -76,6 +80,7 @@ export function systemdOver(dbusDirectory: string, stop: AbortSignal, deadlines 
     unit: (name) => within(deadlines.question, (bus) => readUnit(bus, name)),
     states: (names) => within(deadlines.question, (bus) => readStates(bus, names)),
     surroundings: (name) => within(deadlines.question, (bus) => readSurroundings(bus, name)),
+    start: (name) => within(deadlines.question, (bus) => readStart(bus, name)),
     restart: async (name, recorded) => {
       try {
         return await restart(name, recorded, (use) => within(deadlines.job, use));

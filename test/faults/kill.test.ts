@@ -7,7 +7,10 @@
  */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
+import { flagsIn, toldOf } from "#pullsecret/provider/flags.ts";
 import { Agent, type Answer, type Content, encode, keeping } from "./agent.ts";
 import { ageJournal, atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
 import { content, ours, Place } from "./place.ts";
@@ -256,6 +259,93 @@ test("an agent killed at any point of a withdrawal from a credential provider is
       assert.equal(node.file, elsewhere, where);
       assert.ok(!existsSync(node.folder), where);
       assert.equal(systemd.restartCalls, 0, where);
+    },
+  });
+});
+
+const given = 'KUBELET_KUBEADM_ARGS="--container-runtime-endpoint=unix:///x.sock --v=2"\n';
+const registering = ["--delivery=CredentialProvider", "--registration=Agent"];
+
+/** A node of kubeadm's, whose kubelet is started with what its file says at that moment. */
+async function kubeadm(): Promise<Place> {
+  const place = await prepare();
+  const { node, systemd } = place;
+  writeFileSync(node.config, elsewhere, { mode: 0o640 });
+  const env = join(node.kubelet, kubeadmFlagsFile);
+  writeFileSync(env, given);
+  node.flags = registering;
+  systemd.commandOf = () => {
+    const text = readFileSync(env, "utf8");
+    // A kubelet whose flags name what is missing does not start.
+    if (flagsIn(text) === "with")
+      for (const name of [providerFiles.script, providerFiles.config])
+        assert.ok(existsSync(join(node.kubelet, name)), `${name} is missing at a start`);
+    return `/usr/bin/kubelet ${/"(.*)"/.exec(text)?.[1] ?? ""}`;
+  };
+  return place;
+}
+
+test("an agent killed at any point of a registration is made good, with one restart", async (t) => {
+  await everywhere(t, {
+    revision: 1,
+    status: 200,
+    code: "GPS200",
+    prepare: kubeadm,
+    sample: 4,
+    check: ({ node, systemd }, where) => {
+      assert.deepEqual(answered(node.kubelet), { "a.io": "ours" }, where);
+      assert.equal(toldOf(systemd.command), "ours", where);
+      assert.equal(systemd.restartCalls, 1, where);
+      assert.equal(node.file, elsewhere, where);
+    },
+  });
+});
+
+test("an agent killed at any point of a registration's withdrawal is made good: kubeadm's file is as it was, and nothing of ours is left", async (t) => {
+  await everywhere(t, {
+    revision: 2,
+    status: 200,
+    code: "GPS224",
+    prepare: async () => {
+      const place = await kubeadm();
+      const { node, systemd } = place;
+      await using agent = await Agent.start(node, {
+        revision: 1,
+        healthzPort: systemd.healthzPort,
+      });
+      await agent.shows(200, "GPS200");
+      node.mount(2, {});
+      node.newPod();
+      return place;
+    },
+    sample: 4,
+    check: ({ node, systemd }, where) => {
+      assert.equal(readFileSync(join(node.kubelet, kubeadmFlagsFile), "utf8"), given, where);
+      assert.equal(toldOf(systemd.command), "none", where);
+      assert.ok(!existsSync(join(node.kubelet, providerFiles.folder)), where);
+      assert.ok(!existsSync(node.folder), where);
+      assert.equal(node.file, elsewhere, where);
+      assert.equal(systemd.restartCalls, 2, where);
+    },
+  });
+});
+
+test("H18: an agent killed at any point while a registration is rolled back is made good: kubeadm's file is as it was", async (t) => {
+  await everywhere(t, {
+    revision: 1,
+    status: "5nn",
+    code: "GPS219",
+    prepare: async () => {
+      const place = await kubeadm();
+      const { systemd } = place;
+      systemd.fate = () => (toldOf(systemd.commandOf()) === "ours" ? crashes : comesBack);
+      return place;
+    },
+    sample: 4,
+    check: ({ node, systemd }, where) => {
+      assert.equal(readFileSync(join(node.kubelet, kubeadmFlagsFile), "utf8"), given, where);
+      assert.equal(systemd.active, "active", where);
+      assert.equal(systemd.restartCalls, 4, where);
     },
   });
 });

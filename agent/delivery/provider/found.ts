@@ -1,9 +1,9 @@
 /** config.json and the answer as they were found, with what would become of both. Pure. */
-import type { Scope } from "#contract/names.ts";
+import { providerFiles, type Scope } from "#contract/names.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { answerOf } from "#pullsecret/provider/answer.ts";
 import { digestOf, type Journal, nothingOwned, type Owned } from "../../journal/journal.ts";
-import type { Answer, Found, Plan } from "../delivery.ts";
+import type { Found, Plan, Put } from "../delivery.ts";
 import { givesBack } from "../gives-back.ts";
 import type { Document } from "../mounted.ts";
 import type { Installed } from "./installed.ts";
@@ -61,9 +61,9 @@ export function afterProvider(config: Found, installed: Installed): Found {
 }
 
 /** config.json is given back first, so that what it held is in force when the answer is emptied. */
-function planRelease(
+export function planRelease(
   config: Found,
-  installed: Installed,
+  installed: Pick<Installed, "answer" | "identity">,
   journal: Journal | undefined,
   document: Document,
   lost: boolean,
@@ -82,23 +82,31 @@ function planRelease(
 
 function withAnswer(
   planned: Plan,
-  { answer, identity }: Installed,
+  installed: Pick<Installed, "answer" | "identity">,
   bytes: Buffer,
-  order: Answer["order"],
+  order: "first" | "last",
 ): Plan {
-  if (answer?.equals(bytes)) return planned;
-  return {
-    ...planned,
-    changed: true,
-    ...(!planned.changed && { kept: true }),
-    answer: { bytes, expected: identity, order },
-  };
+  const put = putAnswer(installed, bytes);
+  if (put.length === 0) return planned;
+  return { ...planned, changed: true, ...(!planned.changed && { kept: true }), [order]: put };
 }
 
-function withDigest(owned: Owned, answer: Buffer): Owned {
+/** Nothing, where the answer has these bytes. */
+export function putAnswer(
+  { answer, identity }: Pick<Installed, "answer" | "identity">,
+  bytes: Buffer,
+): Put[] {
+  if (answer?.equals(bytes)) return [];
+  return [{ name: providerFiles.answer, file: { bytes, mode: 0o600 }, expected: identity }];
+}
+
+export function withDigest(owned: Owned, answer: Buffer): Owned {
   return { ...owned, answer: digestOf(answer) };
 }
 
-function isThere({ answer }: Installed, digest: string | undefined): boolean {
+export function isThere(
+  { answer }: Pick<Installed, "answer">,
+  digest: string | undefined,
+): boolean {
   return digest === undefined || (answer !== undefined && digestOf(answer) === digest);
 }

@@ -39,7 +39,7 @@ export function readInstalled(kubeletDirectory: string, scope: Scope): Installed
   return { rows, answer, identity, asked, ...(unfit !== undefined && { unfit }) };
 }
 
-function readAnswer(path: string): Pick<Installed, "answer" | "identity" | "unfit"> {
+export function readAnswer(path: string): Pick<Installed, "answer" | "identity" | "unfit"> {
   const nothing = { answer: undefined, identity: "absent" };
   const found = trying(() => readOwn(path, mostAnswer));
   if (typeof found === "string") return { ...nothing, unfit: found };
@@ -81,7 +81,7 @@ function readConfig(under: (name: string) => string, scope: Scope): readonly str
 }
 
 /** Whether no program can be run from there. The node's mount is seen through ours. */
-function isNoexec(path: string): boolean {
+export function isNoexec(path: string): boolean {
   const mounts = readFileSync("/proc/self/mountinfo", "utf8").trimEnd().split("\n");
   const over = mounts
     .map((line) => line.split(" "))
@@ -94,12 +94,12 @@ function isNoexec(path: string): boolean {
   return nearest.options.split(",").includes("noexec");
 }
 
-function there(path: string): boolean {
+export function there(path: string): boolean {
   return trying(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined) === true;
 }
 
 /** What it returns, or why it failed. */
-function trying<T>(call: () => T): T | string {
+export function trying<T>(call: () => T): T | string {
   try {
     return call();
   } catch (error) {

@@ -3,52 +3,79 @@
  * prints an answer of ours, so that a new one serves the next pull and no kubelet is restarted for
  * it. config.json keeps what is not in the answer.
  */
-import { join } from "node:path";
-import { nodeFiles, providerFiles, type Scope } from "#contract/names.ts";
-import { replace } from "../../files/atomic-write.ts";
+import { existsSync, rmdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { kubeadmFlagsFile, nodeFiles, providerFiles, type Scope } from "#contract/names.ts";
+import { remove, replace, sync } from "../../files/atomic-write.ts";
+import { unless } from "../../files/errno.ts";
+import { makeDirectory } from "../../journal/folder.ts";
 import { configJson } from "../config-json/config-json.ts";
-import type { Answer, Delivery, Found } from "../delivery.ts";
+import type { Delivery, Found, Put } from "../delivery.ts";
 import { afterProvider, providedBy } from "./found.ts";
-import { type Installed, readInstalled } from "./installed.ts";
+import { readInstalled } from "./installed.ts";
+import { registeredBy } from "./registered.ts";
+import { readTree } from "./tree.ts";
 
 const { folder, script, config, answer } = providerFiles;
+/** The folder's identity tells when the stamp appears, but not each time that it is touched. */
+const tree = [folder, script, config, answer];
 
 /** The kubelet has flags, script and configuration already, which are not ours to change. */
 export function preinstalledProvider(scope: Scope): Delivery {
-  return withAnswer(scope, (found, installed) => providedBy(found, installed, scope));
+  return besides(tree, (found, at) => providedBy(found, readInstalled(at, scope), scope));
+}
+
+/** The agent gives the kubelet flags, script and configuration, by one restart. */
+export function registeredProvider(scope: Scope): Delivery {
+  const read = (found: Found, at: string) => registeredBy(found, readTree(at, scope), scope);
+  return { ...besides([...tree, kubeadmFlagsFile], read), registers: true };
 }
 
 /** config.json alone; gives up what a provider was given before the mode changed. */
-export const configAfterProvider: Delivery = withAnswer("All", afterProvider);
+export const configAfterProvider = besides(tree, (found, at) =>
+  afterProvider(found, readInstalled(at, "All")),
+);
 
-function withAnswer(
-  scope: Scope,
-  together: (config: Found, installed: Installed) => Found,
+function besides(
+  names: readonly string[],
+  together: (config: Found, kubeletDirectory: string) => Found,
 ): Delivery {
   return {
-    // The folder's identity tells when the stamp appears, but not each time that it is touched.
-    names: [...configJson.names, folder, script, config, answer],
+    names: [...configJson.names, ...names],
     read(directory) {
       const found = configJson.read(directory);
       if (found.kind !== "absent" && found.kind !== "file") return found;
-      return together(found, readInstalled(directory, scope));
+      return together(found, directory);
     },
     async write(rewrite, found, directory) {
-      const { answer, kept } = rewrite;
-      if (answer?.order === "first") await writeAnswer(answer, directory);
+      const { first = [], last = [], kept } = rewrite;
+      for (const one of first) await put(one, directory);
       if (!kept) await configJson.write(rewrite, found, directory);
-      if (answer?.order === "last") await writeAnswer(answer, directory);
+      for (const one of last) await put(one, directory);
     },
   };
 }
 
-async function writeAnswer({ bytes, expected }: Answer, directory: string): Promise<void> {
-  const target = join(directory, answer);
-  await replace({
-    target,
-    folder: join(directory, nodeFiles.folder),
-    bytes,
-    mode: 0o600,
-    expected,
-  });
+async function put({ name, file, expected }: Put, directory: string): Promise<void> {
+  const target = join(directory, name);
+  if ("absent" in file) {
+    await remove(target, expected);
+    for (const one of foldersOf(name).toReversed())
+      unless("ENOTEMPTY", () => unless("ENOENT", () => rmdirSync(join(directory, one))));
+    return await sync(directory);
+  }
+  for (const one of foldersOf(name)) {
+    // Asked first: an agent that may write the answer alone may not make a folder, either.
+    if (existsSync(join(directory, one))) continue;
+    makeDirectory(join(directory, one));
+    await sync(dirname(join(directory, one)));
+  }
+  const staging = join(directory, nodeFiles.folder);
+  await replace({ target, folder: staging, ...file, expected });
+}
+
+/** The folders that a file of ours lies in, below the kubelet's directory, outermost first. */
+function foldersOf(name: string): string[] {
+  const parts = name.split("/").slice(0, -1);
+  return parts.map((_, at) => parts.slice(0, at + 1).join("/"));
 }

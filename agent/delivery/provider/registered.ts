@@ -1,0 +1,133 @@
+/**
+ * What becomes of a node where the agent gives the kubelet its provider, once. Pure.
+ *
+ * A kubelet whose flags name what is missing does not start. So flags come last and go first, and
+ * the files that they name are removed only when a kubelet without them is proved.
+ */
+import { kubeadmFlagsFile, providerFiles, type Scope } from "#contract/names.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+import { answerOf, script } from "#pullsecret/provider/answer.ts";
+import { providerConfig, rowsFor } from "#pullsecret/provider/config.ts";
+import { withFlags, withoutFlags } from "#pullsecret/provider/flags.ts";
+import { type Journal, nothingOwned } from "../../journal/journal.ts";
+import type { Found, Plan, Put, Rewrite } from "../delivery.ts";
+import { givesBack } from "../gives-back.ts";
+import type { Document } from "../mounted.ts";
+import { isThere, planRelease, putAnswer, withDigest } from "./found.ts";
+import { share } from "./share.ts";
+import type { Tree } from "./tree.ts";
+
+/** With the credential provider in force, and registered by us. */
+export function registeredBy(config: Found, tree: Tree, scope: Scope): Found {
+  return {
+    ...config,
+    unfit: tree.unfit,
+    beside: true,
+    registers: tree.flags === "with" ? "registered" : "to be registered",
+    plan: (journal, document, lost) =>
+      givesBack(document)
+        ? planAway(config, tree, journal, document, lost)
+        : planIn(config, tree, journal, document, lost, scope),
+    planRestore(journal) {
+      const back = config.planRestore(journal);
+      return journal.undo?.owned.flags ? back : withLast(back, flagsOut(tree));
+    },
+    holds: ({ flags, ...owned }) =>
+      config.holds(owned) && isThere(tree, owned.answer) && (!flags || isWhole(tree)),
+  };
+}
+
+function isWhole({ flags, script, config }: Tree): boolean {
+  return flags === "with" && script && config !== undefined;
+}
+
+function planIn(
+  config: Found,
+  tree: Tree,
+  journal: Journal | undefined,
+  document: Document,
+  lost: boolean,
+  scope: Scope,
+): Plan {
+  const owned = journal?.owned ?? nothingOwned;
+  const { desired } = document;
+  const rows = tree.config ?? rowsFor(desired.entries.keys());
+  const inForce = tree.flags === "with" && owned.flags === true && journal?.phase === "applied";
+  const planFor = (asked: boolean) => {
+    const shares = share(desired, { rows, asked }, owned, scope);
+    return [shares, config.plan(journal, { ...document, desired: shares.config }, lost)] as const;
+  };
+  const [shares, planned] = planFor(inForce && tree.asked);
+  const [, untilAsked] = planFor(false);
+  const bytes = answerOf(shares.answer);
+  const put = (name: string, text: string, mode: number): Put => {
+    return { name, file: { bytes: Buffer.from(text), mode } };
+  };
+  const first = [
+    ...(tree.script ? [] : [put(providerFiles.script, script, 0o700)]),
+    ...putAnswer(tree, bytes),
+    ...(tree.config
+      ? []
+      : [put(providerFiles.config, providerConfig(desired.entries.keys(), scope), 0o600)]),
+  ];
+  const last = flagsInto(tree);
+  const [unserved] = shares.unserved;
+  const all = { ...withDigest(planned.owned, bytes), flags: true as const };
+  return {
+    ...planned,
+    ...(!planned.changed && { kept: true }),
+    changed: planned.changed || first.length + last.length > 0,
+    // An entry that only makes room for the answer's is no reason to restart anything.
+    matters: untilAsked.matters || tree.flags !== "with",
+    owned: all,
+    meanwhile: { ...withDigest(planned.meanwhile, bytes), flags: true },
+    first,
+    last,
+    unfit: tree.unfit ?? (unserved && `no row of matchImages is for ${quote(unserved)}`),
+  };
+}
+
+/** First what we gave goes, and the flags with it; then, once that is proved, what they named. */
+function planAway(
+  config: Found,
+  tree: Tree,
+  journal: Journal | undefined,
+  document: Document,
+  lost: boolean,
+): Plan {
+  const released = planRelease(config, tree, journal, document, lost);
+  const { flags: _flags, ...owned } = released.owned;
+  const plan = { ...released, owned };
+  if (tree.flags === "with") return { ...withLast(plan, flagsOut(tree)), matters: true };
+  const proved = journal === undefined || journal.phase === "applied";
+  if (!proved || planned(plan) || tree.names.length === 0) return plan;
+  const gone = tree.names.map((name): Put => ({ name, file: { absent: true } }));
+  const { last: _last, ...rest } = plan;
+  return { ...withLast(rest, gone), kept: true };
+}
+
+/** Whether config.json has still to be given back. */
+function planned({ changed, kept }: Rewrite): boolean {
+  return changed && !kept;
+}
+
+function withLast<R extends Rewrite>(rewrite: R, more: readonly Put[]): R {
+  if (more.length === 0) return rewrite;
+  const kept = rewrite.changed ? rewrite.kept : (true as const);
+  const last = [...(rewrite.last ?? []), ...more];
+  return { ...rewrite, changed: true, ...(kept && { kept }), last };
+}
+
+function flagsInto({ flags, env }: Tree): Put[] {
+  return flags === "without" && env.kind === "file" ? [edited(env, withFlags)] : [];
+}
+
+function flagsOut({ flags, env }: Tree): Put[] {
+  return flags === "with" && env.kind === "file" ? [edited(env, withoutFlags)] : [];
+}
+
+function edited(env: Extract<Tree["env"], { kind: "file" }>, edit: (text: string) => string): Put {
+  const bytes = Buffer.from(edit(env.bytes.toString("latin1")), "latin1");
+  const { identity: expected, mode } = env;
+  return { name: kubeadmFlagsFile, file: { bytes, mode }, expected };
+}

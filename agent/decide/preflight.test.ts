@@ -129,3 +129,20 @@ test("only the first config.json of ours can hide a file", () => {
     ],
   ]);
 });
+
+test("a kubelet is registered only where it would get our flags, and no other provider's", () => {
+  const path = "/var/lib/kubelet/kubeadm-flags.env";
+  const start = { environmentFiles: ["/etc/x", path], command: "kubelet --v=2" };
+  const file = { ...absent, registers: "to be registered" as const };
+  const at = { config: { revision: 0 }, file };
+  const other = "kubelet --image-credential-provider-config=/etc/x";
+  check([
+    ["kubeadm's", { ...at, start }, "nothing GPS201 ready"],
+    ["another unit", { ...at, start: { ...start, environmentFiles: [] } }, "wait GPS236"],
+    ["another provider", { ...at, start: { ...start, command: other } }, "wait GPS236"],
+    ["no arguments", { ...at, start: { ...start, command: undefined } }, "wait GPS236"],
+    ["systemd refuses", { ...at, start: { unknown: "refused" } }, "wait GPS236"],
+    ["no bus", { ...at, unit: busless, config: { revision: 0, restart: "Never" } }, "wait GPS236"],
+    ["its files", { ...at, start, file: { ...file, unfit: "missing" } }, "wait GPS236"],
+  ]);
+});

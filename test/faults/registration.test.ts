@@ -85,11 +85,18 @@ test("one restart gives the kubelet its provider, a rotation restarts nothing, a
 });
 
 test("H18: where somebody else's arguments win over ours, ours are taken back, and the agent says so", async () => {
-  // Found out only by the process that was started with it: systemd reads the file at each start.
-  writeFileSync(extra(), "KUBELET_EXTRA_ARGS=--image-credential-provider-bin-dir=/opt\n");
+  // Found out only by the process that is started with it: systemd reads the file at each start.
+  await machine.exec([
+    "sh",
+    "-c",
+    "mkdir -p /root/other && cp /bin/true /root/other/global-pull-secret",
+  ]);
+  writeFileSync(extra(), "KUBELET_EXTRA_ARGS=--image-credential-provider-bin-dir=/root/other\n");
   await rotate();
   assert.equal(await inside.ended(), "1");
   assert.match(inside.node.message, /^GPS218 /);
+  // The registration's, and the rollback's.
+  assert.deepEqual(await inside.jobs(revision), ["done", "done"]);
   assert.equal(env(), given);
   assert.equal((await inside.kubelet()).ActiveState, "active");
 });

@@ -48,6 +48,28 @@ export const agent: readonly Mutant[] = [
     tests: [provider],
   },
   {
+    breaks: "H18",
+    effect: "a rollback leaves the flags of a registration that failed",
+    file: "agent/delivery/provider/registered.ts",
+    text: "return journal.undo?.owned.flags ? back : withLast(back, flagsOut(tree));",
+    instead: "return back;",
+    tests: [provider],
+  },
+  {
+    effect: "files go while a running kubelet's flags may still name them",
+    file: "agent/delivery/provider/registered.ts",
+    text: 'const proved = journal === undefined || journal.phase === "applied";',
+    instead: "const proved = true;",
+    tests: [provider],
+  },
+  {
+    effect: "a kubelet that runs without our flags is taken for registered",
+    file: "agent/restart/restart.ts",
+    text: "if (unheard) return rollBack(journal);",
+    instead: "",
+    tests: [restarts],
+  },
+  {
     effect: "a journal forgets the answer before it is emptied, which a kill then leaves",
     file: "agent/delivery/provider/found.ts",
     text: "const meanwhile = { ...planned.meanwhile, answer };",

@@ -3,20 +3,24 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { providerFiles } from "#contract/names.ts";
+import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
 import { answerOf } from "#pullsecret/provider/answer.ts";
 import { rowsFor } from "#pullsecret/provider/config.ts";
+import { withFlags } from "#pullsecret/provider/flags.ts";
 import { installProvider } from "../../../test/faults/provider.ts";
 import { foundOf } from "../config-json/found.ts";
 import { readDocument } from "../config-json/document.ts";
 import type { Desired, Document } from "../mounted.ts";
-import type { Plan } from "../delivery.ts";
+import type { Plan, Put } from "../delivery.ts";
 import { digestOf, firstJournal, type Journal, type Owned } from "../../journal/journal.ts";
 import { afterProvider, providedBy } from "./found.ts";
 import { type Installed, readInstalled } from "./installed.ts";
 import { preinstalledProvider } from "./provider.ts";
+import { registeredBy } from "./registered.ts";
 import { share } from "./share.ts";
+import { readTree, type Tree } from "./tree.ts";
 
+const { script, config: configFile, answer, bin, configs } = providerFiles;
 const value = { auth: "dTpw" };
 const desired = (...keys: readonly string[]): Desired => ({
   entries: new Map(keys.map((key) => [key, { value, original: key.startsWith("orig") }])),
@@ -143,6 +147,98 @@ test("after the provider: the answer stays until config.json is proved, and is n
   assert.equal(never.first ?? never.last, undefined);
 });
 
+const without = 'KUBELET_KUBEADM_ARGS="--v=2"\n';
+const fresh: Tree = {
+  ...installed,
+  asked: false,
+  answer: undefined,
+  script: false,
+  config: undefined,
+  names: [],
+  flags: "without",
+  env: { kind: "file", identity: "2", bytes: Buffer.from(without), mode: 0o644 },
+};
+const there: Tree = {
+  ...fresh,
+  answer: answerOf(new Map([["a.io", value]])),
+  script: true,
+  config: rowsFor([]),
+  names: [script, configFile, answer],
+  flags: "with",
+  env: { kind: "file", identity: "3", bytes: Buffer.from(withFlags(without)), mode: 0o644 },
+};
+const namesOf = (puts: readonly Put[] = []) => puts.map(({ name }) => name);
+const env = (puts: readonly Put[] = []) =>
+  puts.flatMap(({ name, file }) =>
+    name === kubeadmFlagsFile && "bytes" in file ? [file.bytes.toString()] : [],
+  );
+
+test("a registration writes the script, the answer and the configuration, in this order, then the flags, for one restart", () => {
+  const planned = registeredBy(config({}), fresh, "All").plan(undefined, document("a.io"), false);
+  assert.deepEqual(namesOf(planned.first), [script, answer, configFile]);
+  assert.deepEqual(env(planned.last), [withFlags(without)]);
+  assert.ok(planned.matters && planned.kept && planned.owned.flags);
+});
+
+test("registered: a rotation writes the answer alone, and makes room in config.json without a restart", () => {
+  const owned: Owned = { ...nothing, flags: true };
+  const journal = { ...firstJournal({ absent: true }), owned };
+  const rotated = registeredBy(config({}), { ...there, answer: answerOf(new Map()) }, "All");
+  const next = rotated.plan(journal, document("a.io"), false);
+  assert.deepEqual([namesOf(next.first), next.last, next.matters], [[answer], [], false]);
+  const found = registeredBy(
+    config({ "a.io": { auth: "dTp0" } }),
+    { ...there, asked: true },
+    "All",
+  );
+  const room = found.plan(journal, document("a.io"), false);
+  assert.deepEqual([keysOf(room), room.kept, room.matters], [[], undefined, false]);
+  const unproved = { ...journal, phase: "restarting" as const };
+  assert.ok(!found.plan(unproved, document("a.io"), false).changed, "not before it is proved");
+});
+
+test("registered: a withdrawal takes the flags out first, and what they named only when that is proved", () => {
+  const journal = {
+    ...firstJournal(config({}).now),
+    owned: { ...nothing, flags: true as const },
+  };
+  const away = registeredBy(config({}), there, "All").plan(journal, document(), false);
+  assert.deepEqual(namesOf(away.last), [answer, kubeadmFlagsFile]);
+  assert.deepEqual(env(away.last), [without]);
+  assert.ok(away.matters && away.owned.flags === undefined);
+  const out: Tree = { ...there, answer: answerOf(new Map()), flags: "without", env: fresh.env };
+  const found = registeredBy(config({}), out, "All");
+  assert.ok(!found.plan({ ...journal, phase: "restarting" }, document(), false).changed);
+  const gone = found.plan(journal, document(), false);
+  assert.deepEqual([namesOf(gone.last), gone.matters], [there.names, false]);
+  assert.ok(gone.last?.every(({ file }) => "absent" in file));
+  const none = registeredBy(config({}), { ...fresh }, "All");
+  assert.equal(none.plan(journal, document(), false).changed, false);
+});
+
+test("H18: a rollback of a registration takes the flags out, one of a later change leaves them", () => {
+  const found = registeredBy(config({}), there, "All");
+  const undo = { file: config({}).now, owned: nothing, revision: 1, content: "" };
+  const journal: Journal = { ...firstJournal({ absent: true }), owned: nothing, undo };
+  assert.deepEqual(env(found.planRestore(journal).last), [without]);
+  const later = { ...journal, undo: { ...undo, owned: { ...nothing, flags: true as const } } };
+  assert.equal(found.planRestore(later).changed, false);
+});
+
+test("kubeadm's file is read as it is: missing, another's provider, or ours", (t) => {
+  const root = tree(t);
+  assert.match(readTree(root, "All").unfit ?? "", /kubeadm-flags\.env is missing/);
+  writeFileSync(join(root, kubeadmFlagsFile), withFlags(without));
+  const found = readTree(root, "All");
+  assert.deepEqual([found.unfit, found.flags, found.script], [undefined, "with", true]);
+  assert.match(readTree(root, "Annotated").unfit ?? "", /scope Annotated/);
+  writeFileSync(
+    join(root, kubeadmFlagsFile),
+    without.replace("--v", "--image-credential-provider-x"),
+  );
+  assert.match(readTree(root, "All").unfit ?? "", /already/);
+});
+
 function tree(t: TestContext): string {
   const root = mkdtempSync(join(tmpdir(), "gps-installed-"));
   t.after(() => rmSync(root, { recursive: true, force: true }));
@@ -150,7 +246,6 @@ function tree(t: TestContext): string {
   return root;
 }
 
-const { script, config: configFile, answer, bin, configs } = providerFiles;
 const spoilt: readonly (readonly [why: RegExp, spoil: (root: string) => void])[] = [
   [/bin is missing/, (root) => rmSync(join(root, bin), { recursive: true })],
   [/global-pull-secret is missing/, (root) => rmSync(join(root, script))],

@@ -48,8 +48,8 @@ for (const file of refused)
   test(`ours are not put into ${JSON.stringify(file)}`, () =>
     assert.equal(typeof flagsIn(file), "object"));
 
-const config = "/var/lib/kubelet/global-pull-secret-provider/config/global-pull-secret.json";
-const bin = "/var/lib/kubelet/global-pull-secret-provider/bin";
+const config = "/var/lib/kubelet/pull-secret-provider/config/global-pull-secret.json";
+const bin = "/var/lib/kubelet/pull-secret-provider/bin";
 const [forConfig, forBin] = [
   "--image-credential-provider-config",
   "--image-credential-provider-bin-dir",

@@ -47,10 +47,15 @@ function lay(t: TestContext, config: string, answer?: Buffer): string {
   return root;
 }
 
-async function lookUp(root: string, images: readonly string[]): Promise<Held[][]> {
+/** `config`: its file, as agents register it, or its directory, as installers may. */
+async function lookUp(
+  root: string,
+  images: readonly string[],
+  config: string = providerFiles.configs,
+): Promise<Held[][]> {
   const oracle = await build("provider");
-  const { configs, bin } = providerFiles;
-  const output = await run(oracle, [join(root, configs), join(root, bin), ...images], "");
+  const { bin } = providerFiles;
+  const output = await run(oracle, [join(root, config), join(root, bin), ...images], "");
   const tries = output
     .trimEnd()
     .split("\n")
@@ -69,6 +74,7 @@ test("the kubelet finds by our provider what it finds by the same entries in con
   const tries = byFile.lookups.map((lookup) => lookup.tries);
   assert.ok(tries.filter(({ length }) => length > 0).length >= 6, "it finds too little to tell");
   assert.deepEqual(await lookUp(root, images), tries);
+  assert.deepEqual(await lookUp(root, images, providerFiles.config), tries);
   assert.ok(existsSync(join(root, providerFiles.stamp)), "the script left no stamp");
 });
 

@@ -2,8 +2,9 @@
  * The agent as the controller deploys it: the flags are taken from the very object that it applies.
  */
 import { policyWith } from "#controller/policy/policy.fixture.ts";
+import { providerWrites } from "#controller/objects/delivery.ts";
 import { daemonSet } from "#controller/objects/daemonset.ts";
-import { mountPaths } from "#contract/names.ts";
+import { mountPaths, providerFiles } from "#contract/names.ts";
 import { resolve } from "node:path";
 import { freshBundle } from "../../build/bundle.ts";
 import type { Node } from "./agent.ts";
@@ -36,7 +37,10 @@ export async function agentBundle(): Promise<string> {
 /** Node's flags in the DaemonSet, its mount paths replaced by the node's. */
 export function nodeFlags(node: Node): string[] {
   const [, ...flags] = container?.command?.slice(0, -1) ?? [];
-  return flags.map((flag) =>
+  const registering = { mode: "CredentialProvider", registration: "Agent", scope: "All" } as const;
+  const registers = node.flags.includes("--registration=Agent");
+  const others = flags.filter((flag) => !registers || !flag.includes(providerFiles.folder));
+  return [...others, ...(registers ? providerWrites(registering) : [])].map((flag) =>
     flag
       .replace(mountPaths.kubelet, node.kubelet)
       .replace(mountPaths.secret, node.secret)

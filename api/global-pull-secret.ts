@@ -120,10 +120,11 @@ export type DeliverySpec = Readonly<{
 export type CredentialProviderSpec = Readonly<{
   /**
    * Preinstalled: the nodes were made with the kubelet's two flags, the provider and its
-   * configuration; nothing is ever restarted. A node that is not so is unfit, and is not touched.
-   * Default: Preinstalled.
+   * configuration; nothing is ever restarted. Agent: the agent registers the provider where the
+   * kubelet was set up by kubeadm, with one restart a node. A node that is not so is unfit, and is
+   * not touched. Default: Preinstalled.
    */
-  registration?: "Preinstalled";
+  registration?: "Agent" | "Preinstalled";
   /**
    * All: every pod's images. Annotated: only those of pods whose ServiceAccount carries the
    * annotation globalpullsecret.io/use, as far as they are the sources' own; the original's stay

@@ -1,11 +1,9 @@
 /** How credentials reach kubelets: from the spec's words to one value. Pure. */
 import type { DeliverySpec } from "#api/global-pull-secret.ts";
-import type { registrations, Scope } from "#contract/names.ts";
 
 export type DeliveryMode = NonNullable<DeliverySpec["mode"]>;
 
-/** The definition offers `Preinstalled` alone until agents register (docs/decisions/0035). */
-type Provider = Readonly<{ registration: (typeof registrations)[number]; scope: Scope }>;
+type Provider = Required<NonNullable<DeliverySpec["credentialProvider"]>>;
 
 /** How a credential on a node's disk reaches its kubelet; a provider's choices only with one. */
 export type Delivery = Readonly<

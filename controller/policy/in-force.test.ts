@@ -68,6 +68,10 @@ const deliveries: readonly (readonly [DeliverySpec, Delivery])[] = [
     { mode: "CredentialProvider", registration: "Preinstalled", scope: "All" },
   ],
   [
+    { mode: "CredentialProvider", credentialProvider: { registration: "Agent" } },
+    { mode: "CredentialProvider", registration: "Agent", scope: "All" },
+  ],
+  [
     { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
     { mode: "CredentialProvider", registration: "Preinstalled", scope: "Annotated" },
   ],

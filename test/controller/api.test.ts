@@ -67,7 +67,7 @@ test("a provider's choices are filled in, and go with it: who applies another mo
   const filled = { registration: "Preinstalled", scope: "Annotated" };
   assert.deepEqual(chosen, { mode, credentialProvider: filled });
   assert.deepEqual(await applied({ mode }), { mode });
-  await applied({ mode, credentialProvider: { registration: "Preinstalled" } });
+  await applied({ mode, credentialProvider: { registration: "Agent" } });
   assert.deepEqual(await applied({ mode: "Restart" }), { mode: "Restart" });
   await applied({ mode, credentialProvider: {} });
   assert.deepEqual(await applied({}), { mode: "Restart" });

@@ -54,7 +54,7 @@ export const diff = command(
     const answer: Answer = {
       secret,
       changes: changes.map((one) => ({ ...one, ...servedBy(object, one.registry) })),
-      ...restarts(object, changes.length),
+      ...restarts(object, changes),
     };
     await print(output, answer, lines, io);
     return 0;
@@ -76,12 +76,18 @@ function servedBy(
 
 function restarts(
   object: GlobalPullSecret | undefined,
-  changes: number,
+  changes: readonly Difference[],
 ): Readonly<{ restarts?: number }> {
-  if (changes === 0 || (object?.spec?.delivery?.mode ?? "Restart") !== "Restart")
-    return { restarts: 0 };
+  if (changes.length === 0 || isSpared(object, changes)) return { restarts: 0 };
   const nodes = object?.status?.nodes;
   return nodes === undefined ? {} : { restarts: nodes.desired };
+}
+
+/** A provider that agents register is asked anew; a registry that comes or goes may displace. */
+function isSpared(object: GlobalPullSecret | undefined, changes: readonly Difference[]): boolean {
+  const { mode = "Restart", credentialProvider } = object?.spec?.delivery ?? {};
+  if (credentialProvider?.registration !== "Agent") return mode !== "Restart";
+  return changes.every(({ change }) => change === "changed");
 }
 
 const signs = { added: "+", changed: "~", removed: "-" } as const;

@@ -1,7 +1,7 @@
 /** What the template tells agents about a provider of ours, and what a live one says of it. */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { agentContainer, kubeadmFlagsFile, mountPaths, providerFiles } from "#contract/names.ts";
-import { restartOf, type Delivery } from "../policy/delivery.ts";
+import type { Delivery } from "../policy/delivery.ts";
 
 /** The agent's flags of mode CredentialProvider; none in the others, which are its default. */
 export function providerFlags(delivery: Delivery): Readonly<Record<string, string>> {
@@ -11,13 +11,12 @@ export function providerFlags(delivery: Delivery): Readonly<Record<string, strin
 }
 
 /**
- * What of a provider an agent may write, by Node's permission model: who may restart kubelets
- * registers it, or takes back a registration when the mode is another; of an installed tree the
- * answer alone, which is emptied after another mode is in force.
+ * What of a provider an agent may write, by Node's permission model: all that registers it, or else
+ * the answer alone, which is emptied after another mode is in force.
  */
 export function providerWrites(delivery: Delivery): string[] {
   const { folder, answer } = providerFiles;
-  const registers = restartOf(delivery) === "Always";
+  const registers = delivery.mode === "CredentialProvider" && delivery.registration === "Agent";
   const written = registers ? [`${folder}/*`, kubeadmFlagsFile] : [answer];
   return written.map((file) => `--allow-fs-write=${mountPaths.kubelet}/${file}`);
 }

@@ -1,0 +1,80 @@
+/** Mode CredentialProvider on nodes of kubeadm, where the agents register it, once and for good. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { kubelets } from "./nodes.ts";
+import { podOn, untilState } from "./pods.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster;
+let tags = 0;
+const flags = 'KUBELET_KUBEADM_ARGS="--v=2"\n';
+const registered: GlobalPullSecretSpec = {
+  delivery: { mode: "CredentialProvider", credentialProvider: { registration: "Agent" } },
+};
+
+before(async () => {
+  cluster = await startCluster({ nodes: 0 });
+  const kubeadm = {
+    before: (node: Cluster["nodes"][number]) => node.writeFile(kubeadmFlagsFile, flags),
+  };
+  await Promise.all([1, 2].map(() => cluster.addNode(kubeadm)));
+  const args = ["--delivery-modes=Restart,CredentialProvider"];
+  await product.installProduct(cluster, { args, wish: registered });
+});
+after(() => cluster?.down());
+
+async function arePulled(): Promise<void> {
+  tags += 1;
+  const image = await cluster.pushApp(`team/app:${tags}`);
+  const name = (node: string) => `p${tags}-${node}`;
+  await cluster.apply(...cluster.nodes.map((node) => podOn(node, name(node.name), image)));
+  for (const node of cluster.nodes) await untilState(cluster, name(node.name), "Running");
+}
+
+const declare = async () =>
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+const files = () => cluster.nodes.map((node) => node.readFile(kubeadmFlagsFile)?.toString());
+
+test("H17: each kubelet is restarted once to be told of the provider, and a rotation restarts none", async () => {
+  const before = await kubelets(cluster);
+  await declare();
+  await product.untilServed(cluster, 1);
+  await arePulled();
+  const after = await kubelets(cluster);
+  assert.ok(after.every((one, at) => one !== before[at]));
+  const additional = randomBytes(18).toString("base64url");
+  await cluster.registry.setUsers({ ...cluster.registry.users, additional });
+  await declare();
+  await product.untilServed(cluster, 2);
+  await arePulled();
+  assert.deepEqual(await kubelets(cluster), after);
+});
+
+test("back in mode Restart the answer is emptied, the nodes pull, and the registration stays for the next time", async () => {
+  const registration = files();
+  await product.steerProduct(cluster, { delivery: { mode: "Restart" } });
+  const answers = () =>
+    cluster.nodes.map((node) => node.readFile(providerFiles.answer)?.toString() ?? "");
+  await until("the answers are empty", () => answers().every((text) => /"auth":{}/.test(text)), {
+    timeout: 120_000,
+  });
+  await product.untilServed(cluster, 2);
+  await arePulled();
+  assert.deepEqual(files(), registration);
+});
+
+test("H20: in force again and withdrawn, a node is as it was, kubeadm's file byte for byte", async () => {
+  await product.steerProduct(cluster, registered);
+  await product.untilServed(cluster, 2);
+  await arePulled();
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
+  assert.deepEqual(files(), [flags, flags]);
+  const left = "ls /var/lib/kubelet | grep -E 'pull-secret|config.json' || true";
+  for (const node of cluster.nodes) assert.equal(await node.exec(["sh", "-c", left]), "");
+});

@@ -4,7 +4,8 @@ import { randomBytes } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, before, beforeEach } from "node:test";
-import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
+import { kubeadmFlagsFile, providerFiles, providerName } from "#contract/names.ts";
+import { providerConfig } from "#pullsecret/provider/config.ts";
 import { toldOf } from "#pullsecret/provider/flags.ts";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
 import type { Node as Machine } from "../cluster/node.ts";
@@ -86,12 +87,13 @@ test("one restart gives the kubelet its provider, a rotation restarts nothing, a
 
 test("H18: where somebody else's arguments win over ours, ours are taken back, and the agent says so", async () => {
   // Found out only by the process that is started with it: systemd reads the file at each start.
-  await machine.exec([
-    "sh",
-    "-c",
-    "mkdir -p /root/other && cp /bin/true /root/other/global-pull-secret",
-  ]);
-  writeFileSync(extra(), "KUBELET_EXTRA_ARGS=--image-credential-provider-bin-dir=/root/other\n");
+  await machine.exec(["mkdir", "-p", "/root/other"]);
+  await machine.exec(["cp", "/bin/true", "/root/other/other"]);
+  const config = providerConfig([], "All").replace(providerName, "other");
+  await machine.exec(["tee", "/root/other.json"], config);
+  const theirs = ["config=/root/other.json", "bin-dir=/root/other"];
+  const flags = theirs.map((flag) => `--image-credential-provider-${flag}`).join(" ");
+  writeFileSync(extra(), `KUBELET_EXTRA_ARGS=${flags}\n`);
   await rotate();
   assert.equal(await inside.ended(), "1");
   assert.match(inside.node.message, /^GPS218 /);

@@ -100,7 +100,7 @@ export const catalogue = {
   ],
   withdrawn: ["GPS224", "withdrawn: the node is as it was before", "nothing is left to do"],
   drifted: ["GPS225", "our entries were changed by another program", "they are put back"],
-  toBeWritten: ["GPS226", "config.json is to be written", "staged, read back, renamed"],
+  toBeWritten: ["GPS226", "the node's files are to be written", "staged, read back, renamed"],
   stopped: ["GPS227", "stopped", "the next agent goes on from the journal"],
   unforeseen: ["GPS228", "an unforeseen error", "tried again, at most every 30 s"],
   unitUnfound: [

@@ -57,7 +57,6 @@ function kubeletAbsent(facts: Facts): Step | undefined {
   return undefined;
 }
 
-/** Only the first config.json hides another file; the kubelet skips one that does not parse. */
 /** Why this kubelet would not get the flags that we are to give it. */
 function unregistrable({ file, start }: Facts, planned: Plan | undefined): Step | undefined {
   if (!("registers" in file) || file.registers === undefined) return undefined;
@@ -73,6 +72,7 @@ function broken({ file }: Facts): Step | undefined {
   return unfit === undefined ? undefined : refuse(unfitFor(file), soon, unfit);
 }
 
+/** Only the first config.json hides another file; the kubelet skips one that does not parse. */
 function hiding({ file, hides, journal, lost }: Facts, planned?: Plan): Step | undefined {
   if ("beside" in file && (planned === undefined || planned.kept)) return undefined;
   const first = "passedOver" in file && file.passedOver;

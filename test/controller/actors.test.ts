@@ -218,6 +218,10 @@ const elsewhere: Readonly<Record<string, string>> = {
   "any process in a node's network namespace (a `hostNetwork` pod, a user with a shell)":
     "test/faults/trouble.test.ts",
   "an unprivileged pod": "test/faults/apply.test.ts",
+  "the fleet's controller, where `manifests/fleet` is installed": "test/fleet/fleet.test.ts",
+  "who may label Namespaces, or write `NAMESPACE-kubeconfig` in a labelled one":
+    "test/fleet/fleet.test.ts",
+  "who runs a selected cluster, or a hosted guest": "test/controller/guest.test.ts",
 };
 
 for (const [actor, shown] of Object.entries(rows))

@@ -282,6 +282,23 @@ const refusedSpecs: readonly (readonly [what: string, spec: object, says: RegExp
   ["no duration", { removal: { grace: "soon" } }, /duration such as/],
 ];
 
+test("its account reads Secrets by name, lists none, and writes nothing here but its own", async () => {
+  const account = "--as=system:serviceaccount:kube-system:global-pull-secret-fleet";
+  const can = async (namespace: string, verb: string, what: string) =>
+    await home.cluster.kubectl("auth", "can-i", verb, what, "-n", namespace, account).then(
+      (answer) => answer.startsWith("yes"),
+      () => false, // kubectl ends with 1 where the answer is no
+    );
+  assert.equal(await can("guest-a", "get", "secrets/guest-a-kubeconfig"), true);
+  for (const namespace of ["guest-a", "default", "kube-system"])
+    for (const verb of ["list", "watch", "create", "update", "patch", "delete"]) {
+      assert.equal(await can(namespace, verb, "secrets"), false, `${verb} in ${namespace}`);
+      if (verb !== "list" && verb !== "watch")
+        for (const what of ["pods", "daemonsets.apps", "namespaces"])
+          assert.equal(await can(namespace, verb, what), false, `${verb} ${what}`);
+    }
+});
+
 test("the definition refuses what nobody can mean, with a sentence", async () => {
   for (const [what, spec, says] of refusedSpecs)
     await assert.rejects(home.cluster.apply(fleetSecret(spec, "second")), says, what);

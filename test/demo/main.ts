@@ -7,6 +7,7 @@ import { bundle } from "../../build/bundle.ts";
 import { removeCluster, startCluster, type Cluster } from "../cluster/cluster.ts";
 import { allStates, isLeftover } from "../cluster/state.ts";
 import { ClaimFailed, Narrator } from "./narrator.ts";
+import { tellRotation } from "./rotation.ts";
 import { tell } from "./story.ts";
 
 const clusterName = "demo";
@@ -38,6 +39,7 @@ try {
   cluster = await startCluster({ name: clusterName, keep: keep ?? false });
   narrator.say(await cluster.kubectl("get", "nodes"));
   await tell(cluster, narrator);
+  await tellRotation(cluster, narrator);
   process.stdout.write("\nEvery claim was checked and holds.\n");
 } catch (error) {
   const what = error instanceof ClaimFailed ? `a claim does not hold: ${error.message}` : error;

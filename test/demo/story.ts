@@ -23,7 +23,9 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
   nodes[0]?.writeFile("config.json", others, 0o640);
 
   narrator.step("Install the controller: kubectl apply -k manifests");
-  await product.installProduct(cluster);
+  await product.installProduct(cluster, {
+    args: ["--delivery-modes=Restart,CredentialProvider"],
+  });
   narrator.claim(
     "nothing is deployed on any node yet",
     (await product.ourObjects(cluster)).length === 0,

@@ -1,0 +1,50 @@
+/** The demo's last chapter: a password is rotated, and no kubelet is restarted. */
+import { randomBytes } from "node:crypto";
+import { providerFiles } from "#contract/names.ts";
+import { until } from "../cluster/await.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { kubelets } from "../e2e/nodes.ts";
+import { podOn, untilState } from "../e2e/pods.ts";
+import { prepare } from "../e2e/prepared.ts";
+import * as product from "../e2e/product.ts";
+import type { Narrator } from "./narrator.ts";
+
+/** As the story's installation allows it. */
+const delivery = { mode: "CredentialProvider" } as const;
+
+/** Prepares the nodes, then tells and checks one rotation; throws ClaimFailed as the story does. */
+export async function tellRotation(cluster: Cluster, narrator: Narrator): Promise<void> {
+  const { nodes, registry } = cluster;
+  narrator.step("Nodes as Cluster API or cloud-init makes them: a script, and two kubelet flags");
+  for (const node of nodes) {
+    prepare(node);
+    await node.exec(["systemctl", "restart", "kubelet.service"]);
+    await cluster.untilReady(node);
+  }
+  await product.steerProduct(cluster, { delivery });
+  await product.writeAdditional(cluster, registry.document("additional"));
+  const revision = await until("it is published", () => product.revision(cluster));
+  await product.untilServed(cluster, revision);
+  const before = await kubelets(cluster);
+
+  narrator.step("The registry's password is rotated, and the Secret with it");
+  const additional = randomBytes(18).toString("base64url");
+  await registry.setUsers({ ...registry.users, additional });
+  const begun = performance.now();
+  await product.writeAdditional(cluster, registry.document("additional"));
+  await until("every node answers with it", () =>
+    nodes.every((node) => node.readFile(providerFiles.answer)?.includes(additional)),
+  );
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+  const image = await cluster.pushApp("team/app:2");
+  await cluster.apply(...nodes.map((node) => podOn(node, `rotated-${node.name}`, image)));
+  for (const node of nodes) await untilState(cluster, `rotated-${node.name}`, "Running");
+  narrator.claim(
+    `the next pull of both nodes has the new password, ${seconds} s after the Secret was written`,
+    true,
+  );
+  const after = await kubelets(cluster);
+  narrator.claim("both kubelets are the same processes", before.join() === after.join());
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
+}

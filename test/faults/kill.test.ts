@@ -55,7 +55,7 @@ async function everywhere(t: TestContext, family: Family): Promise<void> {
       else missed.push(where);
       family.check(place, where);
     } catch (error) {
-      broken.push(`${where}: ${error instanceof Error ? error.message : String(error)}`);
+      broken.push(`${where}: ${told(error)}`);
     }
   });
   const seconds = Math.round((performance.now() - begun) / 1000);
@@ -65,6 +65,13 @@ async function everywhere(t: TestContext, family: Family): Promise<void> {
   assert.deepEqual(broken, []);
   tried += points.length;
   killed += kills;
+}
+
+/** What failed; of an assertion, whose words are the point alone, which one and what it found. */
+function told(error: unknown): string {
+  if (!(error instanceof assert.AssertionError)) return String(error);
+  const [, line = ""] = error.stack?.split("\n    at ").slice(1, 3) ?? [];
+  return `found ${JSON.stringify(error.actual)}, expected ${JSON.stringify(error.expected)} ${line}`;
 }
 
 /**

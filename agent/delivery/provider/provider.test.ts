@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
 import { answerOf } from "#pullsecret/provider/answer.ts";
@@ -289,4 +289,15 @@ test("an answer that others can read is written anew", (t) => {
   const file = preinstalledProvider("All").read(root);
   assert.ok("plan" in file);
   assert.ok(file.plan(undefined, document(), false).last);
+});
+
+test("a folder that a killed agent left empty is still to be removed; one with others' files is not ours", (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "gps-tree-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const names = () => readTree(directory, "All").names;
+  assert.deepEqual(names(), []);
+  mkdirSync(join(directory, dirname(script)), { recursive: true });
+  assert.deepEqual(names(), [script]);
+  writeFileSync(join(directory, dirname(script), "theirs"), "");
+  assert.deepEqual(names(), []);
 });

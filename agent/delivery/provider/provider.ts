@@ -59,7 +59,8 @@ function besides(
 async function put({ name, file, expected }: Put, directory: string): Promise<void> {
   const target = join(directory, name);
   if ("absent" in file) {
-    await remove(target, expected);
+    // Its folder may have gone with the file before it.
+    if (existsSync(dirname(target))) await remove(target, expected);
     for (const one of foldersOf(name).toReversed())
       unless("ENOTEMPTY", () => unless("ENOENT", () => rmdirSync(join(directory, one))));
     return await sync(directory);

@@ -1,5 +1,5 @@
 /** The provider's tree and kubeadm's file, where both are the agent's to write. Reads only. */
-import { lstatSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { kubeadmFlagsFile, providerFiles, type Scope } from "#contract/names.ts";
 import { script } from "#pullsecret/provider/answer.ts";
@@ -14,7 +14,7 @@ export type Tree = Installed &
     script: boolean;
     /** The rows of a configuration that a kubelet may run with; undefined where there is none. */
     config: readonly string[] | undefined;
-    /** Names of the tree's files that are there. */
+    /** Files of the tree that are there, or whose folder an agent that was killed left empty. */
     names: readonly string[];
     flags: Flags;
     env: OwnFile;
@@ -26,7 +26,9 @@ export function readTree(kubeletDirectory: string, scope: Scope): Tree {
   const under = (name: string) => join(kubeletDirectory, name);
   const { answer, identity, unfit } = readAnswer(under(providerFiles.answer));
   const files = Object.entries(providerFiles).filter(([key]) => isFile(key));
-  const names = files.map(([, name]) => name).filter((name) => there(under(name)));
+  const names = files
+    .map(([, name]) => name)
+    .filter((name) => there(under(name)) || isEmpty(dirname(under(name))));
   const env = own(under(kubeadmFlagsFile));
   const flags = flagsOf(env);
   const program = own(under(providerFiles.script));
@@ -56,6 +58,10 @@ export function readTree(kubeletDirectory: string, scope: Scope): Tree {
 
 function isFile(key: string): boolean {
   return ["script", "config", "answer", "stamp"].includes(key);
+}
+
+function isEmpty(directory: string): boolean {
+  return trying(() => readdirSync(directory).length === 0) === true;
 }
 
 function own(path: string): OwnFile {

@@ -1,5 +1,13 @@
 /** A folder of sealed files on disk. */
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { Misuse } from "../terminal/io.ts";
 import { fileOf, indexName, longestIndex, readIndex, type SealedIndex } from "./sealed-index.ts";
@@ -40,7 +48,9 @@ export function writeFiles(directory: string, files: Readonly<Record<string, str
   for (const [name, text] of Object.entries(files)) {
     const path = join(directory, name);
     told(path, () => {
-      writeFileSync(`${path}.new`, text);
+      // A link that somebody committed under this name must not be followed.
+      rmSync(`${path}.new`, { force: true });
+      writeFileSync(`${path}.new`, text, { flag: "wx" });
       renameSync(`${path}.new`, path);
     });
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -115,6 +115,22 @@ test("--check says which file is current, old, missing or left over", async () =
   assert.deepEqual([some.code, states(some)], [1, ["old", "missing", "missing"]]);
   const few = await check("--cert east=east.pem");
   assert.deepEqual([few.code, states(few)], [1, ["current", "left over"]]);
+});
+
+test("a link that somebody committed is not followed, and no name in the folder reaches the terminal as it is", async () => {
+  await seal("--cert west=west.pem");
+  const victim = join(folder, "victim");
+  writeFileSync(victim, "mine");
+  symlinkSync(victim, join(sealed, "east.yaml.new"));
+  assert.equal((await seal("--cert east=east.pem")).code, 0);
+  assert.equal(readFileSync(victim, "utf8"), "mine");
+  writeFileSync(join(sealed, "\u001b[2J.yaml"), "");
+  const text = readFileSync(join(sealed, "index.json"), "utf8");
+  writeFileSync(join(sealed, "index.json"), text.replaceAll(/"until": "/g, '"until": "\\u001b[2J'));
+  const checked = await call(`seal --check sealed ${both}`);
+  const changed = await seal("--cert east=west.pem");
+  assert.deepEqual([checked.code, changed.code], [1, 1]);
+  assert.ok(!`${checked.out}${changed.err}`.includes("\u001b"));
 });
 
 test("an index that somebody spoiled stops the command before it writes", async () => {

@@ -4,6 +4,7 @@ import type { Table } from "#contract/table.ts";
 import { additionalSecretName, namespace } from "#contract/names.ts";
 import { oneOf, Wrong } from "#contract/values.ts";
 import { documentLimits } from "#pullsecret/json/json.ts";
+import { escape } from "#pullsecret/problems/keypath.ts";
 import { path } from "../../document/path.ts";
 import { verdictOn } from "../../document/verdict.ts";
 import { longestCertificate, readCertificate, type Certificate } from "../../seal/certificate.ts";
@@ -132,7 +133,7 @@ function sealedBefore(
   if (index === undefined) return {};
   if (index.namespace !== namespace || index.name !== name || index.scope !== scope)
     throw new Refused(
-      `${directory}: holds ${index.namespace}/${index.name}, ${index.scope}; ` +
+      `${directory}: holds ${escape(`${index.namespace}/${index.name}`)}, ${index.scope}; ` +
         "give --secret and --scope as then, or another directory",
     );
   return index.clusters;
@@ -148,7 +149,7 @@ function refuseChanged(
     if (was === undefined || was.fingerprint === fingerprint || renewed.has(name)) return [];
     return [
       `--cert ${name}: is another certificate, ${fingerprint} until ${until}, than the index has, ` +
-        `${was.fingerprint} until ${was.until}; if it was renewed, give --renewed ${name}`,
+        `${escape(was.fingerprint)} until ${escape(was.until)}; if it was renewed, give --renewed ${name}`,
     ];
   });
   if (lines.length > 0) throw new Refused(lines.join("\n"));
@@ -159,7 +160,10 @@ function tell(directory: string, certificates: Record<string, Certificate>, io: 
   if (index === undefined)
     throw new Refused(`${directory}: has no ${indexName}; seal into it first`);
   const verdicts = judge(index, clustersIn(directory), certificates);
-  const rows = verdicts.map(({ cluster: name, state, sealedUntil }) => [name, state, sealedUntil]);
+  // Whoever can commit to the folder chose these names.
+  const rows = verdicts.map(({ cluster: name, state, sealedUntil }) =>
+    [name, state, sealedUntil].map(escape),
+  );
   io.out(textOf(columns(rows)));
   return verdicts.every(({ state }) => state === "current") ? 0 : 1;
 }

@@ -8,7 +8,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { connect, type Cluster as Api } from "#kube/client.ts";
+import { connect, type Cluster as Api } from "#kube/client/client.ts";
 import * as names from "#contract/names.ts";
 import { until } from "../test/cluster/await.ts";
 import { parentGroups, processes } from "../test/cluster/cgroup.ts";

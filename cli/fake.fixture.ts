@@ -6,9 +6,9 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { ApiError } from "#kube/api-error.ts";
-import type { Cluster } from "#kube/client.ts";
-import { collections, globalPullSecretPath } from "#kube/paths.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { commands } from "./commands.ts";
 import { Misuse, Refused, type Io, type Terminal } from "./terminal/io.ts";
 

@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { asksForHelp } from "#contract/arguments.ts";
 import { nearest } from "#contract/nearest.ts";
-import { ApiError } from "#kube/api-error.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import { escape, quote } from "#pullsecret/problems/keypath.ts";
 import { tellApiError } from "./cluster/failure.ts";
 import { commands } from "./commands.ts";

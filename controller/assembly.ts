@@ -1,12 +1,12 @@
 /** A reconciler with everything that it needs, but for what each run reads anew: its policy. */
 import type { Logger } from "pino";
 import { announcer } from "./report/events.ts";
-import type { Cluster } from "#kube/client.ts";
+import type { Cluster } from "#kube/client/client.ts";
 import { createLookout } from "./rollout/lookout.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import type { AgentImage } from "./objects/agent.ts";
+import type { AgentImage } from "#controller/objects/daemonset/agent.ts";
 import { nudgeClock } from "./rollout/nudge.ts";
-import { platformClock } from "./platform.ts";
+import { platformClock } from "#controller/image/platform.ts";
 import type { Reconciler } from "./reconcile.ts";
 import type { Steering } from "./steering.ts";
 import { statusWriter } from "./report/status-writer.ts";

@@ -11,25 +11,25 @@ import {
   stateSecretName,
   agentName,
 } from "#contract/names.ts";
-import { ApiError } from "#kube/api-error.ts";
-import type { Config } from "./policy/config.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Config } from "#controller/policy/flags/config.ts";
 import { patiently, stand } from "./election.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { openGuest } from "./guest.ts";
-import { imageOf } from "./image.ts";
-import { connect, loadKubeConfig } from "#kube/client.ts";
+import { imageOf } from "#controller/image/image.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import { createLoop, sooner } from "#kube/loop.ts";
 import { labels, type Metrics } from "./metrics/metrics.ts";
-import { Informer } from "#kube/informer.ts";
-import { cached } from "#kube/cached-client.ts";
-import { followExtras } from "./sources/extras.ts";
-import { openOriginal } from "./sources/original-place.ts";
-import { collections, leaseIn } from "#kube/paths.ts";
+import { Informer } from "#kube/watch/informer.ts";
+import { cached } from "#kube/watch/cached-client.ts";
+import { followExtras } from "#controller/sources/read/extras.ts";
+import { openOriginal } from "#controller/sources/read/original-place.ts";
+import { collections, leaseIn } from "#kube/client/paths.ts";
 import { assembled } from "./assembly.ts";
 import { reconcile } from "./reconcile.ts";
 import { steeringOf } from "./steering.ts";
 import type { Health } from "#program/server.ts";
-import type { Target } from "#kube/watch.ts";
+import type { Target } from "#kube/watch/watch.ts";
 import { watchOver, watchPolicy } from "./watches.ts";
 
 /** 10 minutes without a finished reconcile, failed ones included: the loop hangs. */

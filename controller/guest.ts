@@ -4,10 +4,10 @@
  */
 import { readFileSync } from "node:fs";
 import type { Logger } from "pino";
-import { connect, type Cluster } from "#kube/client.ts";
+import { connect, type Cluster } from "#kube/client/client.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import { kubeConfigOf, readKubeconfig } from "#kube/remote.ts";
-import { reopened } from "#kube/reopened.ts";
+import { reopened } from "#kube/client/reopened.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 
 type Options = Readonly<{

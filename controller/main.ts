@@ -2,9 +2,9 @@
 import { pino } from "pino";
 import { asksForHelp } from "#contract/arguments.ts";
 import { openCluster } from "./cluster.ts";
-import { parseConfig } from "./policy/config.ts";
+import { parseConfig } from "#controller/policy/flags/config.ts";
 import { keepMemoryOutOfCores } from "#program/cores.ts";
-import { usage } from "./policy/flags.ts";
+import { usage } from "#controller/policy/flags/flags.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { serve } from "#program/server.ts";
 

@@ -3,18 +3,18 @@
  * served at once.
  */
 import assert from "node:assert/strict";
-import { agent as agentFixture } from "./objects/agent.fixture.ts";
+import { agent as agentFixture } from "#controller/objects/daemonset/agent.fixture.ts";
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
-import type { Cluster } from "#kube/client.ts";
-import { collections, owned } from "#kube/paths.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { collections, owned } from "#kube/client/paths.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import type { Report } from "./report/outcome.ts";
-import { noWishes } from "./policy/in-force.ts";
+import { noWishes } from "#controller/policy/spec/in-force.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 import type { ExtraSource, ManagementState } from "./policy/policy.ts";
-import { ranked } from "./sources/declared.ts";
+import { ranked } from "#controller/sources/read/declared.ts";
 import { reconcile, type Reconciler } from "./reconcile.ts";
 import { Admitted } from "#kube/apply/admitted.ts";
 import { readState, stateSecret } from "./objects/state.ts";

@@ -3,11 +3,11 @@
  * exists, so a run may end anywhere, and any number of runs comes to the same end.
  */
 import { accept, nobodyAsks, type Verdict } from "./sources/accept.ts";
-import { orphans, samePriorities } from "./sources/declared.ts";
-import type { Extras } from "./sources/extras.ts";
-import { givenAdditional, givenOriginal, type Given } from "./sources/given.ts";
+import { orphans, samePriorities } from "#controller/sources/read/declared.ts";
+import type { Extras } from "#controller/sources/read/extras.ts";
+import { givenAdditional, givenOriginal, type Given } from "#controller/sources/read/given.ts";
 import { takeStep, type Progress } from "./rollout/step.ts";
-import type { Cluster } from "#kube/client.ts";
+import type { Cluster } from "#kube/client/client.ts";
 import { keptOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
 import { sooner, type Again } from "#kube/loop.ts";
 import {
@@ -17,12 +17,12 @@ import {
   ownedOf,
   type OriginalPlace,
   type Snapshot,
-} from "./sources/snapshot.ts";
-import { owned } from "#kube/paths.ts";
+} from "#controller/sources/read/snapshot.ts";
+import { owned } from "#kube/client/paths.ts";
 import { sourceIds } from "#contract/names.ts";
 import type { Report } from "./report/outcome.ts";
-import { pinnedOf } from "./objects/pinned.ts";
-import { platformPause } from "./platform.ts";
+import { pinnedOf } from "#controller/objects/daemonset/pinned.ts";
+import { platformPause } from "#controller/image/platform.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import type { Steering } from "./steering.ts";
 import { remove, takesAway, type Remover } from "./withdrawal/remove.ts";

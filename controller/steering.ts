@@ -5,13 +5,18 @@
 import type { Logger } from "pino";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretName } from "#contract/names.ts";
-import { ApiError } from "#kube/api-error.ts";
-import { newborn, type Cluster } from "#kube/client.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import { newborn, type Cluster } from "#kube/client/client.ts";
 import type { Again } from "#kube/loop.ts";
-import { fieldManager } from "#kube/ownership.ts";
-import { globalPullSecretPath, owned } from "#kube/paths.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
+import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import type { V1Secret } from "@kubernetes/client-node";
-import { inForce, readAccepted, type Declared, type InForce } from "./policy/in-force.ts";
+import {
+  inForce,
+  readAccepted,
+  type Declared,
+  type InForce,
+} from "#controller/policy/spec/in-force.ts";
 import type { Installed } from "./policy/policy.ts";
 import { readState } from "./objects/state.ts";
 

@@ -1,10 +1,10 @@
 /** What is followed for as long as the controller runs, and when that makes it look again. */
 import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import type { Logger } from "pino";
-import { ApiError } from "#kube/api-error.ts";
-import type { Followed } from "#kube/cached-client.ts";
-import type { Cluster } from "#kube/client.ts";
-import { follow } from "#kube/watch.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Followed } from "#kube/watch/cached-client.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { follow } from "#kube/watch/watch.ts";
 import { statusManager } from "./report/status-writer.ts";
 
 /** A definition that comes later is noticed within half a minute, and told of once a minute. */

@@ -1,9 +1,9 @@
 /** One FleetSecret, as one value: its guests, and one run that brings them nearer to it. */
 import type { V1Namespace, V1Secret } from "@kubernetes/client-node";
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
-import type { Cluster } from "#kube/client.ts";
+import type { Cluster } from "#kube/client/client.ts";
 import type { Again } from "#kube/loop.ts";
-import { secretsIn } from "#kube/paths.ts";
+import { secretsIn } from "#kube/client/paths.ts";
 import { Guest } from "./guest/guest.ts";
 import { order, type Standing } from "./order/order.ts";
 import { has, isPlacedBy, judge, ownerOf, type Content, type Judged } from "./secret/content.ts";

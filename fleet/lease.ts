@@ -3,10 +3,10 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { ApiError } from "#kube/api-error.ts";
-import type { Cluster } from "#kube/client.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
 import { createLeader, type Leader } from "#kube/lease/leader.ts";
-import { leaseIn } from "#kube/paths.ts";
+import { leaseIn } from "#kube/client/paths.ts";
 import { namespace } from "#contract/names.ts";
 import { fleetManager } from "./guest/guest.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { asksForHelp } from "#contract/arguments.ts";
-import { connect, loadKubeConfig } from "#kube/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { keepMemoryOutOfCores } from "#program/cores.ts";
 import { serve } from "#program/server.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { whole } from "#api/whole.fixture.ts";
 import { wholeFleet } from "#api/whole-fleet.fixture.ts";
-import { defaults } from "#controller/policy/defaults.ts";
+import { defaults } from "#controller/policy/spec/defaults.ts";
 import { providerDefaults } from "#controller/policy/delivery.ts";
 import { fieldsOf, fleetCrdFile, onlyVersion, ourCrd, type Schema } from "./crd.ts";
 

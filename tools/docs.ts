@@ -5,8 +5,8 @@
  */
 import { writeFileSync } from "node:fs";
 import { catalogue as agent } from "#contract/agent-codes.ts";
-import { usage } from "#controller/policy/flags.ts";
-import { catalogue as controller } from "#controller/sources/problems.ts";
+import { usage } from "#controller/policy/flags/flags.ts";
+import { catalogue as controller } from "#controller/sources/read/problems.ts";
 import { troubles } from "#controller/status/troubles.ts";
 import { catalogue as fleet } from "#fleet/secret/problems.ts";
 import { catalogue as kubeconfigs } from "#kube/kubeconfig/problems.ts";

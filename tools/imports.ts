@@ -19,7 +19,9 @@ const order: readonly string[] = [
   "pullsecret/provider",
   "pullsecret",
   "kube/kubeconfig",
+  "kube/client",
   "kube",
+  "kube/watch",
   "kube/lease",
   "kube/apply",
   "program",
@@ -38,8 +40,15 @@ const order: readonly string[] = [
   "agent/report",
   "agent",
   "controller/policy",
+  "controller/policy/flags",
+  "controller/policy/spec",
+  "controller/rollout/turn",
+  "controller/rollout/halt",
   "controller/rollout/decide",
+  "controller/objects/daemonset",
   "controller/objects",
+  "controller/image",
+  "controller/sources/read",
   "controller/sources",
   "controller/rollout",
   "controller/withdrawal",
@@ -83,6 +92,8 @@ const pure: readonly string[] = [
   "agent/facts",
   "agent/restart",
   "agent/decide",
+  "controller/rollout/turn",
+  "controller/rollout/halt",
   "controller/rollout/decide",
   "controller/status",
   "fleet/order",
@@ -110,6 +121,9 @@ const packageRooms: Readonly<Record<string, readonly string[]>> = {
   chokidar: ["agent/files"],
   "write-file-atomic": ["agent/files"],
 };
+
+/** A room with more sources than this is two rooms; a newcomer reads one in a sitting. */
+const sourcesOfARoom = 9;
 
 type Import = Readonly<{ specifier: string; names: string; typeOnly: boolean }>;
 
@@ -151,7 +165,15 @@ export function checkImports(root: string): string[] {
     if (reached !== undefined)
       violations.push(`${file}: decides, but reaches ${reached.join(" → ")}`);
   }
-  return [...violations, ...cyclesIn(graph).map((cycle) => `${cycle.join(" → ")}: a cycle`)];
+  const cycles = cyclesIn(graph).map((cycle) => `${cycle.join(" → ")}: a cycle`);
+  return [...violations, ...crowded([...graph.keys()]), ...cycles];
+}
+
+function crowded(sources: readonly string[]): string[] {
+  const rooms = Map.groupBy(sources, (file) => dirname(file));
+  return [...rooms]
+    .filter(([, files]) => files.length > sourcesOfARoom)
+    .map(([room, files]) => `${room}/ has ${files.length} sources; make it two rooms`);
 }
 
 const topOf = (path: string): string => path.split("/")[0] ?? "";

@@ -2,7 +2,7 @@
 import type { V1Secret } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { globalPullSecretPath } from "#kube/paths.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { until } from "../../test/cluster/await.ts";
 import { auditEnd } from "../../test/cluster/audit.ts";
 import { controllerWrites } from "../audit.ts";

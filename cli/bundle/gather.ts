@@ -10,10 +10,10 @@ import type {
 } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalSecretName, secretKeys, stateSecretName, agentName } from "#contract/names.ts";
-import { ApiError } from "#kube/api-error.ts";
-import type { Cluster } from "#kube/client.ts";
-import { fieldManager } from "#kube/ownership.ts";
-import { collections, globalPullSecretPath, owned } from "#kube/paths.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
+import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { secretPath, sourceSecrets } from "../cluster/secrets.ts";
 import { deployment } from "../removal/objects.ts";

@@ -1,5 +1,5 @@
 /** What the API server refused, in words for whoever called a command. */
-import type { ApiError } from "#kube/api-error.ts";
+import type { ApiError } from "#kube/client/api-error.ts";
 
 const advice: Readonly<Record<number, string>> = {
   0: "check --kubeconfig and --context, and that the API server can be reached from here",

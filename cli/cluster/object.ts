@@ -1,11 +1,11 @@
 /** The GlobalPullSecret, as commands read and follow it. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretName } from "#contract/names.ts";
-import { ApiError } from "#kube/api-error.ts";
-import type { Cluster } from "#kube/client.ts";
-import { Informer } from "#kube/informer.ts";
-import { collections, globalPullSecretPath } from "#kube/paths.ts";
-import { follow } from "#kube/watch.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { Informer } from "#kube/watch/informer.ts";
+import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
+import { follow } from "#kube/watch/watch.ts";
 import { Refused } from "../terminal/io.ts";
 
 const whereFrom =

@@ -1,5 +1,5 @@
 /** The way to a cluster. Loaded only when a command needs one: files alone take a tenth of it. */
-import { connect, loadKubeConfig, type Cluster } from "#kube/client.ts";
+import { connect, loadKubeConfig, type Cluster } from "#kube/client/client.ts";
 import { Misuse, type Reach } from "../terminal/io.ts";
 import { manager } from "./names.ts";
 

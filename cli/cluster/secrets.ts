@@ -2,9 +2,9 @@
 import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { additionalSecretName } from "#contract/names.ts";
-import { ApiError } from "#kube/api-error.ts";
-import type { Cluster } from "#kube/client.ts";
-import { collections } from "#kube/paths.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { collections } from "#kube/client/paths.ts";
 import { Misuse } from "../terminal/io.ts";
 
 /** A source's name and its Secret's, which is in kube-system. */

@@ -6,9 +6,9 @@ import {
   retryAnnotation,
   withdrawNowAnnotation,
 } from "#contract/names.ts";
-import { ApiError } from "#kube/api-error.ts";
-import type { Cluster } from "#kube/client.ts";
-import { globalPullSecretPath } from "#kube/paths.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { Refused } from "../terminal/io.ts";
 import { manager } from "./names.ts";
 import { isOurs, undoneBy } from "./ownership.ts";

@@ -2,9 +2,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { V1ObjectMeta, V1Pod } from "@kubernetes/client-node";
 import { namespace } from "#contract/names.ts";
-import type { Cluster } from "#kube/client.ts";
-import { fieldManager } from "#kube/ownership.ts";
-import { collections } from "#kube/paths.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
+import { collections } from "#kube/client/paths.ts";
 import { Refused } from "../terminal/io.ts";
 import { definition, deployment, installation, type Installed } from "./objects.ts";
 

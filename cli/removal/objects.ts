@@ -1,6 +1,6 @@
 /** Every object of the installation: what manifests/ and the controller make, in kube-system. */
 import { namespace } from "#contract/names.ts";
-import { fieldManager, leaseName } from "#kube/ownership.ts";
+import { fieldManager, leaseName } from "#kube/client/ownership.ts";
 
 /** `kubectl get KIND/NAME` finds it; `path` is the API's. */
 export type Installed = Readonly<{ kind: string; name: string; path: string }>;

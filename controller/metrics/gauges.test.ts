@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Progress } from "../rollout/step.ts";
 import { deleting, gaugesOf, nothing, show, type Gauges } from "./gauges.ts";
 import { createMetrics } from "./metrics.ts";
-import type { Turn } from "../rollout/decide/turn.ts";
+import type { Turn } from "#controller/rollout/turn/turn.ts";
 
 const strategy = { stage: "wave", maxUnavailable: 1 } as const;
 const served: Turn = { kind: "served", strategy, reason: "", again: undefined };

@@ -4,7 +4,7 @@
  */
 import type { Progress } from "../rollout/step.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Standing } from "../rollout/decide/node-state.ts";
+import type { Standing } from "#controller/rollout/turn/node-state.ts";
 
 /** undefined: there is nothing to speak of, and the series is absent. */
 export type Gauges = Readonly<{

@@ -4,10 +4,10 @@
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { globalSecretName, namespace } from "#contract/names.ts";
-import { ApiError } from "#kube/api-error.ts";
-import type { Cluster } from "#kube/client.ts";
-import { annotationOf, annotations, memoryManager } from "#kube/ownership.ts";
-import { owned } from "#kube/paths.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { annotationOf, annotations, memoryManager } from "#kube/client/ownership.ts";
+import { owned } from "#kube/client/paths.ts";
 
 /** Until 0.2 the state in words, where only who may read the credentials saw it. */
 const dropped = ["globalpullsecret.io/conditions", "global-pull-secret/conditions"];

@@ -11,7 +11,7 @@ import {
   secretKeys,
   secretType,
 } from "#contract/names.ts";
-import { fieldManager, ownerLabels } from "#kube/ownership.ts";
+import { fieldManager, ownerLabels } from "#kube/client/ownership.ts";
 
 /**
  * The Secret as we find it. Whatever was edited into nonsense reads as absent, and is then written

@@ -5,7 +5,7 @@
  */
 import type { V1Role, V1RoleBinding, V1ServiceAccount } from "@kubernetes/client-node";
 import { namespace, agentName } from "#contract/names.ts";
-import { ownerLabels } from "#kube/ownership.ts";
+import { ownerLabels } from "#kube/client/ownership.ts";
 
 const metadata = { name: agentName, namespace, labels: { ...ownerLabels } };
 const rbac = "rbac.authorization.k8s.io";

@@ -5,9 +5,9 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { type Content, namespace, sourceIds, stateSecretName } from "#contract/names.ts";
-import { newborn, type Cluster } from "#kube/client.ts";
-import { ownerLabels, stateManager } from "#kube/ownership.ts";
-import { owned } from "#kube/paths.ts";
+import { newborn, type Cluster } from "#kube/client/client.ts";
+import { ownerLabels, stateManager } from "#kube/client/ownership.ts";
+import { owned } from "#kube/client/paths.ts";
 
 export type State = Readonly<{
   /**

@@ -1,7 +1,7 @@
 /** Readers of the labels and annotations that an installer gives to the agents' pods. */
 import { agentLabels } from "#contract/names.ts";
 import { Wrong } from "#contract/values.ts";
-import { ownerLabels } from "#kube/ownership.ts";
+import { ownerLabels } from "#kube/client/ownership.ts";
 
 /** A label's or annotation's name, as the API server takes it: 63 characters behind a domain. */
 const key =

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ApiError } from "#kube/api-error.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import { announcer, repeatMilliseconds, type Notice } from "./events.ts";
-import type { Cluster } from "#kube/client.ts";
+import type { Cluster } from "#kube/client/client.ts";
 
 type Sent = {
   type: string;

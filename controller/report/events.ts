@@ -7,11 +7,11 @@
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { additionalSecretName, namespace } from "#contract/names.ts";
-import { ApiError } from "#kube/api-error.ts";
-import type { Cluster } from "#kube/client.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
 import { backoff } from "#kube/loop.ts";
-import { fieldManager } from "#kube/ownership.ts";
-import { collections } from "#kube/paths.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
+import { collections } from "#kube/client/paths.ts";
 
 export type Notice = Readonly<{
   type: "Normal" | "Warning";

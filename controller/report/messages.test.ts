@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { finding } from "../sources/problems.ts";
+import { finding } from "#controller/sources/read/problems.ts";
 import * as messages from "./messages.ts";
 
 const problem = finding("wrongType", "additional-pull-secret", "type", "Opaque");

@@ -10,11 +10,11 @@ import {
   withdrawNowAnnotation,
 } from "#contract/names.ts";
 import type { Notice } from "./events.ts";
-import type { Halt } from "../rollout/decide/halt.ts";
-import { annotations } from "#kube/ownership.ts";
-import { finding } from "../sources/problems.ts";
+import type { Halt } from "#controller/rollout/halt/halt.ts";
+import { annotations } from "#kube/client/ownership.ts";
+import { finding } from "#controller/sources/read/problems.ts";
 import type { SourceVerdict } from "../sources/verdict.ts";
-import type { SurveyedNode } from "../rollout/decide/surveyed.ts";
+import type { SurveyedNode } from "#controller/rollout/turn/surveyed.ts";
 import { troubles, type TroubleKind } from "../status/troubles.ts";
 
 /** Lines beyond this number are counted instead of shown: an Event holds 1,024 characters. */
@@ -96,7 +96,7 @@ export function unsupported(group: string): Notice {
   return lasting("unsupported", line(finding("unsupported", "cluster", "apis", group)), group);
 }
 
-/** `said`: the error's own words, which quote no Secret (kube/api-error.ts). */
+/** `said`: the error's own words, which quote no Secret (kube/client/api-error.ts). */
 export function refused(said: string): Notice {
   return lasting("refused", line(finding("refused", "API server", "request", said)), "");
 }

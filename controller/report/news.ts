@@ -1,7 +1,7 @@
 /** What is new of a rollout, or lasts: the outcome of a run as a Notice. Pure. */
 import type { Progress } from "../rollout/step.ts";
 import type { Notice } from "./events.ts";
-import { pick } from "../rollout/decide/node-state.ts";
+import { pick } from "#controller/rollout/turn/node-state.ts";
 import type { TroubleKind } from "../status/troubles.ts";
 import * as messages from "./messages.ts";
 

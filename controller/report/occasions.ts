@@ -2,7 +2,7 @@
 import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import type { Verdict } from "../sources/accept.ts";
 import { contains } from "#kube/apply/contains.ts";
-import type { Snapshot } from "../sources/snapshot.ts";
+import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 
 type Said = Readonly<Record<string, string>> | undefined;
 

@@ -2,8 +2,8 @@
 import type { Steered } from "./status-teller.ts";
 import type { Verdict } from "../sources/accept.ts";
 import type { Progress } from "../rollout/step.ts";
-import type { Snapshot } from "../sources/snapshot.ts";
-import type { OwnedName } from "#kube/paths.ts";
+import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import type { OwnedName } from "#kube/client/paths.ts";
 import type { Removal } from "../withdrawal/remove.ts";
 
 /** Where the outcome of a run goes: Events, status, metrics, log. */

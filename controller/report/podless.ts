@@ -4,8 +4,8 @@
  */
 import type { CoreV1Event, V1DaemonSet } from "@kubernetes/client-node";
 import { namespace, agentName } from "#contract/names.ts";
-import type { Cluster } from "#kube/client.ts";
-import { collections } from "#kube/paths.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { collections } from "#kube/client/paths.ts";
 
 /** Between a pod's deletion and its successor's creation a node has none, for a second or two. */
 const patienceSeconds = 10;

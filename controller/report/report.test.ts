@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bad, policy, secret, sources, text } from "../sources/accept.fixture.ts";
 import { accept } from "../sources/accept.ts";
-import { ApiError } from "#kube/api-error.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Announce } from "./events.ts";
-import type { Cluster } from "#kube/client.ts";
+import type { Cluster } from "#kube/client/client.ts";
 import { createMetrics } from "../metrics/metrics.ts";
-import type { Snapshot } from "../sources/snapshot.ts";
+import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import type { Report } from "./outcome.ts";
 import { createReport } from "./report.ts";
 

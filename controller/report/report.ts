@@ -3,18 +3,18 @@
  * in an Event when it is new or lasts.
  */
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
-import { ApiError } from "#kube/api-error.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import { AdmissionError } from "#kube/apply/demands.ts";
 import { haltOf, newsOf, type Trouble } from "./news.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Announce, Notice } from "./events.ts";
 import * as gauges from "../metrics/gauges.ts";
-import type { Cluster } from "#kube/client.ts";
+import type { Cluster } from "#kube/client/client.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { isExtra, type SourceVerdict } from "../sources/verdict.ts";
 import { Occasions } from "./occasions.ts";
-import { owned } from "#kube/paths.ts";
+import { owned } from "#kube/client/paths.ts";
 import { podlessClock } from "./podless.ts";
 import type { Report } from "./outcome.ts";
 import * as messages from "./messages.ts";

@@ -1,7 +1,7 @@
 /** Gathers a run's facts, and has the status written that they make. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { InForce } from "../policy/in-force.ts";
+import type { InForce } from "#controller/policy/spec/in-force.ts";
 import type { Facts, SourceFacts, Stage } from "../status/facts.ts";
 import { after, nothingKnown, type Known, type Versions } from "../status/served.ts";
 import { isOut } from "../status/standing.ts";

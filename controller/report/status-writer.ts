@@ -5,10 +5,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
 import { globalPullSecretName } from "#contract/names.ts";
-import { ApiError } from "#kube/api-error.ts";
-import type { Cluster } from "#kube/client.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
 import { backoff } from "#kube/loop.ts";
-import { globalPullSecretPath } from "#kube/paths.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
 
 /** A rollout's counters change several times a second, for hours in a large cluster. */
 const pauseMilliseconds = 1000;

@@ -1,12 +1,12 @@
 /**
  * What a rollout works with: its cluster, its policy, and what this process remembers of its looks.
  */
-import type { Agent } from "../objects/agent.ts";
-import type { Cluster } from "#kube/client.ts";
+import type { Agent } from "#controller/objects/daemonset/agent.ts";
+import type { Cluster } from "#kube/client/client.ts";
 import type { Lookout } from "./lookout.ts";
 import type { NudgeClock } from "./nudge.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Wishes } from "../policy/in-force.ts";
+import type { Wishes } from "#controller/policy/spec/in-force.ts";
 import type { Admitted } from "#kube/apply/admitted.ts";
 
 export type RolloutContext = Readonly<{

@@ -5,9 +5,9 @@
 import type { V1Secret } from "@kubernetes/client-node";
 import { type Content, retryAnnotation } from "#contract/names.ts";
 import type { Wanted } from "../sources/accept.ts";
-import { publishesIn, remembered, targetOf, wasServed } from "./decide/course.ts";
-import { templateDigest } from "../objects/daemonset.ts";
-import { tellsProvider } from "../objects/delivery.ts";
+import { publishesIn, remembered, targetOf, wasServed } from "#controller/rollout/halt/course.ts";
+import { templateDigest } from "#controller/objects/daemonset/daemonset.ts";
+import { tellsProvider } from "#controller/objects/daemonset/delivery.ts";
 import type { RolloutContext } from "./context.ts";
 import {
   type Asked,
@@ -18,13 +18,23 @@ import {
   readRollouts,
   retrySeconds,
   type Rollouts,
-} from "./decide/halt.ts";
+} from "#controller/rollout/halt/halt.ts";
 import { heldByPause } from "./paused.ts";
-import { registeredAfter, registeredBy, restartsKubelets } from "./decide/spared.ts";
-import { fatesOf, standing, type Fates, type Rereads, type Standing } from "./decide/node-state.ts";
+import {
+  registeredAfter,
+  registeredBy,
+  restartsKubelets,
+} from "#controller/rollout/halt/spared.ts";
+import {
+  fatesOf,
+  standing,
+  type Fates,
+  type Rereads,
+  type Standing,
+} from "#controller/rollout/turn/node-state.ts";
 import { restartOf } from "../policy/delivery.ts";
-import type { Snapshot } from "../sources/snapshot.ts";
-import { amongPinned } from "../objects/pinned.ts";
+import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import { amongPinned } from "#controller/objects/daemonset/pinned.ts";
 import {
   isEdited,
   isLost,
@@ -34,9 +44,14 @@ import {
 } from "../objects/global-secret.ts";
 import { decide } from "./decide/decide.ts";
 import { readState, type State } from "../objects/state.ts";
-import { takesBack } from "./decide/taking.ts";
+import { takesBack } from "#controller/rollout/halt/taking.ts";
 import { glance, survey } from "./survey.ts";
-import { type DaemonSetState, isOvertaken, type RolloutInput, type Turn } from "./decide/turn.ts";
+import {
+  type DaemonSetState,
+  isOvertaken,
+  type RolloutInput,
+  type Turn,
+} from "#controller/rollout/turn/turn.ts";
 
 export type Decision = Readonly<{
   turn: Turn;

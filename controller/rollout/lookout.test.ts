@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLookout } from "./lookout.ts";
-import type { Survey } from "./decide/surveyed.ts";
-import type { DaemonSetState } from "./decide/turn.ts";
+import type { Survey } from "#controller/rollout/turn/surveyed.ts";
+import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
 
 const view = (changes: Partial<DaemonSetState> = {}): DaemonSetState => ({
   template: 3,

@@ -2,11 +2,11 @@
  * What this process remembers of its looks at the DaemonSet and its nodes. It is lost at a restart,
  * which only makes the next look come sooner.
  */
-import type { Fates } from "./decide/node-state.ts";
-import { glancePause, leastSeconds, surveyPause } from "./decide/patience.ts";
+import type { Fates } from "#controller/rollout/turn/node-state.ts";
+import { glancePause, leastSeconds, surveyPause } from "#controller/rollout/turn/patience.ts";
 import { stallClock, readyClock } from "./stall.ts";
-import type { Survey } from "./decide/surveyed.ts";
-import type { DaemonSetState } from "./decide/turn.ts";
+import type { Survey } from "#controller/rollout/turn/surveyed.ts";
+import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
 
 type Clocks = Readonly<{ stallSeconds: number; readySeconds: number; surveySeconds: number }>;
 

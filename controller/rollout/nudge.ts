@@ -8,10 +8,10 @@
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { guardSeconds, namespace, agentName } from "#contract/names.ts";
-import { ApiError } from "#kube/api-error.ts";
-import type { Cluster } from "#kube/client.ts";
-import { annotations, memoryManager } from "#kube/ownership.ts";
-import { owned } from "#kube/paths.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { annotations, memoryManager } from "#kube/client/ownership.ts";
+import { owned } from "#kube/client/paths.ts";
 
 /** Seconds that the answer to a Ready may lie behind it: status and watch take their time. */
 const air = 0.1;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { globalSecret, newSalt, publishedDigest, readPublished } from "../objects/global-secret.ts";
 import { noState } from "../objects/state.ts";
-import type { Snapshot } from "../sources/snapshot.ts";
+import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import { heldByPause } from "./paused.ts";
 
 const content = { document: '{"auths":{}}', sources: "{}", intent: "apply" } as const;

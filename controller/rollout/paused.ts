@@ -1,7 +1,7 @@
 /** What a pause keeps in force: nothing new is published, and nothing that is there falls apart. */
 import type { Content } from "#contract/names.ts";
 import { isEdited, isLost, type Published } from "../objects/global-secret.ts";
-import type { Snapshot } from "../sources/snapshot.ts";
+import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import type { State } from "../objects/state.ts";
 
 type Found = Readonly<{

@@ -1,7 +1,7 @@
 /** Waves in mode CredentialProvider, on a cluster in memory: which ones obey the budget. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { owned } from "#kube/paths.ts";
+import { owned } from "#kube/client/paths.ts";
 import { readState } from "../objects/state.ts";
 import { additionalPath, deployed, text, type World } from "./world.fixture.ts";
 

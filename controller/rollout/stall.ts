@@ -2,7 +2,7 @@
  * How long the DaemonSet's counters have stood still. Lost at a restart, which only makes the next
  * survey later.
  */
-import type { DaemonSetState } from "./decide/turn.ts";
+import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
 
 export function stallClock(now: () => Date): (view: DaemonSetState) => number {
   let key = "";

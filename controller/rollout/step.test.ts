@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { retryAnnotation } from "#contract/names.ts";
-import { owned } from "#kube/paths.ts";
+import { owned } from "#kube/client/paths.ts";
 import { readState } from "../objects/state.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import { restSeconds } from "./decision.ts";

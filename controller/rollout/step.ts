@@ -6,15 +6,15 @@ import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import type { Intent } from "#contract/names.ts";
 import type { Wanted } from "../sources/accept.ts";
 import type { RolloutContext } from "./context.ts";
-import { daemonSet } from "../objects/daemonset.ts";
+import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { decided } from "./decision.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
-import type { Rollouts } from "./decide/halt.ts";
+import type { Rollouts } from "#controller/rollout/halt/halt.ts";
 import { recall, remember } from "../objects/annotations.ts";
 import { nudge } from "./nudge.ts";
-import type { Fates, Standing } from "./decide/node-state.ts";
-import type { Snapshot } from "../sources/snapshot.ts";
-import { owned } from "#kube/paths.ts";
+import type { Fates, Standing } from "#controller/rollout/turn/node-state.ts";
+import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import { owned } from "#kube/client/paths.ts";
 import {
   globalSecret,
   newSalt,
@@ -24,9 +24,9 @@ import {
 } from "../objects/global-secret.ts";
 import { role, roleBinding, serviceAccount } from "../objects/rbac.ts";
 import { writeState } from "../objects/state.ts";
-import type { Strategy } from "./decide/strategy.ts";
-import type { DaemonSetState, Turn } from "./decide/turn.ts";
-import { declaredAsIs, daemonSetState } from "../objects/daemonset-state.ts";
+import type { Strategy } from "#controller/rollout/turn/strategy.ts";
+import type { DaemonSetState, Turn } from "#controller/rollout/turn/turn.ts";
+import { declaredAsIs, daemonSetState } from "#controller/objects/daemonset/daemonset-state.ts";
 
 export type Progress = Readonly<{
   turn: Turn;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Cluster } from "#kube/client.ts";
-import { agent } from "../objects/agent.fixture.ts";
-import { nodesOf } from "../objects/placement.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { agent } from "#controller/objects/daemonset/agent.fixture.ts";
+import { nodesOf } from "#controller/objects/daemonset/placement.ts";
 import { glance, survey } from "./survey.ts";
 
 const now = Date.parse("2026-11-21T12:00:00Z");

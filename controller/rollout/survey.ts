@@ -11,13 +11,13 @@ import {
   revisionAnnotation,
   agentName,
 } from "#contract/names.ts";
-import type { Cluster } from "#kube/client.ts";
-import type { Agent } from "../objects/agent.ts";
-import { nodesOf } from "../objects/placement.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import type { Agent } from "#controller/objects/daemonset/agent.ts";
+import { nodesOf } from "#controller/objects/daemonset/placement.ts";
 import { isAgent } from "./leaving.ts";
-import { annotationOf, annotations } from "#kube/ownership.ts";
-import { collections } from "#kube/paths.ts";
-import type { AgentPod, Survey } from "./decide/surveyed.ts";
+import { annotationOf, annotations } from "#kube/client/ownership.ts";
+import { collections } from "#kube/client/paths.ts";
+import type { AgentPod, Survey } from "#controller/rollout/turn/surveyed.ts";
 
 /** What the DaemonSet's template says about the pods made from it. */
 export type TemplateMark = Readonly<{

@@ -2,20 +2,20 @@
  * For tests: the whole controller on a cluster in memory, whose nodes and DaemonSet controller are
  * the model's.
  */
-import { agent as agentFixture } from "../objects/agent.fixture.ts";
+import { agent as agentFixture } from "#controller/objects/daemonset/agent.fixture.ts";
 import assert from "node:assert/strict";
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
 import { digestAnnotation, revisionAnnotation, secretType } from "#contract/names.ts";
-import { DaemonSetModel } from "../objects/daemonset.fixture.ts";
-import { readRollouts } from "./decide/halt.ts";
-import type { Cluster } from "#kube/client.ts";
+import { DaemonSetModel } from "#controller/objects/daemonset/daemonset.fixture.ts";
+import { readRollouts } from "#controller/rollout/halt/halt.ts";
+import type { Cluster } from "#kube/client/client.ts";
 import { createLookout } from "./lookout.ts";
-import { annotations } from "#kube/ownership.ts";
-import { collections, owned } from "#kube/paths.ts";
+import { annotations } from "#kube/client/ownership.ts";
+import { collections, owned } from "#kube/client/paths.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import type { Report } from "../report/outcome.ts";
 import { reconcile, type Reconciler } from "../reconcile.ts";
-import { noWishes } from "../policy/in-force.ts";
+import { noWishes } from "#controller/policy/spec/in-force.ts";
 import type { Delivery } from "../policy/delivery.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import { Admitted } from "#kube/apply/admitted.ts";

@@ -9,7 +9,7 @@ import {
   type AdditionalGiven,
   type ExtraGiven,
   type Original,
-} from "./given.ts";
+} from "#controller/sources/read/given.ts";
 import { globalSecret, newSalt, readPublished } from "../objects/global-secret.ts";
 import { noState, readState, stateSecret } from "../objects/state.ts";
 

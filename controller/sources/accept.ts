@@ -9,7 +9,7 @@ import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { Published } from "../objects/global-secret.ts";
 import type { State } from "../objects/state.ts";
 import { choose, type Joined, type Reading } from "./choose.ts";
-import type { Given } from "./given.ts";
+import type { Given } from "#controller/sources/read/given.ts";
 import { readSource, type Known } from "./source.ts";
 import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 

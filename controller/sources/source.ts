@@ -7,8 +7,13 @@ import { additionalSecretName, secretKeys, secretType, sourceIds } from "#contra
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { Role } from "#pullsecret/problems/report.ts";
-import { finding } from "./problems.ts";
-import type { AdditionalGiven, ExtraGiven, Given, OriginalGiven } from "./given.ts";
+import { finding } from "#controller/sources/read/problems.ts";
+import type {
+  AdditionalGiven,
+  ExtraGiven,
+  Given,
+  OriginalGiven,
+} from "#controller/sources/read/given.ts";
 import { grantFor } from "./rights.ts";
 import type { Published } from "../objects/global-secret.ts";
 import type { State } from "../objects/state.ts";

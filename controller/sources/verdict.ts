@@ -3,7 +3,7 @@ import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import type { MergedEntry } from "#pullsecret/merge/merge.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
-import type { Given } from "./given.ts";
+import type { Given } from "#controller/sources/read/given.ts";
 
 /** Why a source is accepted or not; a name of the API, so none is ever changed. */
 type SourceReason =

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SurveyedNode } from "../rollout/decide/surveyed.ts";
-import { noRollouts, type Halt } from "../rollout/decide/halt.ts";
-import { standing as count, type Fate, type Fates } from "../rollout/decide/node-state.ts";
-import type { Phase, Turn } from "../rollout/decide/turn.ts";
+import type { SurveyedNode } from "#controller/rollout/turn/surveyed.ts";
+import { noRollouts, type Halt } from "#controller/rollout/halt/halt.ts";
+import { standing as count, type Fate, type Fates } from "#controller/rollout/turn/node-state.ts";
+import type { Phase, Turn } from "#controller/rollout/turn/turn.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Removal } from "../withdrawal/remove.ts";
 import type { Facts, SourceFacts } from "./facts.ts";

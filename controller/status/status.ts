@@ -8,7 +8,7 @@ import type {
   SourceStatus,
   StatusCondition,
 } from "#api/global-pull-secret.ts";
-import type { Halt } from "../rollout/decide/halt.ts";
+import type { Halt } from "#controller/rollout/halt/halt.ts";
 import type { Progress } from "../rollout/step.ts";
 import { dated, timeOf, type Said } from "./conditions.ts";
 import type { Facts, SourceFacts } from "./facts.ts";

@@ -3,18 +3,18 @@
  * return.
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import { templateDigest } from "../objects/daemonset.ts";
+import { templateDigest } from "#controller/objects/daemonset/daemonset.ts";
 import type { RolloutContext } from "../rollout/context.ts";
 import type { Progress } from "../rollout/step.ts";
 import { givenBack, type GivenBack } from "./withdrawal.ts";
 import { ensure } from "#kube/apply/ensure.ts";
-import type { Snapshot } from "../sources/snapshot.ts";
-import { owned } from "#kube/paths.ts";
-import { amongPinned, type Pinned } from "../objects/pinned.ts";
+import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import { owned } from "#kube/client/paths.ts";
+import { amongPinned, type Pinned } from "#controller/objects/daemonset/pinned.ts";
 import type { Policy } from "../policy/policy.ts";
 import { readState, writeState } from "../objects/state.ts";
 import { survey } from "../rollout/survey.ts";
-import { declaredAsIs } from "../objects/daemonset-state.ts";
+import { declaredAsIs } from "#controller/objects/daemonset/daemonset-state.ts";
 
 /** `withdrawal`: how long to wait for nodes that are away. */
 export type Patience = Readonly<{ policy: Pick<Policy, "withdrawal"> }>;

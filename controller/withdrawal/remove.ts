@@ -13,15 +13,15 @@ import { askedOf, awaitReturn, type Awaited, type Patience } from "./giveback.ts
 import { agentsLeft } from "../rollout/leaving.ts";
 import type { Again } from "#kube/loop.ts";
 import { recall, remember } from "../objects/annotations.ts";
-import { pick } from "../rollout/decide/node-state.ts";
-import { withdrawn } from "../sources/given.ts";
-import { ownedOf, type Snapshot } from "../sources/snapshot.ts";
-import { isOurs } from "#kube/ownership.ts";
-import { owned } from "#kube/paths.ts";
-import { pinnedOf } from "../objects/pinned.ts";
+import { pick } from "#controller/rollout/turn/node-state.ts";
+import { withdrawn } from "#controller/sources/read/given.ts";
+import { ownedOf, type Snapshot } from "#controller/sources/read/snapshot.ts";
+import { isOurs } from "#kube/client/ownership.ts";
+import { owned } from "#kube/client/paths.ts";
+import { pinnedOf } from "#controller/objects/daemonset/pinned.ts";
 import type { Policy } from "../policy/policy.ts";
 import { isPending, readPublished, type Published } from "../objects/global-secret.ts";
-import { revisionOf } from "../objects/daemonset-state.ts";
+import { revisionOf } from "#controller/objects/daemonset/daemonset-state.ts";
 
 export type Remover = RolloutContext &
   Patience &

@@ -4,14 +4,14 @@
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
-import { ApiError } from "#kube/api-error.ts";
-import { connect, newborn, type Cluster } from "#kube/client.ts";
-import { Informer } from "#kube/informer.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import { connect, newborn, type Cluster } from "#kube/client/client.ts";
+import { Informer } from "#kube/watch/informer.ts";
 import { backoff } from "#kube/loop.ts";
-import { secretsIn } from "#kube/paths.ts";
+import { secretsIn } from "#kube/client/paths.ts";
 import { kubeConfigOf, readKubeconfig } from "#kube/remote.ts";
-import { follow, type Target as FollowTarget } from "#kube/watch.ts";
-import { cached } from "#kube/cached-client.ts";
+import { follow, type Target as FollowTarget } from "#kube/watch/watch.ts";
+import { cached } from "#kube/watch/cached-client.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { has, isPlacedBy, placed, type Content } from "../secret/content.ts";
 import { sentence } from "../secret/problems.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import { hasForeignSpec } from "./ensure.ts";
-import { fieldManager, isOurs, ownerLabels } from "../ownership.ts";
+import { fieldManager, isOurs, ownerLabels } from "#kube/client/ownership.ts";
 
 const entry = (
   manager: string,

@@ -12,9 +12,9 @@ import type {
 } from "@kubernetes/client-node";
 import { contains } from "./contains.ts";
 import { demand } from "./demands.ts";
-import { newborn, type Cluster } from "../client.ts";
-import { fieldManager, memoryManager } from "../ownership.ts";
-import { owned } from "../paths.ts";
+import { newborn, type Cluster } from "#kube/client/client.ts";
+import { fieldManager, memoryManager } from "#kube/client/ownership.ts";
+import { owned } from "#kube/client/paths.ts";
 import { isSame, type Admitted } from "./admitted.ts";
 
 type Live<T> = T & { metadata?: V1ObjectMeta };

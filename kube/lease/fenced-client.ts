@@ -2,8 +2,8 @@
  * A cluster that is written to only while we are its writer. Besides, every write carries the
  * version that it changes.
  */
-import { ApiError } from "../api-error.ts";
-import type { Cluster } from "../client.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
 
 /**
  * `holds` is asked before each write, so that a process that stood still writes nothing when it

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Lease } from "@kubernetes/client-node";
-import { ApiError } from "../api-error.ts";
-import type { Cluster } from "../client.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
 import { createLeader, type Leader } from "./leader.ts";
 
 /** An API server that holds one Lease, and a clock that all controllers share. */

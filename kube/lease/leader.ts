@@ -1,7 +1,7 @@
 /** Waits for the Lease, renews it, and gives it back. What is decided stands in lease.ts. */
 import type { V1Lease } from "@kubernetes/client-node";
-import { ApiError } from "../api-error.ts";
-import type { Cluster } from "../client.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
 import {
   afterConflict,
   heldBy,
@@ -12,7 +12,7 @@ import {
   type Found,
   type Watched,
 } from "./lease.ts";
-import { fieldManager } from "../ownership.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
 
 type Options = Readonly<{
   /** Without informers. */

@@ -4,8 +4,8 @@
  * a standby from when it saw that renewal, which is later.
  */
 import type { V1Lease } from "@kubernetes/client-node";
-import { newborn } from "../client.ts";
-import { leaseName } from "../ownership.ts";
+import { newborn } from "#kube/client/client.ts";
+import { leaseName } from "#kube/client/ownership.ts";
 
 /** Seconds. A holder is silent for 15 before another takes its place, and stops 5 before that. */
 export const lease = {

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
-import { globalPullSecretPath } from "#kube/paths.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { inForce, object, source } from "../../cli/object.fixture.ts";
 import * as plane from "../controller/plane.ts";
 import { steer } from "../controller/steer.ts";

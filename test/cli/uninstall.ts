@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { globalPullSecretPath } from "#kube/paths.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { options } from "../../cli/cases.fixture.ts";
 import { definition, deployment, installation } from "../../cli/removal/objects.ts";
 import { until } from "../cluster/await.ts";

@@ -8,7 +8,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { connect, type Cluster as Api } from "#kube/client.ts";
+import { connect, type Cluster as Api } from "#kube/client/client.ts";
 import { freshBundle } from "../../build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import { auditOf, isWrite, type Asked } from "../cluster/audit.ts";

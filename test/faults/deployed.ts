@@ -2,8 +2,8 @@
  * The agent as the controller deploys it: the flags are taken from the very object that it applies.
  */
 import { policyWith } from "#controller/policy/policy.fixture.ts";
-import { providerWrites } from "#controller/objects/delivery.ts";
-import { daemonSet } from "#controller/objects/daemonset.ts";
+import { providerWrites } from "#controller/objects/daemonset/delivery.ts";
+import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { mountPaths, providerFiles } from "#contract/names.ts";
 import { resolve } from "node:path";
 import { freshBundle } from "../../build/bundle.ts";

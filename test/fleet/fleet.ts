@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
 import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
-import { connect, type Cluster as Api } from "#kube/client.ts";
+import { connect, type Cluster as Api } from "#kube/client/client.ts";
 import { freshBundle } from "../../build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { load } from "js-yaml";
-import { parseConfig } from "#controller/policy/config.ts";
+import { parseConfig } from "#controller/policy/flags/config.ts";
 import { installObjects } from "../../tools/install/install-yaml.ts";
 import { textOf, type KubeObject } from "../../tools/install/yaml.ts";
 import { flagValues } from "../../tools/install/values-schema.ts";

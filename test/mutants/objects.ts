@@ -1,7 +1,7 @@
 /** Breakages of what the controller accepts, declares, asks and takes away. */
 import type { Mutant } from "./mutant.ts";
 
-const daemonSet = "controller/objects/daemonset.test.ts";
+const daemonSet = "controller/objects/daemonset/daemonset.test.ts";
 const accepting = "controller/sources/accept.test.ts";
 const merging = "pullsecret/merge/merge.test.ts";
 const names = "contract/names.ts";
@@ -35,7 +35,7 @@ export const objects: readonly Mutant[] = [
   {
     breaks: "H4",
     effect: "nodes with a taint get no agent",
-    file: "controller/objects/daemonset.ts",
+    file: "controller/objects/daemonset/daemonset.ts",
     text: 'tolerations: [{ operator: "Exists" }],',
     instead: "tolerations: [],",
     tests: [daemonSet],
@@ -51,10 +51,10 @@ export const objects: readonly Mutant[] = [
   {
     breaks: "H6",
     effect: "a change that a watch tells is not looked at",
-    file: "kube/watch.ts",
+    file: "kube/watch/watch.ts",
     text: "event.version);\n        hint();",
     instead: "event.version);",
-    tests: ["kube/watch.test.ts"],
+    tests: ["kube/watch/watch.test.ts"],
   },
   {
     breaks: "H7",
@@ -67,7 +67,7 @@ export const objects: readonly Mutant[] = [
   {
     breaks: "H8",
     effect: "the original is looked for in the cluster itself, whatever --original-kubeconfig says",
-    file: "controller/sources/original-place.ts",
+    file: "controller/sources/read/original-place.ts",
     text: "file === undefined ? home : reopened(file, () => connect(loadKubeConfig(file), asked));",
     instead: "home;",
     tests: ["test/controller/hosted.test.ts"],
@@ -88,10 +88,10 @@ export const objects: readonly Mutant[] = [
   },
   {
     effect: "an API server may send our writes on to another",
-    file: "kube/client.ts",
+    file: "kube/client/client.ts",
     text: "?.compose(only(url.origin))",
     instead: "",
-    tests: ["kube/client.test.ts"],
+    tests: ["kube/client/client.test.ts"],
   },
   {
     effect: "a kubeconfig that names another cluster is followed there",
@@ -103,10 +103,10 @@ export const objects: readonly Mutant[] = [
   {
     breaks: "H8",
     effect: "a credential for the original's cluster that was renewed is never taken up",
-    file: "kube/reopened.ts",
+    file: "kube/client/reopened.ts",
     text: "if (version === seen) return cluster;",
     instead: "return cluster;",
-    tests: ["kube/reopened.test.ts"],
+    tests: ["kube/client/reopened.test.ts"],
   },
   {
     breaks: "H9",
@@ -151,7 +151,7 @@ export const objects: readonly Mutant[] = [
   {
     breaks: "H14",
     effect: "an installer's label takes the agents' pods out of what kubectl is asked for",
-    file: "controller/objects/daemonset.ts",
+    file: "controller/objects/daemonset/daemonset.ts",
     text: "{ ...agent.pod.labels, ...names.agentLabels, ...ownerLabels }",
     instead: "{ ...names.agentLabels, ...ownerLabels, ...agent.pod.labels }",
     tests: [daemonSet],
@@ -199,7 +199,7 @@ export const objects: readonly Mutant[] = [
   {
     breaks: "H23",
     effect: "the agents' pods hold a token",
-    file: "controller/objects/daemonset.ts",
+    file: "controller/objects/daemonset/daemonset.ts",
     text: "automountServiceAccountToken: false,",
     instead: "automountServiceAccountToken: true,",
     tests: [daemonSet],
@@ -231,10 +231,10 @@ export const objects: readonly Mutant[] = [
   {
     breaks: "K11",
     effect: "agents run whatever a tag says today, not what the controller runs",
-    file: "controller/image-digest.ts",
+    file: "controller/image/image-digest.ts",
     text: 'return `${written.replace(/:[^:/]*$/, "")}@${digest}`;',
     instead: "return written;",
-    tests: ["controller/image-digest.test.ts", "controller/image.test.ts"],
+    tests: ["controller/image/image-digest.test.ts", "controller/image/image.test.ts"],
   },
   {
     breaks: "HD",

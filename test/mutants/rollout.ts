@@ -1,14 +1,14 @@
 /** Breakages of the rules of a rollout, file by file. */
 import type { Mutant } from "./mutant.ts";
 
-const room = "controller/rollout/decide";
-const tables = `${room}/decide.test.ts`;
-const odd = `${room}/decide.odd.test.ts`;
-const hold = `${room}/decide.hold.test.ts`;
-const laws = `${room}/decide.laws.test.ts`;
-const fates = `${room}/node-state.test.ts`;
-const spared = `${room}/spared.test.ts`;
-const edges = `${room}/rules.test.ts`;
+const room = "controller/rollout";
+const tables = `${room}/decide/decide.test.ts`;
+const odd = `${room}/decide/decide.odd.test.ts`;
+const hold = `${room}/decide/decide.hold.test.ts`;
+const laws = `${room}/decide/decide.laws.test.ts`;
+const fates = `${room}/turn/node-state.test.ts`;
+const spared = `${room}/halt/spared.test.ts`;
+const edges = `${room}/decide/rules.test.ts`;
 
 const of = (file: string, effect: string, text: string, instead: string, ...tests: string[]) => ({
   effect,
@@ -20,7 +20,7 @@ const of = (file: string, effect: string, text: string, instead: string, ...test
 
 export const rollout: readonly Mutant[] = [
   of(
-    "strategy.ts",
+    "turn/strategy.ts",
     "a revision begins at as many nodes as the budget allows, not at one",
     '{ stage: "canary", maxUnavailable: 1 }',
     '{ stage: "canary", maxUnavailable: budget }',
@@ -28,7 +28,7 @@ export const rollout: readonly Mutant[] = [
     laws,
   ),
   of(
-    "advance.ts",
+    "decide/advance.ts",
     "the wave follows without waiting for the first node's proof",
     'const proved = daemonSet.stage === "wave" || isProved(input, daemonSet);',
     "const proved = true;",
@@ -36,23 +36,23 @@ export const rollout: readonly Mutant[] = [
     laws,
   ),
   of(
-    "advance.ts",
+    "decide/advance.ts",
     "a first node that failed proves the revision",
     "if (input.standing !== undefined && tooManyFailed(input.standing, input)) return false;",
     "",
     edges,
   ),
   of(
-    "patience.ts",
+    "turn/patience.ts",
     "a Ready of the kubelet's own, right after its restart, counts at once",
     "return Math.max(0, guardSeconds - Math.max(readySeconds, stallSeconds));",
     "return 0;",
     tables,
     odd,
-    `${room}/decide.pace.test.ts`,
+    `${room}/decide/decide.pace.test.ts`,
   ),
   of(
-    "excuses.ts",
+    "turn/excuses.ts",
     "maxFailures counts one less than it says",
     "return failed > failuresAllowed(maxFailures, total);",
     "return failed >= failuresAllowed(maxFailures, total);",
@@ -60,7 +60,7 @@ export const rollout: readonly Mutant[] = [
     hold,
   ),
   of(
-    "excuses.ts",
+    "turn/excuses.ts",
     "a third of the nodes away is no outage",
     "if (out > Math.max(1, Math.floor(total / 3))) return true;",
     "",
@@ -69,14 +69,14 @@ export const rollout: readonly Mutant[] = [
     hold,
   ),
   of(
-    "excuses.ts",
+    "turn/excuses.ts",
     "more nodes than the budget that fall in mid-wave are no outage",
     "return midWave && fallen >",
     "return false && fallen >",
     edges,
   ),
   of(
-    "decide.ts",
+    "decide/decide.ts",
     "the order to keep what is in force waits for the wave",
     'if (input.wanted === "hold" && waits)',
     "if (false)",
@@ -84,7 +84,7 @@ export const rollout: readonly Mutant[] = [
     hold,
   ),
   of(
-    "decide.ts",
+    "decide/decide.ts",
     "counters that were made for the template before are believed",
     "if (!daemonSet.observed)",
     "if (false)",
@@ -92,7 +92,7 @@ export const rollout: readonly Mutant[] = [
     laws,
   ),
   of(
-    "decide.ts",
+    "decide/decide.ts",
     "a revision in the Secret that is not in the template is forgotten",
     "if (isOvertaken(input)) return catchUp(input, daemonSet, kept, odd);",
     "",
@@ -100,7 +100,7 @@ export const rollout: readonly Mutant[] = [
     hold,
   ),
   of(
-    "decide.ts",
+    "decide/decide.ts",
     "nodes that joined long after a rollout are the news of it again",
     "servedBefore(input, daemonSet) ??",
     "",
@@ -108,7 +108,7 @@ export const rollout: readonly Mutant[] = [
     odd,
   ),
   of(
-    "stop.ts",
+    "decide/stop.ts",
     "a withdrawal that fails on a node is held to the older document",
     'if (input.intent === "apply" && !input.takesBack.published && !held && !reached)',
     "if (!input.takesBack.published && !held && !reached)",
@@ -116,7 +116,7 @@ export const rollout: readonly Mutant[] = [
     hold,
   ),
   of(
-    "stop.ts",
+    "decide/stop.ts",
     "a change that takes credentials back is held to the document that has them",
     'if (input.intent === "apply" && !input.takesBack.published && !held && !reached)',
     'if (input.intent === "apply" && !held && !reached)',
@@ -124,7 +124,7 @@ export const rollout: readonly Mutant[] = [
     laws,
   ),
   of(
-    "stop.ts",
+    "decide/stop.ts",
     "nodes that are stuck halt nothing",
     "(standing.stuck > 0 && standing.moving === 0)",
     "false",
@@ -132,7 +132,7 @@ export const rollout: readonly Mutant[] = [
     hold,
   ),
   of(
-    "repair.ts",
+    "decide/repair.ts",
     "a template is put right while agents are missing, and all others are replaced with it",
     "if (!isCalm(input, daemonSet)) {",
     "if (false) {",
@@ -140,14 +140,14 @@ export const rollout: readonly Mutant[] = [
     laws,
   ),
   of(
-    "strategy.ts",
+    "turn/strategy.ts",
     "1% of 20 nodes may fail",
     "Math.floor((Number.parseInt(most, 10) * desired) / 100)",
     "Math.ceil((Number.parseInt(most, 10) * desired) / 100)",
     edges,
   ),
   of(
-    "strategy.ts",
+    "turn/strategy.ts",
     "a slot that a returned node has left serves others for ever",
     "Math.min(odd, Math.max(0, counters.desired - counters.available))",
     "odd",
@@ -156,15 +156,15 @@ export const rollout: readonly Mutant[] = [
     laws,
   ),
   of(
-    "served.ts",
+    "decide/served.ts",
     "the next rollout begins at once, whatever minInterval says",
     "if (spared && restSeconds > 0)",
     "if (false)",
-    `${room}/decide.pace.test.ts`,
+    `${room}/decide/decide.pace.test.ts`,
     tables,
   ),
   of(
-    "served.ts",
+    "decide/served.ts",
     "a survey's word is enough, though the DaemonSet controller has not seen the agents",
     "return enough && Math.min(daemonSet.updated, provedBy(daemonSet)) >= served;",
     "return enough;",
@@ -173,21 +173,21 @@ export const rollout: readonly Mutant[] = [
     laws,
   ),
   of(
-    "node-state.ts",
+    "turn/node-state.ts",
     "a node that fell silent under the new template is called dead, and the next one is tried",
     'if (silent && !isSuspect(agent)) return "unreachable";',
     'if (silent) return "unreachable";',
     fates,
   ),
   of(
-    "node-state.ts",
+    "turn/node-state.ts",
     "an unfit node, which was not touched, halts the rollout",
     'if (agent.refused) return "refused";',
     'if (agent.refused) return "failed";',
     fates,
   ),
   of(
-    "node-state.ts",
+    "turn/node-state.ts",
     "an agent that rolled back has not failed",
     'if (agent.gaveUp) return known.failed.has(name) ? "excused" : "failed";',
     "",
@@ -195,42 +195,42 @@ export const rollout: readonly Mutant[] = [
     hold,
   ),
   of(
-    "halt.ts",
+    "halt/halt.ts",
     "another try of what halted that somebody asks for is not made",
     "return isNewWish(halt, asked) || pauseLeft(halt, asked) === 0;",
     "return pauseLeft(halt, asked) === 0;",
-    `${room}/halt.test.ts`,
+    `${room}/halt/halt.test.ts`,
     hold,
     "controller/rollout/step.test.ts",
   ),
   of(
-    "spared.ts",
+    "halt/spared.ts",
     "an original that changed is brought to every node's config.json without a budget",
     "isOriginal(registry) || !answerable(registry, entry, rows) ? [registry, entry] : [registry],",
     "[registry],",
     spared,
   ),
   of(
-    "spared.ts",
+    "halt/spared.ts",
     "what a wave that stopped half-way left behind is taken for served",
     "return restartsKubelets(delivery, base, next)",
     "return base.registered === undefined",
     spared,
   ),
   of(
-    "halt.ts",
+    "halt/halt.ts",
     "what halted is tried every ten minutes for ever",
     "firstPause * 2 ** Math.min(tries, 20)",
     "firstPause",
-    `${room}/halt.test.ts`,
+    `${room}/halt/halt.test.ts`,
     hold,
   ),
   of(
-    "course.ts",
+    "halt/course.ts",
     "what halted is published again at once",
     "return isHeld(rollouts, asked) ? heldContent(served) : wanted;",
     "return wanted;",
-    `${room}/course.test.ts`,
+    `${room}/halt/course.test.ts`,
     hold,
   ),
 ];

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
-import { globalPullSecretPath } from "#kube/paths.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { additionalPath, call, FakeCluster, pullSecret, refusal } from "../../fake.fixture.ts";
 import { object } from "../../object.fixture.ts";
 

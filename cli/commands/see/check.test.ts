@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { globalPullSecretPath } from "#kube/paths.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { additionalPath, call, FakeCluster, pullSecret } from "../../fake.fixture.ts";
 import { say, serve } from "../../login/server.fixture.ts";
 import { object } from "../../object.fixture.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { globalPullSecretPath } from "#kube/paths.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
 import type { DeliverySpec } from "#api/global-pull-secret.ts";
 import { call, FakeCluster } from "../../fake.fixture.ts";
 import { object } from "../../object.fixture.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collections } from "#kube/paths.ts";
+import { collections } from "#kube/client/paths.ts";
 import { call, FakeCluster } from "../../fake.fixture.ts";
 
 type Agent = Readonly<{ ready?: boolean; last?: object }>;

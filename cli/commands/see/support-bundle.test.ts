@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collections, globalPullSecretPath, owned } from "#kube/paths.ts";
+import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { additionalPath, call, FakeCluster, pullSecret, refusal } from "../../fake.fixture.ts";
 import { whole } from "../../object.fixture.ts";
 import { deployment } from "../../removal/objects.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { globalPullSecretPath } from "#kube/paths.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { call, FakeCluster, refusal } from "../../fake.fixture.ts";
 import { object } from "../../object.fixture.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { globalPullSecretPath, owned } from "#kube/paths.ts";
+import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { call, FakeCluster } from "../../fake.fixture.ts";
 import { halted, object, rolling, standing } from "../../object.fixture.ts";
 import { definition, deployment, installation } from "../../removal/objects.ts";

@@ -1,11 +1,17 @@
 /** The way from birth over the canary to the last node of the wave. Pure. */
 import { guardSeconds } from "#contract/names.ts";
-import { wait } from "./answers.ts";
-import { tooManyFailed, unavailableFor } from "./excuses.ts";
-import { canaryPause, hasStood, stallLimit } from "./patience.ts";
+import { wait } from "#controller/rollout/turn/answers.ts";
+import { tooManyFailed, unavailableFor } from "#controller/rollout/turn/excuses.ts";
+import { canaryPause, hasStood, stallLimit } from "#controller/rollout/turn/patience.ts";
 import { haltedPause, isHalted } from "./stop.ts";
-import { everyNode, raisedBy, slotsOf, unsurveyed, type Strategy } from "./strategy.ts";
-import type { DaemonSetState, Phase, RolloutInput, Turn } from "./turn.ts";
+import {
+  everyNode,
+  raisedBy,
+  slotsOf,
+  unsurveyed,
+  type Strategy,
+} from "#controller/rollout/turn/strategy.ts";
+import type { DaemonSetState, Phase, RolloutInput, Turn } from "#controller/rollout/turn/turn.ts";
 
 /**
  * The next turn of a revision that is on its way: agents are born, then one node proves it, then

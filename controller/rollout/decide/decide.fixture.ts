@@ -3,14 +3,20 @@
  * by the shipped code.
  */
 import type { Content, Intent } from "#contract/names.ts";
-import { publishesIn, remembered, targetOf, wasServed } from "./course.ts";
-import { DaemonSetModel, emptyDocument } from "../../objects/daemonset.fixture.ts";
-import { contentOf, heldContent, knownOf, noRollouts, retrySeconds } from "./halt.ts";
+import { publishesIn, remembered, targetOf, wasServed } from "#controller/rollout/halt/course.ts";
+import { DaemonSetModel, emptyDocument } from "#controller/objects/daemonset/daemonset.fixture.ts";
+import {
+  contentOf,
+  heldContent,
+  knownOf,
+  noRollouts,
+  retrySeconds,
+} from "#controller/rollout/halt/halt.ts";
 import { createLookout } from "../lookout.ts";
-import { fatesOf, standing } from "./node-state.ts";
+import { fatesOf, standing } from "#controller/rollout/turn/node-state.ts";
 import { decide } from "./decide.ts";
-import { takesBack } from "./taking.ts";
-import { isOvertaken, type RolloutInput, type Turn } from "./turn.ts";
+import { takesBack } from "#controller/rollout/halt/taking.ts";
+import { isOvertaken, type RolloutInput, type Turn } from "#controller/rollout/turn/turn.ts";
 
 const probationSeconds = 5;
 

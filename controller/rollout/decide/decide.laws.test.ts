@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Model } from "./decide.fixture.ts";
-import { budgetNodes } from "./strategy.ts";
+import { budgetNodes } from "#controller/rollout/turn/strategy.ts";
 
 type Step =
   | "sync"

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "./decide.ts";
 import { input, standing, view } from "./input.fixture.ts";
-import type { RolloutInput, Turn } from "./turn.ts";
+import type { RolloutInput, Turn } from "#controller/rollout/turn/turn.ts";
 
 /** A turn in one line: what is done, with which revision, stage and number of nodes. */
 function brief(turn: Turn): string {

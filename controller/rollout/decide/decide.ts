@@ -10,14 +10,25 @@
  * pods follow kubernetes/pkg/controller/daemon/update.go.
  */
 import { carryOn } from "./advance.ts";
-import { phaseOf, roll, wait } from "./answers.ts";
-import { brokenFor, isOutage, unavailableFor } from "./excuses.ts";
-import { hasStood, isCalm, isWorthASurvey, stallLimit, standsIn } from "./patience.ts";
+import { phaseOf, roll, wait } from "#controller/rollout/turn/answers.ts";
+import { brokenFor, isOutage, unavailableFor } from "#controller/rollout/turn/excuses.ts";
+import {
+  hasStood,
+  isCalm,
+  isWorthASurvey,
+  stallLimit,
+  standsIn,
+} from "#controller/rollout/turn/patience.ts";
 import { repair } from "./repair.ts";
 import { allLivingServed, isBorn, nextAfterServed, provedBy } from "./served.ts";
 import { halt, isHalted, isHopeless } from "./stop.ts";
-import { everyNode, firstStrategy, type Strategy } from "./strategy.ts";
-import { type DaemonSetState, isOvertaken, type RolloutInput, type Turn } from "./turn.ts";
+import { everyNode, firstStrategy, type Strategy } from "#controller/rollout/turn/strategy.ts";
+import {
+  type DaemonSetState,
+  isOvertaken,
+  type RolloutInput,
+  type Turn,
+} from "#controller/rollout/turn/turn.ts";
 
 /** The one next turn. Asks for a survey only where what it says may change the answer. */
 export function decide(input: RolloutInput): Turn {

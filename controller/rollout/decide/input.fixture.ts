@@ -1,6 +1,6 @@
 /** For tests: what a decision is asked about, each with its changes to a wave of 20 nodes. */
-import { standing as standingOf, type Standing } from "./node-state.ts";
-import type { DaemonSetState, RolloutInput } from "./turn.ts";
+import { standing as standingOf, type Standing } from "#controller/rollout/turn/node-state.ts";
+import type { DaemonSetState, RolloutInput } from "#controller/rollout/turn/turn.ts";
 
 /** Every node has the template. */
 export const view = (changes: Partial<DaemonSetState> = {}): DaemonSetState => ({

@@ -1,9 +1,9 @@
 /** What is done when somebody else changed the Secret or the template. Pure. */
-import { first, phaseOf, wait } from "./answers.ts";
-import { brokenFor } from "./excuses.ts";
-import { isCalm, isWorthASurvey, stallLimit } from "./patience.ts";
-import { slotsOf, type Strategy } from "./strategy.ts";
-import type { DaemonSetState, RolloutInput, Turn } from "./turn.ts";
+import { first, phaseOf, wait } from "#controller/rollout/turn/answers.ts";
+import { brokenFor } from "#controller/rollout/turn/excuses.ts";
+import { isCalm, isWorthASurvey, stallLimit } from "#controller/rollout/turn/patience.ts";
+import { slotsOf, type Strategy } from "#controller/rollout/turn/strategy.ts";
+import type { DaemonSetState, RolloutInput, Turn } from "#controller/rollout/turn/turn.ts";
 
 /**
  * The Secret or the template is not what we wrote. The Secret is put right at once, the template

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "./decide.ts";
-import { isOutage } from "./excuses.ts";
+import { isOutage } from "#controller/rollout/turn/excuses.ts";
 import { input, standing, view } from "./input.fixture.ts";
-import { failuresAllowed } from "./strategy.ts";
+import { failuresAllowed } from "#controller/rollout/turn/strategy.ts";
 
 const inWave = { maxUnavailable: 3, updated: 8, ready: 17, available: 17 };
 const daemonSet = view(inWave);

@@ -1,9 +1,9 @@
 /** When every node that can be served has the template, and what follows then. Pure. */
 import { guardSeconds } from "#contract/names.ts";
-import { roll, wait } from "./answers.ts";
-import { brokenFor, tooManyFailed, unavailableFor } from "./excuses.ts";
-import { everyNode, type Strategy } from "./strategy.ts";
-import type { DaemonSetState, RolloutInput, Turn } from "./turn.ts";
+import { roll, wait } from "#controller/rollout/turn/answers.ts";
+import { brokenFor, tooManyFailed, unavailableFor } from "#controller/rollout/turn/excuses.ts";
+import { everyNode, type Strategy } from "#controller/rollout/turn/strategy.ts";
+import type { DaemonSetState, RolloutInput, Turn } from "#controller/rollout/turn/turn.ts";
 
 /** How many agents have proved the template. At birth they are Ready, never available (0023). */
 export const provedBy = ({ template, ready, available }: DaemonSetState) =>

@@ -1,9 +1,14 @@
 /** When a wave goes no further, and how it is stopped. Pure. */
-import { wait } from "./answers.ts";
-import { tooManyFailed } from "./excuses.ts";
-import { stallLimit } from "./patience.ts";
-import { everyNode, type Strategy } from "./strategy.ts";
-import type { DaemonSetState, HaltReason, RolloutInput, Turn } from "./turn.ts";
+import { wait } from "#controller/rollout/turn/answers.ts";
+import { tooManyFailed } from "#controller/rollout/turn/excuses.ts";
+import { stallLimit } from "#controller/rollout/turn/patience.ts";
+import { everyNode, type Strategy } from "#controller/rollout/turn/strategy.ts";
+import type {
+  DaemonSetState,
+  HaltReason,
+  RolloutInput,
+  Turn,
+} from "#controller/rollout/turn/turn.ts";
 
 /**
  * Seconds between two looks at a halt. Nobody but an administrator, or a node's own recovery, which

@@ -1,0 +1,75 @@
+/** What the agents run: an image, and the Secrets that it is pulled with. */
+import type { V1Node, V1Pod } from "@kubernetes/client-node";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Cluster } from "#kube/client/client.ts";
+import { collections, podsIn } from "#kube/client/paths.ts";
+import { byDigest } from "./image-digest.ts";
+import type { AgentImage } from "#controller/objects/daemonset/agent.ts";
+import type { Config } from "#controller/policy/flags/config.ts";
+
+/**
+ * `--agent-image` as it is given, else the image of the controller's own pod (POD_NAME), by digest
+ * where its runtime tells one that every node can pull. One image with two entry points, so that an
+ * upgrade of the Deployment upgrades the agents too. The pull secrets are the pod's own, unless
+ * flags name others: agents are in its namespace. Those of a guest are in another cluster, where
+ * the pod's pull secrets are not; there the image is taken as it is written, since a digest needs
+ * the right to read nodes.
+ */
+export async function imageOf(config: Config, cluster: Cluster): Promise<AgentImage> {
+  const given = config.installed.agent.pod.imagePullSecrets;
+  const name = process.env["POD_NAME"];
+  if (name === undefined) {
+    if (config.image === undefined)
+      throw new Error("--agent-image: give it, or set POD_NAME to the controller's own pod");
+    return { image: config.image, imagePullSecrets: given };
+  }
+  const path = `${podsIn(config.namespace)}/${name}`;
+  if (config.guestKubeconfig !== undefined)
+    return {
+      image: config.image ?? imageIn(await cluster.get<V1Pod>(path), path),
+      imagePullSecrets: given,
+    };
+  const pod = await cluster.get<V1Pod>(path);
+  const own = (pod?.spec?.imagePullSecrets ?? []).flatMap((secret) => secret.name ?? []);
+  return {
+    image: config.image ?? (await ownImage(cluster, path)),
+    imagePullSecrets: given.length > 0 ? given : own,
+  };
+}
+
+/** 15 looks, one a second: a kubelet tells of a container that runs within a second or two. */
+const looks = 15;
+
+async function ownImage(cluster: Cluster, path: string): Promise<string> {
+  for (let look = 1; ; look++) {
+    const pod = await cluster.get<V1Pod>(path);
+    const image = imageIn(pod, path);
+    const imageID = ofController(pod?.status?.containerStatuses)?.imageID ?? "";
+    if (imageID !== "")
+      return byDigest(image, imageID, await runtimeOf(cluster, pod?.spec?.nodeName ?? ""));
+    if (look === looks) return image;
+    await sleep(1000);
+  }
+}
+
+function ofController<One extends { name: string }>(all: readonly One[] | undefined) {
+  return all?.find(({ name }) => name === "controller");
+}
+
+function imageIn(pod: V1Pod | undefined, path: string): string {
+  const image = ofController(pod?.spec?.containers)?.image;
+  if (image === undefined)
+    throw new Error(`${path} has no container "controller": give --agent-image`);
+  return image;
+}
+
+/** As the kubelet tells it: `containerd://2.2.0`; empty where there is no such node. */
+async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
+  let found = "";
+  await cluster.pages<V1Node>(
+    collections.nodes,
+    { fieldSelector: `metadata.name=${node}` },
+    (nodes) => (found = nodes[0]?.status?.nodeInfo?.containerRuntimeVersion ?? ""),
+  );
+  return found;
+}

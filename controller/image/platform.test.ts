@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { platformClock } from "./platform.ts";
+
+function setUp() {
+  const state = { groups: ["apps"], status: 200, asked: 0, seconds: 0 };
+  const get = async (path: string) => {
+    state.asked += 1;
+    if (state.status !== 200)
+      throw new ApiError({ status: state.status, reason: "", method: "GET", path });
+    return { groups: state.groups.map((name) => ({ name })) };
+  };
+  const ask = platformClock({ get } as unknown as Cluster, () => new Date(state.seconds * 1000));
+  return { state, ask };
+}
+
+test("an operator that owns the nodes' pull secrets is found within five minutes, and its end within half a minute", async () => {
+  const { state, ask } = setUp();
+  assert.equal(await ask(), undefined);
+  state.groups.push("machineconfiguration.openshift.io");
+  state.seconds = 299;
+  assert.equal(await ask(), undefined);
+  assert.equal(state.asked, 1);
+  state.seconds = 300;
+  assert.equal(await ask(), "machineconfiguration.openshift.io");
+  state.groups.pop();
+  state.seconds = 330;
+  assert.equal(await ask(), undefined);
+});
+
+test("where discovery is forbidden there is none; where nobody answers, nothing is begun, and nothing that goes on is ended", async () => {
+  const { state, ask } = setUp();
+  state.status = 0;
+  await assert.rejects(ask());
+  state.status = 403;
+  assert.equal(await ask(), undefined);
+  state.status = 500;
+  state.seconds = 1000;
+  assert.equal(await ask(), undefined);
+});

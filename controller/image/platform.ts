@@ -1,0 +1,52 @@
+/**
+ * Whether the nodes' pull secrets belong to another operator. On OpenShift the machine config
+ * operator writes the kubelet's file and replaces what others write there; two owners of one file
+ * would undo each other for ever.
+ */
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
+
+const foreignGroup = "machineconfiguration.openshift.io";
+
+/** How often it is asked for: 30 s while it is there, else 5 minutes. 20 kB each time. */
+const pauseSeconds = { found: 30, absent: 300 };
+
+/**
+ * The API group of the other operator, or undefined. Discovery needs no right but to be
+ * authenticated; where even that is withheld the answer is that there is none. Rejects when nobody
+ * has answered yet.
+ */
+export function platformClock(
+  cluster: Cluster,
+  now: () => Date,
+): () => Promise<string | undefined> {
+  let known: { group: string | undefined; until: number } | undefined;
+  return async () => {
+    const time = now().getTime() / 1000;
+    if (known !== undefined && time < known.until) return known.group;
+    try {
+      const group = await read(cluster);
+      known = {
+        group,
+        until: time + (group === undefined ? pauseSeconds.absent : pauseSeconds.found),
+      };
+    } catch (error) {
+      if (known === undefined) throw error;
+    }
+    return known.group;
+  };
+}
+
+/** When an installation that is refused is looked at again. */
+export const platformPause = { seconds: pauseSeconds.found };
+
+async function read(cluster: Cluster): Promise<string | undefined> {
+  try {
+    const list = await cluster.get<{ groups: readonly { name: string }[] }>("/apis");
+    return list?.groups.find(({ name }) => name === foreignGroup)?.name;
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 401 || error.status === 403))
+      return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,267 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent } from "./agent.fixture.ts";
+import type { Agent } from "./agent.ts";
+import { tellsProvider } from "./delivery.ts";
+import { daemonSet, templateDigest } from "./daemonset.ts";
+import { nodesOf } from "./placement.ts";
+import { role, roleBinding, serviceAccount } from "#controller/objects/rbac.ts";
+
+const strategy = { stage: "canary", maxUnavailable: 1 } as const;
+const seven = { revision: 7, digest: "seven's" };
+const spec = daemonSet(agent, seven, strategy).spec;
+const pod = spec?.template.spec;
+const [container] = pod?.containers ?? [];
+
+test("H12, H13: the DaemonSet has the promised name, and its pods the promised label", () => {
+  const { metadata } = daemonSet(agent, seven, strategy);
+  assert.equal(`${metadata?.namespace}/${metadata?.name}`, "kube-system/global-pull-secret-syncer");
+  assert.equal(spec?.template.metadata?.labels?.["name"], "global-pull-secret-syncer");
+  assert.deepEqual(spec?.selector.matchLabels, { name: "global-pull-secret-syncer" });
+});
+
+test("H4: it runs on every Linux node, whatever its taints, before any network", () => {
+  assert.deepEqual(pod?.tolerations, [{ operator: "Exists" }]);
+  assert.deepEqual(pod?.nodeSelector, { "kubernetes.io/os": "linux" });
+  assert.equal(pod?.hostNetwork, true);
+  assert.equal(pod?.priorityClassName, "system-node-critical");
+});
+
+test("H23: the agent has no token, no capability and no way to gain privileges", () => {
+  assert.equal(pod?.automountServiceAccountToken, false);
+  assert.equal(serviceAccount.automountServiceAccountToken, false);
+  assert.deepEqual(container?.securityContext, {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
+  });
+  assert.equal(pod?.hostPID, undefined);
+  assert.equal(pod?.securityContext?.seccompProfile?.type, "RuntimeDefault");
+  assert.deepEqual(role.rules, []);
+});
+
+test("H11: ServiceAccount, Role and RoleBinding have the promised name and belong together", () => {
+  for (const { metadata } of [serviceAccount, role, roleBinding])
+    assert.equal(metadata?.name, "global-pull-secret-syncer");
+  assert.equal(roleBinding.roleRef.name, role.metadata?.name);
+  assert.equal(pod?.serviceAccountName, serviceAccount.metadata?.name);
+});
+
+test("single files are never mounted: a replaced file would stay the old one for ever", () => {
+  assert.deepEqual(
+    pod?.volumes?.map(({ hostPath, secret }) => hostPath?.type ?? secret?.secretName),
+    ["global-pull-secret", "Directory", "Directory", undefined, "Directory"],
+  );
+  assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
+});
+
+const withPod = (change: Partial<Agent["pod"]>, more: Partial<Agent> = {}) =>
+  daemonSet({ ...agent, ...more, pod: { ...agent.pod, ...change } }, seven, strategy).spec
+    ?.template;
+const expressions = (template: ReturnType<typeof withPod>) =>
+  template?.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+    ?.nodeSelectorTerms;
+
+test("nodes without a kubelet of their own get no agent, unless the installer selects otherwise", () => {
+  assert.deepEqual(expressions(spec?.template), [
+    {
+      matchExpressions: [
+        { key: "type", operator: "NotIn", values: ["virtual-kubelet"] },
+        { key: "eks.amazonaws.com/compute-type", operator: "NotIn", values: ["fargate"] },
+      ],
+    },
+  ]);
+  const everywhere = withPod({ nodes: { text: "", requirements: [] } });
+  assert.equal(everywhere?.spec?.affinity, undefined);
+});
+
+test("a pin goes before what the installer selects, and a survey asks for the same nodes", () => {
+  const pinned = { names: ["a"], since: "2026-11-23T12:00:00Z" };
+  assert.deepEqual(expressions(withPod({}, { pinned })), [
+    { matchFields: [{ key: "metadata.name", operator: "In", values: ["a"] }] },
+  ]);
+  assert.equal(nodesOf({ ...agent, pinned }), "kubernetes.io/os=linux");
+  assert.equal(nodesOf(agent), `kubernetes.io/os=linux,${agent.pod.nodes.text}`);
+});
+
+test("labels and annotations of the installer's are beside ours, and never in their place", () => {
+  const mine = { name: "x", team: "platform" };
+  const said = { "globalpullsecret.io/revision": "9", note: "a" };
+  const { labels, annotations } = withPod({ labels: mine, annotations: said })?.metadata ?? {};
+  assert.deepEqual([labels?.["name"], labels?.["team"]], ["global-pull-secret-syncer", "platform"]);
+  assert.deepEqual(
+    [annotations?.["globalpullsecret.io/revision"], annotations?.["note"]],
+    ["7", "a"],
+  );
+});
+
+test("every container has the installer's resources, and the pod its priority and pull secrets", () => {
+  const template = withPod(
+    { requests: {}, limits: { memory: "1Gi" }, priorityClass: "" },
+    { imagePullSecrets: ["a", "b"] },
+  );
+  assert.ok(template?.spec);
+  const { containers, initContainers = [], ...rest } = template.spec;
+  for (const { resources } of [...containers, ...initContainers])
+    assert.deepEqual(resources, { limits: { memory: "1Gi" } });
+  assert.equal(rest.priorityClassName, undefined);
+  assert.deepEqual(rest.imagePullSecrets, [{ name: "a" }, { name: "b" }]);
+  assert.equal(pod?.imagePullSecrets, undefined);
+});
+
+test("the probe looks every second but the first, on the loopback, at the port that the agent was given", () => {
+  const other = daemonSet({ ...agent, probePort: 1234 }, seven, strategy).spec?.template.spec
+    ?.containers[0];
+  assert.equal(other?.readinessProbe?.httpGet?.port, 1234);
+  assert.equal(other?.readinessProbe?.httpGet?.host, "127.0.0.1");
+  assert.equal(other?.readinessProbe?.periodSeconds, 1);
+  assert.equal(other?.readinessProbe?.initialDelaySeconds, 1);
+  assert.deepEqual(other?.args?.slice(-2), ["--probe-port", "1234"]);
+});
+
+const probed = (revision: number) =>
+  daemonSet(agent, { revision, digest: "" }, strategy).spec?.template.spec?.containers[0]
+    ?.readinessProbe?.httpGet?.path;
+
+test("the probe asks for the pod's own revision: the agent that holds the port does not answer for another's", () => {
+  assert.deepEqual([probed(0), probed(7)], ["/readyz?revision=0", "/readyz?revision=7"]);
+});
+
+test("the probation is the agent's, and Kubernetes waits out the false Ready in its last part", () => {
+  assert.deepEqual(
+    container?.args,
+    (
+      "--unit auto --restart Always --restart-control-plane Never --hidden-files Look --probation 5s " +
+      "--healthz-port 10248 --probe-port 20248"
+    ).split(" "),
+  );
+  assert.equal(
+    daemonSet({ ...agent, probationSeconds: 30 }, seven, strategy).spec?.minReadySeconds,
+    3,
+  );
+});
+
+test("the digest tells agents apart, not revisions", () => {
+  assert.notEqual(templateDigest({ ...agent, image: "example.com/gps:2" }), templateDigest(agent));
+  const digest = (revision: number) =>
+    daemonSet(agent, { revision, digest: "" }, strategy).spec?.template.metadata?.annotations?.[
+      "globalpullsecret.io/template"
+    ];
+  assert.equal(digest(7), digest(8));
+});
+
+test("an agent learns number and digest of its revision from its own template, and is mounted nothing else of the Secret", () => {
+  const { annotations } = spec?.template.metadata ?? {};
+  const env = container?.env?.slice(0, 2).map(({ valueFrom }) => valueFrom?.fieldRef?.fieldPath);
+  assert.equal(annotations?.["globalpullsecret.io/revision"], "7");
+  assert.equal(annotations["globalpullsecret.io/digest"], "seven's");
+  assert.deepEqual(env, [
+    "metadata.annotations['globalpullsecret.io/revision']",
+    "metadata.annotations['globalpullsecret.io/digest']",
+  ]);
+  const items = pod?.volumes?.[0]?.secret?.items?.map(({ key }) => key);
+  assert.deepEqual(items, [".dockerconfigjson", "revision", "salt", "intent", "sources"]);
+});
+
+test("an unmount on the node reaches the agent: its copies of other pods' mounts would keep devices busy", () => {
+  const mount = container?.volumeMounts?.find(({ name }) => name === "kubelet");
+  assert.equal(mount?.mountPropagation, "HostToContainer");
+});
+
+const podOf = (change: Partial<Agent>) =>
+  daemonSet({ ...agent, ...change }, seven, strategy).spec?.template.spec;
+const hostPaths = (change: Partial<Agent>) =>
+  podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
+
+test("who restarts nothing has no bus: access to it as root is root on the node, and some nodes have none", () => {
+  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/"]);
+  assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
+  const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
+    ({ name }) => name,
+  );
+  assert.deepEqual(mounts, ["global-pull-secret", "kubelet", "pod"]);
+});
+
+const providers = (["Agent", "Preinstalled"] as const).flatMap((registration) =>
+  (["All", "Annotated"] as const).map(
+    (scope) => ({ mode: "CredentialProvider", registration, scope }) as const,
+  ),
+);
+for (const delivery of providers)
+  test(`${delivery.registration}, ${delivery.scope}: the agents are told, and have a bus only to register`, () => {
+    const { args = [] } = podOf({ delivery })?.containers[0] ?? {};
+    const given = (flag: string) => args[args.indexOf(flag) + 1];
+    assert.deepEqual(["--delivery", "--registration", "--scope", "--restart"].map(given), [
+      "CredentialProvider",
+      delivery.registration,
+      delivery.scope,
+      delivery.registration === "Agent" ? "Always" : "Never",
+    ]);
+    const bus = delivery.registration === "Agent" ? ["/run/dbus"] : [];
+    assert.deepEqual(hostPaths({ delivery }), ["/var/lib/kubelet", ...bus, "/"]);
+    const { command = [] } = podOf({ delivery })?.containers[0] ?? {};
+    const place = "--allow-fs-write=/host/kubelet/";
+    const writes = command.filter((flag) => flag.startsWith(place));
+    const more = delivery.registration === "Agent" ? ["*", "kubeadm-flags.env"] : ["answer.json"];
+    assert.deepEqual(
+      writes.slice(2).map((flag) => flag.slice(place.length).replace(/^.*-provider\//, "")),
+      more,
+    );
+    const live = daemonSet({ ...agent, delivery }, seven, strategy);
+    for (const other of providers) assert.equal(tellsProvider(live, other), other === delivery);
+  });
+
+test("in the other modes the agents are told nothing of a provider", () => {
+  for (const mode of ["Restart", "Reread"] as const)
+    assert.ok(!podOf({ delivery: { mode } })?.containers[0]?.args?.includes("--delivery"));
+});
+
+test("an answer that another mode has left behind can be emptied in every mode", () => {
+  for (const mode of ["Restart", "Reread"] as const)
+    assert.ok(
+      podOf({ delivery: { mode } })?.containers[0]?.command?.includes(
+        "--allow-fs-write=/host/kubelet/pull-secret-provider/answer.json",
+      ),
+    );
+});
+
+test("no path that agents may write begins with the name of a folder that they make and remove", () => {
+  const [mark, deliveries] = ["--allow-fs-write=", [...providers, { mode: "Restart" } as const]];
+  for (const delivery of deliveries) {
+    const { command = [] } = podOf({ delivery })?.containers[0] ?? {};
+    const paths = command.flatMap((flag) => (flag.startsWith(mark) ? [flag.split("=")[1]] : []));
+    for (const folder of paths.filter((path) => path?.endsWith("/*")))
+      for (const path of paths)
+        assert.ok(path === folder || !path?.startsWith(folder?.slice(0, -2) ?? ""), path);
+  }
+});
+
+test("the node's root directory is the first container's alone, read-only, and gone with --hidden-files Ignore", () => {
+  const [look] = pod?.initContainers ?? [];
+  assert.deepEqual(look?.volumeMounts, [
+    { name: "root", mountPath: "/host/root", readOnly: true },
+    { name: "pod", mountPath: "/run/global-pull-secret" },
+  ]);
+  assert.deepEqual(look?.securityContext, container?.securityContext);
+  assert.ok(!container?.volumeMounts?.some(({ name }) => name === "root"));
+  assert.equal(podOf({ hiddenFiles: "Ignore" })?.initContainers, undefined);
+  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/dbus"]);
+});
+
+test("the first container may open the few files that a kubelet searches, and the journal", () => {
+  const { command = [] } = podOf({ kubeletDirectory: "/data/kubelet" })?.initContainers?.[0] ?? {};
+  const flags = command
+    .filter((flag) => flag.startsWith("--allow"))
+    .map((flag) => flag.slice("--allow-fs-".length));
+  assert.deepEqual(flags, [
+    "read=/app/hidden.cjs",
+    "read=/host/root/config.json",
+    "read=/host/root/root/.docker/config.json",
+    "read=/host/root/.docker/config.json",
+    "read=/host/root/root/.dockercfg",
+    "read=/host/root/.dockercfg",
+    "read=/host/root/data/kubelet/global-pull-secret/journal.json",
+    "write=/run/global-pull-secret/*",
+    "write=/proc/self/coredump_filter",
+  ]);
+});

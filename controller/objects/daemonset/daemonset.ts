@@ -1,0 +1,247 @@
+/** The DaemonSet of the agents, as we declare it. */
+import { createHash } from "node:crypto";
+import type {
+  V1Container,
+  V1DaemonSet,
+  V1PodTemplateSpec,
+  V1Volume,
+} from "@kubernetes/client-node";
+import * as names from "#contract/names.ts";
+import { restartOf } from "#controller/policy/delivery.ts";
+import type { Agent } from "./agent.ts";
+import { providerFlags, providerWrites } from "./delivery.ts";
+import { confined, firstContainer } from "./first-container.ts";
+import { annotations, ownerLabels } from "#kube/client/ownership.ts";
+import { affinityOf, nodeSelector } from "./placement.ts";
+import { resourcesOf } from "./resources.ts";
+import type { Strategy } from "#controller/rollout/turn/strategy.ts";
+
+/**
+ * V8's heap is kept small: a 1 MiB Secret needs 12 MiB of it, the largest config.json beside it,
+ * rolled back, 26. No flag that changes how V8 compiles, such as --optimize-for-size: Node's own
+ * code cache is refused then (docs/decisions/0007). Node's permission model is a second wall: it
+ * may write the kubelet's file, our folder beside it and its last words, start no process and load
+ * no native code.
+ */
+const nodeFlags = [
+  "--max-old-space-size=32",
+  "--max-semi-space-size=1",
+  "--permission",
+  "--allow-fs-read=*",
+  `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.config}`,
+  // With the star: Node takes a path that does not exist yet for a file's, and would refuse what is
+  // made below it.
+  `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
+  `--allow-fs-write=${names.mountPaths.terminationLog}`,
+  `--allow-fs-write=${names.mountPaths.pod}/*`,
+  // So that a core file holds no memory.
+  "--allow-fs-write=/proc/self/coredump_filter",
+];
+
+/**
+ * What is freed is given back: one arena; buffers above 128 KiB have pages of their own (glibc
+ * would raise that bound to the largest it has seen); one thread for files. With 1 MiB it is 4 MiB
+ * less at rest.
+ */
+const memoryEnvironment = Object.entries({
+  MALLOC_ARENA_MAX: "1",
+  MALLOC_MMAP_THRESHOLD_: "131072",
+  MALLOC_TRIM_THRESHOLD_: "131072",
+  UV_THREADPOOL_SIZE: "1",
+}).map(([name, value]) => ({ name, value }));
+
+/**
+ * minReadySeconds at birth: agents that touch nothing are Ready, not available, so that `kubectl
+ * rollout status` waits. It is lowered together with the first revision, which is safe for pods
+ * that have been Ready for longer; never raised with one.
+ */
+const bornSeconds = 86_400;
+
+/**
+ * What the template makes an agent apply: a revision, and the salted digest of its content (empty
+ * for revision 0).
+ */
+export type TemplateContent = Readonly<{ revision: number; digest: string }>;
+
+export function daemonSet(agent: Agent, content: TemplateContent, strategy: Strategy): V1DaemonSet {
+  return {
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: {
+      name: names.agentName,
+      namespace: names.namespace,
+      labels: { ...names.agentLabels, ...ownerLabels },
+      annotations: {
+        [annotations.stage]: strategy.stage,
+        ...(agent.pinned && { [annotations.awaitedSince]: agent.pinned.since }),
+      },
+    },
+    spec: {
+      selector: { matchLabels: { ...names.agentLabels } },
+      minReadySeconds: content.revision === 0 ? bornSeconds : names.guardSeconds,
+      revisionHistoryLimit: 2,
+      updateStrategy: {
+        type: "RollingUpdate",
+        // maxSurge stays 0: two agents on one node would both own its file.
+        rollingUpdate: { maxUnavailable: strategy.maxUnavailable, maxSurge: 0 },
+      },
+      template: template(agent, content),
+    },
+  };
+}
+
+/**
+ * Digest of the template without its revision: another digest with the same revision is another
+ * agent.
+ */
+export function templateDigest(agent: Agent): string {
+  return createHash("sha256")
+    .update(JSON.stringify(podSpec(agent, 0)))
+    .digest("hex")
+    .slice(0, 16);
+}
+
+function template(agent: Agent, { revision, digest }: TemplateContent): V1PodTemplateSpec {
+  const affinity = affinityOf(agent);
+  return {
+    metadata: {
+      labels: { ...agent.pod.labels, ...names.agentLabels, ...ownerLabels },
+      annotations: {
+        ...agent.pod.annotations,
+        [names.revisionAnnotation]: String(revision),
+        [names.digestAnnotation]: digest,
+        [annotations.template]: templateDigest(agent),
+      },
+    },
+    // Beside the digest: an agent is the same one wherever it may be.
+    spec: { ...podSpec(agent, revision), ...(affinity && { affinity }) },
+  };
+}
+
+function podSpec(agent: Agent, revision: number): NonNullable<V1PodTemplateSpec["spec"]> {
+  const { priorityClass } = agent.pod;
+  const imagePullSecrets = agent.imagePullSecrets.map((name) => ({ name }));
+  return {
+    serviceAccountName: names.agentName,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    // The kubelet's healthz listens on the node's loopback; and no CNI is needed to bring
+    // credentials to a new node.
+    hostNetwork: true,
+    dnsPolicy: "Default",
+    nodeSelector,
+    tolerations: [{ operator: "Exists" }],
+    ...(priorityClass !== "" && { priorityClassName: priorityClass }),
+    ...(imagePullSecrets.length > 0 && { imagePullSecrets }),
+    terminationGracePeriodSeconds: 30,
+    securityContext: {
+      runAsUser: 0,
+      runAsGroup: 0,
+      seccompProfile: { type: "RuntimeDefault" },
+      // Both would keep uid 0 in a container from the kubelet's directory or the system bus.
+      appArmorProfile: { type: "Unconfined" },
+      seLinuxOptions: { type: "spc_t" },
+    },
+    ...(agent.hiddenFiles === "Look" && { initContainers: [firstContainer(agent)] }),
+    containers: [container(agent, revision)],
+    volumes: volumes(agent),
+  };
+}
+
+function container(agent: Agent, revision: number): V1Container {
+  return {
+    name: names.agentContainer,
+    image: agent.image,
+    imagePullPolicy: "IfNotPresent",
+    command: [
+      "/nodejs/bin/node",
+      ...nodeFlags,
+      ...providerWrites(agent.delivery),
+      "/app/agent.cjs",
+    ],
+    args: Object.entries({
+      unit: agent.kubeletUnit,
+      restart: restartOf(agent.delivery),
+      "restart-control-plane": agent.restartControlPlane,
+      ...providerFlags(agent.delivery),
+      "hidden-files": agent.hiddenFiles,
+      probation: `${agent.probationSeconds}s`,
+      "healthz-port": agent.healthzPort,
+      "probe-port": agent.probePort,
+    }).flatMap(([name, value]) => [`--${name}`, String(value)]),
+    env: [
+      fromAnnotation(names.agentEnvironment.revision, names.revisionAnnotation),
+      fromAnnotation(names.agentEnvironment.digest, names.digestAnnotation),
+      {
+        name: names.agentEnvironment.node,
+        valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } },
+      },
+      ...memoryEnvironment,
+    ],
+    // Period 1 s: see names.guardSeconds.
+    readinessProbe: {
+      // With its revision: a pod that waits for the port would else be called Ready for what
+      // another one has done.
+      httpGet: { host: "127.0.0.1", path: `/readyz?revision=${revision}`, port: agent.probePort },
+      // A probe before the agent listens fails, and its Event and status cost the moment in which
+      // the kubelet is restarted.
+      initialDelaySeconds: 1,
+      periodSeconds: 1,
+      failureThreshold: 1,
+      timeoutSeconds: 1,
+    },
+    resources: resourcesOf(agent),
+    securityContext: confined,
+    terminationMessagePath: names.mountPaths.terminationLog,
+    terminationMessagePolicy: "File",
+    volumeMounts: [
+      { name: "global-pull-secret", mountPath: names.mountPaths.secret, readOnly: true },
+      // Without it the agent's own copies of other pods' mounts would keep their devices busy after
+      // the kubelet's unmount.
+      { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
+      ...(asksSystemd(agent)
+        ? [{ name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true }]
+        : []),
+      { name: "pod", mountPath: names.mountPaths.pod },
+    ],
+  };
+}
+
+/**
+ * Access to the bus as root is root on the node: who restarts nothing has none, and runs where
+ * there is no bus.
+ */
+function asksSystemd(agent: Agent): boolean {
+  return restartOf(agent.delivery) === "Always";
+}
+
+function fromAnnotation(name: string, annotation: string) {
+  return { name, valueFrom: { fieldRef: { fieldPath: `metadata.annotations['${annotation}']` } } };
+}
+
+/**
+ * Directories, never single files: a file that is replaced under a mount of itself stays the old
+ * one for ever.
+ */
+function volumes(agent: Agent): V1Volume[] {
+  return [
+    { name: "global-pull-secret", secret: mountedSecret },
+    { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type: "Directory" } },
+    ...(asksSystemd(agent)
+      ? [{ name: "dbus", hostPath: { path: agent.dbusDirectory, type: "Directory" } }]
+      : []),
+    // What the first container saw; and the mark that this pod has ended once to say its word.
+    { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
+    ...(agent.hiddenFiles === "Look"
+      ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }]
+      : []),
+  ];
+}
+
+/** By key: what a later version keeps in the Secret besides is no node's business. */
+const mountedSecret = {
+  secretName: names.globalSecretName,
+  defaultMode: 0o400,
+  optional: false,
+  items: Object.values(names.secretKeys).map((key) => ({ key, path: key })),
+};

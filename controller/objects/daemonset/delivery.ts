@@ -1,0 +1,33 @@
+/** What the template tells agents about a provider of ours, and what a live one says of it. */
+import type { V1DaemonSet } from "@kubernetes/client-node";
+import { agentContainer, kubeadmFlagsFile, mountPaths, providerFiles } from "#contract/names.ts";
+import type { Delivery } from "#controller/policy/delivery.ts";
+
+/** The agent's flags of mode CredentialProvider; none in the others, which are its default. */
+export function providerFlags(delivery: Delivery): Readonly<Record<string, string>> {
+  if (delivery.mode !== "CredentialProvider") return {};
+  const { mode, registration, scope } = delivery;
+  return { delivery: mode, registration, scope };
+}
+
+/**
+ * What of a provider an agent may write, by Node's permission model: all that registers it, or else
+ * the answer alone, which is emptied after another mode is in force.
+ */
+export function providerWrites(delivery: Delivery): string[] {
+  const { folder, answer } = providerFiles;
+  const registers = delivery.mode === "CredentialProvider" && delivery.registration === "Agent";
+  const written = registers ? [`${folder}/*`, kubeadmFlagsFile] : [answer];
+  return written.map((file) => `--allow-fs-write=${mountPaths.kubelet}/${file}`);
+}
+
+/**
+ * True when the live template tells agents all of that: somebody's admission may have taken flags
+ * out, which is left so, and its agents then do something else.
+ */
+export function tellsProvider(live: V1DaemonSet | undefined, delivery: Delivery): boolean {
+  const containers = live?.spec?.template.spec?.containers ?? [];
+  const { args = [] } = containers.find(({ name }) => name === agentContainer) ?? {};
+  const flags = Object.entries(providerFlags(delivery));
+  return flags.every(([name, value]) => args[args.indexOf(`--${name}`) + 1] === value);
+}

@@ -1,0 +1,95 @@
+/** What the controller is told: the values of its flags, by the parts that need them. */
+import { namespace } from "#contract/names.ts";
+import { readFlags, type Outcome, type Rule } from "#contract/flags.ts";
+import type { Values } from "#contract/table.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+import { flags } from "./flags.ts";
+import { moved } from "./moved.ts";
+import { podOf, requestsFit } from "./pod.ts";
+import type { Installed } from "#controller/policy/policy.ts";
+import { standardModes } from "#controller/policy/values.ts";
+
+export type Config = Readonly<{
+  /** The installer's part of the policy. */
+  installed: Installed;
+  /**
+   * The Secret that holds the original pull secret; undefined: each node's own file is the
+   * original.
+   */
+  original: Readonly<{ namespace: string; name: string }> | undefined;
+  /** Kubeconfig of the cluster that holds the original; undefined: the controller's own. */
+  originalKubeconfig: string | undefined;
+  /**
+   * Kubeconfig of the cluster that is served, where the controller runs beside its hosted control
+   * plane; undefined: the controller's own.
+   */
+  guestKubeconfig: string | undefined;
+  /** Namespace of the controller's own pod and of its Lease, in the controller's own cluster. */
+  namespace: string;
+  /**
+   * Image of the agents; undefined: the image that the controller itself runs (found by POD_NAME).
+   */
+  image: string | undefined;
+  kubeconfig: string | undefined;
+  listen: Readonly<{ host: string; port: number }>;
+  logLevel: string;
+}>;
+
+const portsDiffer: Rule<typeof flags> = ({ "probe-port": probe, "healthz-port": healthz }) =>
+  probe !== undefined && probe === healthz
+    ? `--probe-port ${probe}: is the kubelet's --healthz-port; choose another`
+    : undefined;
+
+const kubeconfigHasOriginal: Rule<typeof flags> = (given) =>
+  given["original-kubeconfig"] !== undefined && "original" in given && given.original === undefined
+    ? "--original-kubeconfig: needs --original NAMESPACE/NAME as well"
+    : undefined;
+
+/** Of two controllers of one cluster, each with a Lease of its own, both would write. */
+const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...given }) =>
+  own !== namespace && "guest-kubeconfig" in given && given["guest-kubeconfig"] === undefined
+    ? `--namespace: only --guest-kubeconfig allows another than ${namespace}`
+    : undefined;
+
+const rules = [portsDiffer, kubeconfigHasOriginal, oneLease, requestsFit];
+
+/** Reads what follows the program's name. All that is wrong is named at once, one sentence each. */
+export function parseConfig(argv: readonly string[]): Outcome<Config> {
+  const read = readFlags(flags, { argv, quote, moved }, ...rules);
+  return read.ok ? { ok: true, value: toConfig(read.value) } : read;
+}
+
+function toConfig(given: Values<typeof flags>): Config {
+  return {
+    installed: installedOf(given),
+    original: given.original,
+    originalKubeconfig: given["original-kubeconfig"],
+    guestKubeconfig: given["guest-kubeconfig"],
+    namespace: given.namespace,
+    image: given["agent-image"],
+    kubeconfig: given.kubeconfig,
+    listen: given.listen,
+    logLevel: given["log-level"],
+  };
+}
+
+function installedOf(given: Values<typeof flags>): Installed {
+  const modes = [...new Set(given["delivery-modes"].flat())];
+  return {
+    protect: given.protect,
+    limits: {
+      deliveryModes: modes.length > 0 ? modes : standardModes,
+      maxUnavailable: given["max-unavailable-limit"],
+    },
+    agent: {
+      restartControlPlane: given["restart-control-plane"],
+      hiddenFiles: given["hidden-files"],
+      kubeletUnit: given["kubelet-unit"],
+      kubeletDirectory: given["kubelet-directory"],
+      dbusDirectory: given["dbus-directory"],
+      probePort: given["probe-port"],
+      healthzPort: given["healthz-port"],
+      pod: podOf(given),
+    },
+  };
+}

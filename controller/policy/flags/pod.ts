@@ -1,0 +1,85 @@
+/**
+ * The agents' pods as the installer wants them. All of it is fields that restart no kubelet: a
+ * change replaces agents, which find their nodes as the ones before left them.
+ */
+import type { PodPolicy } from "#controller/policy/policy.ts";
+import { dnsName, pullSecretName } from "#controller/policy/values.ts";
+import type { Rule } from "#contract/flags.ts";
+import type { Table, Values } from "#contract/table.ts";
+import { Wrong } from "#contract/values.ts";
+import { annotation, label } from "#controller/policy/labels.ts";
+import {
+  beyond,
+  limits,
+  resources,
+  standardLimits,
+  standardRequests,
+} from "#controller/policy/resources.ts";
+import { selector } from "#controller/policy/selector.ts";
+
+/** Nodes without a kubelet of their own: virtual-kubelet's label, and EKS Fargate's. */
+const withKubelet = "type!=virtual-kubelet,eks.amazonaws.com/compute-type!=fargate";
+
+export const podFlags = {
+  "agent-annotation": {
+    read: annotation,
+    repeated: true,
+    what: "annotation of the agents' pods, KEY=VALUE",
+  },
+  "agent-image-pull-secret": {
+    read: pullSecretName,
+    repeated: true,
+    what: "Secret in kube-system that the agents' image is pulled with (the controller's own)",
+  },
+  "agent-label": { read: label, repeated: true, what: "label of the agents' pods, KEY=VALUE" },
+  "agent-limits": {
+    read: limits,
+    standard: standardLimits,
+    what: "what an agent may use at most; empty: no limits",
+  },
+  "agent-node-selector": {
+    read: selector,
+    standard: withKubelet,
+    what: "label selector of the nodes that get an agent; empty: every Linux node",
+  },
+  "agent-priority-class": {
+    read: priorityClass,
+    standard: "system-node-critical",
+    what: "PriorityClass of the agents; empty: the cluster's default",
+  },
+  "agent-requests": {
+    read: resources,
+    standard: standardRequests,
+    what: "what is set aside for an agent; empty: nothing",
+  },
+} as const satisfies Table;
+
+type Given = Values<typeof podFlags>;
+
+export function podOf(given: Given): PodPolicy {
+  return {
+    labels: Object.fromEntries(given["agent-label"]),
+    annotations: Object.fromEntries(given["agent-annotation"]),
+    imagePullSecrets: given["agent-image-pull-secret"],
+    nodes: given["agent-node-selector"],
+    requests: given["agent-requests"],
+    limits: given["agent-limits"],
+    priorityClass: given["agent-priority-class"],
+  };
+}
+
+/** The API server would refuse the DaemonSet, and no node would have an agent. */
+export const requestsFit: Rule<typeof podFlags> = (given) => {
+  const { "agent-requests": requests = {}, "agent-limits": most = {} } = given;
+  const name = beyond(requests, most);
+  return name === undefined
+    ? undefined
+    : `--agent-requests ${name}=${requests[name]}: is more than --agent-limits allow; ` +
+        `give ${most[name]} or less`;
+};
+
+function priorityClass(text: string): string | Wrong {
+  return text === "" || dnsName.test(text)
+    ? text
+    : new Wrong("is no name of a PriorityClass; give one such as system-node-critical");
+}

@@ -1,0 +1,68 @@
+/** Whether a revision costs kubelets a restart, so that its wave obeys the budget. Pure. */
+import { type Content, sourceIds } from "#contract/names.ts";
+import { answerable } from "#pullsecret/provider/answer.ts";
+import { rowsFor } from "#pullsecret/provider/config.ts";
+import { restartOf, type Delivery } from "#controller/policy/delivery.ts";
+
+/**
+ * What every living node has, proved. `registered`: how, where kubelets were told of our provider
+ * and nothing that restarts one was published since.
+ */
+export type Base = Content & Readonly<{ registered?: string | undefined }>;
+
+/**
+ * True unless no kubelet of a node that has `base` needs a restart for `next`. With a provider that
+ * the agents register, that is so where only what it answers changes: the original's entries and
+ * all that is displaced for ours lie in config.json, which a kubelet keeps for five minutes.
+ */
+export function restartsKubelets(
+  delivery: Delivery,
+  base: Base | undefined,
+  next: Content | undefined,
+): boolean {
+  const registered = registeredBy(delivery);
+  if (registered === undefined) return restartOf(delivery) === "Always";
+  if (base === undefined || next === undefined || base.registered !== registered) return true;
+  if (next.intent === "hold") return false;
+  return base.intent !== next.intent || lastingPart(base) !== lastingPart(next);
+}
+
+/**
+ * What is to be remembered as registered when `next` is, or becomes, what is published: nothing as
+ * soon as a kubelet may be restarted for it, until every node has it. A wave that stopped half-way
+ * and a revision that goes back to what was served would else restart at once all that it reached.
+ */
+export function registeredAfter(
+  delivery: Delivery,
+  base: Base,
+  next: Content | undefined,
+): string | undefined {
+  return restartsKubelets(delivery, base, next)
+    ? undefined
+    : registeredBy(delivery) && base.registered;
+}
+
+/** How kubelets were told of our provider by agents; undefined where agents tell them nothing. */
+export function registeredBy(delivery: Delivery): string | undefined {
+  const tells = delivery.mode === "CredentialProvider" && delivery.registration === "Agent";
+  return tells ? `Agent, ${delivery.scope}` : undefined;
+}
+
+/**
+ * All of a content but the credentials that a provider answers; what its answer cannot carry is as
+ * good as the original's.
+ */
+function lastingPart({ document, sources }: Content): string {
+  try {
+    const { auths = {}, ...others } = JSON.parse(document) as { auths?: Record<string, unknown> };
+    const suppliers = new Map(Object.entries(JSON.parse(sources) as Record<string, unknown>));
+    const isOriginal = (registry: string) => suppliers.get(registry) === sourceIds.original;
+    const rows = rowsFor(Object.keys(auths).filter((registry) => !isOriginal(registry)));
+    const entries = Object.entries(auths).map(([registry, entry]) =>
+      isOriginal(registry) || !answerable(registry, entry, rows) ? [registry, entry] : [registry],
+    );
+    return JSON.stringify([others, rows, entries]);
+  } catch {
+    return JSON.stringify([document, sources]);
+  }
+}

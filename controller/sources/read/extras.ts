@@ -1,0 +1,113 @@
+/**
+ * The extra Secrets, each followed for as long as policy names it. The right to read one may be
+ * missing or come later: such a one is asked for slowly, and holds up nobody.
+ */
+import type { V1Secret } from "@kubernetes/client-node";
+import { namespace } from "#contract/names.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { Informer } from "#kube/watch/informer.ts";
+import { collections } from "#kube/client/paths.ts";
+import { follow } from "#kube/watch/watch.ts";
+import type { ExtraSource } from "#controller/policy/policy.ts";
+import { isReserved, ranked } from "./declared.ts";
+import type { ExtraGiven } from "./given.ts";
+
+/** Where the extras' Secrets are read. */
+export type Extras = Readonly<{
+  /**
+   * What the Secrets of these sources say, the highest first; from now on they are followed, and no
+   * others. `fresh`: asked of the API server, whatever a watch has told. Never rejects.
+   */
+  read: (sources: readonly ExtraSource[], fresh?: boolean) => Promise<readonly ExtraGiven[]>;
+}>;
+
+type Options = Readonly<{
+  live: Cluster;
+  /** Called when one may have changed. */
+  hint: () => void;
+  /** Told once for each new reason why one cannot be watched. */
+  failed: (name: string, error: Error) => void;
+  now: () => Date;
+  /** Ends all watches. */
+  signal: AbortSignal;
+}>;
+
+type Followed = {
+  readonly informer: Informer;
+  readonly end: AbortController;
+  /** What the last refused request came to, and until when it is not made again. */
+  refused: { found: "forbidden" | "unknown"; until: number } | undefined;
+};
+
+/** A rollout looks several times a second; a Secret that cannot be read is asked for less often. */
+const pauseSeconds = 10;
+
+export function followExtras({ live, hint, failed, now, signal }: Options): Extras {
+  const followed = new Map<string, Followed>();
+
+  function begin(name: string): Followed {
+    const one: Followed = {
+      informer: new Informer(),
+      end: new AbortController(),
+      refused: undefined,
+    };
+    followed.set(name, one);
+    let said = "";
+    void follow({
+      cluster: live,
+      target: { collection: collections.secrets, name },
+      informer: one.informer,
+      hint,
+      failed(error) {
+        if (error.message !== said) failed(name, error);
+        said = error.message;
+        // It may be readable although it may not be watched: then this is its slow poll.
+        hint();
+      },
+      signal: AbortSignal.any([signal, one.end.signal]),
+    });
+    return one;
+  }
+
+  async function find(name: string, fresh: boolean): Promise<ExtraGiven["found"]> {
+    const one = followed.get(name) ?? begin(name);
+    const { shown } = one.informer;
+    if (!fresh && typeof shown === "object") return existing(shown.object);
+    const time = now().getTime();
+    if (one.refused !== undefined && time < one.refused.until) return one.refused.found;
+    try {
+      const secret = await live.get<V1Secret>(`${collections.secrets}/${name}`);
+      one.refused = undefined;
+      return existing(secret);
+    } catch (error) {
+      const found = error instanceof ApiError && error.status === 403 ? "forbidden" : "unknown";
+      one.refused = { found, until: time + pauseSeconds * 1000 };
+      return found;
+    }
+  }
+
+  return {
+    async read(sources, fresh = false) {
+      const names = new Set(sources.map(({ secretName }) => secretName));
+      for (const [name, { end }] of followed) {
+        if (names.has(name)) continue;
+        end.abort();
+        followed.delete(name);
+      }
+      return Promise.all(
+        ranked(sources).map(async (source) => ({
+          kind: "extra" as const,
+          id: source.name,
+          secret: `${namespace}/${source.secretName}`,
+          found: isReserved(source) ? ("reserved" as const) : await find(source.secretName, fresh),
+        })),
+      );
+    },
+  };
+}
+
+/** A Secret that waits for a finalizer of somebody else has been deleted by its owner. */
+function existing(secret: V1Secret | undefined): V1Secret | "absent" {
+  return secret?.metadata?.deletionTimestamp === undefined ? (secret ?? "absent") : "absent";
+}

@@ -1,0 +1,43 @@
+/** Where the original Secret is, and how it is read there. */
+import type { Logger } from "pino";
+import type { Config } from "#controller/policy/flags/config.ts";
+import { connect, loadKubeConfig, type Cluster } from "#kube/client/client.ts";
+import { Informer } from "#kube/watch/informer.ts";
+import { cached } from "#kube/watch/cached-client.ts";
+import { secretsIn } from "#kube/client/paths.ts";
+import { reopened } from "#kube/client/reopened.ts";
+import { originalReader } from "./original.ts";
+
+const now = () => new Date();
+
+/**
+ * The original that the flags name, in `home`, the controller's own cluster, or in that of another
+ * kubeconfig; undefined when they name none.
+ */
+export function openOriginal(
+  { original, originalKubeconfig: file }: Config,
+  home: Cluster,
+  asked: (method: string, status: number) => void,
+  log: Logger,
+) {
+  if (original === undefined) return undefined;
+  const live =
+    file === undefined ? home : reopened(file, () => connect(loadKubeConfig(file), asked));
+  const target = { collection: secretsIn(original.namespace), name: original.name };
+  const followed = { live, target, informer: new Informer() };
+  const changed = (problem: string | undefined) => {
+    if (problem === undefined) log.info("the original can be read again");
+    else
+      log.warn(
+        { problem },
+        "the original cannot be read; its last accepted document stays in force",
+      );
+  };
+  const path = `${target.collection}/${target.name}`;
+  const cluster = cached(live, [followed]);
+  return {
+    read: originalReader({ cluster, path, informer: followed.informer, now, changed }),
+    name: `${original.namespace}/${original.name}`,
+    followed,
+  };
+}

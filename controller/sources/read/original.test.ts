@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { Informer } from "#kube/watch/informer.ts";
+import { originalReader } from "./original.ts";
+
+const secret = { metadata: { name: "pull-secret" } };
+const refused = (status: number) =>
+  new ApiError({ status, reason: "R", method: "GET", path: "/p" });
+
+/** A reader whose cluster gives these answers one after the other, the last one for ever. */
+function reading(...answers: (() => Promise<unknown>)[]) {
+  let [asked, time] = [0, 0];
+  const told: (string | undefined)[] = [];
+  const informer = new Informer();
+  const get = () => (answers[Math.min(asked++, answers.length - 1)] ?? (async () => undefined))();
+  const read = originalReader({
+    cluster: { get } as unknown as Cluster,
+    path: "/p",
+    informer,
+    now: () => new Date(time),
+    changed: (problem) => void told.push(problem),
+    milliseconds: 20,
+  });
+  return {
+    read,
+    informer,
+    told,
+    asked: () => asked,
+    pass: (seconds: number) => (time += seconds * 1000),
+  };
+}
+
+const answers: readonly (readonly [
+  sentence: string,
+  answer: () => Promise<unknown>,
+  outcome: unknown,
+])[] = [
+  ["one that is there is read", async () => secret, secret],
+  ["one that is not there is absent", async () => undefined, "absent"],
+  [
+    "one that we may not read is absent, too: somebody decided that",
+    () => Promise.reject(refused(403)),
+    "absent",
+  ],
+  ["one whose API server gives no answer is unknown", () => Promise.reject(refused(0)), "unknown"],
+  [
+    "one whose API server does not take our credential is unknown",
+    () => Promise.reject(refused(401)),
+    "unknown",
+  ],
+  ["one whose API server is in trouble is unknown", () => Promise.reject(refused(500)), "unknown"],
+  [
+    "one whose credential cannot be made is unknown",
+    () => Promise.reject(new Error("no plugin")),
+    "unknown",
+  ],
+  [
+    "one whose API server hangs is unknown after the deadline",
+    () => new Promise(() => {}),
+    "unknown",
+  ],
+];
+for (const [sentence, answer, outcome] of answers) {
+  test(`original: ${sentence}`, async () => assert.equal(await reading(answer).read(), outcome));
+}
+
+const away = () => Promise.reject(refused(0));
+
+test("one that cannot be read is not asked for at every look, and is told of once", async () => {
+  const on = reading(away);
+  for (let looks = 0; looks < 100; looks++) await on.read();
+  assert.equal(on.asked(), 1);
+  for (let seconds = 0; seconds < 3600; seconds++) {
+    on.pass(1);
+    assert.equal(await on.read(), "unknown");
+  }
+  // 0.5 s, 1 s … 60 s, half of that at least: two a minute.
+  assert.ok(on.asked() > 30 && on.asked() < 140, `${on.asked()} questions in an hour`);
+  assert.equal(on.told.length, 1);
+});
+
+test("when it can be read again it is, and that is told", async () => {
+  const on = reading(away, async () => secret);
+  await on.read();
+  on.pass(1);
+  assert.equal(await on.read(), secret);
+  assert.equal(on.told.length, 2);
+  assert.equal(on.told[1], undefined);
+});
+
+test("what a watch tells is believed at once, without a pause", async () => {
+  const on = reading(away, async () => secret);
+  await on.read();
+  on.informer.listed(secret, "1");
+  assert.equal(await on.read(), secret);
+});

@@ -1,0 +1,67 @@
+/**
+ * The original Secret, where it lives in whatever cluster. That one may be away for hours, refuse
+ * our credential or hang: nothing here may wait for it, so it is asked with a short deadline, after
+ * growing pauses, and is otherwise unknown.
+ */
+import type { V1Secret } from "@kubernetes/client-node";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/client.ts";
+import { backoff } from "#kube/loop.ts";
+import type { Informer } from "#kube/watch/informer.ts";
+import type { Original } from "./given.ts";
+
+/**
+ * A tenth of what the loop takes for a hang, and enough for an API server on the other side of the
+ * world.
+ */
+const deadlineSeconds = 5;
+
+type Options = Readonly<{
+  /** Reads from `informer` as long as its watch tells. */
+  cluster: Cluster;
+  path: string;
+  informer: Informer;
+  now: () => Date;
+  /** Told when it cannot be read any more, with the reason; and, with none, when it can again. */
+  changed: (problem: string | undefined) => void;
+  milliseconds?: number;
+}>;
+
+/** Reads the original. Never rejects, and takes five seconds at most. */
+export function originalReader(options: Options): () => Promise<Original> {
+  const { cluster, path, informer, now, changed, milliseconds = deadlineSeconds * 1000 } = options;
+  let failures = 0;
+  let next = 0;
+
+  function outcome<T>(found: T, problem?: string): T {
+    if ((problem === undefined) !== (failures === 0)) changed(problem);
+    failures = problem === undefined ? 0 : failures + 1;
+    if (failures > 0) next = now().getTime() + backoff(failures);
+    return found;
+  }
+
+  return async () => {
+    const told = typeof informer.shown === "object";
+    if (!told && failures > 0 && now().getTime() < next) return "unknown";
+    try {
+      return outcome((await within(cluster.get<V1Secret>(path), milliseconds)) ?? "absent");
+    } catch (error) {
+      // Without the right to read it an original is as good as missing.
+      if (error instanceof ApiError && error.status === 403) return outcome("absent");
+      return outcome("unknown", (error as Error).message);
+    }
+  };
+}
+
+async function within<T>(answer: Promise<T>, milliseconds: number): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new Error(`no answer within ${milliseconds} ms`)),
+    milliseconds,
+  );
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

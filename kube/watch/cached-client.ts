@@ -1,0 +1,55 @@
+/**
+ * A cluster whose single objects are read from informers, as far as these know, and whose writes
+ * are told to them.
+ */
+import type { KubernetesObject } from "@kubernetes/client-node";
+import type { Cluster } from "#kube/client/client.ts";
+import type { Informer } from "./informer.ts";
+import { list, type Target } from "./watch.ts";
+
+/** An object and its informer, which `follow` keeps. */
+export type Followed = Readonly<{ target: Target; informer: Informer }>;
+
+/** Lists, and objects that are not followed, are always asked of `live`. */
+export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
+  const byPath = new Map(
+    followed.map((one) => [`${one.target.collection}/${one.target.name}`, one]),
+  );
+
+  async function written<T>(
+    path: string,
+    write: () => Promise<T>,
+    options?: { dryRun?: boolean },
+  ): Promise<T> {
+    const informer = byPath.get(path)?.informer;
+    try {
+      const reply = await write();
+      // A dry run has written nothing, and what it answers is nowhere to be seen.
+      if (options?.dryRun !== true) informer?.wrote(reply as KubernetesObject);
+      return reply;
+    } catch (error) {
+      informer?.doubt();
+      throw error;
+    }
+  }
+
+  return {
+    ...live,
+    async get<T>(path: string): Promise<T | undefined> {
+      const one = byPath.get(path);
+      const shown = one?.informer.shown ?? "read";
+      if (one === undefined || shown === "read") return live.get<T>(path);
+      if (shown !== "list") return shown.object as T | undefined;
+      const { object, version } = await list(live, one.target);
+      one.informer.relisted(object, version);
+      return object as T | undefined;
+    },
+    apply: (path, body, options) => written(path, () => live.apply(path, body, options), options),
+    replace: (path, body, options) =>
+      written(path, () => live.replace(path, body, options), options),
+    async remove(path, uid, resourceVersion) {
+      byPath.get(path)?.informer.doubt();
+      await live.remove(path, uid, resourceVersion);
+    },
+  };
+}

@@ -1,6 +1,6 @@
 /** The few objects that the measurements write and read. Paths are the API's own. */
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import type { Cluster as Api } from "#kube/client/client.ts";
+import type { Cluster as Api } from "#kube/client/cluster.ts";
 import * as names from "#contract/names.ts";
 
 const inNamespace = `/namespaces/${names.namespace}`;

@@ -3,7 +3,7 @@
  * without asking again.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Cluster as Api } from "#kube/client/client.ts";
+import type { Cluster as Api } from "#kube/client/cluster.ts";
 
 /** `at`: milliseconds of the wall clock. `gone`: the object as it was when it was deleted. */
 export type Sighting<T> = Readonly<{ at: number; object: T; gone: boolean }>;

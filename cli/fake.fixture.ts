@@ -7,7 +7,7 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { commands } from "./commands.ts";
 import { Misuse, Refused, type Io, type Terminal } from "./terminal/io.ts";

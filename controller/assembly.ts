@@ -1,7 +1,7 @@
 /** A reconciler with everything that it needs, but for what each run reads anew: its policy. */
 import type { Logger } from "pino";
 import { announcer } from "./report/events.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { createLookout } from "./rollout/lookout.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { AgentImage } from "#controller/objects/daemonset/agent.ts";

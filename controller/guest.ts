@@ -4,7 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import type { Logger } from "pino";
-import { connect, type Cluster } from "#kube/client/client.ts";
+import { connect } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import { kubeConfigOf, readKubeconfig } from "#kube/remote.ts";
 import { reopened } from "#kube/client/reopened.ts";

@@ -7,7 +7,7 @@ import { agent as agentFixture } from "#controller/objects/daemonset/agent.fixtu
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import type { Report } from "./report/outcome.ts";

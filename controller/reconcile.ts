@@ -7,7 +7,7 @@ import { orphans, samePriorities } from "#controller/sources/read/declared.ts";
 import type { Extras } from "#controller/sources/read/extras.ts";
 import { givenAdditional, givenOriginal, type Given } from "#controller/sources/read/given.ts";
 import { takeStep, type Progress } from "./rollout/step.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { keptOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
 import { sooner, type Again } from "#kube/loop.ts";
 import {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { stateSecret, noState } from "./objects/state.ts";
 import { parseConfig } from "#controller/policy/flags/config.ts";

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import { newborn, type Cluster } from "#kube/client/client.ts";
+import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import type { Again } from "#kube/loop.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";

@@ -3,7 +3,7 @@ import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Followed } from "#kube/watch/cached-client.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { follow } from "#kube/watch/watch.ts";
 import { statusManager } from "./report/status-writer.ts";
 

@@ -1,7 +1,7 @@
 /** One FleetSecret, as one value: its guests, and one run that brings them nearer to it. */
 import type { V1Namespace, V1Secret } from "@kubernetes/client-node";
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import type { Again } from "#kube/loop.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { Guest } from "./guest/guest.ts";

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { Gauge, type Registry } from "prom-client";
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
 import { createLoop, sooner, type Again } from "#kube/loop.ts";
 import { secretsIn } from "#kube/client/paths.ts";

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { createLeader, type Leader } from "#kube/lease/leader.ts";
 import { leaseIn } from "#kube/client/paths.ts";
 import { namespace } from "#contract/names.ts";

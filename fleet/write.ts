@@ -1,7 +1,7 @@
 /** What the fleet's controller writes in the management cluster: two parts of its own object. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { FleetSecret, FleetSecretStatus } from "#api/fleet-secret.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { fleetManager } from "./guest/guest.ts";
 
 const group = "globalpullsecret.io/v1alpha1";

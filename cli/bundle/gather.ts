@@ -11,7 +11,7 @@ import type {
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalSecretName, secretKeys, stateSecretName, agentName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { parse } from "#pullsecret/document/parse.ts";

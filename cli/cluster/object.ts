@@ -2,7 +2,7 @@
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";

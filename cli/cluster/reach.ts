@@ -1,5 +1,6 @@
 /** The way to a cluster. Loaded only when a command needs one: files alone take a tenth of it. */
-import { connect, loadKubeConfig, type Cluster } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { Misuse, type Reach } from "../terminal/io.ts";
 import { manager } from "./names.ts";
 

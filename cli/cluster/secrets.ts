@@ -3,7 +3,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { additionalSecretName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { Misuse } from "../terminal/io.ts";
 

@@ -7,7 +7,7 @@ import {
   withdrawNowAnnotation,
 } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { Refused } from "../terminal/io.ts";
 import { manager } from "./names.ts";

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { namespace, secretKeys, secretType } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";

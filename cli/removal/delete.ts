@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { V1ObjectMeta, V1Pod } from "@kubernetes/client-node";
 import { namespace } from "#contract/names.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections } from "#kube/client/paths.ts";
 import { Refused } from "../terminal/io.ts";

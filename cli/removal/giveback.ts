@@ -1,7 +1,7 @@
 /** Before anything is deleted every node has given back, by the controller's own word. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { reasonAnnotation } from "#contract/names.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { followObject } from "../cluster/object.ts";
 import { steer } from "../cluster/steer.ts";

@@ -1,7 +1,7 @@
 /** What the commands need of the world, and how they say that it cannot be done. */
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 
 export type Io = Readonly<{
   /**

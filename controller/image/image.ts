@@ -1,7 +1,7 @@
 /** What the agents run: an image, and the Secrets that it is pulled with. */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, podsIn } from "#kube/client/paths.ts";
 import { byDigest } from "./image-digest.ts";
 import type { AgentImage } from "#controller/objects/daemonset/agent.ts";

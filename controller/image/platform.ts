@@ -4,7 +4,7 @@
  * would undo each other for ever.
  */
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 
 const foreignGroup = "machineconfiguration.openshift.io";
 

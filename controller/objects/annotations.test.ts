@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { recall, remember } from "./annotations.ts";
 
 test("what is remembered is recalled, and nothing is written when nothing changed", async () => {

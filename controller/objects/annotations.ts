@@ -5,7 +5,7 @@
 import type { V1Secret } from "@kubernetes/client-node";
 import { globalSecretName, namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { annotationOf, annotations, memoryManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { noState, readState, stateSecret, writeState, type State } from "./state.ts";
 
 const served = { revision: 3, intent: "apply", document: '{"auths":{}}', sources: "{}" } as const;

@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { type Content, namespace, sourceIds, stateSecretName } from "#contract/names.ts";
-import { newborn, type Cluster } from "#kube/client/client.ts";
+import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { ownerLabels, stateManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { additionalSecretName, namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/loop.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections } from "#kube/client/paths.ts";

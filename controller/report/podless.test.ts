@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { podlessClock } from "./podless.ts";
 
 const live = (current: number) =>

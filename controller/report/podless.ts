@@ -4,7 +4,7 @@
  */
 import type { CoreV1Event, V1DaemonSet } from "@kubernetes/client-node";
 import { namespace, agentName } from "#contract/names.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 
 /** Between a pod's deletion and its successor's creation a node has none, for a second or two. */

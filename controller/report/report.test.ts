@@ -5,7 +5,7 @@ import { bad, policy, secret, sources, text } from "../sources/accept.fixture.ts
 import { accept } from "../sources/accept.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Announce } from "./events.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import type { Report } from "./outcome.ts";

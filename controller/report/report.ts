@@ -9,7 +9,7 @@ import { haltOf, newsOf, type Trouble } from "./news.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Announce, Notice } from "./events.ts";
 import * as gauges from "../metrics/gauges.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { isExtra, type SourceVerdict } from "../sources/verdict.ts";

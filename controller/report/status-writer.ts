@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
 import { globalPullSecretName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/loop.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 

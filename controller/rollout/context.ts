@@ -2,7 +2,7 @@
  * What a rollout works with: its cluster, its policy, and what this process remembers of its looks.
  */
 import type { Agent } from "#controller/objects/daemonset/agent.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import type { Lookout } from "./lookout.ts";
 import type { NudgeClock } from "./nudge.ts";
 import type { Policy } from "../policy/policy.ts";

@@ -1,7 +1,7 @@
 /** Agents' pods that are still ending after their DaemonSet is gone. */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import { agentName } from "#contract/names.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 
 /** Of 5,000 pods only these are read (0.5 MB), and of 5,000 nodes only theirs. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { nudge, nudgeClock } from "./nudge.ts";
 
 /** [seconds of the clock, ready, available, what is answered] */

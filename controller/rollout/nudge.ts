@@ -9,7 +9,7 @@
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { guardSeconds, namespace, agentName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { annotations, memoryManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 

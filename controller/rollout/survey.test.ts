@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { agent } from "#controller/objects/daemonset/agent.fixture.ts";
 import { nodesOf } from "#controller/objects/daemonset/placement.ts";
 import { glance, survey } from "./survey.ts";

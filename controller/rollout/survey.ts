@@ -11,7 +11,7 @@ import {
   revisionAnnotation,
   agentName,
 } from "#contract/names.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import type { Agent } from "#controller/objects/daemonset/agent.ts";
 import { nodesOf } from "#controller/objects/daemonset/placement.ts";
 import { isAgent } from "./leaving.ts";

@@ -8,7 +8,7 @@ import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
 import { digestAnnotation, revisionAnnotation, secretType } from "#contract/names.ts";
 import { DaemonSetModel } from "#controller/objects/daemonset/daemonset.fixture.ts";
 import { readRollouts } from "#controller/rollout/halt/halt.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { createLookout } from "./lookout.ts";
 import { annotations } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";

@@ -8,7 +8,7 @@ import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { givenAdditional } from "#controller/sources/read/given.ts";
 import { agent } from "#controller/objects/daemonset/agent.fixture.ts";
 import { daemonSet, templateDigest } from "#controller/objects/daemonset/daemonset.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { createLookout } from "../rollout/lookout.ts";
 import { observe } from "#controller/sources/read/snapshot.ts";
 import { annotations } from "#kube/client/ownership.ts";

@@ -5,7 +5,8 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
-import { connect, newborn, type Cluster } from "#kube/client/client.ts";
+import { connect } from "#kube/client/client.ts";
+import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { backoff } from "#kube/loop.ts";
 import { secretsIn } from "#kube/client/paths.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { ensure, isDrifted } from "./ensure.ts";
 import { believedSeconds, Admitted } from "./admitted.ts";
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 
 type Body = {
   kind: string;

@@ -12,7 +12,7 @@ import type {
 } from "@kubernetes/client-node";
 import { contains } from "./contains.ts";
 import { demand } from "./demands.ts";
-import { newborn, type Cluster } from "#kube/client/client.ts";
+import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { fieldManager, memoryManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { isSame, type Admitted } from "./admitted.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Cluster } from "./client.ts";
+import type { Cluster } from "./cluster.ts";
 import { reopened } from "./reopened.ts";
 
 test("a kubeconfig that changes is opened anew, and one that is half written is not", async () => {

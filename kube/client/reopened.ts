@@ -1,6 +1,6 @@
 /** A cluster whose credential is renewed in its file while we run. */
 import { statSync } from "node:fs";
-import type { Cluster } from "./client.ts";
+import type { Cluster } from "./cluster.ts";
 
 /**
  * A cluster whose kubeconfig is opened anew when its file changes: a credential is renewed without

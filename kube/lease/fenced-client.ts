@@ -3,7 +3,7 @@
  * version that it changes.
  */
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 
 /**
  * `holds` is asked before each write, so that a process that stood still writes nothing when it

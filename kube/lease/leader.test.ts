@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Lease } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { createLeader, type Leader } from "./leader.ts";
 
 /** An API server that holds one Lease, and a clock that all controllers share. */

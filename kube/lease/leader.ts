@@ -1,7 +1,7 @@
 /** Waits for the Lease, renews it, and gives it back. What is decided stands in lease.ts. */
 import type { V1Lease } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import {
   afterConflict,
   heldBy,

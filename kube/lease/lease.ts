@@ -4,7 +4,7 @@
  * a standby from when it saw that renewal, which is later.
  */
 import type { V1Lease } from "@kubernetes/client-node";
-import { newborn } from "#kube/client/client.ts";
+import { newborn } from "#kube/client/cluster.ts";
 import { leaseName } from "#kube/client/ownership.ts";
 
 /** Seconds. A holder is silent for 15 before another takes its place, and stops 5 before that. */

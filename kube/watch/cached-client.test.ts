@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "./informer.ts";
 import { cached } from "./cached-client.ts";
 

@@ -3,7 +3,7 @@
  * are told to them.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import type { Informer } from "./informer.ts";
 import { list, type Target } from "./watch.ts";
 

@@ -1,6 +1,6 @@
 /** A collection whose every change is a hint: to look again, and nothing more. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/loop.ts";
 
 /** Under the 300 s after which the client's HTTP library cuts a body that is silent. */

@@ -6,7 +6,7 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/loop.ts";
 import type { Informer } from "./informer.ts";
 

@@ -5,7 +5,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
-import { connect, type Cluster as Api } from "#kube/client/client.ts";
+import { connect } from "#kube/client/client.ts";
+import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { run } from "../cluster/run.ts";
 import * as plane from "./plane.ts";

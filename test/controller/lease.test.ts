@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
-import { newborn } from "#kube/client/client.ts";
+import { newborn } from "#kube/client/cluster.ts";
 import { stays, until } from "../cluster/await.ts";
 import { freePort } from "../free-port.ts";
 import { Kubelets } from "./fake-kubelets.ts";

@@ -88,7 +88,7 @@ export const objects: readonly Mutant[] = [
   },
   {
     effect: "an API server may send our writes on to another",
-    file: "kube/client/client.ts",
+    file: "kube/client/connection.ts",
     text: "?.compose(only(url.origin))",
     instead: "",
     tests: ["kube/client/client.test.ts"],

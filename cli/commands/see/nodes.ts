@@ -1,7 +1,7 @@
 /** `nodes`: a line for each node's agent. */
 import type { V1Pod } from "@kubernetes/client-node";
 import { agentName } from "#contract/names.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { clusterFlags } from "../../cluster/flags.ts";
 import { nodeRows, type NodeRow, type ProbeEvent } from "../../show/nodes.ts";

@@ -2,7 +2,7 @@
 import { clusterFlags, sourceFlag, timeoutFlag } from "../../cluster/flags.ts";
 import { followObject, peekObject } from "../../cluster/object.ts";
 import { sourceSecret, sourceSecrets, versionOf } from "../../cluster/secrets.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { judgeServed, type Present, type Served } from "../../show/served.ts";
 import { command } from "../../terminal/command.ts";
 import type { Io } from "../../terminal/io.ts";

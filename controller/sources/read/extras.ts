@@ -5,7 +5,7 @@
 import type { V1Secret } from "@kubernetes/client-node";
 import { namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { collections } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";

@@ -1,7 +1,8 @@
 /** Where the original Secret is, and how it is read there. */
 import type { Logger } from "pino";
 import type { Config } from "#controller/policy/flags/config.ts";
-import { connect, loadKubeConfig, type Cluster } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { cached } from "#kube/watch/cached-client.ts";
 import { secretsIn } from "#kube/client/paths.ts";

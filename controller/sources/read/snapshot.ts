@@ -8,7 +8,7 @@ import type {
   V1ServiceAccount,
 } from "@kubernetes/client-node";
 import { additionalSecretName } from "#contract/names.ts";
-import type { Cluster } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { isOurs } from "#kube/client/ownership.ts";
 import { collections, owned, type OwnedName } from "#kube/client/paths.ts";
 import type { ExtraGiven, Original } from "./given.ts";

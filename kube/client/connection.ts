@@ -1,0 +1,167 @@
+/**
+ * Requests to one API server: connections that are kept, answers that are bounded, redirects that
+ * lead nowhere else, one kind of error. The connection and its credentials are
+ * @kubernetes/client-node's.
+ */
+import {
+  type HttpMethod,
+  IsomorphicFetchHttpLibrary,
+  type KubeConfig,
+  RequestContext,
+  type ResponseContext,
+} from "@kubernetes/client-node";
+import { ApiError, problemOf } from "./api-error.ts";
+import type { Patience, Query } from "./cluster.ts";
+import { fieldManager } from "./ownership.ts";
+
+/** One request may last this long, in seconds. */
+const requestSeconds = 30;
+
+/** No answer that we ask for is larger, in bytes: a page of 500 pods of 20 kB is 10 MB. */
+const largestAnswer = 32 * 1024 * 1024;
+
+/**
+ * How long connections, and the CA and client certificate behind them, are kept before they are
+ * read again.
+ */
+const connectionSeconds = 60;
+
+/** Who asks, where it is not the controller. */
+export type Asker = Readonly<{
+  /** Field manager of creations and replacements, and the name that the audit log shows. */
+  manager?: string;
+  /** Impersonated: the requests are made in this user's name and rights. */
+  as?: string | undefined;
+  /** Seconds that one answer may take; watches last. */
+  seconds?: number;
+  /** Bytes that one answer, or a line of a watch, may have. */
+  largest?: number;
+}>;
+
+/** One request, as it goes out. */
+type Request = Readonly<{
+  method: HttpMethod;
+  path: string;
+  query?: Query;
+  body?: object;
+  /** Content type of the body; JSON where it is not given. */
+  type?: string;
+  /** What is accepted for an answer; JSON where it is not given. */
+  accept?: string;
+}>;
+
+/** A way to one API server. Both calls reject with ApiError. */
+export interface Connection {
+  /** The server's address, for the log. */
+  readonly server: string;
+  readonly manager: string;
+  readonly largest: number;
+  /** Status and headers of the answer, its body unread. */
+  readonly send: (request: Request, signal: AbortSignal) => Promise<ResponseContext>;
+  /** The JSON of a whole answer below 300; every other answer is an ApiError. */
+  readonly ask: <T>(request: Request, patience?: Patience) => Promise<T>;
+}
+
+/**
+ * Connects nothing yet: the first request does. `asked` is told of every request and its outcome,
+ * for the metrics. Throws where the kubeconfig names no cluster.
+ */
+export function open(
+  config: KubeConfig,
+  asked: (method: string, status: number) => void,
+  { manager = fieldManager, as, seconds = requestSeconds, largest = largestAnswer }: Asker,
+): Connection {
+  const server = config.getCurrentCluster()?.server;
+  if (server === undefined) throw new Error("the kubeconfig names no cluster: set current-context");
+  const http = new IsomorphicFetchHttpLibrary();
+  let connections: { pool: Pool | undefined; until: number } | undefined;
+
+  async function contextOf({ method, path, query = {}, body, type, accept }: Request) {
+    const url = new URL(server + path);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const context = new RequestContext(url.toString(), method);
+    await config.applySecurityAuthentication(context);
+    if (connections === undefined || connections.until < Date.now()) {
+      // The client makes a pool per request, that is a TLS handshake per request. Closing lets
+      // running requests finish.
+      void connections?.pool?.close();
+      const pool = context.getDispatcher()?.compose(only(url.origin));
+      connections = { pool, until: Date.now() + connectionSeconds * 1000 };
+    }
+    if (connections.pool !== undefined) context.setDispatcher(connections.pool);
+    context.setHeaderParam("User-Agent", manager);
+    if (as !== undefined) context.setHeaderParam("Impersonate-User", as);
+    context.setHeaderParam("Accept", accept ?? "application/json");
+    if (body !== undefined) {
+      context.setHeaderParam("Content-Type", type ?? "application/json");
+      context.setBody(JSON.stringify(body));
+    }
+    return context;
+  }
+
+  async function send(request: Request, signal: AbortSignal): Promise<ResponseContext> {
+    const context = await contextOf(request);
+    context.setSignal(signal);
+    const method = request.query?.["watch"] === "true" ? "WATCH" : request.method;
+    try {
+      const response = await http.send(context).toPromise();
+      asked(method, response.httpStatusCode);
+      return response;
+    } catch (error) {
+      asked(method, 0);
+      // A connection that hangs would make the next request hang, too: the next one gets a new
+      // pool.
+      if (connections !== undefined) connections.until = 0;
+      throw unreachable(request.method, request.path, error);
+    }
+  }
+
+  return {
+    server,
+    manager,
+    largest,
+    send,
+    async ask<T>(request: Request, patience: Patience = {}): Promise<T> {
+      const { method, path } = request;
+      const signal = AbortSignal.timeout((patience.seconds ?? seconds) * 1000);
+      const response = await send(request, signal);
+      try {
+        const text = await bounded(response, largest);
+        if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
+        return JSON.parse(text) as T;
+      } catch (error) {
+        throw error instanceof ApiError ? error : unreachable(method, path, error);
+      }
+    },
+  };
+}
+
+/** The error of an answer that did not come, or came broken. */
+export const unreachable = (method: string, path: string, error: unknown): ApiError =>
+  new ApiError({ status: 0, reason: "Unreachable", method, path, detail: problemOf(error) });
+
+/** The whole answer as text. Throws as soon as it is larger than `largest` bytes. */
+async function bounded(response: ResponseContext, largest: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body.stream() ?? []) {
+    size += chunk.length;
+    if (size > largest) throw new Error(`the answer is larger than ${largest} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+type Pool = NonNullable<ReturnType<RequestContext["getDispatcher"]>>;
+
+/**
+ * Redirects are followed within the server alone: one that a tenant runs could else have us ask
+ * what only we can reach, and hand on there what we meant to write.
+ */
+const only =
+  (origin: string) =>
+  (dispatch: Pool["dispatch"]): Pool["dispatch"] =>
+  (options, handler) => {
+    if (String(options.origin) !== origin) throw new Error("redirected to another server");
+    return dispatch(options, handler);
+  };

@@ -27,7 +27,16 @@ export type FleetSecretSpec = Readonly<{
    * kubeconfig is in its Secret NAMESPACE-kubeconfig under the key value.
    */
   clusterAPI: ClusterAPISource;
-  /** The Secret that the clusters get. */
+  /**
+   * Who brings the Secret. Direct: this controller, which follows, proves, repairs and takes away.
+   * ClusterResourceSet: Cluster API's own controller, told by an object beside each Cluster; it
+   * proves, repairs and takes away nothing. Default: Direct.
+   */
+  via?: "Direct" | "ClusterResourceSet";
+  /**
+   * The Secret that the clusters get. kube-system/fleet-pull-secret is handed over to the
+   * GlobalPullSecret of a cluster that lists it as a source; then its nodes' proof is awaited.
+   */
   target: FleetSecretTarget;
   /** How many clusters get a change at a time, in Open Cluster Management's words. */
   rollout?: FleetRollout;
@@ -57,22 +66,32 @@ export type FleetSecretReference = Readonly<{
  */
 export type ClusterAPISource = Readonly<{
   /**
+   * What the clusters of a namespace are called, as their label cluster.x-k8s.io/cluster-name says.
+   * Namespace: there is one, of its namespace's name. Name: there may be several, and each Cluster
+   * has a name of its own. Default: Namespace.
+   */
+  clusterNameLabelValue?: "Namespace" | "Name";
+  /**
    * Which namespaces are served. To select is to authorise: whoever may label a Namespace so
-   * decides who gets the Secret.
+   * decides who gets the Secret. An empty one, {} in full, selects every namespace, which status
+   * says.
    */
   namespaceSelector: NamespaceSelector;
 }>;
 
 /**
  * Which namespaces are served. To select is to authorise: whoever may label a Namespace so decides
- * who gets the Secret.
+ * who gets the Secret. An empty one, {} in full, selects every namespace, which status says.
  */
 export type NamespaceSelector = Readonly<{
   /** The labels that a namespace must have, all of them. */
-  matchLabels: Readonly<Record<string, string>>;
+  matchLabels?: Readonly<Record<string, string>>;
 }>;
 
-/** The Secret that the clusters get. */
+/**
+ * The Secret that the clusters get. kube-system/fleet-pull-secret is handed over to the
+ * GlobalPullSecret of a cluster that lists it as a source; then its nodes' proof is awaited.
+ */
 export type FleetSecretTarget = Readonly<{
   /** Its namespace, which must be there. Default: kube-system. */
   namespace?: string;
@@ -89,6 +108,13 @@ export type FleetRollout = Readonly<{
    * one at least. Default: 10%.
    */
   maxConcurrency?: number | string;
+  /** How long a cluster must have a change before another one takes its place. Default: 0s. */
+  minSuccessTime?: string;
+  /**
+   * How long a cluster that answers may take to prove a change until it counts as failed. None: as
+   * long as it wants. Default: None.
+   */
+  progressDeadline?: string;
   /** How many clusters may refuse a change before no other gets it. Default: 0. */
   maxFailures?: number;
 }>;
@@ -111,23 +137,47 @@ export type FleetRemoval = Readonly<{
 export type FleetSecretStatus = Readonly<{
   /** The generation of spec that this speaks of. */
   observedGeneration?: number;
+  /** The version of the source that the clusters' states speak of. */
+  sourceResourceVersion?: string;
   /** Clusters that have it, of those that should. */
   summary?: string;
+  /** The clusters by state; selected are all but those that leave. */
+  counts?: FleetCounts;
   /** Every cluster that is served, or was and is not yet given up. */
   clusters?: readonly ClusterStatus[];
-  /** Ready, Reconciling and Stalled, as kstatus reads them. */
+  /** Ready, Reconciling and Stalled, as kstatus reads them, and Warning. */
   conditions?: readonly FleetCondition[];
+}>;
+
+/** The clusters by state; selected are all but those that leave. */
+export type FleetCounts = Readonly<{
+  /** Clusters that should have it. */
+  selected: number;
+  /** Clusters that have it. */
+  done: number;
+  /** Clusters whose turn it is not yet, or that do not take it up. */
+  waiting: number;
+  /** Clusters that are being changed, or have not proved it yet. */
+  progressing: number;
+  /** Clusters that refuse it, or were too late. */
+  failed: number;
+  /** Clusters that do not answer. */
+  unreachable: number;
+  /** Clusters that are no longer selected, and may have it. */
+  leaving: number;
 }>;
 
 /** A cluster. */
 export type ClusterStatus = Readonly<{
-  /** The namespace that declares it. */
+  /** The namespace that declares it, or NAMESPACE:NAME of its Cluster. */
   name: string;
   /**
-   * Done: it has what the Secret says, read back there. Failed: it answers and refuses.
-   * Unreachable: it does not answer, and is served when it does. Leaving: it is no longer selected.
+   * Waiting: its turn has not come. Progressing: it is being changed, or has not proved it yet.
+   * Done: it has what the Secret says, read back there, and its nodes have it where they are asked.
+   * Failed: it answers and refuses, or was too late. Unreachable: it does not answer, and is served
+   * when it does. Leaving: it is no longer selected.
    */
-  state: "Waiting" | "Done" | "Failed" | "Unreachable" | "Leaving";
+  state: "Waiting" | "Progressing" | "Done" | "Failed" | "Unreachable" | "Leaving";
   /** Why, with a code where there is one. */
   reason?: string;
   /** Since when it is in this state. */
@@ -136,7 +186,7 @@ export type ClusterStatus = Readonly<{
 
 /** A condition. */
 export type FleetCondition = Readonly<{
-  /** Ready, Reconciling or Stalled. */
+  /** Ready, Reconciling, Stalled or Warning. */
   type: string;
   /** Whether it is so. */
   status: "True" | "False" | "Unknown";

@@ -3,6 +3,7 @@ import type {
   ClusterAPISource,
   ClusterStatus,
   FleetCondition,
+  FleetCounts,
   FleetRemoval,
   FleetRollout,
   FleetSecret,
@@ -17,13 +18,23 @@ const time = "2026-11-23T09:00:00Z";
 
 const secretRef: Required<FleetSecretReference> = { name: "source-pull-secret" };
 const namespaceSelector: Required<NamespaceSelector> = { matchLabels: {} };
-const clusterAPI: Required<ClusterAPISource> = { namespaceSelector };
+const clusterAPI: Required<ClusterAPISource> = {
+  namespaceSelector,
+  clusterNameLabelValue: "Namespace",
+};
 const target: Required<FleetSecretTarget> = { namespace: "kube-system", name: "pull-secret" };
-const rollout: Required<FleetRollout> = { canary: 1, maxConcurrency: "10%", maxFailures: 0 };
+const rollout: Required<FleetRollout> = {
+  canary: 1,
+  maxConcurrency: "10%",
+  minSuccessTime: "0s",
+  progressDeadline: "None",
+  maxFailures: 0,
+};
 const removal: Required<FleetRemoval> = { grace: "5m", deadline: "1h" };
 const spec: Required<FleetSecretSpec> = {
   secretRef,
   clusterAPI,
+  via: "Direct",
   target,
   rollout,
   managementState: "Managed",
@@ -44,9 +55,20 @@ const condition: Required<FleetCondition> = {
   observedGeneration: 1,
   lastTransitionTime: time,
 };
+const counts: Required<FleetCounts> = {
+  selected: 1,
+  done: 0,
+  waiting: 0,
+  progressing: 0,
+  failed: 1,
+  unreachable: 0,
+  leaving: 0,
+};
 const status: Required<FleetSecretStatus> = {
   observedGeneration: 1,
+  sourceResourceVersion: "1",
   summary: "0/1",
+  counts,
   clusters: [cluster],
   conditions: [condition],
 };

@@ -1,9 +1,11 @@
 /** The commands of `kubectl pull-secret`, in the order of the usage. */
 import { add } from "./commands/change/add.ts";
 import { check } from "./commands/see/check.ts";
+import { fleet } from "./commands/see/fleet.ts";
 import { diff } from "./commands/see/diff.ts";
 import { explain } from "./commands/see/explain.ts";
 import { completion } from "./commands/local/completion.ts";
+import { fleetRbac } from "./commands/local/fleet-rbac.ts";
 import { merge } from "./commands/local/merge.ts";
 import { seal } from "./commands/local/seal.ts";
 import { nodes } from "./commands/see/nodes.ts";
@@ -27,6 +29,8 @@ export const commands: Readonly<Record<string, Command>> = {
   withdraw,
   retry,
   uninstall,
+  fleet,
+  "fleet rbac": fleetRbac,
   merge,
   check,
   explain,

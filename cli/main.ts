@@ -7,6 +7,7 @@ import { escape, quote } from "#pullsecret/problems/keypath.ts";
 import { tellApiError } from "./cluster/failure.ts";
 import { commands } from "./commands.ts";
 import { complete } from "./completion/complete.ts";
+import { named } from "./terminal/command.ts";
 import { Misuse, readBounded, Refused, type Io, type Terminal } from "./terminal/io.ts";
 import { usageOf } from "./usage.ts";
 
@@ -55,8 +56,7 @@ function terminalOf({ isTTY, columns }: typeof process.stdout, noColor = ""): Te
 
 /** The exit code. Throws Misuse, Refused and ApiError. */
 async function run(argv: readonly string[]): Promise<number> {
-  const [name = "", ...rest] = argv;
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const [name, command, rest] = named(commands, argv);
   if (name === "__complete") {
     io.out(complete(commands, rest));
     return 0;
@@ -72,6 +72,8 @@ async function run(argv: readonly string[]): Promise<number> {
 
 function noCommand(name: string): string {
   const known = Object.keys(commands);
+  const longer = known.filter((one) => one.startsWith(`${name} `));
+  if (longer.length > 0) return `${quote(name)}: is half a command; give ${longer.join(", ")}`;
   return `${quote(name)}: is no command; give ${nearest(name, known) ?? known.join(", ")}`;
 }
 

@@ -13,7 +13,8 @@ import {
 } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Config } from "#controller/policy/flags/config.ts";
-import { patiently, stand } from "./election.ts";
+import { stand } from "#kube/lease/stand.ts";
+import { patiently } from "./patiently.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { openGuest } from "./guest.ts";
 import { imageOf } from "#controller/image/image.ts";
@@ -73,7 +74,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const { guestKubeconfig: file } = config;
   const served = file === undefined ? home : openGuest({ file, log, asked, moved: leave });
   const place = { cluster: home, path: leaseIn(config.namespace) };
-  const { leader, standby } = stand(place, metrics, log, end);
+  const { leader, standby } = stand(place, log, end, (leads) => metrics.leader.set(leads ? 1 : 0));
   const live = fenced(served, leader.holds);
   const here = targets.map((target) => ({ live, target, informer: new Informer() }));
   const policyHere = { live, target: policyTarget, informer: new Informer() };

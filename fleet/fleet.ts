@@ -1,15 +1,18 @@
 /** One FleetSecret, as one value: its guests, and one run that brings them nearer to it. */
-import type { V1Namespace, V1Secret } from "@kubernetes/client-node";
-import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
+import type { V1Secret } from "@kubernetes/client-node";
+import type { FleetSecret } from "#api/fleet-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import type { Again } from "#kube/loop.ts";
+import { sooner, type Again } from "#kube/loop.ts";
 import { secretsIn } from "#kube/client/paths.ts";
-import { Guest } from "./guest/guest.ts";
-import { order, type Standing } from "./order/order.ts";
-import { has, isPlacedBy, judge, ownerOf, type Content, type Judged } from "./secret/content.ts";
+import { Guests, type Run } from "./guests.ts";
+import { selectedBy } from "./inventory/inventory.ts";
+import { order } from "./order/order.ts";
+import { judge, ownerOf, type Judged } from "./secret/content.ts";
 import { sentence } from "./secret/problems.ts";
 import { membersOf, mostClusters, olderWithTarget, type Members } from "./status/members.ts";
-import { sameStatus, statusOf } from "./status/status.ts";
+import { sameStatus, statusOf, type Found } from "./status/status.ts";
+import { warningsOf } from "./status/warnings.ts";
 import { pathOf, writeFinalizer, writeStatus } from "./write.ts";
 
 export type Place = Readonly<{
@@ -24,24 +27,24 @@ export type Place = Readonly<{
 
 /** Status is written at most so often. */
 const statusMilliseconds = 2000;
-/** While something is not as it should be, it is looked at again after so many seconds. */
+/** While something goes on, it is looked at again after so many seconds. */
 const soonSeconds = 5;
 
-type Judgement = Readonly<{ standing: Standing; state: ClusterStatus["state"]; reason?: string }>;
+type Told = Pick<Found, "clusters" | "stalled"> & Readonly<{ source?: Judged }>;
 
 export class Fleet {
   readonly #place: Place;
-  readonly #guests = new Map<string, Guest>();
+  readonly #guests: Guests;
   #written = 0;
 
   constructor(place: Place) {
     this.#place = place;
+    this.#guests = new Guests(place);
   }
 
   /** Ends all connections; nothing is taken away. */
   close(): void {
-    for (const guest of this.#guests.values()) guest.close();
-    this.#guests.clear();
+    this.#guests.keep([]);
   }
 
   /** One look, and what follows from it. */
@@ -51,53 +54,82 @@ export class Fleet {
     const conflict = deleted ? undefined : olderWithTarget(object, all);
     if (conflict !== undefined) {
       const message = sentence("conflict", pathOf(conflict.metadata));
-      const clusters = object.status?.clusters ?? [];
-      return this.#tell(object, clusters, { reason: "Conflict", message });
+      return this.#leave(object, { reason: "Conflict", message });
     }
     if (!deleted) await writeFinalizer(home, object, true);
     const selected = deleted ? [] : await this.#selected(object);
+    if (selected instanceof ApiError) {
+      // Which clusters are selected is not known: all is left as it is.
+      const message = sentence("unreadable", selected.message);
+      const again = await this.#leave(object, { reason: "InventoryUnreadable", message });
+      return sooner(again, { seconds: soonSeconds });
+    }
     const now = Date.now();
     const members = membersOf({ object, selected, now });
     const source = await this.#source(object);
-    await this.#open(object, members, now);
     const owner = ownerOf(this.#place.clusterId, object.metadata);
-    const left = await this.#release(object, members, owner, now);
+    const run: Run = { object, source, owner, now };
+    const { served, leaving } = members;
+    this.#guests.keep([...served, ...leaving.map(({ name }) => name)], object.spec);
+    const left = this.#release(run, members);
     if (deleted && left.length === 0) {
       await writeFinalizer(home, object, false);
       return undefined;
     }
-    const turn = this.#judge(object, members, source, owner, now);
-    const tooMany = selected.length > mostClusters;
-    const stalled = source.ok
-      ? turn.halted
-        ? { reason: "Halted", message: sentence("halted", turn.refusing) }
-        : tooMany
-          ? { reason: "TooManyClusters", message: sentence("tooMany") }
-          : undefined
-      : { reason: source.reason, message: source.message };
+    return sooner(
+      await this.#serve(run, members, left, selected.length > mostClusters),
+      soonest(
+        [...left.map(({ next }) => next), ...served.map((one) => this.#guests.again(one))],
+        now,
+      ),
+    );
+  }
+
+  async #serve(
+    run: Run,
+    { served }: Members,
+    left: readonly Readonly<{ name: string }>[],
+    tooMany: boolean,
+  ): Promise<Again | undefined> {
+    const { object, source, owner, now } = run;
+    const judged = served.map((name) => ({ name, ...this.#guests.judge(name, run) }));
+    const { canary = 1, maxConcurrency = "10%", maxFailures = 0 } = object.spec.rollout ?? {};
+    const turn = order(judged, { canary, maxConcurrency, maxFailures });
+    const refusing = judged.filter(({ state }) => state === "Failed").map(({ name }) => name);
+    const halted = turn.halted && { reason: "Halted", message: refusedBy(refusing) };
+    const stalled = source.ok ? halted || (tooMany ? tooManyClusters() : undefined) : source;
     const clusters = [
-      ...turn.clusters,
-      ...left.map((name) => ({ name, state: "Leaving" as const })),
+      ...judged.map(({ name, state, reason }) => ({ name, state, ...(reason && { reason }) })),
+      ...left.map(({ name }) => ({ name, state: "Leaving" as const })),
     ];
-    const again = await this.#tell(object, clusters, stalled);
-    if (source.ok && object.spec.managementState !== "Paused") {
+    const again = await this.#tell(object, { clusters, stalled, source });
+    const goesOn = source.ok && object.spec.managementState !== "Paused";
+    if (goesOn) {
       // Only what status tells of: a controller that is killed now must find it again.
       const recorded = new Set((object.status?.clusters ?? []).map(({ name }) => name));
       for (const name of turn.change.filter((one) => recorded.has(one)))
         void this.#guests.get(name)?.change(source.content, owner);
     }
-    const rests = clusters.every(({ state }) => state === "Done");
-    return again ?? (rests ? undefined : { seconds: soonSeconds });
+    const moving = judged.some(({ standing }) => standing === "waiting" || standing === "busy");
+    const soon = goesOn && moving && !turn.halted ? { seconds: soonSeconds } : undefined;
+    return sooner(
+      sooner(again, soon),
+      soonest(
+        judged.map(({ next }) => next),
+        now,
+      ),
+    );
   }
 
-  async #selected({ spec }: FleetSecret): Promise<string[]> {
-    const labels = Object.entries(spec.clusterAPI.namespaceSelector.matchLabels);
-    const labelSelector = labels.map(([name, value]) => `${name}=${value}`).join(",");
-    const names: string[] = [];
-    await this.#place.home.pages<V1Namespace>("/api/v1/namespaces", { labelSelector }, (page) => {
-      names.push(...page.flatMap(({ metadata }) => metadata?.name ?? []));
-    });
-    return names.toSorted();
+  /** Names of the clusters, or what the inventory said instead. */
+  async #selected({ spec }: FleetSecret): Promise<readonly string[] | ApiError> {
+    try {
+      return await selectedBy(this.#place.home, spec);
+    } catch (error) {
+      // Not served, or not granted: that is for a person to correct, and is told in status.
+      if (error instanceof ApiError && [403, 404].includes(error.status)) return error;
+      throw error;
+    }
   }
 
   async #source({ metadata, spec }: FleetSecret): Promise<Judged> {
@@ -106,117 +138,57 @@ export class Fleet {
     return judge(await this.#place.home.get<V1Secret>(path), name);
   }
 
-  async #open({ spec }: FleetSecret, { served, leaving }: Members, now: number): Promise<void> {
-    const { home, holds, hint } = this.#place;
-    const target = { namespace: spec.target.namespace ?? "kube-system", name: spec.target.name };
-    const names = new Set([...served, ...leaving.map(({ name }) => name)]);
-    for (const [name, guest] of this.#guests) {
-      if (names.has(name)) continue;
-      guest.close();
-      this.#guests.delete(name);
-    }
-    for (const name of names) {
-      const known = this.#guests.get(name);
-      const guest = known ?? new Guest({ name, target, home, holds, hint });
-      this.#guests.set(name, guest);
-      // Nobody waits for it: what it finds is a hint.
-      if (!guest.looking) void guest.look(now);
-    }
-  }
-
   /** Those that are still leaving. */
-  async #release(
-    { spec, metadata }: FleetSecret,
-    { served, leaving }: Members,
-    owner: string,
-    now: number,
-  ): Promise<string[]> {
-    if (spec.managementState === "Paused") return leaving.map(({ name }) => name);
-    const left: string[] = [];
-    const asked = {
-      canary: 0,
-      maxFailures: leaving.length,
-      maxConcurrency: spec.rollout?.maxConcurrency ?? "10%",
-    };
+  #release({ object, owner, now }: Run, { served, leaving }: Members): Members["leaving"] {
+    const { spec, metadata } = object;
+    if (spec.managementState === "Paused") return leaving;
     const due = leaving.filter((one) => one.due);
     const standings = due.map(({ name }) => {
       const guest = this.#guests.get(name);
-      const shown = guest?.shown(now);
-      const away = shown === undefined || "away" in shown;
+      const there = guest?.there(undefined, owner, now).is ?? "unknown";
+      const away = there === "unknown" || there === "away";
       return { name, standing: away ? "unreachable" : guest?.busy ? "busy" : "waiting" } as const;
     });
-    const turn = new Set(
-      order([...standings, ...served.map((name) => ({ name, standing: "done" as const }))], asked)
-        .change,
+    const { change } = order(
+      [...standings, ...served.map((name) => ({ name, standing: "done" as const }))],
+      {
+        canary: 0,
+        maxFailures: leaving.length,
+        maxConcurrency: spec.rollout?.maxConcurrency ?? "10%",
+      },
     );
-    for (const { name, due: isDue, overdue } of leaving) {
-      const guest = this.#guests.get(name);
-      const orphan = spec.removalPolicy === "Orphan";
-      const gone =
-        isDue && (orphan || (turn.has(name) && (await guest?.release(owner, now)) === true));
+    const orphan = spec.removalPolicy === "Orphan";
+    return leaving.filter(({ name, due: isDue, overdue }) => {
+      const turn = isDue && change.includes(name);
+      const gone = isDue && (orphan || (turn && this.#guests.get(name)?.release(owner, now)));
       if (overdue && !gone)
         this.#place.log(
           { cluster: name, object: pathOf(metadata) },
           "given up: it may keep the Secret",
         );
-      if (!gone && !overdue) left.push(name);
-    }
-    return left;
+      return !gone && !overdue;
+    });
   }
 
-  #judge(object: FleetSecret, { served }: Members, source: Judged, owner: string, now: number) {
-    const judged = served.map((name) => ({
-      name,
-      ...this.#standing(name, object, source, owner, now),
-    }));
-    const { canary = 1, maxConcurrency = "10%", maxFailures = 0 } = object.spec.rollout ?? {};
-    const turn = order(judged, { canary, maxConcurrency, maxFailures });
-    const refusing = judged.filter(({ state }) => state === "Failed").map(({ name }) => name);
-    return {
-      ...turn,
-      halted: source.ok && turn.halted,
-      refusing: refusing.slice(0, 5).join(", "),
-      clusters: judged.map(({ name, state, reason }) => {
-        return reason === undefined ? { name, state } : { name, state, reason };
-      }),
-    };
+  /** Nothing is done; why, is told. */
+  async #leave(object: FleetSecret, stalled: Found["stalled"]): Promise<Again | undefined> {
+    return await this.#tell(object, { clusters: object.status?.clusters ?? [], stalled });
   }
 
-  #standing(
-    name: string,
-    { status }: FleetSecret,
-    source: Judged,
-    owner: string,
-    now: number,
-  ): Judgement {
-    const guest = this.#guests.get(name);
-    const shown = guest?.shown(now);
-    if (guest === undefined || shown === undefined)
-      return { standing: "unreachable", state: "Waiting" };
-    if ("away" in shown)
-      return { standing: "unreachable", state: "Unreachable", reason: shown.away };
-    const { secret } = shown;
-    if (secret !== undefined && !isPlacedBy(secret, owner))
-      return { standing: "unreachable", state: "Failed", reason: sentence("foreign") };
-    if (!source.ok) {
-      const known = status?.clusters?.find((one) => one.name === name)?.state;
-      return {
-        standing: "done",
-        state: known === "Done" && secret !== undefined ? "Done" : "Waiting",
-      };
-    }
-    return standingOf(guest, secret, source.content, now);
-  }
-
-  async #tell(
-    object: FleetSecret,
-    clusters: readonly Omit<ClusterStatus, "since">[],
-    stalled: Readonly<{ reason: string; message: string }> | undefined,
-  ): Promise<Again | undefined> {
+  async #tell(object: FleetSecret, { source, ...told }: Told): Promise<Again | undefined> {
+    const { spec, metadata } = object;
     const now = new Date();
-    const paused = object.spec.managementState === "Paused";
-    const generation = object.metadata.generation ?? 0;
-    const status = statusOf({ generation, now, clusters, stalled, paused }, object.status);
+    const status = statusOf(
+      {
+        ...told,
+        generation: metadata.generation ?? 0,
+        now,
+        version: source?.ok ? source.version : object.status?.sourceResourceVersion,
+        paused: spec.managementState === "Paused",
+        warnings: warningsOf(spec),
+      },
+      object.status,
+    );
     if (sameStatus(status, object.status)) return undefined;
     const wait = this.#written + statusMilliseconds - now.getTime();
     if (wait > 0) return { seconds: wait / 1000 };
@@ -226,15 +198,11 @@ export class Fleet {
   }
 }
 
-function standingOf(
-  guest: Guest,
-  secret: V1Secret | undefined,
-  content: Content,
-  now: number,
-): Judgement {
-  if (guest.busy) return { standing: "busy", state: "Waiting" };
-  if (secret !== undefined && has(secret, content)) return { standing: "done", state: "Done" };
-  const refusal = guest.refusal(content, now);
-  if (refusal === undefined) return { standing: "waiting", state: "Waiting" };
-  return { standing: refusal.again ? "retry" : "failed", state: "Failed", reason: refusal.why };
+const refusedBy = (names: readonly string[]) => sentence("halted", names.slice(0, 5).join(", "));
+const tooManyClusters = () => ({ reason: "TooManyClusters", message: sentence("tooMany") });
+
+/** The first of these moments, in milliseconds; one that has passed asks for nothing. */
+function soonest(moments: readonly (number | undefined)[], now: number): Again | undefined {
+  const ahead = moments.filter((one) => one !== undefined).filter((one) => one > now);
+  return ahead.length === 0 ? undefined : { seconds: (Math.min(...ahead) - now) / 1000 };
 }

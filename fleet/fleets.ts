@@ -7,11 +7,11 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
 import { createLoop, sooner, type Again } from "#kube/loop.ts";
-import { secretsIn } from "#kube/client/paths.ts";
+import { allClusters, fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { Fleet, type Place } from "./fleet.ts";
-import { fleetSecretsIn, pathOf } from "./write.ts";
+import { pathOf } from "./write.ts";
 
 type Options = Readonly<{
   home: Cluster;
@@ -33,6 +33,8 @@ export function createFleets({ home, holds, log, registry, namespaces }: Options
   });
   let clusterId: string | undefined;
   let finished = Date.now();
+  /** Begins the watch of Cluster API's Clusters, which nobody else needs. */
+  let watchClusters: (() => void) | undefined;
 
   async function run(): Promise<Again | undefined> {
     clusterId ??= (await home.get<V1Namespace>("/api/v1/namespaces/kube-system"))?.metadata?.uid;
@@ -42,6 +44,8 @@ export function createFleets({ home, holds, log, registry, namespaces }: Options
       await home.pages<FleetSecret>(fleetSecretsIn(one), {}, (page) => void all.push(...page));
     const place = { home, clusterId, holds, hint: loop.hint, log: log.warn.bind(log) };
     forget(new Set(all.map(uidOf)));
+    if (all.some(({ spec }) => spec.clusterAPI?.clusterNameLabelValue === "Name"))
+      watchClusters?.();
     const answers = await Promise.all(all.map((one) => serve(one, all, place)));
     count(all);
     finished = Date.now();
@@ -92,6 +96,7 @@ export function createFleets({ home, holds, log, registry, namespaces }: Options
   function count(all: readonly FleetSecret[]): void {
     const states: ClusterStatus["state"][] = [
       "Waiting",
+      "Progressing",
       "Done",
       "Failed",
       "Unreachable",
@@ -121,6 +126,10 @@ export function createFleets({ home, holds, log, registry, namespaces }: Options
       const watches = [...namespaces.map(fleetSecretsIn), "/api/v1/namespaces"].map((path) =>
         watchCollection({ ...watched, path }),
       );
+      watchClusters = () => {
+        watches.push(watchCollection({ ...watched, path: allClusters }));
+        watchClusters = undefined;
+      };
       await loop.until(signal);
       forget(new Set());
       await Promise.all(watches);

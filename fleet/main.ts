@@ -4,12 +4,14 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { asksForHelp } from "#contract/arguments.ts";
 import { connect, loadKubeConfig } from "#kube/client/client.ts";
+import { namespace } from "#contract/names.ts";
+import { leaseIn } from "#kube/client/paths.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
+import { stand } from "#kube/lease/stand.ts";
 import { keepMemoryOutOfCores } from "#program/cores.ts";
 import { serve } from "#program/server.ts";
 import { fleetUsage, parseFleetConfig } from "./flags.ts";
-import { fleetManager } from "./guest/guest.ts";
-import { standIn } from "./lease.ts";
+import { fleetManager } from "./guest/manager.ts";
 import { createFleets } from "./fleets.ts";
 
 /** 10 minutes without a finished run: the loop hangs. */
@@ -30,17 +32,18 @@ async function main(argv: readonly string[]): Promise<void> {
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.abort());
   const stopped = once(stop.signal, "abort");
   const live = connect(loadKubeConfig(config.kubeconfig), () => {}, { manager: fleetManager });
-  const leader = standIn(live, log, () => process.exit(1));
+  const place = { cluster: live, name: fleetManager, path: leaseIn(namespace, fleetManager) };
+  const { leader, leads, standby } = stand(place, log, () => process.exit(1));
   const home = fenced(live, leader.holds);
   const registry = new Registry();
   const namespaces = config["fleet-namespaces"];
   const fleets = createFleets({ home, holds: leader.holds, log, registry, namespaces });
   const health = {
     sick: () =>
-      leader.leads() && Date.now() - fleets.finished() > hangsSeconds * 1000
+      leads() && Date.now() - fleets.finished() > hangsSeconds * 1000
         ? `no run for ${hangsSeconds} s`
         : undefined,
-    ready: () => ({ ready: true, says: leader.leads() ? "ok" : "standby" }),
+    ready: () => ({ ready: true, says: standby() || "ok" }),
   };
   const server = await serve(config.listen, health, registry);
   log.info({ cluster: live.identity, namespaces }, "started");

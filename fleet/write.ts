@@ -2,12 +2,10 @@
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { FleetSecret, FleetSecretStatus } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { fleetManager } from "./guest/guest.ts";
+import { fleetSecretsIn } from "#kube/client/paths.ts";
+import { fleetManager } from "./guest/manager.ts";
 
 const group = "globalpullsecret.io/v1alpha1";
-
-export const fleetSecretsIn = (namespace: string): string =>
-  `/apis/${group}/namespaces/${namespace}/fleetsecrets`;
 
 /** Keeps a deleted object until its clusters have given back. */
 const finalizer = "globalpullsecret.io/fleet";

@@ -43,6 +43,7 @@ const fleetNames: typeof names = {
   "spec.rollout": "FleetRollout",
   "spec.removal": "FleetRemoval",
   status: "FleetSecretStatus",
+  "status.counts": "FleetCounts",
   "status.clusters[]": "ClusterStatus",
   "status.conditions[]": "FleetCondition",
 };

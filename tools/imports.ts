@@ -58,7 +58,9 @@ const order: readonly string[] = [
   "controller",
   "fleet/order",
   "fleet/secret",
+  "fleet/way",
   "fleet/status",
+  "fleet/inventory",
   "fleet/guest",
   "fleet",
   "cli/terminal",
@@ -98,6 +100,7 @@ const pure: readonly string[] = [
   "controller/status",
   "fleet/order",
   "fleet/secret",
+  "fleet/way",
   "fleet/status",
 ];
 

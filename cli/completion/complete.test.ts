@@ -27,6 +27,8 @@ const cases: readonly (readonly [line: string, words: string[], files?: true])[]
   ["status --watch --ou", ["--output"]],
   ["completion ", ["bash", "zsh", "fish", "kubectl"]],
   ["completion bash ", []],
+  ["fleet ", ["rbac"]],
+  ["fleet rbac --t", ["--target"]],
   ["diff -f ", [], true],
   ["diff --file a", [], true],
   ["check ", [], true],
@@ -43,8 +45,10 @@ for (const [line, words, files = false] of cases)
 test("every command and each of its flags is offered, with what it is for", () => {
   const all = complete(commands, [""]);
   for (const [name, { what, flags }] of Object.entries(commands)) {
-    assert.ok(all.includes(`${name}\t${what}\n`), name);
-    const own = complete(commands, [name, "--"]);
+    const words = name.split(" ");
+    const offered = words.length === 1 ? all : complete(commands, [...words.slice(0, -1), ""]);
+    assert.ok(offered.includes(`${words.at(-1)}\t${what}\n`), name);
+    const own = complete(commands, [...words, "--"]);
     for (const [flag, row] of Object.entries(flags))
       if (row.from === undefined) assert.ok(own.includes(`--${flag}\t${row.what}\n`), flag);
   }

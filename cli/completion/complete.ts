@@ -2,7 +2,7 @@
 import type { Flag } from "#contract/table.ts";
 import { choicesOf } from "#contract/values.ts";
 import { path } from "../document/path.ts";
-import type { Command } from "../terminal/command.ts";
+import { named, type Command } from "../terminal/command.ts";
 
 type Candidate = readonly [text: string, what: string];
 
@@ -22,11 +22,16 @@ export function complete(commands: Commands, words: readonly string[]): string {
   );
 }
 
-function next(commands: Commands, [name, ...before]: readonly string[], word: string): Next {
-  const names = Object.entries(commands).map(([one, { what }]) => [one, what] as const);
-  if (name === undefined) return only([...names, ["help", "tell what a command is for"]], word);
-  if (name === "help") return before.length === 0 ? only(names, word) : nothing;
-  const { flags = {} } = Object.hasOwn(commands, name) ? (commands[name] as Command) : {};
+function next(commands: Commands, words: readonly string[], word: string): Next {
+  const [first] = words;
+  if (first === undefined)
+    return only([...namesAfter(commands, ""), ["help", "tell what a command is for"]], word);
+  if (first === "help")
+    return words.length <= 2 ? only(namesAfter(commands, words.slice(1).join(" ")), word) : nothing;
+  const [name, command, before] = named(commands, words);
+  const longer = words.length === 1 && !word.startsWith("-") ? namesAfter(commands, name) : [];
+  if (command === undefined || longer.length > 0) return only(longer, word);
+  const { flags } = command;
   const rows = Object.entries(flags);
   const asked = flagOf(rows, before.at(-1) ?? "");
   if (asked !== undefined && !asked[1].switch) return valueOf(asked[1], word);
@@ -34,6 +39,18 @@ function next(commands: Commands, [name, ...before]: readonly string[], word: st
   const place = operandsIn(rows, before);
   const operand = rows.filter(([, { from }]) => from === "operand")[place];
   return operand === undefined ? nothing : valueOf(operand[1], word);
+}
+
+/** Words that may follow these of a name; one that begins several names stands once. */
+function namesAfter(commands: Commands, before: string): Candidate[] {
+  const start = before === "" ? "" : `${before} `;
+  const found = new Map<string, string>();
+  for (const [name, { what }] of Object.entries(commands)) {
+    if (!name.startsWith(start)) continue;
+    const [word = "", rest] = name.slice(start.length).split(" ");
+    if (rest === undefined || !found.has(word)) found.set(word, rest === undefined ? what : "");
+  }
+  return [...found];
 }
 
 type Row = readonly [name: string, flag: Flag];

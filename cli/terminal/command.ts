@@ -65,3 +65,15 @@ export function help(name: string, about: Omit<Command, "run">): string {
   const parts = [`Usage: ${callOf(name, flags)}`, what, ...(more === undefined ? [] : [more])];
   return `${parts.join("\n\n")}\n\nExample:\n  ${exampleOf(name, about)}\n\n${usage(flags)}`;
 }
+
+type Commands = Readonly<Record<string, Command>>;
+
+/** The command that a line names by its first word or its first two, and what follows the name. */
+export function named(
+  commands: Commands,
+  argv: readonly string[],
+): readonly [name: string, command: Command | undefined, rest: readonly string[]] {
+  const words = Object.hasOwn(commands, argv.slice(0, 2).join(" ")) ? 2 : 1;
+  const name = argv.slice(0, words).join(" ");
+  return [name, Object.hasOwn(commands, name) ? commands[name] : undefined, argv.slice(words)];
+}

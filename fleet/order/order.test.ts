@@ -7,6 +7,7 @@ const letters: Readonly<Record<string, Standing>> = {
   d: "done",
   w: "waiting",
   b: "busy",
+  s: "soaking",
   f: "failed",
   r: "retry",
   u: "unreachable",
@@ -29,6 +30,9 @@ const table: readonly (readonly [
   ["while the canary is at it nobody follows", "bwww", ""],
   ["then as many as may be", "dwww", "12"],
   ["those at it take their slots", "dbww", "2"],
+  ["a canary that has it too briefly is awaited", "swww", ""],
+  ["and keeps its place in the wave", "dsww", "2"],
+  ["until it has it long enough", "ddww", "23"],
   ["half of three is one", "dww", "1"],
   ["one is always one", "dwwwwwwwww", "1", { maxConcurrency: "1%" }],
   ["a number is a number", "dwwww", "123", { maxConcurrency: 3 }],
@@ -103,7 +107,7 @@ test("law: never more at a time than canary or concurrency allow, and none new b
           ? pace.maxConcurrency
           : Math.max(1, Math.floor((Number.parseInt(pace.maxConcurrency, 10) * reached) / 100));
       const limit = Math.max(share, Math.min(pace.canary, reached));
-      if (change.length > 0) assert.ok(change.length + count(all, "busy") <= limit);
+      if (change.length > 0) assert.ok(change.length + count(all, "busy", "soaking") <= limit);
       assert.equal(halted, count(all, "failed", "retry") > pace.maxFailures);
       if (halted) assert.ok(change.length <= count(all, "retry"));
       if (count(all, "done") < Math.min(pace.canary, reached))

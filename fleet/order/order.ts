@@ -4,17 +4,19 @@
  */
 
 export type Standing =
-  /** Has what the Secret says, read back there. */
+  /** Has what the Secret says, proved, and for as long as is asked. */
   | "done"
+  /** Has it, but not for so long yet: it keeps its place. */
+  | "soaking"
   /** Answers, and has something else. */
   | "waiting"
-  /** Is being changed at this moment. */
+  /** Is being changed at this moment, or has been and not proved it yet. */
   | "busy"
   /** Answers, and refuses this content. */
   | "failed"
   /** A refusal that may be tried once more now. */
   | "retry"
-  /** Does not answer, or cannot be served whatever the content is. */
+  /** Does not answer, or cannot be served or proved whatever the content is. */
   | "unreachable";
 
 export type Guest = Readonly<{ name: string; standing: Standing }>;
@@ -47,7 +49,7 @@ export function order(guests: readonly Guest[], pace: Pace): Turn {
   const reached = guests.filter(({ standing }) => standing !== "unreachable").length;
   const halted = named("failed", "retry").length > pace.maxFailures;
   const candidates = halted ? named("retry") : [...named("waiting"), ...named("retry")];
-  const busy = named("busy").length;
+  const busy = named("busy", "soaking").length;
   const done = named("done").length;
   const canaries = Math.min(pace.canary, reached);
   const slots = done < canaries ? canaries - done : slotsOf(pace.maxConcurrency, reached);

@@ -1,6 +1,6 @@
 /** What is brought to the clusters: judged before the first of them sees it. Pure. */
 import { Buffer } from "node:buffer";
-import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
+import type { KubernetesObject, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import { secretKeys, secretType } from "#contract/names.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
@@ -9,7 +9,7 @@ import { sentence } from "./problems.ts";
 export type Content = Readonly<{ type: string; data: Readonly<Record<string, string>> }>;
 
 export type Judged =
-  | Readonly<{ ok: true; content: Content }>
+  | Readonly<{ ok: true; content: Content; version: string }>
   | Readonly<{ ok: false; reason: "SourceMissing" | "SourceRefused"; message: string }>;
 
 /**
@@ -42,7 +42,7 @@ export function judge(secret: V1Secret | undefined, name: string): Judged {
     if (first !== undefined)
       return refused(sentence("sourceInvalid", `${first.code} ${formatProblem(first)}`));
   }
-  return { ok: true, content: { type, data } };
+  return { ok: true, content: { type, data }, version: secret.metadata?.resourceVersion ?? "" };
 }
 
 /** Whether a Secret has exactly this content, and no key beside it. */
@@ -66,8 +66,14 @@ const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-fleet" }
 export const ownerOf = (clusterId: string, { namespace, name }: V1ObjectMeta): string =>
   `${clusterId}/${namespace}/${name}`;
 
-export const isPlacedBy = (secret: V1Secret, owner: string): boolean =>
-  secret.metadata?.annotations?.[ownerAnnotation] === owner;
+export const isPlacedBy = ({ metadata }: KubernetesObject, owner: string): boolean =>
+  metadata?.annotations?.[ownerAnnotation] === owner;
+
+/** The marks of what is placed. */
+export const marked = (owner: string) => ({
+  labels: managedBy,
+  annotations: { [ownerAnnotation]: owner },
+});
 
 /** The Secret as it is placed. */
 export function placed(
@@ -75,6 +81,6 @@ export function placed(
   owner: string,
   where: Readonly<{ namespace: string; name: string }>,
 ) {
-  const metadata = { ...where, labels: managedBy, annotations: { [ownerAnnotation]: owner } };
+  const metadata = { ...where, ...marked(owner) };
   return { apiVersion: "v1", kind: "Secret", metadata, type, data };
 }

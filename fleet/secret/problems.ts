@@ -33,7 +33,45 @@ export const catalogue = {
   halted: ["GPS441", "{} refuse the Secret", "correct the Secret or these clusters"],
   tooMany: ["GPS442", "more than 1,000 namespaces are selected", "select fewer with each object"],
   unreadable: ["GPS443", "{}", "grant it, or wait until the API server answers"],
+  awaited: ["GPS451", "it is there, and not proved: {}", "nothing; its own controller is at it"],
+  held: [
+    "GPS452",
+    "it is there, and its own controller does not take it up: {}",
+    "look at globalpullsecret/cluster there; no other cluster waits for it",
+  ],
+  refusedThere: [
+    "GPS453",
+    "it is there, and its own controller or its nodes refuse it: {}",
+    "look at globalpullsecret/cluster there, or correct the Secret",
+  ],
+  notListed: [
+    "GPS454",
+    "read back there; no GlobalPullSecret lists {}, so no node has proved it",
+    "list it there as a source to have it on the nodes",
+  ],
+  witness: [
+    "GPS455",
+    "its GlobalPullSecret may not be read: {}",
+    "grant it, kubectl pull-secret fleet rbac prints how",
+  ],
+  late: [
+    "GPS456",
+    "its nodes do not have it within rollout.progressDeadline",
+    "look at globalpullsecret/cluster there; it counts as failed until they have",
+  ],
+  everyNamespace: [
+    "GPS457",
+    "namespaceSelector is {}: every namespace is selected",
+    "name labels, unless this is meant",
+  ],
+  byClusterAPI: [
+    "GPS458",
+    "Cluster API delivers: nothing is proved, repaired or taken away in the clusters",
+    "ask for via: Direct where it should be",
+  ],
 } as const satisfies Catalogue;
+
+export const codeOf = (kind: keyof typeof catalogue): string => catalogue[kind][0];
 
 /** `GPS431: what is wrong; what to do`: one line of at most 500 characters. */
 export function sentence(kind: keyof typeof catalogue, detail = ""): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
-import { membersOf, mostClusters, olderWithTarget, seconds } from "./members.ts";
+import { membersOf, mostClusters, olderWithTarget, secondsOf } from "./members.ts";
 
 const now = Date.parse("2026-11-23T12:00:00Z");
 const at = (secondsAgo: number) => new Date(now - secondsAgo * 1000).toISOString();
@@ -28,12 +28,17 @@ const leaving = (name: string, ago: number): ClusterStatus => {
   return { name, state: "Leaving", since: at(ago) };
 };
 
+/** `seconds`: until something becomes of it. */
+const left = (due: boolean, overdue: boolean, seconds: number) => {
+  return { name: "x", due, overdue, next: now + seconds * 1000 };
+};
+
 const table: readonly (readonly [what: string, known: ClusterStatus[], left: object[]])[] = [
   ["was never known", [], []],
-  ["has just lost its label", [done("x")], [{ name: "x", due: false, overdue: false }]],
-  ["is within the grace", [leaving("x", 299)], [{ name: "x", due: false, overdue: false }]],
-  ["is out of the grace", [leaving("x", 300)], [{ name: "x", due: true, overdue: false }]],
-  ["is out of the deadline", [leaving("x", 3900)], [{ name: "x", due: true, overdue: true }]],
+  ["has just lost its label", [done("x")], [left(false, false, 300)]],
+  ["is within the grace", [leaving("x", 299)], [left(false, false, 1)]],
+  ["is out of the grace", [leaving("x", 300)], [left(true, false, 3600)]],
+  ["is out of the deadline", [leaving("x", 3900)], [left(true, true, 0)]],
 ];
 for (const [what, known, left] of table)
   test(`a cluster that is not selected and ${what}`, () => {
@@ -48,8 +53,8 @@ test("a cluster that is selected again leaves no more, however long it was out",
 
 test("a deleted object serves nobody, and begins its grace anew", () => {
   const object = fleetSecret([done("a")], { deletionTimestamp: new Date(now) });
-  const left = [{ name: "a", due: false, overdue: false }];
-  assert.deepEqual(membersOf({ object, selected: ["a"], now }), { served: [], leaving: left });
+  const leaving = [{ ...left(false, false, 300), name: "a" }];
+  assert.deepEqual(membersOf({ object, selected: ["a"], now }), { served: [], leaving });
 });
 
 test("no more are served than status can hold, those that leave included", () => {
@@ -59,7 +64,7 @@ test("no more are served than status can hold, those that leave included", () =>
 });
 
 test("durations are seconds", () => {
-  assert.deepEqual(["0s", "30s", "5m", "1h"].map(seconds), [0, 30, 300, 3600]);
+  assert.deepEqual(["0s", "30s", "5m", "1h"].map(secondsOf), [0, 30, 300, 3600]);
 });
 
 test("the older of two with one target keeps it; the same second goes by uid, another target by none", () => {

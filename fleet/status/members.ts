@@ -4,13 +4,16 @@ import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 export type Members = Readonly<{
   /** Selected, sorted. */
   served: readonly string[];
-  /** Not selected any more, sorted; `due`: the grace is over. */
-  leaving: readonly Readonly<{ name: string; due: boolean; overdue: boolean }>[];
+  /**
+   * Not selected any more, sorted; `due`: the grace is over; `next`: when that, or what follows,
+   * changes, in milliseconds.
+   */
+  leaving: readonly Readonly<{ name: string; due: boolean; overdue: boolean; next: number }>[];
 }>;
 
 type Asked = Readonly<{
   object: FleetSecret;
-  /** Namespaces that have the labels. */
+  /** By the inventories. */
   selected: readonly string[];
   now: number;
 }>;
@@ -29,11 +32,12 @@ export function membersOf({ object, selected, now }: Asked): Members {
   const wanted = new Set(deleted === undefined ? selected : []);
   const known = (status?.clusters ?? []).filter(({ name }) => !wanted.has(name));
   const served = [...wanted].toSorted().slice(0, mostClusters - known.length);
-  const grace = seconds(spec.removal?.grace ?? "5m") * 1000;
-  const deadline = seconds(spec.removal?.deadline ?? "1h") * 1000;
+  const grace = secondsOf(spec.removal?.grace ?? "5m") * 1000;
+  const deadline = secondsOf(spec.removal?.deadline ?? "1h") * 1000;
   const leaving = known.map((one) => {
     const since = leavingSince(one, now);
-    return { name: one.name, due: now - since >= grace, overdue: now - since >= grace + deadline };
+    const [end, last] = [since + grace, since + grace + deadline];
+    return { name: one.name, due: now >= end, overdue: now >= last, next: now < end ? end : last };
   });
   return { served, leaving: leaving.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
 }
@@ -42,7 +46,7 @@ const leavingSince = ({ state, since }: ClusterStatus, now: number): number =>
   state === "Leaving" ? Date.parse(since) : now;
 
 /** The definition allows no other duration. */
-export function seconds(text: string): number {
+export function secondsOf(text: string): number {
   const [, number = "0", unit = "s"] = /^(\d+)([smh])$/.exec(text) ?? [];
   return Number(number) * ({ s: 1, m: 60, h: 3600 }[unit] ?? 1);
 }

@@ -7,6 +7,7 @@ const now = new Date("2026-11-23T12:00:00.123Z");
 const names: Readonly<Record<string, ClusterStatus["state"]>> = {
   D: "Done",
   W: "Waiting",
+  P: "Progressing",
   F: "Failed",
   U: "Unreachable",
   L: "Leaving",
@@ -18,8 +19,10 @@ const found = (letters: string, more: Partial<Found> = {}): Found => ({
     name: `c${at}`,
     state: names[letter] ?? "Waiting",
   })),
+  version: "7",
   stalled: undefined,
   paused: false,
+  warnings: [],
   ...more,
 });
 const said = (one: Found): string =>
@@ -34,6 +37,13 @@ const table: readonly (readonly [string, string, string, Partial<Found>?])[] = [
   ["everybody has it", "DD", "Ready"],
   ["one cannot be reached", "DU", "Ready"],
   ["one waits", "DW", "Reconciling"],
+  ["one has it unproved", "DP", "Reconciling"],
+  [
+    "something is asked for that not everybody means",
+    "D",
+    "Ready,Warning",
+    { warnings: [stalled] },
+  ],
   ["one leaves", "DL", "Reconciling"],
   ["one refuses", "DF", ""],
   ["one refuses while another waits", "WF", "Reconciling"],
@@ -45,11 +55,20 @@ for (const [what, letters, conditions, more] of table)
     assert.equal(said(found(letters, more)), conditions));
 
 test("numbers are said once, and a leaving cluster is none that should have it", () => {
-  const status = statusOf(found("DDWFUL"));
-  assert.equal(status.summary, "2/5");
+  const status = statusOf(found("DDWPFUL"));
+  assert.equal(status.summary, "2/6");
+  assert.deepEqual(status.counts, {
+    selected: 6,
+    done: 2,
+    waiting: 1,
+    progressing: 1,
+    failed: 1,
+    unreachable: 1,
+    leaving: 1,
+  });
   assert.equal(
     status.conditions?.[0]?.message,
-    "2 of 5 clusters have it, 1 wait, 1 refuse it, 1 cannot be reached, 1 are leaving",
+    "2 of 6 clusters have it, 1 wait, 1 are at it, 1 refuse it, 1 cannot be reached, 1 are leaving",
   );
 });
 
@@ -65,4 +84,12 @@ test("what does not change keeps its time, and a status that says the same is th
   assert.ok(!sameStatus(next, first));
   const { conditions, ...rest } = first;
   assert.ok(sameStatus({ conditions: (conditions ?? []).toReversed(), ...rest }, first));
+});
+
+test("another content begins every state of the content anew, and none of the connection", () => {
+  const first = statusOf(found("DUL"));
+  const later = new Date(now.getTime() + 60_000);
+  const next = statusOf(found("DUL", { now: later, version: "8" }), first);
+  const since = next.clusters?.map((one) => one.since);
+  assert.deepEqual(since, ["2026-11-23T12:01:00Z", "2026-11-23T12:00:00Z", "2026-11-23T12:00:00Z"]);
 });

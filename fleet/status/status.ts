@@ -1,14 +1,23 @@
 /** What a FleetSecret says of itself. Pure. */
-import type { ClusterStatus, FleetCondition, FleetSecretStatus } from "#api/fleet-secret.ts";
+import type {
+  ClusterStatus,
+  FleetCondition,
+  FleetCounts,
+  FleetSecretStatus,
+} from "#api/fleet-secret.ts";
+import type { Warning } from "./warnings.ts";
 
 /** What one run found. */
 export type Found = Readonly<{
   generation: number;
   now: Date;
+  /** Of the source: what the clusters' states speak of. */
+  version: string | undefined;
   clusters: readonly Omit<ClusterStatus, "since">[];
   /** Why nothing can go on as declared; undefined: it can. */
   stalled: Readonly<{ reason: string; message: string }> | undefined;
   paused: boolean;
+  warnings: readonly Warning[];
 }>;
 
 /** Status after a run; what has not changed since `former` keeps its time. */
@@ -16,52 +25,88 @@ export function statusOf(found: Found, former: FleetSecretStatus = {}): FleetSec
   const { generation, clusters } = found;
   const now = found.now.toISOString().replace(/\.\d+Z$/, "Z");
   const before = new Map((former.clusters ?? []).map((one) => [one.name, one]));
+  const sameSource = former.sourceResourceVersion === found.version;
   const timed = (one: Omit<ClusterStatus, "since">): ClusterStatus => {
     const known = before.get(one.name);
-    return { ...one, since: known?.state === one.state ? known.since : now };
+    const same = known?.state === one.state && (sameSource || !ofContent.has(one.state));
+    return { ...one, since: same ? known.since : now };
   };
   const conditioned = (one: Condition): FleetCondition => {
     const known = former.conditions?.find(({ type }) => type === one.type);
     const lastTransitionTime = known?.status === one.status ? known.lastTransitionTime : now;
     return { ...one, observedGeneration: generation, lastTransitionTime };
   };
-  const served = clusters.filter(({ state }) => state !== "Leaving");
-  const done = served.filter(({ state }) => state === "Done").length;
+  const counts = countsOf(clusters);
   return {
     observedGeneration: generation,
-    summary: `${done}/${served.length}`,
+    ...(found.version === undefined ? {} : { sourceResourceVersion: found.version }),
+    summary: `${counts.done}/${counts.selected}`,
+    counts,
     clusters: clusters.map(timed),
     conditions: conditionsOf(found).map(conditioned),
+  };
+}
+
+/** What a cluster is to one content, and so begins anew with the next one. */
+const ofContent: ReadonlySet<ClusterStatus["state"]> = new Set([
+  "Waiting",
+  "Progressing",
+  "Done",
+  "Failed",
+]);
+
+function countsOf(clusters: Found["clusters"]): FleetCounts {
+  const count = (state: ClusterStatus["state"]) =>
+    clusters.filter((one) => one.state === state).length;
+  const leaving = count("Leaving");
+  return {
+    selected: clusters.length - leaving,
+    done: count("Done"),
+    waiting: count("Waiting"),
+    progressing: count("Progressing"),
+    failed: count("Failed"),
+    unreachable: count("Unreachable"),
+    leaving,
   };
 }
 
 type Condition = Pick<FleetCondition, "type" | "status" | "reason"> & Readonly<{ message: string }>;
 
 /** Ready, Reconciling and Stalled, by the rules of kstatus: at most one of them is True. */
-function conditionsOf({ clusters, stalled, paused }: Found): readonly Condition[] {
-  const count = (...states: readonly ClusterStatus["state"][]) =>
-    clusters.filter(({ state }) => states.includes(state)).length;
-  const [done, failed, away] = [count("Done"), count("Failed"), count("Unreachable")];
-  const [waiting, leaving] = [count("Waiting"), count("Leaving")];
+function conditionsOf({ clusters, stalled, paused, warnings }: Found): readonly Condition[] {
+  const counts = countsOf(clusters);
+  const { selected, done, waiting, progressing, failed, unreachable, leaving } = counts;
   const numbers = [
-    `${done} of ${clusters.length - leaving} clusters have it`,
+    `${done} of ${selected} clusters have it`,
     ...(waiting > 0 ? [`${waiting} wait`] : []),
+    ...(progressing > 0 ? [`${progressing} are at it`] : []),
     ...(failed > 0 ? [`${failed} refuse it`] : []),
-    ...(away > 0 ? [`${away} cannot be reached`] : []),
+    ...(unreachable > 0 ? [`${unreachable} cannot be reached`] : []),
     ...(leaving > 0 ? [`${leaving} are leaving`] : []),
   ].join(", ");
-  const moving = waiting + leaving > 0;
+  const moving = waiting + progressing + leaving > 0;
   const ready = stalled === undefined && !paused && !moving && failed === 0;
   const reason = stalled?.reason ?? (paused ? "Paused" : failed > 0 ? "Refused" : reasonOf(moving));
   const message = stalled?.message ?? numbers;
   const going = stalled === undefined && !paused && moving;
   return [
-    { type: "Ready", status: ready ? "True" : "False", reason, message },
-    { type: "Reconciling", status: going ? "True" : "False", reason, message: numbers },
-    { type: "Stalled", status: stalled === undefined ? "False" : "True", reason, message },
+    { type: "Ready", status: truth(ready), reason, message },
+    { type: "Reconciling", status: truth(going), reason, message: numbers },
+    { type: "Stalled", status: truth(stalled !== undefined), reason, message },
+    warned(warnings),
   ];
 }
 
+/** What is asked for, and not everybody means: True as long as it is asked. */
+function warned(warnings: Found["warnings"]): Condition {
+  const [first] = warnings;
+  const message = warnings.map((one) => one.message).join(" | ");
+  return first === undefined
+    ? { type: "Warning", status: "False", reason: "None", message: "" }
+    : { type: "Warning", status: "True", reason: first.reason, message };
+}
+
+const truth = (is: boolean) => (is ? "True" : "False");
 const reasonOf = (moving: boolean): string => (moving ? "Progressing" : "Done");
 
 /** Whether two say the same, in whatever order: an apply may change that of a list. */

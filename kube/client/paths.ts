@@ -51,5 +51,16 @@ export type OwnedName = keyof typeof owned;
 /** The collection of Secrets in any namespace: the original may live elsewhere. */
 export const secretsIn = (where: string): string => collection("api/v1", "secrets", where);
 
+/** FleetSecrets of a namespace. */
+export const fleetSecretsIn = (where: string): string =>
+  collection("apis/globalpullsecret.io/v1alpha1", "fleetsecrets", where);
+
+/** Cluster API's Clusters of every namespace. */
+export const allClusters = "/apis/cluster.x-k8s.io/v1beta2/clusters";
+
+/** Cluster API's ClusterResourceSets. */
+export const clusterResourceSetsIn = (where: string): string =>
+  collection("apis/addons.cluster.x-k8s.io/v1beta2", "clusterresourcesets", where);
+
 /** The collection of pods in the controller's own namespace. */
 export const podsIn = (where: string): string => collection("api/v1", "pods", where);

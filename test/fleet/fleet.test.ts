@@ -22,18 +22,7 @@ after(() => {
 afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
-  const finalizers = JSON.stringify({ metadata: { finalizers: [] } });
-  for (const name of ["pull-secret", "second"]) {
-    if ((await fleet.objectIn(home, name)) === undefined) continue;
-    const its = ["fleetsecret", name, "-n", "kube-system"];
-    await home.cluster.kubectl("delete", ...its, "--wait=false");
-    await home.cluster.kubectl("patch", ...its, "--type=merge", "-p", finalizers).catch(() => "");
-  }
-  const ours = ["-n", "kube-system", "--ignore-not-found"];
-  await home.cluster.kubectl("delete", "secret", "source-pull-secret", ...ours);
-  await home.cluster.kubectl("delete", "lease", "global-pull-secret-fleet", ...ours);
-  for (const { cluster } of [a, b])
-    await cluster.kubectl("delete", "secret", "pull-secret", ...ours);
+  await fleet.clear(home, [a, b]);
 });
 
 const dataOf = (word: string) => ({

@@ -4,6 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
 import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
@@ -12,12 +13,13 @@ import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "../../build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { directEnvironment } from "../cluster/run.ts";
+import { directEnvironment, run } from "../cluster/run.ts";
 import { dataKubeconfig } from "../controller/guest.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
 
 const root = join(import.meta.dirname, "../..");
 const account = "global-pull-secret-fleet";
+const plugin = join(root, "dist/kubectl-pull_secret.cjs");
 
 export type Guest = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string }>;
 export type Home = Guest;
@@ -39,40 +41,23 @@ export async function startHome(): Promise<Home> {
   return { cluster, api: apiOf(cluster), kubeconfig };
 }
 
-/** With an account that may do what docs/fleet.md says, and no more. */
-export async function startGuest(): Promise<Guest> {
-  const cluster = await startCluster({ nodes: 0 });
-  const name = "fleet";
-  const its = { name, namespace: "kube-system" };
-  const rbac = { apiVersion: "rbac.authorization.k8s.io/v1", metadata: its };
-  const rules = [
-    {
-      apiGroups: [""],
-      resources: ["secrets"],
-      resourceNames: ["pull-secret"],
-      verbs: ["get", "list", "watch", "create", "patch", "update", "delete"],
-    },
-  ];
-  await cluster.apply(
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: its },
-    { ...rbac, kind: "Role", rules },
-    {
-      ...rbac,
-      kind: "RoleBinding",
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
-      subjects: [{ kind: "ServiceAccount", ...its }],
-    },
-  );
-  const token = await cluster.kubectl(
-    "create",
-    "token",
-    name,
-    "-n",
-    its.namespace,
-    "--duration=4h",
-  );
-  const kubeconfig = dataKubeconfig(cluster, { token: token.trim() });
-  return { cluster, api: apiOf(cluster), kubeconfig };
+/** With an account that may do what `fleet rbac` prints for this target, and no more. */
+export async function startGuest(target = "kube-system/pull-secret"): Promise<Guest> {
+  return await guestOf(await startCluster({ nodes: 0 }), target);
+}
+
+export async function guestOf(
+  cluster: Cluster,
+  target = "kube-system/pull-secret",
+): Promise<Guest> {
+  await freshBundle();
+  const rights = await run([process.execPath, plugin, "fleet", "rbac", "--target", target]);
+  const file = join(cluster.directory, "fleet-rbac.yaml");
+  writeFileSync(file, rights);
+  await cluster.kubectl("apply", "-f", file);
+  const asks = ["create", "token", account, "-n", "kube-system", "--duration=4h"];
+  const token = (await cluster.kubectl(...asks)).trim();
+  return { cluster, api: apiOf(cluster), kubeconfig: dataKubeconfig(cluster, { token }) };
 }
 
 export const labelled = { "capi-pull-secret": "true" };
@@ -134,18 +119,19 @@ export async function untilState(
   );
 }
 
-const target = "/api/v1/namespaces/kube-system/secrets/pull-secret";
-export const targetIn = async ({ api }: Guest) => api.get<V1Secret>(target);
+export const targetIn = async ({ api }: Guest, name = "pull-secret") =>
+  api.get<V1Secret>(`/api/v1/namespaces/kube-system/secrets/${name}`);
 
 /** The guest's Secret has this content and type. */
 export async function untilPlaced(
   guest: Guest,
   data: Readonly<Record<string, string>>,
   type = "kubernetes.io/dockerconfigjson",
+  name = "pull-secret",
 ): Promise<void> {
   const wanted = JSON.stringify([type, data]);
   const found = async () => {
-    const secret = await targetIn(guest);
+    const secret = await targetIn(guest, name);
     return JSON.stringify([secret?.type, secret?.data]);
   };
   await until("it is placed", async () => (await found()) === wanted, {
@@ -174,4 +160,23 @@ export function startFleet({ kubeconfig }: Home) {
     kill: () => end("SIGKILL"),
     [Symbol.asyncDispose]: () => end("SIGTERM"),
   };
+}
+
+/** Forgets the objects, the source, the Lease, and the target in every guest. */
+export async function clear(
+  { cluster }: Home,
+  guests: readonly Guest[],
+  target = "pull-secret",
+): Promise<void> {
+  const none = ["-n", "kube-system", "--ignore-not-found"];
+  const finalizers = JSON.stringify({ metadata: { finalizers: [] } });
+  const names = await cluster.kubectl("get", "fleetsecrets", "-n", "kube-system", "-o", "name");
+  for (const name of names.split("\n").filter(Boolean)) {
+    await cluster.kubectl("delete", name, "-n", "kube-system", "--wait=false");
+    const patch = ["patch", name, "-n", "kube-system", "--type=merge", "-p", finalizers];
+    await cluster.kubectl(...patch).catch(() => "");
+  }
+  await cluster.kubectl("delete", "secret", "source-pull-secret", ...none);
+  await cluster.kubectl("delete", "lease", account, ...none);
+  for (const guest of guests) await guest.cluster.kubectl("delete", "secret", target, ...none);
 }

@@ -4,6 +4,8 @@ import type { Mutant } from "./mutant.ts";
 const real = "test/fleet/fleet.test.ts";
 const content = "fleet/secret/content.test.ts";
 const order = "fleet/order/order.test.ts";
+const standing = "fleet/order/standing.test.ts";
+const proof = "fleet/way/proof.test.ts";
 
 export const fleet: readonly Mutant[] = [
   {
@@ -25,9 +27,9 @@ export const fleet: readonly Mutant[] = [
   {
     breaks: "K3",
     effect: "every namespace is served, whatever its labels",
-    file: "fleet/fleet.ts",
-    text: 'await this.#place.home.pages<V1Namespace>("/api/v1/namespaces", { labelSelector }, (page) => {',
-    instead: 'await this.#place.home.pages<V1Namespace>("/api/v1/namespaces", {}, (page) => {',
+    file: "fleet/inventory/cluster-api.ts",
+    text: 'labelSelector === "" ? {} : { labelSelector }',
+    instead: "{}",
     tests: [real],
   },
   {
@@ -49,16 +51,16 @@ export const fleet: readonly Mutant[] = [
   {
     breaks: "K9",
     effect: "a change of the Secret is brought to no cluster that has it already",
-    file: "fleet/fleet.ts",
-    text: "if (secret !== undefined && has(secret, content))",
-    instead: "if (secret !== undefined)",
+    file: "fleet/way/secret-at.ts",
+    text: "isPlacedBy(found, owner) && has(found, made(content, owner))",
+    instead: "isPlacedBy(found, owner)",
     tests: [real],
   },
   {
     effect: "a Secret that somebody else placed in a cluster is overwritten",
-    file: "fleet/fleet.ts",
-    text: "if (secret !== undefined && !isPlacedBy(secret, owner))",
-    instead: "if (secret === null)",
+    file: "fleet/guest/guest.ts",
+    text: "one !== undefined && !isPlacedBy(one, owner)",
+    instead: "one === null",
     tests: [real],
   },
   {
@@ -74,5 +76,33 @@ export const fleet: readonly Mutant[] = [
     text: 'halted ? named("retry") :',
     instead: "",
     tests: [order],
+  },
+  {
+    effect: "a content that was read is taken for one that the nodes have",
+    file: "fleet/way/proof.ts",
+    text: 'reaches(verdict["servedResourceVersion"], version)',
+    instead: 'reaches(verdict["resourceVersion"], version)',
+    tests: [proof],
+  },
+  {
+    effect: "what a cluster writes into its object is repeated in ours",
+    file: "fleet/way/proof.ts",
+    text: "/^[A-Za-z]{1,64}$/.test(value)",
+    instead: "value.length < 64",
+    tests: [proof],
+  },
+  {
+    effect: "a cluster gives up its place before it has had the content long enough",
+    file: "fleet/order/order.ts",
+    text: 'named("busy", "soaking").length',
+    instead: 'named("busy").length',
+    tests: [order],
+  },
+  {
+    effect: "a cluster whose nodes are late is waited for whatever its deadline",
+    file: "fleet/order/standing.ts",
+    text: "if (now >= end)",
+    instead: "if (now > end + 1e9)",
+    tests: [standing],
   },
 ];

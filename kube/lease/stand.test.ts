@@ -2,19 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pino } from "pino";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { stand } from "./election.ts";
-import { createMetrics } from "./metrics/metrics.ts";
+import { stand } from "./stand.ts";
 
 test("a leader that has ended leaves no timer behind: one process may serve several clusters", async (context) => {
   const set = context.mock.method(globalThis, "setInterval");
   const clear = context.mock.method(globalThis, "clearInterval");
   const log = pino({ level: "silent" });
-  const { leader } = stand(
-    { cluster: {} as Cluster, path: "/lease" },
-    createMetrics(),
-    log,
-    assert.fail,
-  );
+  const { leader } = stand({ cluster: {} as Cluster, path: "/lease" }, log, assert.fail);
   await leader.until(AbortSignal.abort());
   assert.deepEqual(
     clear.mock.calls.map(({ arguments: [timer] }) => timer),

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { wholeFleet } from "#api/whole-fleet.fixture.ts";
+import type { FleetSecret } from "#api/fleet-secret.ts";
+import { call, FakeCluster } from "../fake.fixture.ts";
+
+const path = "/apis/globalpullsecret.io/v1alpha1/namespaces/kube-system/fleetsecrets/pull-secret";
+const said = (...types: readonly string[]): FleetSecret => ({
+  ...wholeFleet,
+  status: {
+    ...wholeFleet.status,
+    conditions: ["Ready", "Reconciling", "Stalled", "Warning"].map((type) => ({
+      type,
+      status: types.includes(type) ? "True" : "False",
+      reason: "Why",
+      message: `${type} words`,
+      lastTransitionTime: "2026-11-23T09:00:00Z",
+    })),
+  },
+});
+
+async function shown(object: FleetSecret | undefined, ...flags: readonly string[]) {
+  const cluster = new FakeCluster();
+  if (object !== undefined) cluster.objects.set(path, object);
+  return await call(["fleet", ...flags], { cluster });
+}
+
+const table: readonly (readonly [FleetSecret, RegExp])[] = [
+  [said("Ready"), /^kube-system\/pull-secret {2}Ready: Ready words$/m],
+  [said("Stalled"), /Stalled, Why: Ready words$/m],
+  [said("Reconciling"), /Reconciling: Ready words$/m],
+  [said(), /pull-secret {2}Why: Ready words$/m],
+  [said("Ready", "Warning"), /^Warning {3}Warning words$/m],
+  [{ ...said("Ready"), metadata: { ...wholeFleet.metadata, generation: 9 } }, /not read yet$/m],
+  [{ ...wholeFleet, status: {} }, /Unknown: its controller has said nothing yet/],
+];
+for (const [object, says] of table)
+  test(`its first lines say ${says}`, async () => assert.match((await shown(object)).out, says));
+
+test("each cluster has a line, and no object is said as well", async () => {
+  const { out } = await shown(wholeFleet);
+  assert.match(out, /^ *guest-a +Failed +2026-11-23T09:00:00Z +GPS435$/m);
+  assert.match((await shown(undefined)).out, /^there is no FleetSecret$/m);
+});
+
+test("-o json prints the objects; with --watch it is misuse, and a namespace is no path", async () => {
+  const { out } = await shown(wholeFleet, "-o", "json");
+  assert.partialDeepStrictEqual(JSON.parse(out), [{ metadata: { name: "pull-secret" } }]);
+  assert.equal((await shown(wholeFleet, "-w", "-o", "json")).code, 2);
+  assert.equal((await shown(wholeFleet, "-n", "../secrets")).code, 2);
+});

@@ -1,0 +1,39 @@
+/** A FleetSecret as lines for people: how far it is, and each cluster. */
+import type { FleetSecret } from "#api/fleet-secret.ts";
+import { columns } from "../terminal/columns.ts";
+import type { Paint } from "../terminal/paint.ts";
+
+/** Where it stands, in one line: of several that are true, what a person must know first. */
+export function fleetHeadline(object: FleetSecret, paint: Paint): string {
+  const { metadata, status } = object;
+  const said = (type: string) => status?.conditions?.find((one) => one.type === type);
+  const is = (type: string) => said(type)?.status === "True";
+  const { reason = "", message = "" } = said("Ready") ?? {};
+  const name = `${metadata.namespace}/${metadata.name}`;
+  if (status?.conditions === undefined)
+    return paint.doubt(`${name}  Unknown: its controller has said nothing yet; does it run?`);
+  if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0))
+    return paint.doubt(`${name}  Reconciling: its spec is not read yet`);
+  if (is("Stalled")) return paint.bad(`${name}  Stalled, ${reason}: ${message}`);
+  if (is("Ready")) return paint.good(`${name}  Ready: ${message}`);
+  return paint.doubt(`${name}  ${is("Reconciling") ? "Reconciling" : reason}: ${message}`);
+}
+
+export function fleetLines(object: FleetSecret, paint: Paint): string[] {
+  const { spec, status } = object;
+  const { namespace = "kube-system", name } = spec.target;
+  const warning = status?.conditions?.find((one) => one.type === "Warning");
+  const said = warning?.status === "True" ? [paint.doubt(`Warning   ${warning.message}`)] : [];
+  const clusters = status?.clusters ?? [];
+  const rows = clusters.map(({ name: cluster, state, since, reason = "" }) => {
+    return [cluster, state, since, reason];
+  });
+  const [head = "", ...body] = columns([["CLUSTER", "STATE", "SINCE", ""], ...rows]);
+  return [
+    fleetHeadline(object, paint),
+    `Brings    ${spec.secretRef.name} as ${namespace}/${name}, via ${spec.via ?? "Direct"}`,
+    ...said,
+    ...(rows.length === 0 ? [] : [paint.strong(head)]),
+    ...body.map((line, at) => (clusters[at]?.state === "Done" ? line : paint.doubt(line))),
+  ];
+}

@@ -1,0 +1,63 @@
+/** What a cluster has to grant for a FleetSecret's target to be brought there, and no more. */
+import { globalPullSecretName, namespace } from "#contract/names.ts";
+
+type Target = Readonly<{ namespace: string; name: string }>;
+
+const group = "rbac.authorization.k8s.io";
+/** Of all the objects, and of the account that kubeconfigs are made for. */
+const name = "global-pull-secret-fleet";
+
+/**
+ * As YAML: ServiceAccount, Role and its binding; for what is handed over also the right to read
+ * what that cluster says of its nodes.
+ */
+export function guestRights(target: Target): string {
+  const where = JSON.stringify(target.namespace);
+  const placed = {
+    group: "",
+    resource: "secrets",
+    name: target.name,
+    verbs: "get, list, watch, create, patch, update, delete",
+  };
+  const witness = {
+    group: "globalpullsecret.io",
+    resource: "globalpullsecrets",
+    name: globalPullSecretName,
+    verbs: "get, list, watch",
+  };
+  const handedOver = target.namespace === namespace && target.name === "fleet-pull-secret";
+  const account =
+    `apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: ${name}\n` +
+    `  namespace: ${where}\n`;
+  return [
+    account,
+    ...pair("", `\n  namespace: ${where}`, where, placed),
+    ...(handedOver ? pair("Cluster", "", where, witness) : []),
+  ].join("---\n");
+}
+
+type Rule = Readonly<{ group: string; resource: string; name: string; verbs: string }>;
+
+/** A Role and its binding, or their like of the whole cluster. */
+function pair(scope: "" | "Cluster", place: string, where: string, rule: Rule): string[] {
+  const head = (kind: string) =>
+    `apiVersion: ${group}/v1\nkind: ${kind}\nmetadata:\n  name: ${name}${place}\n`;
+  const role = `${scope}Role`;
+  return [
+    `${head(role)}rules:
+  - apiGroups: ["${rule.group}"]
+    resources: [${rule.resource}]
+    resourceNames: [${JSON.stringify(rule.name)}]
+    verbs: [${rule.verbs}]
+`,
+    `${head(`${role}Binding`)}roleRef:
+  apiGroup: ${group}
+  kind: ${role}
+  name: ${name}
+subjects:
+  - kind: ServiceAccount
+    name: ${name}
+    namespace: ${where}
+`,
+  ];
+}

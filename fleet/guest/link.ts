@@ -1,0 +1,216 @@
+/**
+ * The connection to one cluster: opened, followed and opened anew by itself, so that one that is
+ * down delays nobody but itself.
+ */
+import { ApiError } from "#kube/client/api-error.ts";
+import { cached } from "#kube/watch/cached-client.ts";
+import { connect } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { Informer } from "#kube/watch/informer.ts";
+import { backoff, createLoop, type Again } from "#kube/loop.ts";
+import { kubeConfigOf } from "#kube/remote.ts";
+import { follow, type Target } from "#kube/watch/watch.ts";
+import type { Reading } from "../inventory/access.ts";
+import { sentence } from "../secret/problems.ts";
+import type { Seen } from "../way/way.ts";
+import { fleetManager } from "./manager.ts";
+
+/** A guest may take so long for an answer; one that takes longer is as good as away. */
+const answerSeconds = 10;
+
+/** Bytes: no list of one object is longer, and a hundred of them fit our memory. */
+const largestAnswer = 4 * 1024 * 1024;
+
+/** Milliseconds: one that is away is asked again after so long at most. */
+const longestPause = 30_000;
+
+type Options = Readonly<{
+  /** Asked at each opening; or the cluster itself, where that is the management cluster. */
+  reach: (() => Promise<Reading>) | Cluster;
+  /** Without them nothing can be done. */
+  needed: readonly Target[];
+  /** What may be refused. */
+  besides: readonly Target[];
+  hint: () => void;
+}>;
+
+type Followed = {
+  target: Target;
+  needed: boolean;
+  informer: Informer;
+  seen: Seen;
+  /** Why it cannot be followed now. */
+  problem: string | undefined;
+};
+type Open = Readonly<{ made: string; cluster: Cluster; all: readonly Followed[] }>;
+
+/** What is known: nothing yet, why it is away, or what was shown of each, the needed ones first. */
+export type Found = "unknown" | Readonly<{ away: string }> | readonly Seen[];
+
+export class Link {
+  readonly #options: Options;
+  readonly #stop = new AbortController();
+  readonly #loop = createLoop({ run: () => this.#look(), failed: (error) => this.#fell(error) });
+  #open: Open | undefined;
+  #following = new AbortController();
+  /** Why there is no connection. */
+  #shut: string | undefined;
+  #failures = 0;
+
+  constructor(options: Options) {
+    this.#options = options;
+    void this.#loop.until(this.#stop.signal);
+  }
+
+  close(): void {
+    this.#stop.abort();
+    this.#following.abort();
+  }
+
+  get found(): Found {
+    const away = this.#away;
+    if (away !== undefined) return { away };
+    const all = this.#open?.all ?? [];
+    if (all.length === 0 || all.some(({ seen }) => seen.is === "unknown")) return "unknown";
+    return all.map(({ seen }) => seen);
+  }
+
+  get #away(): string | undefined {
+    return this.#shut ?? this.#open?.all.find((one) => one.needed && one.problem)?.problem;
+  }
+
+  /** Undefined while there is none. */
+  get cluster(): Cluster | undefined {
+    return this.#open?.cluster;
+  }
+
+  /** What a write has left is not shown yet, and will be asked for. */
+  get doubted(): boolean {
+    return this.#open?.all.some(({ informer }) => informer.shown === "list") === true;
+  }
+
+  /** To be called after a write: what it has left is asked for where its answer did not tell. */
+  look(): void {
+    this.#loop.hint();
+  }
+
+  async #look(): Promise<Again | undefined> {
+    if (this.#open === undefined || this.#away !== undefined) {
+      await this.#connect();
+      return this.#later();
+    }
+    for (const one of this.#open.all) {
+      if (one.informer.shown !== "list") continue;
+      try {
+        await this.#open.cluster.get(`${one.target.collection}/${one.target.name}`);
+      } catch {
+        return this.#later(); // the watch will tell of a guest that is away
+      }
+      this.#show(one);
+    }
+    return undefined;
+  }
+
+  #later(): Again {
+    this.#failures += 1;
+    return { seconds: Math.min(backoff(this.#failures), longestPause) / 1000 };
+  }
+
+  /** The management cluster could not say how this one is reached. */
+  #fell(error: unknown): undefined {
+    if (this.#open === undefined) this.#close(away(error));
+  }
+
+  /** A kubeconfig may have been renewed, or name another place: it is read at each opening. */
+  async #connect(): Promise<void> {
+    const { reach } = this.#options;
+    if (typeof reach !== "function") {
+      if (this.#open === undefined) this.#begin("", reach);
+      return;
+    }
+    const read = await reach();
+    if (this.#stop.signal.aborted) return;
+    if (!read.ok) this.#close(read.why);
+    else if (this.#open?.made !== read.made) {
+      const how = { manager: fleetManager, seconds: answerSeconds, largest: largestAnswer };
+      this.#begin(
+        read.made,
+        connect(kubeConfigOf(read.access), () => {}, how),
+      );
+    }
+  }
+
+  #close(why: string): void {
+    const before = this.#shut;
+    this.#following.abort();
+    this.#open = undefined;
+    this.#shut = why;
+    if (before !== why) this.#options.hint();
+  }
+
+  #begin(made: string, live: Cluster): void {
+    const { needed, besides } = this.#options;
+    const followed = (target: Target, isNeeded: boolean): Followed => {
+      const seen: Seen = { is: "unknown" };
+      return { target, needed: isNeeded, informer: new Informer(), seen, problem: undefined };
+    };
+    const all = [
+      ...needed.map((one) => followed(one, true)),
+      ...besides.map((one) => followed(one, false)),
+    ];
+    this.#following.abort();
+    this.#following = new AbortController();
+    this.#shut = undefined;
+    this.#open = { made, cluster: cached(live, all), all };
+    for (const one of all) this.#follow(one, live);
+  }
+
+  #follow(one: Followed, cluster: Cluster): void {
+    const { signal } = this.#following;
+    void follow({
+      cluster,
+      target: one.target,
+      informer: one.informer,
+      longestPause,
+      signal,
+      hint: () => {
+        if (signal.aborted) return;
+        one.problem = undefined;
+        if (this.#away === undefined) this.#failures = 0;
+        this.#show(one);
+      },
+      failed: (error) => {
+        if (!signal.aborted) this.#failed(one, error);
+      },
+    });
+  }
+
+  /** A watch that has ended in its time begins anew at once: until then its last word stands. */
+  #show(one: Followed): void {
+    const { shown } = one.informer;
+    // Our own write may not have been shown yet.
+    if (shown === "list") this.#loop.hint();
+    if (typeof shown === "string") return;
+    one.seen = { is: "shown", object: shown.object };
+    this.#options.hint();
+  }
+
+  /** What is not needed comes and goes with what is, unless it is refused. */
+  #failed(one: Followed, error: unknown): void {
+    const status = error instanceof ApiError ? error.status : 0;
+    const known = this.#away;
+    one.problem = away(error);
+    if (!one.needed && (status === 403 || status === 404)) one.seen = { is: "refused", status };
+    else if (!one.needed) return;
+    if (known === one.problem) return;
+    this.#options.hint();
+    // One that was away already tries again in its own time.
+    if (one.needed && known === undefined) this.#loop.hint();
+  }
+}
+
+const away = (error: unknown): string => sentence("unreachable", told(error));
+
+/** Of the guest's answer only status and reason: what else is in it may be anything. */
+export const told = (error: unknown): string =>
+  error instanceof ApiError ? error.message : "its answer is not an API server's";

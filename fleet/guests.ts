@@ -1,0 +1,109 @@
+/** The clusters of one object, each with its connection; and how they stand. */
+import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { Guest } from "./guest/guest.ts";
+import { readAccess } from "./inventory/inventory.ts";
+import { standingOf, type Facts, type Judgement } from "./order/standing.ts";
+import type { Judged } from "./secret/content.ts";
+import { codeOf, sentence } from "./secret/problems.ts";
+import { secondsOf } from "./status/members.ts";
+import { direct } from "./way/direct.ts";
+import { resourceSet } from "./way/resource-set.ts";
+import type { Way } from "./way/way.ts";
+
+type Options = Readonly<{ home: Cluster; holds: () => boolean; hint: () => void }>;
+
+/** What one run judges clusters by. */
+export type Run = Readonly<{ object: FleetSecret; source: Judged; owner: string; now: number }>;
+
+export class Guests {
+  readonly #options: Options;
+  readonly #all = new Map<string, Guest>();
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  get(name: string): Guest | undefined {
+    return this.#all.get(name);
+  }
+
+  /** Connects to these and to no others. */
+  keep(names: readonly string[], spec?: FleetSecret["spec"]): void {
+    const { home, holds, hint } = this.#options;
+    const wanted = new Set(names);
+    for (const [name, guest] of this.#all) {
+      if (wanted.has(name)) continue;
+      guest.close();
+      this.#all.delete(name);
+    }
+    for (const name of wanted) {
+      if (spec === undefined || this.#all.has(name)) continue;
+      // A ClusterResourceSet is placed beside the Cluster, in the management cluster.
+      const beside = spec.via === "ClusterResourceSet";
+      const reach = beside ? home : async () => await readAccess(home, name);
+      this.#all.set(name, new Guest({ way: wayOf(spec, name), reach, holds, hint }));
+    }
+  }
+
+  judge(name: string, run: Run): Judgement {
+    const { object, source, owner, now } = run;
+    const guest = this.#all.get(name);
+    const content = source.ok ? source.content : undefined;
+    const there = guest?.there(content, owner, now) ?? { is: "unknown" as const };
+    const known = object.status?.clusters?.find((one) => one.name === name);
+    // Until it is asked, it is as it was.
+    if (there.is === "unknown" && known !== undefined)
+      return { standing: "unreachable", ...said(known) };
+    if (there.is === "other" && content === undefined)
+      return there.present && known?.state === "Done"
+        ? { standing: "done", ...said(known) }
+        : { standing: "done", state: "Waiting" };
+    const former = formerOf(run, known);
+    const { minSuccessTime = "0s", progressDeadline = "None" } = object.spec.rollout ?? {};
+    return standingOf({
+      there,
+      busy: guest?.busy === true,
+      refusal: content && (guest?.refusal(content) ?? remembered(former)),
+      former,
+      now,
+      soak: secondsOf(minSuccessTime) * 1000,
+      deadline: progressDeadline === "None" ? undefined : secondsOf(progressDeadline) * 1000,
+      late: sentence("late"),
+    });
+  }
+
+  /** When a write that got no answer may be tried again. */
+  again(name: string): number | undefined {
+    return this.#all.get(name)?.again;
+  }
+}
+
+function wayOf({ via, target, clusterAPI }: FleetSecret["spec"], name: string): Way {
+  const { namespace = "kube-system" } = target;
+  const where = { namespace, name: target.name };
+  return via === "ClusterResourceSet"
+    ? resourceSet(name, where, clusterAPI?.clusterNameLabelValue ?? "Namespace")
+    : direct(where);
+}
+
+/** What status says of this content, by the version of the source that it speaks of. */
+function formerOf({ object, source }: Run, known: ClusterStatus | undefined): Facts["former"] {
+  const of = object.status?.sourceResourceVersion;
+  if (known === undefined || !source.ok || of !== source.version) return undefined;
+  return { ...said(known), since: Date.parse(known.since) };
+}
+
+const said = ({ state, reason }: ClusterStatus) => ({
+  state,
+  ...(reason === undefined ? {} : { reason }),
+});
+
+const refusals: ReadonlySet<string> = new Set([codeOf("refused"), codeOf("mutated")]);
+
+/** A refusal that the controller before this one met: it counts, and is tried once more. */
+function remembered(former: Facts["former"]): Facts["refusal"] {
+  const code = former?.reason?.slice(0, codeOf("refused").length) ?? "";
+  if (former?.state !== "Failed" || !refusals.has(code)) return undefined;
+  return { why: former.reason ?? "", next: former.since };
+}

@@ -1,0 +1,45 @@
+/**
+ * Clusters as Cluster API declares them, with the kubeconfig in a Secret beside each: one to a
+ * namespace and of its name, or as many as there are, by their names.
+ */
+import { Buffer } from "node:buffer";
+import type { KubernetesObject, V1Namespace, V1Secret } from "@kubernetes/client-node";
+import type { ClusterAPISource } from "#api/fleet-secret.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { allClusters, secretsIn } from "#kube/client/paths.ts";
+import { readKubeconfig } from "#kube/remote.ts";
+import { sentence } from "../secret/problems.ts";
+import { reading, type Reading } from "./access.ts";
+
+/** The namespaces with all of the labels; by their names, NAMESPACE:NAME of each Cluster there. */
+export async function clustersOf(
+  home: Cluster,
+  { namespaceSelector, clusterNameLabelValue = "Namespace" }: ClusterAPISource,
+  by = clusterNameLabelValue,
+): Promise<string[]> {
+  const labels = Object.entries(namespaceSelector.matchLabels ?? {});
+  const labelSelector = labels.map(([name, value]) => `${name}=${value}`).join(",");
+  const names: string[] = [];
+  const query: Record<string, string> = labelSelector === "" ? {} : { labelSelector };
+  await home.pages<V1Namespace>("/api/v1/namespaces", query, (page) => {
+    names.push(...page.flatMap(({ metadata }) => metadata?.name ?? []));
+  });
+  if (by === "Namespace") return names;
+  const selected = new Set(names);
+  const clusters: string[] = [];
+  await home.pages<KubernetesObject>(allClusters, {}, (page) => {
+    for (const { metadata: { namespace = "", name } = {} } of page)
+      if (selected.has(namespace)) clusters.push(`${namespace}:${name}`);
+  });
+  return clusters;
+}
+
+/** The connection in Secret NAME-kubeconfig of the Cluster's namespace. */
+export async function ofCluster(home: Cluster, cluster: string): Promise<Reading> {
+  const [namespace = "", own = namespace] = cluster.split(":");
+  const name = `${own}-kubeconfig`;
+  const secret = await home.get<V1Secret>(`${secretsIn(namespace)}/${name}`);
+  const value = secret?.data?.["value"];
+  if (value === undefined) return { ok: false, why: sentence("noKubeconfig", name) };
+  return reading(readKubeconfig(Buffer.from(value, "base64"), name), value);
+}

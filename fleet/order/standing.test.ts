@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { standingOf, type Facts } from "./standing.ts";
+
+const now = 1_000_000;
+const late = "GPS456 late";
+const has = (proof: "proved" | "unasked" | "awaited" | "held" | "refused", why?: string) =>
+  ({ is: "has", proof, why }) as const;
+const facts = (more: Partial<Facts>): Facts => ({
+  there: { is: "other", present: true },
+  busy: false,
+  refusal: undefined,
+  former: undefined,
+  now,
+  soak: 0,
+  deadline: undefined,
+  late,
+  ...more,
+});
+const away = { is: "away", why: "GPS438" } as const;
+const ago = (state: "Done" | "Progressing" | "Failed", seconds: number, reason?: string) => ({
+  state,
+  since: now - seconds * 1000,
+  reason,
+});
+
+const table: readonly (readonly [
+  what: string,
+  given: Partial<Facts>,
+  standing: string,
+  state: string,
+  next?: number,
+])[] = [
+  ["nobody has asked yet", { there: { is: "unknown" } }, "unreachable", "Waiting"],
+  ["it is away", { there: away }, "unreachable", "Unreachable"],
+  ["it went away in mid-write", { there: away, busy: true }, "unreachable", "Unreachable"],
+  ["a foreign Secret is there", { there: { is: "foreign", why: "" } }, "unreachable", "Failed"],
+  ["a write is on its way", { busy: true }, "busy", "Progressing"],
+  ["it has something else", {}, "waiting", "Waiting"],
+  ["it refused", { refusal: { why: "", next: now + 9 } }, "failed", "Failed", 9],
+  ["it may be asked again", { refusal: { why: "", next: now } }, "retry", "Failed"],
+  ["it is read back", { there: has("unasked") }, "done", "Done"],
+  ["its nodes have it", { there: has("proved") }, "done", "Done"],
+  ["its nodes do not have it yet", { there: has("awaited") }, "busy", "Progressing"],
+  ["its own administrator holds it up", { there: has("held") }, "unreachable", "Waiting"],
+  ["its nodes refuse", { there: has("refused") }, "failed", "Failed"],
+  [
+    "it has it for too short a time",
+    { there: has("proved"), soak: 60_000, former: ago("Done", 20) },
+    "soaking",
+    "Done",
+    40_000,
+  ],
+  [
+    "it has it just now, so its time begins",
+    { there: has("proved"), soak: 60_000, former: ago("Progressing", 500) },
+    "soaking",
+    "Done",
+    60_000,
+  ],
+  [
+    "it has it for long enough",
+    { there: has("proved"), soak: 60_000, former: ago("Done", 60) },
+    "done",
+    "Done",
+  ],
+  [
+    "its nodes still have time",
+    { there: has("awaited"), deadline: 60_000, former: ago("Progressing", 59) },
+    "busy",
+    "Progressing",
+    1000,
+  ],
+  [
+    "its nodes are late",
+    { there: has("awaited"), deadline: 60_000, former: ago("Progressing", 60) },
+    "failed",
+    "Failed",
+  ],
+  [
+    "its nodes were late, and still are",
+    { there: has("awaited"), deadline: 60_000, former: ago("Failed", 1, late) },
+    "failed",
+    "Failed",
+  ],
+  [
+    "it refused, took it, and its time begins only then",
+    { there: has("awaited"), deadline: 60_000, former: ago("Failed", 90, "GPS439") },
+    "busy",
+    "Progressing",
+    60_000,
+  ],
+  [
+    "it was late, and has it now",
+    { there: has("proved"), deadline: 60_000, former: ago("Failed", 90, late) },
+    "done",
+    "Done",
+  ],
+];
+
+for (const [what, given, standing, state, next] of table)
+  test(`${what}: ${standing}, shown as ${state}`, () => {
+    const found = standingOf(facts(given));
+    assert.deepEqual(
+      [found.standing, found.state, found.next && found.next - now],
+      [standing, state, next],
+    );
+  });

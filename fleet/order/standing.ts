@@ -1,0 +1,93 @@
+/**
+ * How one cluster stands to the content of now: a table, first match first. Pure. Times are
+ * milliseconds.
+ */
+import type { ClusterStatus } from "#api/fleet-secret.ts";
+import type { Standing } from "./order.ts";
+
+export type Facts = Readonly<{
+  /** Nobody knows yet; it does not answer; somebody else's; without the content; with it. */
+  there:
+    | Readonly<{ is: "unknown" }>
+    | Readonly<{ is: "away"; why: string }>
+    | Readonly<{ is: "foreign"; why: string }>
+    | Readonly<{ is: "other"; present: boolean }>
+    | Readonly<{
+        is: "has";
+        proof: "proved" | "unasked" | "awaited" | "held" | "refused";
+        why?: string | undefined;
+      }>;
+  /** A write is on its way. */
+  busy: boolean;
+  /** Of this content; `next`: when it may be tried again. */
+  refusal: Readonly<{ why: string; next: number }> | undefined;
+  /** What status said last, where that was of this content. */
+  former:
+    | Readonly<{ state: ClusterStatus["state"]; since: number; reason?: string | undefined }>
+    | undefined;
+  now: number;
+  /** rollout.minSuccessTime. */
+  soak: number;
+  /** rollout.progressDeadline; undefined: none. */
+  deadline: number | undefined;
+  /** What is said of one that has missed it. */
+  late: string;
+}>;
+
+export type Judgement = Readonly<{
+  standing: Standing;
+  state: ClusterStatus["state"];
+  reason?: string;
+  /** When it is to be looked at again although nothing happens. */
+  next?: number;
+}>;
+
+export function standingOf(facts: Facts): Judgement {
+  const { there, busy, refusal, now } = facts;
+  if (there.is === "unknown") return { standing: "unreachable", state: "Waiting" };
+  if (there.is === "away")
+    return { standing: "unreachable", state: "Unreachable", reason: there.why };
+  // No content is at fault: it holds up nobody.
+  if (there.is === "foreign")
+    return { standing: "unreachable", state: "Failed", reason: there.why };
+  if (busy) return { standing: "busy", state: "Progressing" };
+  if (there.is === "has") return withContent(facts, there.proof, there.why);
+  if (refusal === undefined) return { standing: "waiting", state: "Waiting" };
+  const { why: reason, next } = refusal;
+  return next <= now
+    ? { standing: "retry", state: "Failed", reason }
+    : { standing: "failed", state: "Failed", reason, next };
+}
+
+function withContent(facts: Facts, proof: string, why: string | undefined): Judgement {
+  const { now, soak, deadline, late } = facts;
+  const reason = why === undefined ? {} : { reason: why };
+  switch (proof) {
+    case "held":
+      return { standing: "unreachable", state: "Waiting", ...reason };
+    case "refused":
+      return { standing: "failed", state: "Failed", ...reason };
+    case "awaited": {
+      const end = deadline === undefined ? Number.POSITIVE_INFINITY : begunAt(facts) + deadline;
+      if (now >= end) return { standing: "failed", state: "Failed", reason: late };
+      const next = Number.isFinite(end) ? { next: end } : {};
+      return { standing: "busy", state: "Progressing", ...reason, ...next };
+    }
+    default: {
+      const end = since(facts, "Done") + soak;
+      return now < end
+        ? { standing: "soaking", state: "Done", ...reason, next: end }
+        : { standing: "done", state: "Done", ...reason };
+    }
+  }
+}
+
+const since = ({ former, now }: Facts, state: ClusterStatus["state"]): number =>
+  former?.state === state ? former.since : now;
+
+/** One that was late stays so until its nodes have it: its time does not begin anew. */
+function begunAt(facts: Facts): number {
+  const { former, late } = facts;
+  if (former?.state === "Failed" && former.reason === late) return Number.NEGATIVE_INFINITY;
+  return since(facts, "Progressing");
+}

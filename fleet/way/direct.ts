@@ -1,0 +1,35 @@
+/** `via: Direct`: the Secret is placed in the cluster itself. Pure. */
+import { globalPullSecretName, namespace } from "#contract/names.ts";
+import { collections } from "#kube/client/paths.ts";
+import { sentence } from "../secret/problems.ts";
+import { proofOf, type Proof } from "./proof.ts";
+import { secretAt, type Where } from "./secret-at.ts";
+import type { Seen, Way } from "./way.ts";
+
+/** What a cluster's own installation takes over: the only target whose nodes are asked for. */
+const handedOver = "fleet-pull-secret";
+
+/**
+ * Done is what is read back there. Of the target that is handed over to the cluster's own
+ * GlobalPullSecret, done is that its nodes have it.
+ */
+export function direct(target: Where): Way {
+  const placed = [secretAt(target)];
+  if (target.namespace !== namespace || target.name !== handedOver)
+    return { placed, proof: () => ({ is: "unasked" }) };
+  return {
+    placed,
+    witness: { collection: collections.globalPullSecrets, name: globalPullSecretName },
+    proof: ([secret], witness) =>
+      proofBy(witness, target.name, secret?.metadata?.resourceVersion ?? ""),
+  };
+}
+
+function proofBy(witness: Seen | undefined, name: string, version: string): Proof {
+  if (witness === undefined || witness.is === "unknown")
+    return { is: "awaited", why: sentence("awaited", "NotAsked") };
+  if (witness.is === "shown") return proofOf(witness.object, name, version);
+  return witness.status === 404
+    ? { is: "unasked", why: sentence("notListed", name) }
+    : { is: "held", why: sentence("witness", String(witness.status)) };
+}

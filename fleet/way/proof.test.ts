@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { proofOf } from "./proof.ts";
+
+const name = "fleet-pull-secret";
+const served = { name: "fleet", resourceVersion: "40", servedResourceVersion: "40" };
+
+/** A GlobalPullSecret that lists the Secret, with this verdict on it. */
+function object(verdict: object, status: object = {}, spec: object = {}) {
+  return {
+    metadata: { name: "cluster", generation: 3 },
+    spec: { sources: [{ name: "fleet", secretRef: { name } }], ...spec },
+    status: {
+      observedGeneration: 3,
+      sources: [{ accepted: "True", reason: "Accepted", ...verdict }],
+      nodes: { summary: "2/3" },
+      ...status,
+    },
+  };
+}
+const stalled = (reason: string) => ({
+  conditions: [{ type: "Stalled", status: "True", reason, message: "robot:secret" }],
+});
+const read = { ...served, servedResourceVersion: "39" };
+const notListed = {
+  ...object(served),
+  spec: { sources: [{ name: "x", secretRef: { name: "x" } }] },
+};
+
+const table: readonly (readonly [
+  what: string,
+  given: object | undefined,
+  is: string,
+  why?: RegExp,
+])[] = [
+  ["there is none", undefined, "unasked", /GPS454/],
+  ["it does not list the Secret", notListed, "unasked", /GPS454/],
+  ["its nodes have this version", object(served), "proved"],
+  ["its nodes have a later one", object({ ...served, servedResourceVersion: "100" }), "proved"],
+  ["versions are compared as numbers", object({ ...read, servedResourceVersion: "9" }), "awaited"],
+  ["its spec is not read yet", object(served, { observedGeneration: 2 }), "awaited", /SpecUnread/],
+  ["the version is not read yet", object({ name: "fleet" }), "awaited", /SecretUnread/],
+  ["its nodes are at it", object(read), "awaited", /nodes 2\/3/],
+  ["it is withdrawn", object(served, {}, { managementState: "Withdrawn" }), "held", /Withdrawn/],
+  ["it is paused before", object(read, {}, { managementState: "Paused" }), "held", /Paused/],
+  ["it is paused afterwards", object(served, {}, { managementState: "Paused" }), "proved"],
+  ["it may not read the Secret", object({ ...read, reason: "Forbidden" }), "held", /Forbidden/],
+  [
+    "it refuses the document",
+    object({ ...read, accepted: "False", reason: "Invalid" }),
+    "refused",
+    /Invalid/,
+  ],
+  ["its nodes failed with it", object(read, stalled("Halted")), "refused", /Halted/],
+  ["it stalls for something else", object(read, stalled("ForeignObject")), "held", /ForeignObject/],
+  ["its words are no reason", object(read, stalled("see robot:secret")), "held", /Unknown/],
+  [
+    "its count is none",
+    object(read, { nodes: { summary: "robot:secret" } }),
+    "awaited",
+    /not counted/,
+  ],
+];
+
+for (const [what, given, is, why = /^/] of table)
+  test(`${what}: ${is}`, () => {
+    const proof = proofOf(given, name, "40");
+    assert.equal(proof.is, is);
+    const said = "why" in proof ? (proof.why ?? "") : "";
+    assert.match(said, why);
+    assert.doesNotMatch(said, /robot/);
+  });
+
+test("law: whatever stands in the object, an answer is given, and none of its text", () => {
+  const odd = fc.oneof(fc.anything(), fc.constantFrom("robot:secret", null, [], {}));
+  const objects = fc.record(
+    {
+      metadata: fc.record({ generation: odd }),
+      spec: fc.record({ sources: odd, managementState: odd }),
+      status: fc.record({ observedGeneration: odd, sources: odd, conditions: odd, nodes: odd }),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(objects, (given) => {
+      const proof = proofOf(given as object, name, "40");
+      assert.doesNotMatch(JSON.stringify(proof), /robot/);
+    }),
+  );
+});
+
+test("law: a version that the nodes do not have is never proved", () => {
+  fc.assert(
+    fc.property(
+      fc.bigInt({ min: 0n, max: 10n ** 19n }),
+      fc.bigInt({ min: 0n, max: 10n ** 19n }),
+      (has, wanted) => {
+        const given = object({ ...served, servedResourceVersion: String(has) });
+        assert.equal(proofOf(given, name, String(wanted)).is === "proved", has >= wanted);
+      },
+    ),
+  );
+});

@@ -1,0 +1,80 @@
+/**
+ * Whether a cluster's nodes have what was placed there, by the status of its own GlobalPullSecret.
+ * Pure. That object is somebody else's, who may write into it what he likes: of it only words of
+ * letters and numbers are ever repeated.
+ */
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { sentence } from "../secret/problems.ts";
+
+export type Proof =
+  /** Its nodes have it. */
+  | Readonly<{ is: "proved" }>
+  /** Nobody there says anything of nodes: that it is there is all. */
+  | Readonly<{ is: "unasked"; why?: string }>
+  /** Its controller is at it. */
+  | Readonly<{ is: "awaited"; why: string }>
+  /** Its controller does not take it up, for a reason that is not the content's. */
+  | Readonly<{ is: "held"; why: string }>
+  /** Its controller or its nodes refuse this content. */
+  | Readonly<{ is: "refused"; why: string }>;
+
+/**
+ * Reasons of Stalled that speak of a content which was taken up. Any other one is a trouble of that
+ * cluster, or of another source there.
+ */
+const contentFailed: ReadonlySet<string> = new Set(["Halted"]);
+
+/** The proof of the Secret `name` in the version `version`. */
+export function proofOf(
+  object: KubernetesObject | undefined,
+  name: string,
+  version: string,
+): Proof {
+  const spec = fields(fields(object)["spec"]);
+  const source = list(spec["sources"]).find((one) => fields(one["secretRef"])["name"] === name);
+  if (source === undefined) return { is: "unasked", why: sentence("notListed", name) };
+  const status = fields(fields(object)["status"]);
+  const state = spec["managementState"];
+  if (state === "Withdrawn") return held("Withdrawn");
+  if (status["observedGeneration"] !== object?.metadata?.generation) return awaited("SpecUnread");
+  const verdict = list(status["sources"]).find((one) => one["name"] === source["name"]) ?? {};
+  if (reaches(verdict["servedResourceVersion"], version)) return { is: "proved" };
+  if (verdict["reason"] === "Forbidden") return held("Forbidden");
+  if (!reaches(verdict["resourceVersion"], version))
+    return state === "Paused" ? held("Paused") : awaited("SecretUnread");
+  if (verdict["accepted"] === "False") return refused(word(verdict["reason"]));
+  if (state === "Paused") return held("Paused");
+  const stalled = list(status["conditions"]).find(
+    (one) => one["type"] === "Stalled" && one["status"] === "True",
+  );
+  const reason = word(stalled?.["reason"]);
+  if (stalled !== undefined) return contentFailed.has(reason) ? refused(reason) : held(reason);
+  return awaited(`nodes ${counted(fields(status["nodes"])["summary"])}`);
+}
+
+const awaited = (why: string): Proof => ({ is: "awaited", why: sentence("awaited", why) });
+const held = (why: string): Proof => ({ is: "held", why: sentence("held", why) });
+const refused = (why: string): Proof => ({ is: "refused", why: sentence("refusedThere", why) });
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fields(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
+}
+
+const list = (value: unknown): readonly Fields[] =>
+  Array.isArray(value) ? value.map((one: unknown) => fields(one)) : [];
+
+/** A reason as the API has it, and nothing else. */
+export const word = (value: unknown): string =>
+  typeof value === "string" && /^[A-Za-z]{1,64}$/.test(value) ? value : "Unknown";
+
+const counted = (value: unknown): string =>
+  typeof value === "string" && /^\d{1,7}\/\d{1,7}$/.test(value) ? value : "not counted yet";
+
+/** Versions are numbers, too long for JavaScript's own; 20 digits hold the largest there is. */
+function reaches(found: unknown, wanted: string): boolean {
+  const isVersion = (one: unknown): one is string =>
+    typeof one === "string" && /^\d{1,20}$/.test(one);
+  return isVersion(found) && isVersion(wanted) && BigInt(found) >= BigInt(wanted);
+}

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { test } from "node:test";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { resourceSet } from "./resource-set.ts";
+
+const owner = "id/kube-system/one";
+const content = {
+  type: "kubernetes.io/dockerconfigjson",
+  data: { ".dockerconfigjson": "e30=", a: "eA==" },
+};
+const target = { namespace: "kube-system", name: "pull-secret" };
+const way = resourceSet("guest-a", target, "Namespace");
+const [secret, set] = way.placed;
+
+/** As it was placed, with what others add. */
+function found(one: typeof secret, more: object = {}): KubernetesObject {
+  const placed = one?.body(content, owner);
+  return { ...placed, metadata: { ...placed?.metadata, ...more } };
+}
+const references = {
+  ownerReferences: [{ apiVersion: "x/v1", kind: "ClusterResourceSet", name: "n", uid: "u" }],
+};
+
+test("the Secret holds the manifest of the target, of the source's content and type", () => {
+  const { type, data } = found(secret) as { type?: string; data?: Record<string, string> };
+  assert.equal(type, "addons.cluster.x-k8s.io/resource-set");
+  const manifest = Buffer.from(data?.["manifests.yaml"] ?? "", "base64").toString();
+  assert.partialDeepStrictEqual(JSON.parse(manifest), {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: target,
+    ...content,
+  });
+});
+
+test("the set selects the Cluster of its namespace, or every Cluster with a name", () => {
+  assert.partialDeepStrictEqual(found(set), {
+    apiVersion: "addons.cluster.x-k8s.io/v1beta2",
+    spec: {
+      clusterSelector: { matchLabels: { "cluster.x-k8s.io/cluster-name": "guest-a" } },
+      resources: [{ kind: "Secret", name: "crs-pull-secret" }],
+      strategy: "Reconcile",
+    },
+  });
+  const [, byName] = resourceSet("guest-a", target, "Name").placed;
+  assert.partialDeepStrictEqual(found(byName), {
+    spec: {
+      clusterSelector: {
+        matchExpressions: [{ key: "cluster.x-k8s.io/cluster-name", operator: "Exists" }],
+      },
+    },
+  });
+});
+
+test("an owner that Cluster API puts on, and the order of keys, are no drift", () => {
+  const { data } = content;
+  const turned = { ...content, data: Object.fromEntries(Object.entries(data).toReversed()) };
+  for (const one of [secret, set]) {
+    assert.ok(one?.has(found(one, references), content, owner));
+    assert.ok(one?.has(found(one), turned, owner));
+    assert.equal(one?.has(found(one), content, "another"), false);
+  }
+});
+
+test("an edit is drift; of what cannot be changed, it is made anew", () => {
+  const drifted = {
+    ...found(set),
+    spec: { ...(found(set) as { spec?: object }).spec, resources: [] },
+  };
+  assert.equal(set?.has(drifted, content, owner), false);
+  assert.deepEqual([set?.fixed(drifted, content), set?.crowded(drifted, content)], [false, true]);
+  const other = { ...found(set), spec: { strategy: "ApplyOnce" } };
+  assert.equal(set?.fixed(other, content), true);
+  assert.equal(
+    secret?.fixed({ ...found(secret), type: "Opaque" } as KubernetesObject, content),
+    true,
+  );
+});
+
+const said = (status: string, reason = "NotApplied") => ({
+  status: { conditions: [{ type: "ResourcesApplied", status, reason }] },
+});
+for (const [what, status, is] of [
+  ["nothing", {}, "awaited"],
+  ["that it is not applied", said("False"), "awaited"],
+  ["that it is", said("True"), "unasked"],
+] as const)
+  test(`Cluster API says ${what}: ${is}`, () => {
+    assert.equal(way.proof([undefined, { ...found(set), ...status }], undefined).is, is);
+  });

@@ -1,0 +1,87 @@
+/**
+ * `via: ClusterResourceSet`: beside the Cluster a Secret with the manifest and a ClusterResourceSet
+ * that names it, which Cluster API's own controller brings to the cluster. Pure.
+ */
+import { Buffer } from "node:buffer";
+import { isDeepStrictEqual } from "node:util";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { clusterResourceSetsIn } from "#kube/client/paths.ts";
+import { isPlacedBy, marked, placed, type Content } from "../secret/content.ts";
+import { sentence } from "../secret/problems.ts";
+import { word, type Proof } from "./proof.ts";
+import { secretAt, type Where } from "./secret-at.ts";
+import type { Placement, Way } from "./way.ts";
+
+/** Of both objects. */
+const name = "crs-pull-secret";
+/** The only type of Secret that a ClusterResourceSet takes. */
+const type = "addons.cluster.x-k8s.io/resource-set";
+const apiVersion = "addons.cluster.x-k8s.io/v1beta2";
+/** On every Cluster that Cluster API's own tools make: its name. */
+const nameLabel = "cluster.x-k8s.io/cluster-name";
+
+export type NameLabelValue = "Namespace" | "Name";
+
+/** Of the Cluster, or the Clusters, of `namespace`; `target` is in them. */
+export function resourceSet(namespace: string, target: Where, value: NameLabelValue): Way {
+  const where = { namespace, name };
+  const selector =
+    value === "Namespace"
+      ? { matchLabels: { [nameLabel]: namespace } }
+      : { matchExpressions: [{ key: nameLabel, operator: "Exists" }] };
+  const spec = {
+    clusterSelector: selector,
+    resources: [{ kind: "Secret", name }],
+    strategy: "Reconcile",
+  };
+  return {
+    placed: [
+      secretAt(where, (content, owner) => manifestOf(content, owner, target)),
+      clusterResourceSet(where, spec),
+    ],
+    proof: ([, set]) => proofOf(set),
+  };
+}
+
+/** JSON is YAML; with its keys in order, the same content is the same text. */
+function manifestOf(content: Content, owner: string, target: Where): Content {
+  const { data, ...rest } = placed(content, owner, target);
+  const sorted = Object.fromEntries(Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const text = JSON.stringify({ ...rest, data: sorted });
+  return { type, data: { "manifests.yaml": Buffer.from(text).toString("base64") } };
+}
+
+type Spec = Readonly<{ clusterSelector: object; resources: readonly object[]; strategy: string }>;
+type Found = KubernetesObject & Readonly<{ spec?: Partial<Spec> }>;
+
+function clusterResourceSet(where: Where, spec: Spec): Placement {
+  const same = (found: Found, ...parts: readonly (keyof Spec)[]) =>
+    parts.every((part) => isDeepStrictEqual(found.spec?.[part], spec[part]));
+  return {
+    target: { collection: clusterResourceSetsIn(where.namespace), name: where.name },
+    body: (_, owner) => ({
+      apiVersion,
+      kind: "ClusterResourceSet",
+      metadata: { ...where, ...marked(owner) },
+      spec,
+    }),
+    has: (found, _, owner) =>
+      isPlacedBy(found, owner) && same(found, "clusterSelector", "resources", "strategy"),
+    fixed: (found) => !same(found, "clusterSelector", "strategy"),
+    crowded: (found) => !same(found, "resources"),
+  };
+}
+
+/** What Cluster API says, of whatever it applied last: it keeps no account of the content. */
+function proofOf(set: KubernetesObject | undefined): Proof {
+  const { status } = (set ?? {}) as { status?: { conditions?: unknown } };
+  const all = Array.isArray(status?.conditions) ? (status.conditions as unknown[]) : [];
+  const applied = all.find(
+    (one): one is Condition =>
+      typeof one === "object" && one !== null && (one as Condition).type === "ResourcesApplied",
+  );
+  if (applied?.status === "True") return { is: "unasked" };
+  return { is: "awaited", why: sentence("awaited", word(applied?.reason)) };
+}
+
+type Condition = Readonly<{ type: unknown; status: unknown; reason: unknown }>;

@@ -1,0 +1,63 @@
+/** A process's place among several of its program: its name, its clock, and who holds the Lease. */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { createLeader, type Leader } from "./leader.ts";
+
+/** Where the Lease is; its name, unless it is the controller's. */
+type Place = Readonly<{ cluster: Cluster; path: string; name?: string }>;
+
+/**
+ * Stands for election. `end` must end the process at once: the Lease is lost, and nothing may be
+ * written from then on. `changed` is told whether this one leads, whenever the holder changes.
+ */
+export function stand(
+  place: Place,
+  log: Logger,
+  end: () => void,
+  changed: (leads: boolean) => void = () => {},
+) {
+  const me = `${process.env["POD_NAME"] ?? hostname()}_${randomUUID().slice(0, 8)}`;
+  let [leads, standby, problem] = [false, "", ""];
+  const leader = createLeader({
+    ...place,
+    me,
+    clock: () => performance.now() / 1000,
+    now: () => new Date(),
+    pause: async (seconds, signal) =>
+      await sleep(seconds * 1000, undefined, { signal }).catch(() => {}),
+    holder(name) {
+      leads = name === me;
+      standby = leads ? "" : `standby: ${name} holds the Lease`;
+      changed(leads);
+      const says = leads ? "this controller writes" : "standby: another controller writes";
+      log.info({ holder: name, me }, says);
+    },
+    failed(error) {
+      // Another one was quicker: the next look tells which.
+      if (error instanceof ApiError && error.status === 409) return;
+      if (error.message !== problem)
+        log.warn({ error: error.message }, "the Lease cannot be had; it is tried again");
+      problem = error.message;
+    },
+    lost(why) {
+      log.error({ why, me }, "the Lease is lost: another controller may write, so this one ends");
+      end();
+    },
+  });
+  return { leader: guarded(leader), leads: () => leads, standby: () => standby };
+}
+
+/** While the leader is at it: a process that stood still notices it here; each write asks, too. */
+function guarded(leader: Leader): Leader {
+  return {
+    ...leader,
+    async until(signal) {
+      const guard = setInterval(leader.holds, 500).unref();
+      await leader.until(signal).finally(() => clearInterval(guard));
+    },
+  };
+}

@@ -1,0 +1,194 @@
+/**
+ * Success is proof: a guest whose own controller, with the rights of manifests/, takes the target
+ * over, and one beside it that has none. Both API servers are real; the nodes are played.
+ */
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { auditOf } from "../cluster/audit.ts";
+import { stays, until } from "../cluster/await.ts";
+import { Kubelets } from "../controller/fake-kubelets.ts";
+import * as plane from "../controller/plane.ts";
+import { document, pullSecret } from "../controller/plane.ts";
+import { steer, untilCondition, type Wish } from "../controller/steer.ts";
+import * as fleet from "./fleet.ts";
+import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
+
+const name = "fleet-pull-secret";
+const target = `kube-system/${name}`;
+let home: fleet.Home;
+let on: plane.Plane;
+let kubelets: Kubelets;
+let proving: fleet.Guest;
+let plain: fleet.Guest;
+const running: AsyncDisposable[] = [];
+
+before(async () => {
+  [home, on, plain] = await Promise.all([
+    fleet.startHome(),
+    plane.startPlane(),
+    fleet.startGuest(target),
+  ]);
+  proving = await fleet.guestOf(on.cluster, target);
+  kubelets = new Kubelets(on);
+  for (const node of ["a", "b", "c"]) await kubelets.add(node);
+  await on.cluster.apply(...readRights);
+});
+after(async () => {
+  await kubelets?.[Symbol.asyncDispose]();
+  for (const one of [home, plain]) one?.cluster.down();
+  await on?.[Symbol.asyncDispose]();
+});
+afterEach(async () => {
+  for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+  kubelets.behaviour = () => "ready";
+  await fleet.clear(home, [proving, plain], name);
+  await plane.wipe(on);
+  await plane.freeLease(on);
+});
+
+/** What docs/sources.md has an administrator grant for a further source. */
+const its = { name: "fleet-source", namespace: "kube-system" };
+const group = "rbac.authorization.k8s.io";
+const readRights = [
+  {
+    apiVersion: `${group}/v1`,
+    kind: "Role",
+    metadata: its,
+    rules: [
+      {
+        apiGroups: [""],
+        resources: ["secrets"],
+        resourceNames: [name],
+        verbs: ["get", "list", "watch"],
+      },
+    ],
+  },
+  {
+    apiVersion: `${group}/v1`,
+    kind: "RoleBinding",
+    metadata: its,
+    roleRef: { apiGroup: group, kind: "Role", name: its.name },
+    subjects: [
+      {
+        kind: "ServiceAccount",
+        name: "global-pull-secret-controller",
+        namespace: "kube-system",
+      },
+    ],
+  },
+];
+
+const dataOf = (word: string) => ({
+  ".dockerconfigjson": Buffer.from(document({ "quay.io": `robot:${word}` })).toString("base64"),
+});
+const source = (word: string) =>
+  home.cluster.apply(pullSecret("source-pull-secret", document({ "quay.io": `robot:${word}` })));
+const placedIn = (guest: fleet.Guest, word: string) =>
+  untilPlaced(guest, dataOf(word), undefined, name);
+
+/** The guest's own installation lists the target; the fleet's controller runs. */
+async function begin(
+  wish: Exclude<Wish, number | string>,
+  spec: Parameters<typeof fleetSecret>[0] = {},
+) {
+  await steer(on, { sources: [{ name: "fleet", secretRef: { name } }], ...wish });
+  running.push(plane.startController(on.kubeconfig));
+  // The one that proves is the canary: its name is the first.
+  await fleet.declareGuest(home, "guest-a", proving.kubeconfig, labelled);
+  await fleet.declareGuest(home, "guest-b", plain.kubeconfig, labelled);
+  await home.cluster.apply(fleetSecret({ target: { name }, ...spec }));
+  running.push(fleet.startFleet(home));
+}
+
+test("done means that the nodes have it; until then no other cluster gets it, and nothing is asked there that is not granted", async () => {
+  const since = new Date().toISOString();
+  kubelets.behaviour = (_, revision) => (revision > 0 ? "hangs" : "ready");
+  await begin({});
+  await source("1");
+  await placedIn(proving, "1");
+  await untilState(home, "guest-a", "Progressing", "GPS451");
+  await stays(
+    "the other one waits",
+    async () => (await fleet.targetIn(plain, name)) === undefined,
+    4000,
+  );
+  assert.equal((await fleet.objectIn(home))?.status?.summary, "0/2");
+  kubelets.behaviour = () => "ready";
+  await untilState(home, "guest-a", "Done");
+  await placedIn(plain, "1");
+  // No node is asked where nobody lists it, and that is said.
+  await untilState(home, "guest-b", "Done", "GPS454");
+  const served = await on.api.get<{ status?: { sources?: object[] } }>(
+    "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets/cluster",
+  );
+  const version = (await fleet.targetIn(proving, name))?.metadata?.resourceVersion;
+  assert.partialDeepStrictEqual(
+    served?.status?.sources?.find((one) => "name" in one && one.name === "fleet"),
+    {
+      servedResourceVersion: version,
+    },
+  );
+  const refused = [proving, plain].flatMap(({ cluster }) =>
+    auditOf(cluster, { since }).filter(
+      ({ userAgent, code }) => userAgent === "global-pull-secret-fleet" && code === 403,
+    ),
+  );
+  assert.deepEqual(refused, []);
+});
+
+test("nodes that fail with it stop the fleet, a new process keeps it stopped, and a better content goes on", async () => {
+  kubelets.behaviour = (_, revision) =>
+    revision > 0 ? "GPS203 restarting the kubelet failed" : "ready";
+  await begin({});
+  await source("1");
+  await untilCondition(on, "Stalled", "True", "Halted", 120_000);
+  await untilState(home, "guest-a", "Failed", "GPS453");
+  const halted = async () => {
+    const conditions = (await fleet.objectIn(home))?.status?.conditions;
+    return conditions?.find(({ type }) => type === "Stalled")?.reason === "Halted";
+  };
+  await until("the fleet is Stalled", halted);
+  await running.pop()?.[Symbol.asyncDispose]();
+  running.push(fleet.startFleet(home));
+  await stays(
+    "the other one has nothing",
+    async () => (await fleet.targetIn(plain, name)) === undefined && (await halted()),
+    4000,
+  );
+  kubelets.behaviour = () => "ready";
+  await source("2");
+  await untilState(home, "guest-a", "Done");
+  await placedIn(plain, "2");
+});
+
+test("who is late by rollout.progressDeadline counts as failed, and no longer when its nodes have it", async () => {
+  kubelets.behaviour = (_, revision) => (revision > 0 ? "hangs" : "ready");
+  await begin({}, { rollout: { progressDeadline: "3s" } });
+  await source("1");
+  await untilState(home, "guest-a", "Failed", "GPS456");
+  assert.equal(await fleet.targetIn(plain, name), undefined);
+  kubelets.behaviour = () => "ready";
+  await untilState(home, "guest-a", "Done");
+  await placedIn(plain, "1");
+});
+
+test("a cluster whose own administrator paused it holds up no other, and is done when he resumes", async () => {
+  await begin({ managementState: "Paused" });
+  await source("1");
+  await placedIn(plain, "1");
+  await untilState(home, "guest-a", "Waiting", "GPS452");
+  await steer(on, { sources: [{ name: "fleet", secretRef: { name } }] });
+  await untilState(home, "guest-a", "Done");
+});
+
+test("where its GlobalPullSecret may not be read, it waits with the line that grants it, and holds up nobody", async () => {
+  const binding = ["clusterrolebinding", "global-pull-secret-fleet"];
+  const saved = await on.cluster.get<object>(...binding);
+  await on.cluster.kubectl("delete", ...binding);
+  await begin({});
+  await source("1");
+  await placedIn(plain, "1");
+  await untilState(home, "guest-a", "Waiting", "GPS455");
+  await on.cluster.apply(saved ?? assert.fail("no binding"));
+  await untilState(home, "guest-a", "Done");
+});

@@ -25,6 +25,17 @@ test("what others put into the line meanwhile stays when ours go", () => {
   assert.equal(withoutFlags(after), 'KUBELET_KUBEADM_ARGS="--v=4 --x=y"\n');
 });
 
+test("a line that kubeadm has sorted meanwhile has ours still, and not when they go", () => {
+  const now = withFlags('KUBELET_KUBEADM_ARGS="--v=2 --a=b"\n');
+  const [, args = ""] = /"(.*)"/.exec(now) ?? [];
+  const sorted = (more: readonly string[]) =>
+    `KUBELET_KUBEADM_ARGS="${[...args.split(" "), ...more].toSorted().join(" ")}"\n`;
+  assert.equal(flagsIn(sorted(["--image-x=y"])), "with");
+  assert.equal(withoutFlags(sorted([])), 'KUBELET_KUBEADM_ARGS="--a=b --v=2"\n');
+  const first = sorted([]).replace("--a=b ", "");
+  assert.equal(withoutFlags(first), 'KUBELET_KUBEADM_ARGS="--v=2"\n');
+});
+
 test("whatever a line says, taking ours out restores it", () => {
   const text = fc.stringMatching(/^[ -!#-[\]-~]*$/);
   fc.assert(

@@ -11,7 +11,8 @@ const prefix = "--image-credential-provider-";
 /** The file, not its directory: a kubelet below 1.34 given a directory does not start. */
 const config = `${prefix}config=${kubeadmDirectory}/${providerFiles.config}`;
 const bin = `${prefix}bin-dir=${kubeadmDirectory}/${providerFiles.bin}`;
-const ours = `${config} ${bin}`;
+/** In kubeadm's order: an upgrade of it sorts the line, and must leave our text one text. */
+const ours = `${bin} ${config}`;
 
 const line = /^KUBELET_KUBEADM_ARGS="(.*)"[ \t]*$/gm;
 
@@ -40,7 +41,7 @@ export function withFlags(text: string): string {
 
 /** The file as it was before them. */
 export function withoutFlags(text: string): string {
-  return text.replace(` ${ours}`, "").replace(ours, "");
+  return text.replace(` ${ours}`, "").replace(`${ours} `, "").replace(ours, "");
 }
 
 /**

@@ -33,7 +33,7 @@ const module = dirname(here);
  * path. With the flags of the cluster's parts (test/cluster/parts.ts), so that what was compiled
  * for the kubelet is not compiled again.
  */
-export async function build(name: "oracle" | "provider"): Promise<string> {
+export async function build(name: "oracle" | "provider" | "kubeadm"): Promise<string> {
   const sources = ["go.mod", "go.sum", `differential/${name}/main.go`].map((file) =>
     readFileSync(join(module, file), "utf8"),
   );

@@ -101,6 +101,27 @@ test("without an answer, or with an empty one, the kubelet finds nothing and liv
   assert.deepEqual(await lookUp(lay(t, config, answerOf(new Map())), ["a.io/app"]), [[]]);
 });
 
+/** What somebody may make of the script, and what a kubelet then has of it. */
+const spoilt: readonly (readonly [what: string, script: string, found: number])[] = [
+  ["writes rubbish", "#!/bin/sh\necho '{'\n", 0],
+  ["writes another kind", `#!/bin/sh\necho '{"kind":"Status","apiVersion":"v1"}'\n`, 0],
+  ["is killed", "#!/bin/sh\nkill -9 $$\n", 0],
+  ["fails", `${script}exit 1\n`.replace("exec ", ""), 0],
+  ["takes its time", script.replace("exec", "sleep 2; exec"), 1],
+  ["hangs for longer than a kubelet waits", "#!/bin/sh\nexec sleep 90\n", 0],
+];
+for (const [what, program, count] of spoilt)
+  test(`a kubelet whose script ${what} finds ${count}, lives, and finds all by the next one`, async (t) => {
+    const root = lay(t, providerConfig([], "All"), answerOf(entries));
+    const file = join(root, providerFiles.script);
+    writeFileSync(file, program);
+    const [found] = await lookUp(root, ["a.io/app"]);
+    assert.equal(found?.length, count);
+    writeFileSync(file, script);
+    const [then] = await lookUp(root, ["a.io/app"]);
+    assert.equal(then?.length, 1);
+  });
+
 test("where the stamp cannot be made the answer is given all the same", async (t) => {
   const root = lay(t, providerConfig([], "All"), answerOf(entries));
   mkdirSync(join(root, providerFiles.stamp));

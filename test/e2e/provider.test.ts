@@ -53,10 +53,10 @@ async function declare(): Promise<void> {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
 }
 
-/** A pod a node, of an image that no node has; their names. */
-async function pods(account?: string): Promise<string[]> {
+/** A pod a node, of an image that no node has, unless it is named; their names. */
+async function pods(account?: string, named?: string): Promise<string[]> {
   tags += 1;
-  const image = await cluster.pushApp(`team/app:${tags}`);
+  const image = named ?? (await cluster.pushApp(`team/app:${tags}`));
   const made = cluster.nodes.map((node) => ({
     name: `p${tags}-${node.name}`,
     object: podOn(node, `p${tags}-${node.name}`, image) as { spec: object },
@@ -70,12 +70,12 @@ async function pods(account?: string): Promise<string[]> {
   return made.map(({ name }) => name);
 }
 
-async function arePulled(account?: string): Promise<void> {
-  for (const name of await pods(account)) await untilState(cluster, name, "Running");
+async function arePulled(account?: string, image?: string): Promise<void> {
+  for (const name of await pods(account, image)) await untilState(cluster, name, "Running");
 }
 
-async function areRefused(account?: string): Promise<readonly string[]> {
-  const names = await pods(account);
+async function areRefused(account?: string, image?: string): Promise<readonly string[]> {
+  const names = await pods(account, image);
   for (const name of names) await untilState(cluster, name, ...pullRefused);
   return names;
 }
@@ -138,6 +138,39 @@ test("scope Annotated: the pod whose ServiceAccount carries the annotation pulls
   await arePulled("may");
   await areRefused("may-not");
   await nothingRestarted();
+});
+
+/** Whose pods may use an image of this repository, by the kubelet's own records. */
+async function recorded(node: Cluster["nodes"][number], repository: string): Promise<unknown[]> {
+  const all = await node.exec(["sh", "-c", "cat /var/lib/kubelet/image_manager/pulled/*"]);
+  const records = all.replaceAll("}{", "}\n{").split("\n").filter(Boolean);
+  return records.flatMap((text) => {
+    const { credentialMapping = {} } = JSON.parse(text) as {
+      credentialMapping?: Record<string, unknown>;
+    };
+    const [, found] =
+      Object.entries(credentialMapping).find(([name]) => name.endsWith(`/${repository}`)) ?? [];
+    return found === undefined ? [] : [found];
+  });
+}
+
+test("scope Annotated: the kubelet's record of an image names the ServiceAccount alone, and keeps it from pods of others; a record of every pod's stays one", async () => {
+  const image = await cluster.pushApp("scoped/app:1");
+  await arePulled("may", image);
+  for (const node of cluster.nodes) {
+    const [record, ...others] = await recorded(node, "scoped/app");
+    const { kubernetesServiceAccounts: accounts = [], ...rest } = record as {
+      kubernetesServiceAccounts?: { namespace: string; name: string }[];
+    };
+    assert.deepEqual(
+      accounts.map(({ namespace, name }) => `${namespace}/${name}`),
+      ["default/may"],
+    );
+    assert.deepEqual([rest, others], [{}, []]);
+    // Pulled with scope All before, by the same name.
+    assert.deepEqual(await recorded(node, "team/app"), [{ nodePodsAccessible: true }]);
+  }
+  await areRefused("may-not", image);
 });
 
 test("H20, H21: deleting the Secret empties every answer and takes our objects; the next pull is refused, and what was prepared stays", async () => {

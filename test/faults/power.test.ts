@@ -7,11 +7,13 @@
  * journal than a kill may leave: kill.test.ts shows what becomes of those.
  */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import test from "node:test";
+import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
 import { keeping, type Node } from "./agent.ts";
 import { ours, Place } from "./place.ts";
+import { answered, installProvider } from "./provider.ts";
 import { comesBack, crashes as crashesAtOnce, type ScriptedSystemd } from "./scripted-systemd.ts";
 import { inOrder, traced } from "./trace.ts";
 
@@ -42,7 +44,9 @@ function crashes(lines: readonly string[], start: Names): Crash[] {
   let files = 0;
   const all: Crash[] = [];
   const change = (directory: string, ...names: Change["names"]) => {
-    pending.push({ directory, names });
+    // What is only staged is swept whatever becomes of it; each would double the states.
+    if (names.every(([name]) => /\.staged(\.\d+)?$/.test(name))) apply(durable, names);
+    else pending.push({ directory, names });
     apply(now, names);
   };
   for (const line of lines) {
@@ -225,6 +229,93 @@ test("H18: power loss after any call of a rollback: one document or the other, a
     states.findLast(({ least }) => least)?.names.get(node.config),
     files[2],
     "gave up before it was durable",
+  );
+  t.diagnostic(`${states.length} states`);
+});
+
+const registering = ["--delivery=CredentialProvider", "--registration=Agent"];
+const { folder, bin, configs, script, config: configFile, answer } = providerFiles;
+
+/** A node of kubeadm's, and what lies there. */
+async function kubeadm(): Promise<Place & { env: string }> {
+  const place = await Place.make();
+  const { node, systemd } = place;
+  const env = join(node.kubelet, kubeadmFlagsFile);
+  writeFileSync(node.config, before);
+  writeFileSync(env, 'KUBELET_KUBEADM_ARGS="--v=2"\n');
+  node.flags = registering;
+  systemd.commandOf = () => `kubelet ${/"(.*)"/.exec(readFileSync(env, "utf8"))?.[1]}`;
+  return Object.assign(place, { env });
+}
+
+/**
+ * In every state kubeadm's file is whole, and while it names the provider, so is all that it names:
+ * a kubelet exits at its start where one of them is missing or torn. `has`: whether the file of
+ * this name has our flags.
+ */
+function starts(node: Node, states: readonly Crash[], env: string, has: (file: string) => boolean) {
+  const seen = new Set<boolean>();
+  for (const { after, names, sure } of states) {
+    const file = names.get(env);
+    assert.ok(file !== undefined && sure(file), `${env} is torn or gone after ${after}`);
+    seen.add(has(file));
+    if (!has(file)) continue;
+    for (const name of [script, configFile, answer])
+      assert.ok(sure(names.get(join(node.kubelet, name))), `${name} is no more after ${after}`);
+    const journal = names.get(join(node.folder, "journal.json"));
+    assert.ok(sure(journal), `flags of ours without a journal after ${after}`);
+  }
+  assert.deepEqual(seen, new Set([false, true]));
+}
+
+test("power loss after any call of a registration, and of its withdrawal: a kubelet's flags name nothing that is not there", async (t) => {
+  await using place = await kubeadm();
+  const { node, systemd, env } = place;
+  const begin = new Map([...fresh(node), [env, "theirs"]]);
+  const registration = crashes(await recorded(node, systemd, 1, "GPS200"), begin);
+  starts(node, registration, env, (file) => file !== "theirs");
+  assert.notEqual(registration.findLast(({ least }) => least)?.names.get(env), "theirs");
+
+  node.mount(2, {});
+  const here = (name: string) => join(node.kubelet, name);
+  const start = new Map([
+    ...fresh(node),
+    [node.folder, "directory"],
+    ...node.kept.map((name) => [join(node.folder, name), name] as const),
+    ...[folder, bin, configs].map((name) => [here(name), "directory"] as const),
+    ...[script, configFile, answer].map((name) => [here(name), name] as const),
+    [env, "ours"],
+  ]);
+  const withdrawal = crashes(await recorded(node, systemd, 2, "GPS224"), start);
+  starts(node, withdrawal, env, (file) => file === "ours");
+  const last = withdrawal.findLast(({ least }) => least)?.names;
+  for (const name of [folder, script, configFile, answer]) assert.ok(!last?.has(here(name)), name);
+  t.diagnostic(`${registration.length} and ${withdrawal.length} states`);
+});
+
+test("power loss after any call of a rotation by a provider: the answer is whole, the old one or the new one", async (t) => {
+  await using place = await Place.make();
+  const { node, systemd } = place;
+  writeFileSync(node.config, before);
+  installProvider(node.kubelet);
+  node.flags = ["--delivery=CredentialProvider", "--restart=Never"];
+  await recorded(node, systemd, 1, "GPS200");
+  node.mount(2, { additional: { "a.io": "second" } });
+  const here = join(node.kubelet, answer);
+  const start = new Map([
+    ...inForce(node),
+    ...[folder, bin, configs].map((name) => [join(node.kubelet, name), "directory"] as const),
+    [here, "first"],
+  ]);
+  const states = crashes(await recorded(node, systemd, 2, "GPS200"), start);
+  assert.deepEqual(answered(node.kubelet), { "a.io": "second" });
+  for (const { after, names, sure } of states)
+    assert.ok(sure(names.get(here)), `the answer is torn or gone after ${after}`);
+  assert.equal(new Set(states.map(({ names }) => names.get(here))).size, 2);
+  assert.notEqual(
+    states.findLast(({ least }) => least)?.names.get(here),
+    "first",
+    "ready before it was durable",
   );
   t.diagnostic(`${states.length} states`);
 });

@@ -1,14 +1,15 @@
 /** The agent as the answer of a real kubelet's credential provider: what no fake can vouch for. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { statSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, before } from "node:test";
-import { providerFiles } from "#contract/names.ts";
+import { providerFiles, secretKeys, secretType } from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
 import type { Node as Machine } from "../cluster/node.ts";
 import { podOn, pullRefused, untilState } from "../e2e/pods.ts";
+import { encode } from "./agent.ts";
 import { Inside } from "./inside.ts";
 import { answered, installProvider, kubeadmFlags } from "./provider.ts";
 
@@ -33,11 +34,12 @@ before(async () => {
 after(() => cluster?.down());
 
 /** The next revision, with a new password that is the only one which the registry takes. */
-async function rotate(): Promise<void> {
+async function rotate(): Promise<string> {
   const { registry } = cluster;
   const password = randomBytes(18).toString("base64url");
   await registry.setUsers({ ...registry.users, user: password });
   await serve({ additional: { [registry.host]: password } });
+  return password;
 }
 
 async function serve(content: Parameters<Inside["node"]["mount"]>[1]): Promise<void> {
@@ -74,6 +76,43 @@ test("two rotations in a row serve the next pull, by one kubelet process, and a 
   assert.deepEqual(answered(inside.node.kubelet), {});
   await pull("late");
   await untilState(cluster, "late", ...pullRefused);
+  assert.equal((await inside.kubelet()).InvocationID, InvocationID);
+});
+
+test("a script that is killed, writes rubbish or is gone keeps no other credential from a pull, and is over with the next try", async () => {
+  const auth = encode(await rotate());
+  await inside.shows(200, "GPS200");
+  const file = join(inside.node.kubelet, providerFiles.script);
+  const right = readFileSync(file);
+  const { InvocationID } = await inside.kubelet();
+  const spoilt = [
+    ["killed", "#!/bin/sh\nkill -9 $$\n"],
+    ["rubbish", "#!/bin/sh\necho '{'\n"],
+    ["gone", undefined],
+  ] as const;
+  for (const [name, text] of spoilt) {
+    if (text === undefined) rmSync(file);
+    else writeFileSync(file, text, { mode: 0o700 });
+    await pull(`only-${name}`);
+    await untilState(cluster, `only-${name}`, ...pullRefused);
+    // A pod's own secret is another credential.
+    const image = await cluster.pushApp(`team/app:own-${name}`);
+    const { registry } = cluster;
+    const document = JSON.stringify({ auths: { [registry.host]: { auth } } });
+    const secret = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: `own-${name}`, namespace: "default" },
+      type: secretType,
+      stringData: { [secretKeys.document]: document },
+    };
+    const pod = podOn(machine, `own-${name}`, image) as { spec: object };
+    const imagePullSecrets = [{ name: `own-${name}` }];
+    await cluster.apply(secret, { ...pod, spec: { ...pod.spec, imagePullSecrets } });
+    await untilState(cluster, `own-${name}`, "Running");
+    writeFileSync(file, right, { mode: 0o700 });
+    await untilState(cluster, `only-${name}`, "Running");
+  }
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 

@@ -116,6 +116,7 @@ export class Observer {
       ...facts.steady,
       running: this.#steady.held("running", running),
       healthy: this.#steady.held("healthy", healthy ? running : undefined),
+      silent: this.#steady.held("silent", healthy ? undefined : "silent"),
       busy: this.#steady.held("busy", progress(unit)),
       unreached: this.#unreached(unit),
     };

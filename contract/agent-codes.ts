@@ -183,6 +183,11 @@ export const catalogue = {
     "config.json is written; the kubelet reads it again within five minutes, by itself",
     "ready when it must have done so",
   ],
+  toBeAsked: [
+    "GPS255",
+    "the kubelet was told of its credential provider, and has not asked it yet",
+    "the first node is ready when it has, at the next pull of any pod there, or ten minutes after it was told",
+  ],
 } as const satisfies Catalogue;
 
 /**

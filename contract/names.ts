@@ -54,7 +54,18 @@ export const secretKeys = {
   intent: "intent",
   /** JSON object: registry → id of its source. Holds no credential. */
   sources: "sources",
+  /**
+   * A `Registration`: whether the first node that is told of a provider has still to show that its
+   * kubelet asks it. Says nothing of the content, so that no digest covers it.
+   */
+  registration: "registration",
 } as const;
+
+/**
+ * `proving`: who tells its kubelet of a provider is Ready when that has asked it, or after
+ * `askingSeconds`. `proved`: one node has shown it, and nobody waits.
+ */
+export type Registration = "proving" | "proved";
 
 /**
  * Ids of the two sources that are always meant, as `sources` and the controller's state have them;
@@ -137,6 +148,12 @@ export const guardSeconds = 3;
  * has ended 5 s later. Where no kubelet is restarted an agent is Ready only then.
  */
 export const rereadSeconds = 305;
+
+/**
+ * How long the first node that was told of a provider is waited for: a kubelet asks when a pod
+ * pulls, and there may be none.
+ */
+export const askingSeconds = 600;
 
 /** Our own folder and files below the kubelet's root directory. */
 export const nodeFiles = {

@@ -46,7 +46,7 @@ export function change(
   if (facts.writeIn > 0) return wait(code, facts.writeIn);
   const undo = undoOf(journal, found, document, drift);
   const left = leftBy(planned);
-  const { undo: _undo, renamed, left: _left, quarantine, ...rest } = journal;
+  const { undo: _undo, renamed, registered, left: _left, quarantine, ...rest } = journal;
   const next: Journal = {
     ...rest,
     ...named(planned, document),
@@ -61,6 +61,7 @@ export function change(
     // A kubelet that has still to reread the file must do so; its time starts anew if there is more
     // to learn.
     ...(renamed !== undefined && !matters && { renamed }),
+    ...registeredWith(facts, found, planned, registered),
     // A rollback that was not reported yet is overtaken.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
@@ -71,6 +72,18 @@ export function change(
 function begun(facts: Facts, { before }: Plan): Journal {
   const first = firstJournal(before);
   return facts.lost ? { ...first, unverified: true } : first;
+}
+
+/** Since when the kubelet's flags are in place, once they are; a release takes them out again. */
+function registeredWith(
+  { time }: Facts,
+  { registers }: Found,
+  { owned }: Plan,
+  before: Journal["registered"],
+): Pick<Journal, "registered"> {
+  if (owned.flags === undefined) return {};
+  const registered = registers === "to be registered" ? time : before;
+  return registered === undefined ? {} : { registered };
 }
 
 /**
@@ -97,7 +110,8 @@ function restartsFor(
 }
 
 /**
- * What a rollback would restore. Nothing for a repaired drift, whose content is proved already. And
+ * What a rollback would restore. Nothing for a repaired drift, whose content is proved already,
+ * unless a kubelet is told of its provider anew: it may be another one by now. And
  * nothing for a withdrawal: it would put the credentials back, and a missing entry keeps no kubelet
  * from starting.
  */
@@ -107,8 +121,12 @@ function undoOf(
   document: Document,
   drift: boolean,
 ): Journal["undo"] {
-  if (drift || givesBack(document)) return undefined;
+  const tells = found.registers === "to be registered";
+  if ((drift && !tells) || givesBack(document)) return undefined;
   if (journal.phase !== "applied") return journal.undo;
-  const { owned, revision, digest, content } = journal;
-  return { file: found.now, owned, revision, digest, content };
+  const { revision, digest, content } = journal;
+  const { flags, ...owned } = journal.owned;
+  // Flags that somebody dropped are not what the kubelet runs with.
+  const kept = tells || !flags ? owned : journal.owned;
+  return { file: found.now, owned: kept, revision, digest, content };
 }

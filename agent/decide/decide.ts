@@ -73,10 +73,17 @@ function chain(facts: Facts): Answer {
 }
 
 /** A withdrawal on a node that never had anything of ours: its file does not matter. */
-function untouched({ healthy }: Facts): Answer {
+function untouched({ healthy, file }: Facts): Answer {
   if (healthy === undefined) return ask("healthz");
+  const detail = "note" in file ? file.note : undefined;
   return healthy
-    ? { action: "nothing", code: codes.withdrawn, ready: true, again: resync }
+    ? {
+        action: "nothing",
+        code: codes.withdrawn,
+        ready: true,
+        again: resync,
+        ...(detail && { detail }),
+      }
     : refuse(codes.kubeletSilent, soon);
 }
 

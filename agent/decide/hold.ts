@@ -2,7 +2,7 @@
 import { change } from "./change.ts";
 import type { Facts } from "../facts/facts.ts";
 import type { Journal } from "../journal/journal.ts";
-import { byTable, inForce } from "../restart/phases.ts";
+import { atRest, byTable } from "../restart/phases.ts";
 import type { Found } from "../delivery/delivery.ts";
 import { givesBack } from "../delivery/gives-back.ts";
 import type { Document } from "../delivery/mounted.ts";
@@ -28,10 +28,10 @@ export function held(facts: Facts, journal: Journal, found: Found, document: Doc
   // So that it counts as our revision's while the mount lags behind the next one.
   if (journal.revision !== revision || journal.digest !== digest)
     return record(codes.held, { ...journal, revision, digest });
-  if (found.holds(journal.owned)) return inForce(facts, codes.held);
+  if (found.holds(journal.owned)) return atRest(facts, journal, codes.held);
   const planned =
     journal.content === document.content ? found.plan(journal, document, facts.lost) : undefined;
   return planned?.changed
     ? change(facts, journal, found, document, planned)
-    : inForce(facts, codes.heldDrifted);
+    : atRest(facts, journal, codes.heldDrifted);
 }

@@ -48,6 +48,8 @@ export type Found = Readonly<{
   unfit?: string | undefined;
   /** Whether the kubelet has the flags that we give it, where we do. */
   registers?: "registered" | "to be registered";
+  /** The kubelet has asked the provider that we gave it. */
+  asked?: boolean;
   /** What is worth telling of a node that is as it should be. */
   note?: string | undefined;
   /** What is ours lies beside config.json, which most documents leave as it is. */

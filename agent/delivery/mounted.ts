@@ -8,7 +8,7 @@ import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs"
 import { join } from "node:path";
 import { isObject, readJson } from "#pullsecret/json/json.ts";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
-import { type Intent, secretKeys } from "#contract/names.ts";
+import { type Intent, type Registration, secretKeys } from "#contract/names.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { hasCode } from "../files/errno.ts";
@@ -26,6 +26,8 @@ export type Mounted =
       desired: Desired;
       /** What is to be done with it; a release leaves the node as if we had never been there. */
       intent: Intent;
+      /** No node has shown yet that a kubelet asks the provider it is told of. */
+      proving?: true;
     }>
   | Readonly<{ kind: "incomplete"; why: string }>
   | Readonly<{ kind: "refused"; why: string; revision: number }>;
@@ -55,6 +57,7 @@ export function readMounted(directory: string): Mounted {
       salt: read(secretKeys.salt),
       intent: read(secretKeys.intent),
       sources: read(secretKeys.sources),
+      registration: orNothing(() => read(secretKeys.registration)),
     };
     if (swapTarget(directory) !== target)
       return { kind: "incomplete", why: "swapped while it was read" };
@@ -67,8 +70,11 @@ export function readMounted(directory: string): Mounted {
   }
 }
 
+type Needed = Exclude<keyof typeof secretKeys, "registration">;
+type Files = Readonly<Record<Needed, Buffer>> & Readonly<{ registration?: Buffer }>;
+
 /** The pure part of readMounted: interprets the files, by their keys in contract/names.ts. */
-export function interpret(files: Readonly<Record<keyof typeof secretKeys, Buffer>>): Mounted {
+export function interpret(files: Files): Mounted {
   const { document, salt, sources } = files;
   const number = files.revision.toString("latin1");
   const revision = /^\d{1,15}\n?$/.test(number) ? Number(number) : undefined;
@@ -105,8 +111,11 @@ export function interpret(files: Readonly<Record<keyof typeof secretKeys, Buffer
     content: contentOf(document, sources, intent),
     desired: { entries: new Map(entries), rest: new Map(Object.entries(parsed.rest)) },
     intent,
+    ...(files.registration?.toString("latin1") === proving && { proving: true }),
   };
 }
+
+const proving = "proving" satisfies Registration;
 
 const intents = ["apply", "release", "hold"] as const satisfies readonly Intent[];
 
@@ -137,6 +146,16 @@ function swapTarget(directory: string): string {
     return readlinkSync(join(directory, "..data"));
   } catch (error) {
     if (hasCode(error, "ENOENT")) return "";
+    throw error;
+  }
+}
+
+/** A Secret of an older controller's has no such key. */
+function orNothing(read: () => Buffer): Buffer {
+  try {
+    return read();
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return Buffer.alloc(0);
     throw error;
   }
 }

@@ -64,6 +64,8 @@ export type Facts = Readonly<{
     running: number;
     /** … and its healthz answering. */
     healthy: number;
+    /** healthz not answering, each time that systemd was asked, too. */
+    silent: number;
     /** One start or stop of the unit, or one job for it, under way. */
     busy: number;
     /** The present quarantine. */
@@ -91,5 +93,5 @@ export const unasked = {
   start: undefined,
   hides: undefined,
   unwatched: undefined,
-  steady: { running: 0, healthy: 0, busy: 0, unreached: 0 },
+  steady: { running: 0, healthy: 0, silent: 0, busy: 0, unreached: 0 },
 } as const;

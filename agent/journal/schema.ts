@@ -102,6 +102,8 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     ),
     /** Policy Never: when the file was in place, by the clock of that boot. */
     renamed: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
+    /** When the kubelet's flags were put in place, by the clock of that boot. */
+    registered: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
     /** Mode of config.json as we left it; absent if we left none. */
     left: z.optional(z.object({ mode: z.number() })),
     /**

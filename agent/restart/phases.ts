@@ -20,6 +20,8 @@ import {
   watch,
 } from "./restart.ts";
 import { revived, undone } from "./quarantine.ts";
+import { awaitAsking } from "./asking.ts";
+import { takeBack } from "./taking-back.ts";
 import { awaitReread } from "./reread.ts";
 import { unfitFor } from "../facts/registration.ts";
 import { type Seen, type State, stateOf, unitOf } from "../facts/kubelet-state.ts";
@@ -108,8 +110,15 @@ function always(rule: Blind): Row {
   };
 }
 
-function idle(facts: Facts): Answer {
-  return inForce(facts, codes.inForce);
+function idle(facts: Facts, journal: Journal): Answer {
+  return atRest(facts, journal, codes.inForce);
+}
+
+/** In force, but for what a kubelet that was given a provider may still need. */
+export function atRest(facts: Facts, journal: Journal, code: Code): Answer {
+  const answer = inForce(facts, code);
+  if (answer.action === "nothing") return awaitAsking(facts, journal) ?? answer;
+  return takeBack(facts, journal) ?? answer;
 }
 
 /**

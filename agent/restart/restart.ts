@@ -11,6 +11,7 @@ import type { Facts } from "../facts/facts.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
 import { revived } from "./quarantine.ts";
 import { isRestartedBySystemd } from "../facts/kubelet-state.ts";
+import { awaitAsking } from "./asking.ts";
 import { isUnheard } from "../facts/registration.ts";
 import { isOurs, ours } from "../facts/revision.ts";
 import { atOnce, fast, record, soon, type Step, wait } from "../facts/step.ts";
@@ -93,7 +94,11 @@ export function settle(facts: Facts, journal: Journal): Step {
   const early = hasLived(facts, probation - guard - untilProbed);
   return {
     ...wait(codes.onProbation, fast),
-    ready: early && !releases && isOurs(journal, facts.config),
+    ready:
+      early &&
+      !releases &&
+      isOurs(journal, facts.config) &&
+      awaitAsking(facts, journal) === undefined,
   };
 }
 

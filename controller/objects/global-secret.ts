@@ -8,6 +8,7 @@ import {
   globalSecretName,
   type Intent,
   namespace,
+  type Registration,
   secretKeys,
   secretType,
 } from "#contract/names.ts";
@@ -108,6 +109,9 @@ export function isPending(
   return published.document !== wanted.document || published.sourcesText !== wanted.sources;
 }
 
+/** What decides what agents apply. */
+const judged = Object.values(secretKeys).filter((key) => key !== secretKeys.registration);
+
 /**
  * True when somebody else wrote the Secret's data: changing a field's value takes it from its field
  * manager. Agents may then read a content under a revision that we never published, so the repair
@@ -120,7 +124,7 @@ export function isEdited(secret: V1Secret | undefined): boolean {
     ({ manager, operation }) => manager === fieldManager && operation === "Apply",
   );
   const data = (ours?.fieldsV1 as Record<string, object> | undefined)?.["f:data"] ?? {};
-  return Object.values(secretKeys).some((key) => !(`f:${key}` in data));
+  return judged.some((key) => !(`f:${key}` in data));
 }
 
 /**
@@ -136,6 +140,7 @@ const encode = (text: string) => Buffer.from(text).toString("base64");
 /** The Secret as we declare it. */
 export function globalSecret(
   content: Content & Readonly<{ salt: Buffer; revision: number }>,
+  registration: Registration = "proved",
 ): V1Secret {
   return {
     apiVersion: "v1",
@@ -148,6 +153,7 @@ export function globalSecret(
       [secretKeys.salt]: content.salt.toString("base64"),
       [secretKeys.intent]: encode(content.intent),
       [secretKeys.sources]: encode(content.sources),
+      [secretKeys.registration]: encode(registration),
     },
   };
 }

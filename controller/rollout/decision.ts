@@ -23,13 +23,14 @@ import { heldByPause } from "./paused.ts";
 import {
   registeredAfter,
   registeredBy,
+  registersKubelets,
   restartsKubelets,
 } from "#controller/rollout/halt/spared.ts";
 import {
   fatesOf,
   standing,
   type Fates,
-  type Rereads,
+  type Waits,
   type Standing,
 } from "#controller/rollout/turn/node-state.ts";
 import { restartOf } from "../policy/delivery.ts";
@@ -62,6 +63,8 @@ export type Decision = Readonly<{
   publish: Content | undefined;
   state: State;
   rollouts: Rollouts;
+  /** Kubelets may have to be told of a provider for what is published, after this step. */
+  registers: boolean;
   /** Every node that can be served had the template's revision, before this step. */
   complete: boolean;
   /** What is wanted was not what is published, before this step: a halt or a pause may hold it. */
@@ -135,6 +138,7 @@ export async function decided(
     published,
     publish,
     rollouts,
+    registers: registersKubelets(delivery, base, publish ?? current),
     complete: input.complete,
     waiting: isPending(published, wanted, template),
     state: {
@@ -190,6 +194,7 @@ async function inputOf(context: RolloutContext, { published, state, view, before
   const { agent, cluster, lookout, policy } = context;
   const template = view?.template ?? 0;
   const intent = published?.intent ?? "apply";
+  const current = published && { ...published, sources: published.sourcesText };
   const idle = { stallSeconds: 0, readySeconds: 0, surveySeconds: 0 };
   return {
     published: published?.revision ?? 0,
@@ -205,16 +210,17 @@ async function inputOf(context: RolloutContext, { published, state, view, before
       (view !== undefined && lookout.isTroubled(view)),
     standing: undefined,
     ...policy.rollout,
-    restarts: restartsKubelets(
-      agent.delivery,
-      state.served,
-      published && { ...published, sources: published.sourcesText },
-    ),
+    restarts: restartsKubelets(agent.delivery, state.served, current),
+    registers: registersKubelets(agent.delivery, state.served, current),
   };
 }
 
 /** The agents of control-plane nodes decide for themselves, by their kubelet's unit. */
-function rereadsOf({ delivery, restartControlPlane }: RolloutContext["agent"]): Rereads {
+function waitsOf(
+  { delivery, restartControlPlane }: RolloutContext["agent"],
+  { registers, daemonSet }: RolloutInput,
+): Waits {
+  if (registers && daemonSet?.stage === "canary") return "to be asked";
   if (restartOf(delivery) === "Never") return "everywhere";
   return restartControlPlane === "Never" ? "control plane" : "nowhere";
 }
@@ -234,7 +240,7 @@ async function decideWith(context: RolloutContext, { input, before, asked }: Que
     amongPinned(await survey(cluster, agent, mark, asked.now.getTime()), agent.pinned);
   const recent = input.suspicious ? undefined : lookout.recent(view, input.pending);
   const found = recent ?? lookout.seen(view, await read());
-  const fates = fatesOf(found, agent.probationSeconds, known, rereadsOf(agent));
+  const fates = fatesOf(found, agent.probationSeconds, known, waitsOf(agent, input));
   lookout.judged(fates);
   const seen = standing(fates, known);
   const last = decide({ ...input, standing: seen });

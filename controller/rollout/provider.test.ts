@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { owned } from "#kube/client/paths.ts";
 import { readState } from "../objects/state.ts";
-import { additionalPath, deployed, text, type World } from "./world.fixture.ts";
+import { additionalPath, deployed, text, World } from "./world.fixture.ts";
 
 const registered = { mode: "CredentialProvider", registration: "Agent", scope: "All" } as const;
 const annotated = { ...registered, scope: "Annotated" } as const;
@@ -102,4 +102,39 @@ test("where somebody's admission takes the agents' flags out, nothing is spared"
   world.declare("a:2");
   assert.deepEqual(await budgets(world), [1]);
   assert.equal(served(world)?.registered, undefined);
+});
+
+const askers = [
+  ["a pod pulls there", 40, 40],
+  ["ten minutes are over without a pull", Number.POSITIVE_INFINITY, 600],
+] as const;
+for (const [until, pulls, seconds] of askers)
+  test(`a registration goes on from its first node when ${until}, and the others wait for nothing`, async () => {
+    const world = new World(size);
+    world.deliverBy(registered);
+    world.model.pulls = pulls;
+    world.declare("a:1");
+    await world.pass(60, () => world.having("a:1") > 0);
+    const begun = world.model.now;
+    await world.pass(seconds - 2);
+    assert.deepEqual([world.having("a:1"), world.model.registration], [1, "proving"]);
+    assert.match(world.reason, /one node first.*until a pod pulls there, 10 min at most/);
+    assert.equal(world.halt, undefined);
+    await world.pass(60, () => served(world) !== undefined);
+    assert.deepEqual([world.having("a:1"), world.model.registration], [size, "proved"]);
+    assert.ok(world.model.now - begun < seconds + 50, `${world.model.now - begun} s`);
+    assert.equal(world.model.takenBeforeProof, 1);
+    world.declare("a:2");
+    await world.pass(30, () => world.having("a:2") === size);
+    assert.equal(world.having("a:2"), size);
+  });
+
+test("an agent that gives up while its kubelet is still to ask halts the rollout at once", async () => {
+  const world = new World(size);
+  world.deliverBy(registered);
+  world.model.pulls = Number.POSITIVE_INFINITY;
+  world.model.bad.add(text("a:1"));
+  world.declare("a:1");
+  await world.pass(60, () => world.published?.intent === "hold");
+  assert.equal(world.halt?.reason, "failed");
 });

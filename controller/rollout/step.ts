@@ -3,7 +3,7 @@
  * DaemonSet, in this order.
  */
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
-import type { Intent } from "#contract/names.ts";
+import type { Intent, Registration } from "#contract/names.ts";
 import type { Wanted } from "../sources/accept.ts";
 import type { RolloutContext } from "./context.ts";
 import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
@@ -62,7 +62,7 @@ export async function takeStep(
 ): Promise<Progress> {
   const { cluster, agent } = context;
   const view = snapshot.daemonSet && (await look(context, snapshot.daemonSet));
-  const { turn, published, publish, state, rollouts, ...seen } = await decided(
+  const { turn, published, publish, state, rollouts, registers, ...seen } = await decided(
     context,
     snapshot,
     wanted,
@@ -77,16 +77,16 @@ export async function takeStep(
   const kept = published && { ...published, sources: published.sourcesText };
   const content =
     publish === undefined && kept ? kept : { ...(publish ?? wanted), salt: newSalt() };
+  const target = targetOf(turn, revision, view);
   let global = await ensure<V1Secret>(
     context,
     owned.global,
     snapshot.global,
-    globalSecret({ ...content, revision }),
+    globalSecret({ ...content, revision }, registrationIn(registers, target)),
   );
   await ensure(context, owned.serviceAccount, snapshot.serviceAccount, serviceAccount);
   await ensure(context, owned.role, snapshot.role, role);
   await ensure(context, owned.roleBinding, snapshot.roleBinding, roleBinding);
-  const target = targetOf(turn, revision, view);
   if (target.template > 0) {
     // Before the template: from here on a node may hold our entries, and removal must ask for them
     // back.
@@ -125,6 +125,11 @@ function digestFor(template: number, { global, revision, view }: Known): string 
   if (template === 0) return "";
   const published = template === revision ? readPublished(global) : undefined;
   return published === undefined ? (view?.digest ?? "") : publishedDigest(published);
+}
+
+/** In the Secret before the strategy of a wave is: a pod that comes with it mounts what is true. */
+function registrationIn(registers: boolean, { strategy }: Target): Registration {
+  return registers && strategy.stage === "canary" ? "proving" : "proved";
 }
 
 type Target = { template: number; strategy: Strategy };

@@ -5,7 +5,13 @@
 import { agent as agentFixture } from "#controller/objects/daemonset/agent.fixture.ts";
 import assert from "node:assert/strict";
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
-import { digestAnnotation, revisionAnnotation, secretType } from "#contract/names.ts";
+import {
+  digestAnnotation,
+  type Registration,
+  revisionAnnotation,
+  secretKeys,
+  secretType,
+} from "#contract/names.ts";
 import { DaemonSetModel } from "#controller/objects/daemonset/daemonset.fixture.ts";
 import { readRollouts } from "#controller/rollout/halt/halt.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -15,6 +21,7 @@ import { collections, owned } from "#kube/client/paths.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import type { Report } from "../report/outcome.ts";
 import { reconcile, type Reconciler } from "../reconcile.ts";
+import type { Progress } from "./step.ts";
 import { noWishes } from "#controller/policy/spec/in-force.ts";
 import type { Delivery } from "../policy/delivery.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
@@ -59,7 +66,12 @@ export class World {
       original: undefined,
       extras: { read: async () => [] },
       now,
-      report: silence,
+      report: {
+        ...silence,
+        progress: async ({ turn }: Progress) => {
+          this.reason = "reason" in turn ? turn.reason : "";
+        },
+      },
       lookout: createLookout(now),
       stillSeconds: () => 0,
       nudgeSeconds: () => undefined,
@@ -74,6 +86,9 @@ export class World {
       admitted: new Admitted({ now }),
     } as unknown as Reconciler;
   }
+
+  /** What the last step of the rollout waits for, in its words. */
+  reason = "";
 
   /** What somebody else's admission makes of the DaemonSet. */
   admits: (daemonSet: V1DaemonSet) => void = () => {};
@@ -196,6 +211,8 @@ export class World {
     )
       this.model.contents.set(published.revision, { ...published, sources: published.sourcesText });
     this.model.published = published?.revision ?? 0;
+    const said = this.objects.get(owned.global)?.data?.[secretKeys.registration] ?? "";
+    this.model.registration = Buffer.from(said, "base64").toString() as Registration;
     const { spec, metadata } = this.daemonSet ?? {};
     if (spec === undefined) return;
     const marks = spec.template.metadata?.annotations ?? {};

@@ -2,8 +2,14 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
-import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
-import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
+import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import {
+  agentName,
+  globalPullSecretName,
+  kubeadmFlagsFile,
+  namespace,
+  providerFiles,
+} from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { kubelets } from "./nodes.ts";
@@ -40,13 +46,46 @@ const declare = async () =>
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
 const files = () => cluster.nodes.map((node) => node.readFile(kubeadmFlagsFile)?.toString());
 
-test("H17: each kubelet is restarted once to be told of the provider, and a rotation restarts none", async () => {
+/** What is said of where it stands, and by the agents' logs. */
+async function said(): Promise<string> {
+  const object = await cluster.get<GlobalPullSecret>("gps", globalPullSecretName);
+  const ready = object?.status?.conditions?.find(({ type }) => type === "Ready");
+  const agents = ["-n", namespace, "-l", `name=${agentName}`];
+  const logs = await cluster.kubectl("logs", ...agents, "--tail=-1");
+  return `${ready?.reason} ${ready?.message}\n${logs}`;
+}
+
+test("a registration goes from the first node to the next when a pod has pulled there, and until then it is said what is waited for", async () => {
   const before = await kubelets(cluster);
   await declare();
+  const words = await until(
+    "the first node waits",
+    async () => {
+      const found = await said();
+      return found.includes("GPS255") ? found : undefined;
+    },
+    { timeout: 120_000, seen: said },
+  );
+  assert.match(words, /^OneNodeFirst .*until a pod pulls there, 10 min at most/);
+  const told = files().map((text) => text !== flags);
+  assert.deepEqual(new Set(told), new Set([false, true]));
+  const during = await kubelets(cluster);
+  assert.deepEqual(
+    during.map((one, at) => one !== before[at]),
+    told,
+  );
+  const first = cluster.nodes[told.indexOf(true)];
+  assert.ok(first);
+  const image = await cluster.pushApp("team/app:first");
+  await cluster.apply(podOn(first, "first", image));
+  await untilState(cluster, "first", "Running");
   await product.untilServed(cluster, 1);
-  await arePulled();
+  assert.ok((await kubelets(cluster)).every((one, at) => one !== before[at]));
+});
+
+test("H17: each kubelet was restarted once to be told of the provider, and a rotation restarts none", async () => {
   const after = await kubelets(cluster);
-  assert.ok(after.every((one, at) => one !== before[at]));
+  await arePulled();
   const additional = randomBytes(18).toString("base64url");
   await cluster.registry.setUsers({ ...cluster.registry.users, additional });
   await declare();

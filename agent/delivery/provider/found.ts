@@ -9,6 +9,9 @@ import type { Document } from "../mounted.ts";
 import type { Installed } from "./installed.ts";
 import { share } from "./share.ts";
 
+export const notAsked = "the kubelet has not asked its credential provider yet";
+const stillTold =
+  "kubeadm-flags.env still names a credential provider of ours, which answers nothing";
 const emptyAnswer = answerOf(new Map());
 
 /** With the credential provider in force. `config`: config.json by itself. */
@@ -17,7 +20,7 @@ export function providedBy(config: Found, installed: Installed, scope: Scope): F
     ...config,
     unfit: installed.unfit,
     beside: true,
-    note: installed.asked ? undefined : "the kubelet has not asked its credential provider yet",
+    note: installed.asked ? undefined : notAsked,
     plan(journal, document, lost) {
       if (givesBack(document)) return planRelease(config, installed, journal, document, lost);
       const owned = journal?.owned ?? nothingOwned;
@@ -39,11 +42,12 @@ export function providedBy(config: Found, installed: Installed, scope: Scope): F
 
 /**
  * With config.json in force, after the credential provider was: once that is proved the answer is
- * emptied, and not before.
+ * emptied, and not before. `told`: kubeadm's file still has our flags.
  */
-export function afterProvider(config: Found, installed: Installed): Found {
+export function afterProvider(config: Found, installed: Installed, told = false): Found {
   return {
     ...config,
+    note: told ? stillTold : undefined,
     plan(journal, document, lost) {
       const answer = journal?.owned.answer;
       if (answer === undefined && !lost) return config.plan(journal, document, lost);

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
 import { answerOf } from "#pullsecret/provider/answer.ts";
-import { rowsFor } from "#pullsecret/provider/config.ts";
+import { judgeConfig, rowsFor } from "#pullsecret/provider/config.ts";
 import { withFlags } from "#pullsecret/provider/flags.ts";
 import { installProvider } from "../../../test/faults/provider.ts";
 import { foundOf } from "../config-json/found.ts";
@@ -15,7 +15,7 @@ import type { Plan, Put } from "../delivery.ts";
 import { digestOf, firstJournal, type Journal, type Owned } from "../../journal/journal.ts";
 import { afterProvider, providedBy } from "./found.ts";
 import { type Installed, readInstalled } from "./installed.ts";
-import { preinstalledProvider } from "./provider.ts";
+import { configAfterProvider, preinstalledProvider } from "./provider.ts";
 import { registeredBy } from "./registered.ts";
 import { share } from "./share.ts";
 import { readTree, type Tree } from "./tree.ts";
@@ -154,6 +154,7 @@ const fresh: Tree = {
   answer: undefined,
   script: false,
   config: undefined,
+  otherScope: false,
   names: [],
   flags: "without",
   env: { kind: "file", identity: "2", bytes: Buffer.from(without), mode: 0o644 },
@@ -197,6 +198,41 @@ test("registered: a rotation writes the answer alone, and makes room in config.j
   assert.ok(!found.plan(unproved, document("a.io"), false).changed, "not before it is proved");
 });
 
+test("registered: another scope is another configuration, for one restart, and its rollback takes the flags out", () => {
+  const tree: Tree = {
+    ...there,
+    config: undefined,
+    otherScope: true,
+    names: [...there.names, providerFiles.stamp],
+  };
+  const journal = {
+    ...firstJournal({ absent: true }),
+    owned: { ...nothing, flags: true as const },
+  };
+  const found = registeredBy(config({}), tree, "Annotated");
+  assert.equal(found.registers, "to be registered");
+  const planned = found.plan(journal, document("a.io"), false);
+  // That an earlier kubelet has asked says nothing of the next one.
+  assert.deepEqual(namesOf(planned.first), [providerFiles.stamp, configFile]);
+  const [stamp, written] = planned.first ?? [];
+  assert.ok(stamp && "absent" in stamp.file);
+  const bytes = written && "bytes" in written.file ? written.file.bytes : Buffer.alloc(0);
+  assert.ok(judgeConfig(bytes, "Annotated").ok);
+  assert.ok(planned.matters && planned.kept && planned.owned.flags);
+  assert.deepEqual(planned.last, []);
+});
+
+test("after the provider: as long as kubeadm's file has our flags it is said, in force and withdrawn", (t) => {
+  const root = tree(t);
+  const note = () => {
+    const found = configAfterProvider.read(root);
+    return "note" in found ? found.note : undefined;
+  };
+  assert.equal(note(), undefined);
+  writeFileSync(join(root, kubeadmFlagsFile), withFlags(without));
+  assert.match(note() ?? "", /kubeadm-flags\.env still names/);
+});
+
 test("registered: a withdrawal takes the flags out first, and what they named only when that is proved", () => {
   const journal = {
     ...firstJournal(config({}).now),
@@ -231,7 +267,11 @@ test("kubeadm's file is read as it is: missing, another's provider, or ours", (t
   writeFileSync(join(root, kubeadmFlagsFile), withFlags(without));
   const found = readTree(root, "All");
   assert.deepEqual([found.unfit, found.flags, found.script], [undefined, "with", true]);
-  assert.match(readTree(root, "Annotated").unfit ?? "", /scope Annotated/);
+  const other = readTree(root, "Annotated");
+  assert.deepEqual([other.unfit, other.otherScope, other.config], [undefined, true, undefined]);
+  assert.equal(found.otherScope, false);
+  writeFileSync(join(root, configFile), "{}");
+  assert.match(readTree(root, "Annotated").unfit ?? "", /its configuration/);
   writeFileSync(
     join(root, kubeadmFlagsFile),
     without.replace("--v", "--image-credential-provider-x"),

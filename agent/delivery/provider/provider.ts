@@ -14,7 +14,7 @@ import type { Delivery, Found, Put } from "../delivery.ts";
 import { afterProvider, providedBy } from "./found.ts";
 import { readInstalled } from "./installed.ts";
 import { registeredBy } from "./registered.ts";
-import { readTree } from "./tree.ts";
+import { hasFlags, readTree } from "./tree.ts";
 
 const { folder, script, config, answer } = providerFiles;
 /** The folder's identity tells when the stamp appears, but not each time that it is touched. */
@@ -32,8 +32,8 @@ export function registeredProvider(scope: Scope): Delivery {
 }
 
 /** config.json alone; gives up what a provider was given before the mode changed. */
-export const configAfterProvider = besides(tree, (found, at) =>
-  afterProvider(found, readInstalled(at, "All")),
+export const configAfterProvider = besides([...tree, kubeadmFlagsFile], (found, at) =>
+  afterProvider(found, readInstalled(at, "All"), hasFlags(at)),
 );
 
 function besides(

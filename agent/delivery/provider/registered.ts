@@ -13,7 +13,7 @@ import { type Journal, nothingOwned } from "../../journal/journal.ts";
 import type { Found, Plan, Put, Rewrite } from "../delivery.ts";
 import { givesBack } from "../gives-back.ts";
 import type { Document } from "../mounted.ts";
-import { isThere, planRelease, putAnswer, withDigest } from "./found.ts";
+import { isThere, notAsked, planRelease, putAnswer, withDigest } from "./found.ts";
 import { share } from "./share.ts";
 import type { Tree } from "./tree.ts";
 
@@ -23,7 +23,9 @@ export function registeredBy(config: Found, tree: Tree, scope: Scope): Found {
     ...config,
     unfit: tree.unfit,
     beside: true,
-    registers: tree.flags === "with" ? "registered" : "to be registered",
+    registers: isToBeTold(tree) ? "to be registered" : "registered",
+    asked: tree.asked,
+    note: tree.asked ? undefined : notAsked,
     plan: (journal, document, lost) =>
       givesBack(document)
         ? planAway(config, tree, journal, document, lost)
@@ -35,6 +37,11 @@ export function registeredBy(config: Found, tree: Tree, scope: Scope): Found {
     holds: ({ flags, ...owned }) =>
       config.holds(owned) && isThere(tree, owned.answer) && (!flags || isWhole(tree)),
   };
+}
+
+/** A kubelet reads flags, and the scope in what they name, at its start only. */
+function isToBeTold({ flags, otherScope }: Tree): boolean {
+  return flags !== "with" || otherScope;
 }
 
 function isWhole({ flags, script, config }: Tree): boolean {
@@ -63,7 +70,13 @@ function planIn(
   const put = (name: string, text: string, mode: number): Put => {
     return { name, file: { bytes: Buffer.from(text), mode } };
   };
-  const first = [
+  const tells = isToBeTold(tree);
+  const { stamp } = providerFiles;
+  const first: Put[] = [
+    // What an earlier kubelet asked says nothing of the next one.
+    ...(tells && tree.names.includes(stamp)
+      ? [{ name: stamp, file: { absent: true } } as const]
+      : []),
     ...(tree.script ? [] : [put(providerFiles.script, script, 0o700)]),
     ...putAnswer(tree, bytes),
     ...(tree.config
@@ -78,7 +91,7 @@ function planIn(
     ...(!planned.changed && { kept: true }),
     changed: planned.changed || first.length + last.length > 0,
     // An entry that only makes room for the answer's is no reason to restart anything.
-    matters: untilAsked.matters || tree.flags !== "with",
+    matters: untilAsked.matters || tells,
     owned: all,
     meanwhile: { ...withDigest(planned.meanwhile, bytes), flags: true },
     first,

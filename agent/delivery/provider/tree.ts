@@ -1,7 +1,7 @@
 /** The provider's tree and kubeadm's file, where both are the agent's to write. Reads only. */
 import { lstatSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { kubeadmFlagsFile, providerFiles, type Scope } from "#contract/names.ts";
+import { kubeadmFlagsFile, providerFiles, type Scope, scopes } from "#contract/names.ts";
 import { script } from "#pullsecret/provider/answer.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { type Flags, flagsIn } from "#pullsecret/provider/flags.ts";
@@ -14,6 +14,8 @@ export type Tree = Installed &
     script: boolean;
     /** The rows of a configuration that a kubelet may run with; undefined where there is none. */
     config: readonly string[] | undefined;
+    /** Its configuration is one of ours, of the other scope. */
+    otherScope: boolean;
     /** Files of the tree that are there, or whose folder an agent that was killed left empty. */
     names: readonly string[];
     flags: Flags;
@@ -35,12 +37,18 @@ export function readTree(kubeletDirectory: string, scope: Scope): Tree {
   const text = own(under(providerFiles.config));
   const judged = text.kind === "file" ? judgeConfig(text.bytes, scope) : undefined;
   const config = judged?.ok ? judged.rows : undefined;
+  const otherScope =
+    text.kind === "file" &&
+    judged?.ok === false &&
+    scopes.some((one) => one !== scope && judgeConfig(text.bytes, one).ok);
   const spoilt =
     unfit ??
     badDirectory(under) ??
     (typeof flags === "object" ? flags.why : undefined) ??
     // While a kubelet's flags name it, it must stay as that kubelet was started with.
-    (flags === "with" && judged?.ok === false ? `its configuration: ${judged.why}` : undefined);
+    (flags === "with" && judged?.ok === false && !otherScope
+      ? `its configuration: ${judged.why}`
+      : undefined);
   const isWhole = program.kind === "file" && program.bytes.equals(Buffer.from(script));
   return {
     rows: config ?? [],
@@ -50,6 +58,7 @@ export function readTree(kubeletDirectory: string, scope: Scope): Tree {
     ...(spoilt !== undefined && { unfit: spoilt }),
     script: isWhole && (program.mode & 0o777) === 0o700,
     config,
+    otherScope,
     names,
     flags,
     env,
@@ -90,4 +99,9 @@ function badDirectory(under: (name: string) => string): string | undefined {
   const noexec = trying(() => isNoexec(dirname(under(folder))));
   if (noexec === false) return undefined;
   return noexec === true ? "the kubelet's directory is mounted noexec" : noexec;
+}
+
+/** Whether kubeadm's file still has our flags, which only registration Agent takes out. */
+export function hasFlags(kubeletDirectory: string): boolean {
+  return flagsOf(own(join(kubeletDirectory, kubeadmFlagsFile))) === "with";
 }

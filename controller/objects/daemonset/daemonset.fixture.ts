@@ -3,7 +3,7 @@
  * (kubernetes/pkg/controller/daemon/update.go, maxSurge 0) as a model. Nothing of ours but the
  * template, the Secret and the strategy reaches it.
  */
-import type { Content } from "#contract/names.ts";
+import { askingSeconds, type Content, type Registration } from "#contract/names.ts";
 import { budgetNodes, type Strategy } from "#controller/rollout/turn/strategy.ts";
 import type { Survey } from "#controller/rollout/turn/surveyed.ts";
 
@@ -37,6 +37,8 @@ export type ModelNode = {
   odd: "refuses" | "hangs" | undefined;
   /** How far its clock is behind, in seconds. */
   behind: number;
+  /** When its kubelet was told of a provider. */
+  told: number | undefined;
   /** Taken from work by the DaemonSet controller, and not yet back. */
   taken: boolean;
 };
@@ -47,6 +49,9 @@ export class DaemonSetModel {
   /** What global-pull-secret has said, by revision; the last is what is mounted. */
   readonly contents = new Map<number, Content>();
   published = 0;
+  /** Seconds until a pod pulls on a node; undefined: agents tell kubelets of no provider. */
+  pulls: number | undefined;
+  registration: Registration = "proved";
   /** Documents that no kubelet survives. */
   readonly bad = new Set<string>();
   template: number | undefined;
@@ -68,6 +73,7 @@ export class DaemonSetModel {
       restarts: [],
       broken: false,
       odd: undefined,
+      told: undefined,
     };
     const node: ModelNode = { ...made, behind: 0, taken: false, name: `n${this.#names++}` };
     this.nodes.push(node);
@@ -176,7 +182,7 @@ export class DaemonSetModel {
     else if (pod.phase === "restarting") this.#finish(node, pod);
     // Out of its quarantine.
     else if (pod.phase === "gaveUp" && this.now - pod.unready >= 600) this.#start(node, pod);
-    else if (pod.phase === "done" && pod.ready === undefined) pod.ready = this.now;
+    else if (pod.phase === "done" && pod.ready === undefined) this.#ready(node, pod);
     if (pod.phase === "done" && this.works(node, pod)) node.taken = false;
   }
 
@@ -184,12 +190,12 @@ export class DaemonSetModel {
     const content = this.contents.get(pod.revision);
     if (node.odd === "hangs") return;
     if (node.odd === "refuses") pod.phase = "refused";
-    else if (content === undefined || node.applied === content.document) this.#ready(pod);
+    else if (content === undefined || node.applied === content.document) this.#ready(node, pod);
     else if (
       content.intent === "hold" &&
       (node.applied !== undefined || content.document === emptyDocument)
     )
-      this.#ready(pod);
+      this.#ready(node, pod);
     // A pod applies its own revision and no other.
     else if (pod.revision === this.published) {
       node.restarts.push(content.document);
@@ -207,12 +213,19 @@ export class DaemonSetModel {
       return;
     }
     node.applied = document === emptyDocument ? undefined : document;
-    this.#ready(pod);
+    if (this.pulls !== undefined) node.told ??= this.now;
+    this.#ready(node, pod);
   }
 
-  #ready(pod: Pod): void {
+  #ready(node: ModelNode, pod: Pod): void {
     pod.phase = "done";
-    pod.ready = this.now;
+    if (!this.#awaitsAsking(node)) pod.ready = this.now;
+  }
+
+  /** The first node that registers a provider is ready when its kubelet has asked. */
+  #awaitsAsking({ told }: ModelNode): boolean {
+    if (this.registration === "proved" || told === undefined) return false;
+    return this.now - told < Math.min(this.pulls ?? 0, askingSeconds);
   }
 
   /** That the DaemonSet controller's watch breaks in this very second is not played. */

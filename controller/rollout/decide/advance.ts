@@ -1,5 +1,5 @@
 /** The way from birth over the canary to the last node of the wave. Pure. */
-import { guardSeconds } from "#contract/names.ts";
+import { askingSeconds, guardSeconds } from "#contract/names.ts";
 import { wait } from "#controller/rollout/turn/answers.ts";
 import { tooManyFailed, unavailableFor } from "#controller/rollout/turn/excuses.ts";
 import { canaryPause, hasStood, stallLimit } from "#controller/rollout/turn/patience.ts";
@@ -44,7 +44,7 @@ export function carryOn(input: RolloutInput, daemonSet: DaemonSetState, kept: St
     return wait(
       phase("canary"),
       strategy,
-      `one node first: ${progress}`,
+      `one node first: ${progress}${input.registers ? untilAsked : ""}`,
       canaryPause(input, daemonSet) || again,
     );
   }
@@ -68,6 +68,9 @@ export function carryOn(input: RolloutInput, daemonSet: DaemonSetState, kept: St
     again,
   );
 }
+
+/** A kubelet asks when a pod pulls on its node, and there may be none. */
+const untilAsked = `; one whose kubelet was told of its provider is waited for until a pod pulls there, ${askingSeconds / 60} min at most`;
 
 /**
  * At least one pod of the template is available. From the counters alone: there are more updated

@@ -105,6 +105,7 @@ export class Model extends DaemonSetModel {
       standing: undefined,
       maxUnavailable: this.budget,
       restarts: true,
+      registers: false,
       maxFailures: this.maxFailures,
     };
     let turn = decide(input);

@@ -38,6 +38,7 @@ export const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
   standing: undefined,
   maxUnavailable: "10%",
   restarts: true,
+  registers: false,
   maxFailures: 0,
   ...changes,
 });

@@ -3,7 +3,13 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Content, Intent } from "#contract/names.ts";
 import type { Delivery } from "#controller/policy/delivery.ts";
-import { registeredAfter, registeredBy, restartsKubelets, type Base } from "./spared.ts";
+import {
+  registeredAfter,
+  registeredBy,
+  registersKubelets,
+  restartsKubelets,
+  type Base,
+} from "./spared.ts";
 
 const auth = (word: string) => Buffer.from(`user:${word}`, "latin1").toString("base64");
 
@@ -163,3 +169,16 @@ test("law: whatever is published, in whichever mode, and wherever waves stop, wh
     { numRuns: 3000, endOnFailure: true },
   );
 });
+
+const telling: readonly (readonly [string, Delivery, Base | undefined, Content, boolean])[] = [
+  ["the first revision", agent, undefined, before, true],
+  ["another mode before", agent, had(restart), before, true],
+  ["a rotation", agent, had(agent), rotated, false],
+  ["nodes that were prepared", provider("Preinstalled"), undefined, before, false],
+  ["mode Restart", restart, undefined, before, false],
+  ["a withdrawal", agent, undefined, content({}, {}, "release"), false],
+  ["a halt", agent, undefined, content({}, {}, "hold"), false],
+];
+for (const [what, delivery, base, next, registers] of telling)
+  test(`kubelets ${registers ? "may have to be" : "are not"} told of a provider: ${what}`, () =>
+    assert.equal(registersKubelets(delivery, base, next), registers));

@@ -42,6 +42,19 @@ export function registeredAfter(
     : registeredBy(delivery) && base.registered;
 }
 
+/**
+ * True where agents may have to tell kubelets of our provider for `next`: the first node then shows
+ * that a kubelet asks it (agent/restart/asking.ts).
+ */
+export function registersKubelets(
+  delivery: Delivery,
+  base: Base | undefined,
+  next: Content | undefined,
+): boolean {
+  const registered = registeredBy(delivery);
+  return registered !== undefined && next?.intent === "apply" && base?.registered !== registered;
+}
+
 /** How kubelets were told of our provider by agents; undefined where agents tell them nothing. */
 export function registeredBy(delivery: Delivery): string | undefined {
   const tells = delivery.mode === "CredentialProvider" && delivery.registration === "Agent";

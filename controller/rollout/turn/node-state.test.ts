@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fatesOf, nobody, pick, type Rereads, standing } from "./node-state.ts";
+import { fatesOf, nobody, pick, type Waits, standing } from "./node-state.ts";
 import type { AgentPod, SurveyedNode } from "./surveyed.ts";
 
 const agent = (changes: Partial<AgentPod> = {}): AgentPod => ({
@@ -199,7 +199,7 @@ test("where no kubelet is restarted a running agent is given the time in which t
   const served = node({ agent: agent({ available: true }) });
   const fate = (
     seconds: number,
-    rereads: Rereads,
+    waits: Waits,
     changes: Partial<AgentPod> = {},
     controlPlane = false,
   ) => {
@@ -208,9 +208,13 @@ test("where no kubelet is restarted a running agent is given the time in which t
       [node({ controlPlane, agent: waiting }), served],
       probation,
       nobody,
-      rereads,
+      waits,
     )[0]?.[1];
   };
+  assert.equal(fate(664, "to be asked"), "moving");
+  assert.equal(fate(665, "to be asked"), "stuck");
+  assert.equal(fate(65, "to be asked", { running: false }), "stuck");
+  assert.equal(fate(6, "to be asked", { gaveUp: true }), "failed");
   assert.equal(fate(369, "everywhere"), "moving");
   assert.equal(fate(370, "everywhere"), "stuck");
   assert.equal(fate(604, "everywhere"), "stuck");

@@ -1,5 +1,5 @@
 /** What became of each node: pure judgements over a survey. */
-import { rereadSeconds } from "#contract/names.ts";
+import { askingSeconds, rereadSeconds } from "#contract/names.ts";
 import type { AgentPod, Survey, SurveyedNode } from "./surveyed.ts";
 
 /**
@@ -72,23 +72,24 @@ export const nobody: Known = {
 
 /**
  * On which nodes no kubelet is restarted: a running agent is Ready only when its kubelet must have
- * read the file by itself.
+ * read the file by itself. `to be asked`: one that was told of a provider is Ready when it has
+ * asked it.
  */
-export type Rereads = "everywhere" | "control plane" | "nowhere";
+export type Waits = "everywhere" | "control plane" | "nowhere" | "to be asked";
 
 /** `probationSeconds`: for how long a restarted kubelet is watched before its agent is Ready. */
 export function fatesOf(
   survey: Survey,
   probationSeconds: number,
   known: Known = nobody,
-  rereads: Rereads = "nowhere",
+  waits: Waits = "nowhere",
 ): Fates {
   // As long as no container of the template ever ran, its image is the suspect, not the nodes.
   const runs = survey.some(({ agent }) => agent?.current === true && agent.started);
   // As long as nobody has it available, neither is a node that has not.
   const held = survey.some(({ agent }) => agent?.current === true && agent.available);
   const patience = stuckSeconds + probationSeconds;
-  const context = { known, patience, runs, rereads, held: held || (runs && known.harmless) };
+  const context = { known, patience, runs, waits, held: held || (runs && known.harmless) };
   return survey.map((node) => [node, fateOf(node, context)] as const);
 }
 
@@ -138,10 +139,10 @@ type Context = Readonly<{
   patience: number;
   runs: boolean;
   held: boolean;
-  rereads: Rereads;
+  waits: Waits;
 }>;
 
-function fateOf(node: SurveyedNode, { known, patience, runs, held, rereads }: Context): Fate {
+function fateOf(node: SurveyedNode, { known, patience, runs, held, waits }: Context): Fate {
   const { name, agent, silent } = node;
   if (agent?.available) return agent.current ? "served" : "waiting";
   if (silent && !isSuspect(agent)) return "unreachable";
@@ -151,15 +152,17 @@ function fateOf(node: SurveyedNode, { known, patience, runs, held, rereads }: Co
   if (known.overtaken && !agent.gaveUp) return agent.ageSeconds < patience ? "moving" : "stuck";
   if (known.excused.has(name)) return "excused";
   if (agent.gaveUp) return known.failed.has(name) ? "excused" : "failed";
-  const waits =
-    agent.running &&
-    (rereads === "everywhere" || (rereads === "control plane" && node.controlPlane));
-  const longer = waits ? rereadSeconds : 0;
+  const longer = agent.running ? secondsOf(waits, node) : 0;
   if (agent.ageSeconds < patience + longer) return "moving";
   if (known.failed.has(name) || (held && agent.unavailableSeconds >= excusedSeconds + longer))
     return "excused";
   // It cannot even be started here, though it can elsewhere, so it has touched nothing.
   return runs && !agent.started ? "unreachable" : "stuck";
+}
+
+function secondsOf(waits: Waits, { controlPlane }: SurveyedNode): number {
+  if (waits === "to be asked") return askingSeconds;
+  return waits === "everywhere" || (waits === "control plane" && controlPlane) ? rereadSeconds : 0;
 }
 
 /**

@@ -71,6 +71,11 @@ export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
     standing: Standing | undefined;
     /** What is published costs kubelets a restart; else what follows the canary needs no budget. */
     restarts: boolean;
+    /**
+     * Kubelets may have to be told of a provider for what is published: the first node is available
+     * when its kubelet has asked it, or after `askingSeconds`.
+     */
+    registers: boolean;
   }>;
 
 /** The Secret is ahead of the template: agents that start now find no revision of theirs. */

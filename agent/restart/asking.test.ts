@@ -1,0 +1,83 @@
+/** The first node that registers a provider, until its kubelet has asked: as a table. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+  atRest,
+  type Change,
+  check,
+  decide,
+  facts,
+  mounted,
+  renewed,
+  settling,
+  time,
+  unit,
+  written,
+} from "../facts/facts.fixture.ts";
+
+const file = { ...written, registers: "registered" as const, asked: false };
+const told: Change = {
+  file,
+  journal: { ...atRest, registered: time },
+  mounted: { ...mounted, proving: true },
+};
+const after = (seconds: number): Change => ({
+  ...told,
+  time: { ...time, monotonic: time.monotonic + seconds * 1000 },
+});
+
+test("the first node whose kubelet was told of its provider is Ready when that has asked, or ten minutes later", () => {
+  check([
+    ["at once", told, "wait GPS255"],
+    ["a moment too early", after(599.9), "wait GPS255"],
+    ["ten minutes later", after(600), "nothing GPS200 ready"],
+    ["it has asked", { ...told, file: { ...file, asked: true } }, "nothing GPS200 ready"],
+    ["another node has shown it", { ...told, mounted }, "nothing GPS200 ready"],
+    ["it was told by an earlier agent", { ...told, journal: atRest }, "nothing GPS200 ready"],
+    [
+      "the node was booted since",
+      { ...told, time: { ...time, boot: "c" } },
+      "nothing GPS200 ready",
+    ],
+    ["a provider that was prepared", { ...told, file: written }, "nothing GPS200 ready"],
+    ["its healthz is silent", { ...told, healthy: false }, "wait GPS221"],
+  ]);
+  assert.equal(decide(facts(after(59))).detail, "waits 10 min at most");
+});
+
+test("the probation's early Ready waits for the asking as well", () => {
+  const nearly: Change = { unit: renewed, steady: { running: 1500, healthy: 1500 } };
+  const watched = { ...settling, registered: time };
+  check([
+    ["told, not asked", { ...told, ...nearly, journal: watched }, "wait GPS215"],
+    [
+      "asked",
+      { ...told, ...nearly, journal: watched, file: { ...file, asked: true } },
+      "wait GPS215 ready",
+    ],
+    ["nobody is to be asked", { ...nearly, journal: settling }, "wait GPS215 ready"],
+  ]);
+});
+
+test("the journal says since when the flags are in place, keeps it over a rotation, and drops it with them", () => {
+  const flags = { ...atRest.owned, flags: true as const };
+  const put = (
+    owned: typeof flags | typeof atRest.owned,
+    registers: "registered" | "to be registered",
+  ) => {
+    const plan = () => ({
+      ...written.plan(atRest, mounted, false),
+      changed: true,
+      kept: true as const,
+      owned,
+    });
+    const known = { ...atRest, registered: { boot: "b", monotonic: 1 } };
+    const start = { environmentFiles: ["/var/lib/kubelet/kubeadm-flags.env"], command: "kubelet" };
+    const step = decide(facts({ file: { ...file, registers, plan }, journal: known, unit, start }));
+    assert.ok(step.action === "apply");
+    return step.journal.registered;
+  };
+  assert.deepEqual(put(flags, "to be registered"), time);
+  assert.deepEqual(put(flags, "registered"), { boot: "b", monotonic: 1 });
+  assert.equal(put(atRest.owned, "registered"), undefined);
+});

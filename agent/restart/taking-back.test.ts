@@ -1,0 +1,71 @@
+/** A kubelet that keeps failing while it has flags of ours, as a table. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+  atRest,
+  type Change,
+  check,
+  crashed,
+  decide,
+  facts,
+  limited,
+  mounted,
+  noBus,
+  stopped,
+  unit,
+  written,
+} from "../facts/facts.fixture.ts";
+
+const owned = { ...atRest.owned, flags: true as const };
+const file = { ...written, registers: "registered" as const };
+const fails = { ...crashed, restarts: 3 };
+const at: Change = {
+  file,
+  journal: { ...atRest, owned },
+  mounted: { ...mounted, desired: mounted.desired },
+  healthy: false,
+  unit: fails,
+  steady: { silent: 60_000 },
+};
+const plan = () => ({ ...written.plan(atRest, mounted, false), owned, meanwhile: owned });
+const rests: Change = { ...at, file: { ...file, plan } };
+
+test("H18: a kubelet that keeps failing at rest loses the flags that we gave it, and nothing else is a reason", () => {
+  check([
+    ["it fails for a minute", rests, "record GPS216 → restoring"],
+    ["its start limit is hit", { ...rests, unit: limited }, "record GPS216 → restoring"],
+    ["not for a minute yet", { ...rests, steady: { silent: 59_999 } }, "wait GPS221"],
+    ["it was started anew but twice", { ...rests, unit: { ...fails, restarts: 2 } }, "wait GPS221"],
+    ["somebody stopped it", { ...rests, unit: stopped }, "wait GPS221"],
+    ["it runs, and is silent", { ...rests, unit }, "wait GPS221"],
+    ["nobody can tell", { ...rests, unit: noBus }, "wait GPS221"],
+    ["no restarts are allowed", { ...rests, config: { restart: "Never" } }, "wait GPS221"],
+    ["its flags are not ours", { ...rests, journal: atRest, file: written }, "wait GPS221"],
+    ["it answers", { ...rests, healthy: true }, "nothing GPS200 ready"],
+    [
+      "the rollout is held",
+      { ...rests, mounted: { ...mounted, intent: "hold" } },
+      "record GPS216 → restoring",
+    ],
+  ]);
+});
+
+test("what is then restored has all but the flags, and counts as nothing that was proved", () => {
+  const step = decide(facts(rests));
+  assert.ok(step.action === "record");
+  const { undo } = step.journal;
+  assert.equal(undo?.content, "");
+  assert.equal(undo.owned.flags, undefined);
+  assert.deepEqual(undo.owned.entries, owned.entries);
+  assert.deepEqual(undo.file, file.now);
+});
+
+test("flags that are put back after somebody dropped them can be rolled back as well", () => {
+  const changed = () => ({ ...plan(), changed: true as const, kept: true as const, matters: true });
+  const start = { environmentFiles: ["/var/lib/kubelet/kubeadm-flags.env"], command: "kubelet" };
+  const dropped = { ...file, registers: "to be registered" as const, plan: changed };
+  const step = decide(facts({ ...rests, file: dropped, healthy: true, unit, start }));
+  assert.ok(step.action === "apply");
+  assert.ok(step.journal.undo);
+  assert.equal(step.journal.undo.owned.flags, undefined);
+});

@@ -218,6 +218,14 @@ export const rollout: readonly Mutant[] = [
     spared,
   ),
   of(
+    "halt/spared.ts",
+    "a registration goes on though its first kubelet was not seen to ask",
+    "return registered !== undefined && next?.intent",
+    "return registered === undefined && next?.intent",
+    spared,
+    `${room}/provider.test.ts`,
+  ),
+  of(
     "halt/halt.ts",
     "what halted is tried every ten minutes for ever",
     "firstPause * 2 ** Math.min(tries, 20)",

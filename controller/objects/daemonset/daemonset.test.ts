@@ -160,7 +160,14 @@ test("an agent learns number and digest of its revision from its own template, a
     "metadata.annotations['globalpullsecret.io/digest']",
   ]);
   const items = pod?.volumes?.[0]?.secret?.items?.map(({ key }) => key);
-  assert.deepEqual(items, [".dockerconfigjson", "revision", "salt", "intent", "sources"]);
+  assert.deepEqual(items, [
+    ".dockerconfigjson",
+    "revision",
+    "salt",
+    "intent",
+    "sources",
+    "registration",
+  ]);
 });
 
 test("an unmount on the node reaches the agent: its copies of other pods' mounts would keep devices busy", () => {

@@ -32,6 +32,7 @@ import {
 import { makeHub, networkOf } from "./network.ts";
 import { Node, type NodePlace } from "./node.ts";
 import { sandboxImage } from "./nodefiles.ts";
+import { askedBy, reader } from "./reading.ts";
 import { newPasswords, publicRegistry, Registry, startRegistries } from "./registry.ts";
 import { directEnvironment, run } from "./run.ts";
 import { setUp, type Kit } from "./setup.ts";
@@ -67,6 +68,7 @@ export class Cluster {
   readonly #place: NodePlace;
   readonly #plane: ControlPlane;
   readonly #state: State;
+  readonly #read: ReturnType<typeof reader>;
 
   constructor(kit: Kit, state: State, plane: ControlPlane, registry: Registry) {
     this.kit = kit;
@@ -83,6 +85,7 @@ export class Cluster {
     this.server = plane.server;
     this.ca = join(plane.authority.directory, "ca.crt");
     this.auditLog = plane.auditLog;
+    this.#read = reader(this.kubeconfig);
     this.registry = registry;
     this.nodes = state.nodes.map((index) => new Node(kit, this.#place, index));
   }
@@ -100,8 +103,13 @@ export class Cluster {
     );
   }
 
-  /** kubectl get as a value; undefined when it is not there. */
+  /**
+   * kubectl get as a value; undefined when it is not there. What waits asks this way: it starts no
+   * program.
+   */
   async get<T = Record<string, unknown>>(...args: readonly string[]): Promise<T | undefined> {
+    const asked = askedBy(args);
+    if (asked !== undefined) return await this.#read<T>(asked);
     const text = await this.kubectl("get", "--ignore-not-found", "-o", "json", ...args);
     return text === "" ? undefined : (JSON.parse(text) as T);
   }
@@ -135,13 +143,17 @@ export class Cluster {
 
   /** Waits until the API says that a node is Ready. */
   async untilReady(node: Node): Promise<void> {
-    const path = '{.status.conditions[?(@.type=="Ready")].status}';
-    const status = (): Promise<string> =>
-      this.kubectl("get", "node", node.name, "-o", `jsonpath=${path}`);
+    const status = (): Promise<string | undefined> => this.readiness(node);
     await until(`${node.name} is Ready`, async () => (await status()) === "True", {
-      every: 150,
       seen: status,
     });
+  }
+
+  /** The status of a node's condition Ready; undefined where the API has none. */
+  async readiness({ name }: Node): Promise<string | undefined> {
+    type Status = { status?: { conditions?: { type: string; status: string }[] } };
+    const { status } = (await this.get<Status>("node", name)) ?? {};
+    return status?.conditions?.find(({ type }) => type === "Ready")?.status;
   }
 
   /** Kills the API server; what runs on the nodes goes on without it. */

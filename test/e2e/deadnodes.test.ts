@@ -43,9 +43,7 @@ const has = (node: Node, place: string): boolean =>
 
 /** Waits until the API says so of a node's Ready condition. */
 async function untilCondition(node: Node, status: "Unknown" | "False"): Promise<void> {
-  const path = '{.status.conditions[?(@.type=="Ready")].status}';
-  const seen = (): Promise<string> =>
-    cluster.kubectl("get", "node", node.name, "-o", `jsonpath=${path}`);
+  const seen = (): Promise<string | undefined> => cluster.readiness(node);
   await until(`${node.name} is Ready=${status}`, async () => (await seen()) === status, {
     timeout: 120_000,
     seen,

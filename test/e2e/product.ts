@@ -168,27 +168,22 @@ export async function untilRemoved(cluster: Cluster): Promise<void> {
 
 /** kind/name of every object that exists only while a pull secret is in force. */
 export async function ourObjects(cluster: Cluster): Promise<string[]> {
-  const kinds = [
-    ...["daemonset", "serviceaccount", "role", "rolebinding"].map(
-      (kind) => `${kind}/${names.agentName}`,
+  const its = ["-n", names.namespace];
+  const kinds = ["daemonset", "serviceaccount", "role", "rolebinding"];
+  const ours = [
+    ...kinds.map((kind) => [kind, names.agentName] as const),
+    ["secret", names.globalSecretName],
+    ["secret", names.stateSecretName],
+  ] as const;
+  type Pods = { items: { metadata: { name: string } }[] };
+  const pods = cluster.get<Pods>("pods", ...its, "-l", `name=${names.agentName}`);
+  const found = await Promise.all(
+    ours.map(async ([kind, name]) =>
+      (await cluster.get(kind, name, ...its)) === undefined ? [] : [`${kind}/${name}`],
     ),
-    `secret/${names.globalSecretName}`,
-    `secret/${names.stateSecretName}`,
-  ];
-  const found = await Promise.all([
-    cluster.kubectl("get", ...kinds, "-n", names.namespace, "--ignore-not-found", "-o", "name"),
-    cluster.kubectl(
-      "get",
-      "pods",
-      "-n",
-      names.namespace,
-      "-l",
-      `name=${names.agentName}`,
-      "-o",
-      "name",
-    ),
-  ]);
-  return found.join("").split("\n").filter(Boolean);
+  );
+  const agents = (await pods)?.items ?? [];
+  return [...found.flat(), ...agents.map(({ metadata }) => `pod/${metadata.name}`)];
 }
 
 export type Event = {

@@ -5,14 +5,14 @@
  * unit: beside the sources; needs nothing but the checkout. long: what is slow by nature. faults:
  * the whole matrix, every point of it instead of a sample. all: everything but what is slow by
  * nature. What is under test/ needs real parts, which are installed and built first; its files run
- * three at a time, the longest first: most of their time they wait for settle times, and three
- * clusters share two cores well.
+ * in two lanes (lanes.ts), the longest first.
  */
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheRoot } from "../test/cluster/cache.ts";
 import { begin, isRecorded, readTap } from "../tools/runs.ts";
+import { lanes } from "./lanes.ts";
 import { type How, runFiles } from "./run-files.ts";
 
 const [part = "all", ...words] = process.argv.slice(2);
@@ -34,11 +34,12 @@ if (chosen === undefined) throw new Error(`${part}: give all, unit, long or faul
 const record = words.length === 0 && isRecorded(part) ? begin() : undefined;
 const taps = mkdtempSync(join(tmpdir(), "tests-"));
 let told = "";
+let runs = 0;
 
 /** Runs the files; true when every test passed. */
 async function run(tests: readonly string[], how: Omit<How, "tap">) {
   if (tests.length === 0) return true;
-  const tap = join(taps, "run.tap");
+  const tap = join(taps, `${(runs += 1)}.tap`);
   const env = part === "faults" ? { EVERY_POINT: "1" } : {};
   const passed = await runFiles(tests, { ...how, env, tap });
   told += readFileSync(tap, "utf8");
@@ -52,11 +53,9 @@ async function run(tests: readonly string[], how: Omit<How, "tap">) {
  */
 const bound = part === "all" ? 900_000 : 3_600_000;
 
-/** As node --test does: some of these tests count milliseconds. */
-const concurrency = Math.max(1, availableParallelism() - 1);
 let passed = await run(
   chosen.filter((file) => !isReal(file)),
-  { concurrency },
+  { concurrency: availableParallelism() },
 );
 const real = chosen.filter(isReal);
 if (real.length > 0) {
@@ -64,9 +63,12 @@ if (real.length > 0) {
   const { setUp } = await import("../test/cluster/setup.ts");
   await freshBundle();
   await setUp();
-  // A narrowed run may be one of a deliberate breakage.
-  const durations = words.length > 0 ? {} : { durations: join(cacheRoot, `seconds-${part}.json`) };
-  passed = (await run(real, { concurrency: 3, bound, ...durations })) && passed;
+  const ended = lanes(real).map(async ({ name, concurrency, files }) => {
+    // A narrowed run may be one of a deliberate breakage.
+    const kept = { durations: join(cacheRoot, `seconds-${part}-${name}.json`) };
+    return await run(files, { concurrency, bound, ...(words.length > 0 ? {} : kept) });
+  });
+  passed = (await Promise.all(ended)).every(Boolean) && passed;
 }
 rmSync(taps, { recursive: true });
 const { counts, skipped } = readTap(told);

@@ -15,6 +15,8 @@ const programs: Programs = {
   hidden: "agent/hidden.ts",
   controller: "controller/main.ts",
   fleet: "fleet/main.ts",
+  "sync-tenant": "sync/tenant/main.ts",
+  "sync-management": "sync/management/main.ts",
 };
 
 /**
@@ -84,7 +86,7 @@ export async function freshBundle(): Promise<string[]> {
   const madeAt = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const oldest = Math.min(...paths.map(madeAt));
   const sources = globSync([
-    "{agent,api,cli,contract,controller,fleet,kube,program,pullsecret}/**",
+    "{agent,api,cli,contract,controller,fleet,kube,program,pullsecret,sync}/**",
     "build/*",
   ]);
   const isStale = [...sources, "package-lock.json"].some((path) => madeAt(path) >= oldest);

@@ -8,6 +8,7 @@ import { completion } from "./commands/local/completion.ts";
 import { fleetRbac } from "./commands/local/fleet-rbac.ts";
 import { merge } from "./commands/local/merge.ts";
 import { seal } from "./commands/local/seal.ts";
+import { tenant } from "./commands/local/tenant.ts";
 import { nodes } from "./commands/see/nodes.ts";
 import { remove } from "./commands/change/remove.ts";
 import { status } from "./commands/see/status.ts";
@@ -35,6 +36,7 @@ export const commands: Readonly<Record<string, Command>> = {
   check,
   explain,
   seal,
+  tenant,
   "support-bundle": supportBundle,
   completion,
 };

@@ -2,15 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { whole } from "#api/whole.fixture.ts";
 import { wholeFleet } from "#api/whole-fleet.fixture.ts";
+import { wholeSync } from "#api/whole-sync.fixture.ts";
 import { defaults } from "#controller/policy/spec/defaults.ts";
 import { providerDefaults } from "#controller/policy/delivery.ts";
-import { fieldsOf, fleetCrdFile, onlyVersion, ourCrd, type Schema } from "./crd.ts";
+import { fieldsOf, fleetCrdFile, onlyVersion, ourCrd, syncCrdFile, type Schema } from "./crd.ts";
 
 const { schema } = onlyVersion(ourCrd());
 const { schema: fleet } = onlyVersion(ourCrd(fleetCrdFile));
+const { schema: sync } = onlyVersion(ourCrd(syncCrdFile));
 const both: readonly (readonly [value: object, schema: Schema])[] = [
   [whole, schema],
   [wholeFleet, fleet],
+  [wholeSync, sync],
 ];
 
 test("the generated types have every field of the CRDs, and no other", () => {

@@ -9,6 +9,7 @@ import {
   meaningOf,
   onlyVersion,
   ourCrd,
+  syncCrdFile,
   type Field,
   type Schema,
 } from "./crd.ts";
@@ -48,10 +49,18 @@ const fleetNames: typeof names = {
   "status.conditions[]": "FleetCondition",
 };
 
+const syncNames: typeof names = {
+  "": "SyncSecret",
+  status: "SyncSecretStatus",
+  "status.conditions[]": "SyncSecretCondition",
+};
+
 /** The text of api/global-pull-secret.ts. */
 export const apiTypes = (): string => typesOf(crdFile, names);
 /** The text of api/fleet-secret.ts. */
 export const fleetTypes = (): string => typesOf(fleetCrdFile, fleetNames);
+/** The text of api/sync-secret.ts. */
+export const syncTypes = (): string => typesOf(syncCrdFile, syncNames);
 
 function typesOf(file: string, names: Readonly<Record<string, string>>): string {
   const crd = ourCrd(file);
@@ -93,7 +102,11 @@ function typeOf(
   const fields = Object.entries(schema.properties ?? {}).map(([field, one]) => {
     const below = path === "" ? field : `${path}.${field}`;
     const optional = required.has(field) ? "" : "?";
-    return `${comment(meaningOf(one), "  ")}  ${field}${optional}: ${written(below, one, names)};\n`;
+    const line = `  ${field}${optional}: ${written(below, one, names)};`;
+    // As the formatter breaks a union that is too long for a line.
+    const broken = line.replace(": ", ":\n    | ").replaceAll('" | "', '"\n    | "');
+    const fits = line.length <= 100 || one.enum === undefined;
+    return `${comment(meaningOf(one), "  ")}${fits ? line : broken}\n`;
   });
   return `${comment(meaningOf(schema), "")}export type ${name} = Readonly<{\n${fields.join("")}}>;\n`;
 }
@@ -105,6 +118,7 @@ function written(path: string, schema: Schema, names: Readonly<Record<string, st
   if (schema.type === "array")
     return `readonly ${written(`${path}[]`, schema.items ?? {}, names)}[]`;
   if (schema.type === "integer") return "number";
+  if (schema.type === "boolean") return "boolean";
   const { additionalProperties: values } = schema;
   if (values !== undefined) return `Readonly<Record<string, ${written(path, values, names)}>>`;
   if (schema.type === "object") return names[path] ?? "object";

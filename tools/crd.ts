@@ -5,6 +5,7 @@ import { load } from "js-yaml";
 
 export const crdFile = "manifests/crds/globalpullsecrets.yaml";
 export const fleetCrdFile = "manifests/crds/fleetsecrets/fleetsecrets.yaml";
+export const syncCrdFile = "manifests/crds/syncsecrets/syncsecrets.yaml";
 
 /** What a structural schema may hold, of which we use this. */
 export type Schema = Readonly<{

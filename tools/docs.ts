@@ -11,13 +11,14 @@ import { troubles } from "#controller/status/troubles.ts";
 import { catalogue as fleet } from "#fleet/secret/problems.ts";
 import { catalogue as kubeconfigs } from "#kube/kubeconfig/problems.ts";
 import { catalogue as documents } from "#pullsecret/problems/problems.ts";
-import { apiTypes, fleetTypes } from "./api.ts";
+import { catalogue as sync } from "#sync/rules/problems.ts";
+import { apiTypes, fleetTypes, syncTypes } from "./api.ts";
 import { plugin } from "./plugin.ts";
 import { faults } from "./faults.ts";
 import { chartParts } from "./install/chart.ts";
 import { table, type Row } from "./markdown.ts";
 import { promisesPage } from "./promises.ts";
-import { fleetReference, reference } from "./reference.ts";
+import { fleetReference, reference, syncReference } from "./reference.ts";
 
 /** File → its whole text. */
 export function pages(): Readonly<Record<string, string>> {
@@ -32,6 +33,8 @@ export function pages(): Readonly<Record<string, string>> {
     "docs/reference/globalpullsecret.md": reference(),
     "api/fleet-secret.ts": fleetTypes(),
     "docs/reference/fleetsecret.md": fleetReference(),
+    "api/sync-secret.ts": syncTypes(),
+    "docs/reference/syncsecret.md": syncReference(),
     ...chartParts(),
   };
 }
@@ -49,6 +52,8 @@ function errors(): string {
     table(["code", "meaning", "what to do"], Object.values(kubeconfigs).toSorted(byCode)),
     "## Fleet\n\nSaid in the status of a FleetSecret.",
     table(["code", "meaning", "what to do"], Object.values(fleet).toSorted(byCode)),
+    "## SyncSecrets\n\nSaid in the status of a SyncSecret, and in the log of the program that found it.",
+    table(["code", "meaning", "what to do"], Object.values(sync).toSorted(byCode)),
   ];
   return `${parts.join("\n\n")}\n`;
 }

@@ -63,6 +63,10 @@ const order: readonly string[] = [
   "fleet/inventory",
   "fleet/guest",
   "fleet",
+  "sync/rules",
+  "sync",
+  "sync/tenant",
+  "sync/management",
   "cli/terminal",
   "cli/login",
   "cli/cluster",
@@ -80,7 +84,7 @@ const order: readonly string[] = [
 ];
 
 /** Programs: they meet in contract/, pullsecret/, kube/ and api/ only. */
-const programs: ReadonlySet<string> = new Set(["agent", "controller", "fleet", "cli"]);
+const programs: ReadonlySet<string> = new Set(["agent", "controller", "fleet", "sync", "cli"]);
 
 /** Programs that reach no API server. */
 const withoutCluster: ReadonlySet<string> = new Set(["agent"]);
@@ -102,6 +106,7 @@ const pure: readonly string[] = [
   "fleet/secret",
   "fleet/way",
   "fleet/status",
+  "sync/rules",
 ];
 
 /** What code that decides may load of Node and of packages: it computes, and touches nothing. */

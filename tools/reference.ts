@@ -5,6 +5,7 @@ import {
   meaningOf,
   onlyVersion,
   ourCrd,
+  syncCrdFile,
   type Crd,
   type Field,
   type Schema,
@@ -27,20 +28,31 @@ export const fleetReference = (): string =>
     status: "How it is used: [fleet](../fleet.md).",
   });
 
+/** docs/reference/syncsecret.md. */
+export const syncReference = (): string =>
+  pageOf(ourCrd(syncCrdFile), {
+    place: "namespaced",
+    explain: "syncsecret",
+    status: "How it is used: [tenants' secrets](../syncsecret.md).",
+  });
+
 type Words = Readonly<{ place: string; explain: string; status: string }>;
 
 function pageOf(crd: Crd, { place, explain, status }: Words): string {
   const { schema, apiVersion } = onlyVersion(crd);
   const fields = fieldsOf(schema);
   const below = (part: string) => fields.filter(({ path }) => path.startsWith(`${part}.`));
+  // As a Secret, one may have no spec.
+  const flat = fields.filter(({ path }) => !/^(?:$|apiVersion$|kind$|metadata$|status)/.test(path));
+  const spec = below("spec").length > 0 ? below("spec") : flat;
   return `# ${crd.spec.names.kind}
 
 \`${apiVersion}\`, ${place}. ${schema.description ?? ""}
 The same words are in \`kubectl explain ${explain} --recursive\`.
 
-## spec
+## ${spec === flat ? "content" : "spec"}
 
-${tableOf(below("spec"))}
+${tableOf(spec)}
 
 ## status
 

@@ -17,7 +17,13 @@ const ofKustomize = /^kustomize\.config\.k8s\.io\//;
  * Not of the cluster that is uninstalled: a fleet's controller is an installation of its own, and
  * goes when its FleetSecrets are gone; a hosted one is in another cluster.
  */
-const others = ["manifests/fleet/**", "manifests/crds/fleetsecrets/**", "manifests/hosted/**"];
+const others = [
+  "manifests/fleet/**",
+  "manifests/crds/fleetsecrets/**",
+  "manifests/sync/**",
+  "manifests/crds/syncsecrets/**",
+  "manifests/hosted/**",
+];
 
 /** `Kind name` of all that manifests/ make; a chart's templates are no YAML, and make the same. */
 function made(): ReadonlySet<string> {

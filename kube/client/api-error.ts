@@ -27,8 +27,8 @@ export class ApiError extends Error {
   }
 
   /**
-   * The server's message is left out for Secrets: a decoder's complaint quotes the bytes around the
-   * fault, which for a Secret are credentials.
+   * The server's message is left out for Secrets and SyncSecrets: a decoder's complaint quotes the
+   * bytes around the fault, and a schema's the value, which there are credentials.
    */
   static from(method: string, path: string, response: ResponseContext, body: string): ApiError {
     const said = readStatus(body);
@@ -39,7 +39,7 @@ export class ApiError extends Error {
       reason: /^[A-Za-z]{1,64}$/.exec(said.reason ?? "")?.[0] ?? "Refused",
       method,
       path,
-      ...(path.includes("/secrets") || said.message === undefined
+      ...(/\/(?:sync)?secrets/.test(path) || said.message === undefined
         ? {}
         : { detail: said.message.slice(0, 500) }),
       ...(after > 0 ? { retryAfterSeconds: Math.min(after, 60) } : {}),

@@ -12,6 +12,7 @@ import { follow } from "./stream.ts";
 const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
 /** What a Secret is read as where nobody needs its content. */
 const metadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+const metadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
 /**
  * The kubeconfig in `file`; without one KUBECONFIG's, or the pod's own account. Throws where it
@@ -48,12 +49,13 @@ export function connect(
     async pages(path, query, each, as) {
       const rows = as === "rows";
       const how = rows ? { includeObject: "None", limit: "5000" } : { limit: "500" };
-      const accept = rows ? { accept: table } : {};
+      const accept = as === undefined ? {} : { accept: rows ? table : metadataList };
       let next: string | undefined = "";
       while (next !== undefined) {
         const part: Query = { ...query, ...how, continue: next };
         const page: Page = await ask({ method: HttpMethod.GET, path, query: part, ...accept });
-        each((rows ? (page.rows ?? []) : page.items) as never[]);
+        // An empty list of metadata has null for its items.
+        each(((rows ? page.rows : page.items) ?? []) as never[]);
         next = page.metadata?.continue || undefined;
       }
     },
@@ -89,4 +91,4 @@ async function present<T>(answer: Promise<T>): Promise<T | undefined> {
 
 const dry = (wanted = false): Query => (wanted ? { dryRun: "All" } : {});
 
-type Page = { items: unknown[]; rows?: unknown[]; metadata?: { continue?: string } };
+type Page = { items: unknown[] | null; rows?: unknown[]; metadata?: { continue?: string } };

@@ -11,13 +11,14 @@ export interface Cluster {
   get<T>(path: string, options?: Reading): Promise<T | undefined>;
   /**
    * Calls `each` with one page of at most 500 items after the other, so that no list is ever held
-   * whole. As rows: what kubectl would print, a tenth of the objects.
+   * whole. As rows: what kubectl would print, a tenth of the objects. As metadata: without spec,
+   * status and data.
    */
   pages<T>(
     path: string,
     query: Query,
     each: (items: readonly T[]) => void,
-    as?: "rows",
+    as?: "rows" | "metadata",
   ): Promise<void>;
   /**
    * Server-side apply of exactly the fields in `body`. A 409 means that someone else was there

@@ -5,5 +5,13 @@ import type { Mutant } from "./mutant.ts";
 import { objects } from "./objects.ts";
 import { rollout } from "./rollout.ts";
 import { sealed } from "./sealed.ts";
+import { sync } from "./sync.ts";
 
-export const mutants: readonly Mutant[] = [...objects, ...agent, ...rollout, ...sealed, ...fleet];
+export const mutants: readonly Mutant[] = [
+  ...objects,
+  ...agent,
+  ...rollout,
+  ...sealed,
+  ...fleet,
+  ...sync,
+];

@@ -95,7 +95,7 @@ export const objects: readonly Mutant[] = [
   },
   {
     effect: "a kubeconfig that names another cluster is followed there",
-    file: "controller/guest.ts",
+    file: "program/remote-file.ts",
     text: "if (access.place === first.place) return",
     instead: "return",
     tests: ["test/controller/guest.test.ts"],

@@ -1,20 +1,21 @@
 /**
- * Hosted: the cluster that is served is another one than the controller runs in. Its kubeconfig was
- * written by somebody else and is renewed while we run.
+ * A cluster besides the one that a program runs in. Its kubeconfig was written by somebody else and
+ * is renewed while we run.
  */
 import { readFileSync } from "node:fs";
 import type { Logger } from "pino";
-import { connect } from "#kube/client/client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
-import { kubeConfigOf, readKubeconfig } from "#kube/remote.ts";
+import { readKubeconfig } from "#kube/remote.ts";
 import { reopened } from "#kube/client/reopened.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 
 type Options = Readonly<{
   file: string;
+  /** The flag that names the file, for what is said of it. */
+  flag: string;
   log: Logger;
-  asked: (method: string, status: number) => void;
+  connected: (access: Access) => Cluster;
   /**
    * Called when the file names another cluster. What this process knows is the former one's, so
    * that it may serve no other: it must end, and the next one begins with nothing.
@@ -23,18 +24,18 @@ type Options = Readonly<{
 }>;
 
 /**
- * The guest of that kubeconfig, with its credential renewed. A file that cannot be used any more
+ * The cluster of that kubeconfig, with its credential renewed. A file that cannot be used any more
  * changes nothing: the last good one stays. Throws where it cannot be used from the start.
  */
-export function openGuest({ file, log, asked, moved }: Options): Cluster {
-  const first = accessIn(file);
+export function openRemote({ file, flag, log, connected, moved }: Options): Cluster {
+  const first = accessIn(file, flag);
   let told = "";
 
   function open(): Cluster {
-    const access = accessIn(file);
-    if (access.place === first.place) return connect(kubeConfigOf(access), asked);
+    const access = accessIn(file, flag);
+    if (access.place === first.place) return connected(access);
     moved();
-    throw new Error("--guest-kubeconfig names another cluster now: this process ends");
+    throw new Error(`${flag} names another cluster now: this process ends`);
   }
 
   return reopened(file, () => {
@@ -51,8 +52,8 @@ export function openGuest({ file, log, asked, moved }: Options): Cluster {
   });
 }
 
-function accessIn(file: string): Access {
-  const read = readKubeconfig(readFileSync(file), "--guest-kubeconfig");
+function accessIn(file: string, flag: string): Access {
+  const read = readKubeconfig(readFileSync(file), flag);
   if (read.ok) return read.access;
   throw new Error(read.problems.map((one) => `${one.code} ${formatProblem(one)}`).join("\n"));
 }

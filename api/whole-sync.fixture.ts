@@ -1,0 +1,28 @@
+/** A SyncSecret with every field of the CRD in it, as `whole` is a GlobalPullSecret. */
+import type { SyncSecret, SyncSecretCondition, SyncSecretStatus } from "./sync-secret.ts";
+
+const condition: Required<SyncSecretCondition> = {
+  type: "Ready",
+  status: "True",
+  reason: "Synced",
+  message: "Secret 0e9d holds what is declared",
+  observedGeneration: 1,
+  lastTransitionTime: "2026-11-23T09:00:00Z",
+};
+const status: Required<SyncSecretStatus> = {
+  observedGeneration: 1,
+  secretName: "0e9d",
+  resourceVersion: "7",
+  conditions: [condition],
+};
+
+export const wholeSync: Required<SyncSecret> = {
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "SyncSecret",
+  metadata: { name: "wildcard-tls", namespace: "default" },
+  data: {},
+  stringData: {},
+  type: "Opaque",
+  immutable: false,
+  status,
+};

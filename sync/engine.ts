@@ -1,0 +1,226 @@
+/**
+ * What both sides do: each object is looked at whenever it, or what is made of it, has another
+ * version than at the last look, and is brought one step nearer. Of all others only metadata is
+ * read, and between two looks nothing of any content is kept.
+ */
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { Logger } from "pino";
+import type { SyncSecret } from "#api/sync-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import { backoff, sooner, type Again } from "#kube/loop.ts";
+import type { Metrics, Result } from "./metrics.ts";
+import { metadataOf, readObject, writeFinalizer, writeStatus } from "./objects.ts";
+import { judge } from "./rules/content.ts";
+import { sentence } from "./rules/problems.ts";
+import { sameStatus, statusOf, type Found } from "./rules/status.ts";
+import { replacement, stepOf, type Live } from "./rules/step.ts";
+import type { Wanted } from "./rules/wanted.ts";
+import { Elsewhere, elsewhere, type Side } from "./side.ts";
+
+/** After a conflict it is looked again so soon. */
+const conflictSeconds = 0.5;
+/** What waits for others is looked at again after so long, should a watch miss it. */
+const waitSeconds = 10;
+
+/** What is remembered of an object: versions alone. */
+type Known = {
+  /** Versions of the object and of what is made of it at which nothing was left to do. */
+  settled: string;
+  failed: Readonly<{ at: string; times: number; next: number }> | undefined;
+};
+
+export class Engine {
+  readonly #side: Side;
+  readonly #log: Logger;
+  readonly #metrics: Metrics;
+  readonly #known = new Map<string, Known>();
+
+  constructor(side: Side, log: Logger, metrics: Metrics) {
+    this.#side = side;
+    this.#log = log;
+    this.#metrics = metrics;
+  }
+
+  /** One look at everything. Rejects where one of the two collections cannot be read. */
+  async run(): Promise<Again | undefined> {
+    const { from, objects, to, made } = this.#side;
+    const all = await metadataOf(from, objects);
+    const uids = new Set(all.map(({ uid }) => uid));
+    for (const uid of this.#known.keys()) if (!uids.has(uid)) this.#known.delete(uid);
+    const there = await elsewhere(metadataOf(to, made)).catch(async (error: unknown) => {
+      if (error instanceof Elsewhere && from !== to) await this.#tellAll(all, error);
+      throw error;
+    });
+    const byName = new Map(there.map((one) => [one.name, one]));
+    let again: Again | undefined;
+    for (const one of all) again = sooner(again, await this.#serve(one, byName.get(one.uid)));
+    return again;
+  }
+
+  /** One object that cannot be served keeps no other waiting. */
+  async #serve(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
+    const known = this.#knownOf(metadata);
+    const at = versions(metadata, made);
+    if (known.settled === at) return undefined;
+    const { failed } = known;
+    const now = Date.now();
+    if (failed?.at === at && now < failed.next) return { seconds: (failed.next - now) / 1000 };
+    const { namespace = "", name } = metadata;
+    const started = performance.now();
+    const count = (result: Result) =>
+      this.#metrics.looked(namespace, result, (performance.now() - started) / 1000);
+    try {
+      const again = await this.#look(metadata, made);
+      known.failed = undefined;
+      count("success");
+      return again;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) {
+        count("conflict");
+        this.#log.debug({ namespace, name }, "changed meanwhile; it is looked at again");
+        return { seconds: conflictSeconds };
+      }
+      count("error");
+      const times = (failed?.times ?? 0) + 1;
+      this.#log.error({ namespace, name, times, error: (error as Error).message }, "failed");
+      if (error instanceof Elsewhere) await this.#tellOf(metadata, error.found);
+      const pause = backoff(times);
+      known.failed = { at, times, next: Date.now() + pause };
+      return { seconds: pause / 1000 };
+    }
+  }
+
+  async #look(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
+    const { from, to, finalizer, wanted: wantedOf, isOurs, told } = this.#side;
+    const found = await readObject(from, metadata);
+    if (found === undefined) return undefined;
+    if (found.metadata.deletionTimestamp !== undefined) return await this.#release(found);
+    const object = await writeFinalizer(from, found, finalizer, true);
+    const judged = judge(object);
+    if (!judged.ok)
+      return await this.#tell(object, made, { reason: "Invalid", message: judged.message });
+    const wanted = wantedOf(object, judged.content);
+    const path = this.#pathOf(object);
+    const live = made && (await elsewhere(to.get<Live>(path)));
+    const step = stepOf(live, wanted, live !== undefined && isOurs(live.metadata, uidOf(object)));
+    if (step === "nothing") return await this.#tell(object, live?.metadata, told(live ?? found));
+    if (step === "foreign")
+      return await this.#tell(object, live?.metadata, {
+        reason: "Foreign",
+        message: sentence("foreign", `${wanted.kind} ${wanted.metadata.name}`),
+      });
+    if (step === "wait") return { seconds: waitSeconds };
+    await this.#write(step, live, wanted);
+    const { namespace, name } = object.metadata;
+    this.#log.info({ namespace, name, made: wanted.metadata.name, step }, done[step](this.#side));
+    return { seconds: 0 };
+  }
+
+  async #write(step: Writing, live: Live | undefined, wanted: Wanted): Promise<void> {
+    const { to, made } = this.#side;
+    const path = `${made}/${wanted.metadata.name}`;
+    if (step === "create") await elsewhere(to.create(made, wanted));
+    else if (live !== undefined && step === "update")
+      await elsewhere(to.replace(path, replacement(live, wanted)));
+    else if (live !== undefined)
+      await elsewhere(to.remove(path, live.metadata.uid ?? "", live.metadata.resourceVersion));
+  }
+
+  /** What was made goes first; the finalizer only when that is gone. */
+  async #release(object: SyncSecret): Promise<Again | undefined> {
+    const { from, to, finalizer, isOurs, noun } = this.#side;
+    if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
+    const path = this.#pathOf(object);
+    const { namespace, name } = object.metadata;
+    const live = await elsewhere(to.get<Live>(path, { as: "metadata" }));
+    if (live === undefined || !isOurs(live.metadata, uidOf(object))) {
+      await writeFinalizer(from, object, finalizer, false);
+      this.#log.info({ namespace, name }, `cleaned up: the ${noun} is gone`);
+      return undefined;
+    }
+    if (live.metadata.deletionTimestamp === undefined) {
+      await elsewhere(to.remove(path, live.metadata.uid ?? ""));
+      this.#log.info({ namespace, name, made: live.metadata.name }, `the ${noun} is deleted`);
+    }
+    const message = `deleted when the ${noun} is gone`;
+    await this.#tellStatus(object, { reason: "Leaving", message });
+    return { seconds: 1 };
+  }
+
+  /** Says what was found; then nothing is left to do until one of the two changes. */
+  async #tell(
+    object: SyncSecret,
+    made: V1ObjectMeta | undefined,
+    found: Found,
+  ): Promise<Again | undefined> {
+    const written = await this.#tellStatus(object, found);
+    this.#knownOf(object.metadata).settled = versions(written.metadata, made);
+    return found.reason === "Waiting" ? { seconds: waitSeconds } : undefined;
+  }
+
+  async #tellStatus(object: SyncSecret, found: Found): Promise<SyncSecret> {
+    const { namespace, name, generation = 0 } = object.metadata;
+    const status = statusOf({ ...kept(object), ...found }, generation, new Date(), object.status);
+    if (sameStatus(status, object.status)) return object;
+    const written = await writeStatus(this.#side.from, object, status);
+    const level = found.reason === "Synced" || found.reason === "Waiting" ? "info" : "warn";
+    const told = found.reason === "Synced" ? "in sync" : found.message;
+    this.#log[found.reason === "Leaving" ? "info" : level](
+      { namespace, name, reason: found.reason, secret: found.secretName },
+      told,
+    );
+    return written;
+  }
+
+  /** What cannot be told is in the log already. */
+  async #tellOf(metadata: V1ObjectMeta, found: Found): Promise<void> {
+    try {
+      const object = await readObject(this.#side.from, metadata);
+      const ready = object?.status?.conditions?.find(({ type }) => type === "Ready");
+      const current = ready?.observedGeneration === object?.metadata.generation;
+      const rests = object?.metadata.deletionTimestamp === undefined && current;
+      // What is in sync stays so while the other side is away.
+      if (object === undefined || (found.reason === "Unreachable" && rests)) return;
+      await this.#tellStatus(object, found);
+    } catch (error) {
+      const { namespace, name } = metadata;
+      this.#log.debug({ namespace, name, error: (error as Error).message }, "status not written");
+    }
+  }
+
+  async #tellAll(all: readonly V1ObjectMeta[], { found }: Elsewhere): Promise<void> {
+    for (const metadata of all) await this.#tellOf(metadata, found);
+  }
+
+  #pathOf({ metadata }: SyncSecret): string {
+    return `${this.#side.made}/${metadata.uid}`;
+  }
+
+  #knownOf({ uid = "" }: V1ObjectMeta): Known {
+    const known = this.#known.get(uid) ?? { settled: "", failed: undefined };
+    this.#known.set(uid, known);
+    return known;
+  }
+}
+
+type Writing = "create" | "update" | "recreate";
+
+const done: Readonly<Record<Writing, (side: Side) => string>> = {
+  create: ({ noun }) => `the ${noun} is created`,
+  update: ({ noun }) => `the ${noun} is updated`,
+  recreate: ({ noun }) => `the ${noun} cannot be changed: it is deleted, and made anew`,
+};
+
+const uidOf = ({ metadata }: SyncSecret): string => metadata.uid ?? "";
+
+const versions = (object: V1ObjectMeta, made: V1ObjectMeta | undefined): string =>
+  `${object.resourceVersion} ${made?.resourceVersion ?? ""}`;
+
+/** What is known of the Secret stays known. */
+function kept({ status }: SyncSecret): Pick<Found, "secretName" | "resourceVersion"> {
+  const { secretName, resourceVersion } = status ?? {};
+  return {
+    ...(secretName === undefined ? {} : { secretName }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}

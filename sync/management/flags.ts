@@ -1,0 +1,15 @@
+/** The flags of the management side. */
+import { readFlags, type Outcome } from "#contract/flags.ts";
+import { usage as usageOf, type Values } from "#contract/table.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+import { common as flags } from "../flags.ts";
+
+export type ManagementConfig = Values<typeof flags>;
+
+/** Reads what follows the program's name. All that is wrong is named at once. */
+export const parseManagementConfig = (argv: readonly string[]): Outcome<ManagementConfig> =>
+  readFlags(flags, { argv, quote });
+
+/** The text of `--help`. */
+export const managementUsage = (): string =>
+  `Makes Secrets of the SyncSecrets in the namespaces of tenants.\n${usageOf(flags)}`;

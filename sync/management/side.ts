@@ -1,0 +1,23 @@
+/** The management side: SyncSecrets of one tenant's namespace, and their Secrets beside them. */
+import type { Cluster } from "#kube/client/cluster.ts";
+import { secretsIn } from "#kube/client/paths.ts";
+import { syncSecretsIn } from "../objects.ts";
+import { isSecretOf, secretOf } from "../rules/wanted.ts";
+import type { Side } from "../side.ts";
+
+export const managementSide = (cluster: Cluster, namespace: string): Side => ({
+  from: cluster,
+  objects: syncSecretsIn(namespace),
+  to: cluster,
+  made: secretsIn(namespace),
+  noun: "Secret",
+  finalizer: "globalpullsecret.io/sync",
+  wanted: secretOf,
+  isOurs: isSecretOf,
+  told: ({ metadata: { name = "", resourceVersion = "" } }) => ({
+    reason: "Synced",
+    message: `Secret ${name} holds what is declared`,
+    secretName: name,
+    resourceVersion,
+  }),
+});

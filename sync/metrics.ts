@@ -1,0 +1,36 @@
+/** What Prometheus sees of either side. */
+import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
+
+export type Result = "success" | "conflict" | "error";
+
+export type Metrics = Readonly<{
+  registry: Registry;
+  /** Told of each look at an object that was not known to be in sync. */
+  looked: (namespace: string, result: Result, seconds: number) => void;
+}>;
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const looks = new Counter({
+    name: "global_pull_secret_sync_secret_reconcile_total",
+    help: "Reconciles of a SyncSecret by the namespace that it is in, and by result",
+    labelNames: ["namespace", "result"],
+    registers,
+  });
+  const durations = new Histogram({
+    name: "global_pull_secret_sync_secret_reconcile_duration_seconds",
+    help: "Duration of such a reconcile, failed ones included",
+    labelNames: ["namespace"],
+    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+    registers,
+  });
+  return {
+    registry,
+    looked(namespace, result, seconds) {
+      looks.inc({ namespace, result });
+      durations.observe({ namespace }, seconds);
+    },
+  };
+}

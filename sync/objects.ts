@@ -1,0 +1,69 @@
+/** SyncSecrets as they are read and written on either side. */
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { SyncSecret, SyncSecretStatus } from "#api/sync-secret.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { apiVersion } from "./rules/wanted.ts";
+
+const group = `/apis/${apiVersion}`;
+
+/** Those of every namespace. */
+export const allSyncSecrets = `${group}/syncsecrets`;
+export const syncSecretsIn = (namespace: string): string =>
+  `${group}/namespaces/${namespace}/syncsecrets`;
+
+const pathOf = ({ namespace = "", name = "" }: V1ObjectMeta): string =>
+  `${syncSecretsIn(namespace)}/${name}`;
+
+/** Metadata of a collection: one list of it is small, however large the objects are. */
+export async function metadataOf(
+  cluster: Cluster,
+  path: string,
+  query: Readonly<Record<string, string>> = {},
+): Promise<V1ObjectMeta[]> {
+  const found: V1ObjectMeta[] = [];
+  await cluster.pages<{ metadata: V1ObjectMeta }>(
+    path,
+    query,
+    (page) => void found.push(...page.map(({ metadata }) => metadata)),
+    "metadata",
+  );
+  return found;
+}
+
+/** The very object of that uid; undefined where it has gone, or another has its name. */
+export async function readObject(
+  cluster: Cluster,
+  metadata: V1ObjectMeta,
+): Promise<SyncSecret | undefined> {
+  const object = await cluster.get<SyncSecret>(pathOf(metadata));
+  return object?.metadata.uid === metadata.uid ? object : undefined;
+}
+
+/** The object with the finalizer, or without it; nothing is written where it is so already. */
+export async function writeFinalizer(
+  cluster: Cluster,
+  object: SyncSecret,
+  finalizer: string,
+  wanted: boolean,
+): Promise<SyncSecret> {
+  const finalizers = object.metadata.finalizers ?? [];
+  if (finalizers.includes(finalizer) === wanted) return object;
+  const others = finalizers.filter((one) => one !== finalizer);
+  // The whole object in its very version: whoever put the finalizer there, it can be taken away.
+  const { managedFields: _written, ...rest } = object.metadata;
+  const metadata = { ...rest, finalizers: wanted ? [...others, finalizer] : others };
+  return await cluster.replace<SyncSecret>(pathOf(metadata), { ...object, metadata });
+}
+
+export async function writeStatus(
+  cluster: Cluster,
+  { metadata: { name, namespace, uid, resourceVersion }, ...object }: SyncSecret,
+  status: SyncSecretStatus,
+): Promise<SyncSecret> {
+  const metadata = { name, namespace, uid, resourceVersion };
+  return await cluster.replace<SyncSecret>(`${pathOf(metadata as V1ObjectMeta)}/status`, {
+    ...object,
+    metadata,
+    status,
+  });
+}

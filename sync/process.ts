@@ -1,0 +1,89 @@
+/** What both programs do around their work: the command line, the Lease, the port, the end. */
+import { once } from "node:events";
+import { pino, type Logger } from "pino";
+import { asksForHelp } from "#contract/arguments.ts";
+import type { Outcome } from "#contract/flags.ts";
+import { namespace } from "#contract/names.ts";
+import type { Values } from "#contract/table.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { leaseIn } from "#kube/client/paths.ts";
+import { fenced } from "#kube/lease/fenced-client.ts";
+import { keepMemoryOutOfCores } from "#program/cores.ts";
+import { serve } from "#program/server.ts";
+import { stand } from "#kube/lease/stand.ts";
+import type { common } from "./flags.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
+import { syncManager } from "./rules/wanted.ts";
+import type { Served } from "./served.ts";
+
+/** 10 minutes without a finished run: the loop hangs. */
+const hangsSeconds = 600;
+
+type Around = Readonly<{
+  /** The cluster that the program runs in; written to only while the Lease is held. */
+  home: Cluster;
+  holds: () => boolean;
+  log: Logger;
+  metrics: Metrics;
+}>;
+
+type Program<Config> = Readonly<{
+  /** Name of its Lease. */
+  lease: string;
+  usage: () => string;
+  parse: (argv: readonly string[]) => Outcome<Config>;
+  open: (config: Config, around: Around) => Served;
+}>;
+
+/** Runs the program until SIGTERM. Never rejects: what stops it is its last line. */
+export function runProgram<Config extends Values<typeof common>>(program: Program<Config>): void {
+  main(program, process.argv.slice(2)).catch((error: unknown) => {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exit(1);
+  });
+}
+
+async function main<Config extends Values<typeof common>>(
+  { lease, usage, parse, open }: Program<Config>,
+  argv: readonly string[],
+): Promise<void> {
+  if (asksForHelp(argv)) return void process.stdout.write(usage());
+  const parsed = parse(argv);
+  if (!parsed.ok) {
+    process.stderr.write(`${parsed.errors.join("\n")}\n`);
+    process.exit(2);
+  }
+  const config = parsed.value;
+  keepMemoryOutOfCores();
+  const level = config["log-level"];
+  const log = pino({ level, base: null }, pino.destination({ dest: 1, sync: true }));
+  const stop = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.abort());
+  const stopped = once(stop.signal, "abort");
+  const live = connect(loadKubeConfig(config.kubeconfig), () => {}, { manager: syncManager });
+  const place = { cluster: live, name: lease, path: leaseIn(namespace, lease) };
+  const { leader, leads, standby } = stand(place, log, () => process.exit(1));
+  const metrics = createMetrics();
+  const home = fenced(live, leader.holds);
+  const served = open(config, { home, holds: leader.holds, log, metrics });
+  const health = {
+    sick: () =>
+      leads() && Date.now() - served.finished() > hangsSeconds * 1000
+        ? `no run for ${hangsSeconds} s`
+        : undefined,
+    ready: () => ({ ready: true, says: standby() || "ok" }),
+  };
+  const server = await serve(config.listen, health, metrics.registry);
+  log.info({ cluster: live.identity, listen: server.address() }, "started");
+  const over = new AbortController();
+  const campaign = leader.until(over.signal);
+  await Promise.race([leader.elected, stopped]);
+  if (!stop.signal.aborted) await served.until(stop.signal);
+  // Until the last write is over the Lease is renewed; then the next one need not wait.
+  over.abort();
+  await campaign;
+  server.close();
+  log.info("stopped");
+  process.exit(0);
+}

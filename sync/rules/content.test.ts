@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { judge, sameData, type Content } from "./content.ts";
+
+const encode = (text: string) => Buffer.from(text).toString("base64");
+
+test("L12: stringData is folded into data and goes over it, as in a Secret", () => {
+  const judged = judge({
+    data: { a: encode("1"), b: encode("2") },
+    stringData: { b: "ü", ["__proto__"]: "3" },
+  });
+  assert.ok(judged.ok);
+  const wanted = Object.fromEntries([
+    ["a", encode("1")],
+    ["b", encode("ü")],
+    ["__proto__", encode("3")],
+  ]);
+  assert.ok(sameData(judged.content.data, wanted));
+  assert.equal(judged.content.type, "Opaque");
+});
+
+test("base64 with line breaks, as YAML's blocks have it, is what it says", () => {
+  const judged = judge({ data: { a: "eHh4\neHh4\n" } });
+  assert.deepEqual(judged.ok && judged.content.data, { a: "eHh4eHh4" });
+});
+
+const refused: readonly (readonly [
+  what: string,
+  held: Parameters<typeof judge>[0],
+  code: string,
+])[] = [
+  ["a key with a slash", { stringData: { "a/b": "planted" } }, "GPS461"],
+  ["a key that leads up", { stringData: { "..": "planted" } }, "GPS461"],
+  ["a key that is too long", { stringData: { ["k".repeat(254)]: "planted" } }, "GPS461"],
+  ["what is no base64", { data: { a: "planted!" } }, "GPS462"],
+  ["base64 that is cut", { data: { a: "cGxhbnRlZA" } }, "GPS462"],
+  [
+    "tls without its key",
+    { type: "kubernetes.io/tls", stringData: { "tls.crt": "planted" } },
+    "GPS463",
+  ],
+  [
+    "basic-auth of nobody",
+    { type: "kubernetes.io/basic-auth", stringData: { a: "planted" } },
+    "GPS463",
+  ],
+  ["ssh-auth without a key", { type: "kubernetes.io/ssh-auth" }, "GPS463"],
+  ["a pull secret of nothing", { type: "kubernetes.io/dockerconfigjson" }, "GPS463"],
+  [
+    "a pull secret that is no JSON",
+    { type: "kubernetes.io/dockerconfigjson", stringData: { ".dockerconfigjson": "planted" } },
+    "GPS464",
+  ],
+];
+
+test("what no Secret could be made of is refused in one line with its code, and never a value", () => {
+  for (const [what, held, code] of refused) {
+    const judged = judge(held);
+    assert.ok(!judged.ok, what);
+    assert.match(judged.message, new RegExp(`^${code}: [^\n]+; [^\n]+$`), what);
+    assert.ok(!judged.message.includes("planted"), what);
+    assert.ok(!judged.message.includes("cGxhbnRlZA"), what);
+  }
+});
+
+test("L13: every type is taken with the keys that it needs", () => {
+  const types: readonly (readonly [Content["type"], readonly string[]])[] = [
+    ["Opaque", []],
+    ["kubernetes.io/tls", ["tls.crt", "tls.key"]],
+    ["kubernetes.io/basic-auth", ["password"]],
+    ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
+    ["kubernetes.io/service-account-token", []],
+  ];
+  for (const [type, keys] of types)
+    assert.ok(
+      judge({ type, stringData: Object.fromEntries(keys.map((key) => [key, ""])) }).ok,
+      type,
+    );
+});

@@ -1,0 +1,69 @@
+/** What a SyncSecret holds, as the one map of bytes that a Secret has. Pure. */
+import { Buffer } from "node:buffer";
+import type { SyncSecret } from "#api/sync-secret.ts";
+import { sentence } from "./problems.ts";
+
+/** Key → standard base64, padded, without line breaks: the form in which a Secret is kept. */
+export type Data = Readonly<Record<string, string>>;
+
+export type Content = Readonly<{ type: NonNullable<SyncSecret["type"]>; data: Data }>;
+
+type Held = Pick<SyncSecret, "data" | "stringData" | "type">;
+
+export type Judged =
+  | Readonly<{ ok: true; content: Content }>
+  | Readonly<{ ok: false; message: string }>;
+
+/** As the API server has it of a Secret's keys: 253 characters, no way up the tree. */
+const keyName = /^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** Key that the API server demands of a Secret of the type; one of them where there are several. */
+const needed: Readonly<Partial<Record<Content["type"], readonly (readonly string[])[]>>> = {
+  "kubernetes.io/tls": [["tls.crt"], ["tls.key"]],
+  "kubernetes.io/dockerconfigjson": [[".dockerconfigjson"]],
+  "kubernetes.io/basic-auth": [["username", "password"]],
+  "kubernetes.io/ssh-auth": [["ssh-privatekey"]],
+};
+
+/**
+ * stringData folded into data, over which it goes, as in a Secret; or why the API server would
+ * refuse a Secret of it. A message names keys that a Secret may have, and never a value.
+ */
+export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): Judged {
+  const refused = (message: string) => ({ ok: false as const, message });
+  const names = [...Object.keys(data), ...Object.keys(stringData)];
+  if (names.some((name) => !keyName.test(name))) return refused(sentence("keyName"));
+  // Go's decoder passes over line breaks, as YAML's block scalars have them.
+  const given = Object.entries(data).map(([name, text]) => [name, text.replace(/[\r\n]/g, "")]);
+  const odd = given.find(([, text = ""]) => !base64.test(text));
+  if (odd !== undefined) return refused(sentence("notBase64", odd[0]));
+  const folded = Object.entries(stringData).map(([name, text]) => [name, encode(text)]);
+  const all: Data = Object.fromEntries([...given, ...folded]);
+  const lacking = needed[type]?.find((keys) => !keys.some((key) => Object.hasOwn(all, key)));
+  if (lacking !== undefined) return refused(sentence("missingKey", lacking.join(" or ")));
+  const document = ".dockerconfigjson";
+  if (type === "kubernetes.io/dockerconfigjson" && !isDocument(all[document] ?? ""))
+    return refused(sentence("notDocument", document));
+  return { ok: true, content: { type, data: all } };
+}
+
+const encode = (text: string): string => Buffer.from(text, "utf8").toString("base64");
+
+function isDocument(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, "base64").toString("utf8"));
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false; // what the parser says of it quotes the text
+  }
+}
+
+/** Whether two maps have the same keys with the same values. */
+export function sameData(one: Data, other: Data): boolean {
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && one[name] === other[name])
+  );
+}

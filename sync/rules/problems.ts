@@ -1,0 +1,35 @@
+/** What either side can find wrong with a SyncSecret, each with its code. */
+import type { Catalogue } from "#contract/catalogue.ts";
+import { escape } from "#pullsecret/problems/keypath.ts";
+
+/** Kind → code, what is wrong, what to do. `{}` stands for the detail, never for content. */
+export const catalogue = {
+  keyName: ["GPS461", "data has a key that no Secret may have", "use letters, digits, - _ and ."],
+  notBase64: ["GPS462", 'data["{}"]: not base64', "encode it, or write it to stringData"],
+  missingKey: ["GPS463", "a Secret of its type needs the key {}", "add it to data"],
+  notDocument: ["GPS464", 'data["{}"]: not a JSON object', "write a Docker configuration there"],
+  foreign: [
+    "GPS465",
+    "{} is there and was not made of this object",
+    "delete it there; it is not touched",
+  ],
+  refused: [
+    "GPS466",
+    "not written in the management cluster: {}",
+    "look at the ResourceQuota and the rights of the namespace there",
+  ],
+  unreachable: [
+    "GPS467",
+    "the management cluster cannot be asked: {}",
+    "nothing, if it is away for a while",
+  ],
+} as const satisfies Catalogue;
+
+export type Kind = keyof typeof catalogue;
+
+/** `GPS461: what is wrong; what to do`: one line of at most 500 characters. */
+export function sentence(kind: Kind, detail = ""): string {
+  const [code, what, todo] = catalogue[kind];
+  const shown = escape(detail.slice(0, 300));
+  return `${code}: ${what.replace("{}", () => shown)}; ${todo}`.slice(0, 500);
+}

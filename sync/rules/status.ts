@@ -1,0 +1,56 @@
+/** What a SyncSecret says of itself. Pure. */
+import type { SyncSecretCondition, SyncSecretStatus } from "#api/sync-secret.ts";
+
+/** What one look found. */
+export type Found = Readonly<{
+  /** Waiting: something is going to happen by itself. The last three wait for a person. */
+  reason: "Synced" | "Waiting" | "Leaving" | "Unreachable" | "Invalid" | "Foreign" | "Refused";
+  message: string;
+  /** The Secret, as far as it is known. */
+  secretName?: string;
+  resourceVersion?: string;
+}>;
+
+const stalls: ReadonlySet<Found["reason"]> = new Set(["Invalid", "Foreign", "Refused"]);
+
+/** Status after a look; a condition that says the same keeps its time. */
+export function statusOf(
+  { reason, message, secretName, resourceVersion }: Found,
+  generation: number,
+  now: Date,
+  former: SyncSecretStatus = {},
+): SyncSecretStatus {
+  const time = now.toISOString().replace(/\.\d+Z$/, "Z");
+  const condition = (type: string, isTrue: boolean): SyncSecretCondition => {
+    const status = isTrue ? "True" : "False";
+    const known = former.conditions?.find((one) => one.type === type);
+    const lastTransitionTime = known?.status === status ? known.lastTransitionTime : time;
+    return { type, status, reason, message, observedGeneration: generation, lastTransitionTime };
+  };
+  return {
+    observedGeneration: generation,
+    ...(secretName === undefined ? {} : { secretName }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    conditions: [condition("Ready", reason === "Synced"), condition("Stalled", stalls.has(reason))],
+  };
+}
+
+/** Whether two say the same. */
+export function sameStatus(one: SyncSecretStatus, other: SyncSecretStatus = {}): boolean {
+  return told(one) === told(other);
+}
+
+function told(status: SyncSecretStatus): string {
+  const conditions = (status.conditions ?? [])
+    .map((one) => [
+      one.type,
+      one.status,
+      one.reason,
+      one.message ?? "",
+      one.observedGeneration ?? 0,
+      one.lastTransitionTime,
+    ])
+    .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+  const { observedGeneration = 0, secretName = "", resourceVersion = "" } = status;
+  return JSON.stringify([observedGeneration, secretName, resourceVersion, conditions]);
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { SyncSecret } from "#api/sync-secret.ts";
+import { labelValue } from "./origin.ts";
+import { replacement, stepOf, type Live, type Step } from "./step.ts";
+import { copyOf, isSecretOf, secretOf, type Wanted } from "./wanted.ts";
+
+const content = { type: "Opaque", data: { a: "eA==" } } as const;
+const object: SyncSecret = {
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "SyncSecret",
+  metadata: { name: "0e9d", namespace: "tenant-a", uid: "77" },
+  type: "Opaque",
+};
+const wanted = secretOf(object, content);
+const fixed: Wanted = { ...wanted, immutable: true };
+/** As the API server shows what was made; managedFields name us. */
+const made = ({ metadata, ...rest }: Wanted, more: object = {}): Live =>
+  ({
+    ...rest,
+    ...more,
+    metadata: {
+      ...metadata,
+      managedFields: [{ manager: "global-pull-secret-sync", operation: "Update" }],
+    },
+  }) as unknown as Live;
+const without = (live: Live, ...fields: readonly string[]): Live => ({
+  ...live,
+  metadata: Object.fromEntries(
+    Object.entries(live.metadata).filter(([name]) => !fields.includes(name)),
+  ),
+});
+
+const table: readonly (readonly [what: string, live: Live | undefined, of: Wanted, step: Step])[] =
+  [
+    ["nothing is there", undefined, wanted, "create"],
+    ["it is as wanted", made(wanted), wanted, "nothing"],
+    [
+      "a label of another beside ours",
+      made({
+        ...wanted,
+        metadata: { ...wanted.metadata, labels: { ...wanted.metadata.labels, x: "y" } },
+      }),
+      wanted,
+      "nothing",
+    ],
+    ["another value", made(wanted, { data: { a: "eQ==" } }), wanted, "update"],
+    ["a key beside it", made(wanted, { data: { a: "eA==", b: "eA==" } }), wanted, "update"],
+    ["no data at all", made(wanted, { data: undefined }), wanted, "update"],
+    ["plain text beside it", made(wanted, { stringData: { b: "x" } }), wanted, "update"],
+    ["without its labels", without(made(wanted), "labels"), wanted, "update"],
+    ["without its origin", without(made(wanted), "annotations"), wanted, "update"],
+    ["without its owner", without(made(wanted), "ownerReferences"), wanted, "update"],
+    ["it is to be immutable", made(wanted), fixed, "update"],
+    ["immutable, without its labels", without(made(fixed), "labels"), fixed, "update"],
+    ["immutable, with another value", made(fixed, { data: { a: "eQ==" } }), fixed, "recreate"],
+    ["somebody made it immutable", made(wanted, { immutable: true }), wanted, "recreate"],
+    ["another type", made(wanted, { type: "kubernetes.io/tls" }), wanted, "recreate"],
+  ];
+
+for (const [what, live, of, step] of table)
+  test(`L16: ${what}: ${step}`, () => {
+    assert.equal(stepOf(live, of, live !== undefined && isSecretOf(live.metadata, "77")), step);
+  });
+
+test("one that nobody of us made is foreign, whatever is in it; one that is leaving is waited for", () => {
+  const theirs = without(made(wanted), "managedFields", "ownerReferences");
+  assert.ok(!isSecretOf(theirs.metadata, "77"));
+  assert.equal(stepOf(theirs, wanted, false), "foreign");
+  const leaving = { ...made(wanted), metadata: { deletionTimestamp: new Date() } };
+  assert.equal(stepOf(leaving, wanted, true), "wait");
+});
+
+test("a replacement is as wanted, in the version that was seen, and keeps what others wrote beside it", () => {
+  const live = made(wanted, { data: { b: "eA==" }, stringData: { c: "x" } });
+  const other = { apiVersion: "v1", kind: "ConfigMap", name: "o", uid: "9" };
+  const metadata = {
+    ...live.metadata,
+    resourceVersion: "7",
+    labels: { x: "y" },
+    annotations: { "globalpullsecret.io/origin-name": "edited" },
+    ownerReferences: [other],
+    finalizers: ["example.com/hold"],
+  };
+  const body = replacement({ ...live, metadata }, wanted) as Live;
+  assert.equal(stepOf(body, wanted, true), "nothing");
+  assert.equal(body.metadata.resourceVersion, "7");
+  assert.equal(body.metadata.labels?.["x"], "y");
+  assert.deepEqual(body.metadata.finalizers, ["example.com/hold"]);
+  assert.deepEqual(body.metadata.ownerReferences?.[0], other);
+  assert.equal(body.metadata.managedFields, undefined);
+});
+
+test("L6: a label's value is the name, or its first 54 characters and 8 of its hash, so that two stay two", () => {
+  assert.equal(labelValue("a".repeat(63)), "a".repeat(63));
+  const [one, other] = [labelValue(`${"a".repeat(200)}b`), labelValue(`${"a".repeat(200)}c`)];
+  assert.notEqual(one, other);
+  for (const value of [one, other, labelValue(`${"a".repeat(53)}.${"b".repeat(100)}`)]) {
+    assert.equal(value.length, 63);
+    assert.match(value, /^[a-z0-9][-a-z0-9.]*[a-z0-9]$/);
+  }
+});
+
+test("what a copy says of its origin is believed only where it can be a name", () => {
+  const origin = (name: string, namespace: string) => {
+    const annotations = {
+      "globalpullsecret.io/origin-name": name,
+      "globalpullsecret.io/origin-namespace": namespace,
+    };
+    const said = { ...object, metadata: { ...object.metadata, annotations } };
+    return secretOf(said, content).metadata.annotations["globalpullsecret.io/origin-name"];
+  };
+  assert.equal(origin("wildcard-tls", "default"), "wildcard-tls");
+  for (const odd of ["a b", "A", "", "x".repeat(254), "a\nb"])
+    assert.equal(origin(odd, "default"), "0e9d");
+});
+
+test("L6, L23: a copy has the tenant's UID for its name, the namespace there, and nothing else of its metadata", () => {
+  const metadata = {
+    ...object.metadata,
+    namespace: "default",
+    labels: { planted: "x" },
+    annotations: { planted: "x", "kubernetes.io/service-account.name": "x" },
+    finalizers: ["planted"],
+  };
+  const copy = copyOf({ ...object, metadata }, content, "tenant-a");
+  assert.equal(copy.metadata.name, "77");
+  assert.equal(copy.metadata.namespace, "tenant-a");
+  assert.ok(!JSON.stringify(copy).includes("planted"));
+  assert.ok(!JSON.stringify(copy).includes("kubernetes.io/service-account"));
+});

@@ -1,0 +1,76 @@
+/** What brings an object nearer to what is wanted of it. Pure. */
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+import { sameData, type Data } from "./content.ts";
+import type { Wanted } from "./wanted.ts";
+
+/** A Secret or a SyncSecret, as it is there. */
+export type Live = Readonly<{
+  metadata: V1ObjectMeta;
+  type?: string;
+  data?: Data;
+  stringData?: Data;
+  immutable?: boolean;
+}>;
+
+export type Step =
+  | "create"
+  | "update"
+  /** What is there cannot be changed any more: it is deleted, and made anew. */
+  | "recreate"
+  /** It is going: until it is gone nothing can be done. */
+  | "wait"
+  /** Somebody else made it: it is not touched. */
+  | "foreign"
+  /** It is as wanted: no call is made. */
+  | "nothing";
+
+/** `isOurs`: the live one was made by us, whatever was edited on it since. */
+export function stepOf(live: Live | undefined, wanted: Wanted, isOurs: boolean): Step {
+  if (live === undefined) return "create";
+  if (live.metadata.deletionTimestamp !== undefined) return "wait";
+  if (!isOurs) return "foreign";
+  const content = sameContent(live, wanted);
+  const immutable = live.immutable === true;
+  if (content && immutable === wanted.immutable)
+    return sameMetadata(live.metadata, wanted) ? "nothing" : "update";
+  const fixed = (live.type ?? "Opaque") !== wanted.type || immutable;
+  return fixed ? "recreate" : "update";
+}
+
+const sameContent = (live: Live, wanted: Wanted): boolean =>
+  (live.type ?? "Opaque") === wanted.type &&
+  sameData(live.data ?? {}, wanted.data) &&
+  Object.keys(live.stringData ?? {}).length === 0;
+
+/** Labels, annotations and owners of others stand beside ours. */
+function sameMetadata(live: V1ObjectMeta, { metadata }: Wanted): boolean {
+  const has = (there: Readonly<Record<string, string>> = {}, ours: Readonly<typeof there>) =>
+    Object.entries(ours).every(([name, value]) => there[name] === value);
+  return (
+    has(live.labels, metadata.labels) &&
+    has(live.annotations, metadata.annotations) &&
+    (metadata.ownerReferences ?? []).every((ours) =>
+      (live.ownerReferences ?? []).some(
+        (one) => one.uid === ours.uid && one.name === ours.name && one.kind === ours.kind,
+      ),
+    )
+  );
+}
+
+/** The whole object to put in the place of the live one, in that version and no other. */
+export function replacement(live: Live, wanted: Wanted): object {
+  const { managedFields: _written, ...metadata } = live.metadata;
+  const ours = wanted.metadata.ownerReferences ?? [];
+  const others = (metadata.ownerReferences ?? []).filter(
+    (one) => !ours.some(({ uid }) => uid === one.uid),
+  );
+  return {
+    ...wanted,
+    metadata: {
+      ...metadata,
+      labels: { ...metadata.labels, ...wanted.metadata.labels },
+      annotations: { ...metadata.annotations, ...wanted.metadata.annotations },
+      ...(ours.length === 0 ? {} : { ownerReferences: [...others, ...ours] }),
+    },
+  };
+}

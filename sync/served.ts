@@ -1,0 +1,48 @@
+/** A collection's SyncSecrets, served in a loop of their own. */
+import type { Logger } from "pino";
+import { ApiError } from "#kube/client/api-error.ts";
+import { watchCollection } from "#kube/watch/collection.ts";
+import { createLoop } from "#kube/loop.ts";
+import { Engine } from "./engine.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Side } from "./side.ts";
+
+export type Served = Readonly<{
+  /** When the last run ended, in milliseconds. */
+  finished: () => number;
+  /** Serves until `signal` aborts; rejects never. */
+  until: (signal: AbortSignal) => Promise<void>;
+}>;
+
+export function serveSide(side: Side, log: Logger, metrics: Metrics): Served {
+  const engine = new Engine(side, log, metrics);
+  let finished = Date.now();
+  const loop = createLoop({
+    async run() {
+      const again = await engine.run();
+      finished = Date.now();
+      return again;
+    },
+    failed(error, failures) {
+      finished = Date.now();
+      const message = (error as Error).message;
+      log.error({ failures, error: message }, "a run failed; it is tried again");
+      return error instanceof ApiError ? error.retryAfterSeconds : undefined;
+    },
+  });
+  const { from, objects, to, made } = side;
+  return {
+    finished: () => finished,
+    async until(signal) {
+      finished = Date.now();
+      const failed = (error: Error) => log.warn({ error: error.message }, "a watch failed");
+      const watched = { query: {}, hint: loop.hint, failed, signal };
+      const watches = [
+        watchCollection({ ...watched, cluster: from, path: objects }),
+        watchCollection({ ...watched, cluster: to, path: made }),
+      ];
+      await loop.until(signal);
+      await Promise.all(watches);
+    },
+  };
+}

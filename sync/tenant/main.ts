@@ -1,0 +1,31 @@
+/** The tenant's side: copies SyncSecrets to the tenant's namespace of the management cluster. */
+import { connect } from "#kube/client/client.ts";
+import { fenced } from "#kube/lease/fenced-client.ts";
+import { kubeConfigOf } from "#kube/remote.ts";
+import { openRemote } from "#program/remote-file.ts";
+import { runProgram } from "../process.ts";
+import { syncManager } from "../rules/wanted.ts";
+import { serveSide } from "../served.ts";
+import { parseTenantConfig, tenantUsage } from "./flags.ts";
+import { tenantSide } from "./side.ts";
+
+/** The management cluster may take so long for an answer, in seconds. */
+const patience = { manager: syncManager, seconds: 10 };
+
+runProgram({
+  lease: "global-pull-secret-sync-tenant",
+  usage: tenantUsage,
+  parse: parseTenantConfig,
+  open(config, { home, holds, log, metrics }) {
+    const management = openRemote({
+      file: config["management-kubeconfig"],
+      flag: "--management-kubeconfig",
+      log,
+      connected: (access) => connect(kubeConfigOf(access), () => {}, patience),
+      // What is known of the former one's copies is of no use in another.
+      moved: () => process.exit(1),
+    });
+    const side = tenantSide(home, fenced(management, holds), config["management-namespace"]);
+    return serveSide(side, log, metrics);
+  },
+});

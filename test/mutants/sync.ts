@@ -1,0 +1,156 @@
+/** Breakages of SyncSecret's two sides. */
+import type { Mutant } from "./mutant.ts";
+
+const real = "test/sync/sync.test.ts";
+const step = "sync/rules/step.test.ts";
+const content = "sync/rules/content.test.ts";
+
+export const sync: readonly Mutant[] = [
+  {
+    breaks: "L1",
+    effect: "the tenant's side takes the Secrets themselves for what is wrapped",
+    file: "sync/tenant/side.ts",
+    text: "objects: allSyncSecrets,",
+    instead: 'objects: "/api/v1/secrets",',
+    tests: [real],
+  },
+  {
+    breaks: "L4",
+    effect: "the Secret is called as its tenant called the object",
+    file: "sync/rules/wanted.ts",
+    text: "      name: uid,\n      namespace,\n      labels,",
+    instead: "      name,\n      namespace,\n      labels,",
+    tests: [real],
+  },
+  {
+    breaks: "L5",
+    effect: "no copy is ever made",
+    file: "sync/engine.ts",
+    text: 'if (step === "create") await elsewhere(to.create(made, wanted));',
+    instead: 'if (step === "create") return;',
+    tests: [real],
+  },
+  {
+    breaks: "L6",
+    effect: "labels of two long names are one",
+    file: "sync/rules/origin.ts",
+    text: "return `${text.slice(0, 54)}-${digest}`;",
+    instead: 'return `${text.slice(0, 54)}-${digest.replace(/./g, "0")}`;',
+    tests: [step],
+  },
+  {
+    breaks: "L7",
+    effect: "the copy of a deleted object stays",
+    file: "sync/engine.ts",
+    text: 'await elsewhere(to.remove(path, live.metadata.uid ?? ""));',
+    instead: "",
+    tests: [real],
+  },
+  {
+    breaks: "L8",
+    effect: "the Secret has no data",
+    file: "sync/rules/wanted.ts",
+    text: 'type: opaque ? "Opaque" : type,\n    data,',
+    instead: 'type: opaque ? "Opaque" : type,\n    data: {},',
+    tests: [real],
+  },
+  {
+    breaks: "L9",
+    effect: "the Secret has no owner",
+    file: "sync/rules/wanted.ts",
+    text: 'ownerReferences: [{ apiVersion, kind: "SyncSecret", name, uid }],',
+    instead: "",
+    tests: [real],
+  },
+  {
+    breaks: "L10",
+    effect: "a change of the content changes nothing that is there",
+    file: "sync/rules/step.ts",
+    text: "sameData(live.data ?? {}, wanted.data) &&",
+    instead: "",
+    tests: [step],
+  },
+  {
+    breaks: "L11",
+    effect: "the Secret is not deleted before its object",
+    file: "sync/engine.ts",
+    text: "if (live === undefined || !isOurs(live.metadata, uidOf(object))) {",
+    instead: "if (live !== null) {",
+    tests: [real],
+  },
+  {
+    breaks: "L12",
+    effect: "stringData is left out",
+    file: "sync/rules/content.ts",
+    text: "Object.fromEntries([...given, ...folded])",
+    instead: "Object.fromEntries(given)",
+    tests: [content],
+  },
+  {
+    breaks: "L13",
+    effect: "a service account's token is made as one, and the token controller deletes it",
+    file: "sync/rules/wanted.ts",
+    text: "const opaque = type === accountToken;",
+    instead: "const opaque = type === undefined;",
+    tests: [real],
+  },
+  {
+    breaks: "L14",
+    effect: "the Secret of an immutable object can be edited",
+    file: "sync/rules/wanted.ts",
+    text: "immutable: object.immutable ?? false,",
+    instead: "immutable: false,",
+    tests: [real],
+  },
+  {
+    breaks: "L15",
+    effect:
+      "a pull secret that is no JSON is taken, and refused by the API server without a word why",
+    file: "sync/rules/content.ts",
+    text: 'if (type === "kubernetes.io/dockerconfigjson" && !isDocument(all[document] ?? ""))',
+    instead: "if (type === undefined)",
+    tests: [content],
+  },
+  {
+    breaks: "L16",
+    effect: "a derived Secret keeps an edit",
+    file: "sync/rules/step.ts",
+    text: 'return sameMetadata(live.metadata, wanted) ? "nothing" : "update";',
+    instead: 'return "nothing";',
+    tests: [step],
+  },
+  {
+    breaks: "L18",
+    effect: "the tenant's object goes while its copy is still leaving",
+    file: "sync/engine.ts",
+    text: "if (live.metadata.deletionTimestamp === undefined) {",
+    instead:
+      "if (live.metadata.deletionTimestamp !== undefined) {\n      await writeFinalizer(from, object, finalizer, false);\n    } else {",
+    tests: [real],
+  },
+  {
+    breaks: "L19",
+    effect: "a copy has no finalizer, and goes before its Secret",
+    file: "sync/management/side.ts",
+    text: 'finalizer: "globalpullsecret.io/sync",',
+    instead: 'finalizer: "globalpullsecret.io/sync-tenant",',
+    tests: [real],
+  },
+  {
+    breaks: "L23",
+    effect: "the tenant's labels travel with the copy",
+    file: "sync/rules/wanted.ts",
+    text: 'const placed = { name: metadata.uid ?? "", namespace, ...told(origin) };',
+    instead:
+      'const placed = { ...told(origin), ...metadata, name: metadata.uid ?? "", namespace };',
+    tests: [step],
+  },
+  {
+    breaks: "L26",
+    effect: "what is the same is written again and again",
+    file: "sync/rules/step.ts",
+    text: "if (content && immutable === wanted.immutable)",
+    instead: "if (content && immutable !== wanted.immutable)",
+    tests: [step],
+  },
+];

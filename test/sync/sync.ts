@@ -1,0 +1,196 @@
+/**
+ * A tenant's cluster and a management cluster, with manifests/sync and what the plugin prints, and
+ * both programs as processes of their own, each with its account's rights and no other.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
+import type { SyncSecret } from "#api/sync-secret.ts";
+import { connect } from "#kube/client/client.ts";
+import type { Cluster as Api } from "#kube/client/cluster.ts";
+import { freshBundle } from "../../build/bundle.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster, type ClusterOptions } from "../cluster/cluster.ts";
+import { directEnvironment, run } from "../cluster/run.ts";
+import { dataKubeconfig } from "../controller/guest.ts";
+import { writeKubeconfig } from "../controller/plane.ts";
+
+const root = join(import.meta.dirname, "../..");
+const plugin = join(root, "dist/kubectl-pull_secret.cjs");
+
+/** `kubeconfig`: of the account that the program has in this cluster. */
+export type Place = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string }>;
+export type Management = Place;
+export type Tenant = Place;
+
+const apiOf = (kubeconfig: string): Api => {
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  return connect(config, () => {});
+};
+
+async function tokenOf(cluster: Cluster, account: string, namespace: string): Promise<string> {
+  const its = ["-n", namespace, "--duration=4h"];
+  return (await cluster.kubectl("create", "token", account, ...its)).trim();
+}
+
+async function startPlace(
+  side: "tenant" | "management",
+  options: ClusterOptions = {},
+): Promise<Place> {
+  await freshBundle();
+  const cluster = await startCluster({ ...options, nodes: 0 });
+  const name = `global-pull-secret-sync-${side}`;
+  await cluster.kubectl("apply", "-k", join(root, "manifests/sync", side));
+  await cluster.kubectl("scale", `deployment/${name}`, "-n", "kube-system", "--replicas=0");
+  const token = await tokenOf(cluster, name, "kube-system");
+  const kubeconfig = writeKubeconfig(cluster, name, cluster.server, token);
+  return { cluster, api: apiOf(cluster.kubeconfig), kubeconfig };
+}
+
+export const startTenant = (options?: ClusterOptions) => startPlace("tenant", options);
+
+/**
+ * With namespace `tenant-a`, as the plugin prints it, but for the ResourceQuota: the controller
+ * manager counts objects of a new definition only when it has looked for new ones, half a minute
+ * later, and refuses them until then.
+ */
+export async function startManagement(): Promise<Management> {
+  const place = await startPlace("management");
+  await grant(place, "tenant-a");
+  await place.cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
+  return place;
+}
+
+/** Applies what `kubectl pull-secret tenant NAMESPACE` prints. */
+async function grant(
+  { cluster }: Management,
+  namespace: string,
+  ...flags: readonly string[]
+): Promise<void> {
+  const printed = await run([process.execPath, plugin, "tenant", namespace, ...flags]);
+  const file = join(cluster.directory, `${namespace}.yaml`);
+  writeFileSync(file, printed);
+  await cluster.kubectl("apply", "-f", file);
+}
+
+/** File with the kubeconfig of the tenant's account in the management cluster. */
+export async function tenantAccess({ cluster }: Management, namespace = "tenant-a") {
+  const token = await tokenOf(cluster, "global-pull-secret-sync-tenant", namespace);
+  const file = join(cluster.directory, `${namespace}.kubeconfig`);
+  writeFileSync(file, dataKubeconfig(cluster, { token }), { mode: 0o600 });
+  return file;
+}
+
+function startProgram(bundle: string, ...flags: readonly string[]) {
+  const argv = [join(root, "dist", bundle), "--listen", "127.0.0.1:0", ...flags];
+  const child = spawn(process.execPath, argv, {
+    env: directEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const end = async (signal: NodeJS.Signals) => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill(signal);
+    await ended;
+  };
+  return {
+    output: () => output,
+    /** Of /metrics and its siblings. */
+    port: () =>
+      until("its port is told", () => Number(/"port":(\d+)/.exec(output)?.[1]) || undefined),
+    kill: () => end("SIGKILL"),
+    [Symbol.asyncDispose]: () => end("SIGTERM"),
+  };
+}
+
+export type Program = ReturnType<typeof startProgram>;
+
+export const startManagementSide = ({ kubeconfig }: Management): Program =>
+  startProgram("sync-management.cjs", "--kubeconfig", kubeconfig);
+
+export const startTenantSide = ({ kubeconfig }: Tenant, access: string): Program =>
+  startProgram(
+    "sync-tenant.cjs",
+    "--management-namespace=tenant-a",
+    `--kubeconfig=${kubeconfig}`,
+    `--management-kubeconfig=${access}`,
+  );
+
+export type Declared = Partial<Pick<SyncSecret, "data" | "stringData" | "type" | "immutable">>;
+
+export const syncSecret = (name: string, declared: Declared, namespace = "default") => ({
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "SyncSecret",
+  metadata: { name, namespace },
+  ...declared,
+});
+
+const objects = (namespace: string, name = "") =>
+  `/apis/globalpullsecret.io/v1alpha1/namespaces/${namespace}/syncsecrets${name && `/${name}`}`;
+
+export const objectIn = async ({ api }: Place, name: string, namespace = "default") =>
+  api.get<SyncSecret>(objects(namespace, name));
+
+/** The copy in the management cluster of a tenant's object. */
+export const copyOf = async ({ api }: Management, { metadata }: SyncSecret, where = "tenant-a") =>
+  api.get<SyncSecret>(objects(where, metadata.uid));
+
+export const secretIn = async ({ api }: Management, name: string, where = "tenant-a") =>
+  api.get<V1Secret>(`/api/v1/namespaces/${where}/secrets/${name}`);
+
+const readyOf = (object: SyncSecret | undefined) =>
+  object?.status?.conditions?.find(({ type }) => type === "Ready");
+
+/** Waits until the tenant's object says why. */
+export async function untilReason(
+  tenant: Tenant,
+  name: string,
+  reason: string,
+  namespace?: string,
+): Promise<SyncSecret> {
+  return await until(
+    `${name} is ${reason}`,
+    async () => {
+      const object = await objectIn(tenant, name, namespace);
+      const ready = readyOf(object);
+      const current = ready?.observedGeneration === object?.metadata.generation;
+      return ready?.reason === reason && current && object;
+    },
+    { timeout: 90_000, seen: async () => JSON.stringify((await objectIn(tenant, name))?.status) },
+  );
+}
+
+/** Waits until the Secret that the tenant's object names has this, and returns it. */
+export async function untilSecret(
+  tenant: Tenant,
+  management: Management,
+  name: string,
+  wanted: Readonly<{ data: Readonly<Record<string, string>>; type?: string }>,
+  namespace?: string,
+): Promise<V1Secret> {
+  const { data, type = "Opaque" } = wanted;
+  const told = (kind: string | undefined, all: object) =>
+    JSON.stringify([kind, Object.entries(all).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
+  const found = async () => {
+    const { status } = (await objectIn(tenant, name, namespace)) ?? {};
+    return status?.secretName === undefined
+      ? undefined
+      : await secretIn(management, status.secretName);
+  };
+  return await until(
+    `the Secret of ${name} is there`,
+    async () => {
+      const secret = await found();
+      return secret && told(secret.type, secret.data ?? {}) === told(type, data) && secret;
+    },
+    { timeout: 60_000, seen: async () => JSON.stringify(await objectIn(tenant, name, namespace)) },
+  );
+}
+
+export const base64 = (text: string): string => Buffer.from(text).toString("base64");

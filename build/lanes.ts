@@ -1,8 +1,8 @@
 /**
  * How many files of test/ run side by side. One that boots nodes takes two thirds of a core while
  * it lasts, most of it the kubelets' and the API server's, and three of them fill two cores. The
- * others mostly wait, for settle times and back-offs, and take a tenth: beside those three, two
- * more cost little and end when they do.
+ * others mostly wait, for settle times and back-offs, and take a tenth: beside those three, three
+ * more cost little.
  */
 import { readFileSync } from "node:fs";
 
@@ -17,7 +17,7 @@ export function bootsNodes(file: string): boolean {
 export function lanes(files: readonly string[], boots = bootsNodes): Lane[] {
   const all: readonly Lane[] = [
     { name: "nodes", concurrency: 3, files: files.filter((file) => boots(file)) },
-    { name: "others", concurrency: 2, files: files.filter((file) => !boots(file)) },
+    { name: "others", concurrency: 3, files: files.filter((file) => !boots(file)) },
   ];
   return all.filter((lane) => lane.files.length > 0);
 }

@@ -46,6 +46,11 @@ export type ClusterOptions = Readonly<{
   name?: string;
   /** Outlives this process. */
   keep?: boolean;
+  /**
+   * Seconds without a word of its kubelet after which a node is Unknown. 50 by default, as in a
+   * stock cluster; a kubelet says one every 10.
+   */
+  missedAfter?: number;
 }>;
 
 export type NodeOptions = Readonly<{ before?: (node: Node) => void; ready?: boolean }>;
@@ -219,7 +224,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     await makeHub(network);
     const registry = new Registry(kit.parts, directory, network, state.users);
     const [plane] = await Promise.all([
-      startControlPlane({ parts: kit.parts, directory, network, groups }),
+      startControlPlane({ parts: kit.parts, directory, network, groups }, options.missedAfter),
       startRegistries(kit.parts, directory, network, groups, registry).then(() =>
         registry.push(kit.images.app, sandboxImage, publicRegistry),
       ),

@@ -50,7 +50,7 @@ export type Place = Readonly<{
 }>;
 
 /** Returns once the API server is ready; the controllers are up some seconds later. */
-export async function startControlPlane(place: Place): Promise<ControlPlane> {
+export async function startControlPlane(place: Place, missedAfter = 50): Promise<ControlPlane> {
   const { directory, network } = place;
   const checks = [start(place, "etcd", etcdFlags(directory))];
   mkdirSync(join(directory, "pki"), { mode: 0o700 });
@@ -78,7 +78,8 @@ export async function startControlPlane(place: Place): Promise<ControlPlane> {
   writeFileSync(join(directory, "audit-policy.json"), JSON.stringify(auditPolicy));
 
   checks.push(start(place, "kube-apiserver", apiServerFlags(directory, network, plane)));
-  checks.push(start(place, "kube-controller-manager", controllerManagerFlags(authority.directory)));
+  const managing = controllerManagerFlags(authority.directory, missedAfter);
+  checks.push(start(place, "kube-controller-manager", managing));
   const leader = "--leader-elect=false";
   checks.push(
     start(place, "kube-scheduler", [leader, kubeconfigFlag(authority.directory, "scheduler")]),
@@ -184,13 +185,14 @@ function apiServerFlags(directory: string, network: Network, plane: ControlPlane
   ];
 }
 
-function controllerManagerFlags(pki: string): string[] {
+function controllerManagerFlags(pki: string, missedAfter: number): string[] {
   return [
     "--leader-elect=false",
     "--use-service-account-credentials=true",
     kubeconfigFlag(pki, "controller-manager"),
     `--root-ca-file=${join(pki, "ca.crt")}`,
     `--service-account-private-key-file=${join(pki, "sa.key")}`,
+    `--node-monitor-grace-period=${missedAfter}s`,
   ];
 }
 

@@ -276,6 +276,13 @@ export type NodesStatus = Readonly<{
   unreachable: number;
   /** Nodes on which the revision failed, or that do not get on. */
   failed: number;
+  /**
+   * Nodes that could have delivery mode CredentialProvider with registration Agent, by what lay on
+   * them when nodes were last read, whatever the mode is.
+   */
+  registrable?: number;
+  /** Nodes that have no use for that, and could with registration Preinstalled, likewise. */
+  prepared?: number;
 }>;
 
 /** A node and what failed there. */

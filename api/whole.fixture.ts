@@ -71,6 +71,8 @@ const nodes: Required<NodesStatus> = {
   unfit: 1,
   unreachable: 1,
   failed: 1,
+  registrable: 90,
+  prepared: 7,
 };
 const failure: Required<NodeFailure> = {
   node: "n7",

@@ -229,6 +229,25 @@ export const credentialFiles = [
   "/.dockercfg",
 ] as const;
 
+/**
+ * Where a node says what its kubelet is started with: units and drop-ins, and files with arguments
+ * that come after kubeadm's. The pod's first container may open these as well.
+ */
+export const kubeletUnitFiles = ["/etc", "/usr/lib"].flatMap((place) => [
+  `${place}/systemd/system/kubelet.service`,
+  `${place}/systemd/system/kubelet.service.d/10-kubeadm.conf`,
+]);
+export const kubeletArgumentFiles = ["/etc/default/kubelet", "/etc/sysconfig/kubelet"] as const;
+
+/** The pod's first container. */
+export const firstContainerName = "look";
+
+/**
+ * Begins the last words of the pod's first container: the registration by which the node could have
+ * mode CredentialProvider follows, or `none` and why.
+ */
+export const prospectPrefix = "provider: ";
+
 /** Environment of the agent's container, filled by the downward API. */
 export const agentEnvironment = {
   revision: "REVISION",

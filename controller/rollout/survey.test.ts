@@ -23,6 +23,7 @@ type Pod = {
   message?: string;
   exitCode?: number;
   deleted?: number;
+  prospect?: string;
 };
 const pod = ({
   node,
@@ -33,6 +34,7 @@ const pod = ({
   message,
   exitCode = 1,
   deleted,
+  prospect,
 }: Pod) => ({
   metadata: {
     creationTimestamp: ago(300),
@@ -56,6 +58,10 @@ const pod = ({
         status: well === undefined ? "False" : "True",
         lastTransitionTime: ago(well ?? 0),
       },
+    ],
+    initContainerStatuses: [
+      { name: "someone's", state: { terminated: { message: "provider: Preinstalled" } } },
+      { name: "look", state: { terminated: { message: prospect } } },
     ],
     containerStatuses: [
       {
@@ -107,6 +113,16 @@ test("a pod of another revision or another agent is not current", async () => {
   assert.equal((await one(node("a", "True"), {})).agent?.current, true);
   assert.equal((await one(node("a", "True"), { revision: "2" })).agent?.current, false);
   assert.equal((await one(node("a", "True"), { digest: "e" })).agent?.current, false);
+});
+
+test("what a node could have is said by the last words of our first container, and by nothing else", async () => {
+  const said = async (prospect?: string) =>
+    (await one(node("a", "True"), prospect === undefined ? {} : { prospect })).agent?.prospect;
+  assert.equal(await said("provider: Agent"), "Agent");
+  assert.equal(await said("provider: Preinstalled"), "Preinstalled");
+  assert.equal(await said("provider: none, it has no kubeadm-flags.env"), undefined);
+  assert.equal(await said("provider: Agent and more"), undefined);
+  assert.equal(await said(), undefined);
 });
 
 test("a node is silent when its kubelet is not heard of, or has been not Ready for a minute", async () => {

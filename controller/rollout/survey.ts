@@ -7,7 +7,10 @@ import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import {
   agentContainer,
   exitCodes,
+  firstContainerName,
   guardSeconds,
+  prospectPrefix,
+  registrations,
   revisionAnnotation,
   agentName,
 } from "#contract/names.ts";
@@ -147,8 +150,16 @@ function describe(pod: V1Pod, mark: TemplateMark, node: { since: number }, now: 
     gaveBack:
       ended?.exitCode === exitCodes.done &&
       saysGivenBack(ended.message, annotationOf(pod.metadata, revisionAnnotation)),
+    prospect: prospectOf(pod),
     message: firstLine(ended?.message ?? waitsFor(container?.state?.waiting)),
   };
+}
+
+/** What the pod's first container has left as its last words. */
+function prospectOf({ status }: V1Pod): AgentPod["prospect"] {
+  const first = status?.initContainerStatuses?.find(({ name }) => name === firstContainerName);
+  const said = first?.state?.terminated?.message ?? "";
+  return registrations.find((one) => said === `${prospectPrefix}${one}`);
 }
 
 /** `GPS224 …` that names the pod's revision: a word of an earlier one is none. */

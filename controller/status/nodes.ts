@@ -12,12 +12,18 @@ const longestMessage = 1024;
 
 /** `before`: what was counted when nodes were last read, for while the counters tell enough. */
 export function nodesOf(
-  { view, standing }: Progress,
+  { view, standing, fates }: Progress,
   before: NodesStatus | undefined,
 ): NodesStatus {
   const { desired = 0, updated = 0, available = 0 } = view ?? {};
   const summary = `${available}/${desired}`;
-  const counted = { summary, desired, updated, available };
+  const counted = {
+    summary,
+    desired,
+    updated,
+    available,
+    ...(standing === undefined ? prospectsBefore(before) : prospectsOf(fates)),
+  };
   if (standing !== undefined) {
     const { refused, unreachable, excused, failed, stuck } = standing;
     return { ...counted, unfit: refused, unreachable, failed: failed + stuck + excused };
@@ -26,6 +32,23 @@ export function nodesOf(
   if (available === desired || before === undefined) return { ...counted, ...none };
   const { unfit, unreachable, failed } = before;
   return { ...counted, unfit, unreachable, failed };
+}
+
+type Prospects = Pick<NodesStatus, "registrable" | "prepared">;
+
+/** How many nodes could have mode CredentialProvider, of those whose agents have said so. */
+function prospectsOf(fates: Fates): Prospects {
+  const count = (by: "Agent" | "Preinstalled") =>
+    fates.filter(([{ agent }]) => agent?.prospect === by).length;
+  return { registrable: count("Agent"), prepared: count("Preinstalled") };
+}
+
+function prospectsBefore(before: NodesStatus | undefined): Prospects {
+  const { registrable, prepared } = before ?? {};
+  return {
+    ...(registrable !== undefined && { registrable }),
+    ...(prepared !== undefined && { prepared }),
+  };
 }
 
 /** Nodes that failed, cannot be served though they live, or are unfit: the worst first. */

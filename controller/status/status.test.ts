@@ -257,6 +257,24 @@ test("5,000 nodes and 1,000 registries: ten names, ten failures, 200 registries,
   assert.ok(JSON.stringify(status).length < 100_000);
 });
 
+test("on how many nodes a provider is possible is counted when nodes are read, and kept until they are read again", () => {
+  const prospects = ["Agent", "Agent", "Preinstalled", undefined] as const;
+  const read: Fates = prospects.map((prospect, at) => [
+    { name: `n${at}`, agent: { prospect } } as SurveyedNode,
+    "served",
+  ]);
+  const first = statusOf(
+    factsWith({ stage: rollout({ fates: read, standing: count(read) }) }),
+    undefined,
+    now,
+  );
+  assert.partialDeepStrictEqual(first.nodes, { registrable: 2, prepared: 1 });
+  const second = statusOf(factsWith({ stage: rollout({}) }), first, now);
+  assert.partialDeepStrictEqual(second.nodes, { registrable: 2, prepared: 1 });
+  const never = statusOf(factsWith({ stage: rollout({}) }), undefined, now);
+  assert.ok(!("registrable" in (never.nodes ?? {})));
+});
+
 test("a registry whose name the definition does not take is counted, and costs no other its place", () => {
   const registries = ["a.io", "b".repeat(1025), `c${"d".repeat(1023)}`].map((registry) => ({
     registry,

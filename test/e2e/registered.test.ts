@@ -83,6 +83,12 @@ test("a registration goes from the first node to the next when a pod has pulled 
   assert.ok((await kubelets(cluster)).every((one, at) => one !== before[at]));
 });
 
+test("the status says on how many nodes this mode is possible, whatever the mode was", async () => {
+  const object = await cluster.get<GlobalPullSecret>("gps", globalPullSecretName);
+  const { desired, registrable, prepared } = object?.status?.nodes ?? {};
+  assert.deepEqual([desired, registrable, prepared], [2, 2, 0]);
+});
+
 test("H17: each kubelet was restarted once to be told of the provider, and a rotation restarts none", async () => {
   const after = await kubelets(cluster);
   await arePulled();

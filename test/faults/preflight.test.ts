@@ -216,11 +216,20 @@ async function look(node: Node, root: string): Promise<unknown> {
     text
       .replace(mountPaths.root, root)
       .replace(mountPaths.pod, node.pod)
+      .replace(mountPaths.terminationLog, node.terminationLog)
       .replace("/app/hidden.cjs", program);
   const argv = [...(container.command ?? []).slice(1), ...(container.args ?? [])].map(local);
   const ended = spawnSync(
     process.execPath,
-    [...argv, "--root", root, "--pod-directory", node.pod],
+    [
+      ...argv,
+      "--root",
+      root,
+      "--pod-directory",
+      node.pod,
+      "--termination-log",
+      node.terminationLog,
+    ],
     {
       encoding: "utf8",
     },
@@ -252,6 +261,14 @@ test("under the DaemonSet's flags the first container sees what lies there, says
       "/.dockercfg": "entries",
     },
   });
+  assert.equal(node.message, "provider: none, it has no /var/lib/kubelet/kubeadm-flags.env");
+  put("/var/lib/kubelet/kubeadm-flags.env", 'KUBELET_KUBEADM_ARGS=""\n');
+  put(
+    "/etc/systemd/system/kubelet.service",
+    "[Service]\nEnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env\n",
+  );
+  await look(node, root);
+  assert.equal(node.message, "provider: Agent");
   put("/var/lib/kubelet/global-pull-secret/journal.json", "{}");
   assert.deepEqual(await look(node, root), { kind: "ours" });
   rmSync(node.pod, { recursive: true });

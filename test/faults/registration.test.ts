@@ -114,6 +114,21 @@ test("H18: a kubelet that cannot start with the flags gets its old arguments bac
   assert.equal(await told(), "none");
 });
 
+test("H18: a kubelet that is proved with the flags and fails with them later, as one of another version may, gets its old arguments back", async () => {
+  await rotate();
+  await inside.shows(200, "GPS200");
+  assert.equal(await told(), "ours");
+  await machine.breakKubelet(
+    `[Service]\nExecStartPre=/bin/sh -c '! grep -q credential-provider /var/lib/kubelet/${kubeadmFlagsFile}'\n`,
+  );
+  await machine.exec(["systemctl", "restart", "kubelet"]).catch(() => {});
+  assert.equal(await inside.ended(180_000), "1");
+  assert.match(inside.node.message, /^GPS218 /);
+  assert.equal(env(), given);
+  assert.equal(await told(), "none");
+  assert.equal((await inside.kubelet()).ActiveState, "active");
+});
+
 test("a unit that does not read kubeadm's file, and a provider that is there already, are left alone, and said", async () => {
   const old = await inside.kubelet();
   machine.writeFile(kubeadmFlagsFile, undefined);

@@ -255,7 +255,7 @@ test("the node's root directory is the first container's alone, read-only, and g
   assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/dbus"]);
 });
 
-test("the first container may open the few files that a kubelet searches, and the journal", () => {
+test("the first container may open the few files that a kubelet searches or is started by, and the journal", () => {
   const { command = [] } = podOf({ kubeletDirectory: "/data/kubelet" })?.initContainers?.[0] ?? {};
   const flags = command
     .filter((flag) => flag.startsWith("--allow"))
@@ -267,8 +267,19 @@ test("the first container may open the few files that a kubelet searches, and th
     "read=/host/root/.docker/config.json",
     "read=/host/root/root/.dockercfg",
     "read=/host/root/.dockercfg",
+    "read=/host/root/etc/systemd/system/kubelet.service",
+    "read=/host/root/etc/systemd/system/kubelet.service.d/10-kubeadm.conf",
+    "read=/host/root/usr/lib/systemd/system/kubelet.service",
+    "read=/host/root/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf",
+    "read=/host/root/etc/default/kubelet",
+    "read=/host/root/etc/sysconfig/kubelet",
     "read=/host/root/data/kubelet/global-pull-secret/journal.json",
+    "read=/host/root/data/kubelet/kubeadm-flags.env",
+    "read=/host/root/data/kubelet/pull-secret-provider/bin/global-pull-secret",
+    "read=/host/root/data/kubelet/pull-secret-provider/config/global-pull-secret.json",
+    "read=/proc/self/mountinfo",
     "write=/run/global-pull-secret/*",
+    "write=/dev/termination-log",
     "write=/proc/self/coredump_filter",
   ]);
 });

@@ -16,17 +16,23 @@ export const confined: NonNullable<V1Container["securityContext"]> = {
 
 /**
  * Looks once, before the agent starts, where else the kubelet may have its credentials
- * (docs/decisions/0017). It alone has the node's root directory, read-only and for a moment; Node
- * lets it open these few paths, and write to the pod's own directory.
+ * (docs/decisions/0017), and whether it could be given a provider (0040). It alone has the node's
+ * root directory, read-only and for a moment; Node lets it open these few paths, and write to the
+ * pod's own directory and its last words.
  */
 export function firstContainer(agent: Agent): V1Container {
-  const { root, pod } = names.mountPaths;
+  const { root, pod, terminationLog } = names.mountPaths;
+  const { script, config } = names.providerFiles;
   const readable = [
     ...names.credentialFiles,
-    `${agent.kubeletDirectory}/${names.nodeFiles.journal}`,
+    ...names.kubeletUnitFiles,
+    ...names.kubeletArgumentFiles,
+    ...[names.nodeFiles.journal, names.kubeadmFlagsFile, script, config].map(
+      (name) => `${agent.kubeletDirectory}/${name}`,
+    ),
   ];
   return {
-    name: "look",
+    name: names.firstContainerName,
     image: agent.image,
     imagePullPolicy: "IfNotPresent",
     command: [
@@ -35,11 +41,15 @@ export function firstContainer(agent: Agent): V1Container {
       "--permission",
       "--allow-fs-read=/app/hidden.cjs",
       ...readable.map((path) => `--allow-fs-read=${root}${path}`),
+      "--allow-fs-read=/proc/self/mountinfo",
       `--allow-fs-write=${pod}/*`,
+      `--allow-fs-write=${terminationLog}`,
       "--allow-fs-write=/proc/self/coredump_filter",
       "/app/hidden.cjs",
     ],
     args: ["--kubelet-directory", agent.kubeletDirectory],
+    terminationMessagePath: terminationLog,
+    terminationMessagePolicy: "File",
     resources: resourcesOf(agent),
     securityContext: confined,
     volumeMounts: [

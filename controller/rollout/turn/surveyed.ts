@@ -2,6 +2,7 @@
  * What a survey tells of each node: a few words, so that 5,000 nodes cost memory for their names
  * only.
  */
+import type { registrations } from "#contract/names.ts";
 
 /** An agent's pod as its node last described it. */
 export type AgentPod = Readonly<{
@@ -35,6 +36,8 @@ export type AgentPod = Readonly<{
   refused: boolean;
   /** The agent's last words, or why its container cannot start; never a credential. */
   message: string | undefined;
+  /** The registration by which its node could have mode CredentialProvider, by what lies there. */
+  prospect?: (typeof registrations)[number] | undefined;
 }>;
 
 export type SurveyedNode = Readonly<{

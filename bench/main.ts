@@ -18,6 +18,7 @@ import { agentStart } from "./measurements/agent-start.ts";
 import { apiLoad } from "./measurements/api-load.ts";
 import { bad } from "./measurements/bad.ts";
 import { churn } from "./measurements/churn.ts";
+import { fleetSize } from "./measurements/fleet.ts";
 import { image } from "./measurements/image.ts";
 import { delivery } from "./measurements/delivery.ts";
 import { first, removal } from "./measurements/lifecycle.ts";
@@ -48,6 +49,7 @@ const all: readonly Measurement[] = [
   delivery,
   scale,
   churn,
+  fleetSize,
 ];
 
 const { values } = parseArgs({

@@ -3,6 +3,7 @@ import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Guest } from "./guest/guest.ts";
 import { readAccess } from "./inventory/inventory.ts";
+import type { Standing } from "./order/order.ts";
 import { standingOf, type Facts, type Judgement } from "./order/standing.ts";
 import type { Judged } from "./secret/content.ts";
 import { codeOf, sentence } from "./secret/problems.ts";
@@ -52,14 +53,14 @@ export class Guests {
     const content = source.ok ? source.content : undefined;
     const there = guest?.there(content, owner, now) ?? { is: "unknown" as const };
     const known = object.status?.clusters?.find((one) => one.name === name);
-    // Until it is asked, it is as it was.
+    const former = formerOf(run, known);
+    // Until it is asked, it is as it was: a halt would else last as long as its process.
     if (there.is === "unknown" && known !== undefined)
-      return { standing: "unreachable", ...said(known) };
+      return { standing: asWas[former?.state ?? "Waiting"] ?? "unreachable", ...said(known) };
     if (there.is === "other" && content === undefined)
       return there.present && known?.state === "Done"
         ? { standing: "done", ...said(known) }
         : { standing: "done", state: "Waiting" };
-    const former = formerOf(run, known);
     const { minSuccessTime = "0s", progressDeadline = "None" } = object.spec.rollout ?? {};
     return standingOf({
       there,
@@ -93,6 +94,12 @@ function formerOf({ object, source }: Run, known: ClusterStatus | undefined): Fa
   if (known === undefined || !source.ok || of !== source.version) return undefined;
   return { ...said(known), since: Date.parse(known.since) };
 }
+
+const asWas: Readonly<Partial<Record<ClusterStatus["state"], Standing>>> = {
+  Done: "done",
+  Progressing: "busy",
+  Failed: "failed",
+};
 
 const said = ({ state, reason }: ClusterStatus) => ({
   state,

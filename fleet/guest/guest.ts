@@ -132,6 +132,7 @@ export class Guest {
     if (cluster === undefined || !Array.isArray(objects) || this.busy) return;
     if (!this.#options.holds()) return;
     this.#writing = true;
+    let answered = true;
     try {
       await write(cluster, objects);
       this.#refusal = undefined;
@@ -140,6 +141,7 @@ export class Guest {
       // A conflict: somebody was there first, and the watch is about to tell.
       if (error instanceof ApiError && error.status === 409) return;
       if (isAway(error)) {
+        answered = false;
         const times = (this.#unanswered?.times ?? 0) + 1;
         const pause = Math.min(backoff(times), longestPause);
         const why = sentence("unreachable", told(error));
@@ -147,7 +149,7 @@ export class Guest {
       } else if (content !== undefined) this.#refuse(content, error as Error);
     } finally {
       this.#writing = false;
-      this.#link.look();
+      this.#link.look(answered);
       this.#options.hint();
     }
   }

@@ -56,6 +56,7 @@ export class Link {
   /** Why there is no connection. */
   #shut: string | undefined;
   #failures = 0;
+  #renew = false;
 
   constructor(options: Options) {
     this.#options = options;
@@ -89,26 +90,34 @@ export class Link {
     return this.#open?.all.some(({ informer }) => informer.shown === "list") === true;
   }
 
-  /** To be called after a write: what it has left is asked for where its answer did not tell. */
-  look(): void {
+  /**
+   * To be called after a write: what it has left is asked for where its answer did not tell; and
+   * where there was none, how the cluster is reached. A watch outlives the token that opened it.
+   */
+  look(answered: boolean): void {
+    this.#renew ||= !answered;
     this.#loop.hint();
   }
 
   async #look(): Promise<Again | undefined> {
-    if (this.#open === undefined || this.#away !== undefined) {
+    if (this.#open === undefined || this.#away !== undefined || this.#renew) {
+      this.#renew = false;
       await this.#connect();
-      return this.#later();
     }
+    if (this.#open === undefined) return this.#later();
     for (const one of this.#open.all) {
       if (one.informer.shown !== "list") continue;
       try {
         await this.#open.cluster.get(`${one.target.collection}/${one.target.name}`);
-      } catch {
-        return this.#later(); // the watch will tell of a guest that is away
+      } catch (error) {
+        this.#renew = true;
+        this.#failed(one, error);
+        return this.#later();
       }
+      one.problem = undefined;
       this.#show(one);
     }
-    return undefined;
+    return this.#away === undefined ? undefined : this.#later();
   }
 
   #later(): Again {

@@ -8,6 +8,7 @@ const letters: Readonly<Record<string, Standing>> = {
   w: "waiting",
   b: "busy",
   s: "soaking",
+  p: "repair",
   f: "failed",
   r: "retry",
   u: "unreachable",
@@ -33,6 +34,9 @@ const table: readonly (readonly [
   ["a canary that has it too briefly is awaited", "swww", ""],
   ["and keeps its place in the wave", "dsww", "2"],
   ["until it has it long enough", "ddww", "23"],
+  ["what a cluster has lost it gets back, whoever is at it", "bpww", "12"],
+  ["also beside canaries, of which it is one", "bpwww", "12", { canary: 3 }],
+  ["and whoever refuses", "fpww", "1", {}, true],
   ["half of three is one", "dww", "1"],
   ["one is always one", "dwwwwwwwww", "1", { maxConcurrency: "1%" }],
   ["a number is a number", "dwwww", "123", { maxConcurrency: 3 }],
@@ -89,7 +93,7 @@ test("law: who does not answer, has it or is at it is never changed, and takes n
         const turn = order(all, pace);
         const standing = new Map(all.map((one) => [one.name, one.standing]));
         for (const name of turn.change)
-          assert.ok(["waiting", "retry"].includes(standing.get(name) ?? ""), name);
+          assert.ok(["waiting", "retry", "repair"].includes(standing.get(name) ?? ""), name);
         const reached = all.filter(({ standing }) => standing !== "unreachable");
         assert.deepEqual(order(reached, pace), turn);
       },
@@ -99,7 +103,8 @@ test("law: who does not answer, has it or is at it is never changed, and takes n
 
 test("law: never more at a time than canary or concurrency allow, and none new beyond maxFailures", () => {
   fc.assert(
-    fc.property(fleets, paces, (all, pace) => {
+    fc.property(fleets, paces, (given, pace) => {
+      const all = given.filter(({ standing }) => standing !== "repair");
       const { change, halted } = order(all, pace);
       const reached = all.length - count(all, "unreachable");
       const share =

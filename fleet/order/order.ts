@@ -10,6 +10,8 @@ export type Standing =
   | "soaking"
   /** Answers, and has something else. */
   | "waiting"
+  /** Had this very content, and lost it: it gets it back out of turn. */
+  | "repair"
   /** Is being changed at this moment, or has been and not proved it yet. */
   | "busy"
   /** Answers, and refuses this content. */
@@ -38,7 +40,8 @@ export type Turn = Readonly<{
 /**
  * The clusters whose turn it is. Those that cannot be reached take no slot, are no canary and never
  * count as failed. A canary is whichever has the content first; a cluster that joins when others
- * have it waits for none. Beyond `maxFailures` only those that refuse are tried again.
+ * have it waits for none. Beyond `maxFailures` only those that refuse are tried again. What a
+ * cluster has had is no change there: it waits for nobody.
  */
 export function order(guests: readonly Guest[], pace: Pace): Turn {
   const named = (...standings: readonly Standing[]) =>
@@ -50,10 +53,11 @@ export function order(guests: readonly Guest[], pace: Pace): Turn {
   const halted = named("failed", "retry").length > pace.maxFailures;
   const candidates = halted ? named("retry") : [...named("waiting"), ...named("retry")];
   const busy = named("busy", "soaking").length;
-  const done = named("done").length;
+  const repairs = named("repair");
+  const done = named("done", "repair").length;
   const canaries = Math.min(pace.canary, reached);
   const slots = done < canaries ? canaries - done : slotsOf(pace.maxConcurrency, reached);
-  return { change: candidates.slice(0, Math.max(0, slots - busy)), halted };
+  return { change: [...repairs, ...candidates.slice(0, Math.max(0, slots - busy))], halted };
 }
 
 /** One at least: with none nothing would ever change. */

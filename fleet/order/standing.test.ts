@@ -37,6 +37,7 @@ const table: readonly (readonly [
   ["a foreign Secret is there", { there: { is: "foreign", why: "" } }, "unreachable", "Failed"],
   ["a write is on its way", { busy: true }, "busy", "Progressing"],
   ["it has something else", {}, "waiting", "Waiting"],
+  ["it had it, and lost it", { former: ago("Done", 9) }, "repair", "Progressing"],
   ["it refused", { refusal: { why: "", next: now + 9 } }, "failed", "Failed", 9],
   ["it may be asked again", { refusal: { why: "", next: now } }, "retry", "Failed"],
   ["it is read back", { there: has("unasked") }, "done", "Done"],

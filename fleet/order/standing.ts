@@ -52,7 +52,10 @@ export function standingOf(facts: Facts): Judgement {
     return { standing: "unreachable", state: "Failed", reason: there.why };
   if (busy) return { standing: "busy", state: "Progressing" };
   if (there.is === "has") return withContent(facts, there.proof, there.why);
-  if (refusal === undefined) return { standing: "waiting", state: "Waiting" };
+  if (refusal === undefined)
+    return facts.former?.state === "Done"
+      ? { standing: "repair", state: "Progressing" }
+      : { standing: "waiting", state: "Waiting" };
   const { why: reason, next } = refusal;
   return next <= now
     ? { standing: "retry", state: "Failed", reason }

@@ -28,7 +28,10 @@ function shownIn(page: string, text: string): Shown[] {
 const pages = ["README.md", "SECURITY.md", "CONTRIBUTING.md", ...globSync("docs/*.md")].toSorted();
 
 /** They go on until they are interrupted. */
-const endless: ReadonlySet<string> = new Set(["kubectl pull-secret status --watch"]);
+const endless: ReadonlySet<string> = new Set([
+  "kubectl pull-secret status --watch",
+  "kubectl pull-secret fleet --watch",
+]);
 
 /** Line → why it is not run here as it stands. */
 const notRun: Readonly<Record<string, string>> = {
@@ -62,6 +65,8 @@ export function shownTests({ on, plugin }: Rig): void {
     const path = [bin, dirname(process.execPath), process.env["PATH"]].join(delimiter);
     const env = { ...options.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
 
+    // What a management cluster has besides.
+    await cluster.kubectl("apply", "-k", "manifests/crds/fleetsecrets");
     // The team that the pages speak of.
     await cluster.kubectl("create", "namespace", "team-a");
     await cluster.kubectl("create", "serviceaccount", "builder", "-n", "team-a");

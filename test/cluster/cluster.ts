@@ -17,6 +17,7 @@
  * removeCluster(name).
  */
 import { randomBytes } from "node:crypto";
+import { cpSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { until } from "./await.ts";
 import { authorityAt } from "./certificates.ts";
@@ -25,6 +26,7 @@ import {
   controlPlaneAt,
   killPart,
   startControlPlane,
+  startEtcd,
   startPart,
   type ControlPlane,
   type Place,
@@ -175,6 +177,22 @@ export class Cluster {
   async restartEtcd(): Promise<void> {
     await killPart(this.#hub, "etcd");
     await startPart(this.#hub, this.#plane, "etcd");
+  }
+
+  /** Everything that the API server holds; the answer puts it back, as of then, later. */
+  async backUp(): Promise<() => Promise<void>> {
+    const [data, copy] = [join(this.directory, "etcd"), join(this.directory, "etcd-backup")];
+    const copied = async (from: string, to: string): Promise<void> => {
+      await killPart(this.#hub, "kube-apiserver");
+      await killPart(this.#hub, "etcd");
+      rmSync(to, { recursive: true, force: true });
+      cpSync(from, to, { recursive: true });
+      // The API server would else answer from what it remembers.
+      startEtcd(this.#hub);
+      await startPart(this.#hub, this.#plane, "kube-apiserver");
+    };
+    await copied(data, copy);
+    return async () => await copied(copy, data);
   }
 
   /** From now on the cluster outlives this process, until removeCluster(name). */

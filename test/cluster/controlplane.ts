@@ -109,6 +109,11 @@ export async function startPart(
   await untilApiReady(place, plane, [start(place, name, flags)]);
 }
 
+/** Starts etcd alone, for an API server that starts next. */
+export function startEtcd(place: Place): void {
+  start(place, "etcd", etcdFlags(place.directory));
+}
+
 function start(
   { parts, directory, network, groups }: Place,
   name: string,

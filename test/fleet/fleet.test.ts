@@ -185,29 +185,6 @@ test("a deleted object takes away what it placed, and waits for a cluster that i
   assert.notEqual(await fleet.targetIn(b), undefined);
 });
 
-test("a controller that is killed again and again ends in the same state", async () => {
-  await begin();
-  for (const word of ["1", "2", "3", "4", "5"]) {
-    await source(word);
-    const random = 200 + Math.random() * 1500;
-    const started = performance.now();
-    await until("its moment", () => performance.now() - started > random);
-    await controller?.kill();
-    await home.cluster.kubectl(
-      "delete",
-      "lease",
-      "global-pull-secret-fleet",
-      "-n",
-      "kube-system",
-      "--ignore-not-found",
-    );
-    controller = fleet.startFleet(home);
-  }
-  await placedIn("5", a, b);
-  await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", "kube-system");
-  for (const one of [a, b]) assert.equal(await fleet.targetIn(one), undefined);
-});
-
 const hostile: readonly (readonly [code: string, user: object, cluster?: object])[] = [
   ["GPS408", { exec: { apiVersion: "v1", command: "/bin/touch", args: ["/tmp/x"] } }],
   ["GPS409", { "auth-provider": { name: "oidc" } }],

@@ -69,15 +69,27 @@ export async function declareGuest(
   kubeconfig: string,
   labels: object,
 ): Promise<void> {
+  await cluster.apply(...objectsOf(name, kubeconfig, labels));
+}
+
+const objectsOf = (name: string, kubeconfig: string, labels: object) => [
+  { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } },
+  {
+    apiVersion: "v1",
+    kind: "Secret",
+    type: "cluster.x-k8s.io/secret",
+    metadata: { name: `${name}-kubeconfig`, namespace: name },
+    data: { value: Buffer.from(kubeconfig).toString("base64") },
+  },
+];
+
+/** Many at once, not selected yet: their label is `fleet=bench`. */
+export async function declareGuests(
+  { cluster }: Home,
+  guests: readonly (readonly [name: string, kubeconfig: string])[],
+): Promise<void> {
   await cluster.apply(
-    { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } },
-    {
-      apiVersion: "v1",
-      kind: "Secret",
-      type: "cluster.x-k8s.io/secret",
-      metadata: { name: `${name}-kubeconfig`, namespace: name },
-      data: { value: Buffer.from(kubeconfig).toString("base64") },
-    },
+    ...guests.flatMap(([name, kubeconfig]) => objectsOf(name, kubeconfig, { fleet: "bench" })),
   );
 }
 
@@ -140,9 +152,10 @@ export async function untilPlaced(
   });
 }
 
-export function startFleet({ kubeconfig }: Home) {
+/** `limits`: Node's own flags. */
+export function startFleet({ kubeconfig }: Home, limits: readonly string[] = []) {
   const flags = ["--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0"];
-  const child = spawn(process.execPath, [join(root, "dist/fleet.cjs"), ...flags], {
+  const child = spawn(process.execPath, [...limits, join(root, "dist/fleet.cjs"), ...flags], {
     env: directEnvironment(),
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -156,8 +169,11 @@ export function startFleet({ kubeconfig }: Home) {
     await ended;
   };
   return {
+    pid: child.pid ?? 0,
     output: () => output,
     kill: () => end("SIGKILL"),
+    /** The exit code, once it has ended. */
+    exited: () => child.exitCode ?? undefined,
     [Symbol.asyncDispose]: () => end("SIGTERM"),
   };
 }

@@ -5,6 +5,8 @@ const real = "test/fleet/fleet.test.ts";
 const content = "fleet/secret/content.test.ts";
 const order = "fleet/order/order.test.ts";
 const standing = "fleet/order/standing.test.ts";
+const resourceSet = "fleet/way/resource-set.test.ts";
+const clusterAPI = "test/fleet/clusterapi.test.ts";
 const proof = "fleet/way/proof.test.ts";
 
 export const fleet: readonly Mutant[] = [
@@ -104,5 +106,50 @@ export const fleet: readonly Mutant[] = [
     text: "if (now >= end)",
     instead: "if (now > end + 1e9)",
     tests: [standing],
+  },
+  {
+    breaks: "K4",
+    effect: "Cluster API does not take the Secret, which is of no type that it knows",
+    file: "fleet/way/resource-set.ts",
+    text: 'const type = "addons.cluster.x-k8s.io/resource-set";',
+    instead: 'const type = "Opaque";',
+    tests: [resourceSet],
+  },
+  {
+    breaks: "K5",
+    effect: "a rotation is applied in no cluster that had the content before",
+    file: "fleet/way/resource-set.ts",
+    text: 'strategy: "Reconcile"',
+    instead: 'strategy: "ApplyOnce"',
+    tests: [resourceSet],
+  },
+  {
+    breaks: "K12",
+    effect: "a cluster of another name than its namespace's is looked for under that one",
+    file: "fleet/inventory/cluster-api.ts",
+    text: '[namespace = "", own = namespace] = cluster.split(":")',
+    instead: '[namespace = ""] = cluster.split(":"), own = namespace',
+    tests: [clusterAPI],
+  },
+  {
+    effect: "a new process forgets that the nodes of a cluster failed",
+    file: "fleet/guests.ts",
+    text: 'Failed: "failed",',
+    instead: 'Failed: "unreachable",',
+    tests: ["test/fleet/proof.test.ts"],
+  },
+  {
+    effect: "a cluster that lost what it had waits until others are done",
+    file: "fleet/order/order.ts",
+    text: "change: [...repairs, ...candidates",
+    instead: "change: [...candidates",
+    tests: [order],
+  },
+  {
+    effect: "a renewed kubeconfig is read only when the old one's watch has ended",
+    file: "fleet/guest/link.ts",
+    text: "this.#renew ||= !answered;",
+    instead: "void answered;",
+    tests: ["test/fleet/faults.test.ts"],
   },
 ];

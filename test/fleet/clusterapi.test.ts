@@ -1,0 +1,247 @@
+/**
+ * Clusters and ClusterResourceSets by Cluster API's own definitions. What its controller would do
+ * is done here by hand; that controller itself runs in clusterapi.long.test.ts.
+ */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
+import { auditOf, isWrite } from "../cluster/audit.ts";
+import { stays, until } from "../cluster/await.ts";
+import { document, pullSecret } from "../controller/plane.ts";
+import { installDefinitions } from "./clusterapi.ts";
+import * as fleet from "./fleet.ts";
+import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
+
+const group = "addons.cluster.x-k8s.io";
+let home: fleet.Home;
+let guest: fleet.Guest;
+let controller: ReturnType<typeof fleet.startFleet> | undefined;
+
+before(async () => {
+  [home, guest] = await Promise.all([fleet.startHome(), fleet.startGuest()]);
+  await installDefinitions(
+    home.cluster,
+    `${group}_clusterresourcesets`,
+    "cluster.x-k8s.io_clusters",
+  );
+  const component = join(import.meta.dirname, "../../manifests/fleet/cluster-resource-set");
+  for (const file of ["clusterrole.yaml", "clusterrolebinding.yaml"])
+    await home.cluster.kubectl("apply", "-f", join(component, file));
+});
+after(() => {
+  for (const one of [home, guest]) one?.cluster.down();
+});
+afterEach(async () => {
+  await controller?.[Symbol.asyncDispose]();
+  controller = undefined;
+  await fleet.clear(home, [guest]);
+  const all = ["--all", "--all-namespaces"];
+  await home.cluster.kubectl("delete", `clusterresourcesets.${group}`, ...all);
+  await home.cluster.kubectl("delete", "clusters.cluster.x-k8s.io", ...all);
+  const none = ["crs-pull-secret", "--ignore-not-found", "-n"];
+  for (const one of ["guest-a", "guest-b", "guest-c"]) {
+    await home.cluster.kubectl("delete", "secret", ...none, one);
+    await namespace(one, {});
+  }
+});
+
+const data = (word: string) =>
+  Buffer.from(document({ "quay.io": `robot:${word}` })).toString("base64");
+const source = (word: string) =>
+  home.cluster.apply(pullSecret("source-pull-secret", document({ "quay.io": `robot:${word}` })));
+const namespace = (name: string, labels: object) =>
+  home.cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
+
+const secretIn = (where: string) =>
+  home.api.get<V1Secret>(`/api/v1/namespaces/${where}/secrets/crs-pull-secret`);
+const setPath = (where: string, version = "v1beta2") =>
+  `/apis/${group}/${version}/namespaces/${where}/clusterresourcesets/crs-pull-secret`;
+type Set = KubernetesObject & Readonly<{ spec?: object }>;
+
+/** The Secret that the manifest beside the Cluster makes. */
+async function manifestIn(where: string): Promise<V1Secret> {
+  const secret = await secretIn(where);
+  const text = Buffer.from(secret?.data?.["manifests.yaml"] ?? "bnVsbA==", "base64").toString();
+  return JSON.parse(text) as V1Secret;
+}
+const untilHanded = (where: string, word: string) =>
+  until(
+    `${where} is handed ${word}`,
+    async () => (await manifestIn(where))?.data?.[".dockerconfigjson"] === data(word),
+    { seen: async () => [await fleet.objectIn(home), controller?.output()] },
+  );
+
+/** As Cluster API's controller says that all is applied. */
+async function applied(where: string): Promise<void> {
+  const lastTransitionTime = new Date().toISOString();
+  const condition = {
+    type: "ResourcesApplied",
+    status: "True",
+    reason: "Applied",
+    message: "",
+    lastTransitionTime,
+  };
+  await until("there is a set", () => home.api.get(setPath(where)));
+  const patch = JSON.stringify({ status: { conditions: [condition] } });
+  const its = [`clusterresourcesets.${group}`, "crs-pull-secret", "-n", where];
+  await home.cluster.kubectl("patch", ...its, "--subresource=status", "--type=merge", "-p", patch);
+}
+
+/** What a template would write by hand, in the version before. */
+const byHand = (where: string) => ({
+  apiVersion: `${group}/v1beta1`,
+  kind: "ClusterResourceSet",
+  metadata: { name: "crs-pull-secret", namespace: where },
+  spec: {
+    clusterSelector: { matchLabels: { "cluster.x-k8s.io/cluster-name": where } },
+    resources: [{ kind: "Secret", name: "crs-pull-secret" }],
+    strategy: "Reconcile",
+  },
+});
+
+test("K3, K4, K5: each labelled namespace gets the Secret and the ClusterResourceSet that a template would write, and status says what this way cannot do", async () => {
+  await namespace("guest-a", labelled);
+  await namespace("guest-b", labelled);
+  await namespace("guest-c", {});
+  await source("1");
+  await home.cluster.apply(fleetSecret({ via: "ClusterResourceSet" }));
+  controller = fleet.startFleet(home);
+  await untilHanded("guest-a", "1");
+  assert.equal((await secretIn("guest-a"))?.type, `${group}/resource-set`);
+  const { metadata, type } = await manifestIn("guest-a");
+  assert.partialDeepStrictEqual(
+    { metadata, type },
+    {
+      metadata: { name: "pull-secret", namespace: "kube-system" },
+      type: "kubernetes.io/dockerconfigjson",
+    },
+  );
+  // The canary: what Cluster API has not applied, it does not have.
+  await untilState(home, "guest-a", "Progressing", "GPS451");
+  assert.equal(await secretIn("guest-b"), undefined);
+  await applied("guest-a");
+  await untilHanded("guest-b", "1");
+  for (const where of ["guest-a", "guest-b"]) {
+    await applied(where);
+    const { spec } = (await home.api.get<Set>(setPath(where, "v1beta1"))) ?? {};
+    assert.deepEqual(spec, byHand(where).spec);
+    await untilState(home, where, "Done");
+  }
+  assert.equal(await secretIn("guest-c"), undefined);
+  const conditions = (await fleet.objectIn(home))?.status?.conditions;
+  const warning = conditions?.find(({ type: one }) => one === "Warning");
+  assert.equal(warning?.status, "True");
+  assert.match(warning?.message ?? "", /nothing is proved, repaired or taken away in the clusters/);
+  await source("2");
+  await untilHanded("guest-a", "2");
+  await untilHanded("guest-b", "2");
+});
+
+test("an owner that Cluster API puts on the Secret is no drift; an edit here is repaired; both objects leave with the label", async () => {
+  await namespace("guest-a", labelled);
+  await source("1");
+  await home.cluster.apply(
+    fleetSecret({ via: "ClusterResourceSet", removal: { grace: "0s", deadline: "1h" } }),
+  );
+  controller = fleet.startFleet(home);
+  await untilHanded("guest-a", "1");
+  await applied("guest-a");
+  await untilState(home, "guest-a", "Done");
+  const since = new Date().toISOString();
+  const set = await home.api.get<Set>(setPath("guest-a"));
+  const { uid = "" } = set?.metadata ?? {};
+  const owner = {
+    apiVersion: `${group}/v1beta2`,
+    kind: "ClusterResourceSet",
+    name: "crs-pull-secret",
+    uid,
+  };
+  const its = ["secret", "crs-pull-secret", "-n", "guest-a"];
+  const owned = JSON.stringify({ metadata: { ownerReferences: [owner] } });
+  await home.cluster.kubectl("patch", ...its, "--type=merge", "-p", owned);
+  const written = () =>
+    auditOf(home.cluster, { since }).filter(
+      (one) =>
+        one.user.endsWith(":global-pull-secret-fleet") && isWrite(one) && one.resource !== "leases",
+    );
+  await stays("it is left as it is", () => written().length === 0, 3000);
+  const edit = JSON.stringify({ data: { "manifests.yaml": "e30=", other: "e30=" } });
+  await home.cluster.kubectl("patch", ...its, "--type=merge", "-p", edit);
+  await untilHanded("guest-a", "1");
+  const repaired = await secretIn("guest-a");
+  assert.deepEqual(Object.keys(repaired?.data ?? {}), ["manifests.yaml"]);
+  assert.equal(repaired?.metadata?.ownerReferences?.[0]?.uid, uid);
+  await namespace("guest-a", {});
+  await until(
+    "both are gone",
+    async () =>
+      (await secretIn("guest-a")) === undefined &&
+      (await home.api.get(setPath("guest-a"))) === undefined,
+  );
+});
+
+test("a ClusterResourceSet of that name that somebody wrote by hand is told and not touched", async () => {
+  await namespace("guest-a", labelled);
+  await home.cluster.apply(byHand("guest-a"));
+  const before = (await home.api.get<Set>(setPath("guest-a")))?.metadata?.resourceVersion;
+  await source("1");
+  await home.cluster.apply(fleetSecret({ via: "ClusterResourceSet" }));
+  controller = fleet.startFleet(home);
+  await untilState(home, "guest-a", "Failed", "GPS435");
+  assert.equal((await home.api.get<Set>(setPath("guest-a")))?.metadata?.resourceVersion, before);
+  assert.equal(await secretIn("guest-a"), undefined);
+});
+
+test("K12: with clusterNameLabelValue: Name the clusters are those that the namespace has, by their own names", async () => {
+  await namespace("guest-a", labelled);
+  const kubeconfig = Buffer.from(guest.kubeconfig).toString("base64");
+  const its = { namespace: "guest-a", name: "east-kubeconfig" };
+  await home.cluster.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    type: "cluster.x-k8s.io/secret",
+    metadata: its,
+    data: { value: kubeconfig },
+  });
+  const clusterAPI = {
+    namespaceSelector: { matchLabels: labelled },
+    clusterNameLabelValue: "Name",
+  } as const;
+  await source("1");
+  await home.cluster.apply(fleetSecret({ clusterAPI }));
+  controller = fleet.startFleet(home);
+  await until(
+    "nothing is selected",
+    async () => (await fleet.objectIn(home))?.status?.summary === "0/0",
+  );
+  for (const where of ["guest-a", "default"])
+    await home.cluster.apply({
+      apiVersion: "cluster.x-k8s.io/v1beta2",
+      kind: "Cluster",
+      metadata: { name: "east", namespace: where },
+      spec: { infrastructureRef: { apiGroup: "x.example", kind: "X", name: "x" } },
+    });
+  await untilPlaced(guest, { ".dockerconfigjson": data("1") });
+  await untilState(home, "guest-a:east", "Done");
+  assert.equal((await fleet.objectIn(home))?.status?.counts?.selected, 1);
+});
+
+test("a selector of everything is taken only in full, said in status, and never by ClusterResourceSet", async () => {
+  const every = { namespaceSelector: {} };
+  await assert.rejects(
+    home.cluster.apply(fleetSecret({ clusterAPI: every, via: "ClusterResourceSet" })),
+    /must be selected by labels/,
+  );
+  await assert.rejects(
+    home.cluster.apply(fleetSecret({ clusterAPI: {} as typeof every })),
+    /namespaceSelector/,
+  );
+  await home.cluster.apply(fleetSecret({ clusterAPI: every }));
+  controller = fleet.startFleet(home);
+  await until("it is said", async () => {
+    const conditions = (await fleet.objectIn(home))?.status?.conditions;
+    const warning = conditions?.find(({ type }) => type === "Warning");
+    return warning?.status === "True" && warning.message?.includes("every namespace is selected");
+  });
+});

@@ -1,0 +1,178 @@
+/** What may befall a fleet: single parts away, ill, restored, renewed. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
+import { connect } from "#kube/client/client.ts";
+import { auditOf } from "../cluster/audit.ts";
+import { stays, until } from "../cluster/await.ts";
+import { document, pullSecret } from "../controller/plane.ts";
+import * as fleet from "./fleet.ts";
+import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
+import { planted, PlayedGuests } from "./played-guest.ts";
+
+let home: fleet.Home;
+let real: fleet.Guest;
+let played: PlayedGuests;
+let controller: ReturnType<typeof fleet.startFleet> | undefined;
+
+before(async () => {
+  [home, real] = await Promise.all([fleet.startHome(), fleet.startGuest()]);
+  played = await PlayedGuests.start(home.cluster.directory);
+});
+after(async () => {
+  for (const one of [home, real]) one?.cluster.down();
+  await played?.[Symbol.asyncDispose]();
+});
+afterEach(async () => {
+  await controller?.[Symbol.asyncDispose]();
+  controller = undefined;
+  await fleet.clear(home, [real]);
+  await home.cluster.kubectl("delete", "namespace", "ill", "--ignore-not-found");
+});
+
+const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });
+const data = (word: string) => Buffer.from(documentOf(word)).toString("base64");
+const source = (word: string) =>
+  home.cluster.apply(pullSecret("source-pull-secret", documentOf(word)));
+const placed = (word: string) => untilPlaced(real, { ".dockerconfigjson": data(word) });
+
+async function begin(spec: Parameters<typeof fleetSecret>[0] = {}): Promise<void> {
+  await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
+  await home.cluster.apply(fleetSecret(spec));
+  controller = fleet.startFleet(home);
+}
+
+for (const manner of ["fails", "hangs", "endless"] as const)
+  test(`a cluster that ${manner} is unreachable, holds up no other, is quoted nowhere, and is served when it is well`, async () => {
+    played.manners.set("ill", manner);
+    await fleet.declareGuest(home, "ill", played.kubeconfig("ill"), labelled);
+    await begin();
+    await source("1");
+    await placed("1");
+    await untilState(home, "ill", "Unreachable", "GPS438");
+    const told = JSON.stringify(await fleet.objectIn(home)) + (controller?.output() ?? "");
+    assert.ok(!told.includes(planted));
+    played.become("ill", "well");
+    await until(
+      "it is served",
+      () => played.secretOf("ill")?.data?.[".dockerconfigjson"] === data("1"),
+      {
+        timeout: 60_000,
+        seen: () => fleet.objectIn(home),
+      },
+    );
+    await untilState(home, "ill", "Done");
+  });
+
+test("a cluster that stays away is asked in growing pauses, and costs the management cluster next to nothing", async () => {
+  played.manners.set("ill", "fails");
+  await fleet.declareGuest(home, "ill", played.kubeconfig("ill"), labelled);
+  await begin();
+  await source("1");
+  await untilState(home, "ill", "Unreachable");
+  await untilState(home, "real", "Done");
+  // The pauses have grown to 4 s and more by now.
+  await until("it was asked a few times", () => (played.requests.get("ill") ?? 0) >= 5);
+  const since = new Date().toISOString();
+  const before = played.requests.get("ill") ?? 0;
+  await stays("it is away", () => true, 15_000, 1000);
+  assert.ok((played.requests.get("ill") ?? 0) - before <= 4, "it is asked all the time");
+  const asked = auditOf(home.cluster, { since }).filter(
+    ({ user, resource }) => user.endsWith(":global-pull-secret-fleet") && resource !== "leases",
+  );
+  assert.ok(
+    asked.length <= 8,
+    `${asked.length} requests in 15 s: ${JSON.stringify(asked.slice(0, 5))}`,
+  );
+});
+
+test("a credential that expired makes a cluster unreachable, and the renewed kubeconfig is taken up by itself", async () => {
+  await begin();
+  await source("1");
+  await placed("1");
+  // Its tokens are void with their account.
+  const account = ["serviceaccount", "global-pull-secret-fleet", "-n", "kube-system"];
+  await real.cluster.kubectl("delete", ...account);
+  // An API server believes a token for 10 s more.
+  const config = new KubeConfig();
+  config.loadFromString(real.kubeconfig);
+  const api = connect(config, () => {});
+  const secrets = "/api/v1/namespaces/kube-system/secrets/pull-secret";
+  await until("it is void", () =>
+    api.get(secrets).then(
+      () => false,
+      (error: Error) => / 401 /.test(error.message),
+    ),
+  );
+  await source("2");
+  await untilState(home, "real", "Unreachable", "401");
+  real = await fleet.guestOf(real.cluster);
+  await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
+  await placed("2");
+  await untilState(home, "real", "Done");
+});
+
+test("a cluster that is restored from a backup gets what it should have, though its versions went back", async () => {
+  await begin();
+  await source("1");
+  await placed("1");
+  const restore = await real.cluster.backUp();
+  await source("2");
+  await placed("2");
+  await source("3");
+  await placed("3");
+  await untilState(home, "real", "Done");
+  await restore();
+  await placed("3");
+  await untilState(home, "real", "Done");
+});
+
+test("without the management cluster nothing is written in any cluster, and all goes on when it is back", async () => {
+  await begin();
+  await source("1");
+  await placed("1");
+  await untilState(home, "real", "Done");
+  const since = new Date().toISOString();
+  await home.cluster.stopApiServer();
+  // Nobody knows whether another one writes: it ends, and is started anew as by its Deployment.
+  await until("its process ends", () => controller?.exited() !== undefined, { timeout: 60_000 });
+  const edit = JSON.stringify({ data: { ".dockerconfigjson": "e30=" } });
+  const its = ["secret", "pull-secret", "-n", "kube-system"];
+  await real.cluster.kubectl("patch", ...its, "--type=merge", "-p", edit);
+  controller = fleet.startFleet(home);
+  await stays("nothing is written", async () => edited(await fleet.targetIn(real)), 5000);
+  const written = auditOf(real.cluster, { since }).filter(
+    ({ userAgent, verb }) => userAgent === "global-pull-secret-fleet" && verb !== "watch",
+  );
+  assert.deepEqual(
+    written.filter(({ verb }) => !["get", "list"].includes(verb)),
+    [],
+  );
+  await home.cluster.startApiServer();
+  await placed("1");
+});
+
+const edited = (secret: V1Secret | undefined) => secret?.data?.[".dockerconfigjson"] === "e30=";
+
+test("ten kills at random moments of rotations, a lost label and a removal end in the same state", async () => {
+  await begin({ removal: { grace: "0s", deadline: "1h" } });
+  for (let n = 1; n <= 10; n++) {
+    await source(String(n));
+    if (n % 3 === 0) await relabel(n % 2 === 0 ? "=true" : "-");
+    const [random, started] = [Math.random() * 1500, performance.now()];
+    await until("its moment", () => performance.now() - started > random, { every: 5 });
+    await controller?.kill();
+    const lease = ["lease", "global-pull-secret-fleet", "-n", "kube-system"];
+    await home.cluster.kubectl("delete", ...lease, "--ignore-not-found");
+    controller = fleet.startFleet(home);
+  }
+  await relabel("=true");
+  await placed("10");
+  await untilState(home, "real", "Done");
+  const its = ["fleetsecret", "pull-secret", "-n", "kube-system"];
+  await home.cluster.kubectl("delete", ...its, "--timeout=60s");
+  assert.equal(await fleet.targetIn(real), undefined);
+});
+
+const relabel = (value: string) =>
+  home.cluster.kubectl("label", "namespace", "real", `capi-pull-secret${value}`, "--overwrite");

@@ -1,0 +1,148 @@
+/**
+ * Played guests: one small server that speaks the calls of a fleet for each of many clusters, by
+ * their path, and ill where it is told to be. What a real API server cannot be made to do, and a
+ * hundred of them on one machine.
+ */
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import type { V1Secret } from "@kubernetes/client-node";
+import { makeAuthority } from "../cluster/certificates.ts";
+
+/** `fails`: 500 with planted words; `hangs`: no answer; `endless`: one that never stops. */
+export type Manner = "well" | "fails" | "hangs" | "endless";
+
+/** In every answer of one that fails: no output may have it. */
+export const planted = "planted-2f81";
+
+type Guest = { secret: V1Secret | undefined; version: number; watches: Set<ServerResponse> };
+
+export class PlayedGuests implements AsyncDisposable {
+  readonly #guests = new Map<string, Guest>();
+  readonly #server: ReturnType<typeof createServer>;
+  readonly #ca: Buffer;
+  readonly #endless = new Set<NodeJS.Timeout>();
+  /** Name → how it answers; the others are well. */
+  readonly manners = new Map<string, Manner>();
+  /** Requests of each, watches included. */
+  readonly requests = new Map<string, number>();
+
+  private constructor(ca: Buffer, server: ReturnType<typeof createServer>) {
+    this.#ca = ca;
+    this.#server = server;
+    server.on("request", (request, response) => void this.#answer(request, response));
+  }
+
+  static async start(directory: string): Promise<PlayedGuests> {
+    const authority = await makeAuthority(directory);
+    await authority.sign("guests", "/CN=guests", ["127.0.0.1"]);
+    const read = (file: string) => readFileSync(join(directory, file));
+    const server = createServer({ key: read("guests.key"), cert: read("guests.crt") });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new PlayedGuests(read("ca.crt"), server);
+  }
+
+  /** A kubeconfig of data alone, with a token that nobody looks at. */
+  kubeconfig(name: string): string {
+    const { port } = this.#server.address() as AddressInfo;
+    const server = `https://127.0.0.1:${port}/${name}`;
+    const cluster = { server, "certificate-authority-data": this.#ca.toString("base64") };
+    return JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name, cluster }],
+      users: [{ name, user: { token: "played" } }],
+      contexts: [{ name, context: { cluster: name, user: name } }],
+      "current-context": name,
+    });
+  }
+
+  /** What was placed in that cluster. */
+  secretOf(name: string): V1Secret | undefined {
+    return this.#guests.get(name)?.secret;
+  }
+
+  /** From now on it answers so; what is open ends, as when a server ends. */
+  become(name: string, manner: Manner): void {
+    this.manners.set(name, manner);
+    for (const watch of this.#guest(name).watches) watch.destroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#endless) clearInterval(timer);
+    this.#server.closeAllConnections();
+    await this.#server[Symbol.asyncDispose]();
+  }
+
+  #guest(name: string): Guest {
+    const known = this.#guests.get(name);
+    const guest = known ?? { secret: undefined, version: 1, watches: new Set() };
+    this.#guests.set(name, guest);
+    return guest;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? "/", "https://guest");
+    const [, name = ""] = url.pathname.split("/");
+    this.requests.set(name, (this.requests.get(name) ?? 0) + 1);
+    switch (this.manners.get(name) ?? "well") {
+      case "hangs":
+        return;
+      case "fails":
+        return tell(response, 500, { kind: "Status", reason: "InternalError", message: planted });
+      case "endless":
+        return this.#goOn(response);
+      case "well":
+        return await this.#serve(this.#guest(name), request, response, url);
+    }
+  }
+
+  #goOn(response: ServerResponse): void {
+    response.writeHead(200, { "Content-Type": "application/json" }).write("[");
+    const timer = setInterval(() => response.write(`"${planted}",`.repeat(10_000)), 20);
+    this.#endless.add(timer);
+    response.on("close", () => {
+      clearInterval(timer);
+      this.#endless.delete(timer);
+    });
+  }
+
+  async #serve(
+    guest: Guest,
+    request: IncomingMessage,
+    response: ServerResponse,
+    { searchParams }: URL,
+  ): Promise<void> {
+    if (searchParams.get("watch") === "true") {
+      response.writeHead(200, { "Content-Type": "application/json" }).flushHeaders();
+      guest.watches.add(response);
+      response.on("close", () => guest.watches.delete(response));
+      return;
+    }
+    if (request.method === "GET") {
+      const metadata = { resourceVersion: String(guest.version) };
+      const items = guest.secret === undefined ? [] : [guest.secret];
+      return tell(response, 200, { kind: "SecretList", apiVersion: "v1", metadata, items });
+    }
+    let text = "";
+    for await (const chunk of request.setEncoding("utf8")) text += String(chunk);
+    guest.version += 1;
+    const resourceVersion = String(guest.version);
+    const gone = request.method === "DELETE";
+    const body = (gone ? guest.secret : JSON.parse(text)) as V1Secret;
+    const metadata = { ...body.metadata, resourceVersion, uid: "played" };
+    const secret = { ...body, kind: "Secret", apiVersion: "v1", metadata };
+    guest.secret = gone ? undefined : secret;
+    const event = JSON.stringify({ type: gone ? "DELETED" : "MODIFIED", object: secret });
+    for (const watch of guest.watches) watch.write(`${event}\n`);
+    tell(response, 200, secret);
+  }
+}
+
+function tell(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+}

@@ -1,5 +1,6 @@
 /**
- * What a rollout works with: its cluster, its policy, and what this process remembers of its looks.
+ * What a rollout works with: its cluster, its policy, and what this process remembers of earlier
+ * looks.
  */
 import type { Agent } from "#controller/objects/daemonset/agent.ts";
 import type { Cluster } from "#kube/client/cluster.ts";

@@ -1,6 +1,6 @@
 /**
- * The one turn of a rollout, decided on what is found: reads nodes and pods where the decision asks
- * for them.
+ * One turn of a rollout, decided on what is found. Nodes and pods are read where the decision asks
+ * for a survey.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { type Content, retryAnnotation } from "#contract/names.ts";
@@ -59,15 +59,15 @@ export type Decision = Readonly<{
   fates: Fates;
   standing: Standing | undefined;
   published: Published | undefined;
-  /** What goes into global-pull-secret now; undefined when that stays as it is. */
+  /** Content to write into global-pull-secret now; undefined when that stays as it is. */
   publish: Content | undefined;
   state: State;
   rollouts: Rollouts;
   /** Kubelets may have to be told of a provider for what is published, after this step. */
   registers: boolean;
-  /** Every node that can be served had the template's revision, before this step. */
+  /** Before this step, every node that can be served had the template's revision. */
   complete: boolean;
-  /** What is wanted was not what is published, before this step: a halt or a pause may hold it. */
+  /** Before this step, what is wanted was not what is published: a halt or a pause may hold it. */
   waiting: boolean;
 }>;
 
@@ -144,7 +144,7 @@ export async function decided(
     state: {
       ...state,
       halted: rollouts,
-      // What is withdrawn is given to nobody any more, whatever halts later.
+      // A withdrawn credential is never given out again, whatever halts later.
       served:
         target.intent === "release" || base === undefined
           ? undefined
@@ -159,7 +159,10 @@ const contentPart = ({ document, sources, intent }: Content): Content => ({
   intent,
 });
 
-/** A retry may be asked for on either object: another value of one is another wish. */
+/**
+ * What is asked for. Either object may ask for a retry, and another value on one of them is another
+ * request.
+ */
 function wish(
   additional: V1Secret | undefined,
   due: Content,
@@ -170,7 +173,7 @@ function wish(
   return { content: contentOf(due), intent: due.intent, retry, now: now() };
 }
 
-/** Seconds until a change may be rolled out, by the time at which the last one was. */
+/** Seconds until a change may be rolled out, counted from when the last one was. */
 export function restSeconds(
   { rolledAt }: Rollouts,
   { policy, now }: Pick<RolloutContext, "policy" | "now">,
@@ -178,7 +181,7 @@ export function restSeconds(
   if (rolledAt === undefined) return 0;
   const { minIntervalSeconds } = policy.rollout;
   const left = minIntervalSeconds - (now().getTime() - Date.parse(rolledAt)) / 1000;
-  // Never more than the interval: another controller's clock may have been ahead of ours.
+  // At most the interval: another controller's clock may have been ahead of ours.
   return Math.min(minIntervalSeconds, Math.max(0, left));
 }
 
@@ -189,7 +192,7 @@ type Found = Readonly<{
   before: Rollouts;
 }>;
 
-/** What is found, whatever is wanted. */
+/** The part of the input that does not depend on what is wanted. */
 async function inputOf(context: RolloutContext, { published, state, view, before }: Found) {
   const { agent, cluster, lookout, policy } = context;
   const template = view?.template ?? 0;
@@ -215,7 +218,10 @@ async function inputOf(context: RolloutContext, { published, state, view, before
   };
 }
 
-/** The agents of control-plane nodes decide for themselves, by their kubelet's unit. */
+/**
+ * Nodes whose kubelets are not restarted. Agents of control-plane nodes decide for themselves, by
+ * their kubelet's unit.
+ */
 function waitsOf(
   { delivery, restartControlPlane }: RolloutContext["agent"],
   { registers, daemonSet }: RolloutInput,
@@ -232,7 +238,7 @@ async function decideWith(context: RolloutContext, { input, before, asked }: Que
   const view = input.daemonSet;
   const turn = decide(input);
   if (turn.kind !== "survey" || view === undefined) return { turn, fates: [], seen: undefined };
-  // What restarts no kubelet cannot be why a node fell silent.
+  // A revision that restarts no kubelet cannot be why a node fell silent.
   const harmless = input.complete || input.intent === "hold";
   const known = { ...knownOf(before, asked), harmless, overtaken: isOvertaken(input) };
   const mark = { revision: view.template, digest: templateDigest(agent), complete: harmless };
@@ -248,7 +254,7 @@ async function decideWith(context: RolloutContext, { input, before, asked }: Que
 }
 
 /**
- * What rests on a survey older than the counters is decided again as soon as there may be another.
+ * Decides again as soon as another survey may be made, if the last one is older than the counters.
  */
 function sooner(turn: Turn, seconds = Number.POSITIVE_INFINITY): Turn {
   return turn.kind === "wait" ? { ...turn, again: Math.min(turn.again, seconds) } : turn;

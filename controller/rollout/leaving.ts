@@ -4,12 +4,12 @@ import { agentName } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 
-/** Of 5,000 pods only these are read (0.5 MB), and of 5,000 nodes only theirs. */
+/** Most pods that are read: 0.5 MB, of what may be 5,000 pods. Of as many nodes only theirs are. */
 const page = 100;
 
 /**
- * How many agents' pods there are on nodes that are Ready, counted up to 100: a dead node's pod
- * ends when the node returns. With more left than a page holds, nodes are not asked for.
+ * How many agents' pods are left on Ready nodes, counted up to 100. A dead node's pod ends when the
+ * node returns, so it does not count. If more are left than a page holds, nodes are not asked for.
  */
 export async function agentsLeft(cluster: Cluster): Promise<number> {
   const { items, metadata } = await read<V1Pod>(cluster, collections.pods, {
@@ -32,7 +32,10 @@ export function isAgent({ metadata }: V1Pod): boolean {
   );
 }
 
-/** By a list of one: the right to list nodes is there, and one more would be one too many. */
+/**
+ * True when the node is Ready. It is read by a list of one: the controller may list nodes anyway,
+ * and a right to get them would be one more.
+ */
 async function isReady(cluster: Cluster, name: string): Promise<boolean> {
   const { items } = await read<V1Node>(cluster, collections.nodes, {
     fieldSelector: `metadata.name=${name}`,

@@ -1,5 +1,5 @@
 /**
- * What this process remembers of its looks at the DaemonSet and its nodes. It is lost at a restart,
+ * What this process remembers of its looks at the DaemonSet and its nodes. A restart forgets it,
  * which only makes the next look come sooner.
  */
 import type { Fates } from "#controller/rollout/turn/node-state.ts";
@@ -19,17 +19,20 @@ export type Lookout = Readonly<{
    */
   outdated: (view: DaemonSetState) => number | undefined;
   /**
-   * Keeps a survey; returns it with what former ones knew: for how long a node has been
+   * Keeps a survey, and returns it with what earlier ones knew: how long a node has been
    * unavailable, or without a pod.
    */
   seen: (view: DaemonSetState, survey: Survey) => Survey;
-  /** True when it is time to look, in a wave, for agents that have ended. */
+  /** True when it is time, in a wave, to look for agents that have ended. */
   glances: (view: DaemonSetState) => boolean;
-  /** Of the agents that have ended: true when one is new. */
+  /** Takes the agents that have ended; true when one of them is new. */
   suspects: (ended: readonly string[]) => boolean;
-  /** When nodes were last read under this template, some had failed or were stuck. */
+  /** True when the last survey under this template found failed or stuck nodes. */
   isTroubled: (view: DaemonSetState) => boolean;
-  /** Told what became of the nodes: as long as something goes on, the next survey comes sooner. */
+  /**
+   * Takes what became of the nodes. While something is going on there, the next survey comes
+   * sooner.
+   */
   judged: (fates: Fates) => void;
 }>;
 

@@ -1,10 +1,10 @@
 /**
- * Availability in time. A pod counts when it has been Ready for minReadySeconds, and the DaemonSet
- * controller notices that when it looks at its DaemonSet. It plans a look for each Ready, but keeps
- * only the earliest one planned. After a kubelet's restart the agent's pod is Ready for a moment
- * without a probe, and again a second later: the look that was planned for the first comes too
- * early, and the one after it 2 s too late, for every node of a rollout. Any change of the
- * DaemonSet makes it look at once.
+ * Availability on time. A pod is available once it has been Ready for minReadySeconds, and the
+ * DaemonSet controller notices that when it syncs its DaemonSet. It schedules a sync for each
+ * Ready, but keeps only the earliest. After a kubelet restart the agent's pod is Ready for a moment
+ * without a probe, and again a second later: the sync scheduled for the first comes too early, and
+ * the one after it 2 s too late, for every node of a rollout. Any change of the DaemonSet triggers
+ * a sync at once.
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { guardSeconds, namespace, agentName } from "#contract/names.ts";
@@ -13,14 +13,17 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { annotations, memoryManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 
-/** Seconds that the answer to a Ready may lie behind it: status and watch take their time. */
+/** Seconds of slack after a Ready: status and watch take their time. */
 const air = 0.1;
-/** Kubelet clocks differ: a look may be too early by a second or two. */
+/**
+ * Most nudges for one change of the counters. Kubelet clocks differ, so a sync may come a second or
+ * two too early.
+ */
 const most = 3;
 
 /**
- * Seconds until the DaemonSet should be looked at again, 0 for now, undefined when its controller
- * need not be asked. Counts from the last change of its counters; asks at most three times for one.
+ * Seconds until the DaemonSet should be nudged: 0 for now, undefined when there is no need. Counts
+ * from the last change of its counters, and nudges at most three times for one.
  */
 export type NudgeClock = (live: V1DaemonSet) => number | undefined;
 
@@ -29,7 +32,7 @@ export function nudgeClock(now: () => Date): NudgeClock {
   let since = 0;
   let made = 0;
   return ({ spec, status }) => {
-    // At birth agents are not to become available.
+    // At birth agents are not meant to become available.
     if ((spec?.minReadySeconds ?? 0) > guardSeconds) return undefined;
     const { numberReady = 0, numberAvailable = 0, updatedNumberScheduled = 0 } = status ?? {};
     const seen = [numberReady, numberAvailable, updatedNumberScheduled].join("/");
@@ -43,13 +46,12 @@ export function nudgeClock(now: () => Date): NudgeClock {
 }
 
 /**
- * Makes the DaemonSet controller look. Nothing of what is declared changes. When somebody changed
- * the DaemonSet meanwhile its controller looks anyway, so that a conflict is as good as an answer.
+ * Makes the DaemonSet controller sync. Nothing that is declared changes. If somebody changed the
+ * DaemonSet meanwhile its controller syncs anyway, so a conflict is as good as success.
  */
 export async function nudge(cluster: Cluster, { metadata }: V1DaemonSet, now: Date): Promise<void> {
   const said = { [annotations.nudged]: now.toISOString() };
-  // The uid keeps the apply from creating a DaemonSet without a spec when ours was deleted
-  // meanwhile.
+  // The uid keeps the apply from creating a DaemonSet without a spec if ours was deleted meanwhile.
   const { uid, resourceVersion } = metadata ?? {};
   const patch = { name: agentName, namespace, uid, resourceVersion, annotations: said };
   const object = { apiVersion: "apps/v1", kind: "DaemonSet", metadata: patch };

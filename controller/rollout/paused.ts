@@ -1,4 +1,4 @@
-/** What a pause keeps in force: nothing new is published, and nothing that is there falls apart. */
+/** What a pause keeps in force. Nothing new is published, and nothing that exists falls apart. */
 import type { Content } from "#contract/names.ts";
 import { isEdited, isLost, type Published } from "../objects/global-secret.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
@@ -11,8 +11,8 @@ type Found = Readonly<{
 }>;
 
 /**
- * The content to be held: what is published, or, where that was lost or edited, what every node
- * had. Undefined where neither is known: then what is wanted is all there is to repair with.
+ * The content to keep: what is published or, where that was lost or edited, what every node had.
+ * Undefined where neither is known: then only what is wanted can repair it.
  */
 export function heldByPause(
   { global }: Snapshot,

@@ -1,6 +1,6 @@
 /**
- * How long the DaemonSet's counters have stood still. Lost at a restart, which only makes the next
- * survey later.
+ * How long the DaemonSet's counters have not changed. A restart forgets it, which only makes the
+ * next survey later.
  */
 import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
 
@@ -18,7 +18,7 @@ export function stallClock(now: () => Date): (view: DaemonSetState) => number {
 }
 
 /**
- * Seconds since we last saw more agents Ready, or agents of another template: by our own clock,
+ * Seconds since we last saw more agents Ready, or another template. Measured by our own clock,
  * whatever time the nodes' kubelets give for it.
  */
 export function readyClock(now: () => Date): (view: DaemonSetState) => number {

@@ -1,6 +1,6 @@
 /**
- * One step towards every node having what is wanted: Secret, ServiceAccount, Role, RoleBinding,
- * DaemonSet, in this order.
+ * One step towards every node having what is wanted. Writes Secret, ServiceAccount, Role,
+ * RoleBinding and DaemonSet, in this order.
  */
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import type { Intent, Registration } from "#contract/names.ts";
@@ -35,23 +35,20 @@ export type Progress = Readonly<{
   published: boolean;
   global: V1Secret;
   view: DaemonSetState | undefined;
-  /**
-   * What became of the nodes, where that had to be asked: with every agent available there is
-   * nothing to ask.
-   */
+  /** Nodes counted by fate, where a survey was needed. With every agent available none is. */
   standing: Standing | undefined;
   fates: Fates;
-  /** Every node that can be served had the template's revision, before this step. */
+  /** Before this step, every node that can be served had the template's revision. */
   complete: boolean;
-  /** What is wanted was not what is published, before this step: a halt or a pause may hold it. */
+  /** Before this step, what is wanted was not what is published: a halt or a pause may hold it. */
   waiting: boolean;
   /** What global-pull-secret tells the nodes, after this step. */
   intent: Intent;
-  /** The revision that every node that can be served had last; undefined: none, or withdrawn. */
+  /** Revision that every node that can be served had last; undefined: none, or withdrawn. */
   served: number | undefined;
-  /** What halted, who is excused. */
+  /** What halted, and which nodes are excused. */
   rollouts: Rollouts;
-  /** Seconds until the DaemonSet's controller may have to be asked to look. */
+  /** Seconds until the DaemonSet controller may need a nudge. */
   nudgeIn: number | undefined;
 }>;
 
@@ -68,7 +65,7 @@ export async function takeStep(
     wanted,
     view,
   );
-  // First of all: a halt that is not remembered would publish again what halted.
+  // The state comes first: a halt that is not remembered would publish again what halted.
   if (snapshot.state !== undefined) await writeState(cluster, snapshot.state, state);
   const revision =
     publish === undefined
@@ -88,8 +85,8 @@ export async function takeStep(
   await ensure(context, owned.role, snapshot.role, role);
   await ensure(context, owned.roleBinding, snapshot.roleBinding, roleBinding);
   if (target.template > 0) {
-    // Before the template: from here on a node may hold our entries, and removal must ask for them
-    // back.
+    // Written before the template: from here on a node may hold our entries, and a removal must ask
+    // for them back.
     global = await remember(cluster, global, { ...recall(global), rolled: true });
   }
   const digest = digestFor(target.template, { global, revision, view });
@@ -118,8 +115,8 @@ async function look(context: RolloutContext, live: V1DaemonSet): Promise<DaemonS
 type Known = Readonly<{ global: V1Secret; revision: number; view: DaemonSetState | undefined }>;
 
 /**
- * Of the published revision from the Secret as the API server answered it; a template that is kept
- * keeps its own.
+ * Digest for the template. The published revision's comes from the Secret as the API server
+ * answered it; a template that is kept keeps its own.
  */
 function digestFor(template: number, { global, revision, view }: Known): string {
   if (template === 0) return "";

@@ -1,6 +1,6 @@
 /**
  * Nodes and their agents, read in pages and only when the DaemonSet's own counters do not tell
- * enough. Each page is folded into a few words per node, so that 5,000 nodes cost memory for their
+ * enough. Each page is reduced to a few words a node, so that 5,000 nodes cost memory for their
  * names only.
  */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
@@ -26,14 +26,14 @@ import type { AgentPod, Survey } from "#controller/rollout/turn/surveyed.ts";
 export type TemplateMark = Readonly<{
   revision: number;
   digest: string;
-  /** Every node had it once: who falls silent later does so for other reasons. */
+  /** Every node had it once. A node that falls silent later does so for other reasons. */
   complete: boolean;
 }>;
 
 /**
- * The node controller notices a silent kubelet 40 or 50 s after its last sign of life. An agent
- * that was well for longer than this before its node was called NotReady had the node working under
- * its revision.
+ * Seconds for which an agent must have been well before its node turned NotReady, to show that the
+ * node worked under its revision. The node controller notices a silent kubelet 40 or 50 s after its
+ * last sign of life.
  */
 const provedSeconds = 60;
 
@@ -42,18 +42,18 @@ const provedSeconds = 60;
  * it.
  */
 const illSeconds = 60;
-/** How long the agent of a NotReady node may take to end: more than its pod's grace period. */
+/** Seconds that the agent of a NotReady node may take to end: more than its pod's grace period. */
 const leavingSeconds = 60;
 
 const agents = { labelSelector: `name=${agentName}` };
 
-/** kubeadm's, k3s', RKE2's and k0s' label, and MicroK8s'. */
+/** Labels of control-plane nodes: that of kubeadm, k3s, RKE2 and k0s, and that of MicroK8s. */
 const controlPlaneLabels = [
   "node-role.kubernetes.io/control-plane",
   "node.kubernetes.io/microk8s-controlplane",
 ];
 
-/** Reads the nodes that have agents, and these. `now` in milliseconds. */
+/** Reads the nodes that should have agents, and their agents. `now`: milliseconds. */
 export async function survey(
   cluster: Cluster,
   agent: Agent,
@@ -103,9 +103,9 @@ export async function survey(
 }
 
 /**
- * Names and restarts of agents' pods that ended and are not Ready, from rows as kubectl prints
- * them: Name, Ready, Status, Restarts. Cheap enough to be asked in a wave, where the counters do
- * not tell failing agents from those at work.
+ * Names and restarts of agents' pods that ended and are not Ready. Read as rows, as kubectl prints
+ * them (Name, Ready, Status, Restarts): cheap enough for a wave, in which the counters do not tell
+ * failing agents from those at work.
  */
 export async function glance(cluster: Cluster): Promise<string[]> {
   const ended: string[] = [];
@@ -122,12 +122,13 @@ export async function glance(cluster: Cluster): Promise<string[]> {
 }
 
 function describe(pod: V1Pod, mark: TemplateMark, node: { since: number }, now: number): AgentPod {
-  // By name: other people's admission may put a container of its own beside it.
+  // Found by name: other people's admission may put a container of its own beside it.
   const container = pod.status?.containerStatuses?.find(({ name }) => name === agentContainer);
   const ready = condition(pod.status?.conditions, "Ready");
   const containersReady = condition(pod.status?.conditions, "ContainersReady");
   const ended = container?.state?.terminated ?? container?.lastState?.terminated;
-  // A silent node's pods lose their Ready condition; ContainersReady stays the kubelet's last word.
+  // Pods of a silent node lose their Ready condition; ContainersReady stays as the kubelet reported
+  // it.
   const wasWell = containersReady.status === "True" && container?.ready === true;
   const marks = pod.metadata?.annotations ?? {};
   const ageSeconds = (now - time(pod.metadata?.creationTimestamp)) / 1000;
@@ -155,24 +156,30 @@ function describe(pod: V1Pod, mark: TemplateMark, node: { since: number }, now: 
   };
 }
 
-/** What the pod's first container has left as its last words. */
+/** What the init container found, by its termination message; undefined where it said nothing. */
 function prospectOf({ status }: V1Pod): AgentPod["prospect"] {
   const first = status?.initContainerStatuses?.find(({ name }) => name === firstContainerName);
   const said = first?.state?.terminated?.message ?? "";
   return registrations.find((one) => said === `${prospectPrefix}${one}`);
 }
 
-/** `GPS224 …` that names the pod's revision: a word of an earlier one is none. */
+/**
+ * True for a GPS224 message that names the pod's own revision. One of an earlier revision does not
+ * count.
+ */
 function saysGivenBack(message = "", revision = ""): boolean {
   return message.startsWith("GPS224") && new RegExp(`\\brevision ${revision}\\b`).test(message);
 }
 
-/** Why its runtime does not start it, in the runtime's own words. */
+/** Why the runtime does not start the container, in its own words. */
 function waitsFor(waiting: { reason?: string; message?: string } | undefined): string | undefined {
   return waiting && [waiting.reason, waiting.message].filter(Boolean).join(": ");
 }
 
-/** Before it is bound, a DaemonSet's pod names its node in its affinity only. */
+/**
+ * The node that a DaemonSet's pod is meant for. Until the pod is bound, only its node affinity
+ * names it.
+ */
 function boundFor(pod: V1Pod): string {
   const terms =
     pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
@@ -189,14 +196,17 @@ function condition(conditions: Conditions, type: string): { status: string; sinc
   return { status: found?.status ?? "Unknown", since: time(found?.lastTransitionTime) };
 }
 
-/** Times are text on the wire, whatever the client's types say. 0 when absent. */
+/**
+ * Milliseconds since 1970; 0 when absent. Times are text on the wire, whatever the client's types
+ * say.
+ */
 function time(value: Date | undefined): number {
   return value === undefined ? 0 : Date.parse(String(value));
 }
 
 /**
- * 300 characters: a termination message may be 4 KiB, an Event's note 1 KiB, and several nodes
- * share one.
+ * The first line, cut to 300 characters: a termination message may be 4 KiB, an Event's note 1 KiB,
+ * and several nodes share one.
  */
 function firstLine(message: string | undefined): string | undefined {
   return message?.split("\n")[0]?.slice(0, 300);

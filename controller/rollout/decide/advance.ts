@@ -1,4 +1,4 @@
-/** The way from birth over the canary to the last node of the wave. Pure. */
+/** A revision's way from birth over the canary to the last node of the wave. Pure. */
 import { askingSeconds, guardSeconds } from "#contract/names.ts";
 import { wait } from "#controller/rollout/turn/answers.ts";
 import { tooManyFailed, unavailableFor } from "#controller/rollout/turn/excuses.ts";
@@ -15,7 +15,7 @@ import type { DaemonSetState, Phase, RolloutInput, Turn } from "#controller/roll
 
 /**
  * The next turn of a revision that is on its way: agents are born, then one node proves it, then
- * the budget holds.
+ * the budget applies.
  */
 export function carryOn(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy): Turn {
   const { standing } = input;
@@ -39,7 +39,7 @@ export function carryOn(input: RolloutInput, daemonSet: DaemonSetState, kept: St
   if (!proved) {
     const strategy =
       odd === undefined ? kept : raisedBy({ stage: "canary", maxUnavailable: 1 }, odd, daemonSet);
-    // The counters may say nothing more until the next node's false Ready, which must stand as
+    // The counters may say nothing more until the next node's false Ready, which has to last as
     // well.
     return wait(
       phase("canary"),
@@ -73,8 +73,8 @@ export function carryOn(input: RolloutInput, daemonSet: DaemonSetState, kept: St
 const untilAsked = `; one whose kubelet was told of its provider is waited for until a pod pulls there, ${askingSeconds / 60} min at most`;
 
 /**
- * At least one pod of the template is available. From the counters alone: there are more updated
- * nodes than unavailable ones. A survey says it directly, which is needed when odd nodes are
+ * True when at least one pod of the template is available. The counters show it when more nodes are
+ * updated than unavailable. A survey shows it directly, which is needed when odd nodes are
  * unavailable all the time.
  */
 function isProved(input: RolloutInput, daemonSet: DaemonSetState): boolean {

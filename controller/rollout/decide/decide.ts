@@ -1,13 +1,13 @@
 /**
- * How a revision reaches the nodes. Pure: what is seen → the one next turn and its reason. The
- * DaemonSet controller does the replacing; we choose its template and how many nodes it may take at
- * a time:
+ * How a revision reaches the nodes. Pure: maps what was observed to the next turn and its reason.
+ * The DaemonSet controller replaces the pods; we choose its template and how many nodes it may take
+ * at a time:
  *
  *   birth (revision 0, touches nothing) → canary (one node) → wave (the budget) → served
  *
- * A revision that fails, or whose wave meets an outage, gives way to one that says "hold": every
- * node keeps what it has. What makes it safe is written at each rule. The rules about available
- * pods follow kubernetes/pkg/controller/daemon/update.go.
+ * A revision that fails, or whose wave meets an outage, is followed by one that says "hold": every
+ * node keeps what it has. Each rule says what makes it safe. The rules about available pods follow
+ * kubernetes/pkg/controller/daemon/update.go.
  */
 import { carryOn } from "./advance.ts";
 import { phaseOf, roll, wait } from "#controller/rollout/turn/answers.ts";
@@ -30,11 +30,12 @@ import {
   type Turn,
 } from "#controller/rollout/turn/turn.ts";
 
-/** The one next turn. Asks for a survey only where what it says may change the answer. */
+/** The next turn. It asks for a survey only where that may change the answer. */
 export function decide(input: RolloutInput): Turn {
   const { daemonSet } = input;
   if (daemonSet === undefined) return born(input);
-  // Nothing to wait for: it restarts no kubelet, and until it is there nodes may begin what halted.
+  // A hold waits for nothing: it restarts no kubelet, and until it is published nodes may still
+  // begin the halted revision.
   const waits = (input.pending && daemonSet.template > 0) || isOvertaken(input);
   if (input.wanted === "hold" && waits)
     return {
@@ -91,15 +92,18 @@ function rollOut(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy)
   );
 }
 
-/** At birth also when all are Ready: the counters do not say that each Ready has lasted. */
+/**
+ * True when nodes and pods have to be read first. At birth that is so even when all agents are
+ * Ready: the counters do not say that each Ready has lasted.
+ */
 function isToBeSurveyed(input: RolloutInput, daemonSet: DaemonSetState, all: boolean): boolean {
   if (daemonSet.template > 0) return !all && isWorthASurvey(input, daemonSet);
   return isBorn(input, all) && (all || isWorthASurvey(input, daemonSet));
 }
 
 /**
- * The published revision goes into the template. We stopped between Secret and template: a pod of
- * the old revision that starts now would wait for ever.
+ * Puts the published revision into the template, after a stop between the two writes. Until then a
+ * pod of the old revision that starts would wait for ever.
  */
 function catchUp(
   input: RolloutInput,
@@ -113,7 +117,7 @@ function catchUp(
   return wait(phaseOf(daemonSet), kept, reason, stallLimit(input));
 }
 
-/** A revision that halted makes room for the next one, or stops where nothing can be hoped for. */
+/** Lets the next revision follow one that halted, or stops it where waiting would not help. */
 function giveWay(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy): Turn | undefined {
   const { standing, intent, pending, complete } = input;
   if (standing === undefined || daemonSet.template === 0 || intent === "hold") return undefined;
@@ -123,8 +127,8 @@ function giveWay(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy)
 }
 
 /**
- * Every node had it once. Agents that joined or fell out since are looked after, which is no news
- * of the rollout.
+ * Leaves a rollout served that every node once had. Agents that joined or fell out since are looked
+ * after, but that is no news of the rollout.
  */
 function servedBefore(input: RolloutInput, daemonSet: DaemonSetState): Turn | undefined {
   const { complete, standing, pending, intent, maxUnavailable } = input;

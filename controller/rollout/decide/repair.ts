@@ -1,4 +1,4 @@
-/** What is done when somebody else changed the Secret or the template. Pure. */
+/** What happens when somebody else changed the Secret or the template. Pure. */
 import { first, phaseOf, wait } from "#controller/rollout/turn/answers.ts";
 import { brokenFor } from "#controller/rollout/turn/excuses.ts";
 import { isCalm, isWorthASurvey, stallLimit } from "#controller/rollout/turn/patience.ts";
@@ -6,9 +6,9 @@ import { slotsOf, type Strategy } from "#controller/rollout/turn/strategy.ts";
 import type { DaemonSetState, RolloutInput, Turn } from "#controller/rollout/turn/turn.ts";
 
 /**
- * The Secret or the template is not what we wrote. The Secret is put right at once, the template
- * only when its controller takes no more agents for unavailable than it may: it would replace all
- * others, too (docs/decisions/0013).
+ * Puts right a Secret or a template that is not what we wrote. The Secret is written at once. The
+ * template waits until its controller counts no more agents as unavailable than it may, because it
+ * would replace all those as well (docs/decisions/0013).
  */
 export function repair(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy): Turn {
   const { lost, standing } = input;
@@ -21,8 +21,8 @@ export function repair(input: RolloutInput, daemonSet: DaemonSetState, kept: Str
     };
   }
   const odd = standing === undefined ? slotsOf(daemonSet, input) : brokenFor(standing);
-  // The same revision: agents are replaced, kubelets are not restarted. Still one node first: an
-  // image can be broken.
+  // A repair keeps the revision, so agents are replaced and no kubelet is restarted. It still
+  // begins with one node, because an image can be broken.
   const revision = lost && daemonSet.template > 0 ? "published" : daemonSet.template;
   const reason = lost
     ? "global-pull-secret was lost or edited"

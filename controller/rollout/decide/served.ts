@@ -1,27 +1,28 @@
-/** When every node that can be served has the template, and what follows then. Pure. */
+/** When every node that can be served has the template, and what follows. Pure. */
 import { guardSeconds } from "#contract/names.ts";
 import { roll, wait } from "#controller/rollout/turn/answers.ts";
 import { brokenFor, tooManyFailed, unavailableFor } from "#controller/rollout/turn/excuses.ts";
 import { everyNode, type Strategy } from "#controller/rollout/turn/strategy.ts";
 import type { DaemonSetState, RolloutInput, Turn } from "#controller/rollout/turn/turn.ts";
 
-/** How many agents have proved the template. At birth they are Ready, never available (0023). */
+/** How many agents have proved the template. At birth agents are Ready, never available (0023). */
 export const provedBy = ({ template, ready, available }: DaemonSetState) =>
   template === 0 ? ready : available;
 
 /**
- * Whether a survey at birth is worth its cost: agents are missing, or all have been Ready for as
- * long as makes them available. A survey says so of each by name, whatever its node's clock.
+ * True when a survey at birth is worth its cost: agents are missing, or all have been Ready for as
+ * long as makes them available. A survey shows that for each by name, whatever its node's clock
+ * says.
  */
 export function isBorn({ stallSeconds, readySeconds }: RolloutInput, all: boolean): boolean {
   return !all || Math.min(stallSeconds, readySeconds) >= guardSeconds;
 }
 
 /**
- * Whether a survey says that every living node has the template, but for those that are excused,
- * and the DaemonSet controller knows it: that replaces at once, beside the budget, what it takes
- * for unavailable, and its view may be half a minute older than ours once the API server was away
- * (docs/decisions/0013).
+ * True when a survey says that every living node has the template, but for those that are excused,
+ * and the DaemonSet controller has seen it too. That controller replaces at once, beside the
+ * budget, what it counts as unavailable, and its view may be half a minute older than ours after
+ * the API server was away (docs/decisions/0013).
  */
 export function allLivingServed(
   { standing, complete, intent, ...input }: RolloutInput,
@@ -40,7 +41,7 @@ export function allLivingServed(
 }
 
 /**
- * The turn after every node that can be served has the template, available: only now may the next
+ * The turn once every node that can be served has the template, available. Only now may the next
  * change follow.
  */
 export function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetState, odd: number): Turn {

@@ -11,15 +11,15 @@ import type {
 } from "#controller/rollout/turn/turn.ts";
 
 /**
- * Seconds between two looks at a halt. Nobody but an administrator, or a node's own recovery, which
- * shows in the counters, ends it.
+ * Seconds between two looks at a halt. It ends only by an administrator, or by a node's own
+ * recovery, which shows in the counters.
  */
 export const haltedPause = 30;
 
 /**
- * Stops a wave. What contains a revision is the Secret: a pod applies its own revision only, so
- * from the reply on no node begins it. A withdrawn credential is never held to an older document:
- * its wave only stands (docs/decisions/0022).
+ * Stops a wave. The Secret is what contains a revision: a pod applies only its own, so once the
+ * hold is published no node begins the one that halted. A withdrawal is never held back to an older
+ * document; its wave merely stops (docs/decisions/0022).
  */
 export function halt(
   input: RolloutInput,
@@ -41,7 +41,7 @@ export function halt(
   };
 }
 
-/** Whether nodes have failed newly, or nothing moves any more but what is stuck. */
+/** True when too many nodes have newly failed, or some are stuck and no other moves. */
 export function isHalted(input: RolloutInput): boolean {
   const { standing } = input;
   if (standing === undefined) return false;
@@ -49,7 +49,8 @@ export function isHalted(input: RolloutInput): boolean {
 }
 
 /**
- * Waiting would not help: stuck nodes are excused in time, but only where others have the template.
+ * True when waiting would not help. Stuck nodes are excused in time, but only where others have the
+ * template.
  */
 export function isHopeless(input: RolloutInput): boolean {
   const { standing } = input;

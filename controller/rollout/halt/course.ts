@@ -1,6 +1,4 @@
-/**
- * What is to be published in view of what halted, and what a turn leaves to be remembered. Pure.
- */
+/** What is published in view of a halt, and what a turn leaves to remember. Pure. */
 import type { Content } from "#contract/names.ts";
 import { pick, type Fates } from "#controller/rollout/turn/node-state.ts";
 import {
@@ -18,7 +16,8 @@ import {
 import type { Turn } from "#controller/rollout/turn/turn.ts";
 
 /**
- * What the nodes should be told: what is wanted, or, while that is halted, to keep what they have.
+ * The content that nodes should get: what is wanted or, while that is halted, the order to keep
+ * what they have.
  */
 export function targetOf(
   rollouts: Rollouts,
@@ -32,11 +31,14 @@ export function targetOf(
 type Outcome = Readonly<{
   turn: Turn;
   fates: Fates;
-  /** What is published before the turn, and its revision: what halts when something halts. */
+  /** What is published before the turn, and its revision. If anything halts, it is this. */
   current: Content | undefined;
   revision: number;
   target: Content;
-  /** The Secret was ahead of the template: agents without a revision of theirs could not begin. */
+  /**
+   * The Secret was ahead of the template, so agents without a revision of their own could not
+   * begin.
+   */
   overtaken: boolean;
   /** What is published lacks a source of what was served last. */
   takesBack: boolean;
@@ -55,7 +57,7 @@ export function remembered(before: Rollouts, asked: Asked, outcome: Outcome): Ro
     if (turn.kind === "wait" && isTold(before, about, nodes)) return before;
     return afterHalt(before, { asked: about, revision, reason: turn.halt, nodes });
   }
-  // Agents that waited for the next template recover with it: they are not odd.
+  // Agents that waited for the next template recover with it, so they are not odd.
   const broken = [
     ...(overtaken ? names(fates, "failed") : troubled),
     ...names(fates, "excused", "refused"),
@@ -63,7 +65,7 @@ export function remembered(before: Rollouts, asked: Asked, outcome: Outcome): Ro
   if (turn.kind === "served") return afterServed(before, broken);
   const rolls = turn.kind === "roll" && turn.revision === "published" && target.intent !== "hold";
   if (rolls) return afterRoll(before, asked, broken);
-  // A repair: the same revision, younger pods.
+  // A repair makes younger pods of the same revision, so whoever was excused stays excused.
   const repairs = turn.kind === "roll" && broken.length > 0;
   return repairs
     ? { ...before, excused: [...new Set([...before.excused, ...broken])].slice(0, mostNames) }
@@ -74,13 +76,13 @@ function names(fates: Fates, ...wanted: Parameters<typeof pick>[1][]): string[] 
   return pick(fates, ...wanted).map(({ name }) => name);
 }
 
-/** True when what is pending goes into global-pull-secret with this turn. */
+/** True when this turn writes what is pending into global-pull-secret. */
 export function publishesIn(turn: Turn): boolean {
   if (turn.kind === "roll") return turn.revision === "published" || turn.revision === 0;
   return turn.kind === "wait" && turn.publish === true;
 }
 
-/** True when every node that can have the template's revision had it, before the turn. */
+/** True when every node that can have the template's revision had it before the turn. */
 export function wasServed(turn: Turn): boolean {
   return turn.kind === "served" || (turn.kind !== "survey" && turn.served === true);
 }

@@ -1,7 +1,7 @@
 /**
- * What a halt leaves behind: which content halted, on which nodes, and when it is tried once more.
- * Pure. While it lasts the nodes are told to keep what they have; whose fault it was, the node's or
- * the content's, is what the next try tells.
+ * What a halt leaves behind: which content halted, on which nodes, and when it is tried again.
+ * Pure. Until then nodes are told to keep what they have. The next try tells whether the nodes or
+ * the content were at fault.
  */
 import { createHash } from "node:crypto";
 import type { Content, Intent } from "#contract/names.ts";
@@ -10,45 +10,44 @@ import type { HaltReason } from "#controller/rollout/turn/turn.ts";
 
 export type Halt = Readonly<{
   /**
-   * Digest of what halted. The Secret that keeps it holds the content as well, so that it gives
-   * nothing away.
+   * Digest of the content that halted. The Secret that keeps it holds the content as well, so it
+   * gives nothing away.
    */
   content: string;
   revision: number;
-  /** `stalled`: it failed on other nodes when it was tried again. */
+  /** `stalled`: in a retry it failed on other nodes. */
   reason: HaltReason | "stalled";
-  /** Names of the nodes that failed with it, in all tries. */
+  /** Names of the nodes that failed with it, over all tries. */
   nodes: readonly string[];
   since: string;
   /** How often it was tried again. */
   tries: number;
   retryAt: string;
   /**
-   * The asked-for retry (annotation of additional-pull-secret) that was known then: another one is
-   * a new wish.
+   * The retry that had been asked for by annotation when it halted. Another value is a new request.
    */
   asked: string;
 }>;
 
-/** What the rollout must remember and is in no object. */
+/** What a rollout must remember that no object tells. */
 export type Rollouts = Readonly<{
   halt: Halt | undefined;
-  /** Names of the nodes that lived and were unavailable when the present template came. */
+  /** Names of the nodes that were alive but unavailable when the present template came. */
   excused: readonly string[];
   /** When the last rollout of a change began. */
   rolledAt: string | undefined;
 }>;
 
 /**
- * 10 minutes, as long as a node keeps a content in quarantine; doubling, 6 hours at most. In
- * milliseconds.
+ * Pause before the first retry, in milliseconds: 10 minutes, as long as a node quarantines a
+ * content. It doubles, to 6 hours at most.
  */
 const firstPause = 600_000;
 const longestPause = 6 * 3_600_000;
 
 /**
- * Names kept, all lists together: 4,000 of 50 characters are 200 KB of the 1 MiB that a Secret
- * holds.
+ * Most names in a list. Both lists together are 4,000 of 50 characters: 200 KB of the 1 MiB that a
+ * Secret holds.
  */
 export const mostNames = 2000;
 
@@ -58,7 +57,10 @@ export function contentOf({ document, sources, intent }: Content): string {
     .digest("hex");
 }
 
-/** What is kept when a node has nothing of ours: the last served document, or none. */
+/**
+ * The order to keep what is there. A node that has nothing of ours gets the last served document,
+ * or none.
+ */
 export function heldContent(served: { document: string; sources: string } | undefined): Content {
   return {
     document: served?.document ?? '{"auths":{}}',
@@ -76,9 +78,7 @@ export type Asked = Readonly<{
   now: Date;
 }>;
 
-/**
- * True while the wanted content must not be published: it halted, and nobody asked for another try.
- */
+/** True while the wanted content must not be published: it halted, and no retry is due. */
 export function isHeld({ halt }: Rollouts, asked: Asked): boolean {
   return isHoldable(asked) && halt?.content === asked.content && !isDue(halt, asked);
 }
@@ -90,7 +90,10 @@ function isDue(halt: Halt, asked: Asked): boolean {
   return isNewWish(halt, asked) || pauseLeft(halt, asked) === 0;
 }
 
-/** A retry is asked for that was not when it halted. An annotation taken away asks for nothing. */
+/**
+ * True when a retry is asked for that was not when it halted. Removing the annotation asks for
+ * nothing.
+ */
 export function isNewWish(halt: Halt, { retry }: Pick<Asked, "retry">): boolean {
   return retry !== "" && retry !== halt.asked;
 }
@@ -101,15 +104,15 @@ export function retrySeconds({ halt }: Rollouts, { now }: Pick<Asked, "now">): n
 }
 
 /**
- * Milliseconds until the next try. A time further away than any pause was written by a clock that
- * was ahead of this one: the try is due at once, rather than in a year.
+ * Milliseconds until the next try. A time further away than any pause was written by a clock ahead
+ * of this one, so the try is due at once rather than in a year.
  */
 function pauseLeft({ retryAt }: Halt, { now }: Pick<Asked, "now">): number {
   const left = Date.parse(retryAt) - now.getTime();
   return left > longestPause ? 0 : Math.max(0, left);
 }
 
-/** Whose trouble is no news under the present template. */
+/** Nodes whose trouble is known already under the present template. */
 export function knownOf({ halt, excused }: Rollouts, asked: Asked): Known {
   const again = halt !== undefined && halt.content === asked.content && isDue(halt, asked);
   return {
@@ -120,8 +123,8 @@ export function knownOf({ halt, excused }: Rollouts, asked: Asked): Known {
 }
 
 /**
- * After a halt. An outage is over when it is over: the next try waits for the nodes, not for a
- * time.
+ * What to remember after a halt. After an outage there is no pause: the next try waits for the
+ * nodes, not for a time.
  */
 export function afterHalt(
   before: Rollouts,
@@ -134,10 +137,11 @@ export function afterHalt(
 ): Rollouts {
   const { content, now, retry } = asked;
   const last = before.halt?.content === content ? before.halt : undefined;
-  // Nodes that fail again are out of reach as well: that is no outage which ends by itself.
+  // After a failure, an outage in the retry counts as one, too. Nodes that fail again are also
+  // unreachable, and such an outage does not end by itself.
   const failed = reason === "failed" || (last !== undefined && last.reason !== "outage");
   const all = [...new Set([...(last?.nodes ?? []), ...nodes])].slice(0, mostNames);
-  // A withdrawal is never taken back and published again: each of its halts is a try.
+  // A withdrawal is never taken back and published again, so each of its halts counts as a try.
   const tries = last === undefined ? 0 : last.tries + (isHoldable(asked) ? 0 : 1);
   const elsewhere =
     last !== undefined && last.nodes.length > 0 && nodes.some((name) => !last.nodes.includes(name));
@@ -156,8 +160,8 @@ export function afterHalt(
 }
 
 /**
- * When a revision goes to the nodes: `excused` are those that are unavailable now, though they
- * live.
+ * What to remember when a revision goes to the nodes. `excused`: those that are alive but
+ * unavailable now.
  */
 export function afterRoll(before: Rollouts, asked: Asked, excused: readonly string[]): Rollouts {
   const { halt } = before;
@@ -176,19 +180,22 @@ export function afterRoll(before: Rollouts, asked: Asked, excused: readonly stri
   };
 }
 
-/** True when a halt says what is known already. */
+/** True when a halt adds nothing to what is remembered. */
 export function isTold({ halt }: Rollouts, { content }: Asked, nodes: readonly string[]): boolean {
   return halt?.content === content && nodes.every((name) => halt.nodes.includes(name));
 }
 
-/** When every node that can be served has it: who failed with it is at fault, and stays excused. */
+/**
+ * What to remember once every node that can be served has it. A node that failed with it is at
+ * fault itself, and stays excused.
+ */
 export function afterServed(before: Rollouts, excused: readonly string[]): Rollouts {
   return { ...before, halt: undefined, excused: excused.slice(0, mostNames) };
 }
 
 export const noRollouts: Rollouts = { halt: undefined, excused: [], rolledAt: undefined };
 
-/** Reads what was kept; what makes no sense reads as nothing. */
+/** Reads what was remembered. Whatever is malformed reads as nothing. */
 export function readRollouts(value: unknown): Rollouts {
   if (typeof value !== "object" || value === null) return noRollouts;
   const { halt, excused, rolledAt } = value as Record<string, unknown>;

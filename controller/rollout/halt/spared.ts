@@ -1,19 +1,19 @@
-/** Whether a revision costs kubelets a restart, so that its wave obeys the budget. Pure. */
+/** Whether a revision restarts kubelets, so that its wave obeys the budget. Pure. */
 import { type Content, sourceIds } from "#contract/names.ts";
 import { answerable } from "#pullsecret/provider/answer.ts";
 import { rowsFor } from "#pullsecret/provider/config.ts";
 import { restartOf, type Delivery } from "#controller/policy/delivery.ts";
 
 /**
- * What every living node has, proved. `registered`: how, where kubelets were told of our provider
- * and nothing that restarts one was published since.
+ * What every living node has, proved. `registered`: how agents told kubelets of our provider, as
+ * long as nothing that restarts a kubelet was published since.
  */
 export type Base = Content & Readonly<{ registered?: string | undefined }>;
 
 /**
- * True unless no kubelet of a node that has `base` needs a restart for `next`. With a provider that
- * the agents register, that is so where only what it answers changes: the original's entries and
- * all that is displaced for ours lie in config.json, which a kubelet keeps for five minutes.
+ * True unless no kubelet of a node that has `base` needs a restart for `next`. None does where
+ * agents register the provider and only its answer changes: the original's entries, and all that
+ * ours displace, are in config.json, which a kubelet keeps for five minutes.
  */
 export function restartsKubelets(
   delivery: Delivery,
@@ -28,9 +28,10 @@ export function restartsKubelets(
 }
 
 /**
- * What is to be remembered as registered when `next` is, or becomes, what is published: nothing as
- * soon as a kubelet may be restarted for it, until every node has it. A wave that stopped half-way
- * and a revision that goes back to what was served would else restart at once all that it reached.
+ * What to remember as registered when `next` is, or becomes, what is published: nothing as soon as
+ * a kubelet may be restarted for it, until every node has it. Otherwise a wave that stopped
+ * half-way, and a revision that goes back to what was served, would restart all kubelets that it
+ * reached at once.
  */
 export function registeredAfter(
   delivery: Delivery,
@@ -55,15 +56,15 @@ export function registersKubelets(
   return registered !== undefined && next?.intent === "apply" && base?.registered !== registered;
 }
 
-/** How kubelets were told of our provider by agents; undefined where agents tell them nothing. */
+/** How agents tell kubelets of our provider; undefined where they tell them nothing. */
 export function registeredBy(delivery: Delivery): string | undefined {
   const tells = delivery.mode === "CredentialProvider" && delivery.registration === "Agent";
   return tells ? `Agent, ${delivery.scope}` : undefined;
 }
 
 /**
- * All of a content but the credentials that a provider answers; what its answer cannot carry is as
- * good as the original's.
+ * All of a content but the credentials that a provider answers. An entry that its answer cannot
+ * carry is treated like the original's.
  */
 function lastingPart({ document, sources }: Content): string {
   try {

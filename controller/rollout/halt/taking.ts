@@ -1,8 +1,8 @@
-/** Whether a revision takes a whole source back: a withdrawal that others outlive. Pure. */
+/** Whether a revision withdraws a whole source while others stay. Pure. */
 
 /**
  * True when a source supplied a registry before and supplies none after. Both are JSON texts,
- * registry → source, as global-pull-secret persists them; what is none supplies nothing.
+ * registry → source, as global-pull-secret holds them. A malformed one supplies nothing.
  */
 export function takesBack(before: string | undefined, after: string | undefined): boolean {
   const left = suppliers(after);

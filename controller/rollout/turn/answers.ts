@@ -1,12 +1,12 @@
-/** Turns, as every rule of a rollout makes them. Pure. */
+/** Turns, as every rule of a rollout constructs them. Pure. */
 import { everyNode, firstStrategy, raisedBy, type Strategy } from "./strategy.ts";
 import type { DaemonSetState, Phase, RolloutInput, Turn } from "./turn.ts";
 
-/** The phase of a template that nothing keeps from going on. */
+/** The phase of a template that nothing holds up. */
 export const phaseOf = (daemonSet: DaemonSetState): Phase =>
   daemonSet.template === 0 ? "birth" : daemonSet.stage;
 
-/** Leaves the template, with this strategy; `again`: seconds until the next look. */
+/** Leaves the template, with this strategy. `again`: seconds until the next look. */
 export function wait(
   phase: Phase,
   strategy: Strategy,
@@ -18,7 +18,7 @@ export function wait(
 
 /**
  * Brings the published revision to the nodes, one node first. `odd`: how many agents cannot be
- * available, each of which gets a slot beside the budget.
+ * available; each gets a slot beside the budget.
  */
 export function roll(
   input: RolloutInput,
@@ -29,7 +29,10 @@ export function roll(
   return { kind: "roll", revision: "published", strategy: first(input, daemonSet, odd), reason };
 }
 
-/** How a template begins: at one node; under a hold, which restarts no kubelet, at every node. */
+/**
+ * The strategy that a template begins with: one node, or every node under a hold, which restarts no
+ * kubelet.
+ */
 export function first(
   { wanted, maxUnavailable }: RolloutInput,
   daemonSet: DaemonSetState,

@@ -1,27 +1,27 @@
-/** Which nodes a rollout goes on without, and when there are too many of them to call them odd. */
+/** Which nodes a rollout goes on without, and when these are too many to be odd. */
 import type { Standing } from "./node-state.ts";
 import { budgetNodes, failuresAllowed } from "./strategy.ts";
 import type { DaemonSetState, RolloutInput } from "./turn.ts";
 
 /**
- * Nodes whose agents cannot be available: each has a slot of its own beside the budget, and proves
- * nothing.
+ * How many nodes have an agent that cannot be available. Each has a slot of its own beside the
+ * budget, and proves nothing.
  */
 export function unavailableFor({ unreachable, refused, excused }: Standing): number {
   return unreachable + refused + excused;
 }
 
 /**
- * And those that are in trouble under the present template: the next one replaces and counts their
- * agents at once.
+ * The same, with the nodes in trouble under the present template. The next template replaces their
+ * agents and counts them at once.
  */
 export function brokenFor(standing: Standing): number {
   return unavailableFor(standing) + standing.failed + standing.stuck;
 }
 
 /**
- * Only what failed newly: who was unavailable before the template, or fails again when it is tried
- * again, is excused.
+ * True when more nodes failed than may. Only new failures count: a node that was unavailable before
+ * the template, or fails again in a retry, is excused.
  */
 export function tooManyFailed(
   { failed, total }: Standing,
@@ -31,10 +31,10 @@ export function tooManyFailed(
 }
 
 /**
- * More nodes are away than can be odd: the larger of 1 and a third. Or, in mid-wave, more than the
- * budget have stopped working under the template before: the DaemonSet controller replaces all
- * their agents beside the budget, and when they are back all get the new template together. Who
- * gives every node as the budget has asked for that.
+ * True when more nodes are away than can be odd: more than the larger of 1 and a third. In mid-wave
+ * also when more nodes than the budget have stopped working under the previous template. The
+ * DaemonSet controller replaces all their agents beside the budget, so when they are back all get
+ * the new template together. A budget of every node asks for just that, so it knows no outage.
  */
 export function isOutage(
   { out, fallen, total }: Standing,

@@ -3,19 +3,19 @@ import { askingSeconds, rereadSeconds } from "#contract/names.ts";
 import type { AgentPod, Survey, SurveyedNode } from "./surveyed.ts";
 
 /**
- * An agent that is not available this long after its pod was made, and the probation, is stuck:
- * image, volume, quarantine or kubelet.
+ * Seconds after its pod's creation, besides the probation, at which an unavailable agent is stuck:
+ * by its image, a volume, quarantine or the kubelet.
  */
 const stuckSeconds = 60;
 /**
- * Unavailable for so long without a break, where others have the template: the node is odd, and
- * holds nobody up.
+ * Seconds without a break after which an unavailable node is odd, if others have the template. It
+ * holds up no other node.
  */
 const excusedSeconds = 300;
 
 /**
- * Without any pod for so long, where others have the template: the pod is not let in there, and
- * nothing was touched.
+ * Seconds without any pod after which a node is unreachable, if others have the template: the pod
+ * is not let in there, and nothing was touched.
  */
 const podlessSeconds = 60;
 
@@ -24,41 +24,48 @@ export type Fate =
   /** It has the revision, and its kubelet stayed well. */
   | "served"
   /**
-   * Nobody can serve it now; it catches up when it returns. It neither eats the budget nor holds
-   * anything up.
+   * It cannot be served now, and catches up when it returns. It neither uses the budget nor holds
+   * up other nodes.
    */
   | "unreachable"
-  /** The agent found the node unfit, said why, and touched nothing. It holds nobody up. */
+  /** The agent found the node unfit, said why, and touched nothing. It holds up no other node. */
   | "refused"
-  /** It lives and cannot be served, for long or since before this template. It holds nobody up. */
+  /**
+   * It is alive but cannot be served, for long or since before this template. It holds up no other
+   * node.
+   */
   | "excused"
-  /** The agent gave up, and said why. */
+  /** The agent gave up and said why. */
   | "failed"
   /** An agent of this template has been unavailable for a minute or more. */
   | "stuck"
-  /** Not reached yet; it works under the template before. */
+  /** Not reached yet; its agent works under the previous template. */
   | "waiting"
-  /** Something is going on. */
+  /** Its agent is being replaced or started, and nothing tells yet how that ends. */
   | "moving";
 
 export type Standing = Readonly<Record<Fate | "total" | "out" | "fallen", number>>;
 
-/** Fate by node, in the survey's order. */
+/** Each node with its fate, in the survey's order. */
 export type Fates = readonly (readonly [SurveyedNode, Fate])[];
 
-/** Names of nodes whose trouble is no news. */
+/**
+ * What excuses a node's trouble: names of nodes whose trouble is known, and what is known of the
+ * template.
+ */
 export type Known = Readonly<{
-  /** Unavailable, though alive, when the present template came. */
+  /** Alive but unavailable when the present template came. */
   excused: ReadonlySet<string>;
   /** Failed with the content that is being tried again. */
   failed: ReadonlySet<string>;
   /**
-   * What the template says was served before, or restarts nobody: who does not get along with it is
-   * odd, though alone.
+   * The template's content was served before, or restarts no kubelet. A node that fails with it is
+   * odd, even if no other node has it.
    */
   harmless: boolean;
   /**
-   * What is published is newer than the template, whose agents wait for it: they are not at fault.
+   * The published revision is newer than the template, whose agents wait for it. That is not their
+   * fault.
    */
   overtaken: boolean;
 }>;
@@ -77,16 +84,19 @@ export const nobody: Known = {
  */
 export type Waits = "everywhere" | "control plane" | "nowhere" | "to be asked";
 
-/** `probationSeconds`: for how long a restarted kubelet is watched before its agent is Ready. */
+/**
+ * The fate of each node. `probationSeconds`: how long a restarted kubelet is watched before its
+ * agent is Ready.
+ */
 export function fatesOf(
   survey: Survey,
   probationSeconds: number,
   known: Known = nobody,
   waits: Waits = "nowhere",
 ): Fates {
-  // As long as no container of the template ever ran, its image is the suspect, not the nodes.
+  // Until a container of the template has run anywhere, its image is the suspect, not the nodes.
   const runs = survey.some(({ agent }) => agent?.current === true && agent.started);
-  // As long as nobody has it available, neither is a node that has not.
+  // Until an agent of the template is available anywhere, no node is excused for lacking one.
   const held = survey.some(({ agent }) => agent?.current === true && agent.available);
   const patience = stuckSeconds + probationSeconds;
   const context = { known, patience, runs, waits, held: held || (runs && known.harmless) };
@@ -94,8 +104,8 @@ export function fatesOf(
 }
 
 /**
- * A node that has been silent for longer is switched off: what it does when it returns is no
- * outage's end.
+ * Seconds of silence after which a node counts as switched off. What it does when it returns ends
+ * no outage.
  */
 const switchedOffSeconds = 3600;
 
@@ -113,14 +123,17 @@ export function standing(fates: Fates, known: Known = nobody): Standing {
 
 const count = (fates: Fates, is: (one: Fates[number]) => boolean) => fates.filter(is).length;
 
-/** Away, or excused without having said why: too many of these are an outage, not odd nodes. */
+/**
+ * True for a node that is away, or excused without having said why. Too many of these are an
+ * outage, not odd nodes.
+ */
 function isOut([{ silentSeconds }, fate]: Fates[number]): boolean {
   return fate === "excused" || (fate === "unreachable" && silentSeconds < switchedOffSeconds);
 }
 
 /**
- * Worked under the template before until lately: the DaemonSet controller replaces its agent beside
- * the budget.
+ * True for a node that worked under the previous template until lately. The DaemonSet controller
+ * replaces its agent beside the budget.
  */
 function hasFallen({ excused }: Known) {
   return ([{ name, agent, silentSeconds }, fate]: Fates[number]): boolean =>
@@ -129,7 +142,7 @@ function hasFallen({ excused }: Known) {
       (fate === "moving" && agent?.current === false));
 }
 
-/** The nodes of these fates, the first fate first. */
+/** The nodes of these fates, those of the first fate first. */
 export function pick(fates: Fates, ...wanted: readonly Fate[]): SurveyedNode[] {
   return wanted.flatMap((one) => fates.filter(([, fate]) => fate === one).map(([node]) => node));
 }
@@ -156,7 +169,7 @@ function fateOf(node: SurveyedNode, { known, patience, runs, held, waits }: Cont
   if (agent.ageSeconds < patience + longer) return "moving";
   if (known.failed.has(name) || (held && agent.unavailableSeconds >= excusedSeconds + longer))
     return "excused";
-  // It cannot even be started here, though it can elsewhere, so it has touched nothing.
+  // The container cannot even start here, though it can elsewhere, so it has touched nothing.
   return runs && !agent.started ? "unreachable" : "stuck";
 }
 
@@ -166,8 +179,8 @@ function secondsOf(waits: Waits, { controlPlane }: SurveyedNode): number {
 }
 
 /**
- * The node fell silent under the present template, which may be why: called dead, it would send a
- * revision that kills kubelets on to the next node.
+ * True when the present template may be why the node fell silent. Calling it unreachable would send
+ * a revision that kills kubelets on to the next node.
  */
 function isSuspect(agent: AgentPod | undefined): boolean {
   return agent !== undefined && agent.current && agent.started && !agent.proved;

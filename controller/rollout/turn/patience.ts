@@ -6,16 +6,21 @@ import type { DaemonSetState, RolloutInput } from "./turn.ts";
 
 /** Seconds that a node takes besides the probation: pod, container, restart and some slack. */
 const besidesProbation = 8;
-/** Seconds, where the revision is known to have halted: its correction should go out at once. */
+/**
+ * Stall limit in seconds of a revision that is known to have halted: its correction should go out
+ * at once.
+ */
 const stallWhenHalted = 2;
-/** Longest time that slots of nodes which have returned serve others (docs/decisions/0021). */
+/**
+ * Most seconds for which slots of nodes that have returned serve other nodes (docs/decisions/0021).
+ */
 const raisedSeconds = 30;
 /** Least seconds between two surveys. */
 export const leastSeconds = 2;
 
 /**
- * Seconds of silence after which nodes and pods are read. A healthy wave changes the counters more
- * often than that.
+ * Seconds without a change of the counters after which nodes and pods are read. A healthy wave
+ * changes them more often.
  */
 export function stallLimit({ pending, haltKnown, probationSeconds }: RolloutInput): number {
   return pending && haltKnown ? stallWhenHalted : probationSeconds + besidesProbation;
@@ -34,16 +39,18 @@ export function isWorthASurvey(input: RolloutInput, daemonSet: DaemonSetState): 
 }
 
 /**
- * A change waits for nothing but the word that the agents that are missing are of no use anyway.
+ * True when a change waits only for a survey to say that the missing agents cannot be served
+ * anyway.
  */
 function isAwaited({ pending, complete, restSeconds, wanted }: RolloutInput): boolean {
   return pending && complete && (restSeconds === 0 || wanted !== "apply");
 }
 
 /**
- * With odd nodes the counters never prove the canary. When all that are unavailable may be odd it
- * may be available. When there is one more, the DaemonSet controller may have taken the next node
- * before the canary's Ready had stood: whoever looked too early looks once more.
+ * True when a survey may find the canary available. With odd nodes the counters never prove it. If
+ * all unavailable agents may be odd, the canary may be available. If one more is unavailable, the
+ * DaemonSet controller may have taken the next node before the canary's Ready had lasted; a survey
+ * that came too early is then made once more.
  */
 function mayBeProved(input: RolloutInput, daemonSet: DaemonSetState): boolean {
   const { desired, available, updated } = daemonSet;
@@ -55,20 +62,20 @@ function mayBeProved(input: RolloutInput, daemonSet: DaemonSetState): boolean {
   return isNext && hasStood(input) && lookedTooEarly(input) && input.surveySeconds >= leastSeconds;
 }
 
-/** Nodes and pods were read after the latest Ready, and before that had stood. */
+/**
+ * True when nodes and pods were read after the latest Ready, but before it had lasted long enough.
+ */
 function lookedTooEarly({ readySeconds, surveySeconds }: RolloutInput): boolean {
   const stood = readySeconds - surveySeconds;
   return stood >= 0 && stood < guardSeconds;
 }
 
-/**
- * No more agents are missing, nor of another template, than there are slots for nodes that are odd.
- */
+/** True when the missing agents, and those of another template, fit the slots for odd nodes. */
 function mayBeOver({ desired, available, updated }: DaemonSetState, slots: number): boolean {
   return desired - available <= slots && desired - updated <= slots;
 }
 
-/** Far more agents are missing than a wave can take. */
+/** True when far more agents are missing than a wave can take. */
 function mayBeOutage(input: RolloutInput, daemonSet: DaemonSetState): boolean {
   const { desired, available, maxUnavailable } = daemonSet;
   const budget = budgetNodes(input.maxUnavailable, desired);
@@ -76,20 +83,20 @@ function mayBeOutage(input: RolloutInput, daemonSet: DaemonSetState): boolean {
 }
 
 /**
- * Availability is reckoned from the time that a node's kubelet gives for its Ready. One whose clock
- * is behind makes even a false Ready, which lasts a second at most, count at once: so that nobody
- * builds on it, it must have stood for as long as the guard is.
+ * True when the latest Ready has lasted for the guard. Availability counts from the time that a
+ * node's kubelet gives for Ready. If its clock is behind, even a false Ready, which lasts a second
+ * at most, counts at once; nothing may build on that.
  */
 export function hasStood(input: RolloutInput): boolean {
   return standsIn(input) === 0;
 }
 
-/** Seconds until the latest Ready has stood. */
+/** Seconds until the latest Ready has lasted for the guard. */
 export function standsIn({ readySeconds, stallSeconds }: RolloutInput): number {
   return Math.max(0, guardSeconds - Math.max(readySeconds, stallSeconds));
 }
 
-/** Seconds until the canary is worth another look whatever the counters do; 0 when it is not. */
+/** Seconds until the canary is worth another look even if no counter changes; 0 when it is not. */
 export function canaryPause(input: RolloutInput, daemonSet: DaemonSetState): number {
   const surveySeconds = input.standing === undefined ? input.surveySeconds : 0;
   const again = slotsOf(daemonSet, input) > 0 && lookedTooEarly({ ...input, surveySeconds });
@@ -97,9 +104,9 @@ export function canaryPause(input: RolloutInput, daemonSet: DaemonSetState): num
 }
 
 /**
- * The DaemonSet controller takes no more agents for unavailable than it may, apart from those that
- * a survey says are of no use anyway. What is younger than a minute may come back and be taken from
- * its node by a new template.
+ * True when the DaemonSet controller counts no more agents as unavailable than the strategy allows,
+ * apart from those that a survey calls broken. A pod younger than a minute is not broken: it may
+ * become available, and a new template would take it from its node.
  */
 export function isCalm({ standing }: RolloutInput, daemonSet: DaemonSetState): boolean {
   const { desired, available, template } = daemonSet;
@@ -109,13 +116,16 @@ export function isCalm({ standing }: RolloutInput, daemonSet: DaemonSetState): b
   return !out && desired - available - broken <= budgetNodes(daemonSet.maxUnavailable, desired);
 }
 
-/** What is known of nodes may be so old, in seconds, while the counters stand still. */
+/**
+ * Most seconds that a survey may be old while the counters stand still. `transient`: how many nodes
+ * are moving or stuck.
+ */
 export function surveyPause(transient: number, pending: boolean): number {
   if (transient > 0) return 10;
   return pending ? raisedSeconds : 300;
 }
 
-/** Seconds between two looks for agents that have ended: a list of 5,000 pods as rows is 2 MB. */
+/** Seconds between two lists of ended agents. As rows, a list of 5,000 pods is 2 MB. */
 export function glancePause(desired: number): number {
   return Math.max(10, desired / 100);
 }

@@ -1,6 +1,6 @@
-/** How many nodes the DaemonSet controller may take at a time. */
+/** How many agents the DaemonSet controller may replace at a time. */
 
-/** How a template is to be brought to the nodes. */
+/** How a template is brought to the nodes. */
 export type Strategy = Readonly<{
   /** `canary` until the first node has proved the template. */
   stage: "canary" | "wave";
@@ -8,7 +8,10 @@ export type Strategy = Readonly<{
   maxUnavailable: number | string;
 }>;
 
-/** For what restarts no kubelet, and for clusters whose budget is every node. */
+/**
+ * Every node at once: for revisions that restart no kubelet, and clusters whose budget is every
+ * node.
+ */
 export const everyNode: Strategy = { stage: "wave", maxUnavailable: "100%" };
 
 /** The first step of a rollout: one node, unless the budget is every node. */
@@ -24,16 +27,17 @@ export function budgetNodes(budget: number | string, desired: number): number {
 }
 
 /**
- * How many nodes may fail newly before the revision halts; a percentage is rounded down, so that 1%
- * of 20 allows none.
+ * How many nodes may newly fail before the revision halts. A percentage is rounded down: 1% of 20
+ * nodes allows none.
  */
 export function failuresAllowed(most: number | string, desired: number): number {
   return typeof most === "number" ? most : Math.floor((Number.parseInt(most, 10) * desired) / 100);
 }
 
 /**
- * The strategy with the slots of nodes that cannot be available, which would eat the budget for
- * ever. Never more of them than agents are missing: the word of a survey may be half a minute old.
+ * The strategy plus one slot for each node that cannot be available. Without these slots such nodes
+ * would use up the budget for good. There are never more slots than missing agents, because a
+ * survey may be half a minute old.
  */
 export function raisedBy(strategy: Strategy, odd: number, counters: Counters): Strategy {
   const slots = Math.min(odd, Math.max(0, counters.desired - counters.available));
@@ -45,8 +49,9 @@ export function raisedBy(strategy: Strategy, odd: number, counters: Counters): S
 }
 
 /**
- * The strategy of a wave while nobody knows which nodes are odd: one with slots for them stays
- * until a survey, in half a minute at most; else the budget, which may have been edited meanwhile.
+ * The strategy of a wave while it is unknown which nodes are odd. One that has slots for them stays
+ * until the next survey, half a minute away at most. Otherwise the budget applies, which may have
+ * been edited meanwhile.
  */
 export function unsurveyed(kept: Strategy, wave: Strategy, { desired }: Counters): Strategy {
   const { maxUnavailable } = kept;

@@ -1,4 +1,4 @@
-/** What a rollout's decision rests on, and what it may be. Pure. */
+/** The input of a rollout's decision, and its possible answers. Pure. */
 import type { Intent } from "#contract/names.ts";
 import type { Standing } from "./node-state.ts";
 import type { RolloutPolicy } from "#controller/policy/policy.ts";
@@ -11,14 +11,15 @@ export type DaemonSetState = Strategy &
     /** Digest in the template, of that revision's content; empty at birth. */
     digest: string;
     /**
-     * Someone else edited the spec, or we would now write another one (an upgrade of the agent).
+     * Somebody else edited the spec, or we would write a different one now (an upgrade of the
+     * agent).
      */
     drifted: boolean;
-    /** The status was made for the present spec. */
+    /** The status describes the present spec. */
     observed: boolean;
     /**
-     * From the status: nodes that should have an agent; that have one of this template; whose agent
-     * is Ready, is available.
+     * Counters of the status: nodes that should run an agent, and those whose agent is of this
+     * template, is Ready, is available.
      */
     desired: number;
     updated: number;
@@ -28,48 +29,52 @@ export type DaemonSetState = Strategy &
 
 export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
   Readonly<{
-    /** Revision of global-pull-secret as it stands, and what it tells the nodes to do. */
+    /** Revision that global-pull-secret holds, and the intent that it tells the nodes. */
     published: number;
     intent: Intent;
     /**
-     * What is published lacks a source of what was served last; what is wanted, one of what is
-     * published. Such a withdrawal is held by no halt, and by no interval.
+     * A whole source is withdrawn. `published`: what is published lacks a source of what was served
+     * last. `wanted`: what is wanted lacks a source of what is published. Such a withdrawal waits
+     * for no halt and no interval.
      */
     takesBack: Readonly<{ published: boolean; wanted: boolean }>;
-    /** What the nodes should be told to do. */
+    /** The intent that the nodes should be told. */
     wanted: Intent;
     /** What should be published differs from what is. */
     pending: boolean;
     /**
-     * global-pull-secret is missing or was edited by someone else: agents find nothing that they
+     * global-pull-secret is missing, or somebody else edited it, so agents find nothing that they
      * should use.
      */
     lost: boolean;
     /**
-     * The template's revision was on every living node once: whatever fails later is no failure of
-     * its rollout.
+     * Every living node has had the template's revision. A node that fails later does not count
+     * against its rollout.
      */
     complete: boolean;
     daemonSet: DaemonSetState | undefined;
     /**
-     * Seconds since the DaemonSet's counters last changed; since more of its pods, or others, were
-     * Ready.
+     * Seconds since the DaemonSet's counters last changed, and since the number of Ready pods grew
+     * or the template changed.
      */
     stallSeconds: number;
     readySeconds: number;
     /** Seconds since nodes and pods were last read. */
     surveySeconds: number;
-    /** Pods have ended that nobody has looked into. */
+    /** Agents have ended that no survey has looked into. */
     suspicious: boolean;
-    /** A look before this one found the template's revision halted. */
+    /** An earlier step found the template's revision halted, or its nodes in trouble. */
     haltKnown: boolean;
-    /** Seconds until the next rollout of a change may begin. */
+    /** Seconds until the next change may begin to roll out (`minInterval`). */
     restSeconds: number;
-    /** Seconds until what halted is tried once more. */
+    /** Seconds until the halted content is tried again. */
     retrySeconds: number;
-    /** Read on request only. */
+    /** Nodes counted by fate; undefined until a decision asks for a survey. */
     standing: Standing | undefined;
-    /** What is published costs kubelets a restart; else what follows the canary needs no budget. */
+    /**
+     * The published revision restarts kubelets. If it does not, the nodes after the canary need no
+     * budget.
+     */
     restarts: boolean;
     /**
      * Kubelets may have to be told of a provider for what is published: the first node is available
@@ -78,7 +83,10 @@ export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
     registers: boolean;
   }>;
 
-/** The Secret is ahead of the template: agents that start now find no revision of theirs. */
+/**
+ * True when the Secret is ahead of the template: an agent that starts now finds no revision of its
+ * own.
+ */
 export function isOvertaken({
   published,
   daemonSet,
@@ -86,16 +94,16 @@ export function isOvertaken({
   return daemonSet !== undefined && daemonSet.template > 0 && published > daemonSet.template;
 }
 
-/** Why a revision goes no further: nodes failed with it, or too many are out of reach to go on. */
+/** Why a revision goes no further: nodes failed with it, or too many are unreachable to go on. */
 export type HaltReason = "failed" | "outage";
 
 export type Turn =
   /** Read nodes and pods, then decide again. */
   | Readonly<{ kind: "survey" }>
   /**
-   * Publish what is pending, then give the template this revision (or the published one) and this
-   * strategy. With `halt`, what is published is not what was pending but the order to keep what is
-   * in force. `served`: every node that can had the template before.
+   * Publish what is pending, then write this revision (`published`: the Secret's) and this strategy
+   * into the template. `halt`: what is published is not what was pending but the order to keep what
+   * is in force. `served`: every node that can be served had the template before.
    */
   | Readonly<{
       kind: "roll";
@@ -106,8 +114,9 @@ export type Turn =
       served?: boolean;
     }>
   /**
-   * Leave the template; set the strategy if it differs. `again`: seconds. `publish`: what is
-   * pending must be in the Secret even so. `halt`: to be remembered, with the nodes that failed.
+   * Leave the template, but set the strategy if it differs. `again`: seconds until the next step.
+   * `publish`: write what is pending into the Secret all the same. `halt`: remember the halt, with
+   * the nodes that failed.
    */
   | Readonly<{
       kind: "wait";
@@ -119,18 +128,21 @@ export type Turn =
       halt?: HaltReason;
       served?: boolean;
     }>
-  /** `again`: seconds until those are looked after that lack it. */
+  /**
+   * Every node that can be served has it. `again`: seconds until the nodes that lack it are looked
+   * at.
+   */
   | Readonly<{ kind: "served"; strategy: Strategy; reason: string; again: number | undefined }>;
 
 export type Phase =
   | "birth"
   | "canary"
   | "wave"
-  /** Nodes have failed; what was published stays in the template. */
+  /** Nodes failed; the published revision stays in the template. */
   | "halted"
-  /** The nodes were told to keep what they have, until what halted is tried once more. */
+  /** Nodes are told to keep what they have, until the halted content is tried again. */
   | "held"
-  /** Too many nodes are out of reach: nothing rolls until they are back. */
+  /** Too many nodes are unreachable; nothing rolls until they return. */
   | "outage"
   /** The next change may not begin yet (`minInterval`). */
   | "interval";

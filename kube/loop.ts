@@ -1,28 +1,28 @@
 /**
- * One reconcile at a time. Any number of hints during a run make one further run; an error is
- * retried after an exponentially growing, jittered pause, also when hints keep coming, so that no
- * fault of the cluster becomes a hot loop.
+ * Runs one reconcile at a time. Any number of hints during a run cause one further run. A failed
+ * run is retried after an exponentially growing, jittered pause, even if hints keep coming, so that
+ * no fault of the cluster becomes a hot loop.
  */
 
-/** Seconds after which to look again although nothing has happened. */
+/** Seconds after which to run again even if nothing has happened. */
 export type Again = Readonly<{ seconds: number }>;
 
-/** The earlier of two looks; undefined where neither is asked for. */
+/** The earlier of two; undefined where neither is set. */
 export function sooner(one: Again | undefined, other: Again | undefined): Again | undefined {
   return one && other ? { seconds: Math.min(one.seconds, other.seconds) } : (one ?? other);
 }
 
-/** Pause between two runs at least: a rollout's DaemonSet changes several times a second. */
+/** Least pause between two runs: during a rollout the DaemonSet changes several times a second. */
 const gapMilliseconds = 200;
 
 /**
- * Nothing is missed for longer than this, whatever happened to the watches; jittered by a fifth.
+ * Longest pause between two runs, so that a change that the watches missed is found; jittered by a
+ * fifth.
  */
 const resyncSeconds = 300;
 
 /**
- * 0.5 s, 1 s, 2 s … 60 s for the 1st, 2nd, 3rd … failure in a row, times 0.5 to 1.5. In
- * milliseconds.
+ * Pause in milliseconds after the nth failure in a row: 0.5 s, 1 s, 2 s … 60 s, times 0.5 to 1.5.
  */
 export function backoff(failures: number, random: () => number = Math.random): number {
   const base = Math.min(60_000, 500 * 2 ** Math.min(failures - 1, 20));
@@ -32,7 +32,8 @@ export function backoff(failures: number, random: () => number = Math.random): n
 type Options = Readonly<{
   run: () => Promise<Again | undefined>;
   /**
-   * Told of every failed run; may ask for a longer pause (the server's Retry-After), in seconds.
+   * Called after every failed run. It may return a longer pause in seconds (the server's
+   * Retry-After).
    */
   failed: (error: unknown, failures: number) => number | undefined;
 }>;

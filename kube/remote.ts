@@ -5,10 +5,12 @@ import type { Access } from "./kubeconfig/access.ts";
 import { parseKubeconfig, type KubeconfigRead } from "./kubeconfig/parse.ts";
 import { problemAt } from "./kubeconfig/problems.ts";
 
-/** Four times what a kubeconfig with a chain of certificates needs. */
+/** Most bytes of a kubeconfig: four times what one with a chain of certificates needs. */
 const longest = 256 * 1024;
 
-/** Reads a kubeconfig as data: YAML or JSON. Never throws; no line holds a value of it. */
+/**
+ * Reads a kubeconfig as data, in YAML or JSON. Never throws, and no problem quotes a value of it.
+ */
 export function readKubeconfig(bytes: Uint8Array, source: string): KubeconfigRead {
   const refused = (kind: "tooBig" | "notYaml") => ({
     ok: false as const,
@@ -25,7 +27,7 @@ export function readKubeconfig(bytes: Uint8Array, source: string): KubeconfigRea
   return parseKubeconfig(value, source);
 }
 
-/** For `connect`: one cluster, one user, one context, made of data alone. */
+/** A kubeconfig for `connect`: one cluster, one user, one context, made of data alone. */
 export function kubeConfigOf({ server, authority, serverName, proof }: Access): KubeConfig {
   const config = new KubeConfig();
   config.loadFromClusterAndUser(

@@ -1,9 +1,9 @@
-/** What a crash leaves behind. */
+/** Keeps credentials out of core files. */
 import { writeFileSync } from "node:fs";
 
 /**
- * Keeps this process's memory, in which credentials are, out of core files: where the node's
- * core_pattern is a program, the kernel gives it the core, whatever the container's limits. Never
+ * Leaves this process's memory, which holds credentials, out of core files. Where the node's
+ * core_pattern is a program, the kernel hands it the core, whatever the container's limits. Never
  * fails: a kernel without this file makes no cores.
  */
 export function keepMemoryOutOfCores(): void {

@@ -1,11 +1,11 @@
-/** /healthz, /readyz and /metrics. */
+/** The port for /healthz, /readyz and /metrics. */
 import { createServer, type Server } from "node:http";
 import type { Registry } from "prom-client";
 
 export type Health = Readonly<{
   /** Why the process should be restarted; undefined when it is well. */
   sick: () => string | undefined;
-  /** Whether this controller is of use, and what it does or waits for. */
+  /** Whether this process is of use, and what it does or waits for. */
   ready: () => Readonly<{ ready: boolean; says: string }>;
 }>;
 

@@ -1,20 +1,20 @@
 /**
- * Whether an object already says all that we declare, so that an apply would change nothing and
- * need not be sent. What others or the API server's defaults added does not count, and an empty
- * list may come back as nothing or as null.
+ * True when an object already has all that we declare, so that an apply would change nothing and
+ * need not be sent. Additions by others and by the API server's defaults do not count, and an empty
+ * list may come back absent or as null.
  */
 export function contains(live: unknown, declared: unknown): boolean {
   return differing(live, declared).length === 0;
 }
 
 /**
- * How lists are compared: item by item, or each declared item with the live one of its name, beside
- * which others may stand.
+ * How lists are compared: item by item (`exact`), or each declared item with the live one of the
+ * same name, beside which others may stand (`named`).
  */
 type Lists = "exact" | "named";
 
 /**
- * Paths of the declared fields that `live` does not have so, such as
+ * Paths of the declared fields that `live` lacks or has otherwise, such as
  * `spec.template.spec.tolerations`. Never a value.
  */
 export function differing(
@@ -49,7 +49,7 @@ export function differing(
 
 const isNothing = (value: unknown) => value === undefined || value === null;
 
-/** What the API server merges lists of containers, variables, volumes and mounts by. */
+/** The key by which the API server merges lists of containers, variables, volumes and mounts. */
 function keyOf(item: unknown): string | undefined {
   const { mountPath, name } = (item ?? {}) as { mountPath?: string; name?: string };
   return mountPath ?? name;

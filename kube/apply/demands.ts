@@ -1,15 +1,15 @@
 /**
- * What must arrive as we declare it, whatever other people's admission does with the rest.
- * Everything else is theirs to change: a cached image, a toleration, a proxy's address are what
- * the cluster's administrator wants of every pod.
+ * What must arrive as we declare it, whatever other people's admission changes. Everything else is
+ * theirs: a cached image, a toleration, a proxy's address are what the cluster's administrator
+ * wants of every pod.
  */
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
 import { revisionAnnotation } from "#contract/names.ts";
 import { differing } from "./contains.ts";
 
 /**
- * Admission changes what it must not: nothing is written until it lets us. Retried, as everything
- * is.
+ * Admission changes what it must not. Nothing is written until it stops doing so; the run is
+ * retried like any other that failed.
  */
 export class AdmissionError extends Error {
   /** The object, as `daemonsets/global-pull-secret-syncer`. */
@@ -27,7 +27,10 @@ export class AdmissionError extends Error {
   }
 }
 
-/** Throws when `made`, which the API server made of `declared`, lacks what must not be changed. */
+/**
+ * Throws when `made`, which the API server made of `declared`, lacks a field that must not be
+ * changed.
+ */
 export function demand(path: string, declared: KubernetesObject, made: KubernetesObject): void {
   const { kind } = declared;
   const fields =
@@ -37,12 +40,14 @@ export function demand(path: string, declared: KubernetesObject, made: Kubernete
   if (fields.length > 0) throw new AdmissionError(path, fields);
 }
 
-/** Credentials and rights, whole. Labels and annotations are others' to change. */
+/** Credentials and rights, as a whole. Labels and annotations may be changed by others. */
 function otherDemands(declared: KubernetesObject): object {
   return Object.fromEntries(Object.entries(declared).filter(([key]) => key !== "metadata"));
 }
 
-/** An installer's own annotations are others' to change, as all that is the installer's. */
+/**
+ * Our annotations only. The installer's may be changed by others, like all that is the installer's.
+ */
 function ours(annotations: Readonly<Record<string, string>>): object {
   const domain = revisionAnnotation.slice(0, revisionAnnotation.indexOf("/") + 1);
   return Object.fromEntries(
@@ -51,9 +56,9 @@ function ours(annotations: Readonly<Record<string, string>>): object {
 }
 
 /**
- * What a revision is known by, what makes an agent find and prove it, and what stages the kubelets'
- * restarts. A policy that opens the budget would restart all kubelets at once; one that takes the
- * revision from the template would leave every agent waiting.
+ * The fields that identify a revision, that let an agent find and prove it, and that stage the
+ * kubelet restarts. A policy that opens the budget would restart all kubelets at once; one that
+ * takes the revision from the template would leave every agent waiting.
  */
 function daemonSetDemands({ spec }: V1DaemonSet): object {
   if (spec === undefined) return {};

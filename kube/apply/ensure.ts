@@ -1,8 +1,8 @@
 /**
- * Brings one of our objects to what we declare, with as few words as possible: nothing is sent when
- * nothing differs. Drift is what a write of ours would change (docs/decisions/0015): where the live
- * object is not as declared, the API server is asked by a dry run what it would make of it. What it
- * answers is what other people's admission lets us have.
+ * Brings one of our objects to what we declare, with as few requests as possible: nothing is sent
+ * when nothing differs. Drift is what a write of ours would change (docs/decisions/0015). Where the
+ * live object is not as declared, a dry run asks the API server what it would make of it; the
+ * answer is what other people's admission lets us have.
  */
 import type {
   KubernetesObject,
@@ -21,10 +21,10 @@ type Live<T> = T & { metadata?: V1ObjectMeta };
 type On = Readonly<{ cluster: Cluster; admitted: Admitted }>;
 
 /**
- * Creates or repairs. A new object is only created, one that somebody else made in the same instant
- * gives a 409; an existing one is changed only in the very version that was seen. What others put
- * into a spec (a container, hostPID …), which an apply alone would leave, is taken out. Labels and
- * annotations of others stay.
+ * Creates or repairs an object. Creation never overwrites: if somebody else made the object in the
+ * same instant, it fails with 409. An existing object is changed only in the version that was seen.
+ * What others put into a spec (a container, hostPID …) is taken out, because an apply alone would
+ * leave it. Labels and annotations of others stay.
  */
 export async function ensure<T extends KubernetesObject>(
   on: On,
@@ -63,8 +63,8 @@ export async function isDrifted(
 }
 
 /**
- * What the API server would make of `live` if we wrote what we declare; `live` itself when that is
- * known.
+ * What the API server would make of `live` if we wrote what we declare; `live` itself where the
+ * answer is known.
  */
 async function plan<T extends KubernetesObject>(
   { cluster, admitted }: On,
@@ -86,7 +86,10 @@ async function plan<T extends KubernetesObject>(
   return made;
 }
 
-/** As declared, with nothing of others in its spec: nobody need be asked. */
+/**
+ * True when the object is as declared and its spec has nothing of others, so that no dry run is
+ * needed.
+ */
 const isPlain = (live: Live<KubernetesObject>, declared: KubernetesObject) =>
   contains(live, declared) && !hasForeignSpec(live.metadata);
 
@@ -114,7 +117,7 @@ async function write<T extends KubernetesObject>(
   return cluster.apply<Live<T>>(path, body, { manager: fieldManager, force: true, dryRun });
 }
 
-/** In the place of the object that an apply of ours has just made, with its version. */
+/** Replaces the object that an apply of ours has just made, in that version. */
 async function overwrite<T extends KubernetesObject>(
   cluster: Cluster,
   path: string,
@@ -146,7 +149,10 @@ function specFields(entry: V1ManagedFieldsEntry | undefined): Fields {
   return (entry?.fieldsV1 as Fields)?.["f:spec"];
 }
 
-/** A leaf (`{}`) of ours covers everything below it: lists that are one value. */
+/**
+ * True when they hold a field that we do not. A leaf (`{}`) of ours covers everything below it:
+ * some lists are one value.
+ */
 function exceeds(theirs: Fields, ours: Fields): boolean {
   if (theirs === undefined) return false;
   if (ours === undefined) return true;

@@ -1,10 +1,10 @@
-/** What the API server refused, in words that may be logged. */
+/** A refusal of the API server, in words that may be logged. */
 import type { ResponseContext } from "@kubernetes/client-node";
 
 type Facts = Readonly<{
   /** HTTP status; 0 when there was no answer. */
   status: number;
-  /** The API's own word: NotFound, Conflict, Forbidden … */
+  /** The API's own reason: NotFound, Conflict, Forbidden … */
   reason: string;
   method: string;
   path: string;
@@ -15,7 +15,7 @@ type Facts = Readonly<{
 export class ApiError extends Error {
   readonly status: number;
   readonly reason: string;
-  /** What the server asked for by Retry-After (429, 503); undefined when it said nothing. */
+  /** Seconds that the server asked for by Retry-After (429, 503); undefined when it did not. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(facts: Facts) {
@@ -27,15 +27,17 @@ export class ApiError extends Error {
   }
 
   /**
-   * The server's message is left out for Secrets and SyncSecrets: a decoder's complaint quotes the
-   * bytes around the fault, and a schema's the value, which there are credentials.
+   * The error of an answer that refuses. The server's message is left out for Secrets and
+   * SyncSecrets: a decoder's complaint quotes the bytes around the fault, and a schema's quotes the
+   * value, which there are credentials.
    */
   static from(method: string, path: string, response: ResponseContext, body: string): ApiError {
     const said = readStatus(body);
     const after = Number(response.headers["retry-after"]);
     return new ApiError({
       status: response.httpStatusCode,
-      // One word, as the API has it: the server may be a tenant's, and write what it likes there.
+      // Only a single word is taken, as the API has it. The server may be a tenant's, and write
+      // anything there.
       reason: /^[A-Za-z]{1,64}$/.exec(said.reason ?? "")?.[0] ?? "Refused",
       method,
       path,
@@ -48,8 +50,8 @@ export class ApiError extends Error {
 }
 
 /**
- * The innermost cause of a failed fetch, which itself says only "fetch failed". What the parser of
- * JSON says is left out: it quotes the answer.
+ * The innermost cause of a failed fetch, which itself says only "fetch failed". The JSON parser's
+ * message is left out, because it quotes the answer.
  */
 export function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";

@@ -1,6 +1,6 @@
 /**
- * One cluster, reached as one identity. Plain JSON: @kubernetes/client-node's typed API rebuilds
- * every object and drops the fields that it does not know.
+ * One cluster, reached as one identity. Requests are plain JSON: @kubernetes/client-node's typed
+ * API rebuilds every object and drops the fields that it does not know.
  */
 import { HttpMethod, KubeConfig } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
@@ -8,15 +8,15 @@ import type { Cluster, Query, Reading } from "./cluster.ts";
 import { type Asker, open } from "./connection.ts";
 import { follow } from "./stream.ts";
 
-/** A row has 200 bytes, so that 5,000 of them fit one answer. */
+/** Table of rows, as kubectl prints them. A row has 200 bytes, so 5,000 of them fit one answer. */
 const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
-/** What a Secret is read as where nobody needs its content. */
+/** A Secret without its data, for callers that do not need it. */
 const metadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 const metadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
 /**
- * The kubeconfig in `file`; without one KUBECONFIG's, or the pod's own account. Throws where it
- * cannot be read, or has no such context.
+ * The kubeconfig in `file`; without one, the kubeconfig of KUBECONFIG or the pod's own account.
+ * Throws where it cannot be read, or has no such context.
  */
 export function loadKubeConfig(file: string | undefined, context?: string): KubeConfig {
   const config = new KubeConfig();
@@ -30,8 +30,8 @@ export function loadKubeConfig(file: string | undefined, context?: string): Kube
 }
 
 /**
- * The cluster of a kubeconfig's current context. `asked` is told of every request and its outcome,
- * for the metrics. Throws where the kubeconfig names no cluster.
+ * The cluster of a kubeconfig's current context. `asked` is called with every request and its
+ * outcome, for the metrics. Throws where the kubeconfig names no cluster.
  */
 export function connect(
   config: KubeConfig,
@@ -79,7 +79,7 @@ export function connect(
   };
 }
 
-/** The answer; undefined where there is no such object. */
+/** The answer; undefined where it is 404. */
 async function present<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

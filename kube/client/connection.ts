@@ -1,6 +1,6 @@
 /**
- * Requests to one API server: connections that are kept, answers that are bounded, redirects that
- * lead nowhere else, one kind of error. The connection and its credentials are
+ * Requests to one API server. Connections are kept, answers are bounded, redirects stay on that
+ * server, and every failure is an ApiError. The connection and its credentials are
  * @kubernetes/client-node's.
  */
 import {
@@ -14,43 +14,46 @@ import { ApiError, problemOf } from "./api-error.ts";
 import type { Patience, Query } from "./cluster.ts";
 import { fieldManager } from "./ownership.ts";
 
-/** One request may last this long, in seconds. */
+/** Seconds that one request may take. */
 const requestSeconds = 30;
 
-/** No answer that we ask for is larger, in bytes: a page of 500 pods of 20 kB is 10 MB. */
+/**
+ * Bytes that one answer may have. The largest that we ask for is a page of 500 pods of 20 kB, 10
+ * MB.
+ */
 const largestAnswer = 32 * 1024 * 1024;
 
 /**
- * How long connections, and the CA and client certificate behind them, are kept before they are
- * read again.
+ * Seconds for which connections are kept, with the CA and client certificate behind them, before
+ * these are read again.
  */
 const connectionSeconds = 60;
 
-/** Who asks, where it is not the controller. */
+/** Who makes the requests, where that is not the controller. */
 export type Asker = Readonly<{
   /** Field manager of creations and replacements, and the name that the audit log shows. */
   manager?: string;
-  /** Impersonated: the requests are made in this user's name and rights. */
+  /** User to impersonate: the requests are made in this user's name and with this user's rights. */
   as?: string | undefined;
-  /** Seconds that one answer may take; watches last. */
+  /** Seconds that one answer may take; watches have no such limit. */
   seconds?: number;
   /** Bytes that one answer, or a line of a watch, may have. */
   largest?: number;
 }>;
 
-/** One request, as it goes out. */
+/** One request, as it is sent. */
 type Request = Readonly<{
   method: HttpMethod;
   path: string;
   query?: Query;
   body?: object;
-  /** Content type of the body; JSON where it is not given. */
+  /** Content type of the body; JSON unless given. */
   type?: string;
-  /** What is accepted for an answer; JSON where it is not given. */
+  /** Content type of the answer; JSON unless given. */
   accept?: string;
 }>;
 
-/** A way to one API server. Both calls reject with ApiError. */
+/** Connection to one API server. Both calls reject with ApiError. */
 export interface Connection {
   /** The server's address, for the log. */
   readonly server: string;
@@ -58,13 +61,13 @@ export interface Connection {
   readonly largest: number;
   /** Status and headers of the answer, its body unread. */
   readonly send: (request: Request, signal: AbortSignal) => Promise<ResponseContext>;
-  /** The JSON of a whole answer below 300; every other answer is an ApiError. */
+  /** The JSON of a whole answer. A status of 300 or more is an ApiError. */
   readonly ask: <T>(request: Request, patience?: Patience) => Promise<T>;
 }
 
 /**
- * Connects nothing yet: the first request does. `asked` is told of every request and its outcome,
- * for the metrics. Throws where the kubeconfig names no cluster.
+ * Prepares a connection; the first request opens it. `asked` is called with every request and its
+ * outcome, for the metrics. Throws where the kubeconfig names no cluster.
  */
 export function open(
   config: KubeConfig,
@@ -82,8 +85,8 @@ export function open(
     const context = new RequestContext(url.toString(), method);
     await config.applySecurityAuthentication(context);
     if (connections === undefined || connections.until < Date.now()) {
-      // The client makes a pool per request, that is a TLS handshake per request. Closing lets
-      // running requests finish.
+      // The client makes a pool for each request, which costs a TLS handshake each time. Closing
+      // lets running requests finish.
       void connections?.pool?.close();
       const pool = context.getDispatcher()?.compose(only(url.origin));
       connections = { pool, until: Date.now() + connectionSeconds * 1000 };
@@ -109,8 +112,7 @@ export function open(
       return response;
     } catch (error) {
       asked(method, 0);
-      // A connection that hangs would make the next request hang, too: the next one gets a new
-      // pool.
+      // The next request gets a new pool: a connection that hangs would make it hang, too.
       if (connections !== undefined) connections.until = 0;
       throw unreachable(request.method, request.path, error);
     }
@@ -136,7 +138,7 @@ export function open(
   };
 }
 
-/** The error of an answer that did not come, or came broken. */
+/** The error of an answer that never came, or came incomplete. */
 export const unreachable = (method: string, path: string, error: unknown): ApiError =>
   new ApiError({ status: 0, reason: "Unreachable", method, path, detail: problemOf(error) });
 
@@ -155,7 +157,7 @@ async function bounded(response: ResponseContext, largest: number): Promise<stri
 type Pool = NonNullable<ReturnType<RequestContext["getDispatcher"]>>;
 
 /**
- * Redirects are followed within the server alone: one that a tenant runs could else have us ask
+ * Follows redirects only within the server. A server that a tenant runs could otherwise make us ask
  * what only we can reach, and hand on there what we meant to write.
  */
 const only =

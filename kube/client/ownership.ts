@@ -1,8 +1,8 @@
 /**
- * What is ours. An object under one of our names belongs to us when it carries our label or when
- * our field manager applied it; a foreign one is refused, never touched. The second sign lets us
- * repair an object whose label somebody took away: `metadata.managedFields` is written by the API
- * server and cannot be lost by an edit.
+ * Which objects are ours: those under one of our names that carry our label, or that our field
+ * manager applied. A foreign object is refused, never touched. The second sign lets us repair an
+ * object whose label somebody removed: the API server writes `metadata.managedFields`, and no edit
+ * can lose it.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { globalSecretName } from "#contract/names.ts";
@@ -14,43 +14,43 @@ export const fieldManager = "global-pull-secret-controller";
 export const leaseName = "global-pull-secret-controller";
 
 /**
- * Owner of our own memory on global-pull-secret (annotations): separate, so that it is written
- * without the data.
+ * Field manager of our own annotations on global-pull-secret. It is a manager of its own, so that
+ * they are written without the data.
  */
 export const memoryManager = "global-pull-secret-controller-memory";
 
 /**
- * Owner of global-pull-secret-state: another object, so that no rule for the fields of one is a
- * rule for the other's.
+ * Field manager of global-pull-secret-state. It is another object, so that no rule for the fields
+ * of one applies to the other.
  */
 export const stateManager = "global-pull-secret-controller-state";
 
 const ownerLabel = "app.kubernetes.io/managed-by";
 export const ownerLabels: Readonly<Record<string, string>> = { [ownerLabel]: globalSecretName };
 
-/** Our memory: everything that cannot be read off the objects themselves. */
+/** Annotations that remember what cannot be read off the objects themselves. */
 export const annotations = {
   /**
-   * On global-pull-secret: `true` as soon as a revision may have touched a node; removal must then
-   * ask the nodes first.
+   * On global-pull-secret: `true` once a revision may have touched a node. A removal must then ask
+   * the nodes first.
    */
   rolled: "globalpullsecret.io/rolled",
   /**
-   * On global-pull-secret: the revision that every node has given back its entries with; removal
-   * may then delete.
+   * On global-pull-secret: the revision under which every node has given back its entries. A
+   * removal may then delete.
    */
   released: "globalpullsecret.io/released",
   /** On the DaemonSet: `canary` until the first node has proved the template, then `wave`. */
   stage: "globalpullsecret.io/stage",
-  /** On the DaemonSet: when its controller was last asked to look at it. */
+  /** On the DaemonSet: when it was last nudged. */
   nudged: "globalpullsecret.io/nudged",
   /**
-   * On a DaemonSet that is pinned to nodes that were away at a removal: since when they have been
-   * waited for.
+   * On a DaemonSet that is pinned to nodes that were away at a removal: since when we wait for
+   * them.
    */
   awaitedSince: "globalpullsecret.io/awaited-since",
   /**
-   * On the DaemonSet's template: digest of the rest of it, so that an upgrade's pods can be told
+   * On the DaemonSet's template: digest of the rest of the template, which tells pods of an upgrade
    * from older ones.
    */
   template: "globalpullsecret.io/template",
@@ -60,15 +60,16 @@ export const annotations = {
 const formerPrefix = "global-pull-secret/";
 
 /**
- * The value of one of our annotations, under the name that it had before version 0.2 if need be: an
- * upgrade finds what the older controller remembered. Nothing is written under that name.
+ * The value of one of our annotations; failing that, the value under its name before version 0.2,
+ * so that an upgrade finds what the older controller remembered. Nothing is written under the old
+ * name.
  */
 export function annotationOf(metadata: V1ObjectMeta | undefined, name: string): string | undefined {
   const former = formerPrefix + name.slice(name.indexOf("/") + 1);
   return metadata?.annotations?.[name] ?? metadata?.annotations?.[former];
 }
 
-/** True when we made the object, whatever was edited on it since. */
+/** True when we made the object, whatever was edited since. */
 export function isOurs(metadata: V1ObjectMeta | undefined): boolean {
   if (metadata?.labels?.[ownerLabel] === ownerLabels[ownerLabel]) return true;
   return (metadata?.managedFields ?? []).some(

@@ -1,4 +1,4 @@
-/** Where the objects live in the API. */
+/** Paths of objects in the API. */
 import {
   globalPullSecretName,
   globalSecretName,
@@ -37,18 +37,21 @@ export const owned = {
 } as const;
 
 /**
- * Who may write (lease.ts), in the controller's own namespace. Not among what we own: it stays when
- * everything else is removed.
+ * Path of the Lease (lease.ts), in the controller's own namespace. It is not among the objects that
+ * we own, because it stays when these are removed.
  */
 export const leaseIn = (where: string, name = leaseName): string =>
   `${collection("apis/coordination.k8s.io/v1", "leases", where)}/${name}`;
 
-/** Policy and status. Not among what we own either: it is the user's. */
+/**
+ * Path of the object with policy and status. It is not among the objects that we own, because it is
+ * the user's.
+ */
 export const globalPullSecretPath = `${collections.globalPullSecrets}/${globalPullSecretName}`;
 
 export type OwnedName = keyof typeof owned;
 
-/** The collection of Secrets in any namespace: the original may live elsewhere. */
+/** The collection of Secrets in any namespace; the original may be in another. */
 export const secretsIn = (where: string): string => collection("api/v1", "secrets", where);
 
 /** FleetSecrets of a namespace. */

@@ -3,8 +3,8 @@ import { statSync } from "node:fs";
 import type { Cluster } from "./cluster.ts";
 
 /**
- * A cluster whose kubeconfig is opened anew when its file changes: a credential is renewed without
- * a restart of ours.
+ * A cluster whose kubeconfig is opened again when its file changes, so that a renewed credential
+ * needs no restart of ours.
  */
 export function reopened(file: string, open: () => Cluster): Cluster {
   let seen = versionOf(file);
@@ -17,7 +17,7 @@ export function reopened(file: string, open: () => Cluster): Cluster {
       cluster = open();
       seen = version;
     } catch {
-      // Half written, or gone for a moment: the next request looks again.
+      // Half written, or gone for a moment. The next request looks again.
     }
     return cluster;
   }

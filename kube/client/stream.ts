@@ -4,14 +4,13 @@ import { ApiError } from "./api-error.ts";
 import type { Query } from "./cluster.ts";
 import { type Connection, unreachable } from "./connection.ts";
 
-/**
- * A watch may be silent this long, in seconds: the server sends a bookmark about once a minute.
- */
+/** Seconds that a watch may be silent. The server sends a bookmark about once a minute. */
 const silenceSeconds = 90;
 
 /**
  * Calls `line` with each line of a list-then-watch request, until the server ends it. Rejects with
- * ApiError: aborted, silent for too long, refused, or a line longer than any answer may be.
+ * ApiError when aborted, silent for too long or refused, or when a line is longer than any answer
+ * may be.
  */
 export async function follow(
   { send, largest }: Connection,

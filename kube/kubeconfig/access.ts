@@ -1,10 +1,10 @@
-/** How to connect to one cluster: all that is taken from a kubeconfig. */
+/** How to connect to one cluster: all that we take from a kubeconfig. */
 import { inspect } from "node:util";
 
-/** What a request proves itself with. */
+/** The credential of a request: a token, or a client certificate and its key. */
 export type Proof = Readonly<{ token?: string; certificate?: string; key?: string }>;
 
-/** Prints nothing of its proof, whatever it is printed with. */
+/** Access to one cluster. However it is printed, nothing of its credential shows. */
 export class Access {
   readonly server: string;
   /** Base64 of PEM, as the other two of its kind. */
@@ -22,14 +22,14 @@ export class Access {
     this.#proof = proof;
   }
 
-  /** For the connection alone. */
+  /** The credential, for the connection alone. */
   get proof(): Proof {
     return this.#proof;
   }
 
   /**
-   * Tells a cluster from any other: a credential may be renewed, but who may speak for another
-   * server is another cluster.
+   * Identifies the cluster: a renewed credential is the same cluster, another server or authority
+   * is not.
    */
   get place(): string {
     return JSON.stringify([this.server, this.serverName ?? "", this.authority]);

@@ -1,9 +1,9 @@
 /**
- * A kubeconfig is data: of one that somebody else wrote only a server, its certificate authority
- * and a credential are taken. Whatever would run a program, open a file, trust any server or lead
- * elsewhere refuses it before a connection; what is not known is refused too, because the next
- * version of the format may give it such a meaning (Flux's CVE-2022-24817 was an `exec` in the
- * kubeconfig of a tenant).
+ * Reads a kubeconfig as data. Of one that somebody else wrote, only a server, its certificate
+ * authority and a credential are taken. Whatever would run a program, open a file, trust any server
+ * or lead elsewhere refuses it before a connection is made. Unknown fields refuse it too, because
+ * the next version of the format may give them such a meaning (Flux's CVE-2022-24817 was an `exec`
+ * in a tenant's kubeconfig).
  */
 import { Buffer } from "node:buffer";
 import { createPrivateKey, X509Certificate } from "node:crypto";
@@ -18,7 +18,7 @@ export type KubeconfigRead =
 
 type Kind = keyof typeof catalogue;
 type Fields = Readonly<Record<string, unknown>>;
-/** Field → why it is refused; null where it is known and means nothing here. */
+/** Field → why it is refused; null where the field is known and has no effect here. */
 type Known = Readonly<Record<string, Kind | "read" | null>>;
 
 const top: Known = {
@@ -65,8 +65,8 @@ const longestToken = 16 * 1024;
 const hostName = /^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$/;
 
 /**
- * What a kubeconfig's value says of its current context, or all that is wrong there; `source` is
- * what the lines call it. Entries that the current context does not name are not looked at.
+ * The access that a kubeconfig's current context gives, or all that is wrong with it. `source` is
+ * what the messages call it. Entries that the current context does not name are not looked at.
  */
 export function parseKubeconfig(value: unknown, source: string): KubeconfigRead {
   const problems: Problem[] = [];
@@ -104,7 +104,7 @@ function accessOf(value: unknown, refuse: Refuse): Access | undefined {
 
 type Entry = Readonly<{ fields: Fields; path: Steps }>;
 
-/** The one entry of that name; `from` is where it was named. */
+/** The one entry of that name. `from` is where it was named. */
 function entry(
   config: Fields,
   list: string,
@@ -125,7 +125,7 @@ function entry(
   return isFields(fields) ? { fields, path } : refuse("notObject", ...path);
 }
 
-/** Refuses what may not be there; an empty text, a false and a null are as good as absent. */
+/** Refuses fields that may not be there. An empty text, false and null count as absent. */
 function judge(fields: Fields, known: Known, path: Steps, refuse: Refuse): void {
   for (const [name, value] of Object.entries(fields)) {
     const verdict = Object.hasOwn(known, name) ? known[name] : undefined;
@@ -148,7 +148,7 @@ function placeOf({ fields, path }: Entry, refuse: Refuse) {
   return { server, authority, serverName: isNothing(serverName) ? undefined : String(serverName) };
 }
 
-/** Without the slash at its end: paths of the API begin with one. */
+/** The server without a slash at its end, because the API's paths begin with one. */
 function serverOf(value: unknown): string | undefined {
   if (typeof value !== "string" || !URL.canParse(value)) return undefined;
   const { protocol, username, password, search, hash, href } = new URL(value);
@@ -190,7 +190,9 @@ function isKeyOf(value: unknown, certificate: string): value is string {
   return key !== undefined && tried(() => new X509Certificate(text).checkPrivateKey(key)) === true;
 }
 
-/** An error of the decoder quotes what it read: it ends here. */
+/**
+ * The result, or undefined on any error. A decoder's error quotes what it read, so it ends here.
+ */
 function tried<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -205,6 +207,6 @@ const isNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === "" || value === false;
 const isMatch = (value: unknown, pattern: RegExp): value is string =>
   typeof value === "string" && pattern.test(value);
-/** An own field: `__proto__` in YAML gives none. */
+/** Own fields only: `__proto__` in YAML then gives none. */
 const of = (fields: Fields, name: string): unknown =>
   Object.hasOwn(fields, name) ? fields[name] : undefined;

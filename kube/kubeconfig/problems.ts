@@ -1,4 +1,4 @@
-/** What can be wrong with a kubeconfig that is read as data, each with its code. */
+/** Everything that can be wrong with a kubeconfig that is read as data, each with its code. */
 import type { Catalogue } from "#contract/catalogue.ts";
 import { formatPath, type Steps } from "#pullsecret/problems/keypath.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
@@ -53,7 +53,7 @@ export const catalogue = {
   ],
 } as const satisfies Catalogue;
 
-/** The problem of a kind at a place; it holds no value of the kubeconfig, and no key of it. */
+/** The problem of a kind at a place. It holds neither a value nor a key of the kubeconfig. */
 export function problemAt(kind: keyof typeof catalogue, source: string, path: Steps): Problem {
   const [code, what, todo] = catalogue[kind];
   return { code, source, path: path.length === 0 ? "kubeconfig" : formatPath(path), what, todo };

@@ -1,13 +1,13 @@
 /**
- * A cluster that is written to only while we are its writer. Besides, every write carries the
+ * A cluster that is written to only while we hold the Lease. Besides, every write carries the
  * version that it changes.
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 
 /**
- * `holds` is asked before each write, so that a process that stood still writes nothing when it
- * goes on.
+ * Asks `holds` before each write, so that a process that was suspended writes nothing when it
+ * resumes.
  */
 export function fenced(cluster: Cluster, holds: () => boolean): Cluster {
   function may(method: string, path: string): void {

@@ -1,4 +1,4 @@
-/** Waits for the Lease, renews it, and gives it back. What is decided stands in lease.ts. */
+/** Waits for the Lease, renews it, and gives it back. The rules are in lease.ts. */
 import type { V1Lease } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -15,33 +15,36 @@ import {
 import { fieldManager } from "#kube/client/ownership.ts";
 
 type Options = Readonly<{
-  /** Without informers. */
+  /** Without informers: the Lease is always read from the API server. */
   cluster: Pick<Cluster, "get" | "apply">;
-  /** Where the Lease is. */
+  /** Path of the Lease. */
   path: string;
-  /** Its name; the controller's unless another program stands for election. */
+  /** Name of the Lease; the controller's, unless another program is electing its leader. */
   name?: string;
-  /** Different in each process that ever was. */
+  /** Identity of this process, which no other process ever had. */
   me: string;
-  /** Seconds that never go back. */
+  /** Clock in seconds that never goes back. */
   clock: () => number;
   now: () => Date;
-  /** Rejects never; ends early when `signal` aborts. */
+  /** Never rejects, and ends early when `signal` aborts. */
   pause: (seconds: number, signal: AbortSignal) => Promise<void>;
-  /** Told who holds the Lease, when that changes. */
+  /** Called with the holder's name, when that changes. */
   holder: (name: string) => void;
-  /** Told why a look failed. */
+  /** Called when a look failed. */
   failed: (error: Error) => void;
-  /** The Lease was held and is no more: the process must end before it does anything else. */
+  /**
+   * Called when the Lease was held and no longer is. The process must end before it does anything
+   * else.
+   */
   lost: (why: string) => void;
 }>;
 
 export type Leader = Readonly<{
   /** Resolves when the Lease is ours. */
   elected: Promise<void>;
-  /** To be asked before each write. */
+  /** True while we may write; ask before each write. */
   holds: () => boolean;
-  /** Runs until `signal` aborts, and then gives the Lease back. */
+  /** Runs until `signal` aborts, then gives the Lease back. */
   until: (signal: AbortSignal) => Promise<void>;
 }>;
 
@@ -88,7 +91,10 @@ export function createLeader({
     return role === "leader";
   }
 
-  /** Counted from before the request: the API server may have got it at once. */
+  /**
+   * Takes or renews the Lease. Its time counts from before the request, because the API server may
+   * have received that at once.
+   */
   async function take(): Promise<void> {
     const sent = clock();
     found = await write(me);

@@ -7,25 +7,34 @@ import type { V1Lease } from "@kubernetes/client-node";
 import { newborn } from "#kube/client/cluster.ts";
 import { leaseName } from "#kube/client/ownership.ts";
 
-/** Seconds. A holder is silent for 15 before another takes its place, and stops 5 before that. */
+/**
+ * Times in seconds. A standby takes the place of a holder that is silent for 15 s; the holder
+ * itself stops 5 s before that.
+ */
 export const lease = {
   duration: 15,
-  /** A holder that has not renewed for so long ends. */
+  /** A holder that has not renewed for this long ends. */
   deadline: 10,
-  /** Twice within the deadline, also when the first attempt hangs for the whole of `answer`. */
+  /**
+   * Interval of renewals: two within the deadline, even if the first attempt hangs for all of
+   * `answer`.
+   */
   renew: 4,
-  /** After an attempt that failed. */
+  /** Pause after an attempt that failed. */
   retry: 1,
-  /** A standby looks so often: 15 s and one look are well under the 20 s that a crash may cost. */
+  /**
+   * Interval of a standby's looks. 15 s and one look stay well under the 20 s that a crash may
+   * cost.
+   */
   look: 2,
-  /** What an answer may take. */
+  /** Time that an answer may take. */
   answer: 3,
 } as const;
 
-/** However long another build's Lease claims to last. */
+/** Most seconds that a Lease is honoured, however long another build's Lease claims to last. */
 const longest = 60;
 
-/** The Lease as the API server shows it. Nobody holds it when `holder` is empty. */
+/** The Lease as the API server shows it. An empty `holder` means that nobody holds it. */
 export type Found = Readonly<{
   holder: string;
   renewed: string;
@@ -49,15 +58,18 @@ export function readLease({ metadata, spec }: V1Lease): Found {
   };
 }
 
-/** What a standby has seen: which renewal, for how many seconds, and when it looked last. */
+/**
+ * What a standby has observed: the last renewal, for how many seconds it has not changed, and when
+ * it last looked.
+ */
 export type Watched = Readonly<{ renewal: string; silent: number; at: number }>;
 
 export type Look = Readonly<{ watched: Watched; take: boolean; again: number }>;
 
 /**
- * One look of a standby at `now` (seconds of its own clock). It takes what is absent, released, its
- * own (a reply of ours was lost), or silent for the whole duration. A clock that jumps, or a
- * standby that stood still, counts for two looks at most: what was not watched was not silent.
+ * One look of a standby at `now` (seconds of its own clock). It takes a Lease that is absent,
+ * released, its own (a reply was lost), or silent for the whole duration. If the clock jumps or the
+ * standby is suspended, at most two looks' time counts: silence that was not watched is no silence.
  */
 export function watch(
   before: Watched | undefined,
@@ -76,7 +88,7 @@ export function watch(
 }
 
 /**
- * True while no other can have taken the Lease that was last renewed at `renewed`. A jump of the
+ * True while nobody else can have taken the Lease that was last renewed at `renewed`. A jump of the
  * clock counts in full.
  */
 export function holds(renewed: number, now: number): boolean {
@@ -89,8 +101,8 @@ export function afterConflict(found: Found | undefined, me: string): "renew" | "
 }
 
 /**
- * The Lease held by `holder` (nobody: empty), as a change of `found`; of none, as one that can only
- * be created.
+ * The Lease held by `holder` (empty: nobody), as a change of `found`. Without one, it may only be
+ * created.
  */
 export function heldBy(
   holder: string,

@@ -1,6 +1,6 @@
 /**
- * A cluster whose single objects are read from informers, as far as these know, and whose writes
- * are told to them.
+ * A cluster whose single objects are read from informers while these are up to date, and whose
+ * writes are reported to them.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -10,7 +10,10 @@ import { list, type Target } from "./watch.ts";
 /** An object and its informer, which `follow` keeps. */
 export type Followed = Readonly<{ target: Target; informer: Informer }>;
 
-/** Lists, and objects that are not followed, are always asked of `live`. */
+/**
+ * Answers reads of followed objects from their informers. Lists and other objects are always read
+ * from `live`.
+ */
 export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
   const byPath = new Map(
     followed.map((one) => [`${one.target.collection}/${one.target.name}`, one]),
@@ -24,7 +27,7 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
     const informer = byPath.get(path)?.informer;
     try {
       const reply = await write();
-      // A dry run has written nothing, and what it answers is nowhere to be seen.
+      // A dry run wrote nothing, and its reply is no object that exists.
       if (options?.dryRun !== true) informer?.wrote(reply as KubernetesObject);
       return reply;
     } catch (error) {

@@ -1,9 +1,12 @@
-/** A collection whose every change is a hint: to look again, and nothing more. */
+/** Follows a collection. Each of its changes is a hint: look again, and nothing more. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/loop.ts";
 
-/** Under the 300 s after which the client's HTTP library cuts a body that is silent. */
+/**
+ * Seconds of one watch: under the 300 s after which the client's HTTP library cuts off a silent
+ * body.
+ */
 const watchSeconds = 240;
 
 type Options = Readonly<{
@@ -16,8 +19,8 @@ type Options = Readonly<{
 }>;
 
 /**
- * Hints once the collection has been listed, at each change, and after each watch that ended, in
- * which a change may have been missed. Never rejects; ends when `signal` aborts.
+ * Hints once the collection has been listed, at each change, and after each watch that ended,
+ * during which a change may have been missed. Never rejects; ends when `signal` aborts.
  */
 export async function watchCollection(options: Options): Promise<void> {
   const { cluster, path, query, hint, failed, signal } = options;

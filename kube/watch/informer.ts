@@ -1,21 +1,21 @@
 /**
- * One object as its watch last showed it; reading it costs no request. Writes based on it carry its
+ * One object as its watch last showed it, read without a request. Writes based on it carry its
  * resourceVersion, so a stale read fails with 409. While its watch is broken, or has not shown our
- * last write yet, it answers nothing, and the API server must be asked.
+ * last write yet, it does not answer, and the API server must be asked.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 
-/** An object, or that there is none, as of a version. */
+/** An object, or its absence, as of a version. */
 type State = Readonly<{ object: KubernetesObject | undefined; version: bigint }>;
 
 export class Informer {
-  /** undefined while no watch tells. */
+  /** Undefined while there is no watch. */
   #state: State | undefined;
-  /** Something was written of which the watch may not have told yet. */
+  /** The watch may not have shown our last write yet. */
   #doubted = false;
 
   /**
-   * What there is, when the informer may be believed; else, whether a list or only a plain read can
+   * The object, while the informer is up to date; otherwise whether a list or only a plain read can
    * tell.
    */
   get shown(): State | "list" | "read" {
@@ -24,48 +24,49 @@ export class Informer {
   }
 
   /**
-   * A list: true whatever was seen before, also when versions went back because etcd was restored.
+   * Takes a list, which is true whatever was seen before. It holds even when versions went back
+   * because etcd was restored.
    */
   listed(object: KubernetesObject | undefined, version: string): void {
     this.#state = { object, version: BigInt(version) };
   }
 
   /**
-   * An event of the watch that began at the last list; `object` is undefined when it was deleted in
-   * that version.
+   * Takes an event of the watch that began at the last list. `object` is undefined when it was
+   * deleted in that version.
    */
   heard(object: KubernetesObject | undefined, version: string): void {
     if (this.#state !== undefined && BigInt(version) > this.#state.version)
       this.listed(object, version);
   }
 
-  /** The watch is over, however it ended. */
+  /** Takes the end of the watch, however it ended. */
   lost(): void {
     this.#state = undefined;
   }
 
   /**
-   * The API server's reply to a write of ours. The watch may still tell of older versions; they are
-   * not listened to.
+   * Takes the API server's reply to a write of ours. Events of older versions may still come, and
+   * are ignored.
    */
   wrote(object: KubernetesObject): void {
     const version = object.metadata?.resourceVersion;
-    // A list that is on its way may be older than this reply.
+    // A list that is under way may be older than this reply.
     if (this.#state === undefined || version === undefined) this.doubt();
     else this.heard(object, version);
   }
 
   /**
-   * A write whose outcome is not known, or that was refused, or a deletion, which has no reply that
-   * shows what is left.
+   * Takes a write that was refused or whose outcome is unknown, or a deletion, whose reply does not
+   * show what is left.
    */
   doubt(): void {
     this.#doubted = true;
   }
 
   /**
-   * A list that was asked for after the doubt. Events from before it may still come; they are not
-   * listened to.
+   * Takes a list that was asked for after the doubt. Events from before it may still come, and are
+   * ignored.
    */
   relisted(object: KubernetesObject | undefined, version: string): void {
     if (this.#state === undefined) return;

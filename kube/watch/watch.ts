@@ -1,7 +1,7 @@
 /**
- * Keeps an informer of one object: a list, then a watch from there, for ever. A list follows on
- * every watch, however that ended: only a list says what there is. Each change is also a hint,
- * which says "look again" and nothing more.
+ * Keeps the informer of one object up to date: a list, then a watch from there, again and again.
+ * However a watch ended, a list follows, because only a list says what exists. Each change is also
+ * a hint, which means "look again" and nothing more.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,23 +11,26 @@ import { backoff } from "#kube/loop.ts";
 import type { Informer } from "./informer.ts";
 
 /**
- * A collection and the one object in it that is followed: rights may then be limited to that name.
+ * A collection and the one object of it that is followed. Rights may then be limited to that name.
  */
 export type Target = Readonly<{ collection: string; name: string }>;
 
-/** Under the 300 s after which the client's HTTP library cuts a body that is silent. */
+/**
+ * Seconds of one watch: under the 300 s after which the client's HTTP library cuts off a silent
+ * body.
+ */
 const watchSeconds = 240;
 
 type Options = Readonly<{
   cluster: Cluster;
   target: Target;
   informer: Informer;
-  /** Must only note that something happened. */
+  /** Called at each change; must only note that something happened. */
   hint: () => void;
-  /** Told why a watch ended, for the log. */
+  /** Called when a watch ended with an error, for the log. */
   failed: (error: Error) => void;
   signal: AbortSignal;
-  /** Milliseconds between two tries at most, where a minute and a half would be too late. */
+  /** Most milliseconds between two tries, where the usual minute and a half would be too late. */
   longestPause?: number;
 }>;
 
@@ -57,7 +60,7 @@ export async function follow({
       };
       await cluster.stream(target.collection, asked, signal, (line) => {
         const event = readEvent(line);
-        // Bookmarks only show that the watch lives.
+        // Bookmarks show only that the watch is alive.
         if (event.type === "BOOKMARK") return;
         informer.heard(event.type === "DELETED" ? undefined : event.object, event.version);
         hint();
@@ -68,7 +71,7 @@ export async function follow({
     } finally {
       informer.lost();
     }
-    // Ends are normal after minutes, and harmless then. Early ends must not become a hot loop.
+    // A watch normally ends after minutes. Early ends must not become a hot loop.
     failures = Date.now() - started > 10_000 ? 0 : failures + 1;
     const pause = Math.min(backoff(failures), longestPause);
     if (failures > 0) await sleep(pause, undefined, { signal }).catch(() => {});
@@ -87,8 +90,8 @@ type List = {
 const only = ({ name }: Target) => `metadata.name=${name}`;
 
 /**
- * The object, if there is one, and the version of which that is true: a plain read has none for
- * what is not there.
+ * The object, if it exists, and the version as of which that is true. A plain read has no version
+ * for an absent object.
  */
 export async function list(cluster: Cluster, target: Target) {
   const { collection } = target;
@@ -98,7 +101,7 @@ export async function list(cluster: Cluster, target: Target) {
   if (found === undefined)
     throw new ApiError({ status: 404, reason: "NotFound", method: "LIST", path: collection });
   const [item] = found.items;
-  // Items of a list do not say what they are; an object that is read or watched does.
+  // Items of a list carry no kind, unlike an object that is read or watched.
   const kind = found.kind.replace(/List$/, "");
   const object = item && { ...item, kind, apiVersion: found.apiVersion };
   return { object, version: found.metadata.resourceVersion };

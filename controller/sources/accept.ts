@@ -1,7 +1,7 @@
 /**
  * From the sources to the document that should be on the nodes. A source that is not acceptable, or
- * that cannot be asked for, is replaced by its own last accepted document: an invalid one never
- * stops the others' rotation.
+ * cannot be read, is replaced by its own last accepted document, so an invalid source never stops
+ * the rotation of the others.
  */
 import { sourceIds, type Content } from "#contract/names.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
@@ -13,31 +13,31 @@ import type { Given } from "#controller/sources/read/given.ts";
 import { readSource, type Known } from "./source.ts";
 import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 
-/** What global-pull-secret should say, whatever its revision. */
+/** The content that global-pull-secret should have, whatever its revision. */
 export type Wanted = Content & Readonly<{ entries: number; fromAdditional: number }>;
 
 export type Verdict = Readonly<{
-  /** undefined: there is nothing that could be deployed, and nothing is. */
+  /** Undefined when there is nothing to deploy; then nothing is deployed. */
   wanted: Wanted | undefined;
-  /** What is wrong with the two sources that are always meant; empty when in order or absent. */
+  /** What is wrong with additional-pull-secret and the original; empty when in order or absent. */
   problems: Readonly<Record<keyof typeof sourceIds, readonly Problem[]>>;
   warnings: readonly Problem[];
-  /** Each source that is there or should be, the highest first, the original last. */
+  /** Each source that exists or should, highest first, the original last. */
   sources: readonly SourceVerdict[];
-  /** Who supplies each registry of `wanted`, sorted; empty when nothing new is wanted. */
+  /** Which source supplies each registry of `wanted`, sorted; empty when nothing new is wanted. */
   registries: readonly RegistryVerdict[];
-  /** The original could not be asked for: its problem is none of its own. */
+  /** The original could not be read, which is no fault in the original itself. */
   unknown: boolean;
-  /** The additional Secret is absent, and from then on its entries are taken back. */
+  /** When the entries of the absent additional Secret are taken back; undefined when it exists. */
   withdrawsAt: Date | undefined;
-  /** Source id → its last accepted document from now on, to be remembered. */
+  /** Source id → the document to remember as its last accepted one. */
   accepted: State["accepted"];
 }>;
 
-/** `given`: the highest first, the original last. */
+/** `given`: highest first, the original last. */
 export type Sources = Known & Readonly<{ given: readonly Given[] }>;
 
-/** True when no source but the original asks for anything: then there is nothing to apply. */
+/** True when no source but the original supplies anything, so that there is nothing to apply. */
 export function nobodyAsks({ given, ...known }: Sources): boolean {
   return !given.some((one) =>
     one.kind === "extra"
@@ -47,16 +47,16 @@ export function nobodyAsks({ given, ...known }: Sources): boolean {
 }
 
 /**
- * Judges the sources. Never throws, and where nobody asks for anything there is always an answer:
- * withdrawing cannot be refused.
+ * Judges the sources. Never throws. Where only the original is left there is always an answer,
+ * because a withdrawal cannot be refused.
  */
 export function accept({ given, ...known }: Sources, asked: MergePolicy): Verdict {
   const readings = given.map((one) => ({ given: one, ...readSource(one, known) }));
   const asking = readings.filter(({ given: { kind }, now }) => kind !== "original" && now.present);
-  // Protection is from other sources than the original; a registry that cannot be protected must
+  // Protection is against sources other than the original. A registry that cannot be protected must
   // not stop a withdrawal.
   const policy = asking.length === 0 ? { ...asked, protect: [] } : asked;
-  // Invalid, and never good: there is nothing to put on a node.
+  // Every source is invalid and never was valid, so there is nothing to put on a node.
   const hopeless = asking.length > 0 && asking.every(({ now }) => now.entries === undefined);
   if (hopeless) return refused(readings, undefined, known, []);
   const chosen = choose(readings, policy);
@@ -76,8 +76,8 @@ function judged(readings: readonly Reading[], chosen: Joined, apply: boolean): V
     wanted: {
       document,
       sources,
-      // Said by who knows: whether any entry is labelled as another's than the original's does not
-      // tell whether there is another source.
+      // Taken from the sources, not from the entries: even if every entry is labelled as the
+      // original's, another source may exist.
       intent: apply ? "apply" : "release",
       entries: merged.entries.length,
       fromAdditional: merged.entries.filter(({ from }) => from === sourceIds.additional).length,
@@ -94,7 +94,10 @@ function judged(readings: readonly Reading[], chosen: Joined, apply: boolean): V
   };
 }
 
-/** Nothing new: what is remembered stays so. `problems`: what the additional is to blame for. */
+/**
+ * The verdict when nothing new is accepted; what is remembered stays. `problems`: what is wrong
+ * with the additional Secret.
+ */
 function refused(
   readings: readonly Reading[],
   wanted: Wanted | undefined,
@@ -122,8 +125,8 @@ const isUnknown = (readings: readonly Reading[]) =>
   readings.some(({ given }) => given.kind === "original" && given.found === "unknown");
 
 /**
- * A flag that was changed can make even what is in force unacceptable. It stays, and its objects
- * are kept in repair.
+ * What is published, when a changed flag makes even that unacceptable. It stays in force, and its
+ * objects are kept in repair.
  */
 function asPublished(published: Published | undefined): Wanted | undefined {
   if (published === undefined || published.revision === 0 || published.intent !== "apply")

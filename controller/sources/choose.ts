@@ -1,8 +1,8 @@
 /**
- * Which document of each source goes into the merge: what it says now, its last accepted one, or
- * none. Pure. The additional and the original are settled first and alone, as if there were no
- * other source; then each extra joins them, the highest first, as far as it fits: so an extra
- * stands in nobody's way.
+ * Which document of each source goes into the merge: the present one, its last accepted one, or
+ * none. Pure. The additional and the original are settled first, as if there were no other source.
+ * Then each extra joins them, highest first, as far as it fits, so that no extra is in another
+ * source's way.
  */
 import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
 import { bytesOf, judgeSize } from "#pullsecret/merge/capacity.ts";
@@ -14,7 +14,10 @@ import type { Read, Source } from "./source.ts";
 /** A source as it was read; highest first, the original last. */
 export type Reading = Readonly<{ given: Given }> & Read;
 
-/** What of a source is taken. `leftOut`: it is in order, but does not go with higher ones. */
+/**
+ * The document that is taken of a source. `leftOut`: it is in order, but does not fit together with
+ * higher sources.
+ */
 type Choice = Readonly<{ given: Given; source: Source; leftOut: boolean }>;
 
 export type Joined = Readonly<{
@@ -28,7 +31,10 @@ type Outcome = Joined | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
 const nothing: Source = { entries: undefined, text: undefined, problems: [], present: false };
 
-/** Not ok: not even what was accepted before may be in force, because a flag has changed. */
+/**
+ * Chooses a document of each source. Not ok when a flag has changed so that not even what was
+ * accepted before may be in force.
+ */
 export function choose(readings: readonly Reading[], policy: MergePolicy): Outcome {
   const all = join(
     readings.map((reading) => take(reading, reading.now)),
@@ -53,8 +59,8 @@ const take = ({ given }: Reading, source: Source, leftOut = false): Choice => ({
 });
 
 /**
- * The additional and the original: the one that is not to blame keeps flowing. `others`: so do
- * extras, and an additional that was never in force may be left out for them.
+ * Settles the additional and the original: whichever is not at fault keeps flowing. `others`: there
+ * are extras, and an additional that was never in force may be left out for their sake.
  */
 function chooseCore(core: readonly Reading[], policy: MergePolicy, others: boolean): Outcome {
   const first = join(
@@ -78,7 +84,7 @@ function chooseCore(core: readonly Reading[], policy: MergePolicy, others: boole
   };
   const isOriginal = ({ given }: Reading) => given.kind === "original";
   const asks = core.some(({ given, now }) => given.kind === "additional" && now.present);
-  // Two that went together once always do, as long as policy stays.
+  // Two documents that once fitted together always do, as long as the policy stays.
   const attempts = [
     asks ? attempt((reading) => (isOriginal(reading) ? reading.now : older(reading))) : undefined,
     attempt((reading) => (isOriginal(reading) ? older(reading) : reading.now)),
@@ -96,7 +102,7 @@ function chooseCore(core: readonly Reading[], policy: MergePolicy, others: boole
   return first;
 }
 
-/** With what the extra says now, or what it said when it last fitted, or without it. */
+/** Adds what the extra says now, or what it said when it last fitted, or nothing of it. */
 function withExtra(
   joined: Joined,
   reading: Reading,

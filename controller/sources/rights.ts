@@ -1,12 +1,12 @@
-/** The right to read a source: what grants it, as a line that can be run. */
+/** The right to read a source, as a command that grants it. */
 import { namespace } from "#contract/names.ts";
 
-/** As manifests/base/serviceaccount.yaml names it. */
+/** The controller's ServiceAccount, as in manifests/base/serviceaccount.yaml. */
 const account = "global-pull-secret-controller";
 
 /**
- * The command that lets the controller read and watch this one Secret and no other. RBAC is by name
- * on purpose: whoever edits GlobalPullSecret must not gain the right to read any Secret.
+ * The command that lets the controller read and watch this one Secret and no other. The right is by
+ * name on purpose: whoever edits GlobalPullSecret must not gain the right to read any Secret.
  */
 export function grantFor(secretName: string): string {
   const role = `global-pull-secret-source-${secretName}`;

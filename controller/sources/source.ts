@@ -1,4 +1,4 @@
-/** One source: what it says now, and what it said when it was last accepted. */
+/** One source: its present document, and its last accepted one. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { canonical } from "#pullsecret/merge/canonical.ts";
@@ -20,10 +20,10 @@ import type { State } from "../objects/state.ts";
 
 export type Source = Readonly<{
   entries: Accepted | undefined;
-  /** The document that the entries come from, or one that says the same. */
+  /** The document that the entries come from, or one with the same meaning. */
   text: string | undefined;
   problems: readonly Problem[];
-  /** Somebody asks for its entries. */
+  /** The source supplies entries, or is to supply them. */
   present: boolean;
 }>;
 
@@ -54,7 +54,10 @@ function readAdditional({ id, found }: AdditionalGiven, known: Known): Read {
   return readAdded(found, id, additionalSecretName, before, true);
 }
 
-/** One that has never been in order asks for nothing: it must not hold up a withdrawal. */
+/**
+ * Reads an extra source. One that never was in order supplies nothing, so that it cannot hold up a
+ * withdrawal.
+ */
 function readExtra({ id, secret, found }: ExtraGiven, known: Known): Read {
   const name = secret.slice(secret.indexOf("/") + 1);
   if (found === "reserved")
@@ -80,19 +83,25 @@ function readOriginal({ id, secret, found }: OriginalGiven, known: Known): Read 
   const before = lastGood(known, id, "original");
   if (found === "unknown")
     return instead(before, false, finding("originalUnknown", "original", secret));
-  // An original that vanished takes nothing away from the nodes: far more often that is an
+  // An original that vanished takes nothing away from the nodes: that is far more often an
   // accident.
   if (found === "absent")
     return instead(before, false, finding("originalMissing", "original", secret));
   return read(found, id, "original", before, true);
 }
 
-/** The last accepted document in its place. `asks`: somebody asks for entries even without one. */
+/**
+ * The last accepted document instead of the present one. `asks`: the source is to supply entries
+ * even without one.
+ */
 function instead(before: Source | undefined, asks: boolean, ...problems: readonly Problem[]): Read {
   return { now: { ...none, present: asks, ...before, problems }, before };
 }
 
-/** The type is looked at first: what is no pull secret is not opened. */
+/**
+ * Reads a source whose type must be right. The type comes first: a Secret of another type is not
+ * opened.
+ */
 function readAdded(
   secret: V1Secret,
   id: string,
@@ -118,12 +127,12 @@ function read(
   const bytes = Buffer.from(value, "base64");
   const parsed = parse(bytes, { name: id, role });
   if (!parsed.ok) return refused(...parsed.problems);
-  // The kubelet reads such a file as one without credentials; its author hardly meant to remove
+  // The kubelet reads such a file as one without credentials, but its author hardly meant to remove
   // them all.
   if (role === "original" && !hasAuths(bytes))
     return refused(problem("noAuths", "original", "auths"));
-  // A credential helper's file: entries without credentials, which the kubelet would try all the
-  // same.
+  // The file of a credential helper: entries without credentials, which the kubelet would try all
+  // the same.
   if (role === "original" && parsed.entries.length > 0 && parsed.entries.every(isEmpty))
     return refused(problem("nothingLeft", "original", "auths"));
   const text = toRemember(bytes.toString("utf8"), before, id, role);
@@ -131,8 +140,8 @@ function read(
 }
 
 /**
- * The text before, where the new one says the same in as many bytes or more: who rewrites a Secret
- * without a change of meaning, however often, must cost no write.
+ * The document to remember: the one before, where the new one means the same in as many bytes or
+ * more. Rewriting a Secret without a change of meaning, however often, must cost no write.
  */
 function toRemember(text: string, before: Source | undefined, id: string, role: Role): string {
   if (before?.text === undefined || before.entries === undefined) return text;
@@ -146,8 +155,8 @@ const isEmpty = ({ credential }: Accepted["entries"][number]) =>
   credential.username === "" && credential.password === "";
 
 /**
- * `{"auths":{}}` says that there are none. `null`, `{}`, `{"auths":null}` and Docker's oldest form,
- * without `auths`, say nothing.
+ * True when the document says which entries there are. `{"auths":{}}` says that there are none;
+ * `null`, `{}`, `{"auths":null}` and Docker's oldest form, without `auths`, say nothing.
  */
 function hasAuths(bytes: Uint8Array): boolean {
   const read = readJson(bytes);
@@ -160,9 +169,9 @@ export function lastGood({ published, state }: Known, id: string, role: Role): S
   const kept = text === undefined ? undefined : reread(text, id, role);
   if (kept !== undefined) return { entries: kept, text, problems: [], present: true };
   if (published === undefined) return undefined;
-  // An installation without this memory: of what is published, the entries that are labelled as
-  // this source's. What several sources agreed on is labelled the lowest's, so this is not exact;
-  // and it is done once, for its outcome is remembered.
+  // In an installation without this memory, the published entries that are labelled as this
+  // source's. What several sources agreed on is labelled the lowest's, so this is not exact. It
+  // happens once, because the outcome is remembered.
   const all = reread(published.document, id, "original");
   if (all === undefined) return undefined;
   const ours = all.entries.filter(({ registry }) => published.sources[registry] === id);
@@ -171,11 +180,12 @@ export function lastGood({ published, state }: Known, id: string, role: Role): S
   return { entries, text: canonical(entries), problems: [], present: true };
 }
 
-/** In an installation without memory these two were there, if only without entries. */
+/** True for the two sources that an installation without memory had, even if without entries. */
 const isAlways = (id: string) => id === sourceIds.additional || id === sourceIds.original;
 
 /**
- * Leniently, as an original is read: what was accepted once stays so when we learn to refuse more.
+ * Reads a document as leniently as an original, so that what was accepted once stays so when we
+ * learn to refuse more.
  */
 function reread(text: string, id: string, role: Role): Accepted | undefined {
   const parsed = parse(Buffer.from(text), { name: id, role: "original" });

@@ -1,36 +1,36 @@
-/** What is told of the sources after a run: by status, Event and metric. Holds no credential. */
+/** What status, Event and metric tell of the sources after a run. It holds no credential. */
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import type { MergedEntry } from "#pullsecret/merge/merge.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { Given } from "#controller/sources/read/given.ts";
 
-/** Why a source is accepted or not; a name of the API, so none is ever changed. */
+/** Why a source is accepted or not. These names are API, so none is ever changed. */
 type SourceReason =
   /** It is in order, and what it says now is in force. */
   | "Accepted"
   /** It is refused; its last accepted document stays in force. */
   | "Rejected"
-  /** It is in order, but not together with higher ones. */
+  /** It is in order, but does not fit together with higher sources. */
   | "LeftOut"
   /** There is no such Secret. */
   | "Missing"
-  /** It was deleted, and may be made anew until the grace is over. */
+  /** It was deleted, and may be created again until the grace period is over. */
   | "WithdrawalAwaited"
   /** The controller has no right to read it. */
   | "Forbidden"
-  /** The API server gives no answer about it. */
+  /** The API server does not answer for it. */
   | "Unreadable";
 
-/** What became of one source. A run's verdict has a list of them, highest first. */
+/** What became of one source. A run's verdict lists them highest first. */
 export type SourceVerdict = Readonly<{
   /** `additional-pull-secret`, `original`, or the name in `spec.sources`. */
   name: string;
   /** NAMESPACE/NAME of its Secret. */
   secret: string;
-  /** Of the Secret as it was read; undefined when there was none to read. */
+  /** resourceVersion of the Secret that was read; undefined when there was none. */
   resourceVersion: string | undefined;
-  /** Unknown: nobody can say what is in it now. */
+  /** `Unknown`: nobody can tell what is in it now. */
   accepted: "True" | "False" | "Unknown";
   reason: SourceReason;
   /** Codes, what is wrong, what to do and what stays in force; never a value. */
@@ -38,25 +38,28 @@ export type SourceVerdict = Readonly<{
   problems: readonly Problem[];
 }>;
 
-/** Who supplies a registry, by the names of the sources' verdicts. */
+/** Which source supplies a registry. Sources have the names of their verdicts. */
 export type RegistryVerdict = Readonly<{
   registry: string;
   source: string;
-  /** Sources that have another credential for it, highest first. */
+  /** Sources with another credential for it, highest first. */
   shadows: readonly string[];
 }>;
 
-/** How people know a source: the id of the additional is a word of the persisted format. */
+/**
+ * The name by which users know a source. The id of the additional is a word of the persisted
+ * format.
+ */
 export const nameOf = (id: string): string =>
   id === sourceIds.additional ? additionalSecretName : id;
 
-/** One of spec.sources: no source of these may have one of the two other names. */
+/** True for one of spec.sources: none of these may have one of the other two names. */
 export const isExtra = ({ name }: Pick<SourceVerdict, "name">): boolean =>
   name !== additionalSecretName && name !== sourceIds.original;
 
 /**
- * Registries as people may read them: what may be a secret in an original's key is left out. Keys
- * that differ in nothing else are one registry, for the API takes each name once.
+ * Registries as users may read them, without what may be a secret in an original's key. Keys that
+ * differ in nothing else become one registry, because the API takes each name once.
  */
 export function registriesOf(entries: readonly MergedEntry[]): readonly RegistryVerdict[] {
   const told = new Map<string, RegistryVerdict>();
@@ -69,9 +72,9 @@ export function registriesOf(entries: readonly MergedEntry[]): readonly Registry
 }
 
 /**
- * What is told of one source; nothing of an additional that is not there, which nobody must have.
- * `inForce`: entries of it are, whether of now or of before. `leftOut`: it is in order, but does
- * not go with higher ones.
+ * The verdict on one source. There is none on an additional that does not exist, because nobody
+ * must have one. `inForce`: entries of it are, from now or from before. `leftOut`: it is in order,
+ * but does not fit together with higher sources.
  */
 export function verdictOf(
   given: Given,
@@ -119,7 +122,7 @@ function awaited(until: Date | undefined): string {
   return `deleted: its entries are taken back${at}, unless it is made anew`;
 }
 
-/** More than these are counted, not shown: nobody reads 32 KiB of message. */
+/** Problems that a message shows; more are only counted, because nobody reads 32 KiB of message. */
 const shown = 3;
 
 /** The message of a verdict: what is wrong and what to do, then what is in force meanwhile. */

@@ -1,6 +1,6 @@
 /**
- * The extra Secrets, each followed for as long as policy names it. The right to read one may be
- * missing or come later: such a one is asked for slowly, and holds up nobody.
+ * The extra Secrets, each followed for as long as the policy names it. The right to read one may be
+ * missing or come later; such a Secret is asked for slowly, and holds up no other.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { namespace } from "#contract/names.ts";
@@ -16,17 +16,17 @@ import type { ExtraGiven } from "./given.ts";
 /** Where the extras' Secrets are read. */
 export type Extras = Readonly<{
   /**
-   * What the Secrets of these sources say, the highest first; from now on they are followed, and no
-   * others. `fresh`: asked of the API server, whatever a watch has told. Never rejects.
+   * The Secrets of these sources, highest first. From now on these are followed, and no others.
+   * `fresh`: read from the API server, whatever a watch has shown. Never rejects.
    */
   read: (sources: readonly ExtraSource[], fresh?: boolean) => Promise<readonly ExtraGiven[]>;
 }>;
 
 type Options = Readonly<{
   live: Cluster;
-  /** Called when one may have changed. */
+  /** Called when a Secret may have changed. */
   hint: () => void;
-  /** Told once for each new reason why one cannot be watched. */
+  /** Called once for each new reason why a Secret cannot be watched. */
   failed: (name: string, error: Error) => void;
   now: () => Date;
   /** Ends all watches. */
@@ -36,11 +36,14 @@ type Options = Readonly<{
 type Followed = {
   readonly informer: Informer;
   readonly end: AbortController;
-  /** What the last refused request came to, and until when it is not made again. */
+  /** The last refused request: what it means, and until when it is not repeated. */
   refused: { found: "forbidden" | "unknown"; until: number } | undefined;
 };
 
-/** A rollout looks several times a second; a Secret that cannot be read is asked for less often. */
+/**
+ * Seconds between two requests for a Secret that cannot be read. A rollout looks several times a
+ * second.
+ */
 const pauseSeconds = 10;
 
 export function followExtras({ live, hint, failed, now, signal }: Options): Extras {
@@ -62,7 +65,7 @@ export function followExtras({ live, hint, failed, now, signal }: Options): Extr
       failed(error) {
         if (error.message !== said) failed(name, error);
         said = error.message;
-        // It may be readable although it may not be watched: then this is its slow poll.
+        // A Secret may be readable although it may not be watched. Then this is its slow poll.
         hint();
       },
       signal: AbortSignal.any([signal, one.end.signal]),
@@ -107,7 +110,10 @@ export function followExtras({ live, hint, failed, now, signal }: Options): Extr
   };
 }
 
-/** A Secret that waits for a finalizer of somebody else has been deleted by its owner. */
+/**
+ * The Secret, unless it is being deleted: its owner deleted one that waits for somebody's
+ * finalizer.
+ */
 function existing(secret: V1Secret | undefined): V1Secret | "absent" {
   return secret?.metadata?.deletionTimestamp === undefined ? (secret ?? "absent") : "absent";
 }

@@ -1,11 +1,14 @@
-/** What was found of each source: the input of every judgement. A new kind has its type here. */
+/**
+ * What was found of each source, the input of every judgement. A new kind of source has its type
+ * here.
+ */
 import type { V1Secret } from "@kubernetes/client-node";
 import { additionalSecretName, namespace, sourceIds } from "#contract/names.ts";
 
 /**
- * `kept`: it is absent, but not for long enough: its last accepted document stays in force.
- * `forbidden`: there is no right to read it. `unknown`: the API server gives no answer, so nobody
- * can say whether there is one.
+ * The Secret, or why there is none. `kept`: it is absent, but not for long enough, so its last
+ * accepted document stays in force. `forbidden`: there is no right to read it. `unknown`: the API
+ * server does not answer, so nobody can tell whether it exists.
  */
 type Found = V1Secret | "absent" | "kept" | "forbidden" | "unknown";
 
@@ -16,16 +19,18 @@ type Common = Readonly<{
   secret: string;
 }>;
 
-/** additional-pull-secret, the highest. */
+/** additional-pull-secret, the highest source. */
 export type AdditionalGiven = Common &
   Readonly<{
     kind: "additional";
     found: V1Secret | "absent" | "kept";
-    /** Where it is kept: until when. */
+    /** Until when it is kept, if it is. */
     until?: Date;
   }>;
 
-/** A Secret that `spec.sources` names. `reserved`: no source may be that one; it is not read. */
+/**
+ * A Secret that `spec.sources` names. `reserved`: that Secret may not be a source, and is not read.
+ */
 export type ExtraGiven = Common &
   Readonly<{
     kind: "extra";
@@ -33,10 +38,10 @@ export type ExtraGiven = Common &
     until?: Date;
   }>;
 
-/** What nodes may live with already; the lowest. */
+/** The credentials that nodes may have had before us; the lowest source. */
 export type OriginalGiven = Common & Readonly<{ kind: "original"; found: Original }>;
 
-/** The original Secret. Without the right to read it an original is as good as absent. */
+/** The original Secret. Without the right to read it, it counts as absent. */
 export type Original = V1Secret | "absent" | "unknown";
 
 export type Given = AdditionalGiven | ExtraGiven | OriginalGiven;
@@ -51,7 +56,7 @@ export function givenOriginal(secret: string, found: Original): OriginalGiven {
   return { kind: "original", id: sourceIds.original, secret, found };
 }
 
-/** The sources as after the withdrawal of all but the original. */
+/** The sources that remain after all but the original are withdrawn. */
 export function withdrawn(given: readonly Given[]): readonly Given[] {
   return given.filter(({ kind }) => kind === "original");
 }

@@ -12,8 +12,8 @@ import { originalReader } from "./original.ts";
 const now = () => new Date();
 
 /**
- * The original that the flags name, in `home`, the controller's own cluster, or in that of another
- * kubeconfig; undefined when they name none.
+ * The original that the flags name, in `home` (the controller's own cluster) or in another
+ * kubeconfig's cluster; undefined when they name none.
  */
 export function openOriginal(
   { original, originalKubeconfig: file }: Config,

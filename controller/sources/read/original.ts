@@ -1,7 +1,7 @@
 /**
- * The original Secret, where it lives in whatever cluster. That one may be away for hours, refuse
- * our credential or hang: nothing here may wait for it, so it is asked with a short deadline, after
- * growing pauses, and is otherwise unknown.
+ * Reads the original Secret, in whatever cluster it lives. That cluster may be away for hours,
+ * refuse our credential or hang, and nothing here may wait for it. So requests have a short
+ * deadline and growing pauses; in between the original is unknown.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -11,23 +11,26 @@ import type { Informer } from "#kube/watch/informer.ts";
 import type { Original } from "./given.ts";
 
 /**
- * A tenth of what the loop takes for a hang, and enough for an API server on the other side of the
- * world.
+ * Seconds that a read may take: a tenth of what the loop takes for a hang, and enough for an API
+ * server on the other side of the world.
  */
 const deadlineSeconds = 5;
 
 type Options = Readonly<{
-  /** Reads from `informer` as long as its watch tells. */
+  /** Reads from `informer` while its watch is up to date. */
   cluster: Cluster;
   path: string;
   informer: Informer;
   now: () => Date;
-  /** Told when it cannot be read any more, with the reason; and, with none, when it can again. */
+  /**
+   * Called with the reason when the original can no longer be read, and with none when it can
+   * again.
+   */
   changed: (problem: string | undefined) => void;
   milliseconds?: number;
 }>;
 
-/** Reads the original. Never rejects, and takes five seconds at most. */
+/** A reader of the original. It never rejects, and takes five seconds at most. */
 export function originalReader(options: Options): () => Promise<Original> {
   const { cluster, path, informer, now, changed, milliseconds = deadlineSeconds * 1000 } = options;
   let failures = 0;
@@ -46,7 +49,7 @@ export function originalReader(options: Options): () => Promise<Original> {
     try {
       return outcome((await within(cluster.get<V1Secret>(path), milliseconds)) ?? "absent");
     } catch (error) {
-      // Without the right to read it an original is as good as missing.
+      // Without the right to read it, the original counts as absent.
       if (error instanceof ApiError && error.status === 403) return outcome("absent");
       return outcome("unknown", (error as Error).message);
     }

@@ -1,6 +1,6 @@
 /**
- * What the controller can find wrong, each with its code: the same code stands in the Event, the
- * log and the docs.
+ * Everything that the controller can find wrong, each with its code. The same code is in the Event,
+ * the log and the docs.
  */
 import type { Catalogue } from "#contract/catalogue.ts";
 import { overfull } from "#pullsecret/merge/capacity.ts";
@@ -79,9 +79,7 @@ export const catalogue = {
   awaited: ["GPS324", "{}", "let these nodes return, or delete them"],
 } as const satisfies Catalogue;
 
-/**
- * A finding of the controller about `source`, which is an object's name; `path` is the place in it.
- */
+/** A finding about `source`, which is an object's name. `path` is the place in it. */
 export function finding(
   kind: keyof typeof catalogue,
   source: string,

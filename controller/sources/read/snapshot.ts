@@ -1,4 +1,4 @@
-/** One snapshot: every object that a decision rests on. */
+/** A snapshot of every object that a decision rests on. */
 import type {
   KubernetesObject,
   V1DaemonSet,
@@ -16,7 +16,7 @@ import type { ExtraGiven, Original } from "./given.ts";
 export type Snapshot = Readonly<{
   additional: V1Secret | undefined;
   original: Original;
-  /** The highest first. */
+  /** Highest first. */
   extras: readonly ExtraGiven[];
   state: V1Secret | undefined;
   global: V1Secret | undefined;
@@ -26,7 +26,7 @@ export type Snapshot = Readonly<{
   daemonSet: V1DaemonSet | undefined;
 }>;
 
-/** How the original is read, when there is to be one. */
+/** How to read the original, where there is one. */
 export type OriginalPlace = Readonly<{ read: () => Promise<Original> }>;
 
 export async function observe(

@@ -1,16 +1,16 @@
-/** Which digest of an image may stand for its tag. Pure. */
+/** Which digest of an image may stand in for its tag. Pure. */
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 
 /**
  * The image by the digest that this pod runs, so that a tag which is moved meanwhile cannot give
- * nodes an agent that the controller does not know; or as it is written, wherever another node
+ * nodes an agent that the controller does not know. It stays as it is written wherever another node
  * might not be able to pull that digest (docs/decisions/0031):
  *
  * - it is written by digest already;
- * - the runtime tells the image's own id, which no registry knows, or that of another repository,
- *   as for images that were loaded by hand;
- * - the runtime is not containerd. Only of containerd is it known that it tells the digest that was
- *   pulled, which is that of all platforms together; CRI-O may tell that of one.
+ * - the runtime reports the image's own id, which no registry knows, or a digest of another
+ *   repository, as for images that were loaded by hand;
+ * - the runtime is not containerd. Only containerd is known to report the digest that was pulled,
+ *   which is that of all platforms together; CRI-O may report that of one.
  */
 export function byDigest(written: string, imageID: string, runtime: string): string {
   const [, pulled = "", digest] = /^([^@]+)@(sha256:[a-f0-9]{64})$/.exec(imageID) ?? [];
@@ -23,6 +23,6 @@ export function byDigest(written: string, imageID: string, runtime: string): str
     !runtime.startsWith("containerd://")
   )
     return written;
-  // As the Deployment spells it, without the tag: not every runtime takes both.
+  // The name as the Deployment spells it, without the tag: not every runtime takes both.
   return `${written.replace(/:[^:/]*$/, "")}@${digest}`;
 }

@@ -8,12 +8,13 @@ import type { AgentImage } from "#controller/objects/daemonset/agent.ts";
 import type { Config } from "#controller/policy/flags/config.ts";
 
 /**
- * `--agent-image` as it is given, else the image of the controller's own pod (POD_NAME), by digest
- * where its runtime tells one that every node can pull. One image with two entry points, so that an
- * upgrade of the Deployment upgrades the agents too. The pull secrets are the pod's own, unless
- * flags name others: agents are in its namespace. Those of a guest are in another cluster, where
- * the pod's pull secrets are not; there the image is taken as it is written, since a digest needs
- * the right to read nodes.
+ * The image that the agents run, and its pull secrets. `--agent-image` is taken as it is given.
+ * Without it, it is the image of the controller's own pod (POD_NAME), by digest where its runtime
+ * reports one that every node can pull: one image with two entry points, so that an upgrade of the
+ * Deployment upgrades the agents too. The pull secrets are the pod's own, unless flags name others,
+ * because agents are in its namespace. A guest's agents are in another cluster, where the pod's
+ * pull secrets do not exist; there the image is taken as it is written, since a digest needs the
+ * right to read nodes.
  */
 export async function imageOf(config: Config, cluster: Cluster): Promise<AgentImage> {
   const given = config.installed.agent.pod.imagePullSecrets;
@@ -37,7 +38,10 @@ export async function imageOf(config: Config, cluster: Cluster): Promise<AgentIm
   };
 }
 
-/** 15 looks, one a second: a kubelet tells of a container that runs within a second or two. */
+/**
+ * Looks for the digest, one a second. A kubelet reports a container that runs within a second or
+ * two.
+ */
 const looks = 15;
 
 async function ownImage(cluster: Cluster, path: string): Promise<string> {
@@ -63,7 +67,9 @@ function imageIn(pod: V1Pod | undefined, path: string): string {
   return image;
 }
 
-/** As the kubelet tells it: `containerd://2.2.0`; empty where there is no such node. */
+/**
+ * The runtime as the kubelet reports it: `containerd://2.2.0`; empty where there is no such node.
+ */
 async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
   let found = "";
   await cluster.pages<V1Node>(

@@ -1,20 +1,23 @@
 /**
- * Whether the nodes' pull secrets belong to another operator. On OpenShift the machine config
- * operator writes the kubelet's file and replaces what others write there; two owners of one file
- * would undo each other for ever.
+ * Whether another operator owns the nodes' pull secrets. On OpenShift the machine config operator
+ * writes the kubelet's file and replaces what others write there; two owners of one file would undo
+ * each other for ever.
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 
 const foreignGroup = "machineconfiguration.openshift.io";
 
-/** How often it is asked for: 30 s while it is there, else 5 minutes. 20 kB each time. */
+/**
+ * Seconds between two requests, of 20 kB each: 30 while the other operator is there, else 5
+ * minutes.
+ */
 const pauseSeconds = { found: 30, absent: 300 };
 
 /**
- * The API group of the other operator, or undefined. Discovery needs no right but to be
- * authenticated; where even that is withheld the answer is that there is none. Rejects when nobody
- * has answered yet.
+ * The API group of the other operator; undefined where there is none. Discovery needs no right but
+ * to be authenticated; where even that is withheld, the answer is that there is none. Rejects until
+ * the API server has answered once.
  */
 export function platformClock(
   cluster: Cluster,
@@ -37,7 +40,7 @@ export function platformClock(
   };
 }
 
-/** When an installation that is refused is looked at again. */
+/** When a run looks again at a cluster that another operator owns. */
 export const platformPause = { seconds: pauseSeconds.found };
 
 async function read(cluster: Cluster): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 /**
- * What we remember, as annotations on global-pull-secret: it outlives the controller and goes with
- * the product.
+ * What we remember as annotations on global-pull-secret. They outlive the controller, and go when
+ * the product goes.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { globalSecretName, namespace } from "#contract/names.ts";
@@ -9,13 +9,15 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { annotationOf, annotations, memoryManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 
-/** Until 0.2 the state in words, where only who may read the credentials saw it. */
+/**
+ * Annotations that until 0.2 described the state, where only readers of the credentials saw them.
+ */
 const dropped = ["globalpullsecret.io/conditions", "global-pull-secret/conditions"];
 
 export type Memory = Readonly<{
   /** A revision above 0 may have reached a node. */
   rolled: boolean;
-  /** The revision with which every node has given back its entries; 0: none. */
+  /** The revision under which every node has given back its entries; 0: none. */
   released: number;
 }>;
 
@@ -28,8 +30,8 @@ export function recall(secret: V1Secret | undefined): Memory {
 }
 
 /**
- * Writes what changed; nothing when nothing did. What older controllers remembered besides goes
- * with it: an apply takes back what its manager no longer says. Returns the Secret as it stands
+ * Writes what changed, or nothing. What older controllers remembered besides is removed with it,
+ * because an apply takes back what its manager no longer declares. Returns the Secret as it is
  * then.
  */
 export async function remember(
@@ -49,9 +51,8 @@ export async function remember(
   const { uid, resourceVersion } = secret.metadata ?? {};
   if (uid === undefined)
     throw new ApiError({ status: 409, reason: "NoUid", method: "PATCH", path: owned.global });
-  // The uid keeps the apply from creating a Secret without data when ours was deleted meanwhile;
-  // the version keeps what a controller that stood still remembers from replacing what its
-  // successor knows.
+  // The uid keeps the apply from creating a Secret without data if ours was deleted meanwhile. The
+  // version keeps a controller that was suspended from overwriting what its successor knows.
   const metadata = { name: globalSecretName, namespace, uid, resourceVersion, annotations: after };
   return cluster.apply<V1Secret>(
     owned.global,

@@ -1,4 +1,4 @@
-/** global-pull-secret: what it says, and whether it says what it should. */
+/** global-pull-secret: what it holds, and whether that is what it should hold. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
@@ -15,23 +15,23 @@ import {
 import { fieldManager, ownerLabels } from "#kube/client/ownership.ts";
 
 /**
- * The Secret as we find it. Whatever was edited into nonsense reads as absent, and is then written
- * anew.
+ * The Secret as it is. Whatever was edited into something malformed reads as absent, and is then
+ * written again.
  */
 export type Published = Readonly<{
   document: string;
   sources: Readonly<Record<string, string>>;
   sourcesText: string;
-  /** In Secrets of controllers that said none it is read off the sources, as their agents did. */
+  /** Secrets of controllers that wrote none: read off the sources, as their agents did. */
   intent: Intent;
-  /** Empty in Secrets of controllers that made none. */
+  /** Empty in Secrets of controllers that wrote none. */
   salt: Buffer;
-  /** 0 when missing or no number. */
+  /** 0 when missing or not a number. */
   revision: number;
 }>;
 
 /**
- * What agents demand of the mounted Secret besides the revision's number; empty when there is no
+ * The digest that agents demand of the mounted Secret besides the revision; empty when there is no
  * salt.
  */
 export function publishedDigest({ salt, intent, sourcesText, document }: Published): string {
@@ -62,7 +62,7 @@ export function readPublished(secret: V1Secret | undefined): Published | undefin
     sources,
     sourcesText,
     intent: known ? intent : inferred,
-    // No digest of ours covers an intent that is none: it is as good as no salt.
+    // No digest of ours covers an unknown intent, so this counts as having no salt.
     salt: known ? salt : Buffer.alloc(0),
     revision: /^[1-9]\d{0,14}$/.test(revision) ? Number(revision) : 0,
   };
@@ -78,15 +78,15 @@ function readSources(text: string): Record<string, string> {
 }
 
 /**
- * What the DaemonSet's template says that its pods are to apply; revision 0 at birth, and when
- * there is none.
+ * Revision and digest in the DaemonSet's template. The revision is 0 at birth, and when there is
+ * none.
  */
 type Template = Readonly<{ revision: number; digest: string }>;
 
 /**
- * True when agents wait for something that global-pull-secret does not hold: it is gone, makes no
- * sense, is older than the template, or has the template's number and other content, because etcd
- * was restored or somebody edited either.
+ * True when agents wait for content that global-pull-secret does not hold. It is gone, malformed or
+ * older than the template; or it has the template's revision and other content, because etcd was
+ * restored or somebody edited either.
  */
 export function isLost(published: Published | undefined, template: Template): boolean {
   if (published === undefined || published.revision === 0 || published.revision < template.revision)
@@ -95,9 +95,9 @@ export function isLost(published: Published | undefined, template: Template): bo
 }
 
 /**
- * True when a new revision is due: another document or other sources (both canonical, so other
- * bytes are another meaning), another intent, a Secret that an older controller wrote, or one that
- * is lost.
+ * True when a new revision is due: for another document or other sources (both are canonical, so
+ * other bytes are another meaning), for another intent, for a Secret that an older controller
+ * wrote, or for one that is lost.
  */
 export function isPending(
   published: Published | undefined,
@@ -113,8 +113,8 @@ export function isPending(
 const judged = Object.values(secretKeys).filter((key) => key !== secretKeys.registration);
 
 /**
- * True when somebody else wrote the Secret's data: changing a field's value takes it from its field
- * manager. Agents may then read a content under a revision that we never published, so the repair
+ * True when somebody else wrote the Secret's data, since changing a field takes it from its field
+ * manager. Agents may then read content under a revision that we never published, so the repair
  * does not wait for a wave.
  */
 export function isEdited(secret: V1Secret | undefined): boolean {
@@ -128,8 +128,8 @@ export function isEdited(secret: V1Secret | undefined): boolean {
 }
 
 /**
- * The next revision. It only grows, even after objects were deleted or restored: `seen` are the
- * revisions remembered elsewhere.
+ * The next revision, greater than all before, even after objects were deleted or restored. `seen`:
+ * revisions that are remembered elsewhere.
  */
 export function nextRevision(published: Published | undefined, ...seen: readonly number[]): number {
   return Math.max(published?.revision ?? 0, ...seen) + 1;

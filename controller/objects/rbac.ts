@@ -1,7 +1,7 @@
 /**
- * The agents' identity. They hold no token and ask the API nothing, so the honest Role is an empty
- * one: the objects exist because people look for them, and because a ServiceAccount of their own
- * keeps the agents out of `default`.
+ * The agents' identity. They hold no token and ask the API nothing, so their Role is empty. These
+ * objects exist because people look for them, and because a ServiceAccount of their own keeps the
+ * agents out of `default`.
  */
 import type { V1Role, V1RoleBinding, V1ServiceAccount } from "@kubernetes/client-node";
 import { namespace, agentName } from "#contract/names.ts";

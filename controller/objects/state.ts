@@ -1,6 +1,6 @@
 /**
- * global-pull-secret-state: what we must remember although it is in none of the other objects. No
- * node mounts it. It is made before everything else and deleted after everything else.
+ * global-pull-secret-state: what we must remember and no other object tells. No node mounts it. It
+ * is created before all other objects and deleted after them.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -11,28 +11,28 @@ import { owned } from "#kube/client/paths.ts";
 
 export type State = Readonly<{
   /**
-   * Source id → its last accepted document, or an earlier one that says the same: it stands in when
-   * the source is refused, unknown or missing.
+   * Source id → its last accepted document, or an earlier one with the same meaning. It is used
+   * when the source is refused, unknown or missing.
    */
   accepted: Readonly<Record<string, string>>;
   /** The last revision that every living node had. */
   served: Served | undefined;
   /**
-   * What is known of a halted revision: any JSON. Read with doubt, for people can write here as
-   * well.
+   * What is known of a halted revision: any JSON. It is validated when read, because people can
+   * write here as well.
    */
   halted: unknown;
-  /** Source id → when its Secret was first seen to be absent; only while it is. */
+  /** Source id → when its Secret was first seen to be absent; only while it is absent. */
   absentSince: ReadonlyMap<string, Date>;
-  /** The spec of GlobalPullSecret that was followed last: any JSON, read with doubt as well. */
+  /** The spec of GlobalPullSecret that was last in force: any JSON, validated when read. */
   policy: unknown;
-  /** The uid of the object that named the sources in it. */
+  /** The uid of the object that named the sources in that spec. */
   sourcesFrom: string | undefined;
 }>;
 
 /**
- * What a revision of global-pull-secret said; `sources` is its JSON text. `registered`: how
- * kubelets were told of our provider, while they need no restart for another answer of it.
+ * The content of a revision of global-pull-secret; `sources` is its JSON text. `registered`: how
+ * kubelets were told of our provider, as long as they need no restart for another answer of it.
  */
 type Served = Content & Readonly<{ revision: number; registered?: string | undefined }>;
 
@@ -48,7 +48,7 @@ export const noState: State = {
 
 /**
  * Keys of the Secret. The served document has one of its own: as text inside JSON its quotes would
- * be escaped, and 480 KiB of it could be twice as much.
+ * be escaped, and 480 KiB of it could double.
  */
 const keys = {
   source: "source.",
@@ -56,7 +56,7 @@ const keys = {
   servedDocument: "served.document",
   servedSources: "served.sources",
   halted: "halted",
-  /** Of the additional Secret; another source's has `.ID` behind it. */
+  /** The additional Secret's; another source's has `.ID` appended. */
   absentSince: "absent-since",
   policy: "policy",
   sourcesFrom: "policy.sources-from",
@@ -65,10 +65,10 @@ const keys = {
 const absentKey = (id: string) =>
   id === sourceIds.additional ? keys.absentSince : `${keys.absentSince}.${id}`;
 
-/** What the Secret says. Never throws: whatever makes no sense reads as absent. */
+/** Reads the Secret. Never throws: whatever is malformed reads as absent. */
 export function readState(secret: V1Secret | undefined): State {
   const text = (key: string) => decode(secret?.data?.[key]);
-  // A source may be called `constructor`: what is not there must not be found in a prototype.
+  // A source may be called `constructor`, so nothing may be found in a prototype.
   const accepted = Object.create(null) as Record<string, string>;
   const absentSince = new Map<string, Date>();
   for (const [key, value] of Object.entries(secret?.data ?? {})) {
@@ -93,9 +93,9 @@ export function readState(secret: V1Secret | undefined): State {
 }
 
 /**
- * Makes the Secret say this and returns it as it stands then. Nothing is sent when nothing changed.
- * A new one is only created, so that one that somebody else made in the same instant is not taken
- * over; an existing one only in the very version that was seen.
+ * Makes the Secret hold this state, and returns it as it is then. Nothing is sent when nothing
+ * changed. A new Secret is only ever created, never taken over from somebody who made it in the
+ * same instant; an existing one is changed only in the version that was seen.
  */
 export async function writeState(
   cluster: Cluster,
@@ -109,7 +109,7 @@ export async function writeState(
   if (isSame(live, declared)) return live;
   const { uid, resourceVersion } = live.metadata ?? {};
   if (live.immutable === true) {
-    // Somebody's edit, and the one that no apply can undo.
+    // Somebody made it immutable, which no apply can undo.
     await cluster.remove(owned.state, uid ?? "", resourceVersion);
     return cluster.apply(owned.state, born, { manager: stateManager, force: false });
   }
@@ -147,7 +147,7 @@ export function stateSecret(state: State): V1Secret {
   };
 }
 
-/** The source whose absence the key tells of. */
+/** The source whose absence this key records. */
 function absentId(key: string): string | undefined {
   if (key === keys.absentSince) return sourceIds.additional;
   const prefix = `${keys.absentSince}.`;
@@ -159,7 +159,7 @@ const isOurKey = (key: string) =>
   absentId(key) !== undefined ||
   Object.values(keys).some((known) => known !== keys.source && known === key);
 
-/** Keys of others stay, and are not read. */
+/** True when the Secret already holds this state. Keys of others stay, and are not read. */
 function isSame(live: V1Secret, declared: V1Secret): boolean {
   const [before, after] = [live.data ?? {}, declared.data ?? {}];
   const names = new Set([...Object.keys(before).filter(isOurKey), ...Object.keys(after)]);

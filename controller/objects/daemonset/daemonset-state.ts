@@ -1,4 +1,4 @@
-/** The live DaemonSet in the words of the rollout's decision. */
+/** The live DaemonSet, in the terms of the rollout's decision. */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { digestAnnotation, revisionAnnotation } from "#contract/names.ts";
 import type { Agent } from "./agent.ts";
@@ -7,7 +7,10 @@ import { annotationOf, annotations } from "#kube/client/ownership.ts";
 import type { Strategy } from "#controller/rollout/turn/strategy.ts";
 import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
 
-/** `drifted`: a write of `declaredAsIs` would change the live spec, as the API server said. */
+/**
+ * The state of the live DaemonSet. `drifted`: the API server said that a write of `declaredAsIs`
+ * would change its spec.
+ */
 export function daemonSetState(live: V1DaemonSet, drifted: boolean): DaemonSetState {
   const { status, metadata } = live;
   return {
@@ -22,7 +25,7 @@ export function daemonSetState(live: V1DaemonSet, drifted: boolean): DaemonSetSt
   };
 }
 
-/** What we declare when the revision and the way to bring it are to stay as they are. */
+/** The DaemonSet that we declare when its revision and strategy are to stay as they are. */
 export function declaredAsIs(live: V1DaemonSet, agent: Agent): V1DaemonSet {
   const { template, digest } = contentOf(live);
   return daemonSet(agent, { revision: template, digest }, strategyOf(live));
@@ -36,14 +39,14 @@ function contentOf(live: V1DaemonSet) {
 function strategyOf({ metadata, spec }: V1DaemonSet): Strategy {
   const stage = annotationOf(metadata, annotations.stage) === "canary" ? "canary" : "wave";
   const { maxUnavailable = 1 } = spec?.updateStrategy?.rollingUpdate ?? {};
-  // Somebody's edit, together with a surge: without one the API server refuses it.
+  // Somebody edited it together with a surge, without which the API server refuses 0.
   return {
     stage,
     maxUnavailable: Number.parseInt(String(maxUnavailable), 10) === 0 ? 1 : maxUnavailable,
   };
 }
 
-/** The revision in the template; 0 when there is none or it was edited into nonsense. */
+/** The revision in the template; 0 where there is none, or it was edited into something else. */
 export function revisionOf(live: V1DaemonSet | undefined): number {
   const text = annotationOf(live?.spec?.template.metadata, revisionAnnotation) ?? "";
   return /^\d{1,15}$/.test(text) ? Number(text) : 0;

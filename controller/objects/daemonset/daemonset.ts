@@ -17,11 +17,11 @@ import { resourcesOf } from "./resources.ts";
 import type { Strategy } from "#controller/rollout/turn/strategy.ts";
 
 /**
- * V8's heap is kept small: a 1 MiB Secret needs 12 MiB of it, the largest config.json beside it,
- * rolled back, 26. No flag that changes how V8 compiles, such as --optimize-for-size: Node's own
- * code cache is refused then (docs/decisions/0007). Node's permission model is a second wall: it
- * may write the kubelet's file, our folder beside it and its last words, start no process and load
- * no native code.
+ * Node's flags. They keep V8's heap small: a 1 MiB Secret needs 12 MiB of it, and 26 MiB with the
+ * largest config.json beside it, rolled back. No flag changes how V8 compiles, such as
+ * --optimize-for-size, because Node's own code cache is refused then (docs/decisions/0007). Node's
+ * permission model is a second wall: the agent may write the kubelet's file, our folder beside it
+ * and its termination message, start no process and load no native code.
  */
 const nodeFlags = [
   "--max-old-space-size=32",
@@ -29,19 +29,19 @@ const nodeFlags = [
   "--permission",
   "--allow-fs-read=*",
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.config}`,
-  // With the star: Node takes a path that does not exist yet for a file's, and would refuse what is
-  // made below it.
+  // The star is needed: Node takes a path that does not exist yet for a file, and would refuse
+  // writes below it.
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
   `--allow-fs-write=${names.mountPaths.terminationLog}`,
   `--allow-fs-write=${names.mountPaths.pod}/*`,
-  // So that a core file holds no memory.
+  // This keeps memory out of core files.
   "--allow-fs-write=/proc/self/coredump_filter",
 ];
 
 /**
- * What is freed is given back: one arena; buffers above 128 KiB have pages of their own (glibc
- * would raise that bound to the largest it has seen); one thread for files. With 1 MiB it is 4 MiB
- * less at rest.
+ * Variables that make the C library return freed memory: one arena; pages of their own for buffers
+ * above 128 KiB (glibc would raise that bound to the largest it has seen); one thread for files.
+ * With a 1 MiB Secret this saves 4 MiB at rest.
  */
 const memoryEnvironment = Object.entries({
   MALLOC_ARENA_MAX: "1",
@@ -51,15 +51,15 @@ const memoryEnvironment = Object.entries({
 }).map(([name, value]) => ({ name, value }));
 
 /**
- * minReadySeconds at birth: agents that touch nothing are Ready, not available, so that `kubectl
- * rollout status` waits. It is lowered together with the first revision, which is safe for pods
- * that have been Ready for longer; never raised with one.
+ * minReadySeconds at birth. Agents that touch nothing are then Ready but not available, so that
+ * `kubectl rollout status` waits. It is lowered together with the first revision, which is safe for
+ * pods that have been Ready for longer, and never raised together with one.
  */
 const bornSeconds = 86_400;
 
 /**
- * What the template makes an agent apply: a revision, and the salted digest of its content (empty
- * for revision 0).
+ * The content that an agent of the template applies: a revision, and the salted digest of its
+ * content (empty for revision 0).
  */
 export type TemplateContent = Readonly<{ revision: number; digest: string }>;
 
@@ -91,7 +91,7 @@ export function daemonSet(agent: Agent, content: TemplateContent, strategy: Stra
 }
 
 /**
- * Digest of the template without its revision: another digest with the same revision is another
+ * Digest of the template without its revision. The same revision with another digest is another
  * agent.
  */
 export function templateDigest(agent: Agent): string {
@@ -113,7 +113,7 @@ function template(agent: Agent, { revision, digest }: TemplateContent): V1PodTem
         [annotations.template]: templateDigest(agent),
       },
     },
-    // Beside the digest: an agent is the same one wherever it may be.
+    // The affinity is outside the digest: an agent is the same wherever it may run.
     spec: { ...podSpec(agent, revision), ...(affinity && { affinity }) },
   };
 }
@@ -125,8 +125,8 @@ function podSpec(agent: Agent, revision: number): NonNullable<V1PodTemplateSpec[
     serviceAccountName: names.agentName,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    // The kubelet's healthz listens on the node's loopback; and no CNI is needed to bring
-    // credentials to a new node.
+    // The kubelet's healthz listens on the node's loopback. Besides, bringing credentials to a new
+    // node then needs no CNI.
     hostNetwork: true,
     dnsPolicy: "Default",
     nodeSelector,
@@ -138,7 +138,8 @@ function podSpec(agent: Agent, revision: number): NonNullable<V1PodTemplateSpec[
       runAsUser: 0,
       runAsGroup: 0,
       seccompProfile: { type: "RuntimeDefault" },
-      // Both would keep uid 0 in a container from the kubelet's directory or the system bus.
+      // Without these two, the profiles would keep uid 0 in a container from the kubelet's
+      // directory and the system bus.
       appArmorProfile: { type: "Unconfined" },
       seLinuxOptions: { type: "spc_t" },
     },
@@ -178,13 +179,13 @@ function container(agent: Agent, revision: number): V1Container {
       },
       ...memoryEnvironment,
     ],
-    // Period 1 s: see names.guardSeconds.
+    // The period is 1 s because of names.guardSeconds.
     readinessProbe: {
-      // With its revision: a pod that waits for the port would else be called Ready for what
-      // another one has done.
+      // The path names the revision. Otherwise a pod that waits for the port would be called Ready
+      // for what another pod has done.
       httpGet: { host: "127.0.0.1", path: `/readyz?revision=${revision}`, port: agent.probePort },
-      // A probe before the agent listens fails, and its Event and status cost the moment in which
-      // the kubelet is restarted.
+      // A probe before the agent listens fails, and its Event and status would take up the moment
+      // in which the kubelet is restarted.
       initialDelaySeconds: 1,
       periodSeconds: 1,
       failureThreshold: 1,
@@ -196,8 +197,8 @@ function container(agent: Agent, revision: number): V1Container {
     terminationMessagePolicy: "File",
     volumeMounts: [
       { name: "global-pull-secret", mountPath: names.mountPaths.secret, readOnly: true },
-      // Without it the agent's own copies of other pods' mounts would keep their devices busy after
-      // the kubelet's unmount.
+      // HostToContainer lets the agent see the kubelet's unmounts. Without it, its own copies of
+      // other pods' mounts would keep their devices busy.
       { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
       ...(asksSystemd(agent)
         ? [{ name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true }]
@@ -208,8 +209,8 @@ function container(agent: Agent, revision: number): V1Container {
 }
 
 /**
- * Access to the bus as root is root on the node: who restarts nothing has none, and runs where
- * there is no bus.
+ * True when agents get the system bus. Access to it as root is root on the node, so agents that
+ * restart nothing have none, and run where there is no bus.
  */
 function asksSystemd(agent: Agent): boolean {
   return restartOf(agent.delivery) === "Always";
@@ -220,8 +221,8 @@ function fromAnnotation(name: string, annotation: string) {
 }
 
 /**
- * Directories, never single files: a file that is replaced under a mount of itself stays the old
- * one for ever.
+ * Volumes of the agents' pods. They are directories, never single files: when a mounted file is
+ * replaced, the mount keeps the old one for ever.
  */
 function volumes(agent: Agent): V1Volume[] {
   return [
@@ -230,7 +231,8 @@ function volumes(agent: Agent): V1Volume[] {
     ...(asksSystemd(agent)
       ? [{ name: "dbus", hostPath: { path: agent.dbusDirectory, type: "Directory" } }]
       : []),
-    // What the first container saw; and the mark that this pod has ended once to say its word.
+    // Holds what the init container saw, and the mark that this pod has ended once to write its
+    // termination message.
     { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
     ...(agent.hiddenFiles === "Look"
       ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }]
@@ -238,7 +240,7 @@ function volumes(agent: Agent): V1Volume[] {
   ];
 }
 
-/** By key: what a later version keeps in the Secret besides is no node's business. */
+/** The mounted keys are named, so that keys which a later version adds reach no node. */
 const mountedSecret = {
   secretName: names.globalSecretName,
   defaultMode: 0o400,

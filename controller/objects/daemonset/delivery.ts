@@ -1,9 +1,14 @@
-/** What the template tells agents about a provider of ours, and what a live one says of it. */
+/**
+ * What the template tells agents about a credential provider, and what a live template tells them.
+ */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { agentContainer, kubeadmFlagsFile, mountPaths, providerFiles } from "#contract/names.ts";
 import type { Delivery } from "#controller/policy/delivery.ts";
 
-/** The agent's flags of mode CredentialProvider; none in the others, which are its default. */
+/**
+ * The agent's flags of mode CredentialProvider. Other modes have none, because they are the agent's
+ * default.
+ */
 export function providerFlags(delivery: Delivery): Readonly<Record<string, string>> {
   if (delivery.mode !== "CredentialProvider") return {};
   const { mode, registration, scope } = delivery;
@@ -11,8 +16,8 @@ export function providerFlags(delivery: Delivery): Readonly<Record<string, strin
 }
 
 /**
- * What of a provider an agent may write, by Node's permission model: all that registers it, or else
- * the answer alone, which is emptied after another mode is in force.
+ * The paths of a provider that an agent may write, by Node's permission model: all that registers
+ * it, or only the answer, which is emptied once another mode is in force.
  */
 export function providerWrites(delivery: Delivery): string[] {
   const { folder, answer } = providerFiles;
@@ -22,8 +27,8 @@ export function providerWrites(delivery: Delivery): string[] {
 }
 
 /**
- * True when the live template tells agents all of that: somebody's admission may have taken flags
- * out, which is left so, and its agents then do something else.
+ * True when the live template has all of these flags. Somebody's admission may have removed some,
+ * which we leave so; its agents then do something else.
  */
 export function tellsProvider(live: V1DaemonSet | undefined, delivery: Delivery): boolean {
   const containers = live?.spec?.template.spec?.containers ?? [];

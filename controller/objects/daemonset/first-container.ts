@@ -1,13 +1,13 @@
 /**
- * The container that looks before the agent starts: the only one that ever has a node's root
- * directory.
+ * The init container, which looks before the agent starts. No other container ever gets a node's
+ * root directory.
  */
 import type { V1Container } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Agent } from "./agent.ts";
 import { resourcesOf } from "./resources.ts";
 
-/** Of every container of ours. */
+/** Security context of every container of ours. */
 export const confined: NonNullable<V1Container["securityContext"]> = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
@@ -17,8 +17,8 @@ export const confined: NonNullable<V1Container["securityContext"]> = {
 /**
  * Looks once, before the agent starts, where else the kubelet may have its credentials
  * (docs/decisions/0017), and whether it could be given a provider (0040). It alone has the node's
- * root directory, read-only and for a moment; Node lets it open these few paths, and write to the
- * pod's own directory and its last words.
+ * root directory, read-only and for a moment. Node lets it open these few paths only, and write to
+ * the pod's own directory and its termination message.
  */
 export function firstContainer(agent: Agent): V1Container {
   const { root, pod, terminationLog } = names.mountPaths;

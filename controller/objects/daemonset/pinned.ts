@@ -1,18 +1,18 @@
 /**
- * Nodes that were away when everybody else gave our entries back. The DaemonSet is kept, pinned to
- * exactly these, until they return and give them back too, or are deleted. Its template says which
- * they are, so that no controller can forget it.
+ * Nodes that were away when all others gave our entries back. The DaemonSet is kept, pinned to
+ * exactly these nodes, until they return and give back too, or are deleted. Its template names
+ * them, so that no controller can forget them.
  */
 import type { V1Affinity, V1DaemonSet } from "@kubernetes/client-node";
 import { annotations } from "#kube/client/ownership.ts";
 
-/** `since`: when the first of them was waited for, ISO 8601. */
+/** `since`: when we began to wait for the first of them, ISO 8601. */
 export type Pinned = Readonly<{ names: readonly string[]; since: string }>;
 
 /**
- * By a node's name, not by its hostname label, which may be another. A field takes one value per
- * term; 10,000 terms are 1.1 MB, under the API server's limit for an object, and the DaemonSet
- * controller puts its own single term in their place in each pod.
+ * The affinity to these nodes. It goes by the node's name, because the hostname label may differ. A
+ * field takes one value a term: 10,000 terms are 1.1 MB, under the API server's limit for an
+ * object. In each pod the DaemonSet controller replaces them by its own single term.
  */
 export function affinityTo({ names }: Pinned): V1Affinity {
   const nodeSelectorTerms = names.map((name) => ({
@@ -36,7 +36,7 @@ export function pinnedOf(live: V1DaemonSet | undefined): Pinned | undefined {
   };
 }
 
-/** Only these nodes, where the DaemonSet is pinned. */
+/** These nodes only, where the DaemonSet is pinned; else all. */
 export function amongPinned<Node extends { name: string }>(
   nodes: readonly Node[],
   pinned: Pinned | undefined,

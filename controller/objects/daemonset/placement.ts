@@ -1,4 +1,7 @@
-/** Which nodes have agents: as the DaemonSet is told, and as a survey asks for the same nodes. */
+/**
+ * Which nodes have agents: as the DaemonSet's affinity, and as the survey's selector for the same
+ * nodes.
+ */
 import type { V1Affinity } from "@kubernetes/client-node";
 import type { Agent } from "./agent.ts";
 import { affinityTo } from "./pinned.ts";
@@ -7,7 +10,10 @@ const linux = { label: "kubernetes.io/os", value: "linux" };
 
 export const nodeSelector = { [linux.label]: linux.value };
 
-/** A pin goes before what is selected: those nodes have something of ours. */
+/**
+ * The affinity of the agents. A pin takes precedence over the selector: pinned nodes still have
+ * something of ours.
+ */
 export function affinityOf({ pinned, pod }: Agent): V1Affinity | undefined {
   if (pinned !== undefined) return affinityTo(pinned);
   const matchExpressions = pod.nodes.requirements.map(({ values, ...one }) => ({
@@ -21,7 +27,10 @@ export function affinityOf({ pinned, pod }: Agent): V1Affinity | undefined {
   };
 }
 
-/** The label selector of the nodes that have agents, or may have been pinned. */
+/**
+ * The label selector of the nodes that have agents; of all Linux nodes where the DaemonSet is
+ * pinned, since any may have been.
+ */
 export function nodesOf({ pinned, pod }: Agent): string {
   const selected = pinned === undefined ? pod.nodes.text : "";
   return [`${linux.label}=${linux.value}`, selected].filter(Boolean).join(",");

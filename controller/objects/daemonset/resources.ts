@@ -1,8 +1,11 @@
-/** What each container of ours asks for and is held to. */
+/** Requests and limits of each container of ours. */
 import type { V1ResourceRequirements } from "@kubernetes/client-node";
 import type { Agent } from "./agent.ts";
 
-/** What is empty is left out: the API server would drop it, and it would be written for ever. */
+/**
+ * The resources without empty parts. The API server would drop these, and we would write them again
+ * for ever.
+ */
 export function resourcesOf({ pod: { requests, limits } }: Agent): V1ResourceRequirements {
   return {
     ...(Object.keys(requests).length > 0 && { requests: { ...requests } }),

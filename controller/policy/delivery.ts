@@ -1,17 +1,20 @@
-/** How credentials reach kubelets: from the spec's words to one value. Pure. */
+/** How credentials reach kubelets, from the spec's words to one value. Pure. */
 import type { DeliverySpec } from "#api/global-pull-secret.ts";
 
 export type DeliveryMode = NonNullable<DeliverySpec["mode"]>;
 
 type Provider = Required<NonNullable<DeliverySpec["credentialProvider"]>>;
 
-/** How a credential on a node's disk reaches its kubelet; a provider's choices only with one. */
+/** How a credential on a node's disk reaches its kubelet. Only a provider has further choices. */
 export type Delivery = Readonly<
   | { mode: Exclude<DeliveryMode, "CredentialProvider"> }
   | ({ mode: "CredentialProvider" } & Provider)
 >;
 
-/** As the API server fills `credentialProvider: {}`; a test holds it against manifests/crds. */
+/**
+ * Defaults of `credentialProvider: {}`, as the API server fills them in; a test compares them with
+ * manifests/crds.
+ */
 export const providerDefaults = { registration: "Preinstalled", scope: "All" } as const;
 
 /** The delivery that this spec asks for; `standard` where it names no mode. */
@@ -21,7 +24,7 @@ export function deliveryOf(asked: DeliverySpec | undefined, standard: DeliveryMo
   return { mode, ...providerDefaults, ...asked?.credentialProvider };
 }
 
-/** Whether agents ever restart a kubelet; those that never do get no system bus. */
+/** Whether agents restart kubelets. Agents that never do get no system bus. */
 export function restartOf(delivery: Delivery): "Always" | "Never" {
   const never =
     delivery.mode === "Reread" ||

@@ -1,11 +1,11 @@
-/** Durations as Go writes them, in whole seconds: what GlobalPullSecret's spec holds. */
+/** Durations as Go writes them, which GlobalPullSecret's spec holds, in whole seconds. */
 import { Wrong } from "#contract/values.ts";
 
 const seconds = { h: 3600, m: 60, s: 1 } as const;
 
 /**
- * Seconds of `5s`, `10m` or `1h30m0s`. Bounds are the API server's to hold (manifests/crds): what
- * it let in is heeded.
+ * Seconds of `5s`, `10m` or `1h30m0s`. The API server checks the bounds (manifests/crds); whatever
+ * it let in is used.
  */
 export function secondsOf(text: string): number | Wrong {
   const parts = /^(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s)?$/.exec(text);

@@ -3,12 +3,15 @@ import { agentLabels } from "#contract/names.ts";
 import { Wrong } from "#contract/values.ts";
 import { ownerLabels } from "#kube/client/ownership.ts";
 
-/** A label's or annotation's name, as the API server takes it: 63 characters behind a domain. */
+/** Name of a label or annotation as the API server accepts it: 63 characters after a domain. */
 const key =
   /^(?:(?=.{1,253}\/)[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const value = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
-/** Ours, in this version and in those before; and what the DaemonSet controller writes itself. */
+/**
+ * Names that are ours, now or in earlier versions, and those that the DaemonSet controller writes
+ * itself.
+ */
 const reserved = /^(?:globalpullsecret\.io|global-pull-secret)\//;
 const reservedLabels = new Set([
   ...Object.keys(agentLabels),

@@ -1,6 +1,7 @@
 /**
- * What an administrator decides, as one value that travels to each decision. Who installs decides
- * by flags what its editor must not gain; GlobalPullSecret's spec decides the rest, within limits.
+ * What an administrator decides, as one value that travels to each decision. The installer decides
+ * by flags what an editor of the object must not gain; GlobalPullSecret's spec decides the rest,
+ * within limits.
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
@@ -16,20 +17,20 @@ export type ManagementState = NonNullable<GlobalPullSecretSpec["managementState"
 export type RolloutPolicy = Readonly<{
   /** How many nodes may be without a working agent at a time. */
   maxUnavailable: NodeCount;
-  /** How many nodes may fail newly before a revision is halted. */
+  /** How many nodes may newly fail before a revision halts. */
   maxFailures: NodeCount;
-  /** How long a restarted kubelet must stay well before its node counts. */
+  /** Seconds for which a restarted kubelet must stay well before its node counts. */
   probationSeconds: number;
-  /** Between the beginnings of two rollouts of changes. */
+  /** Seconds from the beginning of one rollout of a change to the next. */
   minIntervalSeconds: number;
 }>;
 
 export type WithdrawalPolicy = Readonly<{
-  /** How long a deleted additional Secret may be made anew before it is withdrawn. */
+  /** Seconds in which a deleted additional Secret may be created again before it is withdrawn. */
   graceSeconds: number;
-  /** Without any progress for so long a withdrawal is reported. */
+  /** Seconds without any progress after which a withdrawal is reported. */
   deadlineSeconds: number;
-  /** How long nodes that are away are waited for. */
+  /** Seconds that a withdrawal waits for nodes that are away. */
   forgetAfterSeconds: number;
 }>;
 
@@ -37,7 +38,9 @@ export type WithdrawalPolicy = Readonly<{
 export type PodPolicy = Readonly<{
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;
-  /** Secrets of kube-system that the image is pulled with; none: the controller's own. */
+  /**
+   * Secrets of kube-system that the image is pulled with; empty: those of the controller's own pod.
+   */
   imagePullSecrets: readonly string[];
   /** The nodes that get an agent. */
   nodes: Selector;
@@ -47,13 +50,14 @@ export type PodPolicy = Readonly<{
   priorityClass: string;
 }>;
 
-/** What the agents are told; a change here replaces the agents' pods. */
+/** What the agents are told. A change replaces the agents' pods. */
 export type AgentPolicy = Readonly<{
   delivery: Delivery;
-  /** Whether a kubelet is restarted whose unit carries a control plane, where others are. */
+  /** Whether a kubelet whose unit also runs a control plane is restarted, where others are. */
   restartControlPlane: "Always" | "Never";
   /**
-   * Whether files that a new config.json would hide are looked for: that takes the root directory.
+   * Whether agents look for files that a new config.json would hide, which takes the node's root
+   * directory.
    */
   hiddenFiles: "Look" | "Ignore";
   /** `auto`: each node's own. */
@@ -65,10 +69,13 @@ export type AgentPolicy = Readonly<{
   pod: PodPolicy;
 }>;
 
-/** A further Secret of kube-system; of two for one registry the higher priority is used. */
+/**
+ * A further Secret of kube-system. If two have the same registry, the one of higher priority is
+ * used.
+ */
 export type ExtraSource = Readonly<{ name: string; secretName: string; priority: number }>;
 
-/** In force for one run of the controller. */
+/** The policy in force for one run of the controller. */
 export type Policy = Readonly<{
   managementState: ManagementState;
   sources: readonly ExtraSource[];
@@ -78,17 +85,17 @@ export type Policy = Readonly<{
   agent: AgentPolicy;
 }>;
 
-/** The installer's part: fixed for as long as the process runs. */
+/** The installer's part, fixed for as long as the process runs. */
 export type Installed = Readonly<{
-  /** Protected whatever the spec says. */
+  /** Registries that are protected whatever the spec says. */
   protect: readonly string[];
   agent: Omit<AgentPolicy, "delivery">;
   limits: Limits;
 }>;
 
-/** What a spec may ask for. */
+/** The limits of what a spec may ask for. */
 export type Limits = Readonly<{
-  /** At least one. */
+  /** The allowed modes, at least one. */
   deliveryModes: readonly DeliveryMode[];
   maxUnavailable: NodeCount;
 }>;

@@ -1,4 +1,4 @@
-/** What the agents' containers ask for and are held to, as `kubectl set resources` takes it. */
+/** Requests and limits of the agents' containers, in the syntax of `kubectl set resources`. */
 import { Wrong } from "#contract/values.ts";
 
 /** Resource → quantity as the API server writes it. */
@@ -6,14 +6,17 @@ export type Resources = Readonly<Record<string, string>>;
 
 const names = ["cpu", "memory", "ephemeral-storage"];
 
-/** 96Mi: Node's own text is 40 to 50 MiB and must fit too; 72Mi sometimes thrashes without end. */
+/**
+ * Least memory limit. Node's own text is 40 to 50 MiB and must fit too; 72Mi sometimes thrashes
+ * without end.
+ */
 const leastMemory = "96Mi";
 
-/** Defaults of the two flags; the limit is the least that is allowed. */
+/** Defaults of the two flags. The default limit is the least that is allowed. */
 export const standardRequests = "cpu=10m,memory=32Mi";
 export const standardLimits = `memory=${leastMemory}`;
 
-/** `cpu=10m,memory=32Mi`; an empty text is none at all. */
+/** Reads `cpu=10m,memory=32Mi`; an empty text is none at all. */
 export function resources(text: string): Resources | Wrong {
   const pairs = text === "" ? [] : text.split(",").map((one) => one.trim().split("="));
   const found: Record<string, string> = {};
@@ -34,7 +37,7 @@ export function limits(text: string): Resources | Wrong {
     : given;
 }
 
-/** The first resource of which more is asked for than is allowed. */
+/** The first resource whose request is above its limit. */
 export function beyond(requests: Resources, allowed: Resources): string | undefined {
   return Object.keys(requests).find((name) =>
     isMore(requests[name] ?? "", allowed[name] ?? requests[name] ?? ""),
@@ -50,8 +53,9 @@ const suffixes = {
 };
 
 /**
- * Kubernetes' quantity: how much it is, and as the API server writes it (`1000m` comes back as `1`,
- * and would be taken for somebody's edit). Undefined where it is none, or nothing.
+ * Reads a Kubernetes quantity: how much it is, and its text as the API server writes it (`1000m`
+ * comes back as `1`, and would look like somebody's edit). Undefined where it is malformed, or
+ * zero.
  */
 function read(quantity: string): { amount: number; text: string } | undefined {
   const [, digits = "0", unit = ""] =

@@ -1,23 +1,26 @@
 /**
- * A label selector as kubectl takes it. One text says which nodes get an agent: it becomes the
+ * A label selector in kubectl's syntax. One text says which nodes get an agent: it becomes the
  * DaemonSet's node affinity, and the survey asks for the very same nodes with it.
  */
 import { Wrong } from "#contract/values.ts";
 import { isKey, isLabelValue } from "./labels.ts";
 
-/** One expression of a node affinity; `values` only where the operator takes some. */
+/** One expression of a node affinity. It has `values` only where the operator takes some. */
 type Requirement = Readonly<{
   key: string;
   operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
   values?: readonly string[];
 }>;
 
-/** `text` is written anew, so that nothing but what was understood reaches a request. */
+/**
+ * A parsed selector. `text` is written from what was understood, so that nothing else reaches a
+ * request.
+ */
 export type Selector = Readonly<{ text: string; requirements: readonly Requirement[] }>;
 
 const operators = { "=": "In", "==": "In", "!=": "NotIn", in: "In", notin: "NotIn" } as const;
 
-/** Separated by commas; an empty text selects everything. */
+/** Reads expressions separated by commas; an empty text selects everything. */
 export function selector(given: string): Selector | Wrong {
   const parts = given.trim() === "" ? [] : given.split(/,(?![^(]*\))/);
   const requirements: Requirement[] = [];

@@ -3,14 +3,15 @@ import { oneOf, Wrong } from "#contract/values.ts";
 import type { DeliveryMode } from "./delivery.ts";
 
 /**
- * What a spec may ask for where the installer says nothing: these change a node's config.json, and
- * no more. A provider of ours is run by every kubelet, which is for who installs to allow.
+ * Delivery modes that a spec may ask for where the installer says nothing: they change a node's
+ * config.json, and no more. A provider of ours is run by every kubelet, which only the installer
+ * may allow.
  */
 export const standardModes: readonly DeliveryMode[] = ["Restart", "Reread"];
 
 const allModes: readonly DeliveryMode[] = [...standardModes, "CredentialProvider"];
 
-/** One mode or several, separated by commas. */
+/** Reads one mode or several, separated by commas. */
 export function deliveryModes(value: string): readonly DeliveryMode[] | Wrong {
   const mode = oneOf(...allModes);
   const modes: DeliveryMode[] = [];
@@ -22,7 +23,10 @@ export function deliveryModes(value: string): readonly DeliveryMode[] | Wrong {
   return modes;
 }
 
-/** `10%` stays text, as Kubernetes writes it; `3` becomes a number. */
+/**
+ * Reads a number of nodes or a percentage. `10%` stays text, as Kubernetes writes it; `3` becomes a
+ * number.
+ */
 export function budget(value: string): number | string | Wrong {
   const [, digits, percent] = /^(\d{1,6})(%?)$/.exec(value) ?? [];
   const number = Number(digits);
@@ -31,7 +35,7 @@ export function budget(value: string): number | string | Wrong {
   return new Wrong("is neither a number of nodes from 1 nor a percentage from 1% to 100%");
 }
 
-/** As a budget, and 0 besides. */
+/** Reads a budget, or 0. */
 export function failures(value: string): number | string | Wrong {
   if (/^0%?$/.test(value)) return 0;
   const result = budget(value);
@@ -48,7 +52,10 @@ export function namespaceName(value: string): string | Wrong {
     : new Wrong("is no name of a namespace; give one such as kube-system");
 }
 
-/** Without a namespace: pods take their image pull secrets from their own. */
+/**
+ * Reads the name of a pull secret. It has no namespace, because pods take their pull secrets from
+ * their own.
+ */
 export function pullSecretName(value: string): string | Wrong {
   return dnsName.test(value)
     ? value

@@ -1,4 +1,4 @@
-/** What the controller is told: the values of its flags, by the parts that need them. */
+/** The controller's configuration: the values of its flags, grouped by the parts that need them. */
 import { namespace } from "#contract/names.ts";
 import { readFlags, type Outcome, type Rule } from "#contract/flags.ts";
 import type { Values } from "#contract/table.ts";
@@ -24,7 +24,7 @@ export type Config = Readonly<{
    * plane; undefined: the controller's own.
    */
   guestKubeconfig: string | undefined;
-  /** Namespace of the controller's own pod and of its Lease, in the controller's own cluster. */
+  /** Namespace of the controller's own pod and its Lease, in the cluster that it runs in. */
   namespace: string;
   /**
    * Image of the agents; undefined: the image that the controller itself runs (found by POD_NAME).
@@ -45,7 +45,10 @@ const kubeconfigHasOriginal: Rule<typeof flags> = (given) =>
     ? "--original-kubeconfig: needs --original NAMESPACE/NAME as well"
     : undefined;
 
-/** Of two controllers of one cluster, each with a Lease of its own, both would write. */
+/**
+ * Refuses two places for the Lease: two controllers of one cluster, each with a Lease of its own,
+ * would both write.
+ */
 const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...given }) =>
   own !== namespace && "guest-kubeconfig" in given && given["guest-kubeconfig"] === undefined
     ? `--namespace: only --guest-kubeconfig allows another than ${namespace}`
@@ -53,7 +56,10 @@ const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...given }) 
 
 const rules = [portsDiffer, kubeconfigHasOriginal, oneLease, requestsFit];
 
-/** Reads what follows the program's name. All that is wrong is named at once, one sentence each. */
+/**
+ * Reads the command line after the program's name. All errors are reported at once, one sentence
+ * each.
+ */
 export function parseConfig(argv: readonly string[]): Outcome<Config> {
   const read = readFlags(flags, { argv, quote, moved }, ...rules);
   return read.ok ? { ok: true, value: toConfig(read.value) } : read;

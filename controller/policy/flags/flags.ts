@@ -1,5 +1,5 @@
 /**
- * The controller's flags: what only who installs may decide. Policy is in GlobalPullSecret's spec.
+ * The controller's flags, which only the installer may set. Policy is in GlobalPullSecret's spec.
  */
 import { defaultProbePort, namespace } from "#contract/names.ts";
 import { usage as usageOf, type Table } from "#contract/table.ts";

@@ -1,6 +1,6 @@
 /**
- * Flags that are fields of GlobalPullSecret since 0.2. One that is still given stops the
- * controller: heeded beside the object it would be a second policy, and left out it would be none.
+ * Flags that became fields of GlobalPullSecret in 0.2. One that is still given stops the
+ * controller: obeyed, it would be a second policy beside the object; ignored, it would be none.
  */
 
 const fields = {
@@ -19,7 +19,7 @@ const fields = {
   "drain-deadline": "withdrawal.deadline",
 } as const;
 
-/** Flag → what is said of it. */
+/** Flag → the message about it. */
 export const moved: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(fields).map(([flag, field]) => [
     flag,

@@ -1,6 +1,6 @@
 /**
- * The agents' pods as the installer wants them. All of it is fields that restart no kubelet: a
- * change replaces agents, which find their nodes as the ones before left them.
+ * The agents' pods as the installer wants them. None of these fields restarts a kubelet: a change
+ * replaces agents, and the new ones find their nodes as the old ones left them.
  */
 import type { PodPolicy } from "#controller/policy/policy.ts";
 import { dnsName, pullSecretName } from "#controller/policy/values.ts";
@@ -17,7 +17,7 @@ import {
 } from "#controller/policy/resources.ts";
 import { selector } from "#controller/policy/selector.ts";
 
-/** Nodes without a kubelet of their own: virtual-kubelet's label, and EKS Fargate's. */
+/** Excludes nodes without a kubelet of their own, by virtual-kubelet's label and EKS Fargate's. */
 const withKubelet = "type!=virtual-kubelet,eks.amazonaws.com/compute-type!=fargate";
 
 export const podFlags = {
@@ -68,7 +68,10 @@ export function podOf(given: Given): PodPolicy {
   };
 }
 
-/** The API server would refuse the DaemonSet, and no node would have an agent. */
+/**
+ * Refuses requests above limits: the API server would refuse the DaemonSet, and no node would have
+ * an agent.
+ */
 export const requestsFit: Rule<typeof podFlags> = (given) => {
   const { "agent-requests": requests = {}, "agent-limits": most = {} } = given;
   const name = beyond(requests, most);

@@ -1,13 +1,16 @@
 /**
- * The policy where nobody declares one: the defaults that manifests/crds writes into a spec, as the
- * installer's limits allow them. In force without the object, and without its definition.
+ * The policy where nobody declares one: the defaults that manifests/crds writes into a spec, within
+ * the installer's limits. It is in force where the object, or its definition, does not exist.
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import type { DeliveryMode } from "#controller/policy/delivery.ts";
 import { beyondLimits } from "./limits.ts";
 import type { Limits } from "#controller/policy/policy.ts";
 
-/** As the API server fills `spec: {}`; a test holds it against manifests/crds. */
+/**
+ * The spec's defaults, as the API server fills in `spec: {}`; a test compares them with
+ * manifests/crds.
+ */
 export const defaults = {
   managementState: "Managed",
   conflictPolicy: "PreferAdditional",
@@ -20,7 +23,10 @@ export const defaults = {
 
 type Standard = GlobalPullSecretSpec & Readonly<{ delivery: Readonly<{ mode: DeliveryMode }> }>;
 
-/** The defaults, drawn back to the limits where they are beyond them: always allowed. */
+/**
+ * The defaults, lowered to the installer's limits where they exceed them. So they are always
+ * allowed.
+ */
 export function allowedDefaults(limits: Limits): Standard {
   const { delivery, rollout } = defaults;
   const mode = limits.deliveryModes.includes(delivery.mode)

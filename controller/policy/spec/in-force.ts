@@ -1,7 +1,7 @@
 /**
- * Which policy is in force, of what is declared now and of what was accepted last. Pure. Nothing
- * that somebody writes into the object stops the controller: what cannot be followed leaves the
- * policy as it is.
+ * Which policy is in force, given what is declared now and what was accepted last. Pure. Nothing
+ * that somebody writes into the object stops the controller: a spec that cannot be followed leaves
+ * the policy as it is.
  */
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { reasonAnnotation, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
@@ -11,40 +11,42 @@ import type { Installed, Policy } from "#controller/policy/policy.ts";
 
 /**
  * The object as it was read. `absent`: there is none, or no definition of it. `unreadable`: nobody
- * can say, for the right to read it is missing.
+ * can tell, because the right to read it is missing or it has just been deleted.
  */
 export type Declared = GlobalPullSecret | "absent" | "unreadable";
 
-/** What people ask for once, by annotations of the object. */
+/** One-time requests, made by annotations on the object. */
 export type Wishes = Readonly<{
-  /** Another value than before asks for one more try of what halted. */
+  /** A value other than the one before asks for one more try of what halted. */
   retry: string;
-  /** A withdrawal skips its grace. */
+  /** A withdrawal skips its grace period. */
   withdrawNow: boolean;
-  /** Why it is paused or withdrawn, in a person's words; empty where nobody said so. */
+  /** Why it is paused or withdrawn, in a person's words; empty where nobody said. */
   reason: string;
 }>;
 
-/** The spec that was followed last, and which object named the sources in it, by its uid. */
+/** The spec that was last followed, and the uid of the object that named the sources in it. */
 export type Accepted = Readonly<{ spec: GlobalPullSecretSpec; sourcesFrom: string | undefined }>;
 
 export type InForce = Readonly<{
   policy: Policy;
-  /** To be remembered, for the time when what is declared cannot be followed. */
+  /** The spec to remember, for when what is declared cannot be followed. */
   accepted: Accepted | undefined;
-  /** Sources in force that only a deleted object named. */
+  /** Names of sources in force that only a deleted object named. */
   orphans: readonly string[];
   /** Why the spec is not in force; empty when it is. */
   problems: readonly string[];
-  /** The spec asks for what a pause holds. */
+  /** The spec asks for a change that a pause holds. */
   waits: boolean;
   wishes: Wishes;
 }>;
 
-/** Longer ones are cut, so that a condition's message stays readable. */
+/**
+ * Most characters of a reason; longer ones are cut, so that a condition's message stays readable.
+ */
 const longestReason = 256;
 
-/** `accepted`: what was remembered of the last spec that could be followed. */
+/** The policy in force. `accepted`: what was remembered of the last spec that could be followed. */
 export function inForce(
   installed: Installed,
   declared: Declared,
@@ -75,7 +77,7 @@ export function inForce(
       problems,
       waits: false,
     };
-  // Whether nodes are managed at all is beyond no limit: a pause or a withdrawal is always heeded.
+  // managementState is beyond no limit, so a pause or a withdrawal is always obeyed.
   return {
     ...said,
     policy: { ...kept, managementState },
@@ -88,7 +90,7 @@ export function inForce(
   };
 }
 
-/** What was remembered; a spec that makes none reads as nothing. */
+/** Reads what was remembered. A spec that cannot be followed reads as none. */
 export function readAccepted(
   installed: Installed,
   { policy, sourcesFrom }: Readonly<{ policy: unknown; sourcesFrom: string | undefined }>,
@@ -99,17 +101,18 @@ export function readAccepted(
 }
 
 /**
- * Of the last spec, what is in force without any object: with the definition deleted nothing is
- * withdrawn, and nothing that was withdrawn or paused comes back. All else is the defaults.
+ * The part of the last spec that stays in force without any object. When the definition is deleted,
+ * nothing is withdrawn, and nothing that was withdrawn or paused comes back. The rest is the
+ * defaults.
  */
 function outlasting({ sources, managementState }: GlobalPullSecretSpec): GlobalPullSecretSpec {
   return { ...(sources && { sources }), ...(managementState && { managementState }) };
 }
 
 /**
- * The sources of an object that is gone, where the one that took its place names none: a deleted
+ * The sources of a deleted object, where the object that took its place names none: deleting an
  * object must withdraw nothing. The API server's default is an empty list as well, and nobody owns
- * an empty list, so that one which was declared cannot be told from it (docs/decisions/0030).
+ * an empty list, so a declared one cannot be told from it (docs/decisions/0030).
  */
 function orphaned({ metadata, spec }: GlobalPullSecret, accepted: Accepted | undefined) {
   const sources = accepted?.spec.sources ?? [];
@@ -130,7 +133,9 @@ function wishesOf({ metadata }: GlobalPullSecret): Wishes {
   };
 }
 
-/** As accepted last, where that is still allowed; else the defaults, which always are. */
+/**
+ * The policy as last accepted, where that is still allowed; else the defaults, which always are.
+ */
 function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec | undefined): Policy {
   const kept = policyOf(installed, accepted ?? allowedDefaults(installed.limits));
   if (kept.ok) return kept.policy;
@@ -139,5 +144,5 @@ function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec | undef
   throw new Error(standard.problems.join("; "));
 }
 
-/** Both are made by `policyOf`, with their fields in one order. */
+/** Compares as text: `policyOf` makes both, with their fields in one order. */
 const isSame = (one: Policy, other: Policy) => JSON.stringify(one) === JSON.stringify(other);

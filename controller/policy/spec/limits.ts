@@ -1,10 +1,10 @@
-/** What a spec asks for beyond what the installer allows. Pure. */
+/** What a spec asks for beyond the installer's limits. Pure. */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import type { Limits, NodeCount } from "#controller/policy/policy.ts";
 
 type Asked = Pick<GlobalPullSecretSpec, "delivery" | "rollout">;
 
-/** One sentence for each field that asks for too much; none when all is allowed. */
+/** One sentence for each field that exceeds its limit; none when all is allowed. */
 export function beyondLimits(limits: Limits, { delivery, rollout }: Asked): string[] {
   const problems: string[] = [];
   const modes = limits.deliveryModes;
@@ -24,8 +24,9 @@ export function beyondLimits(limits: Limits, { delivery, rollout }: Asked): stri
 }
 
 /**
- * A number and a percentage cannot be compared without the number of nodes, which changes: each is
- * beyond a limit of the other kind, so that a cluster that shrinks does not make policy illegal.
+ * True when a count exceeds its limit. A number and a percentage cannot be compared without the
+ * number of nodes, which changes. So each exceeds a limit of the other kind, and a shrinking
+ * cluster never makes a policy illegal.
  */
 function exceeds(asked: NodeCount, limit: NodeCount): boolean {
   if (limit === "100%") return false;

@@ -9,15 +9,17 @@ import { beyondLimits } from "./limits.ts";
 import type { Installed, NodeCount, Policy } from "#controller/policy/policy.ts";
 import { budget, failures } from "#controller/policy/values.ts";
 
-/** `problems`: a sentence each, with the field and what to do; no value that could be a secret. */
+/**
+ * `problems`: a sentence each, with the field and what to do, and no value that could be a secret.
+ */
 export type Translated =
   | Readonly<{ ok: true; policy: Policy }>
   | Readonly<{ ok: false; problems: readonly string[] }>;
 
 /**
- * The whole policy that this spec asks for; what it leaves out is as by default. The API server
- * refuses most that is wrong with it, but not what only the installer forbids; and under another
- * definition than ours, or edited in our memory, it may be anything: never throws.
+ * The whole policy that this spec asks for, with defaults for what it leaves out. The API server
+ * refuses most mistakes, but not what only the installer forbids. Under a definition other than
+ * ours, or edited in our memory, the spec may be anything, so this never throws.
  */
 export function policyOf(installed: Installed, spec: GlobalPullSecretSpec): Translated {
   try {

@@ -1,4 +1,4 @@
-/** Conditions as Kubernetes means them. Pure. */
+/** Conditions, as Kubernetes defines them. Pure. */
 import type { StatusCondition } from "#api/global-pull-secret.ts";
 import type { Reason } from "./reasons.ts";
 
@@ -17,12 +17,15 @@ export type Said = Readonly<{
   message: string;
 }>;
 
-/** Far under the 32 KiB that a condition may hold: five troubles of an Event's length. */
+/**
+ * Most characters of a message: enough for five troubles of an Event's length, and far under the 32
+ * KiB that a condition may hold.
+ */
 const longestMessage = 4096;
 
 /**
- * The conditions that are said, and no others. The time of each is when its status changed,
- * whatever its words.
+ * The conditions with their times, and no conditions besides. A condition's time is when its status
+ * changed, whatever its message.
  */
 export function dated(
   said: readonly Said[],

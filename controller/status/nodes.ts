@@ -1,16 +1,19 @@
-/** Nodes, counted and, ten of them, named. Pure. */
+/** Nodes, counted, and ten of them named. Pure. */
 import type { NodeFailure, NodesStatus } from "#api/global-pull-secret.ts";
 import { pick, type Fates } from "#controller/rollout/turn/node-state.ts";
 import type { SurveyedNode } from "#controller/rollout/turn/surveyed.ts";
 import type { Progress } from "../rollout/step.ts";
 import { timeOf } from "./conditions.ts";
 
-/** A status names no more nodes, however many there are. */
+/** Most nodes that a status names, however many there are. */
 const mostNames = 10;
-/** What an API server takes for a failure's message. */
+/** Most characters of a failure's message that the API server accepts. */
 const longestMessage = 1024;
 
-/** `before`: what was counted when nodes were last read, for while the counters tell enough. */
+/**
+ * Counts of nodes. `before`: the counts when nodes were last read, used while the DaemonSet's
+ * counters tell enough.
+ */
 export function nodesOf(
   { view, standing, fates }: Progress,
   before: NodesStatus | undefined,
@@ -36,7 +39,7 @@ export function nodesOf(
 
 type Prospects = Pick<NodesStatus, "registrable" | "prepared">;
 
-/** How many nodes could have mode CredentialProvider, of those whose agents have said so. */
+/** How many nodes could use mode CredentialProvider, of those whose agents have reported that. */
 function prospectsOf(fates: Fates): Prospects {
   const count = (by: "Agent" | "Preinstalled") =>
     fates.filter(([{ agent }]) => agent?.prospect === by).length;
@@ -51,7 +54,7 @@ function prospectsBefore(before: NodesStatus | undefined): Prospects {
   };
 }
 
-/** Nodes that failed, cannot be served though they live, or are unfit: the worst first. */
+/** Nodes that failed, that are alive but cannot be served, or that are unfit: the worst first. */
 export function failuresOf(
   { fates, standing, view }: Progress,
   before: readonly NodeFailure[],
@@ -75,7 +78,7 @@ function failureOf(
   return { node: name, ...(code === undefined ? {} : { code }), message, since };
 }
 
-/** Names of nodes that nobody can serve now, ten at most, and how many they are. */
+/** Names of nodes that cannot be served now, ten at most, and how many there are. */
 export function leftOut(fates: Fates): Readonly<{ names: readonly string[]; count: number }> {
   const nodes = pick(fates, "refused", "excused", "unreachable");
   return { names: nodes.slice(0, mostNames).map(({ name }) => name), count: nodes.length };

@@ -1,32 +1,35 @@
 /**
- * Which version of each source the last served revision holds the content of. Pure. A version whose
- * content changes nothing of what is published (an annotation, white space) is served as soon as it
- * is read; any other with the revision that brings it.
+ * Which version of each source has its content in the last served revision. Pure. A version that
+ * changes nothing of what is published (an annotation, white space) is served as soon as it is
+ * read; any other, with the revision that brings it.
  */
 
 /** Source → version; undefined: there is no such Secret, and none is in force. */
 export type Versions = Readonly<Record<string, string | undefined>>;
 
-/** `published`: whose content the present revision holds; `served`: whose the last one did. */
+/**
+ * Versions by source. `published`: those whose content the present revision holds; `served`: those
+ * of the last served revision.
+ */
 export type Known = Readonly<{ revision: number; published: Versions; served: Versions }>;
 
 export const nothingKnown: Known = { revision: 0, published: {}, served: {} };
 
 type Seen = Readonly<{
-  /** Of global-pull-secret. */
+  /** Revision of global-pull-secret. */
   revision: number;
-  /** What is published is what the sources say. */
+  /** The published content is what the sources say. */
   same: boolean;
   /** Every node that can be served has it. */
   out: boolean;
-  /** Of the sources that are accepted as read now, or are not there. */
+  /** Versions of the sources that are accepted as read now, or do not exist. */
   versions: Versions;
 }>;
 
 /**
- * Lost at a restart but for what was served, which the status itself remembers; the rest is seen
- * again with the next run, unless a source changed meanwhile: then with the next revision. So a
- * number is never too high.
+ * The versions after a run. A restart forgets all but what was served, which the status itself
+ * remembers. The rest is known again with the next run or, if a source changed meanwhile, with the
+ * next revision. So no version is ever reported too early.
  */
 export function after(before: Known, { revision, same, out, versions }: Seen): Known {
   const kept = revision === before.revision ? before.published : {};

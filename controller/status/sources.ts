@@ -1,4 +1,4 @@
-/** A run's verdict on the sources, as status tells it. Pure. */
+/** A run's verdict on the sources, in the words of status. Pure. */
 import type { Verdict } from "../sources/accept.ts";
 import { isExtra } from "../sources/verdict.ts";
 import type { SourceFacts } from "./facts.ts";

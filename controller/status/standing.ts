@@ -1,6 +1,6 @@
 /**
- * Where it stands, in one word, and whose turn it is: a table, first match first. Reconciling and
- * Stalled are two values of one field, so that they cannot both be True.
+ * The overall state in one word, and who has to act next: a table, of which the first match counts.
+ * Reconciling and Stalled are two values of one field, so they cannot both be True.
  */
 import type { StatusCondition } from "#api/global-pull-secret.ts";
 import type { Progress } from "../rollout/step.ts";
@@ -8,7 +8,7 @@ import type { Facts } from "./facts.ts";
 import type { ReadyReason, ReconcilingReason, StalledReason } from "./reasons.ts";
 import { troubles, type TroubleKind } from "./troubles.ts";
 
-/** `next`: who has to do something until Ready is True. */
+/** `next`: who has to act before Ready can be True. */
 export type Standing = Readonly<{ message: string }> &
   (
     | Readonly<{ next: "nobody"; ready: "True"; reason: ReadyReason | "Paused" }>
@@ -26,11 +26,11 @@ export function standingOf(facts: Facts): Standing {
   return goesOn("Starting", "nothing has been looked at yet", "Unknown");
 }
 
-/** Each says what it stands for, or leaves it to the next. */
+/** Each rule gives the state, or leaves it to the next rule. */
 const rules: readonly Rule[] = [
-  // What keeps a run from its end, be it the first, or its spec from being followed.
+  // Troubles that keep a run from its end, even the first, or the spec from being followed.
   told("unsupported", "foreign", "refused"),
-  // A withdrawal is heeded whatever else its spec asks for.
+  // A withdrawal is obeyed whatever else its spec asks for.
   (facts) => (facts.managementState === "Withdrawn" ? undefined : told("notAllowed")(facts)),
   ({ stage }) =>
     stage.kind === "starting"
@@ -47,7 +47,7 @@ const rules: readonly Rule[] = [
   ofRollout,
 ];
 
-/** The first of these troubles, in this order, with all that is said of it. */
+/** The first of these kinds of trouble that there is, with all its messages. */
 function told(...kinds: readonly TroubleKind[]): Rule {
   return ({ troubles: found }) => {
     for (const kind of kinds) {
@@ -82,7 +82,7 @@ function ofRemoval(facts: Facts): Standing | undefined {
 
 const isAwaited = ({ reason }: Facts["sources"][number]) => reason === "WithdrawalAwaited";
 
-/** What waits comes first in the message: whoever pauses is to see what he holds. */
+/** A pause. What waits comes first in the message: a user who pauses should see what that holds. */
 function ofPause(facts: Facts): Standing | undefined {
   const { stage, managementState, reason, specWaits, withdrawsAt, sources } = facts;
   if (managementState !== "Paused") return undefined;
@@ -104,7 +104,7 @@ function ofPause(facts: Facts): Standing | undefined {
   };
 }
 
-/** An original that was served once is as last read; one that never was is unknown. */
+/** Unknown, for an original that never was read. One that was served once counts as last read. */
 function neverRead({ sources, served }: Facts): Standing | undefined {
   const unknown = sources.find(
     ({ name, accepted, extra }) => !extra && accepted === "Unknown" && served[name] === undefined,
@@ -139,8 +139,8 @@ const reasonOf = {
 } as const;
 
 /**
- * What is published is what is wanted, and every node that can be served had it. What becomes of a
- * node later, or of its agent, is no news of the rollout.
+ * True when what is published is what is wanted, and every node that can be served had it. What
+ * becomes of a node or its agent later is no news of the rollout.
  */
 export function isOut({ waiting, complete, turn, view, intent, revision }: Progress): boolean {
   if (waiting || intent === "hold") return false;

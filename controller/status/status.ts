@@ -1,6 +1,6 @@
 /**
- * The whole status of GlobalPullSecret: facts, and what was said before, in; what to say out. Pure.
- * No credential, hash or length of one can be in it: no fact holds any.
+ * The whole status of GlobalPullSecret, from the facts and the status before. Pure. No credential,
+ * hash or length of one can be in it, because no fact holds any.
  */
 import type {
   GlobalPullSecretStatus,
@@ -15,11 +15,19 @@ import type { Facts, SourceFacts } from "./facts.ts";
 import { failuresOf, leftOut, nodesOf } from "./nodes.ts";
 import { isOut, standingOf, type Standing } from "./standing.ts";
 
-/** The object must fit etcd beside others' fields: 200 registries are 200 KB at the worst. */
+/**
+ * Most registries listed, so that the object fits etcd with others' fields: 200 registries are 200
+ * KB at the worst.
+ */
 const mostRegistries = 200;
-/** What an API server takes for a registry; one longer name would refuse the whole status. */
+/**
+ * Most characters of a registry that the API server accepts; one longer name would refuse the whole
+ * status.
+ */
 const longestRegistry = 1024;
-/** What an API server takes for a source's message is more; nobody reads it. */
+/**
+ * Most characters of a source's message. The API server would accept more, but nobody reads that.
+ */
 const longestMessage = 1024;
 
 type Before = GlobalPullSecretStatus | undefined;
@@ -56,7 +64,7 @@ export function statusOf(facts: Facts, before: Before, now: Date): GlobalPullSec
   };
 }
 
-/** Of a rollout, or of a removal's. */
+/** The progress of a rollout, or of a removal. */
 function progressOf({ stage }: Facts): Progress | undefined {
   if (stage.kind === "rollout") return stage.progress;
   return stage.kind === "removal" ? stage.removal.progress : undefined;
@@ -114,7 +122,7 @@ function sourcesAccepted(sources: readonly SourceFacts[]): Said {
   return { type, status: "True", reason: "AllAccepted", message: "every source is accepted" };
 }
 
-/** Of what is published: a change that waits does not take it back. */
+/** The RolledOut condition, about what is published: a change that waits does not take it back. */
 function rolledOut(progress: Progress | undefined, standing: Standing): Said {
   const type = "RolledOut";
   if (
@@ -167,7 +175,7 @@ function listOf(all: readonly string[], count = all.length): string {
 const words = ({ reason, message }: Standing) => ({ reason, message });
 const truth = (is: boolean) => (is ? "True" : "False");
 
-/** Absent rather than undefined: a server-side apply takes `null` for a value. */
+/** The field, or none: a server-side apply takes `null` for a value, so it must be absent. */
 function optional<Name extends string, Value>(name: Name, value: Value | undefined) {
   return (value === undefined ? {} : { [name]: value }) as Partial<Record<Name, Value>>;
 }

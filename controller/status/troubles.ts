@@ -1,13 +1,13 @@
 /**
- * Everything that can last and that somebody has to know of, as one table: the reason of its Event,
- * which is repeated for as long as it lasts and is the metric's label, too; and the condition of
- * GlobalPullSecret that it turns, with its reason there. What is not in here is told by nobody
- * (docs/decisions/0024).
+ * Everything that can last and that somebody has to know of, as one table. Each row has the reason
+ * of its Event, which is repeated for as long as it lasts and is also the metric's label, and the
+ * condition of GlobalPullSecret that it changes, with its reason there. Nothing tells of what is
+ * not in here (docs/decisions/0024).
  */
 import type { ConditionType } from "./conditions.ts";
 import type { Reason } from "./reasons.ts";
 
-/** `condition`: undefined for what changes nothing of what the nodes get. */
+/** `condition`: undefined for what changes nothing that nodes get. */
 type Row = Readonly<{ event: string; condition: ConditionType | undefined; reason: Reason }>;
 
 export const troubles = {
@@ -15,7 +15,7 @@ export const troubles = {
   rejected: { event: "Rejected", condition: "Stalled", reason: "SourceRejected" },
   /** The original is refused or missing. */
   originalRejected: { event: "OriginalRejected", condition: "Stalled", reason: "SourceRejected" },
-  /** The original cannot be asked for. */
+  /** The original cannot be read. */
   originalUnknown: {
     event: "OriginalUnknown",
     condition: "SourcesAccepted",
@@ -37,17 +37,20 @@ export const troubles = {
   },
   /** An object under one of our names is somebody else's. */
   foreign: { event: "ForeignObject", condition: "Stalled", reason: "ForeignObject" },
-  /** The API server, or an admission in it, refuses what we ask. */
+  /** The API server, or an admission policy or webhook, refuses our requests. */
   refused: { event: "RequestRefused", condition: "Stalled", reason: "RequestRefused" },
-  /** What the API server keeps is not what we declare: other people's admission changes it. */
+  /**
+   * The API server keeps something else than we declare, because other people's admission changes
+   * it.
+   */
   mutated: { event: "ObjectMutated", condition: undefined, reason: "InForce" },
   /** Nodes have no agent, because its pod cannot be created. */
   podsRefused: { event: "PodsRefused", condition: "Stalled", reason: "PodsRefused" },
-  /** A revision does not reach every node that lives. */
+  /** A revision does not reach every node that is alive. */
   halted: { event: "RolloutHalted", condition: "Stalled", reason: "Halted" },
-  /** What halted is held: every node keeps what it has. */
+  /** The halted content is held: every node keeps what it has. */
   held: { event: "RolloutHeld", condition: "Stalled", reason: "Halted" },
-  /** A removal stands, at whichever step. */
+  /** A removal makes no progress, whatever its step. */
   overdue: { event: "RemovalOverdue", condition: "Stalled", reason: "Overdue" },
   /** A removal waits for nodes that are away. */
   awaited: { event: "NodesAwaited", condition: "NodesLeftOut", reason: "NodesAwaited" },
@@ -55,7 +58,9 @@ export const troubles = {
 
 export type TroubleKind = keyof typeof troubles;
 
-/** The kind whose Event has this reason; undefined for what is news and does not last. */
+/**
+ * The kind whose Event has this reason; undefined for an Event that tells news and does not last.
+ */
 export function kindOf(event: string | undefined): TroubleKind | undefined {
   return (Object.keys(troubles) as TroubleKind[]).find((kind) => troubles[kind].event === event);
 }

@@ -1,4 +1,7 @@
-/** A reconciler with everything that it needs, but for what each run reads anew: its policy. */
+/**
+ * Assembles a reconciler: everything that it needs, except for the policy, which each run reads
+ * again.
+ */
 import type { Logger } from "pino";
 import { announcer } from "./report/events.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -26,7 +29,7 @@ type Open = Readonly<{
   extras: Reconciler["extras"];
 }>;
 
-/** `run`: what the agents run. The reconciler of a run is made from what steers that run. */
+/** Makes a reconciler for each run, from what steers that run. `run`: what the agents run. */
 export function assembled(
   { log, metrics, live, cluster, original, extras }: Open,
   run: AgentImage,

@@ -1,6 +1,6 @@
 /**
  * Everything that serves one cluster, as one value: client, informers, Lease, loop and reconciler.
- * Nothing here is global, so that one process can serve several clusters.
+ * Nothing in it is global, so one process can serve several clusters.
  */
 import { once } from "node:events";
 import type { Logger } from "pino";
@@ -35,10 +35,13 @@ import type { Health } from "#program/server.ts";
 import type { Target } from "#kube/watch/watch.ts";
 import { watchOver, watchPolicy } from "./watches.ts";
 
-/** 10 minutes without a finished reconcile, failed ones included: the loop hangs. */
+/**
+ * Seconds without a finished reconcile, failed ones included, after which the loop counts as
+ * hanging: 10 minutes.
+ */
 const hangsSeconds = 600;
 
-/** Only these names, the original's and the extra sources' are ever read or watched. */
+/** The only names that are ever read or watched, besides the original's and the extra sources'. */
 const targets: readonly Target[] = [
   { collection: collections.secrets, name: additionalSecretName },
   { collection: collections.secrets, name: stateSecretName },
@@ -49,22 +52,22 @@ const targets: readonly Target[] = [
   { collection: collections.daemonSets, name: agentName },
 ];
 
-/** Policy and status: the one thing that is followed and may not be defined here. */
+/** Path of policy and status, the only followed object whose definition may be missing here. */
 const policyTarget = { collection: collections.globalPullSecrets, name: globalPullSecretName };
 
 type Options = Readonly<{
   config: Config;
   log: Logger;
   metrics: Metrics;
-  /** Called when the Lease is lost: nothing may be written from then on. */
+  /** Called when the Lease is lost. Nothing may be written from then on. */
   end: () => void;
-  /** Called when this process must make room for another one, in its own time. */
+  /** Called when this process should make room for another one, in its own time. */
   leave: () => void;
 }>;
 
 export type ServedCluster = Readonly<{
   health: Health;
-  /** Waits for the Lease and reconciles until `signal` aborts; the Lease is given back last. */
+  /** Waits for the Lease and reconciles until `signal` aborts. The Lease is given back last. */
   serve: (signal: AbortSignal) => Promise<void>;
 }>;
 
@@ -105,8 +108,8 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
     failed(error, failures) {
       finished = Date.now();
       metrics.reconciles.inc({ ...labels, result: "error" });
-      // A conflict means that someone wrote between our look and our write: looking again is the
-      // normal answer.
+      // A conflict means that somebody wrote between our read and our write. The normal answer is
+      // to read again.
       const level = error instanceof ApiError && error.status === 409 ? "debug" : "error";
       log[level](
         { failures, error: (error as Error).message },
@@ -154,7 +157,8 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
         reconcilerOf = assembled({ ...open, extras }, run);
         await loop.until(signal);
       }
-      // Until the last write is over the Lease is renewed; then the next controller need not wait.
+      // The Lease is renewed until the last write is over, so that the next controller need not
+      // wait.
       over.abort();
       await Promise.all([campaign, ...watches]);
     },

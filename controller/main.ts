@@ -17,7 +17,7 @@ async function main(argv: readonly string[]): Promise<void> {
   }
   const config = parsed.value;
   keepMemoryOutOfCores();
-  // Synchronous: the last lines before an exit are the ones that matter.
+  // Synchronous, because the last lines before an exit are the ones that matter.
   const log = pino(
     { level: config.logLevel, base: null },
     pino.destination({ dest: 1, sync: true }),

@@ -1,6 +1,6 @@
 /**
- * The whole controller on one screen: look, judge, do one step, tell. Every run starts from what
- * exists, so a run may end anywhere, and any number of runs comes to the same end.
+ * The whole controller on one screen: observe, judge, take one step, report. Every run starts from
+ * what exists, so a run may end anywhere, and any number of runs comes to the same end.
  */
 import { accept, nobodyAsks, type Verdict } from "./sources/accept.ts";
 import { orphans, samePriorities } from "#controller/sources/read/declared.ts";
@@ -31,7 +31,7 @@ import { readState, writeState } from "./objects/state.ts";
 
 export type Reconciler = Remover &
   Readonly<{
-    /** Policy, wishes and agents of this run are of it. */
+    /** Policy, wishes and agents of this run come from it. */
     steering: Steering;
     /** The same cluster without informers. */
     live: Cluster;
@@ -42,7 +42,10 @@ export type Reconciler = Remover &
     report: Report;
   }>;
 
-/** While objects vanish there is nothing to wait for but the API. */
+/**
+ * Seconds to the next run while objects are being deleted: there is nothing to wait for but the
+ * API.
+ */
 const soon: Again = { seconds: 1 };
 
 export async function reconcile(reconciler: Reconciler): Promise<Again | undefined> {
@@ -98,13 +101,13 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
       ...samePriorities(policy.sources),
       ...judged.warnings,
     ],
-    // One that a pause holds is still to come, however long ago it was due.
+    // A withdrawal that a pause holds is still to come, however long ago it was due.
     withdrawsAt: held ? absence?.begins : beginsOf(absence),
   };
   try {
     return sooner(await serve(reconciler, snapshot, verdict, absences), later);
   } finally {
-    // The nodes first: an Event before the change would keep all of them waiting.
+    // The nodes come first: an Event before the change would keep all of them waiting.
     await report.verdict(verdict, snapshot);
   }
 }
@@ -120,8 +123,8 @@ async function serve(
     reconciler.report.paused();
     return undefined;
   }
-  // Before it is published: what is in force must be known when its source breaks in the next
-  // moment.
+  // The state is written before the Secret: what is in force must be known even if its source
+  // breaks in the next moment.
   const state = await writeState(reconciler.cluster, snapshot.state, {
     ...readState(snapshot.state),
     accepted: verdict.accepted,
@@ -132,14 +135,14 @@ async function serve(
   if (verdict.wanted === undefined) return undefined;
   if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
   if (pinnedOf(snapshot.daemonSet) !== undefined) {
-    // A removal's rest, which most nodes have left. Born anew it comes to them by its budget, not
-    // to all of them at once.
+    // A pinned DaemonSet is left from a removal, and most nodes have lost their agent. A new one
+    // reaches them by its budget, not all of them at once.
     const { uid = "", resourceVersion } = snapshot.daemonSet?.metadata ?? {};
     await reconciler.cluster.remove(owned.daemonSet, uid, resourceVersion);
     return soon;
   }
   if (snapshot.global?.immutable === true) {
-    // Somebody's edit, and the one that no apply can undo.
+    // Somebody made it immutable, which no apply can undo.
     const { uid = "", resourceVersion } = snapshot.global.metadata ?? {};
     await reconciler.cluster.remove(owned.global, uid, resourceVersion);
     return soon;
@@ -149,14 +152,20 @@ async function serve(
   return againAfter(progress, reconciler.admitted);
 }
 
-/** A pause before anything was in force, or after it was given back: nothing of it is made anew. */
+/**
+ * True under a pause before anything was in force, or after it was given back: then nothing is
+ * made.
+ */
 function holdsAll({ policy }: Reconciler, { global, state }: Snapshot): boolean {
   if (policy.managementState !== "Paused") return false;
   const { intent } = readPublished(global) ?? {};
   return intent === "release" || (intent === undefined && readState(state).served === undefined);
 }
 
-/** A withdrawal that has begun goes to its end: no credential is left half taken back. */
+/**
+ * True under a pause, unless a withdrawal has begun. That goes to its end, so that no credential
+ * stays half withdrawn.
+ */
 function holdsWithdrawals({ policy }: Reconciler, { global }: Snapshot): boolean {
   const { intent } = readPublished(global) ?? {};
   return policy.managementState === "Paused" && intent !== undefined && intent !== "release";
@@ -165,14 +174,14 @@ function holdsWithdrawals({ policy }: Reconciler, { global }: Snapshot): boolean
 type Asking = Pick<Reconciler, "original" | "policy">;
 
 /**
- * The sources as they were found, the highest first. Withdrawn, nobody but the original is asked:
- * the user's Secrets are there, and say nothing.
+ * The sources as they were found, highest first. Under Withdrawn there is only the original; the
+ * user's Secrets exist, but do not count.
  */
 function givenOf(snapshot: Snapshot, { original, policy }: Asking): readonly Given[] {
   const last = original && givenOriginal(original.name, snapshot.original);
   if (policy.managementState === "Withdrawn") return last ? [last] : [];
   const { additional } = snapshot;
-  // A Secret that waits for a finalizer of somebody else has been deleted by its owner.
+  // A Secret that waits for somebody's finalizer was deleted by its owner.
   const there = additional?.metadata?.deletionTimestamp === undefined ? additional : undefined;
   return [givenAdditional(there ?? "absent"), ...snapshot.extras, ...(last ? [last] : [])];
 }
@@ -182,14 +191,17 @@ const knownOf = ({ global, state }: Snapshot) => ({
   state: readState(state),
 });
 
-/** Nobody asks for anything now, a Secret that may be made anew apart. */
+/**
+ * True when no source supplies anything now. A Secret that may be created again within its grace
+ * period counts as absent here.
+ */
 function isAbsent(snapshot: Snapshot, asking: Asking): boolean {
   return nobodyAsks({ given: givenOf(snapshot, asking), ...knownOf(snapshot) });
 }
 
 /**
- * What is withdrawn is to be the last good of nobody, nor the last served; and the grace is not to
- * begin anew.
+ * Forgets withdrawn credentials, so that they are neither a source's last accepted document nor the
+ * last served content; and remembers the grace periods, so that none begins again.
  */
 async function forgotten(
   { cluster }: Reconciler,
@@ -215,11 +227,11 @@ async function forgotten(
 const sincesOf = (absences: ReadonlyMap<string, Withdrawal>) =>
   new Map([...absences].map(([id, { since }]) => [id, since] as const));
 
-/** Undefined for what is there, and for what is withdrawn already. */
+/** When the withdrawal begins; undefined for a source that exists, or is withdrawn already. */
 const beginsOf = (absence: Withdrawal | undefined) =>
   absence?.due === false ? absence.begins : undefined;
 
-/** When the first grace is over. */
+/** When the first grace period is over. */
 function until(absences: ReadonlyMap<string, Withdrawal>, { now }: Reconciler): Again | undefined {
   const ends = [...absences.values()].flatMap((one) => beginsOf(one)?.getTime() ?? []);
   if (ends.length === 0) return undefined;

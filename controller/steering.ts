@@ -1,6 +1,7 @@
 /**
- * The one GlobalPullSecret: read for each run, and made where there is none. Its spec is never
- * written: who declares it in Git finds it as declared, also without the fields that he took out.
+ * The one GlobalPullSecret: read for each run, and created where there is none. Its spec is never
+ * written, so users who declare it in Git find it as they declared it, also without the fields that
+ * they removed.
  */
 import type { Logger } from "pino";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
@@ -20,11 +21,13 @@ import {
 import type { Installed } from "./policy/policy.ts";
 import { readState } from "./objects/state.ts";
 
-/** What is in force for one run, and the object that says so; undefined where there is none. */
+/**
+ * The policy in force for one run, and the object that declares it; undefined where there is none.
+ */
 export type Steering = InForce &
   Readonly<{
     object: GlobalPullSecret | undefined;
-    /** When to look again for an object that is missing, or could not be made. */
+    /** When to look again for an object that is missing or could not be created. */
     again: Again | undefined;
   }>;
 
@@ -37,33 +40,34 @@ type Options = Readonly<{
 }>;
 
 /**
- * Seconds until an object that can be neither read nor made is asked for again: its watch tells
- * sooner when there is one.
+ * Seconds until an object that can be neither read nor created is asked for again. Its watch tells
+ * sooner when it appears.
  */
 const pauseSeconds = 30;
 
 /**
- * For so long an object that was there may be made anew (`kubectl replace --force`, another
- * definition) without the defaults in between, which could restart kubelets; and who deletes all at
- * once, a withdrawn object first, does not see the credential come back meanwhile.
+ * Seconds in which an object that existed may be created again (`kubectl replace --force`, another
+ * definition) without the defaults in between, which could restart kubelets. Besides, a user who
+ * deletes everything at once, a withdrawn object first, does not see the credential return
+ * meanwhile.
  */
 const graceSeconds = 30;
 
 /**
- * Reads policy. What cannot be read leaves it as it was; rejects only while it is not known how it
- * was, after a start.
+ * Reads the policy. While the object cannot be read, the policy stays as it was. Rejects only after
+ * a start, until it is known how it was.
  */
 export function steeringOf({ cluster, installed, log, now }: Options) {
   let last: InForce | undefined;
   let pausedUntil = 0;
   let again: Again | undefined;
-  /** The object was read once; and since when it has been missing. */
+  /** Whether the object was read once, and since when it has been missing. */
   let known = false;
   let goneSince: number | undefined;
 
   async function declared(): Promise<Declared> {
     const time = now().getTime();
-    // A clock that was set back must not make a pause of half a minute one of a year.
+    // After the clock was set back, a pause of half a minute must not become one of a year.
     pausedUntil = Math.min(pausedUntil, time + pauseSeconds * 1000);
     if (time < pausedUntil) return "absent";
     again = undefined;
@@ -77,7 +81,7 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
     }
   }
 
-  /** Policy stays for the grace, and then the object is made with the defaults. */
+  /** Keeps the policy for the grace period, then creates the object with the defaults. */
   async function missing(time: number): Promise<Declared> {
     if (known) goneSince = Math.min(goneSince ?? time, time);
     const left = goneSince === undefined ? 0 : graceSeconds - (time - goneSince) / 1000;
@@ -86,7 +90,10 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
     return "unreadable";
   }
 
-  /** Metadata only, and only where none is: the API server fills in the defaults. */
+  /**
+   * Creates the object with metadata only, and only where there is none. The API server fills in
+   * the defaults.
+   */
   async function made(): Promise<Declared> {
     const metadata = { name: globalPullSecretName, resourceVersion: newborn };
     const object = {
@@ -98,11 +105,11 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
       const how = { manager: fieldManager, force: false };
       return await cluster.apply<GlobalPullSecret>(globalPullSecretPath, object, how);
     } catch (error) {
-      // 409: somebody else was faster, which its watch tells. 404: it is not defined here.
+      // 409: somebody else was faster, which the watch will show. 404: it is not defined here.
       if (!(error instanceof ApiError) || error.status === 409) return "absent";
       pausedUntil = now().getTime() + pauseSeconds * 1000;
       if (error.status === 404) return "absent";
-      // Defined, but refused: no watch will tell when it is no longer.
+      // It is defined, but was refused. No watch will tell when that ends.
       again = { seconds: pauseSeconds };
       log.warn({ error: error.message }, "GlobalPullSecret cluster could not be made");
       return "absent";
@@ -116,7 +123,7 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
       last = inForce(installed, found, accepted);
       return { ...last, object: typeof found === "string" ? undefined : found, again };
     },
-    /** Its watch has told of something. */
+    /** Called when its watch has shown something. */
     hint() {
       pausedUntil = 0;
     },

@@ -1,4 +1,4 @@
-/** What is followed for as long as the controller runs, and when that makes it look again. */
+/** What is followed for as long as the controller runs, and which changes make it look again. */
 import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -7,7 +7,10 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { follow } from "#kube/watch/watch.ts";
 import { statusManager } from "./report/status-writer.ts";
 
-/** A definition that comes later is noticed within half a minute, and told of once a minute. */
+/**
+ * Milliseconds. A definition that comes later is noticed within half a minute, and its absence is
+ * logged once a minute.
+ */
 const [longestPause, warnEvery] = [30_000, 60_000];
 
 type Followable = Followed & Readonly<{ live: Cluster }>;
@@ -34,8 +37,9 @@ export function watchOver(
 }
 
 /**
- * A hint only of what others wrote: our own writes to status are no news. After a failure every
- * list is a hint, since a definition that is back shows as little as none: no object.
+ * Follows GlobalPullSecret, with a hint only for what others wrote: our own writes to its status
+ * are no news. After a failure every list is a hint, because a definition that has come back shows
+ * the same as a missing one: no object.
  */
 export function watchPolicy(
   { live, target, informer }: Followable,

@@ -1,6 +1,6 @@
 /**
- * A cluster besides the one that a program runs in. Its kubeconfig was written by somebody else and
- * is renewed while we run.
+ * A cluster besides the one that a program runs in. Somebody else wrote its kubeconfig, and renews
+ * it while we run.
  */
 import { readFileSync } from "node:fs";
 import type { Logger } from "pino";
@@ -12,20 +12,21 @@ import { formatProblem } from "#pullsecret/problems/problems.ts";
 
 type Options = Readonly<{
   file: string;
-  /** The flag that names the file, for what is said of it. */
+  /** The flag that names the file, for messages about it. */
   flag: string;
   log: Logger;
   connected: (access: Access) => Cluster;
   /**
-   * Called when the file names another cluster. What this process knows is the former one's, so
-   * that it may serve no other: it must end, and the next one begins with nothing.
+   * Called when the file names another cluster. All that this process knows is the former one's, so
+   * it may serve no other: it must end, and the next process begins with nothing.
    */
   moved: () => void;
 }>;
 
 /**
- * The cluster of that kubeconfig, with its credential renewed. A file that cannot be used any more
- * changes nothing: the last good one stays. Throws where it cannot be used from the start.
+ * The cluster of that kubeconfig, its credential renewed when the file changes. A file that can no
+ * longer be used changes nothing: the last good one stays. Throws where it cannot be used from the
+ * start.
  */
 export function openRemote({ file, flag, log, connected, moved }: Options): Cluster {
   const first = accessIn(file, flag);

@@ -111,7 +111,7 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
       if (error.status === 404) return "absent";
       // It is defined, but was refused. No watch will tell when that ends.
       again = { seconds: pauseSeconds };
-      log.warn({ error: error.message }, "GlobalPullSecret cluster could not be made");
+      log.warn({ error: error.message }, "GlobalPullSecret cluster could not be created");
       return "absent";
     }
   }

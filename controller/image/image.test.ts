@@ -72,13 +72,13 @@ test("a guest's agents run the image as it is written: neither node nor pull sec
   assert.deepEqual(await asked(running, "me", ...given), other);
 });
 
-test("outside a pod the image must be given, and nothing is inherited", async () => {
+test("outside a pod --agent-image must be given, and nothing is inherited", async () => {
   const expected = { image: "i:1", imagePullSecrets: [] };
   assert.deepEqual(await asked(running, undefined, "--agent-image=i:1"), expected);
   await assert.rejects(asked(running, undefined), /^Error: --agent-image: give it/);
 });
 
-test("a pod that is not the controller's is said to be so", async () => {
+test("a pod that is not the controller's is named as such", async () => {
   const strange = clusterWith({ spec: { containers: [] } });
   await assert.rejects(asked(strange, "me"), /kube-system\/pods\/me has no container "controller"/);
 });

@@ -30,7 +30,7 @@ test("an operator that owns the nodes' pull secrets is found within five minutes
   assert.equal(await ask(), undefined);
 });
 
-test("where discovery is forbidden there is none; where nobody answers, nothing is begun, and nothing that goes on is ended", async () => {
+test("where discovery is forbidden no operator is found; where nobody answers, nothing begins, and nothing that runs is ended", async () => {
   const { state, ask } = setUp();
   state.status = 0;
   await assert.rejects(ask());

@@ -35,7 +35,7 @@ test("what a controller before version 0.2 remembered is recalled, and written u
   assert.partialDeepStrictEqual(written, [{ metadata: { annotations } }]);
 });
 
-test("nonsense in the annotations reads as nothing", () => {
+test("malformed annotations read as nothing", () => {
   const annotations = { "globalpullsecret.io/released": "soon" };
   assert.deepEqual(recall({ metadata: { annotations } }), { rolled: false, released: 0 });
 });

@@ -202,7 +202,7 @@ test("law: what is written is read back", () => {
   );
 });
 
-test("nonsense in the Secret reads as absent, and throws nothing", () => {
+test("a malformed Secret reads as absent, and nothing throws", () => {
   const read = readPublished({
     data: { revision: "////", sources: "e30x", ".dockerconfigjson": "" },
   });

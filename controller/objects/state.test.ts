@@ -87,7 +87,7 @@ for (const [sentence, key, text, part] of nonsense) {
   });
 }
 
-test("a time that is none reads as absent, and each source has its own", () => {
+test("a malformed time reads as absent, and each source has its own", () => {
   const since = new Map([["team-a", new Date(0)]]);
   const { data } = stateSecret({ ...noState, absentSince: since });
   const read = readState({ data: { ...data, "absent-since": encode("soon") } });
@@ -134,7 +134,7 @@ const live = (state: State, more: object = {}): V1Secret => ({
   ...more,
 });
 
-test("a new Secret is applied without force, under a manager of its own", async () => {
+test("a new state is applied without force, under a manager of its own", async () => {
   const { asked, cluster } = scripted();
   await writeState(cluster, undefined, noState);
   assert.equal(asked[0]?.force, false);
@@ -142,7 +142,7 @@ test("a new Secret is applied without force, under a manager of its own", async 
   assert.equal(asked[0].body?.type, "Opaque");
 });
 
-test("an existing one is written only in the very version that was seen", async () => {
+test("an existing state is written only in the version that was seen", async () => {
   const { asked, cluster } = scripted();
   await writeState(cluster, live(noState), { ...noState, served });
   assert.equal(asked[0]?.force, true);
@@ -174,7 +174,7 @@ for (const [sentence, from] of changes) {
   });
 }
 
-test("one that somebody made immutable is made anew, with what it said", async () => {
+test("a state that somebody made immutable is created again with the same content", async () => {
   const { asked, cluster } = scripted();
   const state = { ...noState, served };
   await writeState(cluster, live(state, { immutable: true }), state);

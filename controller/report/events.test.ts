@@ -48,7 +48,7 @@ const notice: Notice = {
 };
 const secret = { uid: "u1", resourceVersion: "5" };
 
-test("said twice is one Event, by another controller or after a restart as well", async () => {
+test("what is reported twice is one Event, also by another controller or after a restart", async () => {
   const { another, created, told } = setUp();
   const [first, second] = [another(), another()];
   for (const one of [first, first, second]) {
@@ -60,7 +60,7 @@ test("said twice is one Event, by another controller or after a restart as well"
   assert.equal(created[0]?.involvedObject.name, "additional-pull-secret");
 });
 
-test("the same words about another occasion or another Secret are another Event", async () => {
+test("the same message about another occasion or another Secret is another Event", async () => {
   const { another, created } = setUp();
   const { announce, idle } = another();
   announce(notice, secret);
@@ -70,7 +70,7 @@ test("the same words about another occasion or another Secret are another Event"
   assert.equal(created.length, 3);
 });
 
-test("what lasts is said again every half hour, before the API server forgets it; what is over is not", async () => {
+test("a lasting trouble is repeated every half hour, before the API server forgets its Event; one that is over is not", async () => {
   const { another, created, clock } = setUp();
   const { announce, idle } = another();
   for (let minute = 0; minute < 180; minute += 5) {
@@ -83,7 +83,7 @@ test("what lasts is said again every half hour, before the API server forgets it
   assert.equal(created.filter(({ reason }) => reason === "RolledOut").length, 1);
 });
 
-test("after a restart what lasts is said again within an hour of the last time", async () => {
+test("after a restart a lasting trouble is repeated within an hour of the last time", async () => {
   const { another, created, clock } = setUp();
   const lasting = { ...notice, lasting: true };
   clock.time = 1000;
@@ -100,7 +100,7 @@ test("after a restart what lasts is said again within an hour of the last time",
   assert.equal(created.length, 2);
 });
 
-test("an Event that could not be sent is tried again, and holds up neither the others nor who says it", async () => {
+test("an Event that could not be sent is tried again, and holds up neither other Events nor its caller", async () => {
   let refusals = 3;
   const { another, created } = setUp(({ message }) =>
     message === "refused" && refusals-- > 0 ? 500 : 0,
@@ -115,7 +115,7 @@ test("an Event that could not be sent is tried again, and holds up neither the o
   );
 });
 
-test("a cluster that takes no Events is asked a bounded number of times, and the log has them all", async () => {
+test("a cluster that refuses Events is asked a bounded number of times, and the log has them all", async () => {
   let asked = 0;
   const { another, logged, dropped } = setUp(() => (asked++, 403));
   const { announce, idle } = another();

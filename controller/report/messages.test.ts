@@ -58,7 +58,7 @@ test("a halted rollout names the nodes and the agents' last words", () => {
 
 test("a removal that hangs is told with the command that finishes it", () => {
   const { message } = messages.overdue(9, ["a", "b"], 45, true);
-  assert.match(message, /has not moved for 45 s, waiting for a, b;/);
+  assert.match(message, /has made no progress for 45 s, waiting for a, b;/);
   assert.match(
     message,
     /to finish without them: kubectl annotate secret global-pull-secret -n kube-system --overwrite globalpullsecret.io\/released=9$/,
@@ -67,7 +67,7 @@ test("a removal that hangs is told with the command that finishes it", () => {
 
 test("a removal that hangs before its own revision is out has no command yet: it would delete before any node was asked", () => {
   const { message } = messages.overdue(8, ["a"], 10, false);
-  assert.match(message, /waiting for a; repair or delete what is waited for$/);
+  assert.match(message, /waiting for a; repair or delete what the removal waits for$/);
 });
 
 test("nodes that were not reached are named", () => {
@@ -98,7 +98,7 @@ test("a hold says on which nodes it failed, when it is tried again and how at on
   const { message, lasting } = messages.held({ ...halt, reason: "failed" });
   assert.match(
     message,
-    /revision 7 failed on a, b; every node keeps what it has; it goes on at 2026-11-23T00:20/,
+    /revision 7 failed on a, b; every node keeps what it has; it is tried again at 2026-11-23T00:20/,
   );
   assert.match(
     message,
@@ -107,11 +107,11 @@ test("a hold says on which nodes it failed, when it is tried again and how at on
   assert.equal(lasting, true);
   assert.match(
     messages.held({ ...halt, reason: "stalled" }).message,
-    /kubelet restarts fail there.*seldom the cause/,
+    /kubelet restarts fail there.*seldom causes/,
   );
   assert.match(
     messages.held({ ...halt, reason: "outage" }).message,
-    /it goes on when they are back/,
+    /it is tried again when they are back/,
   );
   assert.match(messages.outage(7, ["a", "b"]).message, /2 nodes out of reach.*: a, b/);
 });

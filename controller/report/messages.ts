@@ -108,13 +108,13 @@ export function mutated(
   const all = differences.map(
     ([path, fields]) => `${path.split("/").slice(-2).join("/")}: ${list(fields)}`,
   );
-  const what = `admission changes ${all.join(" | ")}; it is left so`;
+  const what = `admission changes ${all.join(" | ")}; these changes stay`;
   return lasting("mutated", line(finding("mutated", "API server", "admission", what)), "");
 }
 
 /** `quoted`: what the DaemonSet's controller said of it; undefined when that could not be read. */
 export function podsRefused(count: number, quoted: string | undefined): Notice {
-  const what = `${nodes(count)} without an agent: ${quoted ?? "its pod is not created, and nobody says why"}`;
+  const what = `${nodes(count)} without an agent: ${quoted ?? "its pod is not created, and no Event says why"}`;
   return lasting("podsRefused", line(finding("podsRefused", "DaemonSet", "pods", what)), "");
 }
 
@@ -145,7 +145,7 @@ export function halted(revision: number, troubled: readonly SurveyedNode[]): Not
 export function withdrawing(at: Date): Notice {
   const when = at.toISOString();
   const command = `kubectl annotate secret ${globalSecretName} -n ${namespace} ${withdrawNowAnnotation}=true`;
-  const message = `deleted: from ${when} on its entries are taken back, unless it is made anew; to begin at once: ${command}`;
+  const message = `deleted: from ${when} on its entries are taken back, unless it is created again; to begin at once: ${command}`;
   return { type: "Normal", reason: "WithdrawalAwaited", message, about: when };
 }
 
@@ -155,7 +155,7 @@ export function held({ revision, reason, nodes: names, retryAt }: Halt): Notice 
     failed: `revision ${revision} failed on ${list(names) || "a node"}`,
     stalled:
       `revision ${revision} failed on other nodes when it was tried again (${list(names)}): ` +
-      "kubelet restarts fail there, and the document is seldom the cause",
+      "kubelet restarts fail there, which the document seldom causes",
     outage: `revision ${revision} met an outage: too many nodes are out of reach`,
   }[reason];
   const command = `kubectl annotate secret ${additionalSecretName} -n ${namespace} --overwrite ${retryAnnotation}=$(date +%s)`;
@@ -166,7 +166,7 @@ export function held({ revision, reason, nodes: names, retryAt }: Halt): Notice 
       "halted",
       "rollout",
       "nodes",
-      `${what}; every node keeps what it has; it goes on ${next}`,
+      `${what}; every node keeps what it has; it is tried again ${next}`,
     ),
   );
   return lasting("held", message, `${revision}/${reason}/${retryAt}`);
@@ -185,8 +185,8 @@ export function removing(revision: number): Notice {
 
 /** `names`: the nodes that are away; `until`: when they are given up, ISO 8601. */
 export function awaited(revision: number, names: readonly string[], until: string): Notice {
-  const what = `${nodes(names.length)} away may hold the entries, and give them back at their return: ${list(names)}`;
-  const command = `waited for until ${until}, or: ${finish(revision)}`;
+  const what = `${nodes(names.length)} that are away may hold the entries, and give them back when they return: ${list(names)}`;
+  const command = `we wait for them until ${until}; to finish without them: ${finish(revision)}`;
   return lasting(
     "awaited",
     `${line(finding("awaited", "removal", "nodes", what))}; ${command}`,
@@ -207,7 +207,7 @@ export function overdue(
   seconds: number,
   releasing: boolean,
 ): Notice {
-  const what = `removal has not moved for ${seconds} s, waiting for ${list(names) || "the DaemonSet controller"}`;
+  const what = `removal has made no progress for ${seconds} s, waiting for ${list(names) || "the DaemonSet controller"}`;
   const byHand = releasing ? `: to finish without them: ${finish(revision)}` : "";
   const message = line(finding("overdue", "removal", "nodes", what)) + byHand;
   return lasting("overdue", message, String(revision));

@@ -40,14 +40,14 @@ async function told(...documents: readonly string[]): Promise<string[]> {
   return [...said];
 }
 
-test("rewrites that mean the same are told of once: a thousand of them must not make a thousand Events", async () => {
+test("rewrites with the same meaning are reported once: a thousand of them must not make a thousand Events", async () => {
   const auths = '{"auths":{"a.io":{"auth":"dTpw"}}}';
   assert.deepEqual(await told(auths, ` ${auths}`, JSON.stringify(JSON.parse(auths), null, 2)), [
     "Accepted v0",
   ]);
 });
 
-test("another meaning is told, and so is the return to an earlier one, and each refused edit", async () => {
+test("another meaning is reported, and so are the return to an earlier one and each refused edit", async () => {
   const [one, two] = ['{"auths":{"a.io":{"auth":"dTpw"}}}', '{"auths":{"a.io":{"auth":"dTpx"}}}'];
   assert.deepEqual(await told(one, two, one), ["Accepted v0", "Accepted v1", "Accepted v2"]);
   assert.deepEqual(await told(one, "{", "{ ", one), [
@@ -105,7 +105,7 @@ function watched(cluster: Partial<Cluster> = {}) {
 
 const idleSeries = { revision: 0 };
 
-test("no series speaks of what is gone: after a refused Secret is deleted no alert stays", async () => {
+test("no metric series stays for what is gone: after a refused Secret is deleted no alert stays", async () => {
   const { report, series } = watched();
   assert.deepEqual(await series(), {});
   const additional = pullSecret("{");

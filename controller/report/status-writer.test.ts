@@ -49,7 +49,7 @@ function bench(...errors: readonly Error[]) {
   return { writer, sent, failed, pauses, turn, answers, clock };
 }
 
-test("of what is said within a second the last is written, by the status's own manager", async () => {
+test("of the statuses within a second only the last is written, by the status's own manager", async () => {
   const { writer, sent, pauses, turn } = bench();
   writer.write(object(), status(1));
   await turn();
@@ -71,7 +71,7 @@ test("of what is said within a second the last is written, by the status's own m
   assert.equal(sent[0]?.manager, "global-pull-secret-status");
 });
 
-test("what is so already is not written, whether we said it or the controller before us", async () => {
+test("a status that is there already is not written, whether we or another controller wrote it", async () => {
   const { writer, sent, pauses, turn } = bench();
   writer.write({ ...object(), status: status(1) }, status(1));
   await turn();
@@ -86,7 +86,7 @@ test("what is so already is not written, whether we said it or the controller be
   assert.equal(sent.length, 1);
 });
 
-test("one that fails is told and tried again, after growing pauses, with what is so then", async () => {
+test("a write that fails is reported and tried again, after growing pauses, with the status of that time", async () => {
   const { writer, sent, failed, pauses, turn } = bench(refusal(500), refusal(403));
   writer.write(object(), status(1));
   await turn();

@@ -71,7 +71,7 @@ test("a survey older than the counters says when there may be another: two secon
   assert.equal(lookout.outdated(view({ available: 1 })), undefined, "there may be one now");
 });
 
-test("as long as something goes on it is believed for ten seconds", () => {
+test("while a node is moving or stuck, a survey is believed for ten seconds", () => {
   const { lookout, pass } = start();
   const found = lookout.seen(view(), missing(0));
   lookout.judged(found.map((node) => [node, "moving"]));
@@ -92,7 +92,7 @@ test("a Ready that flickers is no break: an agent has been unavailable since it 
   assert.equal(since(lookout.seen(view(), missing(0))), 0);
 });
 
-test("in a wave agents that ended are looked for every ten seconds, in 5,000 every fifty", () => {
+test("in a wave agents that ended are looked for every 10 s, among 5,000 every 50 s", () => {
   for (const [desired, seconds] of [
     [20, 10],
     [5000, 50],
@@ -111,7 +111,7 @@ test("in a wave agents that ended are looked for every ten seconds, in 5,000 eve
   }
 });
 
-test("outside a wave they are not looked for", () => {
+test("outside a wave agents that ended are not looked for", () => {
   const { lookout, pass } = start();
   pass(1000);
   assert.equal(lookout.glances(view()), false);

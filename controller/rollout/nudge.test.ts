@@ -86,7 +86,7 @@ test("a DaemonSet that was changed meanwhile need not be nudged; any other refus
   await assert.rejects(nudged(403).done, /403/);
 });
 
-test("at birth nobody is asked to look: agents that touch nothing are never to be available", () => {
+test("at birth the DaemonSet is not nudged: agents that touch nothing are never to be available", () => {
   const spec = { minReadySeconds: 86_400 } as V1DaemonSet["spec"];
   assert.equal(
     nudgeClock(() => new Date(0))({ ...daemonSet(9, 0), ...(spec && { spec }) }),

@@ -65,7 +65,7 @@ test("a controller that starts anew in a hold keeps it, and an asked-for retry e
   );
 });
 
-test("what is withdrawn is carried by no hold", async () => {
+test("a hold never carries what is withdrawn", async () => {
   const world = await deployed(3);
   world.objects.delete(additionalPath);
   await world.pass(3);

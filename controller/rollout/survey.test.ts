@@ -139,7 +139,7 @@ test("an agent proved its revision when it was well for a minute before its node
   assert.equal((await one(node("a", "Unknown", 100), {})).agent?.proved, false);
 });
 
-test("nobody is suspected of a revision that every node had, nor of one that touches nothing", async () => {
+test("no agent is suspect under a revision that every node had, nor under one that touches nothing", async () => {
   const cluster = serving([node("a", "Unknown", 1)], [pod({ node: "a", well: 2 })]);
   const [found] = await survey(cluster, agent, { ...mark, complete: true }, now);
   assert.equal(found?.agent?.proved, true);

@@ -41,7 +41,7 @@ const refusals: readonly (readonly [
     "reserved",
     "False",
     "Rejected",
-    /^GPS313 team-a: secretRef\.name: team-a-pull is no Secret for/,
+    /^GPS313 team-a: secretRef\.name: team-a-pull may not be the Secret/,
   ],
 ];
 for (const [found, accepted, reason, message] of refusals) {

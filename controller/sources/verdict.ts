@@ -119,7 +119,7 @@ const statusOf: Readonly<Record<SourceReason, SourceVerdict["accepted"]>> = {
 
 function awaited(until: Date | undefined): string {
   const at = until === undefined ? "" : ` from ${until.toISOString()} on`;
-  return `deleted: its entries are taken back${at}, unless it is made anew`;
+  return `deleted: its entries are taken back${at}, unless it is created again`;
 }
 
 /** Problems that a message shows; more are only counted, because nobody reads 32 KiB of message. */

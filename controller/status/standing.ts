@@ -62,7 +62,7 @@ function ofNothing({ stage, managementState, reason }: Facts): Standing | undefi
   if (stage.kind !== "nothing") return undefined;
   if (managementState === "Withdrawn")
     return done("Withdrawn", `withdrawn${because(reason)}: nothing of ours is left`);
-  return done("NoSource", "no Secret asks for anything, and nothing of ours is left");
+  return done("NoSource", "no source has credentials to apply, and nothing of ours is left");
 }
 
 function ofRemoval(facts: Facts): Standing | undefined {
@@ -74,7 +74,7 @@ function ofRemoval(facts: Facts): Standing | undefined {
   if (awaited !== undefined && !released)
     return done(
       "NodesAwaited",
-      `every node that can be asked has given back; others are waited for until ${awaited.until}`,
+      `every node that is here has given back; we wait for the others until ${awaited.until}`,
     );
   const why = managementState === "Withdrawn" ? because(reason) : "";
   return goesOn("Withdrawing", `withdrawn${why}: the nodes give back the entries`);
@@ -121,7 +121,7 @@ function ofRollout(facts: Facts): Standing | undefined {
       ? done("NoNodes", `revision ${revision} is ready for nodes; there are none`)
       : done("InForce", `revision ${revision} is on every node that can be served`);
   const phase = turn.kind === "wait" ? turn.phase : "wave";
-  const message = turn.kind === "survey" ? "nodes are read" : turn.reason;
+  const message = turn.kind === "survey" ? "nodes are being read" : turn.reason;
   if (phase === "outage" || (phase === "held" && rollouts.halt?.reason === "outage"))
     return goesOn("NodesOutOfReach", message);
   const stops = phase === "halted" || phase === "held";

@@ -79,14 +79,14 @@ const declared = (list: string[]) => ({
   spec: { list, template: { spec: {} } },
 });
 
-test("what is as declared is neither asked about nor written", async () => {
+test("an object that is as declared costs neither a dry run nor a write", async () => {
   const server = new Server();
   await server.ensure("a");
   await server.ensure("a");
   assert.deepEqual(server.asked, ["write"]);
 });
 
-test("an edit is repaired: asked about once, written once", async () => {
+test("an edit is repaired by one dry run and one write", async () => {
   const server = new Server();
   await server.ensure("a");
   server.edit(["evil"]);
@@ -96,7 +96,7 @@ test("an edit is repaired: asked about once, written once", async () => {
   assert.deepEqual(server.live?.spec.list, ["a"]);
 });
 
-test("what admission adds is left: written once, asked about once a minute, told once", async () => {
+test("what admission adds is left: one write, one dry run a minute, one report", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   for (server.seconds = 0; server.seconds < 5 * believedSeconds; server.seconds += 1)
@@ -126,7 +126,7 @@ test("an edit beside what admission adds is repaired at once", async () => {
   assert.deepEqual(server.live?.spec.list, ["a", "added"]);
 });
 
-test("what we declare anew is written at once, whatever was admitted before", async () => {
+test("a new declaration is written at once, whatever was admitted before", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");

@@ -117,12 +117,12 @@ test("all that is wrong is named at once, each at its place", () => {
   ]);
 });
 
-test("an inherited field is none", () => {
+test("an inherited field does not count", () => {
   const inherited = Object.create(kubeconfig()) as object;
   assert.deepEqual(codes(inherited), ["GPS404"]);
 });
 
-test("who speaks for another server is another place; a renewed credential is not", () => {
+test("another server is another place; a renewed credential is not", () => {
   const place = (value: Fields) => {
     const read = parseKubeconfig(value, "guest");
     return read.ok ? read.access.place : assert.fail(JSON.stringify(read.problems));

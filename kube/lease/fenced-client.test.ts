@@ -39,7 +39,7 @@ for (const [name, send] of Object.entries(requests)) {
   });
 }
 
-test("whoever stands by may read", async () => {
+test("a standby may read", async () => {
   const { cluster, sent } = recorded();
   await fenced(cluster, () => false).get(path);
   assert.equal(sent.length, 1);

@@ -127,7 +127,7 @@ test("taking counts a transition and begins a term; renewing does neither; both 
   assert.equal(renewed.spec?.acquireTime, "t0");
 });
 
-test("what is not there can only be created, never changed", () => {
+test("a Lease that is not there can only be created, never changed", () => {
   assert.deepEqual(heldBy("me", undefined, now).metadata?.resourceVersion, "1");
 });
 

@@ -54,7 +54,7 @@ test("what we wrote is read back at once and without a question", async () => {
   assert.deepEqual(asked, ["PATCH"]);
 });
 
-test("what a dry run would make is shown to nobody", async () => {
+test("the result of a dry run is never shown", async () => {
   const { asked, cluster } = setUp({ live: at("2") });
   await cluster.apply(path, {}, { manager: "us", force: true, dryRun: true });
   assert.deepEqual(await cluster.get(path), at("1"));

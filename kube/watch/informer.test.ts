@@ -122,7 +122,7 @@ function versionOf(one: Played, object: Object): number | undefined {
   return one.history.findLast((entry) => entry.object === object)?.version;
 }
 
-test("what an informer shows was true at one time, not before our own writes, and time only goes on", () => {
+test("what an informer shows was true at one time, not before our own writes, and never goes back", () => {
   let shownTimes = 0;
   fc.assert(
     fc.property(lives, (life) => {
@@ -161,7 +161,7 @@ test("an informer that was listed, has heard everything and was relisted once sp
 
 const at = (version: string, uid = "1") => ({ metadata: { uid, resourceVersion: version } });
 
-test("versions are numbers, not text: 100 is later than 99", () => {
+test("versions compare as numbers, not as text: 100 is later than 99", () => {
   const informer = new Informer();
   informer.listed(at("99"), "99");
   informer.wrote(at("100"));

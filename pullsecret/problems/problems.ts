@@ -142,18 +142,18 @@ export const catalogue = {
   dropped: [
     "GPS152",
     "{} is dropped",
-    "nothing, if only image pulls matter: of each entry only the credential is used",
+    "no action needed if only image pulls matter: of each entry only the credential is used",
   ],
   stripped: [
     "GPS153",
     "taken out",
-    "nothing: only auths is merged, helpers would run as root on every node",
+    "no action needed: only auths is merged, helpers would run as root on every node",
   ],
-  emptyPassword: ["GPS154", "the password is empty", "check that this is meant"],
+  emptyPassword: ["GPS154", "the password is empty", "check that this is intended"],
   whiteSpace: [
     "GPS155",
     "white space around the {}",
-    "check that this is meant: echo without -n adds a line break",
+    "check that this is intended: echo without -n adds a line break",
   ],
   wildcard: [
     "GPS156",
@@ -192,12 +192,12 @@ export const catalogue = {
   marker: [
     "GPS166",
     "holds no credential, and is left out",
-    "nothing, if a credential helper wrote it: what it keeps is not in this file",
+    "no action needed if a credential helper wrote it: its credentials are not in this file",
   ],
   hubToken: [
     "GPS167",
     "docker login's own token, left out",
-    "nothing: pulls use the entry https://index.docker.io/v1/ beside it",
+    "no action needed: pulls use the entry https://index.docker.io/v1/ beside it",
   ],
   tokenBesideEmpty: [
     "GPS168",

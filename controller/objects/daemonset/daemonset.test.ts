@@ -75,7 +75,7 @@ test("nodes without a kubelet of their own get no agent, unless the installer se
   assert.equal(everywhere?.spec?.affinity, undefined);
 });
 
-test("a pin goes before what the installer selects, and a survey asks for the same nodes", () => {
+test("a pin takes precedence over the installer's selector, and a survey asks for the same nodes", () => {
   const pinned = { names: ["a"], since: "2026-11-23T12:00:00Z" };
   assert.deepEqual(expressions(withPod({}, { pinned })), [
     { matchFields: [{ key: "metadata.name", operator: "In", values: ["a"] }] },
@@ -141,7 +141,7 @@ test("the probation is the agent's, and Kubernetes waits out the false Ready in 
   );
 });
 
-test("the digest tells agents apart, not revisions", () => {
+test("the template digest differs for another agent, not for another revision", () => {
   assert.notEqual(templateDigest({ ...agent, image: "example.com/gps:2" }), templateDigest(agent));
   const digest = (revision: number) =>
     daemonSet(agent, { revision, digest: "" }, strategy).spec?.template.metadata?.annotations?.[
@@ -180,7 +180,7 @@ const podOf = (change: Partial<Agent>) =>
 const hostPaths = (change: Partial<Agent>) =>
   podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
 
-test("who restarts nothing has no bus: access to it as root is root on the node, and some nodes have none", () => {
+test("agents that restart nothing have no bus: access to it as root is root on the node, and some nodes have none", () => {
   assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/"]);
   assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
   const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(

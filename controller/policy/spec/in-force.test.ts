@@ -165,7 +165,7 @@ test("a pause keeps the policy that was accepted last, and says that another one
   );
 });
 
-test("a withdrawal is heeded though the rest of the spec is not allowed", () => {
+test("a withdrawal is obeyed although the rest of the spec is not allowed", () => {
   const bounded = installedBy("--max-unavailable-limit", "20%");
   const spec = { managementState: "Withdrawn", rollout: { maxUnavailable: "90%" } } as const;
   const { policy, problems } = inForce(bounded, object(spec), undefined);
@@ -176,7 +176,7 @@ test("a withdrawal is heeded though the rest of the spec is not allowed", () => 
   );
 });
 
-test("what cannot be read leaves the policy as it was; what is not there is the defaults", () => {
+test("an object that cannot be read leaves the policy as it was; a missing one means the defaults", () => {
   const accepted = remember({ rollout: { maxUnavailable: 2 } });
   assert.equal(inForce(installed, "unreadable", accepted).policy.rollout.maxUnavailable, 2);
   assert.equal(inForce(installed, "absent", accepted).policy.rollout.maxUnavailable, "10%");
@@ -222,7 +222,7 @@ for (const [what, now, names, orphans] of takenOver)
     assert.deepEqual([again.policy, again.orphans], [found.policy, found.orphans]);
   });
 
-test("without an object a withdrawal and a pause stay, and all else is the defaults", () => {
+test("without an object a withdrawal and a pause stay, and everything else is the defaults", () => {
   for (const managementState of ["Withdrawn", "Paused"] as const) {
     const spec = { managementState, rollout: { maxUnavailable: 2 } };
     const { policy } = inForce(installed, "absent", remember(spec));

@@ -456,7 +456,7 @@ test("beside odd nodes a canary that was looked at before its Ready had stood is
 test("a Ready that has not lasted is waited for, and no longer", () => {
   const turn = decide(input({ readySeconds: 2.5, stallSeconds: 0.1 }));
   assert.deepEqual(turn.kind === "wait" && [turn.reason, turn.again], [
-    "a Ready must last to count",
+    "the latest Ready must last to count",
     0.5,
   ]);
 });

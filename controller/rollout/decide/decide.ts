@@ -83,7 +83,7 @@ function rollOut(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy)
   if (served)
     return hasStood(input)
       ? nextAfterServed(input, daemonSet, odd)
-      : wait(phaseOf(daemonSet), kept, "a Ready must last to count", standsIn(input));
+      : wait(phaseOf(daemonSet), kept, "the latest Ready must last to count", standsIn(input));
   if (isOvertaken(input)) return catchUp(input, daemonSet, kept, odd);
   return (
     giveWay(input, daemonSet, kept) ??
@@ -113,7 +113,7 @@ function catchUp(
 ): Turn {
   if (isCalm(input, daemonSet))
     return roll(input, daemonSet, odd, "published, but not yet in the template");
-  const reason = "published; the agents that are missing come first";
+  const reason = "published; the missing agents come first";
   return wait(phaseOf(daemonSet), kept, reason, stallLimit(input));
 }
 

@@ -14,7 +14,7 @@ export function repair(input: RolloutInput, daemonSet: DaemonSetState, kept: Str
   const { lost, standing } = input;
   if (!isCalm(input, daemonSet)) {
     if (standing === undefined && isWorthASurvey(input, daemonSet)) return { kind: "survey" };
-    const reason = "to be repaired when the agents that are missing are back";
+    const reason = "to be repaired once the missing agents are back";
     return {
       ...wait(phaseOf(daemonSet), kept, reason, stallLimit(input)),
       ...(lost ? { publish: true } : {}),

@@ -57,16 +57,21 @@ export function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetState, 
       input.intent !== "hold";
     if (spared && restSeconds > 0)
       return {
-        ...wait("interval", strategy, "the rollout before began too short a time ago", restSeconds),
+        ...wait(
+          "interval",
+          strategy,
+          "the previous rollout began less than rollout.minInterval ago",
+          restSeconds,
+        ),
         served: true,
       };
     const reason =
-      daemonSet.template === 0 ? "every agent is ready" : "every node has the revision before";
+      daemonSet.template === 0 ? "every agent is ready" : "every node has the previous revision";
     return { ...roll(input, daemonSet, broken, reason), served: true };
   }
   if (input.intent === "hold")
     return wait("held", everyNode, "every node keeps what it has", Math.max(1, input.retrySeconds));
   const reason =
-    odd === 0 ? "every node has it" : `every node has it but ${odd} that cannot be served`;
+    odd === 0 ? "every node has it" : `every node has it, except ${odd} that cannot be served`;
   return { kind: "served", strategy, reason, again: undefined };
 }

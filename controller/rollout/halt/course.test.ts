@@ -27,7 +27,7 @@ const outcome = {
   takesBack: false,
 } as const;
 
-test("a rollout excuses whoever is in trouble under the template before", () => {
+test("a rollout excuses nodes that are in trouble under the previous template", () => {
   const { excused } = remembered(noRollouts, asked, { ...outcome, overtaken: false });
   assert.deepEqual(excused.toSorted(), ["excused", "failed", "stuck"]);
 });

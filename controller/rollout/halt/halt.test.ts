@@ -62,7 +62,7 @@ test("a changed document, a withdrawal and a new wish end the hold; the wish tha
   assert.equal(tried.halt?.tries, 1);
 });
 
-test("who failed is excused in the next try, and another failure then means that restarts fail", () => {
+test("a node that failed is excused in the next try, and another node's failure then means that restarts fail", () => {
   const first = afterHalt(noRollouts, failed(["a"]));
   assert.equal(knownOf(first, asked(5)).failed.size, 0);
   const tried = afterRoll(first, asked(10), []);

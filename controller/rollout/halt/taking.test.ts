@@ -19,7 +19,7 @@ for (const [before, after, expected] of cases)
     assert.equal(takesBack(before && JSON.stringify(before), JSON.stringify(after)), expected);
   });
 
-test("what is no JSON supplies nothing", () => {
+test("malformed JSON supplies nothing", () => {
   assert.equal(takesBack("{]", JSON.stringify(both)), false);
   assert.equal(takesBack(JSON.stringify(both), "null"), true);
 });

@@ -106,7 +106,7 @@ for (const [sentence, one, fate] of cases) {
   test(`fate of a node: ${sentence}`, () => assert.equal(fatesOf([one], probation)[0]?.[1], fate));
 }
 
-test("where the Secret is ahead of the template its agents wait, and nobody is odd or dead for it", () => {
+test("where the Secret is ahead of the template its agents wait, and no node counts as odd or unreachable for that", () => {
   const known = { ...nobody, excused: new Set(["n"]), harmless: true, overtaken: true };
   const fate = (changes: Partial<AgentPod>) =>
     fatesOf([node({ agent: agent(changes) })], probation, known)[0]?.[1];
@@ -117,7 +117,7 @@ test("where the Secret is ahead of the template its agents wait, and nobody is o
   );
 });
 
-test("a node that cannot start the agent is dead once another node could, and stuck before", () => {
+test("a node that cannot start the agent is unreachable once another node could, and stuck before", () => {
   const cannot = node({
     name: "cannot",
     agent: agent({ started: false, ageSeconds: 90, message: "ErrImagePull" }),
@@ -184,7 +184,7 @@ test("every node is counted once; those that are away, or excused without their 
   assert.deepEqual([few.out, few.fallen, few.unreachable], [2, 2, 3]);
 });
 
-test("the worst are named first", () => {
+test("the worst failures are named first", () => {
   const nodes = [
     node({ name: "a", agent: agent({ ageSeconds: 90 }) }),
     node({ name: "b", agent: agent({ gaveUp: true }) }),

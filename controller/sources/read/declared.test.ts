@@ -27,7 +27,7 @@ test("law: the order does not depend on how the list is written", () => {
   );
 });
 
-test("of equal ones each but the first is warned of, with the name of the one before", () => {
+test("of equal priorities each but the first gets a warning, with the name of the one before", () => {
   const warnings = samePriorities(["c=1", "a=1", "b=1", "d=2"].map(source));
   assert.deepEqual(
     warnings.map(({ code, source: of }) => [code, of]),

@@ -68,7 +68,7 @@ for (const [sentence, answer, outcome] of answers) {
 
 const away = () => Promise.reject(refused(0));
 
-test("one that cannot be read is not asked for at every look, and is told of once", async () => {
+test("an original that cannot be read is not asked for at every look, and is reported once", async () => {
   const on = reading(away);
   for (let looks = 0; looks < 100; looks++) await on.read();
   assert.equal(on.asked(), 1);
@@ -81,7 +81,7 @@ test("one that cannot be read is not asked for at every look, and is told of onc
   assert.equal(on.told.length, 1);
 });
 
-test("when it can be read again it is, and that is told", async () => {
+test("an original that can be read again is read, and that is reported", async () => {
   const on = reading(away, async () => secret);
   await on.read();
   on.pass(1);

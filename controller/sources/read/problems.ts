@@ -25,7 +25,7 @@ export const catalogue = {
     "delete or rename it; nothing is deployed until then",
   ],
   halted: ["GPS305", "{}", "correct the Secret or the nodes; the others are untouched"],
-  overdue: ["GPS306", "{}", "repair or delete what is waited for"],
+  overdue: ["GPS306", "{}", "repair or delete what the removal waits for"],
   leftBehind: [
     "GPS307",
     "{}",
@@ -35,24 +35,28 @@ export const catalogue = {
   originalUnknown: [
     "GPS309",
     "cannot be read now",
-    "nothing if its API server is away for a while; else renew the credential in --original-kubeconfig",
+    "no action needed if its API server is away for a while; otherwise renew the credential in --original-kubeconfig",
   ],
   sourceMissing: ["GPS310", "no such Secret", "create it, or remove the source from spec.sources"],
   sourceForbidden: ["GPS311", "no right to read it", "grant it: {}"],
-  sourceUnknown: ["GPS312", "cannot be read now", "nothing, if the API server can read it again"],
+  sourceUnknown: [
+    "GPS312",
+    "cannot be read now",
+    "no action needed once the API server can read it again",
+  ],
   sourceReserved: [
     "GPS313",
-    "{} is no Secret for a further source",
-    "name one that is neither ours nor additional-pull-secret",
+    "{} may not be the Secret of a source",
+    "name a Secret that is neither ours nor additional-pull-secret",
   ],
   samePriority: [
     "GPS314",
-    "has the priority of {}; by name the first of the two wins",
-    "give them different priorities if that is not meant",
+    "has the same priority as {}; the first of the two by name wins",
+    "give them different priorities if that is not intended",
   ],
   sourceOrphaned: [
     "GPS315",
-    "the object that named it was deleted, and the one there is names no sources; it stays",
+    "the object that named it was deleted, and the present one names no sources; it stays in force",
     "name it in spec.sources again, or delete its Secret to take its entries back",
   ],
   podsRefused: [
@@ -63,9 +67,9 @@ export const catalogue = {
   refused: [
     "GPS321",
     "{}",
-    "let the controller do it: a right, an admission policy or a webhook is in its way",
+    "let the controller do it: a missing right, an admission policy or a webhook prevents it",
   ],
-  mutated: ["GPS322", "{}", "leave our objects out of the policy that changes them"],
+  mutated: ["GPS322", "{}", "exclude our objects from the policy that changes them"],
   unsupported: [
     "GPS323",
     "the cluster serves {}, whose operator owns the nodes' pull secrets",
@@ -74,7 +78,7 @@ export const catalogue = {
   notAllowed: [
     "GPS330",
     "{}",
-    "change spec, or let who installs allow it; until then the policy before stays in force",
+    "change spec, or have the installer allow it; until then the previous policy stays in force",
   ],
   awaited: ["GPS324", "{}", "let these nodes return, or delete them"],
 } as const satisfies Catalogue;

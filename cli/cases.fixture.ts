@@ -191,7 +191,7 @@ const cases: readonly (readonly [
     `check ${browser}`,
     0,
     "accepted: 1 registry\n",
-    /^(?:additional: .* left out; nothing.*\n){3}$/,
+    /^(?:additional: .* left out; no action needed.*\n){3}$/,
   ],
   [
     `merge --additional ${browser}`,

@@ -1,4 +1,4 @@
-/** Patience with an API server that is away while the controller starts. */
+/** Repeats requests while the API server is away as the controller starts. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
 import { backoff } from "#kube/loop.ts";

@@ -18,7 +18,7 @@ type Followable = Followed & Readonly<{ live: Cluster }>;
 const isOthersStatus = ({ manager, subresource }: V1ManagedFieldsEntry) =>
   subresource === "status" && manager !== statusManager;
 
-/** Follows an object that must be defined here. */
+/** Follows an object whose definition must exist here. */
 export function watchOver(
   { live, target, informer }: Followable,
   hint: () => void,

@@ -1,4 +1,4 @@
-/** What the agents run: an image, and the Secrets that it is pulled with. */
+/** The image that agents run, and the Secrets that it is pulled with. */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "#kube/client/cluster.ts";

@@ -6,20 +6,20 @@ import type { Progress } from "../rollout/step.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Standing } from "#controller/rollout/turn/node-state.ts";
 
-/** undefined: there is nothing to speak of, and the series is absent. */
+/** Undefined: nothing to report, so the series is absent. */
 export type Gauges = Readonly<{
   /** 0: there is none. */
   revision: number;
   rolledOut: 0 | 1 | undefined;
   nodes: Readonly<Record<"desired" | "updated" | "available", number>> | undefined;
-  /** `kept`: the last value, while something is under way and nobody has looked since. */
+  /** `kept`: the last values, while something is under way and no survey has been made since. */
   fates: Readonly<Partial<Standing>> | "kept";
 }>;
 
-/** No revision, or nobody to bring it to. */
+/** No revision, or no node to bring it to. */
 export const nothing: Gauges = { revision: 0, rolledOut: undefined, nodes: undefined, fates: {} };
 
-/** The state of a rollout; `withdrawing` when it takes entries from nodes. */
+/** Gauges of a rollout. `withdrawing`: it takes entries from nodes. */
 export function gaugesOf(
   { revision, turn, view, standing }: Progress,
   withdrawing: boolean,
@@ -31,10 +31,10 @@ export function gaugesOf(
   return { revision, rolledOut, nodes: { desired, updated, available }, fates };
 }
 
-/** While a removal deletes objects. */
+/** Gauges while a removal deletes objects. */
 export const deleting = (revision: number): Gauges => ({ ...nothing, revision });
 
-/** Parts of a standing that are counted among the others already. */
+/** Counts that are contained in the others already. */
 const totals: ReadonlySet<string> = new Set(["total", "out", "fallen"]);
 
 export function show(metrics: Metrics, { revision, rolledOut, nodes, fates }: Gauges): void {

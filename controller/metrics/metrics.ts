@@ -1,6 +1,6 @@
 /**
- * What Prometheus sees. No label names a registry, a node or anything else that grows with the
- * cluster.
+ * The metrics for Prometheus. No label names a registry, a node or anything else that grows with
+ * the cluster.
  */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import { namespace } from "#contract/names.ts";

@@ -6,7 +6,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { globalSecretName, namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { annotationOf, annotations, memoryManager } from "#kube/client/ownership.ts";
+import { annotationOf, annotations, annotationManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 
 /**
@@ -14,14 +14,14 @@ import { owned } from "#kube/client/paths.ts";
  */
 const dropped = ["globalpullsecret.io/conditions", "global-pull-secret/conditions"];
 
-export type Memory = Readonly<{
+export type Notes = Readonly<{
   /** A revision above 0 may have reached a node. */
   rolled: boolean;
   /** The revision under which every node has given back its entries; 0: none. */
   released: number;
 }>;
 
-export function recall(secret: V1Secret | undefined): Memory {
+export function recall(secret: V1Secret | undefined): Notes {
   const said = (name: string) => annotationOf(secret?.metadata, name);
   return {
     rolled: said(annotations.rolled) === "true",
@@ -37,12 +37,12 @@ export function recall(secret: V1Secret | undefined): Memory {
 export async function remember(
   cluster: Cluster,
   secret: V1Secret,
-  memory: Memory,
+  notes: Notes,
 ): Promise<V1Secret> {
   const before = secret.metadata?.annotations ?? {};
   const after = {
-    ...(memory.rolled ? { [annotations.rolled]: "true" } : {}),
-    ...(memory.released > 0 ? { [annotations.released]: String(memory.released) } : {}),
+    ...(notes.rolled ? { [annotations.rolled]: "true" } : {}),
+    ...(notes.released > 0 ? { [annotations.released]: String(notes.released) } : {}),
   };
   const same = Object.values(annotations).every(
     (name) => before[name] === (after as Record<string, string>)[name],
@@ -57,6 +57,6 @@ export async function remember(
   return cluster.apply<V1Secret>(
     owned.global,
     { apiVersion: "v1", kind: "Secret", metadata },
-    { manager: memoryManager, force: true },
+    { manager: annotationManager, force: true },
   );
 }

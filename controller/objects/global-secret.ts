@@ -109,7 +109,7 @@ export function isPending(
   return published.document !== wanted.document || published.sourcesText !== wanted.sources;
 }
 
-/** What decides what agents apply. */
+/** The keys that decide what agents apply. */
 const judged = Object.values(secretKeys).filter((key) => key !== secretKeys.registration);
 
 /**

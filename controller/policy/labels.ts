@@ -25,7 +25,7 @@ export type Pair = readonly [key: string, value: string];
 export const isKey = (text: string) => key.test(text);
 export const isLabelValue = (text: string) => value.test(text);
 
-/** `KEY=VALUE`, as `kubectl label` takes it. */
+/** Reads `KEY=VALUE` for a label, in the syntax of `kubectl label`. */
 export function label(text: string): Pair | Wrong {
   const pair = keyAndValue(text);
   if (pair instanceof Wrong) return pair;
@@ -33,7 +33,7 @@ export function label(text: string): Pair | Wrong {
   return isLabelValue(pair[1]) ? pair : new Wrong("has a value that no label may have");
 }
 
-/** `KEY=VALUE`; the value may be anything. */
+/** Reads `KEY=VALUE` for an annotation; the value may be anything. */
 export function annotation(text: string): Pair | Wrong {
   return keyAndValue(text);
 }

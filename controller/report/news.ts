@@ -5,12 +5,12 @@ import { pick } from "#controller/rollout/turn/node-state.ts";
 import type { TroubleKind } from "../status/troubles.ts";
 import * as messages from "./messages.ts";
 
-/** A kind of the table, and what there is to say about it. */
+/** A kind of trouble, with its message. */
 export type Trouble = readonly [kind: TroubleKind, notice: Notice];
 
 /**
- * Undefined for what was requested just now: the next run, 0.2 s later, sees it begin. A rolled-out
- * revision is news once; nodes that come and go later do not repeat it.
+ * The news of a rollout. There is none of what was requested just now: the next run, 0.2 s later,
+ * sees it begin. A rolled-out revision is news once; nodes that come and go later do not repeat it.
  */
 export function newsOf(
   progress: Progress,
@@ -32,7 +32,7 @@ function rolledOut({ revision, view, standing, fates, rollouts }: Progress, now:
   return messages.rolledOut(revision, standing?.served ?? total, missing, seconds);
 }
 
-/** What holds a rollout up, worst first; undefined when nothing was found to. */
+/** What holds a rollout up, worst first; undefined when nothing was found. */
 export function haltOf({
   revision,
   turn,

@@ -7,17 +7,23 @@ import { namespace, agentName } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 
-/** Between a pod's deletion and its successor's creation a node has none, for a second or two. */
+/**
+ * Seconds for which a node may lack an agent: between a pod's deletion and its successor's creation
+ * it has none, for a second or two.
+ */
 const patienceSeconds = 10;
 /**
- * The API server keeps no index of Events by their object: each list reads all of the namespace.
+ * Seconds between two reads of Events. The API server keeps no index of Events by their object, so
+ * each list reads all of the namespace.
  */
 const pauseSeconds = 30;
 
 /** Nodes that have long been without an agent, and the latest Event about it. */
 export type Podless = Readonly<{ count: number; quoted: string | undefined }>;
 
-/** Asks the cluster only while nodes have none; never rejects. */
+/**
+ * Counts nodes without an agent. It asks the cluster only while there are any, and never rejects.
+ */
 export function podlessClock(
   cluster: Cluster,
   now: () => Date,
@@ -54,7 +60,7 @@ async function lastWord(cluster: Cluster, uid: string): Promise<string | undefin
       if (latest === undefined || time >= latest.time) latest = { time, message };
     }
   });
-  // Each try has a name of its own: with it in the words each would be another Event.
+  // The name of each try differs. With it in the message, each would be another Event.
   return latest?.message
     .replaceAll(new RegExp(`${agentName}-[a-z0-9]{5}\\b`, "g"), `${agentName}-…`)
     .slice(0, 700);

@@ -3,19 +3,19 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { InForce } from "#controller/policy/spec/in-force.ts";
 import type { Facts, SourceFacts, Stage } from "../status/facts.ts";
-import { after, nothingKnown, type Known, type Versions } from "../status/served.ts";
-import { isOut } from "../status/standing.ts";
+import { after, nothingKnown, type ServedVersions, type Versions } from "../status/served.ts";
+import { isOut } from "../status/summary.ts";
 import { statusOf } from "../status/status.ts";
 import type { StatusWriter } from "./status-writer.ts";
 
-/** What steers a run, as far as its status says so. */
+/** The part of a run's steering that its status tells. */
 export type Steered = Pick<InForce, "waits" | "wishes" | "problems"> &
   Readonly<{
     policy: Pick<Policy, "managementState">;
     object: GlobalPullSecret | undefined;
   }>;
 
-/** What a run finds of the sources. */
+/** The part of a run's verdict that its status tells. */
 export type Judged = Pick<Facts, "sources" | "registries" | "withdrawsAt">;
 
 const nothingJudged: Judged = { sources: [], registries: [], withdrawsAt: undefined };
@@ -24,7 +24,7 @@ export function statusTeller(writer: StatusWriter, now: () => Date) {
   let steered: Steered | undefined;
   let stage: Stage = { kind: "starting" };
   let judged = nothingJudged;
-  let known: Known = nothingKnown;
+  let known: ServedVersions = nothingKnown;
   let uid: string | undefined;
 
   function tell(troubles: Facts["troubles"]): void {
@@ -80,7 +80,10 @@ function servedIn({ status }: GlobalPullSecret): Versions {
   );
 }
 
-/** Of what is refused or cannot be read the version before stays in force. */
+/**
+ * Versions of the accepted sources, and none for an extra that is missing. A source that is refused
+ * or cannot be read keeps its previous version.
+ */
 function versionsOf(sources: readonly SourceFacts[]): Versions {
   return Object.fromEntries(
     sources.flatMap(({ name, accepted, reason, extra, resourceVersion }) =>

@@ -63,7 +63,7 @@ export type Decision = Readonly<{
   publish: Content | undefined;
   state: State;
   rollouts: Rollouts;
-  /** Kubelets may have to be told of a provider for what is published, after this step. */
+  /** After this step, kubelets may have to be told of a provider for what is published. */
   registers: boolean;
   /** Before this step, every node that can be served had the template's revision. */
   complete: boolean;

@@ -37,7 +37,7 @@ export type Lookout = Readonly<{
 }>;
 
 export function createLookout(now: () => Date): Lookout {
-  const quiet = stallClock(now);
+  const stalledFor = stallClock(now);
   const readySince = readyClock(now);
   const unavailableSince = new Map<string, number>();
   const podlessSince = new Map<string, number>();
@@ -51,7 +51,7 @@ export function createLookout(now: () => Date): Lookout {
 
   return {
     clocks: (view) => ({
-      stallSeconds: quiet(view),
+      stallSeconds: stalledFor(view),
       readySeconds: readySince(view),
       surveySeconds: age(),
     }),

@@ -10,7 +10,7 @@ import type { V1DaemonSet } from "@kubernetes/client-node";
 import { guardSeconds, namespace, agentName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { annotations, memoryManager } from "#kube/client/ownership.ts";
+import { annotations, annotationManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 
 /** Seconds of slack after a Ready: status and watch take their time. */
@@ -56,7 +56,7 @@ export async function nudge(cluster: Cluster, { metadata }: V1DaemonSet, now: Da
   const patch = { name: agentName, namespace, uid, resourceVersion, annotations: said };
   const object = { apiVersion: "apps/v1", kind: "DaemonSet", metadata: patch };
   try {
-    await cluster.apply(owned.daemonSet, object, { manager: memoryManager, force: true });
+    await cluster.apply(owned.daemonSet, object, { manager: annotationManager, force: true });
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 409) throw error;
   }

@@ -30,7 +30,7 @@ import { declaredAsIs, daemonSetState } from "#controller/objects/daemonset/daem
 
 export type Progress = Readonly<{
   turn: Turn;
-  /** Of global-pull-secret, after this step. */
+  /** Revision of global-pull-secret, after this step. */
   revision: number;
   published: boolean;
   global: V1Secret;
@@ -74,23 +74,27 @@ export async function takeStep(
   const kept = published && { ...published, sources: published.sourcesText };
   const content =
     publish === undefined && kept ? kept : { ...(publish ?? wanted), salt: newSalt() };
-  const target = targetOf(turn, revision, view);
+  const declaration = declarationOf(turn, revision, view);
   let global = await ensure<V1Secret>(
     context,
     owned.global,
     snapshot.global,
-    globalSecret({ ...content, revision }, registrationIn(registers, target)),
+    globalSecret({ ...content, revision }, registrationIn(registers, declaration)),
   );
   await ensure(context, owned.serviceAccount, snapshot.serviceAccount, serviceAccount);
   await ensure(context, owned.role, snapshot.role, role);
   await ensure(context, owned.roleBinding, snapshot.roleBinding, roleBinding);
-  if (target.template > 0) {
+  if (declaration.template > 0) {
     // Written before the template: from here on a node may hold our entries, and a removal must ask
     // for them back.
     global = await remember(cluster, global, { ...recall(global), rolled: true });
   }
-  const digest = digestFor(target.template, { global, revision, view });
-  const declaredSet = daemonSet(agent, { revision: target.template, digest }, target.strategy);
+  const digest = digestFor(declaration.template, { global, revision, view });
+  const declaredSet = daemonSet(
+    agent,
+    { revision: declaration.template, digest },
+    declaration.strategy,
+  );
   const live = await ensure<V1DaemonSet>(context, owned.daemonSet, snapshot.daemonSet, declaredSet);
   const nudgeIn = context.nudgeSeconds(live);
   if (nudgeIn === 0) await nudge(cluster, live, context.now());
@@ -112,26 +116,33 @@ async function look(context: RolloutContext, live: V1DaemonSet): Promise<DaemonS
   return daemonSetState(live, await isDrifted(context, live, declaredAsIs(live, context.agent)));
 }
 
-type Known = Readonly<{ global: V1Secret; revision: number; view: DaemonSetState | undefined }>;
+type Written = Readonly<{ global: V1Secret; revision: number; view: DaemonSetState | undefined }>;
 
 /**
  * Digest for the template. The published revision's comes from the Secret as the API server
  * answered it; a template that is kept keeps its own.
  */
-function digestFor(template: number, { global, revision, view }: Known): string {
+function digestFor(template: number, { global, revision, view }: Written): string {
   if (template === 0) return "";
   const published = template === revision ? readPublished(global) : undefined;
   return published === undefined ? (view?.digest ?? "") : publishedDigest(published);
 }
 
-/** In the Secret before the strategy of a wave is: a pod that comes with it mounts what is true. */
-function registrationIn(registers: boolean, { strategy }: Target): Registration {
+/**
+ * What the Secret says of the registration. It is written before the strategy of a wave, so that a
+ * pod of the wave mounts what is true.
+ */
+function registrationIn(registers: boolean, { strategy }: Declaration): Registration {
   return registers && strategy.stage === "canary" ? "proving" : "proved";
 }
 
-type Target = { template: number; strategy: Strategy };
+type Declaration = { template: number; strategy: Strategy };
 
-function targetOf(turn: Turn, revision: number, view: DaemonSetState | undefined): Target {
+function declarationOf(
+  turn: Turn,
+  revision: number,
+  view: DaemonSetState | undefined,
+): Declaration {
   const template = view?.template ?? 0;
   const kept = { stage: view?.stage ?? "wave", maxUnavailable: view?.maxUnavailable ?? 1 } as const;
   switch (turn.kind) {

@@ -10,7 +10,7 @@ import type { Published } from "../objects/global-secret.ts";
 import type { State } from "../objects/state.ts";
 import { choose, type Joined, type Reading } from "./choose.ts";
 import type { Given } from "#controller/sources/read/given.ts";
-import { readSource, type Known } from "./source.ts";
+import { readSource, type Remembered } from "./source.ts";
 import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 
 /** The content that global-pull-secret should have, whatever its revision. */
@@ -35,7 +35,7 @@ export type Verdict = Readonly<{
 }>;
 
 /** `given`: highest first, the original last. */
-export type Sources = Known & Readonly<{ given: readonly Given[] }>;
+export type Sources = Remembered & Readonly<{ given: readonly Given[] }>;
 
 /** True when no source but the original supplies anything, so that there is nothing to apply. */
 export function nobodyAsks({ given, ...known }: Sources): boolean {
@@ -101,7 +101,7 @@ function judged(readings: readonly Reading[], chosen: Joined, apply: boolean): V
 function refused(
   readings: readonly Reading[],
   wanted: Wanted | undefined,
-  { state }: Known,
+  { state }: Remembered,
   problems: readonly Problem[],
 ): Verdict {
   const problemsOf = (id: string) => readings.find(({ given }) => given.id === id)?.now.problems;

@@ -33,10 +33,10 @@ export type Read = Readonly<{ now: Source; before: Source | undefined }>;
 const none: Source = { entries: undefined, text: undefined, problems: [], present: false };
 
 /** What is remembered of the sources. */
-export type Known = Readonly<{ published: Published | undefined; state: State }>;
+export type Remembered = Readonly<{ published: Published | undefined; state: State }>;
 
 /** Reads one source. A new kind of source has its `case` here. */
-export function readSource(given: Given, known: Known): Read {
+export function readSource(given: Given, known: Remembered): Read {
   switch (given.kind) {
     case "additional":
       return readAdditional(given, known);
@@ -47,7 +47,7 @@ export function readSource(given: Given, known: Known): Read {
   }
 }
 
-function readAdditional({ id, found }: AdditionalGiven, known: Known): Read {
+function readAdditional({ id, found }: AdditionalGiven, known: Remembered): Read {
   if (found === "absent") return { now: none, before: undefined };
   const before = lastGood(known, id, "additional");
   if (found === "kept") return instead(before, true);
@@ -58,7 +58,7 @@ function readAdditional({ id, found }: AdditionalGiven, known: Known): Read {
  * Reads an extra source. One that never was in order supplies nothing, so that it cannot hold up a
  * withdrawal.
  */
-function readExtra({ id, secret, found }: ExtraGiven, known: Known): Read {
+function readExtra({ id, secret, found }: ExtraGiven, known: Remembered): Read {
   const name = secret.slice(secret.indexOf("/") + 1);
   if (found === "reserved")
     return {
@@ -79,7 +79,7 @@ function readExtra({ id, secret, found }: ExtraGiven, known: Known): Read {
   return readAdded(found, id, id, before, present);
 }
 
-function readOriginal({ id, secret, found }: OriginalGiven, known: Known): Read {
+function readOriginal({ id, secret, found }: OriginalGiven, known: Remembered): Read {
   const before = lastGood(known, id, "original");
   if (found === "unknown")
     return instead(before, false, finding("originalUnknown", "original", secret));
@@ -164,7 +164,11 @@ function hasAuths(bytes: Uint8Array): boolean {
 }
 
 /** The last accepted document of one source; undefined when it never had one. */
-export function lastGood({ published, state }: Known, id: string, role: Role): Source | undefined {
+export function lastGood(
+  { published, state }: Remembered,
+  id: string,
+  role: Role,
+): Source | undefined {
   const text = Object.hasOwn(state.accepted, id) ? state.accepted[id] : undefined;
   const kept = text === undefined ? undefined : reread(text, id, role);
   if (kept !== undefined) return { entries: kept, text, problems: [], present: true };

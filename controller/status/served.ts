@@ -11,9 +11,9 @@ export type Versions = Readonly<Record<string, string | undefined>>;
  * Versions by source. `published`: those whose content the present revision holds; `served`: those
  * of the last served revision.
  */
-export type Known = Readonly<{ revision: number; published: Versions; served: Versions }>;
+export type ServedVersions = Readonly<{ revision: number; published: Versions; served: Versions }>;
 
-export const nothingKnown: Known = { revision: 0, published: {}, served: {} };
+export const nothingKnown: ServedVersions = { revision: 0, published: {}, served: {} };
 
 type Seen = Readonly<{
   /** Revision of global-pull-secret. */
@@ -31,7 +31,10 @@ type Seen = Readonly<{
  * remembers. The rest is known again with the next run or, if a source changed meanwhile, with the
  * next revision. So no version is ever reported too early.
  */
-export function after(before: Known, { revision, same, out, versions }: Seen): Known {
+export function after(
+  before: ServedVersions,
+  { revision, same, out, versions }: Seen,
+): ServedVersions {
   const kept = revision === before.revision ? before.published : {};
   const published = same ? { ...kept, ...versions } : kept;
   const served = out ? { ...before.served, ...published } : before.served;

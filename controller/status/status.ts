@@ -13,7 +13,7 @@ import type { Progress } from "../rollout/step.ts";
 import { dated, timeOf, type Said } from "./conditions.ts";
 import type { Facts, SourceFacts } from "./facts.ts";
 import { failuresOf, leftOut, nodesOf } from "./nodes.ts";
-import { isOut, standingOf, type Standing } from "./standing.ts";
+import { isOut, summaryOf, type Summary } from "./summary.ts";
 
 /**
  * Most registries listed, so that the object fits etcd with others' fields: 200 registries are 200
@@ -35,8 +35,8 @@ type Before = GlobalPullSecretStatus | undefined;
 export function statusOf(facts: Facts, before: Before, now: Date): GlobalPullSecretStatus {
   const { generation, stage, sources, served, registries } = facts;
   const progress = progressOf(facts);
-  const standing = standingOf(facts);
-  const revision = revisionOf(progress, standing);
+  const summary = summaryOf(facts);
+  const revision = revisionOf(progress, summary);
   const failures = progress && failuresOf(progress, before?.failures ?? [], now);
   const kept = stage.kind === "nothing" ? undefined : before;
   const nodes = progress === undefined ? kept?.nodes : nodesOf(progress, kept?.nodes);
@@ -45,11 +45,11 @@ export function statusOf(facts: Facts, before: Before, now: Date): GlobalPullSec
     .slice(0, mostRegistries);
   const omitted = registries.length - listed.length;
   const said: readonly Said[] = [
-    { type: "Ready", status: standing.ready, ...words(standing) },
-    { type: "Reconciling", status: truth(standing.next === "controller"), ...words(standing) },
-    { type: "Stalled", status: truth(standing.next === "person"), ...words(standing) },
+    { type: "Ready", status: summary.ready, ...words(summary) },
+    { type: "Reconciling", status: truth(summary.next === "controller"), ...words(summary) },
+    { type: "Stalled", status: truth(summary.next === "person"), ...words(summary) },
     sourcesAccepted(sources),
-    rolledOut(progress, standing),
+    rolledOut(progress, summary),
     nodesLeftOut(progress, facts, before),
   ];
   return {
@@ -70,10 +70,7 @@ function progressOf({ stage }: Facts): Progress | undefined {
   return stage.kind === "removal" ? stage.removal.progress : undefined;
 }
 
-function revisionOf(
-  progress: Progress | undefined,
-  { next }: Standing,
-): RevisionStatus | undefined {
+function revisionOf(progress: Progress | undefined, { next }: Summary): RevisionStatus | undefined {
   if (progress === undefined) return undefined;
   const { revision, served, intent, rollouts } = progress;
   const goes = revision > 0 && revision !== served && intent !== "hold" && next !== "nobody";
@@ -123,7 +120,7 @@ function sourcesAccepted(sources: readonly SourceFacts[]): Said {
 }
 
 /** The RolledOut condition, about what is published: a change that waits does not take it back. */
-function rolledOut(progress: Progress | undefined, standing: Standing): Said {
+function rolledOut(progress: Progress | undefined, summary: Summary): Said {
   const type = "RolledOut";
   if (
     progress !== undefined &&
@@ -136,8 +133,8 @@ function rolledOut(progress: Progress | undefined, standing: Standing): Said {
       reason: progress.view?.desired === 0 ? "NoNodes" : "InForce",
       message: `revision ${progress.revision} is on every node that can be served`,
     };
-  const status = standing.next === "nobody" ? "True" : standing.ready;
-  return { type, status, ...words(standing) };
+  const status = summary.next === "nobody" ? "True" : summary.ready;
+  return { type, status, ...words(summary) };
 }
 
 function nodesLeftOut(progress: Progress | undefined, { stage }: Facts, before: Before): Said {
@@ -172,7 +169,7 @@ function listOf(all: readonly string[], count = all.length): string {
   return `${names.join(", ")}${more}`;
 }
 
-const words = ({ reason, message }: Standing) => ({ reason, message });
+const words = ({ reason, message }: Summary) => ({ reason, message });
 const truth = (is: boolean) => (is ? "True" : "False");
 
 /** The field, or none: a server-side apply takes `null` for a value, so it must be absent. */

@@ -26,8 +26,8 @@ export type Patience = Readonly<{ policy: Pick<Policy, "withdrawal"> }>;
 export type Awaited = Readonly<{ names: readonly string[]; until: string; seconds: number }>;
 
 /**
- * Who has given back, among the nodes that the DaemonSet calls served. Reads nodes and pods unless
- * this run has done so already.
+ * Which nodes have given back, among those that the DaemonSet calls served. Reads nodes and pods
+ * unless this run has done so already.
  */
 export async function askedOf(
   { cluster, agent, now }: RolloutContext,

@@ -56,8 +56,8 @@ export type Removal = Readonly<{
 }>;
 
 /**
- * What nodes get that were away. After an asked-for withdrawal not even global-pull-secret may hold
- * the credential.
+ * The content for nodes that were away. After a withdrawal that was asked for, not even
+ * global-pull-secret may hold the credential.
  */
 const noCredential: Wanted = {
   document: '{"auths":{}}',
@@ -176,7 +176,7 @@ async function release(remover: Remover, snapshot: Snapshot, sources: Sources): 
     remover.policy.merge,
   );
   const due = pinned === undefined ? wanted : noCredential;
-  // The rest are awaited one by one as they return, so there is no outage and no wave.
+  // The other nodes are awaited one by one as they return, so there is no outage and no wave.
   const context =
     pinned === undefined
       ? remover
@@ -220,7 +220,7 @@ async function release(remover: Remover, snapshot: Snapshot, sources: Sources): 
   return { ...common, released: true, leftBehind: [...away, ...beyond], again: { seconds: 1 } };
 }
 
-/** No other revision can be said to have been given back. */
+/** True when the revision withdraws. No other revision can be said to have been given back. */
 function withdraws(published: Published | undefined): boolean {
   return published !== undefined && published.revision > 0 && published.intent === "release";
 }

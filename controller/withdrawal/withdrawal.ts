@@ -51,7 +51,7 @@ export function nextWithdrawalStep({
   return exists.state ? "delete state" : "done";
 }
 
-/** Who has given back our entries, by name. */
+/** Nodes by whether they have given back our entries. */
 export type GivenBack = Readonly<{
   /** Living nodes that have not said that they did. */
   lacking: readonly string[];
@@ -68,9 +68,9 @@ export type GivenBack = Readonly<{
 const startSeconds = 60;
 
 /**
- * Who has given back, among the nodes that the DaemonSet calls served. An available agent is no
- * proof: any process on the node that takes the probe's port can make it available. Only the agent
- * itself can write its container's termination message.
+ * Which nodes have given back, among those that the DaemonSet calls served. An available agent is
+ * no proof: any process on the node that takes the probe's port can make it available. Only the
+ * agent itself can write its container's termination message.
  */
 export function givenBack(nodes: Survey): GivenBack {
   const of = (state: keyof GivenBack) =>

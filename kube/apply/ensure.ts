@@ -13,7 +13,7 @@ import type {
 import { contains } from "./contains.ts";
 import { demand } from "./demands.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
-import { fieldManager, memoryManager } from "#kube/client/ownership.ts";
+import { fieldManager, annotationManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { isSame, type Admitted } from "./admitted.ts";
 
@@ -138,7 +138,7 @@ export function hasForeignSpec(metadata: V1ObjectMeta | undefined): boolean {
     ({ manager, operation }) => manager === fieldManager && operation === "Apply",
   );
   const others = entries.filter(
-    ({ manager }) => manager !== fieldManager && manager !== memoryManager,
+    ({ manager }) => manager !== fieldManager && manager !== annotationManager,
   );
   return others.some((entry) => exceeds(specFields(entry), specFields(ours)));
 }

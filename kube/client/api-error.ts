@@ -1,7 +1,7 @@
 /** A refusal of the API server, in words that may be logged. */
 import type { ResponseContext } from "@kubernetes/client-node";
 
-type Facts = Readonly<{
+type Refusal = Readonly<{
   /** HTTP status; 0 when there was no answer. */
   status: number;
   /** The API's own reason: NotFound, Conflict, Forbidden … */
@@ -18,12 +18,14 @@ export class ApiError extends Error {
   /** Seconds that the server asked for by Retry-After (429, 503); undefined when it did not. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(facts: Facts) {
-    const detail = facts.detail ? `: ${facts.detail}` : "";
-    super(`${facts.method} ${facts.path}: ${facts.status || "no answer"} ${facts.reason}${detail}`);
-    this.status = facts.status;
-    this.reason = facts.reason;
-    this.retryAfterSeconds = facts.retryAfterSeconds;
+  constructor(refusal: Refusal) {
+    const detail = refusal.detail ? `: ${refusal.detail}` : "";
+    super(
+      `${refusal.method} ${refusal.path}: ${refusal.status || "no answer"} ${refusal.reason}${detail}`,
+    );
+    this.status = refusal.status;
+    this.reason = refusal.reason;
+    this.retryAfterSeconds = refusal.retryAfterSeconds;
   }
 
   /**

@@ -17,7 +17,7 @@ export const leaseName = "global-pull-secret-controller";
  * Field manager of our own annotations on global-pull-secret. It is a manager of its own, so that
  * they are written without the data.
  */
-export const memoryManager = "global-pull-secret-controller-memory";
+export const annotationManager = "global-pull-secret-controller-memory";
 
 /**
  * Field manager of global-pull-secret-state. It is another object, so that no rule for the fields

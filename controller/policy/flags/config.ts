@@ -20,8 +20,8 @@ export type Config = Readonly<{
   /** Kubeconfig of the cluster that holds the original; undefined: the controller's own. */
   originalKubeconfig: string | undefined;
   /**
-   * Kubeconfig of the cluster that is served, where the controller runs beside its hosted control
-   * plane; undefined: the controller's own.
+   * Kubeconfig of the served cluster, where the controller runs beside that cluster's hosted
+   * control plane; undefined: the controller's own.
    */
   guestKubeconfig: string | undefined;
   /** Namespace of the controller's own pod and its Lease, in the cluster that it runs in. */

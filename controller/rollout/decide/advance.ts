@@ -69,7 +69,10 @@ export function carryOn(input: RolloutInput, daemonSet: DaemonSetState, kept: St
   );
 }
 
-/** A kubelet asks when a pod pulls on its node, and there may be none. */
+/**
+ * The rest of the canary's message. A kubelet asks only when a pod pulls on its node, and there may
+ * be none.
+ */
 const untilAsked = `; one whose kubelet was told of its provider is waited for until a pod pulls there, ${askingSeconds / 60} min at most`;
 
 /**

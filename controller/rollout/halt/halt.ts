@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Content, Intent } from "#contract/names.ts";
-import { nobody, type Known } from "#controller/rollout/turn/node-state.ts";
+import { nobody, type Excuses } from "#controller/rollout/turn/node-state.ts";
 import type { HaltReason } from "#controller/rollout/turn/turn.ts";
 
 export type Halt = Readonly<{
@@ -113,7 +113,7 @@ function pauseLeft({ retryAt }: Halt, { now }: Pick<Asked, "now">): number {
 }
 
 /** Nodes whose trouble is known already under the present template. */
-export function knownOf({ halt, excused }: Rollouts, asked: Asked): Known {
+export function knownOf({ halt, excused }: Rollouts, asked: Asked): Excuses {
   const again = halt !== undefined && halt.content === asked.content && isDue(halt, asked);
   return {
     ...nobody,

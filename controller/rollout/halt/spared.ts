@@ -44,7 +44,7 @@ export function registeredAfter(
 }
 
 /**
- * True where agents may have to tell kubelets of our provider for `next`: the first node then shows
+ * True when agents may have to tell kubelets of our provider for `next`. The first node then shows
  * that a kubelet asks it (agent/restart/asking.ts).
  */
 export function registersKubelets(

@@ -53,7 +53,7 @@ export type Fates = readonly (readonly [SurveyedNode, Fate])[];
  * What excuses a node's trouble: names of nodes whose trouble is known, and what is known of the
  * template.
  */
-export type Known = Readonly<{
+export type Excuses = Readonly<{
   /** Alive but unavailable when the present template came. */
   excused: ReadonlySet<string>;
   /** Failed with the content that is being tried again. */
@@ -70,7 +70,7 @@ export type Known = Readonly<{
   overtaken: boolean;
 }>;
 
-export const nobody: Known = {
+export const nobody: Excuses = {
   excused: new Set(),
   failed: new Set(),
   harmless: false,
@@ -78,9 +78,9 @@ export const nobody: Known = {
 };
 
 /**
- * On which nodes no kubelet is restarted: a running agent is Ready only when its kubelet must have
- * read the file by itself. `to be asked`: one that was told of a provider is Ready when it has
- * asked it.
+ * Nodes on which no kubelet is restarted. There a running agent turns Ready only once its kubelet
+ * must have read the file by itself. `to be asked`: an agent that told its kubelet of a provider
+ * turns Ready once the kubelet has asked it.
  */
 export type Waits = "everywhere" | "control plane" | "nowhere" | "to be asked";
 
@@ -91,7 +91,7 @@ export type Waits = "everywhere" | "control plane" | "nowhere" | "to be asked";
 export function fatesOf(
   survey: Survey,
   probationSeconds: number,
-  known: Known = nobody,
+  known: Excuses = nobody,
   waits: Waits = "nowhere",
 ): Fates {
   // Until a container of the template has run anywhere, its image is the suspect, not the nodes.
@@ -109,7 +109,7 @@ export function fatesOf(
  */
 const switchedOffSeconds = 3600;
 
-export function standing(fates: Fates, known: Known = nobody): Standing {
+export function standing(fates: Fates, known: Excuses = nobody): Standing {
   const none = { served: 0, waiting: 0, moving: 0, unreachable: 0 };
   const counts: Record<Fate, number> = { ...none, refused: 0, excused: 0, failed: 0, stuck: 0 };
   for (const [, fate] of fates) counts[fate] += 1;
@@ -135,7 +135,7 @@ function isOut([{ silentSeconds }, fate]: Fates[number]): boolean {
  * True for a node that worked under the previous template until lately. The DaemonSet controller
  * replaces its agent beside the budget.
  */
-function hasFallen({ excused }: Known) {
+function hasFallen({ excused }: Excuses) {
   return ([{ name, agent, silentSeconds }, fate]: Fates[number]): boolean =>
     !excused.has(name) &&
     ((fate === "unreachable" && silentSeconds < excusedSeconds) ||
@@ -148,7 +148,7 @@ export function pick(fates: Fates, ...wanted: readonly Fate[]): SurveyedNode[] {
 }
 
 type Context = Readonly<{
-  known: Known;
+  known: Excuses;
   patience: number;
   runs: boolean;
   held: boolean;

@@ -77,8 +77,8 @@ export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
      */
     restarts: boolean;
     /**
-     * Kubelets may have to be told of a provider for what is published: the first node is available
-     * when its kubelet has asked it, or after `askingSeconds`.
+     * For what is published, kubelets may have to be told of a provider. The first node is then
+     * available once its kubelet has asked it, or after `askingSeconds`.
      */
     registers: boolean;
   }>;

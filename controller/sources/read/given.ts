@@ -13,7 +13,7 @@ import { additionalSecretName, namespace, sourceIds } from "#contract/names.ts";
 type Found = V1Secret | "absent" | "kept" | "forbidden" | "unknown";
 
 type Common = Readonly<{
-  /** As the persisted `sources` name it. */
+  /** The name of the source in the persisted `sources`. */
   id: string;
   /** NAMESPACE/NAME of its Secret. */
   secret: string;

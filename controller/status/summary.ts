@@ -9,16 +9,16 @@ import type { ReadyReason, ReconcilingReason, StalledReason } from "./reasons.ts
 import { troubles, type TroubleKind } from "./troubles.ts";
 
 /** `next`: who has to act before Ready can be True. */
-export type Standing = Readonly<{ message: string }> &
+export type Summary = Readonly<{ message: string }> &
   (
     | Readonly<{ next: "nobody"; ready: "True"; reason: ReadyReason | "Paused" }>
     | Readonly<{ next: "controller"; ready: "False" | "Unknown"; reason: ReconcilingReason }>
     | Readonly<{ next: "person"; ready: "False"; reason: StalledReason }>
   );
 
-type Rule = (facts: Facts) => Standing | undefined;
+type Rule = (facts: Facts) => Summary | undefined;
 
-export function standingOf(facts: Facts): Standing {
+export function summaryOf(facts: Facts): Summary {
   for (const rule of rules) {
     const found = rule(facts);
     if (found !== undefined) return found;
@@ -58,14 +58,14 @@ function told(...kinds: readonly TroubleKind[]): Rule {
   };
 }
 
-function ofNothing({ stage, managementState, reason }: Facts): Standing | undefined {
+function ofNothing({ stage, managementState, reason }: Facts): Summary | undefined {
   if (stage.kind !== "nothing") return undefined;
   if (managementState === "Withdrawn")
     return done("Withdrawn", `withdrawn${because(reason)}: nothing of ours is left`);
   return done("NoSource", "no source has credentials to apply, and nothing of ours is left");
 }
 
-function ofRemoval(facts: Facts): Standing | undefined {
+function ofRemoval(facts: Facts): Summary | undefined {
   const { stage, managementState, reason } = facts;
   if (stage.kind !== "removal") return undefined;
   const { awaited, released } = stage.removal;
@@ -83,7 +83,7 @@ function ofRemoval(facts: Facts): Standing | undefined {
 const isAwaited = ({ reason }: Facts["sources"][number]) => reason === "WithdrawalAwaited";
 
 /** A pause. What waits comes first in the message: a user who pauses should see what that holds. */
-function ofPause(facts: Facts): Standing | undefined {
+function ofPause(facts: Facts): Summary | undefined {
   const { stage, managementState, reason, specWaits, withdrawsAt, sources } = facts;
   if (managementState !== "Paused") return undefined;
   const progress = stage.kind === "rollout" ? stage.progress : undefined;
@@ -105,14 +105,14 @@ function ofPause(facts: Facts): Standing | undefined {
 }
 
 /** Unknown, for an original that never was read. One that was served once counts as last read. */
-function neverRead({ sources, served }: Facts): Standing | undefined {
+function neverRead({ sources, served }: Facts): Summary | undefined {
   const unknown = sources.find(
     ({ name, accepted, extra }) => !extra && accepted === "Unknown" && served[name] === undefined,
   );
   return unknown && goesOn("OriginalUnknown", unknown.message, "Unknown");
 }
 
-function ofRollout(facts: Facts): Standing | undefined {
+function ofRollout(facts: Facts): Summary | undefined {
   if (facts.stage.kind !== "rollout") return undefined;
   const { progress } = facts.stage;
   const { revision, turn, view, rollouts } = progress;
@@ -149,7 +149,7 @@ export function isOut({ waiting, complete, turn, view, intent, revision }: Progr
 
 const because = (reason: string) => (reason === "" ? "" : ` (${reason})`);
 
-const done = (reason: ReadyReason, message: string): Standing => ({
+const done = (reason: ReadyReason, message: string): Summary => ({
   next: "nobody",
   ready: "True",
   reason,
@@ -160,9 +160,9 @@ const goesOn = (
   reason: ReconcilingReason,
   message: string,
   ready: StatusCondition["status"] & ("False" | "Unknown") = "False",
-): Standing => ({ next: "controller", ready, reason, message });
+): Summary => ({ next: "controller", ready, reason, message });
 
-const stalls = (reason: StalledReason, message: string): Standing => ({
+const stalls = (reason: StalledReason, message: string): Summary => ({
   next: "person",
   ready: "False",
   reason,

@@ -5,7 +5,7 @@ import { usage as usageOf, type Table, type Values } from "#contract/table.ts";
 import { address, oneOf, text, Wrong } from "#contract/values.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 
-/** One name of a namespace or several, separated by commas. */
+/** Reads one namespace's name or several, separated by commas. */
 function namespaces(value: string): readonly string[] | Wrong {
   const names = value.split(",").map((one) => one.trim());
   const wrong = names.some((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
@@ -33,7 +33,7 @@ const flags = {
 
 export type FleetConfig = Values<typeof flags>;
 
-/** Reads what follows the program's name. All that is wrong is named at once. */
+/** Reads the command line after the program's name. All errors are reported at once. */
 export const parseFleetConfig = (argv: readonly string[]): Outcome<FleetConfig> =>
   readFlags(flags, { argv, quote });
 

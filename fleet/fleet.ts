@@ -1,4 +1,6 @@
-/** One FleetSecret, as one value: its guests, and one run that brings them nearer to it. */
+/**
+ * One FleetSecret, as one value: its guests, and a run that brings them closer to what it declares.
+ */
 import type { V1Secret } from "@kubernetes/client-node";
 import type { FleetSecret } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -16,18 +18,18 @@ import { warningsOf } from "./status/warnings.ts";
 import { pathOf, writeFinalizer, writeStatus } from "./write.ts";
 
 export type Place = Readonly<{
-  /** The management cluster; writes only while the Lease is held. */
+  /** The management cluster. Writes fail unless the Lease is held. */
   home: Cluster;
-  /** Uid of its kube-system: by it a guest's Secret tells who placed it. */
+  /** Uid of its kube-system namespace, by which a guest's Secret tells who placed it. */
   clusterId: string;
   holds: () => boolean;
   hint: () => void;
   log: (fields: object, message: string) => void;
 }>;
 
-/** Status is written at most so often. */
+/** Least milliseconds between two writes of status. */
 const statusMilliseconds = 2000;
-/** While something goes on, it is looked at again after so many seconds. */
+/** Seconds until the next run while something goes on. */
 const soonSeconds = 5;
 
 type Told = Pick<Found, "clusters" | "stalled"> & Readonly<{ source?: Judged }>;
@@ -42,12 +44,12 @@ export class Fleet {
     this.#guests = new Guests(place);
   }
 
-  /** Ends all connections; nothing is taken away. */
+  /** Ends all connections, and withdraws nothing. */
   close(): void {
     this.#guests.keep([]);
   }
 
-  /** One look, and what follows from it. */
+  /** One look, and the changes that follow from it. */
   async run(object: FleetSecret, all: readonly FleetSecret[]): Promise<Again | undefined> {
     const { home } = this.#place;
     const deleted = object.metadata.deletionTimestamp !== undefined;
@@ -59,7 +61,7 @@ export class Fleet {
     if (!deleted) await writeFinalizer(home, object, true);
     const selected = deleted ? [] : await this.#selected(object);
     if (selected instanceof ApiError) {
-      // Which clusters are selected is not known: all is left as it is.
+      // It is unknown which clusters are selected, so everything stays as it is.
       const message = sentence("unreadable", selected.message);
       const again = await this.#leave(object, { reason: "InventoryUnreadable", message });
       return sooner(again, { seconds: soonSeconds });
@@ -105,7 +107,8 @@ export class Fleet {
     const again = await this.#tell(object, { clusters, stalled, source });
     const goesOn = source.ok && object.spec.managementState !== "Paused";
     if (goesOn) {
-      // Only what status tells of: a controller that is killed now must find it again.
+      // Only clusters that status names are changed, so that the next controller finds them again
+      // if this one is killed now.
       const recorded = new Set((object.status?.clusters ?? []).map(({ name }) => name));
       for (const name of turn.change.filter((one) => recorded.has(one)))
         void this.#guests.get(name)?.change(source.content, owner);
@@ -121,12 +124,12 @@ export class Fleet {
     );
   }
 
-  /** Names of the clusters, or what the inventory said instead. */
+  /** Names of the selected clusters, or the inventory's refusal. */
   async #selected({ spec }: FleetSecret): Promise<readonly string[] | ApiError> {
     try {
       return await selectedBy(this.#place.home, spec);
     } catch (error) {
-      // Not served, or not granted: that is for a person to correct, and is told in status.
+      // The inventory is not served or not granted, which a person has to correct. Status tells it.
       if (error instanceof ApiError && [403, 404].includes(error.status)) return error;
       throw error;
     }
@@ -138,7 +141,7 @@ export class Fleet {
     return judge(await this.#place.home.get<V1Secret>(path), name);
   }
 
-  /** Those that are still leaving. */
+  /** Withdraws from the clusters that are due, and returns those that are still leaving. */
   #release({ object, owner, now }: Run, { served, leaving }: Members): Members["leaving"] {
     const { spec, metadata } = object;
     if (spec.managementState === "Paused") return leaving;
@@ -170,7 +173,7 @@ export class Fleet {
     });
   }
 
-  /** Nothing is done; why, is told. */
+  /** Changes nothing, and tells why in status. */
   async #leave(object: FleetSecret, stalled: Found["stalled"]): Promise<Again | undefined> {
     return await this.#tell(object, { clusters: object.status?.clusters ?? [], stalled });
   }
@@ -201,7 +204,7 @@ export class Fleet {
 const refusedBy = (names: readonly string[]) => sentence("halted", names.slice(0, 5).join(", "));
 const tooManyClusters = () => ({ reason: "TooManyClusters", message: sentence("tooMany") });
 
-/** The first of these moments, in milliseconds; one that has passed asks for nothing. */
+/** Seconds until the first of these moments, in milliseconds, that is still ahead. */
 function soonest(moments: readonly (number | undefined)[], now: number): Again | undefined {
   const ahead = moments.filter((one) => one !== undefined).filter((one) => one > now);
   return ahead.length === 0 ? undefined : { seconds: (Math.min(...ahead) - now) / 1000 };

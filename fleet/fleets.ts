@@ -1,4 +1,4 @@
-/** Every FleetSecret of the namespaces that are served, in one loop. */
+/** Every FleetSecret of the served namespaces, in one loop. */
 import type { V1Namespace } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { Gauge, type Registry } from "prom-client";
@@ -33,7 +33,7 @@ export function createFleets({ home, holds, log, registry, namespaces }: Options
   });
   let clusterId: string | undefined;
   let finished = Date.now();
-  /** Begins the watch of Cluster API's Clusters, which nobody else needs. */
+  /** Begins the watch of Cluster API's Clusters, which only objects with that inventory need. */
   let watchClusters: (() => void) | undefined;
 
   async function run(): Promise<Again | undefined> {
@@ -52,7 +52,7 @@ export function createFleets({ home, holds, log, registry, namespaces }: Options
     return answers.reduce(sooner, undefined);
   }
 
-  /** One object that cannot be served keeps no other waiting. */
+  /** Serves one object. One that cannot be served keeps no other waiting. */
   async function serve(object: FleetSecret, all: readonly FleetSecret[], place: Place) {
     try {
       return await fleetOf(object, place).run(object, all);

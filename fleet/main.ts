@@ -14,7 +14,7 @@ import { fleetUsage, parseFleetConfig } from "./flags.ts";
 import { fleetManager } from "./guest/manager.ts";
 import { createFleets } from "./fleets.ts";
 
-/** 10 minutes without a finished run: the loop hangs. */
+/** Seconds without a finished run after which the loop counts as hanging: 10 minutes. */
 const hangsSeconds = 600;
 
 async function main(argv: readonly string[]): Promise<void> {
@@ -51,7 +51,7 @@ async function main(argv: readonly string[]): Promise<void> {
   const campaign = leader.until(over.signal);
   await Promise.race([leader.elected, stopped]);
   if (!stop.signal.aborted) await fleets.until(stop.signal);
-  // Until the last write is over the Lease is renewed; then the next controller need not wait.
+  // The Lease is renewed until the last write is over, so that the next controller need not wait.
   over.abort();
   await campaign;
   server.close();

@@ -7,7 +7,7 @@ import { fleetManager } from "./guest/manager.ts";
 
 const group = "globalpullsecret.io/v1alpha1";
 
-/** Keeps a deleted object until its clusters have given back. */
+/** Finalizer that keeps a deleted object until its clusters have given back. */
 const finalizer = "globalpullsecret.io/fleet";
 
 const written = ({ metadata }: FleetSecret, more: object = {}) => ({
@@ -18,10 +18,10 @@ const written = ({ metadata }: FleetSecret, more: object = {}) => ({
 const at = ({ metadata }: FleetSecret): string =>
   `${fleetSecretsIn(metadata.namespace ?? "")}/${metadata.name}`;
 
-/** `namespace/name`. */
+/** `namespace/name` of an object. */
 export const pathOf = ({ namespace, name }: V1ObjectMeta): string => `${namespace}/${name}`;
 
-/** Puts the finalizer there, or takes it away, where it is not so yet. */
+/** Adds or removes the finalizer, unless that is so already. */
 export async function writeFinalizer(home: Cluster, object: FleetSecret, wanted: boolean) {
   const there = object.metadata.finalizers?.includes(finalizer) === true;
   if (there === wanted) return;

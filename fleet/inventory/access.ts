@@ -1,4 +1,6 @@
-/** How a cluster of the inventory is reached: data, or a sentence that says why it cannot be. */
+/**
+ * How a cluster of the inventory is reached: as data, or as a sentence that says why it cannot be.
+ */
 import type { Access } from "#kube/kubeconfig/access.ts";
 import type { KubeconfigRead } from "#kube/kubeconfig/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
@@ -8,12 +10,15 @@ export type Reading =
   | Readonly<{
       ok: true;
       access: Access;
-      /** What it was made of: where that is the same, the connection is. A credential is in it. */
+      /**
+       * What the access was made of. While that is the same, so is the connection. It holds a
+       * credential.
+       */
       made: string;
     }>
   | Readonly<{ ok: false; why: string }>;
 
-/** The first of what is wrong with a kubeconfig, or what it gives. */
+/** The access that a kubeconfig gives, or the first of its problems. */
 export function reading(read: KubeconfigRead, made: string): Reading {
   if (read.ok) return { ok: true, access: read.access, made };
   const [first] = read.problems;

@@ -1,6 +1,6 @@
 /**
- * Clusters as Cluster API declares them, with the kubeconfig in a Secret beside each: one to a
- * namespace and of its name, or as many as there are, by their names.
+ * Clusters as Cluster API declares them, with the kubeconfig in a Secret beside each. Either a
+ * namespace has one, of the namespace's name, or any number, by their own names.
  */
 import { Buffer } from "node:buffer";
 import type { KubernetesObject, V1Namespace, V1Secret } from "@kubernetes/client-node";
@@ -11,7 +11,10 @@ import { readKubeconfig } from "#kube/remote.ts";
 import { sentence } from "../secret/problems.ts";
 import { reading, type Reading } from "./access.ts";
 
-/** The namespaces with all of the labels; by their names, NAMESPACE:NAME of each Cluster there. */
+/**
+ * The namespaces that have all of the labels or, by their names, NAMESPACE:NAME of each Cluster in
+ * them.
+ */
 export async function clustersOf(
   home: Cluster,
   { namespaceSelector, clusterNameLabelValue = "Namespace" }: ClusterAPISource,
@@ -34,7 +37,7 @@ export async function clustersOf(
   return clusters;
 }
 
-/** The connection in Secret NAME-kubeconfig of the Cluster's namespace. */
+/** The connection in the Secret NAME-kubeconfig of the Cluster's namespace. */
 export async function ofCluster(home: Cluster, cluster: string): Promise<Reading> {
   const [namespace = "", own = namespace] = cluster.split(":");
   const name = `${own}-kubeconfig`;

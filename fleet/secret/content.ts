@@ -1,4 +1,4 @@
-/** What is brought to the clusters: judged before the first of them sees it. Pure. */
+/** The content that is brought to the clusters, judged before the first of them sees it. Pure. */
 import { Buffer } from "node:buffer";
 import type { KubernetesObject, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import { secretKeys, secretType } from "#contract/names.ts";
@@ -13,8 +13,8 @@ export type Judged =
   | Readonly<{ ok: false; reason: "SourceMissing" | "SourceRefused"; message: string }>;
 
 /**
- * They open the cluster that they were made in: a copy of one elsewhere opens nothing there, and
- * hands this cluster over.
+ * Types that open the cluster they were made in. A copy in another cluster opens nothing there, and
+ * gives this cluster away.
  */
 const openOneCluster: ReadonlySet<string> = new Set([
   "bootstrap.kubernetes.io/token",
@@ -22,8 +22,8 @@ const openOneCluster: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The content of the source, as it is; or why no cluster may have it. A pull secret must be one
- * that no kubelet drops; of other types nothing is known here, and nothing is asked.
+ * The content of the source as it is, or why no cluster may have it. A pull secret must be one that
+ * no kubelet drops. Other types are not judged, because nothing is known of them.
  */
 export function judge(secret: V1Secret | undefined, name: string): Judged {
   if (secret === undefined)
@@ -45,10 +45,10 @@ export function judge(secret: V1Secret | undefined, name: string): Judged {
   return { ok: true, content: { type, data }, version: secret.metadata?.resourceVersion ?? "" };
 }
 
-/** Whether a Secret has exactly this content, and no key beside it. */
+/** True when a Secret has exactly this content, and no other key. */
 export function has(secret: V1Secret, content: Content): boolean {
   const { type = "Opaque" } = secret;
-  // A guest may answer what it likes.
+  // A guest may answer anything.
   const data = secret.data ?? {};
   const names = Object.keys(content.data);
   return (
@@ -58,18 +58,24 @@ export function has(secret: V1Secret, content: Content): boolean {
   );
 }
 
-/** On what is placed: this cluster's id, and namespace and name of the object that placed it. */
+/**
+ * Annotation on what is placed: this cluster's id, and namespace and name of the object that placed
+ * it.
+ */
 const ownerAnnotation = "globalpullsecret.io/fleet-owner";
 const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-fleet" };
 
-/** An object that is created anew under its name knows what the former one placed. */
+/**
+ * The owner's id. It goes by name, so that an object that is created again knows what its
+ * predecessor placed.
+ */
 export const ownerOf = (clusterId: string, { namespace, name }: V1ObjectMeta): string =>
   `${clusterId}/${namespace}/${name}`;
 
 export const isPlacedBy = ({ metadata }: KubernetesObject, owner: string): boolean =>
   metadata?.annotations?.[ownerAnnotation] === owner;
 
-/** The marks of what is placed. */
+/** Labels and annotations of what is placed. */
 export const marked = (owner: string) => ({
   labels: managedBy,
   annotations: { [ownerAnnotation]: owner },

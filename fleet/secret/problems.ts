@@ -1,4 +1,4 @@
-/** What the fleet's controller can find wrong, each with its code. */
+/** Everything that the fleet's controller can find wrong, each with its code. */
 import type { Catalogue } from "#contract/catalogue.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 

@@ -1,30 +1,30 @@
-/** Which clusters an object has to do with: those that are selected, and those that leave. Pure. */
+/** Which clusters an object concerns: those that are selected, and those that are leaving. Pure. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 
 export type Members = Readonly<{
-  /** Selected, sorted. */
+  /** Selected clusters, sorted. */
   served: readonly string[];
   /**
-   * Not selected any more, sorted; `due`: the grace is over; `next`: when that, or what follows,
-   * changes, in milliseconds.
+   * Clusters that are no longer selected, sorted. `due`: the grace period is over. `next`: when
+   * that, or what follows, changes, in milliseconds.
    */
   leaving: readonly Readonly<{ name: string; due: boolean; overdue: boolean; next: number }>[];
 }>;
 
 type Asked = Readonly<{
   object: FleetSecret;
-  /** By the inventories. */
+  /** Clusters that the inventories select. */
   selected: readonly string[];
   now: number;
 }>;
 
-/** At most so many: status has to hold them. */
+/** Most clusters of an object, because status has to hold them. */
 export const mostClusters = 1000;
 
 /**
- * The clusters of an object. One that is known from status and no longer selected leaves when the
- * grace is over, and is given up when the deadline has passed besides; a deleted object selects
- * nothing.
+ * The clusters of an object. A cluster that status knows and that is no longer selected leaves when
+ * the grace period is over, and is given up when the deadline has passed as well. A deleted object
+ * selects nothing.
  */
 export function membersOf({ object, selected, now }: Asked): Members {
   const { metadata, spec, status } = object;
@@ -45,13 +45,13 @@ export function membersOf({ object, selected, now }: Asked): Members {
 const leavingSince = ({ state, since }: ClusterStatus, now: number): number =>
   state === "Leaving" ? Date.parse(since) : now;
 
-/** The definition allows no other duration. */
+/** Seconds of a duration. The definition allows no other form. */
 export function secondsOf(text: string): number {
   const [, number = "0", unit = "s"] = /^(\d+)([smh])$/.exec(text) ?? [];
   return Number(number) * ({ s: 1, m: 60, h: 3600 }[unit] ?? 1);
 }
 
-/** The older of two objects with one target keeps it. */
+/** The older of two objects with the same target, which keeps it. */
 export function olderWithTarget(object: FleetSecret, all: readonly FleetSecret[]) {
   const place = ({ spec }: FleetSecret) =>
     `${spec.target.namespace ?? "kube-system"}/${spec.target.name}`;

@@ -1,4 +1,4 @@
-/** What a FleetSecret says of itself. Pure. */
+/** The status of a FleetSecret. Pure. */
 import type {
   ClusterStatus,
   FleetCondition,
@@ -11,16 +11,16 @@ import type { Warning } from "./warnings.ts";
 export type Found = Readonly<{
   generation: number;
   now: Date;
-  /** Of the source: what the clusters' states speak of. */
+  /** Version of the source that the clusters' states refer to. */
   version: string | undefined;
   clusters: readonly Omit<ClusterStatus, "since">[];
-  /** Why nothing can go on as declared; undefined: it can. */
+  /** Why nothing can go on as declared; undefined when it can. */
   stalled: Readonly<{ reason: string; message: string }> | undefined;
   paused: boolean;
   warnings: readonly Warning[];
 }>;
 
-/** Status after a run; what has not changed since `former` keeps its time. */
+/** The status after a run. What has not changed since `former` keeps its time. */
 export function statusOf(found: Found, former: FleetSecretStatus = {}): FleetSecretStatus {
   const { generation, clusters } = found;
   const now = found.now.toISOString().replace(/\.\d+Z$/, "Z");
@@ -47,7 +47,7 @@ export function statusOf(found: Found, former: FleetSecretStatus = {}): FleetSec
   };
 }
 
-/** What a cluster is to one content, and so begins anew with the next one. */
+/** States that belong to one content, and so begin again with the next one. */
 const ofContent: ReadonlySet<ClusterStatus["state"]> = new Set([
   "Waiting",
   "Progressing",
@@ -97,7 +97,7 @@ function conditionsOf({ clusters, stalled, paused, warnings }: Found): readonly 
   ];
 }
 
-/** What is asked for, and not everybody means: True as long as it is asked. */
+/** The condition Warning: True as long as the object asks for what not everybody intends. */
 function warned(warnings: Found["warnings"]): Condition {
   const [first] = warnings;
   const message = warnings.map((one) => one.message).join(" | ");
@@ -109,7 +109,7 @@ function warned(warnings: Found["warnings"]): Condition {
 const truth = (is: boolean) => (is ? "True" : "False");
 const reasonOf = (moving: boolean): string => (moving ? "Progressing" : "Done");
 
-/** Whether two say the same, in whatever order: an apply may change that of a list. */
+/** True when two statuses say the same, in whatever order: an apply may reorder a list. */
 export function sameStatus(one: FleetSecretStatus, other: FleetSecretStatus | undefined): boolean {
   return sorted(one) === sorted(other);
 }

@@ -1,4 +1,7 @@
-/** What an object asks for that not everybody means: said in status while it does. Pure. */
+/**
+ * Warnings about what an object asks for and not everybody intends; status shows them meanwhile.
+ * Pure.
+ */
 import type { FleetSecretSpec } from "#api/fleet-secret.ts";
 import { sentence } from "../secret/problems.ts";
 

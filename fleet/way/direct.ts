@@ -6,12 +6,15 @@ import { proofOf, type Proof } from "./proof.ts";
 import { secretAt, type Where } from "./secret-at.ts";
 import type { Seen, Way } from "./way.ts";
 
-/** What a cluster's own installation takes over: the only target whose nodes are asked for. */
+/**
+ * The Secret that a cluster's own installation takes over, the only target whose nodes are asked
+ * for.
+ */
 const handedOver = "fleet-pull-secret";
 
 /**
- * Done is what is read back there. Of the target that is handed over to the cluster's own
- * GlobalPullSecret, done is that its nodes have it.
+ * Direct placement. It is done when the Secret is read back there; for the target that the
+ * cluster's own GlobalPullSecret takes over, when that cluster's nodes have it.
  */
 export function direct(target: Where): Way {
   const placed = [secretAt(target)];

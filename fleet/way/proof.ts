@@ -1,7 +1,7 @@
 /**
  * Whether a cluster's nodes have what was placed there, by the status of its own GlobalPullSecret.
- * Pure. That object is somebody else's, who may write into it what he likes: of it only words of
- * letters and numbers are ever repeated.
+ * Pure. That object is somebody else's and may hold anything, so only single words of letters, and
+ * numbers, are ever repeated from it.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { sentence } from "../secret/problems.ts";
@@ -9,22 +9,22 @@ import { sentence } from "../secret/problems.ts";
 export type Proof =
   /** Its nodes have it. */
   | Readonly<{ is: "proved" }>
-  /** Nobody there says anything of nodes: that it is there is all. */
+  /** Nothing there tells of nodes, so being there is all that counts. */
   | Readonly<{ is: "unasked"; why?: string }>
-  /** Its controller is at it. */
+  /** Its controller is still working on it. */
   | Readonly<{ is: "awaited"; why: string }>
-  /** Its controller does not take it up, for a reason that is not the content's. */
+  /** Its controller does not take it up, for a reason other than the content. */
   | Readonly<{ is: "held"; why: string }>
   /** Its controller or its nodes refuse this content. */
   | Readonly<{ is: "refused"; why: string }>;
 
 /**
- * Reasons of Stalled that speak of a content which was taken up. Any other one is a trouble of that
- * cluster, or of another source there.
+ * Reasons of Stalled that speak of a content that was taken up. Any other reason is a trouble of
+ * that cluster, or of another source there.
  */
 const contentFailed: ReadonlySet<string> = new Set(["Halted"]);
 
-/** The proof of the Secret `name` in the version `version`. */
+/** The proof for version `version` of the Secret `name`. */
 export function proofOf(
   object: KubernetesObject | undefined,
   name: string,
@@ -65,14 +65,17 @@ function fields(value: unknown): Fields {
 const list = (value: unknown): readonly Fields[] =>
   Array.isArray(value) ? value.map((one: unknown) => fields(one)) : [];
 
-/** A reason as the API has it, and nothing else. */
+/** A single word, as the API has reasons; `Unknown` for anything else. */
 export const word = (value: unknown): string =>
   typeof value === "string" && /^[A-Za-z]{1,64}$/.test(value) ? value : "Unknown";
 
 const counted = (value: unknown): string =>
   typeof value === "string" && /^\d{1,7}\/\d{1,7}$/.test(value) ? value : "not counted yet";
 
-/** Versions are numbers, too long for JavaScript's own; 20 digits hold the largest there is. */
+/**
+ * True when the found version has reached the wanted one. Versions are numbers too long for
+ * JavaScript's own; 20 digits hold the largest.
+ */
 function reaches(found: unknown, wanted: string): boolean {
   const isVersion = (one: unknown): one is string =>
     typeof one === "string" && /^\d{1,20}$/.test(one);

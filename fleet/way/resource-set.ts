@@ -1,6 +1,6 @@
 /**
- * `via: ClusterResourceSet`: beside the Cluster a Secret with the manifest and a ClusterResourceSet
- * that names it, which Cluster API's own controller brings to the cluster. Pure.
+ * `via: ClusterResourceSet`: a Secret with the manifest, and a ClusterResourceSet that names it,
+ * both beside the Cluster. Cluster API's own controller brings the manifest to the cluster. Pure.
  */
 import { Buffer } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
@@ -12,17 +12,17 @@ import { word, type Proof } from "./proof.ts";
 import { secretAt, type Where } from "./secret-at.ts";
 import type { Placement, Way } from "./way.ts";
 
-/** Of both objects. */
+/** Name of both objects. */
 const name = "crs-pull-secret";
 /** The only type of Secret that a ClusterResourceSet takes. */
 const type = "addons.cluster.x-k8s.io/resource-set";
 const apiVersion = "addons.cluster.x-k8s.io/v1beta2";
-/** On every Cluster that Cluster API's own tools make: its name. */
+/** Label that Cluster API's own tools put on every Cluster: its name. */
 const nameLabel = "cluster.x-k8s.io/cluster-name";
 
 export type NameLabelValue = "Namespace" | "Name";
 
-/** Of the Cluster, or the Clusters, of `namespace`; `target` is in them. */
+/** Placement for the Cluster, or the Clusters, of `namespace`. `target` is inside them. */
 export function resourceSet(namespace: string, target: Where, value: NameLabelValue): Way {
   const where = { namespace, name };
   const selector =
@@ -43,7 +43,7 @@ export function resourceSet(namespace: string, target: Where, value: NameLabelVa
   };
 }
 
-/** JSON is YAML; with its keys in order, the same content is the same text. */
+/** The manifest. JSON is YAML, and with its keys in order the same content is the same text. */
 function manifestOf(content: Content, owner: string, target: Where): Content {
   const { data, ...rest } = placed(content, owner, target);
   const sorted = Object.fromEntries(Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1)));
@@ -72,7 +72,10 @@ function clusterResourceSet(where: Where, spec: Spec): Placement {
   };
 }
 
-/** What Cluster API says, of whatever it applied last: it keeps no account of the content. */
+/**
+ * What Cluster API reports. It refers to whatever was applied last, because Cluster API keeps no
+ * account of the content.
+ */
 function proofOf(set: KubernetesObject | undefined): Proof {
   const { status } = (set ?? {}) as { status?: { conditions?: unknown } };
   const all = Array.isArray(status?.conditions) ? (status.conditions as unknown[]) : [];

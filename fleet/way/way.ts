@@ -1,28 +1,29 @@
 /**
- * How the content gets to one cluster: what is placed where for it, and what shows that it is
- * there. Pure.
+ * How the content gets to one cluster: what is placed where, and what shows that it arrived. Pure.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { Target } from "#kube/watch/watch.ts";
 import type { Content } from "../secret/content.ts";
 import type { Proof } from "./proof.ts";
 
-/** An object that is placed, and followed. */
+/** An object that is placed and followed. */
 export type Placement = Readonly<{
   target: Target;
-  /** As it is placed: by an apply of exactly these fields. */
+  /** The object as it is placed, by an apply of exactly these fields. */
   body: (content: Content, owner: string) => Placed;
-  /** Whether what is there is that; what others may add to it does not count. */
+  /** True when the found object is that one; additions by others do not count. */
   has: (found: KubernetesObject, content: Content, owner: string) => boolean;
-  /** A difference that the API server lets nobody change: it has to be deleted and made anew. */
+  /**
+   * True for a difference in an immutable field: the object has to be deleted and created again.
+   */
   fixed: (found: KubernetesObject, content: Content) => boolean;
-  /** Fields of ours that others have added to, so that an apply would leave theirs. */
+  /** True when others have added to fields of ours, which an apply would leave in place. */
   crowded: (found: KubernetesObject, content: Content) => boolean;
 }>;
 
 type Placed = Readonly<{ apiVersion: string; kind: string; metadata: object }>;
 
-/** What a follow has shown of an object. */
+/** What a watch has shown of an object. */
 export type Seen =
   /** Nothing yet. */
   | Readonly<{ is: "unknown" }>
@@ -31,10 +32,10 @@ export type Seen =
   | Readonly<{ is: "refused"; status: number }>;
 
 export type Way = Readonly<{
-  /** In the order in which they are placed; they are taken away in the other one. */
+  /** Objects in the order in which they are placed; they are removed in reverse order. */
   placed: readonly Placement[];
-  /** Followed besides, as far as it may be, for the proof. */
+  /** An object that is followed for the proof only, as far as that is allowed. */
   witness?: Target;
-  /** Called where everything that is placed has the content: whether that is all there is to it. */
+  /** Called once everything that is placed has the content: tells whether that is enough. */
   proof: (found: readonly (KubernetesObject | undefined)[], witness: Seen | undefined) => Proof;
 }>;

@@ -65,12 +65,14 @@ export type StalledReason =
 
 /** Reasons of the other conditions only. */
 type OtherReason =
-  /** SourcesAccepted: every source is accepted; NodesLeftOut: no node is left out. */
+  /** SourcesAccepted: every source is accepted. */
   | "AllAccepted"
-  | "NoneLeftOut"
   /** SourcesAccepted: only additional sources are refused, which never makes Ready False. */
   | "ExtraSourceRejected"
+  /** SourcesAccepted: a source cannot be read, and none is refused. */
   | "SourceUnknown"
+  /** NodesLeftOut: no node is left out. */
+  | "NoneLeftOut"
   /** NodesLeftOut: some nodes cannot be served now. */
   | "NodesCannotBeServed";
 

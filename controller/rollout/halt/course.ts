@@ -65,7 +65,7 @@ export function remembered(before: Rollouts, asked: Asked, outcome: Outcome): Ro
   if (turn.kind === "served") return afterServed(before, broken);
   const rolls = turn.kind === "roll" && turn.revision === "published" && target.intent !== "hold";
   if (rolls) return afterRoll(before, asked, broken);
-  // A repair makes younger pods of the same revision, so whoever was excused stays excused.
+  // A repair makes younger pods of the same revision, so nodes that were excused stay so.
   const repairs = turn.kind === "roll" && broken.length > 0;
   return repairs
     ? { ...before, excused: [...new Set([...before.excused, ...broken])].slice(0, mostNames) }

@@ -14,12 +14,12 @@ function daemonSet(numberReady: number, numberAvailable: number): V1DaemonSet {
 }
 
 const tables: Readonly<Record<string, readonly Row[]>> = {
-  "nothing is asked while every Ready counts": [
+  "nothing is nudged while every Ready counts": [
     [0, 9, 9, undefined],
     [100, 9, 9, undefined],
     [101, 8, 8, undefined],
   ],
-  "a Ready is waited for until it should count, and then asked about": [
+  "a Ready is waited for until it should count, and then nudged about": [
     [0, 9, 8, 3.1],
     [2, 9, 8, 1.1],
     [3.2, 9, 8, 0],
@@ -31,7 +31,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
     [1, 9, 8, 3.1],
     [4.2, 9, 8, 0],
   ],
-  "it is asked three times for one state, a second apart, and not again": [
+  "the DaemonSet is nudged three times for one state, a second apart, and not again": [
     [0, 9, 8, 3.1],
     [3.1, 9, 8, 0],
     [3.2, 9, 8, 0.9],

@@ -34,7 +34,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "wait wave wave 100%",
   ],
   [
-    "nothing is decided on a status made for another spec",
+    "nothing is decided on the status of another spec",
     input({ pending: true, daemonSet: view({ observed: false }) }),
     "wait wave wave 10%",
   ],
@@ -165,12 +165,12 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "roll published wave 100%",
   ],
   [
-    "while it is in force nothing goes on",
+    "under a hold nothing goes on",
     input({ intent: "hold", wanted: "hold" }),
     "wait held wave 100%",
   ],
   [
-    "and when it is over one node is first again",
+    "after a hold one node is first again",
     input({ intent: "hold", pending: true }),
     "roll published canary 1",
   ],
@@ -183,12 +183,12 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "roll published halt outage wave 100%",
   ],
   [
-    "what may be one is looked into at once",
+    "a possible outage is looked into at once",
     input({ daemonSet: view({ updated: 6, available: 3 }) }),
     "survey",
   ],
   [
-    "failures within the tolerance are passed",
+    "failures within maxFailures are passed over",
     input({
       maxFailures: 2,
       stallSeconds: 13,
@@ -222,7 +222,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "roll published canary 1",
   ],
   [
-    "a false Ready is not built on, though the node's clock makes it count",
+    "nothing builds on a false Ready, though the node's clock makes it count",
     input({ readySeconds: 0, daemonSet: view({ ...canary, updated: 1 }) }),
     "wait canary canary 1",
   ],
@@ -237,7 +237,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "survey",
   ],
   [
-    "dead nodes are added to the canary",
+    "unreachable nodes are added to the canary",
     input({
       stallSeconds: 13,
       daemonSet: view({ ...canary, updated: 0, available: 18 }),
@@ -246,7 +246,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "wait canary canary 3",
   ],
   [
-    "dead nodes are added to the budget",
+    "unreachable nodes are added to the budget",
     input({
       stallSeconds: 13,
       daemonSet: view(rolling),
@@ -255,7 +255,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "wait wave wave 4",
   ],
   [
-    "and taken back when they return",
+    "their slots are taken back when they return",
     input({
       stallSeconds: 13,
       daemonSet: view({ maxUnavailable: 4, updated: 6, available: 19 }),
@@ -264,12 +264,12 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "wait wave wave 10%",
   ],
   [
-    "with a dead node only a survey can prove the canary",
+    "with an unreachable node only a survey can prove the canary",
     input({ daemonSet: view({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }) }),
     "survey",
   ],
   [
-    "a survey proves the canary beside a dead node",
+    "a survey proves the canary beside an unreachable node",
     input({
       daemonSet: view({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }),
       standing: standing({ unreachable: 1, served: 1, waiting: 18 }),
@@ -277,7 +277,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "wait wave wave 3",
   ],
   [
-    "a dead node's new pod proves nothing",
+    "an unreachable node's new pod proves nothing",
     input({
       daemonSet: view({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }),
       standing: standing({ unreachable: 1, waiting: 19 }),
@@ -317,7 +317,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "wait wave wave 4",
   ],
   [
-    "a change that finds agents missing where every node had the revision before asks at once",
+    "a change that finds agents missing where every node had the previous revision asks at once",
     input({ pending: true, complete: true, daemonSet: view({ available: 19 }) }),
     "survey",
   ],
@@ -338,7 +338,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "survey",
   ],
   [
-    "without a change nobody is in a hurry",
+    "without a change a survey can wait",
     input({ complete: true, daemonSet: view({ available: 19 }) }),
     "served wave 10%",
   ],
@@ -354,7 +354,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "wait birth canary 1",
   ],
   [
-    "nor does a template follow whose pods it has not seen",
+    "no template follows before the DaemonSet controller has seen the pods of this one",
     input({
       pending: true,
       stallSeconds: 13,
@@ -364,7 +364,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "wait wave wave 3",
   ],
   [
-    "every node but the dead has it",
+    "every node but the unreachable has it",
     input({
       stallSeconds: 13,
       daemonSet: view({ updated: 19, available: 19 }),

@@ -1,4 +1,4 @@
-/** The clusters of one object, each with its connection; and how they stand. */
+/** The clusters of one object, each with its connection and its standing. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Guest } from "./guest/guest.ts";
@@ -14,7 +14,7 @@ import type { Way } from "./way/way.ts";
 
 type Options = Readonly<{ home: Cluster; holds: () => boolean; hint: () => void }>;
 
-/** What one run judges clusters by. */
+/** The facts by which one run judges clusters. */
 export type Run = Readonly<{ object: FleetSecret; source: Judged; owner: string; now: number }>;
 
 export class Guests {
@@ -29,7 +29,7 @@ export class Guests {
     return this.#all.get(name);
   }
 
-  /** Connects to these and to no others. */
+  /** Connects to these clusters, and to no others. */
   keep(names: readonly string[], spec?: FleetSecret["spec"]): void {
     const { home, holds, hint } = this.#options;
     const wanted = new Set(names);
@@ -54,7 +54,8 @@ export class Guests {
     const there = guest?.there(content, owner, now) ?? { is: "unknown" as const };
     const known = object.status?.clusters?.find((one) => one.name === name);
     const former = formerOf(run, known);
-    // Until it is asked, it is as it was: a halt would else last as long as its process.
+    // Until a cluster has answered, it counts as status last said. Otherwise a halt would last only
+    // as long as the process.
     if (there.is === "unknown" && known !== undefined)
       return { standing: asWas[former?.state ?? "Waiting"] ?? "unreachable", ...said(known) };
     if (there.is === "other" && content === undefined)
@@ -74,7 +75,7 @@ export class Guests {
     });
   }
 
-  /** When a write that got no answer may be tried again. */
+  /** When a write that got no answer may be tried again, in milliseconds. */
   again(name: string): number | undefined {
     return this.#all.get(name)?.again;
   }
@@ -88,7 +89,7 @@ function wayOf({ via, target, clusterAPI }: FleetSecret["spec"], name: string): 
     : direct(where);
 }
 
-/** What status says of this content, by the version of the source that it speaks of. */
+/** What status says of this content, recognized by the version of the source that it refers to. */
 function formerOf({ object, source }: Run, known: ClusterStatus | undefined): Facts["former"] {
   const of = object.status?.sourceResourceVersion;
   if (known === undefined || !source.ok || of !== source.version) return undefined;
@@ -108,7 +109,7 @@ const said = ({ state, reason }: ClusterStatus) => ({
 
 const refusals: ReadonlySet<string> = new Set([codeOf("refused"), codeOf("mutated")]);
 
-/** A refusal that the controller before this one met: it counts, and is tried once more. */
+/** A refusal that the previous controller met. It counts, and is tried once more. */
 function remembered(former: Facts["former"]): Facts["refusal"] {
   const code = former?.reason?.slice(0, codeOf("refused").length) ?? "";
   if (former?.state !== "Failed" || !refusals.has(code)) return undefined;

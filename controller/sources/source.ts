@@ -6,7 +6,7 @@ import { isObject, readJson } from "#pullsecret/json/json.ts";
 import { additionalSecretName, secretKeys, secretType, sourceIds } from "#contract/names.ts";
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
-import type { Role } from "#pullsecret/problems/report.ts";
+import type { Role } from "#pullsecret/problems/findings.ts";
 import { finding } from "#controller/sources/read/problems.ts";
 import type {
   AdditionalGiven,

@@ -11,17 +11,17 @@ import { sentence } from "../secret/problems.ts";
 import type { Placement, Way } from "../way/way.ts";
 import { Link, told } from "./link.ts";
 
-/** Milliseconds: a write that got no answer is tried again after so long at most. */
+/** Most milliseconds until a write that got no answer is tried again. */
 const longestPause = 30_000;
 
-/** Milliseconds: a refusal is no quicker to pass. */
+/** Least milliseconds until a refused write is tried again: a refusal does not pass sooner. */
 const shortestRetry = 5000;
 
 type Options = Readonly<{
   way: Way;
-  /** How it is reached; or the management cluster itself. */
+  /** How the cluster is reached; or the management cluster itself. */
   reach: (() => Promise<Reading>) | Cluster;
-  /** Only the holder of the Lease writes. */
+  /** True while we hold the Lease; only its holder writes. */
   holds: () => boolean;
   hint: () => void;
 }>;
@@ -32,9 +32,9 @@ type Objects = readonly (KubernetesObject | undefined)[];
 export class Guest {
   readonly #options: Options;
   readonly #link: Link;
-  /** A write that got no answer: the guest is as good as away until then. */
+  /** A write that got no answer. The guest counts as away until then. */
   #unanswered: { why: string; times: number; until: number } | undefined;
-  /** Of this content: why it was refused, how often, and when it may be tried again. */
+  /** The content that was refused, why, how often, and when it may be tried again. */
   #refusal: { of: Content; why: string; times: number; next: number } | undefined;
   #writing = false;
 
@@ -49,17 +49,17 @@ export class Guest {
     this.#link.close();
   }
 
-  /** A write is on its way, or what it has left is not known yet. */
+  /** True while a write is under way, or what it left is not known yet. */
   get busy(): boolean {
     return this.#writing || this.#link.doubted;
   }
 
-  /** When a write that got no answer may be tried again. */
+  /** When a write that got no answer may be tried again, in milliseconds. */
   get again(): number | undefined {
     return this.#unanswered?.until;
   }
 
-  /** How it stands to this content, or to none. */
+  /** What is there, compared with this content or with none. */
   there(content: Content | undefined, owner: string, now: number): There {
     const { way } = this.#options;
     const objects = this.#objects(now);
@@ -93,7 +93,7 @@ export class Guest {
     return one !== undefined && has(one.of, content) ? one : undefined;
   }
 
-  /** Brings the content there. Never rejects; what came of it is shown. */
+  /** Brings the content there. Never rejects; the watch shows what came of it. */
   async change(content: Content, owner: string): Promise<void> {
     await this.#write(content, async (cluster, found) => {
       for (const [at, one] of this.#options.way.placed.entries()) {
@@ -104,7 +104,7 @@ export class Guest {
     });
   }
 
-  /** Takes away what that owner placed, the last first; true when nothing of it is left. */
+  /** Takes away what that owner placed, last placed first. True when nothing of it is left. */
   release(owner: string, now: number): boolean {
     const objects = this.#objects(now);
     if (!Array.isArray(objects) || this.busy) return false;
@@ -138,7 +138,7 @@ export class Guest {
       this.#refusal = undefined;
       this.#unanswered = undefined;
     } catch (error) {
-      // A conflict: somebody was there first, and the watch is about to tell.
+      // A conflict: somebody else wrote first, and the watch is about to show it.
       if (error instanceof ApiError && error.status === 409) return;
       if (isAway(error)) {
         answered = false;
@@ -178,14 +178,15 @@ async function place(
   if (found !== undefined && anew) await cluster.remove(path, uid, resourceVersion);
   let reply: KubernetesObject;
   if (anew) reply = await cluster.apply(path, with_({ resourceVersion: newborn }), how);
-  // An apply leaves what others added to our fields; a replacement must keep who else needs it.
+  // An apply leaves what others added to our fields. A replacement must keep other owners that need
+  // the object.
   else if (one.crowded(found, content))
     reply = await cluster.replace(path, with_({ uid, resourceVersion, ownerReferences }));
   else reply = await cluster.apply(path, with_({ uid, resourceVersion }), how);
   if (!one.has(reply, content, owner)) throw new Mutated(sentence("mutated"));
 }
 
-/** No answer, or one that says nothing of the request; a refusal does. */
+/** True for no answer, or one that says nothing about the request. A refusal is an answer. */
 function isAway(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.status === 0 || error.status >= 500 || [401, 408, 429].includes(error.status);

@@ -1,6 +1,6 @@
 /**
- * The connection to one cluster: opened, followed and opened anew by itself, so that one that is
- * down delays nobody but itself.
+ * The connection to one cluster. It opens, follows and reopens by itself, so that a cluster that is
+ * down delays no other.
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import { cached } from "#kube/watch/cached-client.ts";
@@ -15,21 +15,23 @@ import { sentence } from "../secret/problems.ts";
 import type { Seen } from "../way/way.ts";
 import { fleetManager } from "./manager.ts";
 
-/** A guest may take so long for an answer; one that takes longer is as good as away. */
+/** Seconds that a guest may take for an answer. One that takes longer counts as away. */
 const answerSeconds = 10;
 
-/** Bytes: no list of one object is longer, and a hundred of them fit our memory. */
+/**
+ * Most bytes of an answer: no list of one object is longer, and a hundred of them fit our memory.
+ */
 const largestAnswer = 4 * 1024 * 1024;
 
-/** Milliseconds: one that is away is asked again after so long at most. */
+/** Most milliseconds between two tries to reach a guest that is away. */
 const longestPause = 30_000;
 
 type Options = Readonly<{
-  /** Asked at each opening; or the cluster itself, where that is the management cluster. */
+  /** Called at each opening; or the cluster itself, where that is the management cluster. */
   reach: (() => Promise<Reading>) | Cluster;
-  /** Without them nothing can be done. */
+  /** Objects without which nothing can be done. */
   needed: readonly Target[];
-  /** What may be refused. */
+  /** Objects whose reading may be refused. */
   besides: readonly Target[];
   hint: () => void;
 }>;
@@ -39,12 +41,15 @@ type Followed = {
   needed: boolean;
   informer: Informer;
   seen: Seen;
-  /** Why it cannot be followed now. */
+  /** Why the object cannot be followed now. */
   problem: string | undefined;
 };
 type Open = Readonly<{ made: string; cluster: Cluster; all: readonly Followed[] }>;
 
-/** What is known: nothing yet, why it is away, or what was shown of each, the needed ones first. */
+/**
+ * What is known: nothing yet, why the guest is away, or what was shown of each object, the needed
+ * ones first.
+ */
 export type Found = "unknown" | Readonly<{ away: string }> | readonly Seen[];
 
 export class Link {
@@ -80,19 +85,19 @@ export class Link {
     return this.#shut ?? this.#open?.all.find((one) => one.needed && one.problem)?.problem;
   }
 
-  /** Undefined while there is none. */
+  /** The open connection; undefined while there is none. */
   get cluster(): Cluster | undefined {
     return this.#open?.cluster;
   }
 
-  /** What a write has left is not shown yet, and will be asked for. */
+  /** True while the watch has not shown what a write left; it will be asked for. */
   get doubted(): boolean {
     return this.#open?.all.some(({ informer }) => informer.shown === "list") === true;
   }
 
   /**
-   * To be called after a write: what it has left is asked for where its answer did not tell; and
-   * where there was none, how the cluster is reached. A watch outlives the token that opened it.
+   * To be called after a write. What it left is asked for where its answer did not tell. Without an
+   * answer, the kubeconfig is read again too, because a watch outlives the token that opened it.
    */
   look(answered: boolean): void {
     this.#renew ||= !answered;
@@ -125,12 +130,12 @@ export class Link {
     return { seconds: Math.min(backoff(this.#failures), longestPause) / 1000 };
   }
 
-  /** The management cluster could not say how this one is reached. */
+  /** The management cluster could not tell how this cluster is reached. */
   #fell(error: unknown): undefined {
     if (this.#open === undefined) this.#close(away(error));
   }
 
-  /** A kubeconfig may have been renewed, or name another place: it is read at each opening. */
+  /** The kubeconfig is read at each opening: it may have been renewed, or name another cluster. */
   async #connect(): Promise<void> {
     const { reach } = this.#options;
     if (typeof reach !== "function") {
@@ -194,17 +199,19 @@ export class Link {
     });
   }
 
-  /** A watch that has ended in its time begins anew at once: until then its last word stands. */
+  /**
+   * A watch that ended in its time begins again at once. Until then what it showed last is kept.
+   */
   #show(one: Followed): void {
     const { shown } = one.informer;
-    // Our own write may not have been shown yet.
+    // The watch may not have shown our own write yet.
     if (shown === "list") this.#loop.hint();
     if (typeof shown === "string") return;
     one.seen = { is: "shown", object: shown.object };
     this.#options.hint();
   }
 
-  /** What is not needed comes and goes with what is, unless it is refused. */
+  /** Takes the end of a watch. An object that is not needed counts only when it is refused. */
   #failed(one: Followed, error: unknown): void {
     const status = error instanceof ApiError ? error.status : 0;
     const known = this.#away;
@@ -213,13 +220,13 @@ export class Link {
     else if (!one.needed) return;
     if (known === one.problem) return;
     this.#options.hint();
-    // One that was away already tries again in its own time.
+    // A guest that was away already is tried again in its own time.
     if (one.needed && known === undefined) this.#loop.hint();
   }
 }
 
 const away = (error: unknown): string => sentence("unreachable", told(error));
 
-/** Of the guest's answer only status and reason: what else is in it may be anything. */
+/** Status and reason of the guest's answer, and nothing else, because the rest may be anything. */
 export const told = (error: unknown): string =>
   error instanceof ApiError ? error.message : "its answer is not an API server's";

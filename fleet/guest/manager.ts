@@ -1,2 +1,2 @@
-/** Owner of what the fleet's controller writes; also the name that audit logs show. */
+/** Field manager of what the fleet's controller writes, and its name in audit logs. */
 export const fleetManager = "global-pull-secret-fleet";

@@ -1,24 +1,24 @@
 /**
- * Which clusters are changed now. Pure. The words are Open Cluster Management's, and so are their
- * meanings, but for one: a cluster that cannot be reached is nobody's failure.
+ * Which clusters are changed now. Pure. The terms and their meanings are Open Cluster Management's,
+ * except that a cluster that cannot be reached does not count as failed.
  */
 
 export type Standing =
-  /** Has what the Secret says, proved, and for as long as is asked. */
+  /** Has what the Secret says, proved, and for long enough. */
   | "done"
-  /** Has it, but not for so long yet: it keeps its place. */
+  /** Has it, but not for long enough yet; it keeps its slot. */
   | "soaking"
   /** Answers, and has something else. */
   | "waiting"
-  /** Had this very content, and lost it: it gets it back out of turn. */
+  /** Had this very content and lost it. It gets it back out of turn. */
   | "repair"
-  /** Is being changed at this moment, or has been and not proved it yet. */
+  /** Is being changed, or has been changed and has not proved it yet. */
   | "busy"
   /** Answers, and refuses this content. */
   | "failed"
-  /** A refusal that may be tried once more now. */
+  /** Refused this content, and may be tried again now. */
   | "retry"
-  /** Does not answer, or cannot be served or proved whatever the content is. */
+  /** Does not answer, or cannot be served or proved, whatever the content. */
   | "unreachable";
 
 export type Guest = Readonly<{ name: string; standing: Standing }>;
@@ -31,17 +31,18 @@ export type Pace = Readonly<{
 }>;
 
 export type Turn = Readonly<{
-  /** To be changed now, sorted. */
+  /** Names of the clusters to change now, sorted. */
   change: readonly string[];
-  /** Too many refuse: no other cluster gets it. */
+  /** Too many clusters refuse the content, so no other gets it. */
   halted: boolean;
 }>;
 
 /**
- * The clusters whose turn it is. Those that cannot be reached take no slot, are no canary and never
- * count as failed. A canary is whichever has the content first; a cluster that joins when others
- * have it waits for none. Beyond `maxFailures` only those that refuse are tried again. What a
- * cluster has had is no change there: it waits for nobody.
+ * The clusters to change now. Clusters that cannot be reached take no slot, are no canary and never
+ * count as failed. The first clusters to have the content are the canaries, so a cluster that joins
+ * when others have it waits for none. Beyond `maxFailures` only clusters that refuse are tried
+ * again. Giving back content that a cluster had already is no change there, so it waits for no
+ * other.
  */
 export function order(guests: readonly Guest[], pace: Pace): Turn {
   const named = (...standings: readonly Standing[]) =>
@@ -60,7 +61,7 @@ export function order(guests: readonly Guest[], pace: Pace): Turn {
   return { change: [...repairs, ...candidates.slice(0, Math.max(0, slots - busy))], halted };
 }
 
-/** One at least: with none nothing would ever change. */
+/** At least one slot; with none nothing would ever change. */
 function slotsOf(wanted: number | string, reached: number): number {
   const share = typeof wanted === "number" ? wanted : (Number.parseInt(wanted, 10) / 100) * reached;
   return Math.max(1, Math.floor(share));

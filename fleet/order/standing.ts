@@ -1,12 +1,15 @@
 /**
- * How one cluster stands to the content of now: a table, first match first. Pure. Times are
- * milliseconds.
+ * The standing of one cluster towards the present content: a table, of which the first match
+ * counts. Pure. Times are milliseconds.
  */
 import type { ClusterStatus } from "#api/fleet-secret.ts";
 import type { Standing } from "./order.ts";
 
 export type Facts = Readonly<{
-  /** Nobody knows yet; it does not answer; somebody else's; without the content; with it. */
+  /**
+   * What is there: not known yet, no answer, somebody else's object, other content or none, or this
+   * content.
+   */
   there:
     | Readonly<{ is: "unknown" }>
     | Readonly<{ is: "away"; why: string }>
@@ -17,11 +20,11 @@ export type Facts = Readonly<{
         proof: "proved" | "unasked" | "awaited" | "held" | "refused";
         why?: string | undefined;
       }>;
-  /** A write is on its way. */
+  /** A write is under way. */
   busy: boolean;
-  /** Of this content; `next`: when it may be tried again. */
+  /** Why this content was refused. `next`: when it may be tried again. */
   refusal: Readonly<{ why: string; next: number }> | undefined;
-  /** What status said last, where that was of this content. */
+  /** What status last said, if that was about this content. */
   former:
     | Readonly<{ state: ClusterStatus["state"]; since: number; reason?: string | undefined }>
     | undefined;
@@ -30,7 +33,7 @@ export type Facts = Readonly<{
   soak: number;
   /** rollout.progressDeadline; undefined: none. */
   deadline: number | undefined;
-  /** What is said of one that has missed it. */
+  /** The message for a cluster that missed the deadline. */
   late: string;
 }>;
 
@@ -38,7 +41,7 @@ export type Judgement = Readonly<{
   standing: Standing;
   state: ClusterStatus["state"];
   reason?: string;
-  /** When it is to be looked at again although nothing happens. */
+  /** When to look again even if nothing happens. */
   next?: number;
 }>;
 
@@ -47,7 +50,7 @@ export function standingOf(facts: Facts): Judgement {
   if (there.is === "unknown") return { standing: "unreachable", state: "Waiting" };
   if (there.is === "away")
     return { standing: "unreachable", state: "Unreachable", reason: there.why };
-  // No content is at fault: it holds up nobody.
+  // The content is not at fault, so this holds up no other cluster.
   if (there.is === "foreign")
     return { standing: "unreachable", state: "Failed", reason: there.why };
   if (busy) return { standing: "busy", state: "Progressing" };
@@ -88,7 +91,10 @@ function withContent(facts: Facts, proof: string, why: string | undefined): Judg
 const since = ({ former, now }: Facts, state: ClusterStatus["state"]): number =>
   former?.state === state ? former.since : now;
 
-/** One that was late stays so until its nodes have it: its time does not begin anew. */
+/**
+ * When the deadline began to run. A late cluster stays late until its nodes have the content, so
+ * its time does not begin again.
+ */
 function begunAt(facts: Facts): number {
   const { former, late } = facts;
   if (former?.state === "Failed" && former.reason === late) return Number.NEGATIVE_INFINITY;

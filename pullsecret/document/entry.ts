@@ -7,7 +7,7 @@ import { Credential, decodeAuth } from "./auth.ts";
 import { fold } from "../json/fold.ts";
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import type { Steps } from "../problems/keypath.ts";
-import type { Report } from "../problems/report.ts";
+import type { Findings } from "../problems/findings.ts";
 
 /** Fields that some reader decodes into a string: another type makes it drop the whole file. */
 const fieldNames = [
@@ -28,23 +28,27 @@ const silentlyDropped: ReadonlySet<string> = new Set(["email", "serveraddress"])
 /**
  * The credential of one entry; `undefined` when a problem was reported that leaves nothing to keep.
  */
-export function readCredential(value: Json, path: Steps, report: Report): Credential | undefined {
+export function readCredential(
+  value: Json,
+  path: Steps,
+  findings: Findings,
+): Credential | undefined {
   if (value === null) {
     // The kubelet takes null for an empty entry, which still matches and is tried.
-    report.dislike("notObject", path);
+    findings.dislike("notObject", path);
     return new Credential("", "");
   }
   if (!isObject(value)) {
-    report.refuse("notObject", path);
+    findings.refuse("notObject", path);
     return undefined;
   }
-  const before = report.problems.length;
-  const fields = readFields(value, path, report);
-  if (report.problems.length > before) return undefined;
+  const before = findings.problems.length;
+  const fields = readFields(value, path, findings);
+  if (findings.problems.length > before) return undefined;
   const token = fields.identitytoken !== undefined ? "identitytoken" : "registrytoken";
   const { identitytoken = "" } = fields;
   if (fields[token] !== undefined && fields.auth === undefined && fields.username === undefined) {
-    report.dislike("tokenOnly", path, token);
+    findings.dislike("tokenOnly", path, token);
     // CRI-O may live by an identity token; no reader of this file knows registry tokens.
     if (fields.password === undefined) {
       return identitytoken === "" ? new Credential("", "") : Credential.ofToken(identitytoken);
@@ -52,15 +56,15 @@ export function readCredential(value: Json, path: Steps, report: Report): Creden
   }
   const credential =
     fields.auth === undefined
-      ? fromPair(fields, path, report)
-      : fromAuth(fields.auth, path, report);
+      ? fromPair(fields, path, findings)
+      : fromAuth(fields.auth, path, findings);
   if (credential === undefined) return undefined;
   const emptyPassword = credential.username !== "" && credential.password === "";
   if (fields[token] !== undefined) {
-    report.warn(emptyPassword ? "tokenBesideEmpty" : "dropped", [...path, token], token);
+    findings.warn(emptyPassword ? "tokenBesideEmpty" : "dropped", [...path, token], token);
   } else if (emptyPassword)
-    report.warn("emptyPassword", fields.auth === undefined ? path : [...path, "auth"]);
-  judge(credential, fields, path, report);
+    findings.warn("emptyPassword", fields.auth === undefined ? path : [...path, "auth"]);
+  judge(credential, fields, path, findings);
   return credential;
 }
 
@@ -78,16 +82,16 @@ export function isMarker(value: Json): boolean {
 }
 
 /** The entry's known fields; null and the empty string count as absent, as in the kubelet. */
-function readFields(entry: JsonObject, path: Steps, report: Report): Fields {
+function readFields(entry: JsonObject, path: Steps, findings: Findings): Fields {
   const fields: Fields = {};
   for (const [name, value] of Object.entries(entry)) {
     const known = stringFields.get(name) ?? stringFields.get(fold(name));
     if (known === undefined) {
-      if (!silentlyDropped.has(name)) report.warn("dropped", [...path, name], "this field");
-    } else if (known !== name) report.refuse("letterCase", [...path, name], known);
+      if (!silentlyDropped.has(name)) findings.warn("dropped", [...path, name], "this field");
+    } else if (known !== name) findings.refuse("letterCase", [...path, name], known);
     else if (typeof value === "string") {
       if (value !== "") fields[known] = value;
-    } else if (value !== null) report.refuse("notString", [...path, name]);
+    } else if (value !== null) findings.refuse("notString", [...path, name]);
   }
   return fields;
 }
@@ -95,21 +99,21 @@ function readFields(entry: JsonObject, path: Steps, report: Report): Fields {
 function fromPair(
   { username = "", password = "" }: Fields,
   path: Steps,
-  report: Report,
+  findings: Findings,
 ): Credential | undefined {
   if (!username.includes(":")) return new Credential(username, password);
-  report.refuse("colonInUser", [...path, "username"]);
+  findings.refuse("colonInUser", [...path, "username"]);
   return undefined;
 }
 
-function fromAuth(auth: string, path: Steps, report: Report): Credential | undefined {
+function fromAuth(auth: string, path: Steps, findings: Findings): Credential | undefined {
   const decoded = decodeAuth(auth);
-  if (decoded === "not base64") report.refuse("notBase64", [...path, "auth"]);
-  else if (decoded === "no colon") report.refuse("noColon", [...path, "auth"]);
+  if (decoded === "not base64") findings.refuse("notBase64", [...path, "auth"]);
+  else if (decoded === "no colon") findings.refuse("noColon", [...path, "auth"]);
   // The credential travels to the runtime as a protobuf string, which must be UTF-8: such a pull
   // always fails.
   else if (!isUtf8(decoded.username) || !isUtf8(decoded.password))
-    report.refuse("notText", [...path, "auth"]);
+    findings.refuse("notText", [...path, "auth"]);
   else
     return new Credential(
       decoded.username.toString("utf8"),
@@ -126,18 +130,18 @@ const noControls = /^[ -~\u00a0-\uffff]*$/;
  */
 const noOddControls = /^[\t\n\r -~\u00a0-\uffff]*$/;
 
-function judge(credential: Credential, fields: Fields, path: Steps, report: Report): void {
+function judge(credential: Credential, fields: Fields, path: Steps, findings: Findings): void {
   const { username, password } = credential;
   const at = fields.auth === undefined ? path : [...path, "auth"];
   // containerd and CRI-O take a credential without user for none.
-  if (username === "") report.dislike("noUser", at);
-  if (!noControls.test(username)) report.dislike("control", at, "user name");
-  else if (username.trim() !== username) report.warn("whiteSpace", at, "user name");
-  if (!noOddControls.test(password)) report.dislike("control", at, "password");
-  else if (password.trim() !== password) report.warn("whiteSpace", at, "password");
+  if (username === "") findings.dislike("noUser", at);
+  if (!noControls.test(username)) findings.dislike("control", at, "user name");
+  else if (username.trim() !== username) findings.warn("whiteSpace", at, "user name");
+  if (!noOddControls.test(password)) findings.dislike("control", at, "password");
+  else if (password.trim() !== password) findings.warn("whiteSpace", at, "password");
   if (fields.auth === undefined) return;
   if (fields.username !== undefined && fields.username !== username)
-    report.warn("disagree", at, "username");
+    findings.warn("disagree", at, "username");
   if (fields.password !== undefined && fields.password !== password)
-    report.warn("disagree", at, "password");
+    findings.warn("disagree", at, "password");
 }

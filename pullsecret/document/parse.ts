@@ -7,7 +7,7 @@ import { meaningOf, readKey } from "../registry/key.ts";
 import { quote, type Steps } from "../problems/keypath.ts";
 import { problem, type Problem } from "../problems/problems.ts";
 import { dockerHubKey, hidesDockerHub, isHubToken } from "../registry/registry.ts";
-import { Report, type Source } from "../problems/report.ts";
+import { Findings, type Source } from "../problems/findings.ts";
 
 export type { Source };
 
@@ -42,28 +42,28 @@ export function parse(bytes: Uint8Array, source: Source): Parsed {
       problems: read.faults.map(({ kind, path }) => problem(kind, source.name, path)),
     };
   }
-  const report = new Report(source);
+  const findings = new Findings(source);
   const document = isObject(read.value) ? read.value : undefined;
-  const rest = document === undefined ? {} : readRest(document, report);
+  const rest = document === undefined ? {} : readRest(document, findings);
   const auths = document?.["auths"];
   const entries: Entry[] = [];
-  if (isObject(auths)) entries.push(...readEntries(auths, report));
-  else if (auths !== undefined && auths !== null) report.refuse("notObject", ["auths"]);
-  else if (document?.["kind"] === "Secret") report.refuse("secretManifest", []);
-  else if (report.problems.length === 0) {
+  if (isObject(auths)) entries.push(...readEntries(auths, findings));
+  else if (auths !== undefined && auths !== null) findings.refuse("notObject", ["auths"]);
+  else if (document?.["kind"] === "Secret") findings.refuse("secretManifest", []);
+  else if (findings.problems.length === 0) {
     // The kubelet reads `null` and `{}` as no credentials, but any other document that is no object
     // not at all.
-    if (read.value === null || document !== undefined) report.dislike("noAuths", ["auths"]);
-    else report.refuse("noAuths", ["auths"]);
+    if (read.value === null || document !== undefined) findings.dislike("noAuths", ["auths"]);
+    else findings.refuse("noAuths", ["auths"]);
   }
-  const { problems, warnings } = report;
+  const { problems, warnings } = findings;
   return problems.length > 0 ? { ok: false, problems } : { ok: true, entries, rest, warnings };
 }
 
-function readEntries(auths: JsonObject, report: Report): Entry[] {
+function readEntries(auths: JsonObject, findings: Findings): Entry[] {
   const keys = Object.keys(auths);
   if (keys.length > maxEntries) {
-    report.refuse("tooMany", ["auths"]);
+    findings.refuse("tooMany", ["auths"]);
     return [];
   }
   const seen = new Map<string, { key: string; credential: Credential }>();
@@ -72,14 +72,14 @@ function readEntries(auths: JsonObject, report: Report): Entry[] {
   for (const key of keys) {
     const path = ["auths", key];
     const value = auths[key] ?? null;
-    if (isLeftOut(key, value, report.source)) {
-      report.warn(isHubToken(key) ? "hubToken" : "marker", path);
-      refuseBroken(value, path, report);
+    if (isLeftOut(key, value, findings.source)) {
+      findings.warn(isHubToken(key) ? "hubToken" : "marker", path);
+      refuseBroken(value, path, findings);
       leftOut ??= path;
       continue;
     }
-    const registry = readKey(key, path, report);
-    const credential = readCredential(value, path, report);
+    const registry = readKey(key, path, findings);
+    const credential = readCredential(value, path, findings);
     if (credential === undefined) continue;
     const meaning = meaningOf(registry);
     const earlier = seen.get(meaning);
@@ -87,14 +87,14 @@ function readEntries(auths: JsonObject, report: Report): Entry[] {
       seen.set(meaning, { key, credential });
       entries.push({ registry, credential });
     } else if (earlier.credential.equals(credential))
-      report.warn("twice", path, quote(earlier.key));
+      findings.warn("twice", path, quote(earlier.key));
     // Both would be tried, in an order that the kubelet draws at random.
-    else report.refuse("sameRegistry", path, quote(earlier.key));
+    else findings.refuse("sameRegistry", path, quote(earlier.key));
   }
-  if (leftOut !== undefined && entries.length === 0 && report.problems.length === 0) {
-    report.refuse("nothingLeft", leftOut);
+  if (leftOut !== undefined && entries.length === 0 && findings.problems.length === 0) {
+    findings.refuse("nothingLeft", leftOut);
   }
-  warnOfHiddenHub(seen, report);
+  warnOfHiddenHub(seen, findings);
   return entries;
 }
 
@@ -107,37 +107,37 @@ function isLeftOut(key: string, value: Json, { role }: Source): boolean {
 }
 
 /** Refuses an entry that is left out, if it would make the kubelet drop the source. */
-function refuseBroken(value: Json, path: Steps, report: Report): void {
-  const lenient = new Report({ ...report.source, role: "original" });
+function refuseBroken(value: Json, path: Steps, findings: Findings): void {
+  const lenient = new Findings({ ...findings.source, role: "original" });
   readCredential(value, path, lenient);
-  report.problems.push(...lenient.problems);
+  findings.problems.push(...lenient.problems);
 }
 
 /** The kubelet falls back to Docker Hub's own entry only when nothing else matches. */
 function warnOfHiddenHub(
   seen: ReadonlyMap<string, { key: string; credential: Credential }>,
-  report: Report,
+  findings: Findings,
 ): void {
   const hub = seen.get(meaningOf(dockerHubKey));
   if (hub === undefined) return;
   for (const { key, credential } of seen.values()) {
     if (credential.equals(hub.credential) || !hidesDockerHub(key)) continue;
-    report.warn("hidden", ["auths", hub.key], quote(key));
+    findings.warn("hidden", ["auths", hub.key], quote(key));
     return;
   }
 }
 
 /** Every top-level key but `auths`. */
-function readRest(document: JsonObject, report: Report): JsonObject {
+function readRest(document: JsonObject, findings: Findings): JsonObject {
   const rest = Object.create(null) as Record<string, Json>;
   for (const [name, value] of Object.entries(document)) {
     if (name === "auths") continue;
     const path = [name];
     const known = fold(name);
-    if (known === "auths") report.refuse("letterCase", path, "auths");
-    else if (!suits(known, value)) report.refuse("notStringMap", path);
-    else if (report.source.role === "original") rest[name] = value;
-    else if (document["kind"] !== "Secret") report.warn("stripped", path);
+    if (known === "auths") findings.refuse("letterCase", path, "auths");
+    else if (!suits(known, value)) findings.refuse("notStringMap", path);
+    else if (findings.source.role === "original") rest[name] = value;
+    else if (document["kind"] !== "Secret") findings.warn("stripped", path);
   }
   return rest;
 }

@@ -12,7 +12,7 @@ import {
   isHubWithoutSlash,
   spelling,
 } from "./registry.ts";
-import type { Report } from "../problems/report.ts";
+import type { Findings } from "../problems/findings.ts";
 import { splitPort } from "./url.ts";
 
 /**
@@ -21,25 +21,25 @@ import { splitPort } from "./url.ts";
 const longest = 526;
 
 /**
- * The key as it is written out; one that can match nothing stays as it is, and the report knows.
+ * The key as it is written out; one that can match nothing stays as it is, and the findings knows.
  */
-export function readKey(key: string, path: Steps, report: Report): string {
+export function readKey(key: string, path: Steps, findings: Findings): string {
   const registry = key.length > longest ? undefined : identity(key);
-  if (registry === undefined && isHubWithoutSlash(key)) return readHub(key, path, report);
+  if (registry === undefined && isHubWithoutSlash(key)) return readHub(key, path, findings);
   if (registry === undefined) {
-    report.dislike(key === "" ? "emptyKey" : key.length > longest ? "longKey" : "deadKey", path);
+    findings.dislike(key === "" ? "emptyKey" : key.length > longest ? "longKey" : "deadKey", path);
     return key;
   }
   const { host, port } = splitPort(hostOf(registry));
-  if (/[A-Z]/.test(host) && !host.includes(":")) report.dislike("capitals", path);
+  if (/[A-Z]/.test(host) && !host.includes(":")) findings.dislike("capitals", path);
   if ((port !== "" && !isPort(port)) || hostOf(registry).endsWith(":"))
-    report.dislike("badPort", path);
-  if (port === "443") report.warn("defaultPort", path, port);
-  if (hasWildcard(registry)) report.warn("wildcard", path);
+    findings.dislike("badPort", path);
+  if (port === "443") findings.warn("defaultPort", path, port);
+  if (hasWildcard(registry)) findings.warn("wildcard", path);
   const isVersion = /^[^/]*\/v[12]$/.test(registry);
-  if (isVersion) report.warn("versionPath", path);
-  if (notHub.has(host)) report.warn("hubMirror", path);
-  if (plain(key) !== registry) report.warn("readAs", path, quote(registry));
+  if (isVersion) findings.warn("versionPath", path);
+  if (notHub.has(host)) findings.warn("hubMirror", path);
+  if (plain(key) !== registry) findings.warn("readAs", path, quote(registry));
   // CRI-O takes a key with a scheme for its host, whatever the path; the kubelet ignores the
   // scheme.
   return isVersion && /^https?:/.test(key) ? `https://${registry}` : spelling(registry);
@@ -52,12 +52,12 @@ const notHub: ReadonlySet<string> = new Set([dockerHubRegistry, "hub.docker.com"
  * Docker Hub's key without its last slash. In an original it stays as it is: the kubelet has never
  * used that credential, and one that is stale would spoil the pulls of public images.
  */
-function readHub(key: string, path: Steps, report: Report): string {
-  if (report.source.role === "original") {
-    report.warn("kept", path, `only ${dockerHubKey}, with its last slash, is Docker Hub's key`);
+function readHub(key: string, path: Steps, findings: Findings): string {
+  if (findings.source.role === "original") {
+    findings.warn("kept", path, `only ${dockerHubKey}, with its last slash, is Docker Hub's key`);
     return key;
   }
-  report.warn("readAs", path, quote(dockerHubKey));
+  findings.warn("readAs", path, quote(dockerHubKey));
   return dockerHubKey;
 }
 

@@ -208,7 +208,7 @@ export const objects: readonly Mutant[] = [
     breaks: "H24",
     effect: "an auth that is not base64 is decoded all the same",
     file: "pullsecret/document/entry.ts",
-    text: 'if (decoded === "not base64") report.refuse("notBase64", [...path, "auth"]);\n  else if',
+    text: 'if (decoded === "not base64") findings.refuse("notBase64", [...path, "auth"]);\n  else if',
     instead: "if",
     tests: ["pullsecret/document/parse.test.ts", "pullsecret/vectors.test.ts"],
   },

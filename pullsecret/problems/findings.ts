@@ -8,7 +8,7 @@ export type Role = "original" | "additional";
 /** Where bytes come from: the name that lines begin with, and what is forgiven. */
 export type Source = Readonly<{ name: string; role: Role }>;
 
-export class Report {
+export class Findings {
   readonly source: Source;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];

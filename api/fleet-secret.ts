@@ -26,7 +26,13 @@ export type FleetSecretSpec = Readonly<{
    * The clusters, as Cluster API declares them: of each namespace that is selected, the one whose
    * kubeconfig is in its Secret NAMESPACE-kubeconfig under the key value.
    */
-  clusterAPI: ClusterAPISource;
+  clusterAPI?: ClusterAPISource;
+  /**
+   * The clusters, as ClusterProfiles declare them. To select is to authorise: whoever may write a
+   * ClusterProfile of these managers in these namespaces, or the Secret with its credential,
+   * decides who gets the Secret.
+   */
+  clusterProfiles?: ClusterProfilesSource;
   /**
    * Who brings the Secret. Direct: this controller, which follows, proves, repairs and takes away.
    * ClusterResourceSet: Cluster API's own controller, told by an object beside each Cluster; it
@@ -85,6 +91,29 @@ export type ClusterAPISource = Readonly<{
  */
 export type NamespaceSelector = Readonly<{
   /** The labels that a namespace must have, all of them. */
+  matchLabels?: Readonly<Record<string, string>>;
+}>;
+
+/**
+ * The clusters, as ClusterProfiles declare them. To select is to authorise: whoever may write a
+ * ClusterProfile of these managers in these namespaces, or the Secret with its credential, decides
+ * who gets the Secret.
+ */
+export type ClusterProfilesSource = Readonly<{
+  /** The namespaces whose ClusterProfiles are looked at. */
+  namespaces: readonly string[];
+  /** Which of them are served; {} in full is all of them. */
+  selector: ClusterProfileSelector;
+  /**
+   * The managers whose ClusterProfiles are believed, by spec.clusterManager.name. That of clusters
+   * that were joined is globalpullsecret.io.
+   */
+  clusterManagers: readonly string[];
+}>;
+
+/** Which of them are served; {} in full is all of them. */
+export type ClusterProfileSelector = Readonly<{
+  /** The labels that a ClusterProfile must have, all of them. */
   matchLabels?: Readonly<Record<string, string>>;
 }>;
 
@@ -169,7 +198,10 @@ export type FleetCounts = Readonly<{
 
 /** A cluster. */
 export type ClusterStatus = Readonly<{
-  /** The namespace that declares it, or NAMESPACE:NAME of its Cluster. */
+  /**
+   * The namespace that declares it, NAMESPACE:NAME of its Cluster, or NAMESPACE/NAME of its
+   * ClusterProfile.
+   */
   name: string;
   /**
    * Waiting: its turn has not come. Progressing: it is being changed, or has not proved it yet.

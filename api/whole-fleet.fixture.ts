@@ -1,6 +1,8 @@
 /** A FleetSecret with every field of the CRD in it, as `whole` is a GlobalPullSecret. */
 import type {
   ClusterAPISource,
+  ClusterProfileSelector,
+  ClusterProfilesSource,
   ClusterStatus,
   FleetCondition,
   FleetCounts,
@@ -22,6 +24,12 @@ const clusterAPI: Required<ClusterAPISource> = {
   namespaceSelector,
   clusterNameLabelValue: "Namespace",
 };
+const selector: Required<ClusterProfileSelector> = { matchLabels: {} };
+const clusterProfiles: Required<ClusterProfilesSource> = {
+  namespaces: ["global-pull-secret-clusters"],
+  selector,
+  clusterManagers: ["globalpullsecret.io"],
+};
 const target: Required<FleetSecretTarget> = { namespace: "kube-system", name: "pull-secret" };
 const rollout: Required<FleetRollout> = {
   canary: 1,
@@ -35,6 +43,7 @@ const spec: Required<FleetSecretSpec> = {
   secretRef,
   clusterAPI,
   via: "Direct",
+  clusterProfiles,
   target,
   rollout,
   managementState: "Managed",

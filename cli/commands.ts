@@ -4,10 +4,14 @@ import { check } from "./commands/see/check.ts";
 import { fleet } from "./commands/see/fleet.ts";
 import { diff } from "./commands/see/diff.ts";
 import { explain } from "./commands/see/explain.ts";
+import { apply } from "./commands/clusters/apply.ts";
+import { join } from "./commands/clusters/join.ts";
+import { list } from "./commands/clusters/list.ts";
+import { remove as removeCluster } from "./commands/clusters/remove.ts";
 import { completion } from "./commands/local/completion.ts";
 import { fleetRbac } from "./commands/local/fleet-rbac.ts";
 import { merge } from "./commands/local/merge.ts";
-import { seal } from "./commands/local/seal.ts";
+import { seal } from "./commands/clusters/seal.ts";
 import { tenant } from "./commands/local/tenant.ts";
 import { nodes } from "./commands/see/nodes.ts";
 import { remove } from "./commands/change/remove.ts";
@@ -32,6 +36,10 @@ export const commands: Readonly<Record<string, Command>> = {
   uninstall,
   fleet,
   "fleet rbac": fleetRbac,
+  "clusters list": list,
+  "clusters join": join,
+  "clusters remove": removeCluster,
+  "clusters apply": apply,
   merge,
   check,
   explain,

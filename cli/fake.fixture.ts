@@ -52,8 +52,8 @@ export class FakeCluster implements Cluster {
     return this.#write({ verb: "apply", path, body, options }) as Promise<T>;
   }
 
-  create(path: string, body: object): Promise<void> {
-    return this.#write({ verb: "create", path, body }) as Promise<void>;
+  create<T>(path: string, body: object): Promise<T> {
+    return this.#write({ verb: "create", path, body }) as Promise<T>;
   }
 
   replace<T>(path: string, body: object): Promise<T> {
@@ -126,6 +126,9 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
     confirm,
     terminal,
     reach: () => Promise.resolve(cluster),
+    place: () => Promise.resolve(place),
+    contexts: () => Promise.resolve(["fake"]),
+    documents: () => Promise.resolve([]),
     yaml: (value) => Promise.resolve(`yaml of ${JSON.stringify(value)}\n`),
     signal: signal ?? new AbortController().signal,
   };
@@ -139,6 +142,7 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
   }
 }
 
+const place = { server: "https://fake.example", "certificate-authority-data": "QQ==" };
 const noFile = (path: string) => Promise.reject(new Misuse(`${path}: no such file`));
 
 export const additionalPath = `${collections.secrets}/additional-pull-secret`;

@@ -29,7 +29,10 @@ const io: Io = {
   confirm: process.stdin.isTTY ? confirm : undefined,
   terminal: terminalOf(process.stdout, process.env["NO_COLOR"]),
   reach: async (how) => (await cluster()).reach(how),
+  place: async (how) => (await cluster()).place(how),
+  contexts: async (kubeconfig) => (await cluster()).contextsOf(kubeconfig),
   yaml: async (value) => (await cluster()).dumpYaml(value),
+  documents: async (text) => (await cluster()).loadDocuments(text),
   // Who never asks for it is simply ended by an interrupt.
   get signal() {
     const ends = new AbortController();

@@ -98,6 +98,12 @@ export const revisionAnnotation = "globalpullsecret.io/revision";
  */
 export const digestAnnotation = "globalpullsecret.io/digest";
 
+/**
+ * On what a FleetSecret has placed in a cluster: `ID/NAMESPACE/NAME`, the management cluster's id
+ * and the object.
+ */
+export const fleetOwnerAnnotation = "globalpullsecret.io/fleet-owner";
+
 /** The one GlobalPullSecret. */
 export const globalPullSecretName = "cluster";
 

@@ -1,4 +1,5 @@
 /** The flags of the fleet's controller. */
+import { clustersNamespace } from "#contract/joined/names.ts";
 import { namespace } from "#contract/names.ts";
 import { readFlags, type Outcome } from "#contract/flags.ts";
 import { usage as usageOf, type Table, type Values } from "#contract/table.ts";
@@ -17,6 +18,11 @@ const flags = {
     read: namespaces,
     standard: namespace,
     what: "namespaces whose FleetSecrets are served, comma-separated",
+  },
+  "cluster-namespaces": {
+    read: namespaces,
+    standard: clustersNamespace,
+    what: "namespaces whose ClusterProfiles are followed, comma-separated",
   },
   kubeconfig: { read: text, what: "kubeconfig (KUBECONFIG, or the pod's own account)" },
   listen: {

@@ -7,10 +7,11 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
 import { createLoop, sooner, type Again } from "#kube/loop.ts";
-import { allClusters, fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
+import { allClusters, clusterProfilesIn, fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { Fleet, type Place } from "./fleet.ts";
+import { createKeeper } from "./joined/keeper.ts";
 import { pathOf } from "./write.ts";
 
 type Options = Readonly<{
@@ -19,11 +20,14 @@ type Options = Readonly<{
   log: Logger;
   registry: Registry;
   namespaces: readonly string[];
+  /** Those whose ClusterProfiles are followed, and those of joined clusters kept. */
+  clusterNamespaces: readonly string[];
 }>;
 
 type Served = { fleet: Fleet; source: AbortController };
 
-export function createFleets({ home, holds, log, registry, namespaces }: Options) {
+export function createFleets(options: Options) {
+  const { home, holds, log, registry, namespaces, clusterNamespaces } = options;
   const served = new Map<string, Served>();
   const gauge = new Gauge({
     name: "global_pull_secret_fleet_clusters",
@@ -130,7 +134,13 @@ export function createFleets({ home, holds, log, registry, namespaces }: Options
         watches.push(watchCollection({ ...watched, path: allClusters }));
         watchClusters = undefined;
       };
-      await loop.until(signal);
+      const keeper = createKeeper({ home, log, namespaces: clusterNamespaces });
+      const both = () => (loop.hint(), keeper.hint());
+      // Where nobody uses ClusterProfiles they are not served, which is no failure.
+      const none = (error: Error) => log.debug({ error: error.message }, "no ClusterProfiles");
+      for (const path of clusterNamespaces.map(clusterProfilesIn))
+        watches.push(watchCollection({ ...watched, path, hint: both, failed: none }));
+      await Promise.all([loop.until(signal), keeper.until(signal)]);
       forget(new Set());
       await Promise.all(watches);
     },

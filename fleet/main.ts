@@ -37,7 +37,9 @@ async function main(argv: readonly string[]): Promise<void> {
   const home = fenced(live, leader.holds);
   const registry = new Registry();
   const namespaces = config["fleet-namespaces"];
-  const fleets = createFleets({ home, holds: leader.holds, log, registry, namespaces });
+  const clusterNamespaces = config["cluster-namespaces"];
+  const its = { home, holds: leader.holds, log, registry };
+  const fleets = createFleets({ ...its, namespaces, clusterNamespaces });
   const health = {
     sick: () =>
       leads() && Date.now() - fleets.finished() > hangsSeconds * 1000

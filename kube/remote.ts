@@ -9,9 +9,14 @@ import { problemAt } from "./kubeconfig/problems.ts";
 const longest = 256 * 1024;
 
 /**
- * Reads a kubeconfig as data, in YAML or JSON. Never throws, and no problem quotes a value of it.
+ * Reads a kubeconfig as data, in YAML or JSON; of `context` where one is named, else of its current
+ * one. Never throws, and no problem quotes a value of it.
  */
-export function readKubeconfig(bytes: Uint8Array, source: string): KubeconfigRead {
+export function readKubeconfig(
+  bytes: Uint8Array,
+  source: string,
+  context?: string,
+): KubeconfigRead {
   const refused = (kind: "tooBig" | "notYaml") => ({
     ok: false as const,
     problems: [problemAt(kind, source, [])],
@@ -24,6 +29,8 @@ export function readKubeconfig(bytes: Uint8Array, source: string): KubeconfigRea
   } catch {
     return refused("notYaml"); // what the reader says of it quotes the text
   }
+  if (context !== undefined && typeof value === "object" && value !== null)
+    value = { ...value, "current-context": context };
   return parseKubeconfig(value, source);
 }
 

@@ -40,6 +40,8 @@ const fleetNames: typeof names = {
   "spec.secretRef": "FleetSecretReference",
   "spec.clusterAPI": "ClusterAPISource",
   "spec.clusterAPI.namespaceSelector": "NamespaceSelector",
+  "spec.clusterProfiles": "ClusterProfilesSource",
+  "spec.clusterProfiles.selector": "ClusterProfileSelector",
   "spec.target": "FleetSecretTarget",
   "spec.rollout": "FleetRollout",
   "spec.removal": "FleetRemoval",

@@ -10,6 +10,7 @@ import { cyclesIn } from "./cycles.ts";
 /** The shipped rooms, each after those that it may import. */
 const order: readonly string[] = [
   "contract",
+  "contract/joined",
   "pullsecret/problems",
   "pullsecret/json",
   "pullsecret/registry",
@@ -62,6 +63,7 @@ const order: readonly string[] = [
   "fleet/status",
   "fleet/inventory",
   "fleet/guest",
+  "fleet/joined",
   "fleet",
   "sync/rules",
   "sync",
@@ -71,6 +73,7 @@ const order: readonly string[] = [
   "cli/login",
   "cli/cluster",
   "cli/document",
+  "cli/clusters",
   "cli/seal",
   "cli/show",
   "cli/removal",
@@ -79,6 +82,7 @@ const order: readonly string[] = [
   "cli/commands/see",
   "cli/commands/change",
   "cli/commands/steer",
+  "cli/commands/clusters",
   "cli/commands/local",
   "cli",
 ];
@@ -92,6 +96,7 @@ const withoutCluster: ReadonlySet<string> = new Set(["agent"]);
 /** What decides: whatever it loads reaches no file system, socket, clock, process or client. */
 const pure: readonly string[] = [
   "contract",
+  "contract/joined",
   "pullsecret",
   "kube/kubeconfig",
   "api",
@@ -125,6 +130,7 @@ const pureNames: Readonly<Record<string, RegExp>> = { "node:net": /^\{\s*isIP(?:
 /** Package → the rooms that alone may import its values. */
 const packageRooms: Readonly<Record<string, readonly string[]>> = {
   "@kubernetes/client-node": ["kube"],
+  "js-yaml": ["kube"],
   "dbus-next": ["agent/systemd"],
   chokidar: ["agent/files"],
   "write-file-atomic": ["agent/files"],

@@ -60,10 +60,18 @@ export const promises: Readonly<Record<string, string>> = {
   L19: "In the management cluster it is the same for the Secret.",
   L23: "A copy is in the tenant's namespace there, whatever namespace it comes from, with a UID of its own.",
   L26: "What is the same already makes no call.",
+  M1: "A cluster is joined from the host with one command.",
+  M2: "The host shows of every joined cluster whether it is joined and healthy.",
+  M3: "Clusters are reached by the caller's own contexts, whatever these are renamed to.",
+  M4: "One command brings manifests to all clusters, or to those that are named.",
+  M5: "A Deployment with a private image and its pull secret is brought to every cluster.",
+  M6: "So is any other kind: rights, definitions, and objects of these.",
+  M7: "The encryption's controller is installed in every cluster, in a namespace of choice.",
   M8: "A command seals a pull secret with a cluster's public certificate.",
   M9: "A sealed file is safe in version control.",
   M10: "One sealed file opens in every cluster that has the same key pair.",
   M11: "What is sealed is a pull secret that nodes can use.",
+  M13: "All of it is managed from one place, and taken away from there.",
 };
 
 /** A test's name, as far as it is written in the source, and the file that has it. */

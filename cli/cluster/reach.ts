@@ -1,16 +1,44 @@
 /** The way to a cluster. Loaded only when a command needs one: files alone take a tenth of it. */
+import { readFileSync } from "node:fs";
 import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { Misuse, type Reach } from "../terminal/io.ts";
+import { Misuse, type Place, type Reach } from "../terminal/io.ts";
 import { manager } from "./names.ts";
 
-export { dumpYaml } from "#kube/yaml.ts";
+export * from "#kube/yaml.ts";
 
 /** Throws Misuse where the kubeconfig cannot be used. Asks nothing yet. */
-export function reach({ kubeconfig, context, as, "request-timeout": seconds }: Reach): Cluster {
+export const reach = ({ kubeconfig, context, as, "request-timeout": seconds }: Reach): Cluster =>
+  told(kubeconfig, () =>
+    connect(loadKubeConfig(kubeconfig, context), () => {}, { manager, as, seconds }),
+  );
+
+/** Names of the kubeconfig's contexts. Throws Misuse where it cannot be used. */
+export const contextsOf = (kubeconfig: string | undefined): readonly string[] =>
+  told(kubeconfig, () =>
+    loadKubeConfig(kubeconfig)
+      .getContexts()
+      .map(({ name }) => name),
+  );
+
+/** Where a context leads, as data. Throws Misuse where that needs more than data. */
+export function place({ kubeconfig, context }: Reach): Place {
+  const cluster = told(kubeconfig, () => loadKubeConfig(kubeconfig, context).getCurrentCluster());
+  const { server = "", caData, caFile, tlsServerName } = cluster ?? {};
+  const authority =
+    caData ?? (caFile && told(caFile, () => readFileSync(caFile).toString("base64")));
+  if (!authority)
+    throw new Misuse(
+      `--context ${context ?? ""}: has no certificate authority; give it one ` +
+        "(certificate-authority-data): other programs connect with nothing else",
+    );
+  const name = tlsServerName === undefined ? {} : { "tls-server-name": tlsServerName };
+  return { server, "certificate-authority-data": authority, ...name };
+}
+
+function told<Value>(kubeconfig: string | undefined, read: () => Value): Value {
   try {
-    const config = loadKubeConfig(kubeconfig, context);
-    return connect(config, () => {}, { manager, as, seconds });
+    return read();
   } catch (error) {
     // Of a kubeconfig that is no YAML the parser quotes lines, which may be credentials.
     const said = error instanceof Error && error.name !== "YAMLException" ? error.message : "";

@@ -5,7 +5,7 @@ import { longestCertificate, readCertificate } from "./certificate.ts";
 import { broken, east, west } from "./seal.fixture.ts";
 
 const now = new Date("2026-11-23T00:00:00Z");
-const read = (text: string) => readCertificate(Buffer.from(text), "east", now);
+const read = (text: string) => readCertificate(Buffer.from(text), "--cert east", now);
 
 test("of several certificates the first is the cluster's", () => {
   const { fingerprint, until, publicKey } = read(`${east}${west}`);
@@ -33,7 +33,7 @@ test("a certificate that is cut off is refused", () => {
 test("a certificate on its last day is taken, and a moment later no more", () => {
   const { until } = read(east);
   const at = (milliseconds: number) =>
-    readCertificate(Buffer.from(east), "east", new Date(Date.parse(until) + milliseconds));
+    readCertificate(Buffer.from(east), "--cert east", new Date(Date.parse(until) + milliseconds));
   assert.equal(at(-1).until, until);
   assert.throws(() => at(0), { name: "Refused" });
 });

@@ -15,12 +15,13 @@ export type Certificate = Readonly<{
 export const longestCertificate = 64 * 1024;
 
 /**
- * The first certificate of a PEM file, whose key must be RSA, as the format demands. Throws Refused
- * where there is none, or its time is over: its private key may be gone.
+ * The first certificate of a PEM text, whose key must be RSA, as the format demands; `source` is
+ * what the lines call it. Throws Refused where there is none, or its time is over: its private key
+ * may be gone.
  */
-export function readCertificate(pem: Uint8Array, cluster: string, now: Date): Certificate {
+export function readCertificate(pem: Uint8Array, source: string, now: Date): Certificate {
   const refuse = (why: string): never => {
-    throw new Refused(`--cert ${cluster}: ${why}; fetch the cluster's certificate again`);
+    throw new Refused(`${source}: ${why}; fetch the cluster's certificate again`);
   };
   if (pem.length > longestCertificate) return refuse("is longer than 64 KiB");
   const certificate = parsed(pem) ?? refuse("holds no certificate");

@@ -5,9 +5,9 @@ import type { SealedIndex } from "./sealed-index.ts";
 /**
  * current · old: made with a certificate that the cluster has renewed since; it still opens, as the
  * controller keeps former keys · missing: a cluster without a file · left over: a file of a cluster
- * that was not named.
+ * that was not named · unknown: of a cluster that does not give its certificate.
  */
-type State = "current" | "old" | "missing" | "left over";
+type State = "current" | "old" | "missing" | "left over" | "unknown";
 
 export type Verdict = Readonly<{ cluster: string; state: State; sealedUntil: string }>;
 
@@ -16,16 +16,18 @@ export function judge(
   index: SealedIndex,
   files: ReadonlySet<string>,
   present: Readonly<Record<string, Pick<Certificate, "fingerprint">>>,
+  unknown: ReadonlySet<string> = new Set(),
 ): readonly Verdict[] {
   const clusters = [
-    ...new Set([...Object.keys(present), ...Object.keys(index.clusters), ...files]),
+    ...new Set([...Object.keys(present), ...unknown, ...Object.keys(index.clusters), ...files]),
   ];
   return clusters.toSorted().map((cluster) => {
     const sealed = Object.hasOwn(index.clusters, cluster) ? index.clusters[cluster] : undefined;
     const certificate = Object.hasOwn(present, cluster) ? present[cluster] : undefined;
     const state = ((): State => {
-      if (certificate === undefined) return "left over";
+      if (certificate === undefined && !unknown.has(cluster)) return "left over";
       if (sealed === undefined || !files.has(cluster)) return "missing";
+      if (certificate === undefined) return "unknown";
       return sealed.fingerprint === certificate.fingerprint ? "current" : "old";
     })();
     return { cluster, state, sealedUntil: sealed?.until ?? "" };

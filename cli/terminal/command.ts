@@ -10,6 +10,7 @@ export const groups = {
   see: "See what is in force",
   change: "Change credentials",
   steer: "Pause, withdraw, try again",
+  clusters: "Many clusters",
   local: "Without a cluster",
 } as const;
 

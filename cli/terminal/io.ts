@@ -16,7 +16,13 @@ export type Io = Readonly<{
   terminal: Terminal | undefined;
   /** Throws Misuse where the kubeconfig cannot be used. */
   reach(how: Reach): Promise<Cluster>;
+  /** Where that leads, for others to connect to. Throws Misuse as `reach`. */
+  place(how: Reach): Promise<Place>;
+  /** Names of the kubeconfig's contexts. Throws Misuse where it cannot be used. */
+  contexts(kubeconfig: string | undefined): Promise<readonly string[]>;
   yaml(value: unknown): Promise<string>;
+  /** The documents of a YAML text. Throws where it is none; what it says may quote the text. */
+  documents(text: string): Promise<readonly unknown[]>;
   /** Aborts when the person has had enough. */
   signal: AbortSignal;
 }>;
@@ -30,6 +36,13 @@ export type Reach = Readonly<{
   /** Seconds that an answer may take. */
   "request-timeout": number;
   as: string | undefined;
+}>;
+
+/** A kubeconfig's cluster, as data: what another program needs to connect to it. */
+export type Place = Readonly<{
+  server: string;
+  "certificate-authority-data": string;
+  "tls-server-name"?: string;
 }>;
 
 /** 0: done. 1: refused, or failed. 3: not yet, in the time given. Misuse, thrown, becomes 2. */

@@ -1,11 +1,13 @@
 /**
  * Which clusters an object selects, and how each is reached. A cluster of Cluster API has its
- * namespace's name, or NAMESPACE:NAME where a namespace may have several.
+ * namespace's name, or NAMESPACE:NAME where several may be in one; one of a ClusterProfile has
+ * NAMESPACE/NAME.
  */
 import type { FleetSecretSpec } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { Reading } from "./access.ts";
 import { clustersOf, ofCluster } from "./cluster-api.ts";
+import { ofProfile, profilesOf } from "./cluster-profiles.ts";
 
 /**
  * Names of the selected clusters, sorted. Rejects where an inventory cannot be read, so that
@@ -13,14 +15,19 @@ import { clustersOf, ofCluster } from "./cluster-api.ts";
  */
 export async function selectedBy(
   home: Cluster,
-  { clusterAPI, via }: FleetSecretSpec,
+  { clusterAPI, clusterProfiles, via }: FleetSecretSpec,
 ): Promise<string[]> {
-  // A ClusterResourceSet serves all Clusters of its namespace.
-  const by = via === "ClusterResourceSet" ? "Namespace" : undefined;
-  return clusterAPI === undefined ? [] : await clustersOf(home, clusterAPI, by);
+  // A ClusterResourceSet is one for all Clusters of its namespace, and serves no others.
+  const delegated = via === "ClusterResourceSet";
+  const by = delegated ? "Namespace" : undefined;
+  const [clusters, profiles] = await Promise.all([
+    clusterAPI === undefined ? [] : clustersOf(home, clusterAPI, by),
+    clusterProfiles === undefined || delegated ? [] : profilesOf(home, clusterProfiles),
+  ]);
+  return [...clusters, ...profiles].toSorted();
 }
 
 /** How the cluster of that name is reached, whether it is still selected or is leaving. */
 export async function readAccess(home: Cluster, name: string): Promise<Reading> {
-  return await ofCluster(home, name);
+  return await (name.includes("/") ? ofProfile(home, name) : ofCluster(home, name));
 }

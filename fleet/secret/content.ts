@@ -1,7 +1,7 @@
 /** The content that is brought to the clusters, judged before the first of them sees it. Pure. */
 import { Buffer } from "node:buffer";
 import type { KubernetesObject, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
-import { secretKeys, secretType } from "#contract/names.ts";
+import { fleetOwnerAnnotation, secretKeys, secretType } from "#contract/names.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { sentence } from "./problems.ts";
@@ -58,11 +58,6 @@ export function has(secret: V1Secret, content: Content): boolean {
   );
 }
 
-/**
- * Annotation on what is placed: this cluster's id, and namespace and name of the object that placed
- * it.
- */
-const ownerAnnotation = "globalpullsecret.io/fleet-owner";
 const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-fleet" };
 
 /**
@@ -73,12 +68,12 @@ export const ownerOf = (clusterId: string, { namespace, name }: V1ObjectMeta): s
   `${clusterId}/${namespace}/${name}`;
 
 export const isPlacedBy = ({ metadata }: KubernetesObject, owner: string): boolean =>
-  metadata?.annotations?.[ownerAnnotation] === owner;
+  metadata?.annotations?.[fleetOwnerAnnotation] === owner;
 
 /** Labels and annotations of what is placed. */
 export const marked = (owner: string) => ({
   labels: managedBy,
-  annotations: { [ownerAnnotation]: owner },
+  annotations: { [fleetOwnerAnnotation]: owner },
 });
 
 /** The Secret as it is placed. */

@@ -33,6 +33,23 @@ export const catalogue = {
   halted: ["GPS441", "{} refuse the Secret", "correct the Secret or these clusters"],
   tooMany: ["GPS442", "more than 1,000 namespaces are selected", "select fewer with each object"],
   unreadable: ["GPS443", "{}", "grant it, or wait until the API server answers"],
+  noProfile: ["GPS445", "there is no ClusterProfile {}", "nothing, if the cluster is gone"],
+  noProvider: [
+    "GPS446",
+    "the ClusterProfile has no access provider {}",
+    "have its manager write one of them: no other is run",
+  ],
+  provider: ["GPS447", "the ClusterProfile's access provider: {}", "correct the profile's status"],
+  noCredential: [
+    "GPS448",
+    "there is no Secret and key {} beside the ClusterProfile",
+    "create it, or join the cluster again",
+  ],
+  everyProfile: [
+    "GPS449",
+    "clusterProfiles.selector is {}: every ClusterProfile of these managers there is selected",
+    "name labels, unless this is meant",
+  ],
   awaited: ["GPS451", "it is there, and not proved: {}", "nothing; its own controller is at it"],
   held: [
     "GPS452",

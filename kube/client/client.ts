@@ -43,8 +43,7 @@ export function connect(
   return {
     identity: connection.server,
     get<T>(path: string, { as, ...patience }: Reading = {}): Promise<T | undefined> {
-      const accept = as === "metadata" ? { accept: metadata } : {};
-      return present(ask<T>({ method: HttpMethod.GET, path, ...accept }, patience));
+      return present(ask<T>({ method: HttpMethod.GET, path, ...readAs(as) }, patience));
     },
     async pages(path, query, each, as) {
       const rows = as === "rows";
@@ -65,7 +64,7 @@ export function connect(
       return ask({ method: HttpMethod.PATCH, path, query, body, type }, patience);
     },
     async create(path, body) {
-      await ask({ method: HttpMethod.POST, path, query: { fieldManager: manager }, body });
+      return ask({ method: HttpMethod.POST, path, query: { fieldManager: manager }, body });
     },
     async replace(path, body, options) {
       const query = { fieldManager: manager, ...dry(options?.dryRun) };
@@ -77,6 +76,11 @@ export function connect(
     },
     stream: (path, query, signal, line) => follow(connection, { path, query }, signal, line),
   };
+}
+
+function readAs(as: Reading["as"]): Readonly<{ accept?: string; text?: true }> {
+  if (as === "text") return { accept: "*/*", text: true };
+  return as === "metadata" ? { accept: metadata } : {};
 }
 
 /** The answer; undefined where it is 404. */

@@ -25,7 +25,8 @@ export interface Cluster {
    * look again.
    */
   apply<T>(path: string, body: object, options: Apply): Promise<T>;
-  create(path: string, body: object): Promise<void>;
+  /** Creates the object; the answer is it, or what a request such as a TokenRequest asks for. */
+  create<T>(path: string, body: object): Promise<T>;
   /** Replaces the object whose resourceVersion `body` carries. */
   replace<T>(path: string, body: object, options?: DryRun): Promise<T>;
   /**
@@ -53,8 +54,11 @@ export const newborn = "1";
 export type Query = Readonly<Record<string, string>>;
 /** Seconds that the answer may take; without them, the connection's limit. */
 export type Patience = Readonly<{ seconds?: number }>;
-/** `metadata`: the object without spec, status and data, as PartialObjectMetadata. */
-export type Reading = Patience & Readonly<{ as?: "metadata" }>;
+/**
+ * `metadata`: the object without spec, status and data, as PartialObjectMetadata. `text`: an answer
+ * that is no JSON, such as that of `/readyz`.
+ */
+export type Reading = Patience & Readonly<{ as?: "metadata" | "text" }>;
 /** `dryRun`: the answer is what the request would make, and nothing is written. */
 type DryRun = Readonly<{ dryRun?: boolean }>;
 type Apply = DryRun & Patience & Readonly<{ manager: string; force: boolean }>;

@@ -51,6 +51,8 @@ type Request = Readonly<{
   type?: string;
   /** Content type of the answer; JSON unless given. */
   accept?: string;
+  /** The answer is taken as it is. */
+  text?: true;
 }>;
 
 /** Connection to one API server. Both calls reject with ApiError. */
@@ -130,7 +132,7 @@ export function open(
       try {
         const text = await bounded(response, largest);
         if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
-        return JSON.parse(text) as T;
+        return (request.text === true ? text : JSON.parse(text)) as T;
       } catch (error) {
         throw error instanceof ApiError ? error : unreachable(method, path, error);
       }

@@ -65,5 +65,9 @@ export const allClusters = "/apis/cluster.x-k8s.io/v1beta2/clusters";
 export const clusterResourceSetsIn = (where: string): string =>
   collection("apis/addons.cluster.x-k8s.io/v1beta2", "clusterresourcesets", where);
 
+/** ClusterProfiles of SIG Multicluster's cluster inventory. */
+export const clusterProfilesIn = (where: string): string =>
+  collection("apis/multicluster.x-k8s.io/v1alpha1", "clusterprofiles", where);
+
 /** The collection of pods in the controller's own namespace. */
 export const podsIn = (where: string): string => collection("api/v1", "pods", where);

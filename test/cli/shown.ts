@@ -37,6 +37,20 @@ const endless: ReadonlySet<string> = new Set([
 const notRun: Readonly<Record<string, string>> = {
   "kubectl pull-secret check --login -f additional.json":
     "its registries are out of reach; run against a real one in login.ts",
+  ...Object.fromEntries(
+    [
+      "clusters join east --context admin@east",
+      "clusters join west --context west",
+      "clusters join here --context host",
+      "clusters list",
+      "clusters apply -f manifests --clusters east,west",
+      "clusters remove west",
+      "seal --check sealed",
+    ].map((line) => [
+      `kubectl pull-secret ${line}`,
+      "needs several clusters; run in test/clusters with just these words",
+    ]),
+  ),
   "kubectl pull-secret uninstall": "asks a person; run with --yes in uninstall.ts, last of all",
 };
 

@@ -221,6 +221,10 @@ const elsewhere: Readonly<Record<string, string>> = {
   "the fleet's controller, where `manifests/fleet` is installed": "test/fleet/fleet.test.ts",
   "who may label Namespaces, or write `NAMESPACE-kubeconfig` in a labelled one":
     "test/fleet/fleet.test.ts",
+  "who may write ClusterProfiles of a selected manager in a selected namespace, or Secrets there":
+    "fleet/inventory/cluster-profiles.test.ts",
+  "the account that joining makes in a cluster (`global-pull-secret-joined`)":
+    "test/clusters/joining.fixture.ts",
   "who runs a selected cluster, or a hosted guest": "test/controller/guest.test.ts",
 };
 

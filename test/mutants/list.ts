@@ -1,5 +1,6 @@
 /** Every breakage that the tests are held against. */
 import { agent } from "./agent.ts";
+import { clusters } from "./clusters.ts";
 import { fleet } from "./fleet.ts";
 import type { Mutant } from "./mutant.ts";
 import { objects } from "./objects.ts";
@@ -14,4 +15,5 @@ export const mutants: readonly Mutant[] = [
   ...sealed,
   ...fleet,
   ...sync,
+  ...clusters,
 ];

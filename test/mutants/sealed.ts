@@ -29,9 +29,9 @@ export const sealed: readonly Mutant[] = [
   {
     breaks: "M11",
     effect: "what is not a pull secret is sealed, and breaks nodes once it is opened",
-    file: "cli/commands/local/seal.ts",
+    file: "cli/commands/clusters/seal.ts",
     text: "for (const line of (await verdictOn(document, [])).warnings) io.err(line);",
     instead: "",
-    tests: ["cli/commands/local/seal.test.ts"],
+    tests: ["cli/commands/clusters/seal.test.ts"],
   },
 ];

@@ -25,24 +25,66 @@ export async function build(program: "controller" | "kubeseal"): Promise<string>
 
 /** Where the controller and its keys live. */
 export const home = "test";
+const its = { namespace: home };
+const name = "sealed-secrets";
+const service = "sealed-secrets-controller";
 
-/** Defines SealedSecret and gives the controller the rights of an administrator. */
+/**
+ * Its definition as its module has it, and what its chart makes besides, as YAML: the controller
+ * gets the rights of an administrator. Without nodes no pod of the Deployment ever runs: a process
+ * stands for it, which startSealedSecrets puts behind the Service.
+ */
+export async function manifestsOf(): Promise<string> {
+  const told = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
+  const { Dir } = JSON.parse(told) as { Dir: string };
+  const crd = join(Dir, "helm/sealed-secrets/crds/bitnami.com_sealedsecrets.yaml");
+  const account = { kind: "ServiceAccount", name, ...its };
+  const labels = { app: name };
+  const objects = [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: home } },
+    { apiVersion: "v1", kind: account.kind, metadata: { name, ...its } },
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: "sealed" },
+      roleRef: {
+        apiGroup: "rbac.authorization.k8s.io",
+        kind: "ClusterRole",
+        name: "cluster-admin",
+      },
+      subjects: [account],
+    },
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name, ...its },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: {
+            serviceAccountName: name,
+            containers: [{ name, image: "registry.example/sealed-secrets-controller:0.36.0" }],
+          },
+        },
+      },
+    },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: service, ...its },
+      spec: { ports: [{ name: "http", port: 8080 }] },
+    },
+  ];
+  return [readFileSync(crd, "utf8"), ...objects.map((one) => JSON.stringify(one))].join("\n---\n");
+}
+
+/** Installs all of it. */
 export async function install(cluster: Cluster): Promise<void> {
-  const folder = (
-    await run(["go", "list", "-m", "-f", "{{.Dir}}", modulePath], { cwd: here })
-  ).trim();
-  const crd = join(folder, "helm/sealed-secrets/crds/bitnami.com_sealedsecrets.yaml");
-  await cluster.kubectl("apply", "-f", crd);
-  await cluster.kubectl("create", "namespace", home);
-  await cluster.kubectl("create", "serviceaccount", "sealed-secrets", "-n", home);
-  const subject = `--serviceaccount=${home}:sealed-secrets`;
-  await cluster.kubectl(
-    "create",
-    "clusterrolebinding",
-    "sealed",
-    "--clusterrole=cluster-admin",
-    subject,
-  );
+  const file = join(cluster.directory, "sealed-secrets.yaml");
+  writeFileSync(file, await manifestsOf());
+  await cluster.kubectl("apply", "-f", file);
 }
 
 export type SealedSecrets = Readonly<{ certificate: string }> & AsyncDisposable;
@@ -53,17 +95,19 @@ export type SealedSecrets = Readonly<{ certificate: string }> & AsyncDisposable;
  */
 export async function startSealedSecrets(cluster: Cluster): Promise<SealedSecrets> {
   const program = await build("controller");
-  const asks = ["create", "token", "sealed-secrets", "-n", home, "--duration=2h"];
+  const asks = ["create", "token", name, "-n", home, "--duration=2h"];
   const folder = join(cluster.directory, "sealed-secrets");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "token"), (await cluster.kubectl(...asks)).trim(), { mode: 0o600 });
   writeFileSync(join(folder, "ca.crt"), readFileSync(cluster.ca));
+  const { hostname, port: serverPort } = new URL(cluster.server);
+  // The machine's own address in the cluster's network: the API server leads nobody to a loopback.
+  const ip = hostname.replace(/\.0\.1$/, ".254.1");
   const [port, metrics] = [await freePort(), await freePort()];
   const place = "/run/secrets/kubernetes.io/serviceaccount";
   const script =
     `mount -t tmpfs sealed /run && mkdir -p ${place} && mount --bind ${folder} ${place} && ` +
-    `exec ${program} --listen-addr 127.0.0.1:${port} --listen-metrics-addr 127.0.0.1:${metrics}`;
-  const { hostname, port: serverPort } = new URL(cluster.server);
+    `exec ${program} --listen-addr ${ip}:${port} --listen-metrics-addr 127.0.0.1:${metrics}`;
   const child = spawn("unshare", ["--mount", "sh", "-c", script], {
     env: directEnvironment({
       POD_NAMESPACE: home,
@@ -84,10 +128,38 @@ export async function startSealedSecrets(cluster: Cluster): Promise<SealedSecret
   const certificate = await until(
     "Sealed Secrets gives out its certificate",
     async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}/v1/cert.pem`);
+      const answer = await fetch(`http://${ip}:${port}/v1/cert.pem`);
       return answer.ok && (await answer.text());
     },
     { seen: () => told },
   );
+  // The API server leads to nothing but a pod's own address: one that never runs bears it.
+  const pod = "sealed-secrets-process";
+  const containers = [{ name, image: "registry.example/none" }];
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: pod, ...its },
+    spec: { containers },
+  });
+  const status = JSON.stringify({ status: { podIP: ip, podIPs: [{ ip }] } });
+  const patch = ["--subresource=status", "--type=merge", "-p", status];
+  await cluster.kubectl("patch", "pod", pod, "-n", home, ...patch);
+  const targetRef = { kind: "Pod", name: pod, ...its };
+  const subsets = [{ addresses: [{ ip, targetRef }], ports: [{ name: "http", port }] }];
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Endpoints",
+    metadata: { name: service, ...its },
+    subsets,
+  });
+  const proxy = `/api/v1/namespaces/${home}/services/http:${service}:http/proxy/v1/cert.pem`;
+  await until(
+    "the API server leads there",
+    async () => (await cluster.kubectl("get", "--raw", proxy)) === certificate,
+  ).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
   return { certificate, [Symbol.asyncDispose]: stop };
 }

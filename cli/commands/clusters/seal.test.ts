@@ -75,7 +75,7 @@ test("another certificate than the last time is shown, and nothing is written un
   const { code, err } = await seal("--cert east=west.pem --cert west=west.pem");
   assert.equal(code, 1);
   const [line = ""] = err.split("\n");
-  assert.ok(line.startsWith(`--cert east: is another certificate, ${other?.fingerprint} until `));
+  assert.ok(line.startsWith(`east: has another certificate, ${other?.fingerprint} until `));
   assert.ok(line.includes(` ${one?.fingerprint} until `) && line.endsWith("--renewed east"));
   assert.equal(readFileSync(join(sealed, "west.yaml"), "utf8"), before);
   assert.equal((await seal("--cert east=west.pem --renewed east")).code, 0);

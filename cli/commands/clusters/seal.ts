@@ -5,23 +5,25 @@ import { additionalSecretName, namespace } from "#contract/names.ts";
 import { oneOf, Wrong } from "#contract/values.ts";
 import { documentLimits } from "#pullsecret/json/json.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
+import { clusterFlags } from "../../cluster/flags.ts";
+import { waysTo } from "../../clusters/contexts.ts";
+import { cluster, clusterName } from "../../clusters/names.ts";
+import { whyNot } from "../../clusters/place.ts";
 import { path } from "../../document/path.ts";
 import { verdictOn } from "../../document/verdict.ts";
 import { longestCertificate, readCertificate, type Certificate } from "../../seal/certificate.ts";
 import type { Target } from "../../seal/encrypt.ts";
+import { fetchCertificate } from "../../seal/fetch.ts";
 import { clustersIn, foreignIn, indexOf, writeFiles } from "../../seal/folder.ts";
 import { fileOf, indexName, type Sealed, writeIndex } from "../../seal/sealed-index.ts";
 import { sealedSecret } from "../../seal/sealed-secret.ts";
 import { judge } from "../../seal/verdict.ts";
 import { columns } from "../../terminal/columns.ts";
 import { command } from "../../terminal/command.ts";
-import { Misuse, Refused, type Io } from "../../terminal/io.ts";
+import { Misuse, Refused, type Io, type Reach } from "../../terminal/io.ts";
 import { textOf } from "../../terminal/output.ts";
 
 type Given = Readonly<{ cluster: string; file: string }>;
-
-/** A DNS label: the cluster's name is its file's. */
-const clusterName = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 function certificateFile(text: string): Given | Wrong {
   const at = text.indexOf("=");
@@ -29,10 +31,6 @@ function certificateFile(text: string): Given | Wrong {
   return clusterName.test(cluster) && file !== ""
     ? { cluster, file }
     : new Wrong("is no CLUSTER=FILE; give one such as east=east.pem");
-}
-
-function cluster(text: string): string | Wrong {
-  return clusterName.test(text) ? text : new Wrong("is no cluster's name; give one such as east");
 }
 
 /** A DNS subdomain, as names of Secrets are: the label binds it, and YAML holds it unquoted. */
@@ -45,9 +43,13 @@ const flags = {
   file: { read: path, short: "f", what: "the pull secret to seal, - for standard input" },
   cert: {
     read: certificateFile,
-    required: true,
     repeated: true,
     what: "CLUSTER=FILE, a cluster's public certificate",
+  },
+  cluster: {
+    read: cluster,
+    repeated: true,
+    what: "a joined cluster, whose certificate is fetched with your own context",
   },
   scope: {
     read: oneOf("strict", "namespace-wide", "cluster-wide"),
@@ -66,9 +68,22 @@ const flags = {
   },
   "output-directory": { read: path, short: "o", what: "where the files and their index go" },
   check: { read: path, what: "say of the files in this directory which are not current" },
+  "controller-namespace": {
+    read: cluster,
+    standard: namespace,
+    what: "where Sealed Secrets' controller is in the joined clusters",
+  },
+  "controller-name": {
+    read: cluster,
+    standard: "sealed-secrets-controller",
+    what: "what its Service is called",
+  },
+  ...clusterFlags,
 } as const satisfies Table;
 
-const oneTask: Rule<typeof flags> = ({ check, file, "output-directory": output }) => {
+const oneTask: Rule<typeof flags> = ({ check, file, "output-directory": output, ...given }) => {
+  if (check === undefined && (given.cert ?? []).length + (given.cluster ?? []).length === 0)
+    return "--cert: is missing; give CLUSTER=FILE, or --cluster with a joined cluster";
   if (check !== undefined)
     return file !== undefined || output !== undefined
       ? "--check: writes nothing; leave out --file and --output-directory"
@@ -79,25 +94,32 @@ const oneTask: Rule<typeof flags> = ({ check, file, "output-directory": output }
 
 export const seal = command(
   {
-    group: "local",
+    group: "clusters",
     what: "seal a pull secret for clusters with Sealed Secrets, to keep it in Git",
     example: "-f pull-secret.json --cert east=east.pem --cert west=west.pem -o sealed",
     more:
       "Judges the pull secret as the controller will, and writes a SealedSecret for each cluster, which\n" +
       "that cluster alone can open, and index.json: clusters, their certificates' fingerprints and last\n" +
       "days. A cluster whose certificate is another than the index has is refused, and both are shown,\n" +
-      "until --renewed names it. --check exits with 1 where a file is old, missing or left over.",
+      "until --renewed names it. --check exits with 1 where a file is old, missing or left over; without\n" +
+      "--cert and --cluster it asks every joined cluster. With --cert alone no cluster is reached.",
     flags,
     rules: [oneTask],
   },
   async ({ cert, check, file = "", "output-directory": output = "", ...how }, io) => {
-    const certificates = await readAll(cert, io);
-    if (check !== undefined) return tell(check, certificates, io);
+    if (check !== undefined) {
+      const given = await readAll(cert, io);
+      const every = cert.length === 0 || how.cluster.length > 0;
+      return tell(check, given, every ? await fetchAll(how, io) : [], io);
+    }
+    const fetched = how.cluster.length === 0 ? [] : await fetchAll(how, io);
+    const certificates = withFetched(await readAll(cert, io), fetched);
     const document = await io.read(file, documentLimits.bytes);
     for (const line of (await verdictOn(document, [])).warnings) io.err(line);
     const target: Target = { namespace, name: how.secret, scope: how.scope };
     const before = sealedBefore(output, target);
     refuseChanged(before, certificates, new Set(how.renewed));
+    for (const line of sharedLines({ ...before, ...certificates })) io.err(line);
     const files: Record<string, string> = {};
     const clusters = { ...before };
     for (const [name, certificate] of Object.entries(certificates)) {
@@ -119,9 +141,72 @@ async function readAll(given: readonly Given[], io: Io): Promise<Record<string, 
   const now = new Date();
   for (const { cluster: name, file } of given) {
     if (Object.hasOwn(certificates, name)) throw new Misuse(`--cert ${name}: given 2 times`);
-    certificates[name] = readCertificate(await io.read(file, longestCertificate), name, now);
+    const pem = await io.read(file, longestCertificate);
+    certificates[name] = readCertificate(pem, `--cert ${name}`, now);
   }
   return certificates;
+}
+
+type Fetched = Readonly<{ cluster: string }> &
+  (Readonly<{ certificate: Certificate }> | Readonly<{ why: string }>);
+
+type How = Reach &
+  Readonly<{
+    cluster: readonly string[];
+    "controller-namespace": string;
+    "controller-name": string;
+  }>;
+
+/** Of each cluster that is named, or of all that are joined, by the caller's own contexts. */
+async function fetchAll(how: How, io: Io): Promise<readonly Fetched[]> {
+  const ways = await waysTo(await io.reach(how), how.cluster, how, io);
+  const controller = { namespace: how["controller-namespace"], name: how["controller-name"] };
+  const now = new Date();
+  return await Promise.all(
+    ways.map(async ({ name, reach }) => {
+      try {
+        const pem = await fetchCertificate(await reach(), controller);
+        const certificate = readCertificate(pem, `--cluster ${name}`, now);
+        return { cluster: name, certificate };
+      } catch (error) {
+        return { cluster: name, why: whyNot(error) };
+      }
+    }),
+  );
+}
+
+/** All of them, or none. */
+function withFetched(
+  given: Readonly<Record<string, Certificate>>,
+  fetched: readonly Fetched[],
+): Record<string, Certificate> {
+  const all = { ...given };
+  const wrong = fetched.flatMap((one) =>
+    "why" in one ? `--cluster ${one.cluster}: ${one.why}` : [],
+  );
+  if (wrong.length > 0) throw new Refused(wrong.join("\n"));
+  for (const one of fetched) {
+    if (Object.hasOwn(all, one.cluster))
+      throw new Misuse(`--cluster ${one.cluster}: is given by --cert already`);
+    if ("certificate" in one) all[one.cluster] = one.certificate;
+  }
+  return all;
+}
+
+/** Clusters with one certificate: meant where they share a key, else one was given for another. */
+function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
+  const clusters = new Map<string, string[]>();
+  for (const [name, { fingerprint }] of Object.entries(all))
+    clusters.set(fingerprint, [...(clusters.get(fingerprint) ?? []), name]);
+  return [...clusters.values()]
+    .filter((one) => one.length > 1)
+    .map((one) => {
+      const names = escape(one.join(", "));
+      return (
+        `warning: ${names}: have one certificate, so each can open the other's file; ` +
+        "unless they share a key on purpose, one of them was given the other's"
+      );
+    });
 }
 
 /** What the directory has been sealed with; refused where that is another Secret, or scope. */
@@ -148,18 +233,28 @@ function refuseChanged(
     const was = Object.hasOwn(before, name) ? before[name] : undefined;
     if (was === undefined || was.fingerprint === fingerprint || renewed.has(name)) return [];
     return [
-      `--cert ${name}: is another certificate, ${fingerprint} until ${until}, than the index has, ` +
+      `${name}: has another certificate, ${fingerprint} until ${until}, than the index has, ` +
         `${escape(was.fingerprint)} until ${escape(was.until)}; if it was renewed, give --renewed ${name}`,
     ];
   });
   if (lines.length > 0) throw new Refused(lines.join("\n"));
 }
 
-function tell(directory: string, certificates: Record<string, Certificate>, io: Io): 0 | 1 {
+function tell(
+  directory: string,
+  given: Readonly<Record<string, Certificate>>,
+  fetched: readonly Fetched[],
+  io: Io,
+): 0 | 1 {
+  const unknown = fetched.filter((one) => "why" in one);
+  for (const { cluster: name, why } of unknown) io.err(`${name}: ${why}`);
+  const known = fetched.filter((one) => "certificate" in one);
+  const certificates = withFetched(given, known);
   const index = indexOf(directory);
   if (index === undefined)
     throw new Refused(`${directory}: has no ${indexName}; seal into it first`);
-  const verdicts = judge(index, clustersIn(directory), certificates);
+  const names = new Set(unknown.map((one) => one.cluster));
+  const verdicts = judge(index, clustersIn(directory), certificates, names);
   // Whoever can commit to the folder chose these names.
   const rows = verdicts.map(({ cluster: name, state, sealedUntil }) =>
     [name, state, sealedUntil].map(escape),

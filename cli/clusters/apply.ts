@@ -1,0 +1,101 @@
+/** Manifests to one cluster: applied, or held against what is there. */
+import { isDeepStrictEqual } from "node:util";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { manager } from "../cluster/names.ts";
+import { Refused } from "../terminal/io.ts";
+import type { Manifest } from "./manifests.ts";
+import { Places, whyNot } from "./place.ts";
+import type { Named } from "./names.ts";
+
+export type Outcome = Readonly<{
+  /** `deployments.apps/web`. */
+  object: string;
+  namespace: string;
+  state: "created" | "changed" | "unchanged" | "there" | "missing" | "differs" | "failed";
+  why?: string;
+}>;
+
+type Asked = Readonly<{
+  /** Take over the fields that other managers own. */
+  force: boolean;
+  /** Write nothing. */
+  check: boolean;
+}>;
+
+/** Each object in turn; one that fails keeps no other from its place. */
+export async function applyTo(
+  cluster: Cluster,
+  manifests: readonly Manifest[],
+  asked: Asked,
+): Promise<readonly Outcome[]> {
+  const places = new Places(cluster);
+  const defined = new Set(manifests.flatMap(definedBy));
+  const outcomes: Outcome[] = [];
+  for (const manifest of manifests) {
+    const { apiVersion, kind, metadata } = manifest;
+    const label = { object: `${kind}/${metadata.name}`, namespace: metadata.namespace ?? "" };
+    try {
+      // What these very manifests define is served in a moment.
+      const wait = !asked.check && defined.has(`${apiVersion.split("/")[0]} ${kind}`);
+      const place = await places.of(manifest, wait);
+      const group = place.group === "" ? "" : `.${place.group}`;
+      label.object = `${place.resource}${group}/${place.name}`;
+      label.namespace = place.namespace ?? "";
+      const how = { manager, force: asked.force };
+      const state = asked.check
+        ? await held(cluster, place.path, manifest)
+        : await applied(cluster, place.path, manifest, how);
+      outcomes.push({ ...label, state });
+    } catch (error) {
+      const state = asked.check && isMissing(error) ? "missing" : "failed";
+      outcomes.push({ ...label, state, why: whyNot(error) });
+    }
+  }
+  return outcomes;
+}
+
+type How = Readonly<{ manager: string; force: boolean }>;
+
+async function applied(
+  cluster: Cluster,
+  path: string,
+  body: Manifest,
+  how: How,
+): Promise<Outcome["state"]> {
+  const before = await cluster.get<Named>(path, { as: "metadata" });
+  const after = await cluster.apply<Named>(path, body, how);
+  if (before === undefined) return "created";
+  const same = before.metadata?.resourceVersion === after.metadata?.resourceVersion;
+  return same ? "unchanged" : "changed";
+}
+
+/** By a dry run: what an apply would make of it, with what others own in it. */
+async function held(cluster: Cluster, path: string, body: Manifest): Promise<Outcome["state"]> {
+  const live = await cluster.get<KubernetesObject>(path);
+  const how = { manager, force: true, dryRun: true };
+  const wanted = await cluster.apply<KubernetesObject>(path, body, how);
+  if (live === undefined) return "missing";
+  return isDeepStrictEqual(bare(live), bare(wanted)) ? "there" : "differs";
+}
+
+function bare({ metadata = {}, ...rest }: KubernetesObject): object {
+  const { managedFields: _, resourceVersion: __, generation: ___, ...kept } = metadata;
+  return { ...rest, metadata: kept };
+}
+
+/** Its namespace, or its kind, is not there either. */
+const isMissing = (error: unknown): boolean =>
+  error instanceof Refused || (error instanceof ApiError && error.status === 404);
+
+type Definition = Readonly<{ spec?: { group?: string; names?: { kind?: string } } }>;
+
+function definedBy(manifest: Manifest): readonly string[] {
+  if (manifest.kind !== "CustomResourceDefinition") return [];
+  const { spec } = manifest as Definition;
+  return [`${spec?.group} ${spec?.names?.kind}`];
+}
+
+export const isGood = ({ state }: Outcome): boolean =>
+  state !== "failed" && state !== "missing" && state !== "differs";

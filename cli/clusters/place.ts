@@ -1,0 +1,74 @@
+/** Where the API server of a cluster has objects of a kind, as it says itself. */
+import { setTimeout as pause } from "node:timers/promises";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { Misuse, Refused } from "../terminal/io.ts";
+import type { Manifest } from "./manifests.ts";
+
+type Resource = Readonly<{ name: string; kind: string; namespaced: boolean }>;
+type Resources = Readonly<{ resources?: readonly Resource[] }>;
+
+/** A definition is served about a second after it was made. */
+const attempts = 40;
+const pauseMilliseconds = 250;
+
+export type Place = Readonly<{
+  path: string;
+  group: string;
+  resource: string;
+  namespace?: string;
+  name: string;
+}>;
+
+export class Places {
+  readonly #cluster: Cluster;
+  readonly #known = new Map<string, readonly Resource[]>();
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+  }
+
+  /**
+   * The object's path; in namespace `default` where it should have one and names none. `wait`: its
+   * kind may be defined just now, so it is awaited for 10 s. Refused where it is not served.
+   */
+  async of({ apiVersion, kind, metadata }: Manifest, wait: boolean): Promise<Place> {
+    for (let attempt = 1; ; attempt += 1) {
+      const found = (await this.#resources(apiVersion)).find(
+        (one) => one.kind === kind && !one.name.includes("/"),
+      );
+      if (found !== undefined) {
+        const { name } = metadata;
+        const namespace = found.namespaced ? (metadata.namespace ?? "default") : undefined;
+        const [group = "", version] = apiVersion.split("/");
+        const base = version === undefined ? `/api/${group}` : `/apis/${apiVersion}`;
+        const where = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
+        const path = `${base}${where}/${found.name}/${encodeURIComponent(name)}`;
+        const its = { path, resource: found.name, name };
+        const place = { ...its, group: version === undefined ? "" : group };
+        return namespace === undefined ? place : { ...place, namespace };
+      }
+      if (!wait || attempt === attempts)
+        throw new Refused(`${apiVersion} ${kind}: is not served; apply its definition first`);
+      this.#known.delete(apiVersion);
+      await pause(pauseMilliseconds);
+    }
+  }
+
+  async #resources(apiVersion: string): Promise<readonly Resource[]> {
+    const known = this.#known.get(apiVersion);
+    if (known !== undefined) return known;
+    if (!/^[-a-z0-9.]+(?:\/[a-z0-9]+)?$/.test(apiVersion)) return [];
+    const path = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    const found = (await this.#cluster.get<Resources>(path))?.resources ?? [];
+    this.#known.set(apiVersion, found);
+    return found;
+  }
+}
+
+/** What is said of an object that could not be applied. */
+export function whyNot(error: unknown): string {
+  if (error instanceof Refused || error instanceof Misuse) return error.message;
+  if (error instanceof ApiError) return error.message.replace(/^\w+ \S+: /, "");
+  throw error;
+}

@@ -1,0 +1,67 @@
+/** What a joined cluster is in the host: a ClusterProfile, and the Secret with its token. */
+import { clusterProfileVersion, execExtension, type ClusterProfile } from "#api/cluster-profile.ts";
+import {
+  clusterIdAnnotation,
+  clusterManager,
+  clusterManagerLabel,
+  clustersNamespace,
+  contextAnnotation,
+  issuedAnnotation,
+} from "#contract/joined/names.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { clusterProfilesIn } from "#kube/client/paths.ts";
+import { Refused, type Place } from "../terminal/io.ts";
+
+/**
+ * The ClusterProfile without its status. `id`: uid of the cluster's kube-system. `joined`: since
+ * when its token stands beside it; a change has the fleet's controller look at once.
+ */
+export const profileOf = (name: string, id: string, context: string, joined?: Date) => ({
+  apiVersion: clusterProfileVersion,
+  kind: "ClusterProfile",
+  metadata: {
+    name,
+    namespace: clustersNamespace,
+    labels: { [clusterManagerLabel]: clusterManager },
+    annotations: {
+      [clusterIdAnnotation]: id,
+      [contextAnnotation]: context,
+      ...(joined === undefined ? {} : { [issuedAnnotation]: joined.toISOString() }),
+    },
+  },
+  spec: { clusterManager: { name: clusterManager }, displayName: name },
+});
+
+/** Its status as far as a join knows it: where the cluster is, and what reads its token. */
+export const accessOf = (name: string, uid: string, place: Place) => ({
+  apiVersion: clusterProfileVersion,
+  kind: "ClusterProfile",
+  metadata: { name, namespace: clustersNamespace, uid },
+  status: { accessProviders: [{ name: "secretreader", cluster: withSecret(name, place) }] },
+});
+
+const withSecret = (name: string, place: Place) => ({
+  ...place,
+  extensions: [{ name: execExtension, extension: { clusterName: name } }],
+});
+
+/** The joined clusters, by name. Refused where the host keeps none. */
+export async function joinedIn(host: Cluster): Promise<readonly ClusterProfile[]> {
+  const found: ClusterProfile[] = [];
+  try {
+    await host.pages<ClusterProfile>(clusterProfilesIn(clustersNamespace), {}, (page) => {
+      found.push(...page.filter(({ spec }) => spec.clusterManager.name === clusterManager));
+    });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    throw new Refused(
+      `clusterprofiles.${clusterProfileVersion.split("/")[0]}: not served by the host; apply the ` +
+        "definition of SIG Multicluster's cluster inventory, and manifests/fleet",
+    );
+  }
+  return found.toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
+}
+
+export const idOf = ({ metadata }: ClusterProfile): string =>
+  metadata.annotations?.[clusterIdAnnotation] ?? "";

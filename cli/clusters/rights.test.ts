@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { rightsOf } from "./rights.ts";
+
+type Rule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
+const rules = (path: string, ...targets: readonly string[]): Rule[] => {
+  const parsed = targets.map((one) => one.split("/") as [string, string]);
+  const all = rightsOf(
+    parsed.map(([namespace, name]) => ({ namespace, name })),
+    "id/east",
+  );
+  return all.flatMap((one) =>
+    one.path.includes(path) && "rules" in one.body ? (one.body.rules as Rule[]) : [],
+  );
+};
+
+test("every rule names its objects: none is for all Secrets of a namespace", () => {
+  for (const targets of [[], ["kube-system/pull-secret"], ["a/x", "a/y", "b/z"]])
+    for (const { resources, resourceNames = [] } of rules("role", ...targets))
+      assert.ok(resourceNames.length > 0, JSON.stringify([targets, resources]));
+});
+
+test("Secrets of each namespace are named there alone", () => {
+  const found = rules("/namespaces/a/roles/", "a/x", "a/y", "b/z");
+  assert.deepEqual(
+    found.map(({ resources, resourceNames }) => [resources, resourceNames]),
+    [[["secrets"], ["x", "y"]]],
+  );
+});
+
+test("a token is renewed for the joined account alone", () => {
+  const found = rules("/namespaces/kube-system/roles/", "a/x");
+  assert.deepEqual(
+    found.map(({ resources, resourceNames, verbs }) => [resources, resourceNames, verbs]),
+    [[["serviceaccounts/token"], ["global-pull-secret-joined"], ["create"]]],
+  );
+});
+
+test("all that is made says who joined the cluster", () => {
+  for (const { body } of rightsOf([], "id/east"))
+    assert.ok(JSON.stringify(body).includes('"globalpullsecret.io/joined-by":"id/east"'));
+});

@@ -1,0 +1,41 @@
+/** Flags of the commands on many clusters. */
+import { text, Wrong } from "#contract/values.ts";
+import { clusterFlags } from "../../cluster/flags.ts";
+import { clusterName } from "../../clusters/names.ts";
+import type { Target } from "../../clusters/rights.ts";
+import type { Reach } from "../../terminal/io.ts";
+
+/** Two clusters: that which is joined by --context, the host by a context of its own. */
+export const pairFlags = {
+  ...clusterFlags,
+  context: { read: text, what: "the kubeconfig's context of the cluster that is meant" },
+  "host-context": {
+    read: text,
+    what: "the kubeconfig's context of the host, instead of its current one",
+  },
+} as const;
+
+/** How the host is reached, of flags that speak of two clusters. */
+export const hostOf = (how: Reach & Readonly<{ "host-context": string | undefined }>): Reach => ({
+  ...how,
+  context: how["host-context"],
+});
+
+/** One name of a cluster or several, separated by commas. */
+export function clusterNames(value: string): readonly string[] | Wrong {
+  const names = value.split(",");
+  return names.every((name) => clusterName.test(name))
+    ? names
+    : new Wrong("is no list of clusters; give one such as east,west");
+}
+
+export function target(value: string): Target | Wrong {
+  const [namespace = "", name = "", ...more] = value.split("/");
+  const fits = clusterName.test(namespace) && more.length === 0 && isSecret(name);
+  return fits
+    ? { namespace, name }
+    : new Wrong("is no NAMESPACE/NAME; give one such as kube-system/pull-secret");
+}
+
+const isSecret = (name: string): boolean =>
+  name.length <= 253 && name.split(".").every((label) => clusterName.test(label));

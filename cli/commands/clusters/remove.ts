@@ -1,0 +1,63 @@
+/** `clusters remove`: a joined cluster is none of the host's any more. */
+import type { ClusterProfile } from "#api/cluster-profile.ts";
+import { clusterManager } from "#contract/joined/names.ts";
+import { toggle } from "#contract/values.ts";
+import { refuseOther, waysTo } from "../../clusters/contexts.ts";
+import { clusterId } from "../../clusters/join.ts";
+import { leave } from "../../clusters/leave.ts";
+import { cluster, profilePath, tokenPath, type Named } from "../../clusters/names.ts";
+import { command } from "../../terminal/command.ts";
+import { Refused } from "../../terminal/io.ts";
+import { hostOf, pairFlags } from "./flags.ts";
+
+export const remove = command(
+  {
+    group: "clusters",
+    what: "take a joined cluster away: first what is there, then what is here",
+    example: "east",
+    more:
+      "Deletes the account there, which voids its token, its rights, and the Secrets that FleetSecrets\n" +
+      "have placed by them; then the token and the ClusterProfile here. Without --context the context\n" +
+      "that has the cluster's name is used, or the one that it was joined with. Where that cluster\n" +
+      "cannot be reached nothing is done here, unless --forget says that it is gone.",
+    flags: {
+      NAME: {
+        read: cluster,
+        required: true,
+        from: "operand",
+        what: "the cluster's name, as clusters list has it",
+      },
+      ...pairFlags,
+      "keep-secrets": { ...toggle, what: "leave the Secrets that FleetSecrets have placed there" },
+      forget: { ...toggle, what: "do nothing there: the cluster is gone" },
+    },
+    rules: [
+      ({ forget, context, "keep-secrets": keep }) =>
+        forget === true && (context !== undefined || keep === true)
+          ? "--forget: does nothing there; leave out --context and --keep-secrets"
+          : undefined,
+    ],
+  },
+  async ({ NAME: name, forget, "keep-secrets": keep, ...how }, io) => {
+    const host = await io.reach(hostOf(how));
+    const profile = await host.get<ClusterProfile>(profilePath(name));
+    if (profile === undefined || profile.spec.clusterManager.name !== clusterManager)
+      throw new Refused(`${name}: not joined; kubectl pull-secret clusters list names what is`);
+    if (!forget) {
+      const there =
+        how.context === undefined
+          ? await (await waysTo(host, [name], how, io))[0]?.reach()
+          : await io.reach(how);
+      if (there === undefined) throw new Refused(`${name}: not joined`);
+      await refuseOther(there, profile, how.context ?? name);
+      const joinedBy = `${await clusterId(host)}/${name}`;
+      for (const line of await leave(there, joinedBy, keep)) io.out(`${name}: ${line} deleted\n`);
+    }
+    const token = await host.get<Named>(tokenPath(name), { as: "metadata" });
+    if (token !== undefined) await host.remove(tokenPath(name), token.metadata?.uid ?? "");
+    await host.remove(profilePath(name), profile.metadata.uid ?? "");
+    io.out(`${name}: removed\n`);
+    if (forget) io.err(`${name}: what was made there, and its token, stand until you delete them`);
+    return 0;
+  },
+);

@@ -1,0 +1,30 @@
+/** A joined cluster's public certificate, from its Sealed Secrets, by the API server's proxy. */
+import { Buffer } from "node:buffer";
+import type { V1Service } from "@kubernetes/client-node";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { Refused } from "../terminal/io.ts";
+
+/** The controller's Service. */
+type Controller = Readonly<{ namespace: string; name: string }>;
+
+/** The PEM that it gives out, of which nothing has been judged. */
+export async function fetchCertificate(
+  cluster: Cluster,
+  { namespace, name }: Controller,
+): Promise<Uint8Array> {
+  const path = `/api/v1/namespaces/${namespace}/services`;
+  const service = await cluster.get<V1Service>(`${path}/${name}`);
+  if (service === undefined)
+    throw new Refused(
+      `service/${name} in ${namespace}: not found; install Sealed Secrets there, or give ` +
+        "--controller-namespace and --controller-name",
+    );
+  const [port] = service.spec?.ports ?? [];
+  const proxy = `${path}/http:${name}:${port?.name ?? port?.port ?? ""}/proxy`;
+  const pem = await cluster.get<string>(`${proxy}/v1/cert.pem`, { as: "text" });
+  if (pem === undefined)
+    throw new Refused(
+      `service/${name} in ${namespace}: gives no certificate; is it Sealed Secrets?`,
+    );
+  return Buffer.from(pem);
+}

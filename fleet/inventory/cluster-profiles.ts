@@ -1,0 +1,61 @@
+/** Clusters as ClusterProfiles declare them, in named namespaces and of named managers. */
+import { Buffer } from "node:buffer";
+import type { V1Secret } from "@kubernetes/client-node";
+import type { ClusterProfile } from "#api/cluster-profile.ts";
+import type { ClusterProfilesSource } from "#api/fleet-secret.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { Access } from "#kube/kubeconfig/access.ts";
+import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
+import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
+import { readKubeconfig } from "#kube/remote.ts";
+import { sentence } from "../secret/problems.ts";
+import { reading, type Reading } from "./access.ts";
+import { wayOf } from "./provider.ts";
+
+/** `NAMESPACE/NAME` of each profile that is selected. */
+export async function profilesOf(
+  home: Cluster,
+  { namespaces, selector, clusterManagers }: ClusterProfilesSource,
+): Promise<string[]> {
+  const labels = Object.entries(selector.matchLabels ?? {});
+  const labelSelector = labels.map(([name, value]) => `${name}=${value}`).join(",");
+  const managers = new Set(clusterManagers);
+  const names: string[] = [];
+  for (const namespace of new Set(namespaces)) {
+    const query: Record<string, string> = labelSelector === "" ? {} : { labelSelector };
+    await home.pages<ClusterProfile>(clusterProfilesIn(namespace), query, (page) => {
+      for (const { metadata, spec } of page)
+        if (managers.has(spec.clusterManager.name)) names.push(`${namespace}/${metadata.name}`);
+    });
+  }
+  return names;
+}
+
+/** The connection of the profile `namespace/name`. */
+export async function ofProfile(home: Cluster, path: string): Promise<Reading> {
+  const [namespace = "", name = ""] = path.split("/");
+  const profile = await home.get<ClusterProfile>(`${clusterProfilesIn(namespace)}/${name}`);
+  if (profile === undefined) return { ok: false, why: sentence("noProfile", path) };
+  const way = wayOf(profile);
+  if ("problem" in way) return { ok: false, why: sentence(way.problem, way.detail) };
+  const secret = await home.get<V1Secret>(`${secretsIn(namespace)}/${way.secret}`);
+  const value = secret?.data?.[way.key];
+  if (value === undefined)
+    return { ok: false, why: sentence("noCredential", `${way.secret}, ${way.key}`) };
+  const made = JSON.stringify([way.cluster, value]);
+  const bytes = Buffer.from(value, "base64");
+  if (way.holds === "token")
+    return reading(parseKubeconfig(configOf(way.cluster, { token: bytes.toString() }), name), made);
+  const place = parseKubeconfig(configOf(way.cluster, { token: "none" }), name);
+  const proof = readKubeconfig(bytes, way.secret, way.context);
+  if (!place.ok || !proof.ok) return reading(place.ok ? proof : place, made);
+  return { ok: true, access: new Access(place.access, proof.access.proof), made };
+}
+
+/** A kubeconfig of one cluster and one user, to be judged as any other. */
+const configOf = (cluster: object, user: object) => ({
+  clusters: [{ name: "profile", cluster }],
+  users: [{ name: "profile", user }],
+  contexts: [{ name: "profile", context: { cluster: "profile", user: "profile" } }],
+  "current-context": "profile",
+});

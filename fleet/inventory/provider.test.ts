@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  clusterProfileVersion,
+  execExtension,
+  type AccessProvider,
+  type ClusterProfile,
+} from "#api/cluster-profile.ts";
+import { wayOf } from "./provider.ts";
+
+const cluster = { server: "https://east.example:6443", "certificate-authority-data": "QQ==" };
+
+const profile = (...accessProviders: readonly AccessProvider[]): ClusterProfile => ({
+  apiVersion: clusterProfileVersion,
+  kind: "ClusterProfile",
+  metadata: { name: "east", namespace: "clusters" },
+  spec: { clusterManager: { name: "globalpullsecret.io" } },
+  status: { accessProviders },
+});
+
+const provider = (name: string, extension?: unknown): AccessProvider => ({
+  name,
+  cluster:
+    extension === undefined
+      ? cluster
+      : { ...cluster, extensions: [{ name: execExtension, extension }] },
+});
+const token = { secret: "east", key: "token", holds: "token" };
+const reader = "kubeconfig-secretreader";
+
+const cases: readonly (readonly [what: string, given: ClusterProfile, expected: object])[] = [
+  ["a token is in the Secret of the profile's name", profile(provider("secretreader")), token],
+  ["its name told", profile(provider("secretreader", { clusterName: "east" })), token],
+  [
+    "a token of another name could be anybody's",
+    profile(provider("secretreader", { clusterName: "admin" })),
+    { problem: "provider" },
+  ],
+  [
+    "a kubeconfig is where the profile says",
+    profile(provider(reader, { name: "east-kubeconfig", key: "value", context: "admin" })),
+    { secret: "east-kubeconfig", key: "value", holds: "kubeconfig", context: "admin" },
+  ],
+  [
+    "its own namespace told",
+    profile(provider(reader, { name: "k", key: "value", namespace: "clusters" })),
+    { secret: "k", holds: "kubeconfig" },
+  ],
+  [
+    "a kubeconfig of another namespace is not the author's",
+    profile(provider(reader, { name: "k", key: "value", namespace: "kube-system" })),
+    { problem: "provider" },
+  ],
+  [
+    "a path is no name",
+    profile(provider(reader, { name: "../../kube-system/secrets/k", key: "value" })),
+    { problem: "provider" },
+  ],
+  [
+    "a key that is none",
+    profile(provider(reader, { name: "k", key: "a/b" })),
+    { problem: "provider" },
+  ],
+  ["a reader told nothing", profile(provider(reader)), { problem: "provider" }],
+  ["no provider at all", profile(), { problem: "noProvider" }],
+  ["one that would run a program", profile(provider("gcp")), { problem: "noProvider" }],
+  ["one of an object's own words", profile(provider("constructor")), { problem: "noProvider" }],
+  ["the first that is known", profile(provider("gcp"), provider("secretreader")), token],
+];
+
+for (const [what, given, expected] of cases)
+  test(`${what}: ${JSON.stringify(expected)}`, () => {
+    const { cluster: found, ...way } = { cluster: undefined, ...wayOf(given) };
+    assert.partialDeepStrictEqual(way, expected);
+    if ("secret" in way) assert.partialDeepStrictEqual(found, cluster);
+  });
+
+test("the field's former name is read, and what both have is taken from the new one", () => {
+  const former = (one: ClusterProfile, ...credentialProviders: readonly AccessProvider[]) => ({
+    ...one,
+    status: { ...one.status, credentialProviders },
+  });
+  const other = { name: "secretreader", cluster: { server: "https://other.example" } };
+  assert.partialDeepStrictEqual(wayOf(former(profile(), other)), { cluster: other.cluster });
+  assert.partialDeepStrictEqual(wayOf(former(profile(provider("secretreader")), other)), {
+    cluster,
+  });
+});

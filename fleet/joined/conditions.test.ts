@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
+import { contextAnnotation } from "#contract/joined/names.ts";
+import { says, statusOf, type Found } from "./conditions.ts";
+import type { Age } from "./token.ts";
+
+const now = new Date("2026-11-23T09:00:00.500Z");
+const profile: ClusterProfile = {
+  apiVersion: clusterProfileVersion,
+  kind: "ClusterProfile",
+  metadata: { name: "east", annotations: { [contextAnnotation]: "admin@east" } },
+  spec: { clusterManager: { name: "globalpullsecret.io" } },
+};
+const answers: Found = { kind: "answers", version: "v1.36.3", ready: true };
+const away: Found = { kind: "away", why: "no answer" };
+
+const cases: readonly (readonly [found: Found, age: Age, joined: string, healthy: string])[] = [
+  [answers, "fresh", "True TokenAccepted", "True Ready"],
+  [answers, "due", "True TokenAccepted", "True Ready"],
+  [answers, "unknown", "True TokenAccepted", "True Ready"],
+  [{ ...answers, ready: false }, "fresh", "True TokenAccepted", "False NotReady"],
+  [{ kind: "refused" }, "fresh", "False TokenRefused", "Unknown NotAsked"],
+  [{ kind: "refused" }, "expired", "False TokenExpired", "Unknown NotAsked"],
+  [{ kind: "noWay", why: "GPS448" }, "unknown", "False NoCredential", "Unknown NotAsked"],
+  [away, "fresh", "Unknown NotReached", "Unknown Unreachable"],
+  [away, "expired", "False TokenExpired", "Unknown Unreachable"],
+];
+for (const [found, age, joined, healthy] of cases)
+  test(`M2: ${JSON.stringify(found)} with a token that is ${age}: Joined ${joined}, healthy ${healthy}`, () => {
+    const words = statusOf(profile, found, age, now).conditions?.map(
+      ({ status, reason }) => `${status} ${reason}`,
+    );
+    assert.deepEqual(words, [joined, healthy]);
+  });
+
+test("a cluster that goes away stays joined, with its version, and the times are kept", () => {
+  const before = { ...profile, status: statusOf(profile, answers, "fresh", now) };
+  const later = statusOf(before, away, "fresh", new Date("2026-11-24T09:00:00Z"));
+  const [joined, healthy] = later.conditions ?? [];
+  assert.equal(`${joined?.status} ${joined?.lastTransitionTime}`, "True 2026-11-23T09:00:00Z");
+  assert.equal(`${healthy?.status} ${healthy?.lastTransitionTime}`, "Unknown 2026-11-24T09:00:00Z");
+  assert.equal(later.version?.kubernetes, "v1.36.3");
+});
+
+test("who has to join again is told the command", () => {
+  for (const [found, age] of [[{ kind: "refused" }, "fresh"] as const, [away, "expired"] as const])
+    assert.match(
+      statusOf(profile, found, age, now).conditions?.[0]?.message ?? "",
+      /kubectl pull-secret clusters join east --context admin@east$/,
+    );
+});
+
+test("what is said already is not written again; a former name for the version is", () => {
+  const status = statusOf(profile, answers, "fresh", now);
+  const later = new Date("2026-11-24T09:00:00Z");
+  const before = { ...profile, status };
+  assert.ok(says(before, statusOf(before, answers, "fresh", later)));
+  const renewed = { ...answers, version: "v1.37.0" } as const;
+  assert.ok(!says(before, statusOf(before, renewed, "fresh", later)));
+  assert.ok(!says(profile, status));
+});

@@ -1,0 +1,98 @@
+/** What a joined cluster's ClusterProfile says of it. Pure. */
+import type { V1Condition } from "@kubernetes/client-node";
+import type { ClusterProfile, ClusterProfileStatus } from "#api/cluster-profile.ts";
+import { contextAnnotation } from "#contract/joined/names.ts";
+import type { Age } from "./token.ts";
+
+/** What one look at a cluster found. */
+export type Found =
+  | Readonly<{ kind: "answers"; version: string; ready: boolean }>
+  /** The API server does not take the token. */
+  | Readonly<{ kind: "refused" }>
+  | Readonly<{ kind: "away"; why: string }>
+  /** There is no way to it: no credential, or one that is refused before a connection. */
+  | Readonly<{ kind: "noWay"; why: string }>;
+
+type Word = Readonly<{ status: "True" | "False" | "Unknown"; reason: string; message: string }>;
+
+/** The part of status that is ours: conditions and version; the way to the cluster is not. */
+export function statusOf(
+  profile: ClusterProfile,
+  found: Found,
+  age: Age,
+  now: Date,
+): Pick<ClusterProfileStatus, "conditions" | "version"> {
+  const former = profile.status ?? {};
+  const condition = (type: string, word: Word): V1Condition => {
+    const known = former.conditions?.find((one) => one.type === type);
+    const same = known?.status === word.status;
+    const at = now.toISOString().replace(/\.\d+Z$/, "Z") as unknown as Date;
+    return { type, ...word, lastTransitionTime: same ? known.lastTransitionTime : at };
+  };
+  const known = former.conditions?.find(({ type }) => type === "Joined");
+  const kubernetes = found.kind === "answers" ? found.version : former.version?.kubernetes;
+  return {
+    conditions: [
+      condition("Joined", joined(profile, found, age, known)),
+      condition("ControlPlaneHealthy", healthy(found)),
+    ],
+    ...(kubernetes === undefined ? {} : { version: { kubernetes } }),
+  };
+}
+
+/** A cluster that is away stays joined: nothing has been heard of its token. */
+function joined(
+  profile: ClusterProfile,
+  found: Found,
+  age: Age,
+  known: V1Condition | undefined,
+): Word {
+  const again = `join it again: ${joinCommand(profile)}`;
+  if (age === "expired")
+    return { status: "False", reason: "TokenExpired", message: `The token has expired; ${again}` };
+  switch (found.kind) {
+    case "answers":
+      return { status: "True", reason: "TokenAccepted", message: "Its API server takes the token" };
+    case "refused": {
+      const message = `Its API server refuses the token; ${again}`;
+      return { status: "False", reason: "TokenRefused", message };
+    }
+    case "noWay":
+      return { status: "False", reason: "NoCredential", message: `${found.why}; ${again}` };
+    case "away":
+      return known === undefined
+        ? { status: "Unknown", reason: "NotReached", message: "It has not been reached yet" }
+        : { status: known.status as Word["status"], reason: known.reason, message: known.message };
+  }
+}
+
+function healthy(found: Found): Word {
+  switch (found.kind) {
+    case "answers":
+      return found.ready
+        ? { status: "True", reason: "Ready", message: "/readyz answers ok" }
+        : { status: "False", reason: "NotReady", message: "/readyz does not answer ok" };
+    case "away":
+      return { status: "Unknown", reason: "Unreachable", message: found.why };
+    case "refused":
+    case "noWay":
+      return { status: "Unknown", reason: "NotAsked", message: "Without a token it is not asked" };
+  }
+}
+
+/** As a person would run it. */
+function joinCommand({ metadata }: ClusterProfile): string {
+  const context = metadata.annotations?.[contextAnnotation] ?? "CONTEXT";
+  return `kubectl pull-secret clusters join ${metadata.name} --context ${context}`;
+}
+
+/** Whether the profile says so already. */
+export function says({ status }: ClusterProfile, wanted: ReturnType<typeof statusOf>): boolean {
+  const shown = (all: readonly V1Condition[] = []) =>
+    all.map(({ type, status, reason, message }) => [type, status, reason, message].join("\n"));
+  const has = new Set(shown(status?.conditions));
+  return (
+    shown(wanted.conditions).every((one) => has.has(one)) &&
+    status?.version?.kubernetes === wanted.version?.kubernetes
+  );
+}

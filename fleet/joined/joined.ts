@@ -1,0 +1,61 @@
+/** One joined cluster: what its API server says, and the renewal of its token. */
+import type { V1Secret } from "@kubernetes/client-node";
+import type { ClusterProfile } from "#api/cluster-profile.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import { connect } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { secretsIn } from "#kube/client/paths.ts";
+import { kubeConfigOf } from "#kube/remote.ts";
+import { requestToken, tokenSecret } from "#kube/token.ts";
+import type { Reading } from "../inventory/access.ts";
+import { fleetManager } from "../guest/manager.ts";
+import type { Found } from "./conditions.ts";
+
+/** A cluster may take so long for an answer, and answer so many bytes. */
+const answerSeconds = 10;
+const largestAnswer = 1024 * 1024;
+
+export class Joined {
+  #open: Readonly<{ made: string; cluster: Cluster }> | undefined;
+
+  /** Asks for version and readiness. Never rejects. */
+  async look(read: Reading): Promise<Found> {
+    if (!read.ok) return { kind: "noWay", why: read.why };
+    if (this.#open?.made !== read.made) {
+      const how = { manager: fleetManager, seconds: answerSeconds, largest: largestAnswer };
+      this.#open = { made: read.made, cluster: connect(kubeConfigOf(read.access), () => {}, how) };
+    }
+    const { cluster } = this.#open;
+    try {
+      const told = await cluster.get<{ gitVersion?: unknown }>("/version");
+      const version = told?.gitVersion;
+      if (typeof version !== "string" || !/^v[-+.0-9A-Za-z]{1,63}$/.test(version))
+        return { kind: "away", why: "/version is not answered as by an API server" };
+      return { kind: "answers", version, ready: await isReady(cluster) };
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) return { kind: "refused" };
+      return { kind: "away", why: error instanceof ApiError ? error.message : "no API server" };
+    }
+  }
+
+  /** Asks the cluster for another token, and keeps it in its Secret here. */
+  async renew(home: Cluster, { metadata }: ClusterProfile, secret: V1Secret): Promise<void> {
+    if (this.#open === undefined) return;
+    const { metadata: times, ...rest } = tokenSecret(await requestToken(this.#open.cluster));
+    const { namespace = "", name = "" } = metadata;
+    // Of that uid alone: one that was deleted meanwhile is not made again.
+    const body = { ...rest, metadata: { ...times, name, uid: secret.metadata?.uid } };
+    const how = { manager: fleetManager, force: true };
+    await home.apply(`${secretsIn(namespace)}/${name}`, body, how);
+  }
+}
+
+/** A broken control plane answers 500. */
+async function isReady(cluster: Cluster): Promise<boolean> {
+  try {
+    return (await cluster.get<string>("/readyz", { as: "text" })) === "ok";
+  } catch (error) {
+    if (error instanceof ApiError && error.status >= 500) return false;
+    throw error;
+  }
+}

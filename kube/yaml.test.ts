@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadDocuments } from "./yaml.ts";
+
+test("documents are read as they stand there: every field, and no empty one", () => {
+  const text = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec: {x-kubernetes-preserve-unknown-fields: true, unheard-of: 1}
+---
+---
+# nothing
+---
+metadata: {creationTimestamp: 2026-11-23T09:00:00Z}
+`;
+  assert.deepEqual(loadDocuments(text), [
+    {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      spec: { "x-kubernetes-preserve-unknown-fields": true, "unheard-of": 1 },
+    },
+    { metadata: { creationTimestamp: "2026-11-23T09:00:00Z" } },
+  ]);
+});

@@ -1,0 +1,204 @@
+/** Manifests to every joined cluster: the article's own work, with one command. */
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { V1Deployment, V1Pod } from "@kubernetes/client-node";
+import { auditOf } from "../cluster/audit.ts";
+import { until } from "../cluster/await.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { Rig } from "./clusters.ts";
+
+const rbac = "rbac.authorization.k8s.io/v1";
+const space = { namespace: "web" };
+const subjects = [{ kind: "ServiceAccount", name: "default", ...space }];
+const seconds = 30;
+
+const role = (kind: string) => ({ apiGroup: "rbac.authorization.k8s.io", kind, name: "reader" });
+const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
+
+/** A definition stands after what needs it, as files are named by chance. */
+const files: Readonly<Record<string, readonly object[]>> = {
+  "a-widget.json": [
+    { apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "one", ...space }, spec: {} },
+  ],
+  "b-rights.json": [
+    { apiVersion: rbac, kind: "Role", metadata: { name: "reader", ...space }, rules },
+    {
+      apiVersion: rbac,
+      kind: "RoleBinding",
+      metadata: { name: "reader", ...space },
+      roleRef: role("Role"),
+      subjects,
+    },
+    {
+      apiVersion: rbac,
+      kind: "ClusterRoleBinding",
+      metadata: { name: "web-view" },
+      roleRef: { ...role("ClusterRole"), name: "view" },
+      subjects,
+    },
+  ],
+  "c-web.json": [
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "web", ...space },
+      spec: {
+        replicas: 3,
+        selector: { matchLabels: { app: "web" } },
+        template: {
+          metadata: { labels: { app: "web" } },
+          spec: {
+            imagePullSecrets: [{ name: "regcred" }],
+            containers: [{ name: "web", image: "registry.example/team/web:1" }],
+            tolerations: ["not-ready", "unreachable"].map((state) => ({
+              key: `node.kubernetes.io/${state}`,
+              operator: "Exists",
+              effect: "NoExecute",
+              tolerationSeconds: seconds,
+            })),
+          },
+        },
+      },
+    },
+  ],
+  "y-widgets.json": [
+    {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: "widgets.example.com" },
+      spec: {
+        group: "example.com",
+        scope: "Namespaced",
+        names: { kind: "Widget", plural: "widgets", singular: "widget" },
+        versions: [
+          {
+            name: "v1",
+            served: true,
+            storage: true,
+            schema: {
+              openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+            },
+          },
+        ],
+      },
+    },
+  ],
+  "z-namespace.json": [{ apiVersion: "v1", kind: "Namespace", metadata: { name: "web" } }],
+};
+const count = Object.values(files).flat().length;
+
+export function applying(on: () => Rig): void {
+  const apply = (rest = "") => `clusters apply -f work${rest}`;
+  const rows = (out: string, state: string) =>
+    out.split("\n").filter((line) => new RegExp(` ${state}(?: |$)`).test(line)).length;
+
+  test("M3, M4, M5, M6: one command brings namespace, rights, definition and Deployment to the clusters, by the caller's contexts", async () => {
+    const { person, east, west } = on();
+    const folder = join(person.folder, "work");
+    mkdirSync(folder);
+    for (const [name, objects] of Object.entries(files))
+      writeFileSync(join(folder, name), objects.map((one) => JSON.stringify(one)).join("\n---\n"));
+    const since = new Date().toISOString();
+    // A context that has the cluster's name is taken, whatever it was called when it was joined.
+    assert.equal((await person.kubectl("config rename-context admin@east east")).code, 0);
+    const first = await person.ok(apply(" --clusters east,west"));
+    assert.equal(rows(first, "created"), 2 * count, first);
+    for (const cluster of [east, west]) await untilDeployed(cluster);
+    const second = await person.ok(apply(" --clusters east,west"));
+    // Their own controllers may have changed a Deployment's annotations, and nothing else.
+    assert.ok(rows(second, "unchanged") >= 2 * count - 2, second);
+    // The tokens of the host were not used.
+    const asked = auditOf(east, { since }).filter(
+      ({ userAgent, verb }) => userAgent === "kubectl-pull-secret" && verb === "patch",
+    );
+    assert.deepEqual([...new Set(asked.map(({ user }) => user))], ["admin"]);
+  });
+
+  test("--check writes nothing, and says who lacks what; a cluster that joined later lacks all of it", async () => {
+    const { person, west, home } = on();
+    await west.kubectl("delete", "rolebinding", "reader", "-n", "web");
+    await west.kubectl("scale", "deployment/web", "-n", "web", "--replicas=1");
+    const since = new Date().toISOString();
+    const { code, out } = await person.plugin(apply(" --check"));
+    assert.equal(code, 1);
+    const of = (cluster: string) => out.split("\n").filter((line) => line.includes(` ${cluster} `));
+    assert.equal(rows(of("east").join("\n"), "there"), count, out);
+    assert.match(of("west").join("\n"), /rolebindings\S*\/reader +missing/);
+    assert.match(of("west").join("\n"), /deployments\S*\/web +differs/);
+    assert.equal(rows(of("here").join("\n"), "missing"), count, out);
+    assert.equal(await home.cluster.get("namespace", "web"), undefined);
+    assert.equal(await west.get("rolebinding", "reader", "-n", "web"), undefined);
+    const written = auditOf(west, { since }).filter(
+      ({ userAgent, uri, verb }) =>
+        userAgent === "kubectl-pull-secret" && verb === "patch" && !uri.includes("dryRun=All"),
+    );
+    assert.deepEqual(written, []);
+    // Whoever scaled it owns the number now: it is taken over only where that is said.
+    const owned = await person.plugin(apply(" --clusters west"));
+    assert.equal(owned.code, 1);
+    assert.match(owned.out, /deployments\S*\/web +failed +409 Conflict/);
+    await person.ok(apply(" --clusters west --force-conflicts"));
+  });
+
+  test("a cluster that fails is told, and the others go on: one that is away, and one whose context leads elsewhere", async () => {
+    const { person, east, west } = on();
+    await east.kubectl("delete", "role", "reader", "-n", "web");
+    await west.stopApiServer();
+    const away = await person.plugin(apply(" --clusters east,west"));
+    await west.startApiServer();
+    assert.equal(away.code, 1);
+    assert.match(away.out, /^ *west .* failed .*no answer/m);
+    assert.match(away.out, /^ *east .*roles\S*\/reader +created/m);
+    // `west` leads to east's cluster now.
+    for (const [name, other] of [
+      ["west", "really-west"],
+      ["east", "west"],
+    ] as const)
+      await person.kubectl(`config rename-context ${name} ${other}`);
+    const wrong = await person.plugin(apply(" --clusters west"));
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.out, /west .*failed .*the context west leads to another cluster/);
+    for (const [name, other] of [
+      ["west", "east"],
+      ["really-west", "west"],
+    ] as const)
+      await person.kubectl(`config rename-context ${name} ${other}`);
+    await person.ok(apply(" --clusters east,west"));
+  });
+
+  test("what is no manifest stops the command before any cluster is asked, and is not quoted", async () => {
+    const { person } = on();
+    writeFileSync(join(person.folder, "odd.yaml"), "a: [planted-3e1");
+    writeFileSync(join(person.folder, "kindless.yaml"), "metadata: {name: planted-3e1}");
+    for (const name of ["odd", "kindless", "nowhere"]) {
+      const { code, out, err } = await person.plugin(`clusters apply -f ${name}.yaml`);
+      assert.equal(code, name === "nowhere" ? 2 : 1);
+      assert.match(err, new RegExp(`^${name}\\.yaml: `));
+      assert.ok(!`${out}${err}`.includes("planted"));
+    }
+  });
+}
+
+/** As declared, three pods of it made. */
+async function untilDeployed(cluster: Cluster): Promise<void> {
+  const its = ["-n", "web"];
+  const live = await cluster.get<V1Deployment>("deployment", "web", ...its);
+  assert.equal(live?.spec?.replicas, 3);
+  await until("its pods are made", async () => {
+    const pods = await cluster.get<{ items: V1Pod[] }>("pods", "-l", "app=web", ...its);
+    const made = (pods?.items ?? []).filter(({ spec }) => {
+      const patient = spec?.tolerations?.filter((one) => one.tolerationSeconds === seconds);
+      return patient?.length === 2 && spec?.imagePullSecrets?.[0]?.name === "regcred";
+    });
+    return made.length === 3;
+  });
+  for (const [kind, name] of [
+    ["role", "reader"],
+    ["rolebinding", "reader"],
+    ["widget", "one"],
+  ] as const)
+    assert.ok(await cluster.get(kind, name, ...its), kind);
+  assert.ok(await cluster.get("clusterrolebinding", "web-view"));
+}

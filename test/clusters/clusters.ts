@@ -1,0 +1,127 @@
+/** One person's kubeconfig for several clusters, and `kubectl pull-secret` with it. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { load } from "js-yaml";
+import type { V1Secret } from "@kubernetes/client-node";
+import type { ClusterProfile } from "#api/cluster-profile.ts";
+import { clustersNamespace } from "#contract/joined/names.ts";
+import { until } from "../cluster/await.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { directEnvironment } from "../cluster/run.ts";
+import type { Home, startFleet } from "../fleet/fleet.ts";
+
+const program = join(import.meta.dirname, "../../dist/kubectl-pull_secret.cjs");
+
+type Entry = Readonly<{ name: string }>;
+type Kubeconfig = Readonly<{
+  clusters: readonly (Entry & { cluster: object })[];
+  users: readonly (Entry & { user: object })[];
+}>;
+
+type Ran = Readonly<{ code: number; out: string; err: string }>;
+
+/** Runs a command, a word each; `kubectl` beside it, with the same kubeconfig. */
+export type Person = Readonly<{
+  folder: string;
+  kubeconfig: string;
+  plugin: (line: string) => Promise<Ran>;
+  kubectl: (line: string) => Promise<Ran>;
+  /** What the plugin prints; fails where it does not end with 0. */
+  ok: (line: string) => Promise<string>;
+  /** Fails where it does not end with 1, and this on standard error. */
+  refused: (line: string, says: RegExp) => Promise<void>;
+}>;
+
+export type Rig = Readonly<{
+  home: Home;
+  east: Cluster;
+  west: Cluster;
+  person: Person;
+  controller: ReturnType<typeof startFleet>;
+}>;
+
+/** With a context for each cluster; the first is the current one. */
+export function personWith(contexts: Readonly<Record<string, Cluster>>): Person {
+  const folder = mkdtempSync(join(tmpdir(), "clusters-"));
+  const kubeconfig = join(folder, "kubeconfig");
+  const parts = Object.entries(contexts).map(([name, cluster]) => {
+    const { clusters, users } = load(readFileSync(cluster.kubeconfig, "utf8")) as Kubeconfig;
+    return {
+      cluster: { name, cluster: clusters[0]?.cluster },
+      user: { name, user: users[0]?.user },
+      context: { name, context: { cluster: name, user: name } },
+    };
+  });
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: parts.map(({ cluster }) => cluster),
+    users: parts.map(({ user }) => user),
+    contexts: parts.map(({ context }) => context),
+    "current-context": Object.keys(contexts)[0],
+  };
+  writeFileSync(kubeconfig, JSON.stringify(config), { mode: 0o600 });
+  const env = directEnvironment({ KUBECONFIG: kubeconfig });
+  const run = async (argv: readonly string[]): Promise<Ran> => {
+    const [first = "", ...rest] = argv;
+    const child = spawn(first, rest, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+    let [out, err] = ["", ""];
+    child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+    const [code] = (await once(child, "close")) as [number];
+    return { code, out, err };
+  };
+  const kubectl = Object.values(contexts)[0]?.kit.parts.path("kubectl") ?? "kubectl";
+  const plugin = (line: string) => run([process.execPath, program, ...line.split(" ")]);
+  return {
+    folder,
+    kubeconfig,
+    plugin,
+    kubectl: (line) => run([kubectl, ...line.split(" ")]),
+    async ok(line) {
+      const { code, out, err } = await plugin(line);
+      assert.equal(code, 0, `${line}\n${out}${err}`);
+      return out;
+    },
+    async refused(line, says) {
+      const { code, out, err } = await plugin(line);
+      assert.equal(code, 1, `${line}\n${out}${err}`);
+      assert.match(err, says);
+    },
+  };
+}
+
+const its = ["-n", clustersNamespace];
+
+export const profileIn = async (host: Cluster, name: string) =>
+  await host.get<ClusterProfile>("clusterprofile", name, ...its);
+
+export const tokenIn = async (host: Cluster, name: string) =>
+  await host.get<V1Secret>("secret", name, ...its);
+
+/** The profile's condition is this, and its message says so. */
+export async function untilCondition(
+  host: Cluster,
+  name: string,
+  [type, status]: readonly [type: string, status: string],
+  says = /./,
+): Promise<void> {
+  await until(
+    `${name}'s ${type} is ${status}, ${says}`,
+    async () => {
+      const all = (await profileIn(host, name))?.status?.conditions;
+      const found = all?.find((one) => one.type === type);
+      return found?.status === status && says.test(found.message);
+    },
+    { timeout: 60_000, seen: async () => JSON.stringify((await profileIn(host, name))?.status) },
+  );
+}
+
+/** Whether the account of a join is in a cluster. */
+export const joinedIn = async (cluster: Cluster): Promise<boolean> =>
+  (await cluster.get("serviceaccount", "global-pull-secret-joined", "-n", "kube-system")) !==
+  undefined;

@@ -1,0 +1,245 @@
+/** Joining: rights, tokens and conditions, and what a FleetSecret does with them. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
+import { connect } from "#kube/client/client.ts";
+import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined/names.ts";
+import { auditOf } from "../cluster/audit.ts";
+import { until } from "../cluster/await.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { directEnvironment, run } from "../cluster/run.ts";
+import { document, pullSecret } from "../controller/plane.ts";
+import * as fleet from "../fleet/fleet.ts";
+import { joinedIn, profileIn, tokenIn, untilCondition, type Rig } from "./clusters.ts";
+import { buildReader } from "./inventory.ts";
+
+export function joining(on: () => Rig): void {
+  test("a join that one side refuses leaves nothing on either", async () => {
+    const account = ["serviceaccount", "nobody", "-n", "default"];
+    for (const cluster of [on().home.cluster, on().east])
+      await cluster.kubectl("create", ...account);
+    const token = async (cluster: Cluster) =>
+      (await cluster.kubectl("create", "token", "nobody", "-n", "default")).trim();
+    const config = JSON.parse(readFileSync(on().person.kubeconfig, "utf8")) as {
+      users: object[];
+      contexts: object[];
+    };
+    config.users.push(
+      { name: "nobody-here", user: { token: await token(on().home.cluster) } },
+      { name: "nobody-there", user: { token: await token(on().east) } },
+    );
+    config.contexts.push(
+      { name: "nobody-here", context: { cluster: "host", user: "nobody-here" } },
+      { name: "nobody-there", context: { cluster: "admin@east", user: "nobody-there" } },
+    );
+    writeFileSync(on().person.kubeconfig, JSON.stringify(config));
+    await on().person.refused(
+      "clusters join east --context admin@east --host-context nobody-here",
+      /403/,
+    );
+    await on().person.refused("clusters join east --context nobody-there", /403 Forbidden/);
+    // It may write there, and give no rights that it has not: the join fails half way.
+    const grant = ["clusterrolebinding", "nobody", "--serviceaccount=default:nobody"];
+    await on().east.kubectl("create", ...grant, "--clusterrole=view");
+    const half = "clusters join east --context nobody-there";
+    await on().person.refused(half, /403 .*; nothing is changed$/m);
+    const rights = [
+      "--verb=*",
+      "--resource=serviceaccounts,secrets,roles.rbac.authorization.k8s.io",
+    ];
+    await on().east.kubectl("create", "clusterrole", "half", ...rights);
+    const more = ["clusterrolebinding", "half", "--serviceaccount=default:nobody"];
+    await on().east.kubectl("create", ...more, "--clusterrole=half");
+    await on().person.refused(half, /403 .*; nothing of it stands$/m);
+    assert.equal(await joinedIn(on().east), false);
+    assert.equal(await profileIn(on().home.cluster, "east"), undefined);
+    assert.equal(await tokenIn(on().home.cluster, "east"), undefined);
+  });
+
+  test("M1, M2, M13: each cluster is joined with one command, the host itself too, and the host says True of all", async () => {
+    await on().person.ok("clusters join east --context admin@east");
+    await on().person.ok("clusters join west --context west");
+    await on().person.ok("clusters join here --context host");
+    for (const name of ["east", "west", "here"])
+      for (const type of ["Joined", "ControlPlaneHealthy"])
+        await untilCondition(on().home.cluster, name, [type, "True"]);
+    const shown = await on().person.ok("clusters list");
+    for (const name of ["east", "west", "here"])
+      assert.match(shown, new RegExp(`^ *${name} +True +True +v1\\.\\d+\\.\\d+`, "m"));
+    const profiles = await on().person.kubectl(
+      `get clusterprofiles -n ${clustersNamespace} -o name`,
+    );
+    assert.equal(profiles.out.trim().split("\n").length, 3);
+    // No token is in what was shown.
+    for (const name of ["east", "west"]) {
+      const token = Buffer.from(
+        (await tokenIn(on().home.cluster, name))?.data?.["token"] ?? "",
+        "base64",
+      );
+      assert.ok(token.length > 100);
+      assert.ok(!`${shown}${on().controller.output()}`.includes(token.toString()));
+    }
+  });
+
+  test("the inventory's own secret reader finds the token where a join has put it", async () => {
+    const reader = await buildReader();
+    const profile = await profileIn(on().home.cluster, "east");
+    const { name, cluster } = profile?.status?.accessProviders?.[0] ?? {};
+    assert.equal(name, "secretreader");
+    const extensions = cluster?.["extensions"] as { extension: object }[];
+    const info = {
+      apiVersion: "client.authentication.k8s.io/v1",
+      kind: "ExecCredential",
+      spec: { interactive: false, cluster: { ...cluster, config: extensions[0]?.extension } },
+    };
+    const config = JSON.parse(readFileSync(on().person.kubeconfig, "utf8")) as {
+      contexts: { name: string; context: object }[];
+    };
+    const contexts = config.contexts.map(({ name: one, context }) => ({
+      name: one,
+      context: { ...context, namespace: clustersNamespace },
+    }));
+    const file = join(on().person.folder, "reader.kubeconfig");
+    writeFileSync(file, JSON.stringify({ ...config, contexts }), { mode: 0o600 });
+    const env = directEnvironment({
+      KUBECONFIG: file,
+      KUBERNETES_EXEC_INFO: JSON.stringify(info),
+    });
+    const answer = JSON.parse(await run([reader], { env })) as { status: { token: string } };
+    const token = (await tokenIn(on().home.cluster, "east"))?.data?.["token"] ?? "";
+    assert.equal(answer.status.token, Buffer.from(token, "base64").toString());
+  });
+
+  test("a FleetSecret reaches joined clusters with the rights of a join, and only those that it selects", async () => {
+    const since = new Date().toISOString();
+    await on().home.cluster.kubectl(
+      "label",
+      "clusterprofile",
+      "east",
+      "-n",
+      clustersNamespace,
+      "tier=prod",
+    );
+    const source = pullSecret("source-pull-secret", document({ "quay.io": "robot:1" }));
+    await on().home.cluster.apply(source);
+    const clusterProfiles = {
+      namespaces: [clustersNamespace],
+      selector: { matchLabels: { tier: "prod" } },
+      clusterManagers: ["globalpullsecret.io"],
+    };
+    const { clusterAPI: _, ...spec } = fleet.fleetSecret().spec;
+    await on().home.cluster.apply({ ...fleet.fleetSecret(), spec: { ...spec, clusterProfiles } });
+    const name = `${clustersNamespace}/east`;
+    await fleet.untilState(on().home, name, "Done");
+    const placed = async (cluster: Cluster) =>
+      await cluster.get<V1Secret>("secret", "pull-secret", "-n", "kube-system");
+    assert.deepEqual((await placed(on().east))?.data, (source as V1Secret).data);
+    assert.equal(await placed(on().west), undefined);
+    await on().home.cluster.kubectl(
+      "label",
+      "clusterprofile",
+      "west",
+      "-n",
+      clustersNamespace,
+      "tier=prod",
+    );
+    await fleet.untilState(on().home, `${clustersNamespace}/west`, "Done");
+    const account = "system:serviceaccount:kube-system:global-pull-secret-joined";
+    const asked = auditOf(on().east, { since }).filter(({ user }) => user === account);
+    assert.ok(asked.length > 0);
+    assert.deepEqual(
+      asked.filter(({ code }) => code === 403),
+      [],
+    );
+  });
+
+  test("the account of a join may do what FleetSecrets need there, and no more", async () => {
+    const config = new KubeConfig();
+    config.loadFromFile(on().east.kubeconfig);
+    const east = connect(config, () => {});
+    const user = "system:serviceaccount:kube-system:global-pull-secret-joined";
+    const groups = ["system:authenticated", "system:serviceaccounts"];
+    const can = async (verb: string, resource: string, name = "", group = "") => {
+      const [kind, subresource = ""] = resource.split("/");
+      const asked = { verb, group, resource: kind, subresource, name, namespace: "kube-system" };
+      const review = await east.create<{ status: { allowed: boolean } }>(
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        {
+          apiVersion: "authorization.k8s.io/v1",
+          kind: "SubjectAccessReview",
+          spec: { user, groups, resourceAttributes: asked },
+        },
+      );
+      return review.status.allowed;
+    };
+    const rbac = "rbac.authorization.k8s.io";
+    const own = "global-pull-secret-joined";
+    assert.equal(await can("create", "serviceaccounts/token", own), true);
+    for (const verb of ["get", "list", "watch", "create", "patch", "update", "delete"]) {
+      assert.equal(await can(verb, "secrets", "pull-secret"), true, verb);
+      for (const name of ["", "additional-pull-secret", `${own}-token`])
+        assert.equal(await can(verb, "secrets", name), false, `${verb} ${name}`);
+      for (const [resource, group] of [["pods"], ["serviceaccounts"], ["roles", rbac]] as const)
+        assert.equal(await can(verb, resource, "", group), false, `${verb} ${resource}`);
+      assert.equal(await can(verb, "roles", own, rbac), false, verb);
+    }
+    assert.equal(await can("create", "serviceaccounts/token", "default"), false);
+  });
+
+  test("a name that is another cluster's, and a cluster that has another name, are refused", async () => {
+    await on().person.refused(
+      "clusters join east --context west",
+      /^east: is another cluster than this context/,
+    );
+    await on().person.refused(
+      "clusters join other --context west",
+      /^other: this cluster is joined already, as west/,
+    );
+    const { code, err } = await on().person.plugin("clusters join ../east --context west");
+    assert.deepEqual([code, /is no cluster's name/.test(err)], [2, true]);
+  });
+
+  test("at half its time a token is renewed, by itself", async () => {
+    const former = await tokenIn(on().home.cluster, "west");
+    const times = [
+      `${issuedAnnotation}=2026-01-01T00:00:00Z`,
+      `${expiresAnnotation}=${new Date(Date.now() + 3_600_000).toISOString()}`,
+    ];
+    const its = ["-n", clustersNamespace];
+    await on().home.cluster.kubectl("annotate", "secret", "west", ...its, "--overwrite", ...times);
+    // Any change of a profile is a hint to look.
+    await on().home.cluster.kubectl("label", "clusterprofile", "west", ...its, "look=now");
+    await until("it is renewed", async () => {
+      const now = await tokenIn(on().home.cluster, "west");
+      return now?.data?.["token"] !== former?.data?.["token"];
+    });
+    const { annotations = {} } = (await tokenIn(on().home.cluster, "west"))?.metadata ?? {};
+    const days = (Date.parse(annotations[expiresAnnotation] ?? "") - Date.now()) / 86_400_000;
+    assert.ok(days > 29 && days <= 30, `${days} days`);
+    await untilCondition(on().home.cluster, "west", ["Joined", "True"]);
+  });
+
+  test("without the Secret that it is bound to a token is void, which is said with the command that helps", async () => {
+    const bound = ["secret", "global-pull-secret-joined-token", "-n", "kube-system"];
+    await on().east.kubectl("delete", ...bound);
+    // The API server believes a token for 10 s; each change of a profile is a hint to look.
+    const its = ["clusterprofile", "east", "-n", clustersNamespace];
+    await until(
+      "it is void",
+      async () => {
+        await on().home.cluster.kubectl("label", ...its, "--overwrite", `look=${Date.now()}`);
+        const { conditions } = (await profileIn(on().home.cluster, "east"))?.status ?? {};
+        return conditions?.find(({ type }) => type === "Joined")?.status === "False";
+      },
+      { every: 1000 },
+    );
+    const command = /join it again: kubectl pull-secret clusters join east --context admin@east$/;
+    await untilCondition(on().home.cluster, "east", ["Joined", "False"], command);
+    const { out } = await on().person.plugin("clusters list");
+    assert.match(out, /^ *east +False .*kubectl pull-secret clusters join east/m);
+    await on().person.ok("clusters join east --context admin@east");
+    await untilCondition(on().home.cluster, "east", ["Joined", "True"]);
+  });
+}

@@ -1,0 +1,60 @@
+/** Removing: first what is there, then what is here; the last of the tests of joined clusters. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clustersNamespace } from "#contract/joined/names.ts";
+import { until } from "../cluster/await.ts";
+import * as fleet from "../fleet/fleet.ts";
+import { joinedIn, profileIn, tokenIn, type Rig } from "./clusters.ts";
+
+export function removing(on: () => Rig): void {
+  test("a cluster that cannot be reached stays joined, until it is said to be gone", async () => {
+    const { person, home, west } = on();
+    await west.stopApiServer();
+    await person.refused("clusters remove west", /no answer/);
+    assert.ok(await profileIn(home.cluster, "west"));
+    assert.ok(await tokenIn(home.cluster, "west"));
+    const { code, err } = await person.plugin("clusters remove west --forget");
+    assert.equal(code, 0);
+    assert.match(err, /^west: what was made there, and its token, stand/);
+    assert.equal(await profileIn(home.cluster, "west"), undefined);
+    assert.equal(await tokenIn(home.cluster, "west"), undefined);
+    await west.startApiServer();
+    assert.equal(await joinedIn(west), true);
+  });
+
+  test("a removal cleans there, then here: account, rights, token and what was placed, and nothing else", async () => {
+    const { person, home, east } = on();
+    const its = ["-n", "kube-system"];
+    await fleet.untilState(home, `${clustersNamespace}/east`, "Done");
+    const theirs = { apiVersion: "v1", kind: "Secret", data: { a: "eA==" } };
+    const metadata = { name: "fleet-pull-secret", namespace: "kube-system" };
+    await east.apply({ ...theirs, metadata });
+    const out = await person.ok("clusters remove east");
+    assert.match(out, /^east: serviceaccount\/global-pull-secret-joined deleted$/m);
+    assert.match(out, /^east: secret\/pull-secret deleted$/m);
+    assert.match(out, /^east: removed$/m);
+    assert.equal(await joinedIn(east), false);
+    const ours = ["global-pull-secret-joined"];
+    for (const kind of ["role", "rolebinding", "clusterrole", "clusterrolebinding"])
+      assert.equal(await east.get(kind, ...ours, ...its), undefined, kind);
+    assert.equal(await east.get("secret", "global-pull-secret-joined-token", ...its), undefined);
+    assert.equal(await east.get("secret", "pull-secret", ...its), undefined);
+    // Of the same name as a target, and somebody else's.
+    assert.ok(await east.get("secret", "fleet-pull-secret", ...its));
+    assert.equal(await profileIn(home.cluster, "east"), undefined);
+    await until(
+      "its token here is gone",
+      async () => (await tokenIn(home.cluster, "east")) === undefined,
+    );
+    await person.refused("clusters remove east", /^east: not joined; /);
+  });
+
+  test("the account of another host's join is not taken over, nor deleted", async () => {
+    const { person, east } = on();
+    const joined = ["serviceaccount", "global-pull-secret-joined", "-n", "kube-system"];
+    await east.kubectl("create", ...joined);
+    await east.kubectl("annotate", ...joined, "globalpullsecret.io/joined-by=another/east");
+    await person.refused("clusters join east --context east", /was made by another\/east; /);
+    assert.equal(await joinedIn(east), true);
+  });
+}

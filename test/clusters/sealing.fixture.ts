@@ -1,0 +1,116 @@
+/** Sealed Secrets in every joined cluster, and files that each opens for itself. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
+import { until } from "../cluster/await.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import {
+  home as controllerNamespace,
+  manifestsOf,
+  startSealedSecrets,
+  type SealedSecrets,
+} from "../sealed/sealedsecrets.ts";
+import type { Rig } from "./clusters.ts";
+
+const password = "pl4nted-s3al";
+const auth = Buffer.from(`robot:${password}`).toString("base64");
+const document = JSON.stringify({ auths: { "registry.example": { auth } } });
+
+export function sealing(on: () => Rig): void {
+  const running: SealedSecrets[] = [];
+  after(async () => {
+    for (const one of running) await one[Symbol.asyncDispose]();
+  });
+  const its = ["-n", "kube-system"];
+  const seal = `seal -f pull-secret.json --controller-namespace ${controllerNamespace} -o sealed`;
+  const clusters = "--cluster east --cluster west";
+  const check = `seal --check sealed --controller-namespace ${controllerNamespace}`;
+  const fingerprints = () => {
+    const text = readFileSync(join(on().person.folder, "sealed/index.json"), "utf8");
+    const index = JSON.parse(text) as { clusters: Record<string, { fingerprint: string }> };
+    return Object.values(index.clusters).map(({ fingerprint }) => fingerprint);
+  };
+
+  test("M7: Sealed Secrets is installed in every cluster by one command, in a chosen namespace", async () => {
+    const { person, east, west } = on();
+    const manifests = await manifestsOf();
+    writeFileSync(join(person.folder, "sealed-secrets.yaml"), manifests);
+    await person.ok("clusters apply -f sealed-secrets.yaml --clusters east,west");
+    for (const cluster of [east, west]) {
+      assert.ok(await cluster.get("deployment", "sealed-secrets", "-n", controllerNamespace));
+      running.push(await startSealedSecrets(cluster));
+    }
+    writeFileSync(join(person.folder, "pull-secret.json"), document);
+    // A cluster without it is told, and nothing is sealed for any.
+    const { code, err } = await person.plugin(`${seal} ${clusters} --cluster here`);
+    assert.equal(code, 1);
+    assert.match(err, /^--cluster here: service\/sealed-secrets-controller in test: not found; /);
+  });
+
+  test("M8, M9, M11: certificates are fetched from the clusters, and each file opens in its own", async () => {
+    const { person, east, west } = on();
+    const told = await person.ok(`${seal} ${clusters}`);
+    assert.equal(new Set(fingerprints()).size, 2);
+    const opened = async (cluster: Cluster) =>
+      (await cluster.get<V1Secret>("secret", "additional-pull-secret", ...its))?.data;
+    for (const [name, cluster] of [
+      ["east", east],
+      ["west", west],
+    ] as const) {
+      const file = `sealed/${name}.yaml`;
+      const text = readFileSync(join(person.folder, file), "utf8");
+      assert.ok(!`${told}${text}`.includes(password) && !text.includes(auth));
+      await person.ok(`clusters apply -f ${file} --clusters ${name}`);
+      await until(`${name} opens its file`, async () => {
+        const data = (await opened(cluster))?.[".dockerconfigjson"] ?? "";
+        return Buffer.from(data, "base64").toString() === document;
+      });
+    }
+  });
+
+  test("--check knows the joined clusters: one that joined later is missing, one that is not reached unknown", async () => {
+    const { person, west } = on();
+    assert.equal((await person.plugin(`${check} ${clusters}`)).code, 0);
+    const all = await person.plugin(check);
+    assert.equal(all.code, 1);
+    assert.match(all.out, /^ *here +missing/m);
+    assert.match(all.out, /^ *east +current/m);
+    await west.stopApiServer();
+    const away = await person.plugin(`${check} ${clusters}`);
+    await west.startApiServer();
+    assert.equal(away.code, 1);
+    assert.match(away.out, /^ *west +unknown/m);
+    assert.match(away.err, /^west: .*no answer/m);
+  });
+
+  test("a cluster whose certificate is another than the last time is shown before it is used", async () => {
+    const { person, east } = on();
+    const before = readFileSync(join(person.folder, "sealed/east.yaml"), "utf8");
+    await running[0]?.[Symbol.asyncDispose]();
+    const label = "sealedsecrets.bitnami.com/sealed-secrets-key";
+    await east.kubectl("delete", "secret", "-n", controllerNamespace, "-l", label);
+    running[0] = await startSealedSecrets(east);
+    await person.refused(
+      `${seal} ${clusters}`,
+      /^east: has another certificate, \w{64} until .* than the index has, \w{64} .*--renewed east/,
+    );
+    assert.equal(readFileSync(join(person.folder, "sealed/east.yaml"), "utf8"), before);
+    assert.match((await person.plugin(`${check} ${clusters}`)).out, /^ *east +old/m);
+    await person.ok(`${seal} ${clusters} --renewed east`);
+    assert.notEqual(readFileSync(join(person.folder, "sealed/east.yaml"), "utf8"), before);
+  });
+
+  test("one certificate given for two clusters is told", async () => {
+    const { person } = on();
+    writeFileSync(join(person.folder, "west.pem"), running[1]?.certificate ?? "");
+    const given = "--cert north=west.pem --cluster west";
+    const { code, err } = await person.plugin(`${seal} ${given}`);
+    assert.equal(code, 0);
+    assert.match(
+      err,
+      /^warning: west, north: have one certificate|^warning: north, west: have one/,
+    );
+  });
+}

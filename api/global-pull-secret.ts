@@ -162,7 +162,7 @@ export type RolloutSpec = Readonly<{
 export type WithdrawalSpec = Readonly<{
   /**
    * How long after a Secret's deletion its withdrawal begins, at most 1h. A Secret that is deleted
-   * and made anew in that time is one change. Default: 30s.
+   * and created again in that time is one change. Default: 30s.
    */
   grace?: string;
   /**

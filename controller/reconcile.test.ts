@@ -179,7 +179,7 @@ async function deployed(graceSeconds: number) {
   return on;
 }
 
-test("a Secret that is deleted and made anew within the grace is no change at all", async () => {
+test("a Secret that is deleted and created again within the grace period is no change at all", async () => {
   const on = await deployed(30);
   const before = [on.published(), on.generation()];
   on.withdraw();
@@ -192,7 +192,7 @@ test("a Secret that is deleted and made anew within the grace is no change at al
   assert.equal(on.state().absentSince.size, 0);
 });
 
-test("one that is made anew with other entries is one change", async () => {
+test("a Secret that is created again with other entries is one change", async () => {
   const on = await deployed(30);
   const revision = on.published()?.revision ?? 0;
   on.withdraw();
@@ -255,7 +255,7 @@ test("during the grace the original's rotation flows, and what somebody deletes 
   assert.equal(on.objects.has(owned.serviceAccount), true);
 });
 
-test("a Secret that is made anew but broken, while it is being withdrawn, brings nothing withdrawn back", async () => {
+test("a Secret that is created again but broken, while it is being withdrawn, brings nothing withdrawn back", async () => {
   const on = await deployed(0);
   on.withdraw();
   await on.look();
@@ -298,7 +298,7 @@ test("a deleted extra takes away its own entries only, after the grace", async (
   assert.equal(on.has("low:1"), false);
 });
 
-test("an extra that is made anew within the grace is no change at all", async () => {
+test("an extra that is created again within the grace period is no change at all", async () => {
   const on = await withExtras(30);
   const before = [on.published(), on.generation()];
   on.deleteExtra("low");

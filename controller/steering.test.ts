@@ -108,7 +108,7 @@ test("an object that cannot be read leaves policy as it was, also after a restar
   assert.equal(await fake.budget(), "10%");
 });
 
-test("a deleted object leaves policy as it was for 30 s, in which it may be made anew; then it is made with the defaults", async () => {
+test("a deleted object leaves policy as it was for 30 s, in which it may be created again; then it is created with the defaults", async () => {
   const fake = new Fake();
   const withdrawn = { ...asks("30%"), managementState: "Withdrawn" } as const;
   fake.found = object(withdrawn);

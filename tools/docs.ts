@@ -128,7 +128,7 @@ kubectl explain gps.spec --recursive
 kubectl patch gps cluster --type=merge -p '{"spec":{"rollout":{"maxUnavailable":"25%"}}}'
 \`\`\`
 
-Deleting the object means the defaults after half a minute (in which it may be made anew), and never a withdrawal: [its sources stay](sources.md) until another object names some. [What its status says](status.md).
+Deleting the object means the defaults after half a minute (in which it may be created again), and never a withdrawal: [its sources stay](sources.md) until another object names some. [What its status says](status.md).
 
 ## The installer's flags
 
@@ -179,7 +179,7 @@ images of that registry.
 ## Withdrawing
 
 Deleting \`additional-pull-secret\` withdraws it: every node gives its entries back, then the objects go. It begins \`withdrawal.grace\` after the deletion, so
-that a Secret that is deleted and made anew (\`kubectl replace --force\`, another type) is one change. When a credential leaked, ask for haste, before or after:
+that a Secret that is deleted and created again (\`kubectl replace --force\`, another type) is one change. When a credential leaked, ask for haste, before or after:
 
 \`\`\`
 kubectl annotate gps cluster globalpullsecret.io/withdraw-now=true

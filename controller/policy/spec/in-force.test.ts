@@ -205,7 +205,7 @@ const takenOver: readonly (readonly [
   orphans: string,
 ])[] = [
   ["the same object that names none any more", declared("u"), "", ""],
-  ["one made anew", declared("v"), "team-a", "team-a"],
+  ["another object of that name", declared("v"), "team-a", "team-a"],
   ["another that is paused", declared("v", { managementState: "Paused" }), "team-a", "team-a"],
   ["another that is withdrawn", declared("v", { managementState: "Withdrawn" }), "", ""],
   ["another that names other sources", declared("v", { sources: another }), "team-b", ""],

@@ -76,7 +76,10 @@ export class Bed implements Disposable {
   }
 
   /** (Re)installs the product with this budget and delivery; 10 % and Restart are its own. */
-  async install(maxUnavailable = "10%", delivery: DeliverySpec = { mode: "Restart" }) {
+  async install(
+    maxUnavailable: string | number = "10%",
+    delivery: DeliverySpec = { mode: "Restart" },
+  ) {
     const wanted = JSON.stringify([maxUnavailable, delivery]);
     if (this.#installed === wanted) return;
     this.#installed = wanted;

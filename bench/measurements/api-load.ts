@@ -47,7 +47,7 @@ async function byBudget(bench: Bench, nodes: number, rounds: number) {
   await bed.install("100%");
   await ensureInForce(bed);
   const atOnce = await count(bed, rounds);
-  await bed.install("1");
+  await bed.install(1);
   await ensureInForce(bed);
   return { atOnce, oneByOne: await count(bed, rounds) };
 }

@@ -236,6 +236,8 @@ test("of two objects with one target the older keeps it, and the other is Stalle
   await untilState(home, "guest-a", "Done");
 });
 
+const profiles = { namespaces: ["clusters"], selector: {}, clusterManagers: ["a"] };
+
 const refusedSpecs: readonly (readonly [what: string, spec: object, says: RegExp])[] = [
   ["a target of ours", { target: { name: "global-pull-secret" } }, /belong to each cluster/],
   ["the additional's", { target: { name: "additional-pull-secret" } }, /belong to each cluster/],
@@ -243,6 +245,22 @@ const refusedSpecs: readonly (readonly [what: string, spec: object, says: RegExp
     "a selector of nothing",
     { clusterAPI: { namespaceSelector: { matchLabels: {} } } },
     /at least 1 properties/,
+  ],
+  ["no clusters at all", { clusterAPI: undefined }, /say which clusters/],
+  [
+    "profiles by no selector",
+    { clusterProfiles: { ...profiles, selector: undefined } },
+    /selector/,
+  ],
+  [
+    "profiles of no manager",
+    { clusterProfiles: { ...profiles, clusterManagers: [] } },
+    /at least 1/,
+  ],
+  [
+    "profiles by Cluster API's own way",
+    { via: "ClusterResourceSet", clusterProfiles: profiles },
+    /reaches no ClusterProfiles/,
   ],
   ["no concurrency", { rollout: { maxConcurrency: "0%" } }, /percentage from 1%/],
   ["no duration", { removal: { grace: "soon" } }, /duration such as/],

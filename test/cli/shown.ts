@@ -47,7 +47,7 @@ const notRun: Readonly<Record<string, string>> = {
       "clusters remove west",
     ].map((line) => [
       `kubectl pull-secret ${line}`,
-      "needs several clusters; run in test/clusters with just these words",
+      "needs several clusters; its like is run in test/clusters",
     ]),
   ),
   "kubectl pull-secret uninstall": "asks a person; run with --yes in uninstall.ts, last of all",

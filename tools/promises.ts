@@ -43,6 +43,8 @@ export const promises: Readonly<Record<string, string>> = {
   K11: "It works in an air-gapped cluster whose images all come from a private registry.",
   K12: "A cluster need not be called as its namespace, nor be the only one there.",
   L1: "Only what is wrapped in a SyncSecret leaves the tenant's cluster.",
+  L2: "A tenant is confined to its own namespace of the management cluster.",
+  L3: "Finalizers guarantee that what was made of a SyncSecret goes with it, whoever was killed meanwhile.",
   L4: "What is stored in the management cluster is named by UIDs, so that no name collides or is chosen by a tenant.",
   L5: "The tenant's side brings each SyncSecret to the tenant's namespace of the management cluster.",
   L6: "What is brought says where it comes from: origin-name and origin-namespace, and nothing else of its metadata.",
@@ -56,10 +58,23 @@ export const promises: Readonly<Record<string, string>> = {
   L14: "What is immutable cannot be changed anywhere, and neither can any type.",
   L15: "A dockerconfigjson arrives as a Secret that can be pulled with.",
   L16: "A derived Secret that somebody edits is repaired, whatever was edited.",
+  L17: "Every Secret has its owner, and what lost it is found.",
   L18: "The tenant's object goes last: the copy is deleted, its end awaited, then the finalizer removed.",
   L19: "In the management cluster it is the same for the Secret.",
+  L20: "Nobody ever has to remove a finalizer: what was held up ends by itself.",
+  L21: "The management side has rights on SyncSecrets and Secrets of tenants' namespaces, and on no other Secret.",
+  L22: "The tenant's side has rights on SyncSecrets alone, and none on any Secret of the management cluster.",
   L23: "A copy is in the tenant's namespace there, whatever namespace it comes from, with a UID of its own.",
+  L24: "What is not there is created, and what is there is updated.",
+  L25: "A conflict is tried again on what is there then.",
   L26: "What is the same already makes no call.",
+  L27: "Both sides count and time their reconciles by namespace.",
+  L28: "Both sides log creations, updates, cleanups and errors.",
+  L29: "A line of the log is one JSON object that says which namespace it is about.",
+  L30: "Metrics are at `:8080/metrics`.",
+  L31: "The page's recipes show why something does not appear, is not made, does not follow or was orphaned.",
+  L32: "Only who is granted it reads or makes SyncSecrets; the page says how they are used well.",
+  L33: "A walk-through leads from the tenant's Secret to an Ingress that uses it.",
   M1: "A cluster is joined from the host with one command.",
   M2: "The host shows of every joined cluster whether it is joined and healthy.",
   M3: "Clusters are reached by the caller's own contexts, whatever these are renamed to.",
@@ -93,10 +108,14 @@ export function shownBy(name: string): readonly string[] {
 export const testNames = (source: string): readonly string[] =>
   Array.from(source.matchAll(namePattern), ([, , name = ""]) => name);
 
-/** Every test of the checkout but those of this file's own rules; a table's are in a fixture. */
+/**
+ * Every test of the checkout but those of this file's own rules; a table's are in a fixture, and
+ * those that share a cluster in files beside the one that starts it.
+ */
 export function allTests(): readonly Named[] {
   const exclude = ["node_modules/**", "dist/**", "tools/promises.test.ts"];
-  const files = globSync("**/*.{test,fixture}.ts", { exclude });
+  const found = globSync(["**/*.{test,fixture}.ts", "test/sync/*.ts"], { exclude });
+  const files = [...new Set(found)];
   return files
     .toSorted()
     .flatMap((file) => testNames(readFileSync(file, "utf8")).map((name) => ({ file, name })));

@@ -31,7 +31,7 @@ import {
   type ControlPlane,
   type Place,
 } from "./controlplane.ts";
-import { makeHub, networkOf } from "./network.ts";
+import { inNamespace, makeHub, networkOf } from "./network.ts";
 import { Node, type NodePlace } from "./node.ts";
 import { sandboxImage } from "./nodefiles.ts";
 import { askedBy, reader } from "./reading.ts";
@@ -53,6 +53,8 @@ export type ClusterOptions = Readonly<{
    * stock cluster; a kubelet says one every 10.
    */
   missedAfter?: number;
+  /** Configurations of the API server in place of a stock cluster's. */
+  apiServer?: Readonly<{ audit?: object; encryption?: object }>;
 }>;
 
 export type NodeOptions = Readonly<{ before?: (node: Node) => void; ready?: boolean }>;
@@ -195,6 +197,18 @@ export class Cluster {
     return async () => await copied(copy, data);
   }
 
+  /** What etcd keeps under a key, as the API server wrote it. */
+  async stored(key: string): Promise<string> {
+    const asked = { method: "POST", body: JSON.stringify({ key: btoa(key) }) };
+    const script = `fetch("http://127.0.0.1:2379/v3/kv/range", ${JSON.stringify(asked)})
+      .then((answer) => answer.text()).then((text) => process.stdout.write(text))`;
+    const argv = inNamespace(this.#place.network, "hub", [process.execPath, "-e", script]);
+    const answer = JSON.parse(await run(argv)) as { kvs?: { value: string }[] };
+    const [found] = answer.kvs ?? [];
+    if (found === undefined) throw new Error(`etcd has nothing under ${key}`);
+    return Buffer.from(found.value, "base64").toString("latin1");
+  }
+
   /** From now on the cluster outlives this process, until removeCluster(name). */
   keep(): void {
     update(this.#state.slot, () => ({ keep: true }));
@@ -242,7 +256,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     await makeHub(network);
     const registry = new Registry(kit.parts, directory, network, state.users);
     const [plane] = await Promise.all([
-      startControlPlane({ parts: kit.parts, directory, network, groups }, options.missedAfter),
+      startControlPlane({ parts: kit.parts, directory, network, groups }, options),
       startRegistries(kit.parts, directory, network, groups, registry).then(() =>
         registry.push(kit.images.app, sandboxImage, publicRegistry),
       ),

@@ -2,7 +2,7 @@
  * etcd, kube-apiserver, kube-controller-manager and kube-scheduler of one cluster, with a stock
  * cluster's settings.
  */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { until } from "./await.ts";
 import { makeAuthority, type Authority } from "./certificates.ts";
@@ -27,6 +27,9 @@ const auditPolicy = {
   rules: [{ level: "Metadata" }],
 };
 
+/** Where there is one, etcd's content is encrypted as it says. */
+const encryptionFile = "encryption.json";
+
 /** Where things are; also for a control plane that another process started. */
 export function controlPlaneAt(
   directory: string,
@@ -49,8 +52,17 @@ export type Place = Readonly<{
   groups: readonly string[];
 }>;
 
+/** What may be other than in a stock cluster; cluster.ts says what each means. */
+type Settings = Readonly<{
+  missedAfter?: number;
+  apiServer?: Readonly<{ audit?: object; encryption?: object }>;
+}>;
+
 /** Returns once the API server is ready; the controllers are up some seconds later. */
-export async function startControlPlane(place: Place, missedAfter = 50): Promise<ControlPlane> {
+export async function startControlPlane(
+  place: Place,
+  { missedAfter = 50, apiServer: { audit = auditPolicy, encryption } = {} }: Settings = {},
+): Promise<ControlPlane> {
   const { directory, network } = place;
   const checks = [start(place, "etcd", etcdFlags(directory))];
   mkdirSync(join(directory, "pki"), { mode: 0o700 });
@@ -75,7 +87,9 @@ export async function startControlPlane(place: Place, missedAfter = 50): Promise
   ]);
   for (const name of ["admin", "controller-manager", "scheduler"])
     authority.kubeconfig(name, plane.server);
-  writeFileSync(join(directory, "audit-policy.json"), JSON.stringify(auditPolicy));
+  writeFileSync(join(directory, "audit-policy.json"), JSON.stringify(audit));
+  if (encryption !== undefined)
+    writeFileSync(join(directory, encryptionFile), JSON.stringify(encryption), { mode: 0o600 });
 
   checks.push(start(place, "kube-apiserver", apiServerFlags(directory, network, plane)));
   const managing = controllerManagerFlags(authority.directory, missedAfter);
@@ -168,7 +182,9 @@ function etcdFlags(directory: string): string[] {
 
 function apiServerFlags(directory: string, network: Network, plane: ControlPlane): string[] {
   const pki = (file: string): string => join(plane.authority.directory, file);
+  const encryption = join(directory, encryptionFile);
   return [
+    ...(existsSync(encryption) ? [`--encryption-provider-config=${encryption}`] : []),
     "--etcd-servers=http://127.0.0.1:2379",
     "--secure-port=443", // the port of Service default/kubernetes too
     `--advertise-address=${network.hub}`,

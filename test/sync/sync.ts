@@ -18,14 +18,14 @@ import { dataKubeconfig } from "../controller/guest.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
 
 const root = join(import.meta.dirname, "../..");
-const plugin = join(root, "dist/kubectl-pull_secret.cjs");
+export const plugin = join(root, "dist/kubectl-pull_secret.cjs");
 
 /** `kubeconfig`: of the account that the program has in this cluster. */
 export type Place = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string }>;
 export type Management = Place;
 export type Tenant = Place;
 
-const apiOf = (kubeconfig: string): Api => {
+export const apiOf = (kubeconfig: string): Api => {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
   return connect(config, () => {});
@@ -65,7 +65,7 @@ export async function startManagement(): Promise<Management> {
 }
 
 /** Applies what `kubectl pull-secret tenant NAMESPACE` prints. */
-async function grant(
+export async function grant(
   { cluster }: Management,
   namespace: string,
   ...flags: readonly string[]
@@ -101,6 +101,7 @@ function startProgram(bundle: string, ...flags: readonly string[]) {
   };
   return {
     output: () => output,
+    runs: () => child.exitCode === null && child.signalCode === null,
     /** Of /metrics and its siblings. */
     port: () =>
       until("its port is told", () => Number(/"port":(\d+)/.exec(output)?.[1]) || undefined),
@@ -144,7 +145,7 @@ export const copyOf = async ({ api }: Management, { metadata }: SyncSecret, wher
 export const secretIn = async ({ api }: Management, name: string, where = "tenant-a") =>
   api.get<V1Secret>(`/api/v1/namespaces/${where}/secrets/${name}`);
 
-const readyOf = (object: SyncSecret | undefined) =>
+export const readyOf = (object: SyncSecret | undefined) =>
   object?.status?.conditions?.find(({ type }) => type === "Ready");
 
 /** Waits until the tenant's object says why. */

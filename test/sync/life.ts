@@ -1,0 +1,222 @@
+/** A SyncSecret's life, from its first copy to its end. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { auditOf, isWrite, type Asked } from "../cluster/audit.ts";
+import { stays, until } from "../cluster/await.ts";
+import { document } from "../controller/plane.ts";
+import type { Rig } from "./rig.ts";
+import * as sync from "./sync.ts";
+import { base64, syncSecret, untilReason, untilSecret } from "./sync.ts";
+
+const types: readonly (readonly [type: string, data: Readonly<Record<string, string>>])[] = [
+  ["Opaque", { token: "x" }],
+  ["kubernetes.io/tls", { "tls.crt": "certificate", "tls.key": "key" }],
+  ["kubernetes.io/dockerconfigjson", { ".dockerconfigjson": document({ "quay.io": "a:b" }) }],
+  ["kubernetes.io/basic-auth", { username: "u", password: "p" }],
+  ["kubernetes.io/ssh-auth", { "ssh-privatekey": "k" }],
+  ["kubernetes.io/service-account-token", { token: "jwt", namespace: "default" }],
+];
+
+export function lifeTests(rig: () => Rig): void {
+  test("L1, L5, L8: a wrapped Secret is in the tenant's namespace of the management cluster; one that is not wrapped stays", async () => {
+    const { management, tenant, start, output } = rig();
+    start();
+    await tenant.cluster.kubectl(
+      "create",
+      "secret",
+      "generic",
+      "private",
+      "--from-literal=a=planted",
+    );
+    await tenant.cluster.apply(syncSecret("wrapped", { stringData: { a: "1" } }));
+    const secret = await untilSecret(tenant, management, "wrapped", { data: { a: base64("1") } });
+    assert.equal(secret.metadata?.namespace, "tenant-a");
+    const all = await management.cluster.kubectl("get", "secrets,syncsecrets", "-A", "-o", "json");
+    assert.ok(!all.includes(base64("planted")) && !all.includes("private"));
+    assert.ok(!output().includes("planted"));
+  });
+
+  test("L12, L13, L15: data, stringData, type and immutable arrive; all six types do, a service account's token as Opaque", async () => {
+    const { management, tenant, start } = rig();
+    start();
+    const nameOf = (type: string) => type.split("/").at(-1)?.toLowerCase() ?? "";
+    const encoded = (data: Readonly<Record<string, string>>) =>
+      Object.fromEntries(Object.entries(data).map(([key, value]) => [key, base64(value)]));
+    const declared = types.map(([type, data]) => {
+      const [first = "", ...others] = Object.keys(data).toSorted();
+      const rest = Object.fromEntries(others.map((key) => [key, data[key] ?? ""]));
+      // One key each way: both are one map in the Secret.
+      const [data1, stringData] = [encoded({ [first]: data[first] ?? "" }), rest];
+      return syncSecret(nameOf(type), { type: type as "Opaque", data: data1, stringData });
+    });
+    await tenant.cluster.apply(...declared);
+    for (const [type, data] of types) {
+      const isToken = type.endsWith("token");
+      const wanted = { data: encoded(data), type: isToken ? "Opaque" : type };
+      const secret = await untilSecret(tenant, management, nameOf(type), wanted);
+      const { annotations = {} } = secret.metadata ?? {};
+      assert.equal(annotations["globalpullsecret.io/original-type"], isToken ? type : undefined);
+      assert.ok(Object.keys(annotations).every((name) => !name.includes("kubernetes.io/")));
+    }
+  });
+
+  test("L4, L6, L9, L23: names are UIDs, the owner is the copy, and of a tenant's metadata only name and namespace travel", async () => {
+    const { management, tenant, start } = rig();
+    start();
+    const name = `${"n".repeat(60)}.${"m".repeat(60)}`;
+    const metadata = {
+      name,
+      namespace: "default",
+      labels: { "planted-label": "x" },
+      annotations: { "kubernetes.io/service-account.name": "default", "planted-annotation": "y" },
+      finalizers: ["planted.example/finalizer"],
+    };
+    await tenant.cluster.apply({ ...syncSecret(name, { data: { a: "eA==" } }), metadata });
+    const object = await untilReason(tenant, name, "Synced");
+    const copy = await sync.copyOf(management, object);
+    const secret = await untilSecret(tenant, management, name, { data: { a: "eA==" } });
+    assert.equal(copy?.metadata.name, object.metadata.uid);
+    assert.equal(secret.metadata?.name, copy?.metadata.uid);
+    assert.notEqual(copy?.metadata.uid, object.metadata.uid);
+    const { ownerReferences = [] } = secret.metadata ?? {};
+    assert.deepEqual(ownerReferences, [
+      {
+        apiVersion: "globalpullsecret.io/v1alpha1",
+        kind: "SyncSecret",
+        name: copy?.metadata.name,
+        uid: copy?.metadata.uid,
+      },
+    ]);
+    const digest = createHash("sha256").update(name).digest("hex").slice(0, 8);
+    for (const one of [copy?.metadata, secret.metadata]) {
+      assert.deepEqual(one?.labels, {
+        "app.kubernetes.io/managed-by": "global-pull-secret-sync",
+        "globalpullsecret.io/origin-name": `${name.slice(0, 54)}-${digest}`,
+        "globalpullsecret.io/origin-namespace": "default",
+      });
+      assert.deepEqual(one?.annotations, {
+        "globalpullsecret.io/origin-name": name,
+        "globalpullsecret.io/origin-namespace": "default",
+      });
+    }
+    const selector = `globalpullsecret.io/origin-namespace=default`;
+    const found = await management.cluster.kubectl(
+      "get",
+      "secret",
+      "-A",
+      "-o",
+      "name",
+      "-l",
+      selector,
+    );
+    assert.equal(found.trim(), `secret/${secret.metadata?.name}`);
+    // The planted one is this test's own; ours goes by itself.
+    const its = ["syncsecret", name, "--type=json", "-p"];
+    const at = object.metadata.finalizers?.indexOf("planted.example/finalizer") ?? 0;
+    const op = [{ op: "remove", path: `/metadata/finalizers/${at}` }];
+    await tenant.cluster.kubectl("patch", ...its, JSON.stringify(op));
+  });
+
+  test("L10, L26: a change arrives; what is the same makes no call", async () => {
+    const { management, tenant, start } = rig();
+    start();
+    await tenant.cluster.apply(syncSecret("one", { stringData: { a: "1" } }));
+    await untilSecret(tenant, management, "one", { data: { a: base64("1") } });
+    await tenant.cluster.apply(syncSecret("one", { stringData: { a: "2" }, data: { b: "eA==" } }));
+    const wanted = { data: { a: base64("2"), b: "eA==" } };
+    const before = await untilSecret(tenant, management, "one", wanted);
+    await untilReason(tenant, "one", "Synced");
+    const since = new Date().toISOString();
+    // The same content in other words: folded, it is what is there.
+    const words = JSON.stringify({ stringData: null, data: { a: base64("2"), b: "eA==" } });
+    await tenant.cluster.kubectl("patch", "syncsecret", "one", "--type=merge", "-p", words);
+    const object = await untilReason(tenant, "one", "Synced");
+    assert.equal(object.status?.observedGeneration, object.metadata.generation);
+    const ours = ({ userAgent, resource }: Asked) =>
+      userAgent === "global-pull-secret-sync" && resource !== "leases";
+    const asked = (from: string) =>
+      [management, tenant].flatMap(({ cluster }) =>
+        auditOf(cluster, { since: from })
+          .filter(ours)
+          .filter(({ verb }) => verb !== "watch"),
+      );
+    // The status that was just written is itself a change, at which it looks once.
+    await until(
+      "it is at rest",
+      () => asked(new Date(Date.now() - 1000).toISOString()).length === 0,
+    );
+    const rest = new Date().toISOString();
+    await stays("nobody is asked anything", () => asked(rest).length === 0, 2000);
+    assert.deepEqual(auditOf(management.cluster, { since }).filter(ours).filter(isWrite), []);
+    const after = await sync.secretIn(management, before.metadata?.name ?? "");
+    assert.equal(after?.metadata?.resourceVersion, before.metadata?.resourceVersion);
+  });
+
+  test("L14: an immutable one cannot be changed anywhere, nor can any type; the Secret is immutable too", async () => {
+    const { management, tenant, start } = rig();
+    start();
+    const first = { stringData: { a: "1" }, immutable: true };
+    await tenant.cluster.apply(syncSecret("fixed", first), syncSecret("typed", {}));
+    const secret = await untilSecret(tenant, management, "fixed", { data: { a: base64("1") } });
+    assert.equal(secret.immutable, true);
+    for (const declared of [
+      { ...first, stringData: { a: "2" } },
+      { stringData: first.stringData },
+      { ...first, immutable: false },
+      { ...first, data: { b: "eA==" } },
+    ])
+      await assert.rejects(
+        tenant.cluster.apply(syncSecret("fixed", declared)),
+        /immutable; delete/,
+      );
+    const typed = syncSecret("typed", { type: "kubernetes.io/tls" });
+    await assert.rejects(tenant.cluster.apply(typed), /type is immutable/);
+    const patch = ["--type=merge", "-p", JSON.stringify({ data: { a: "eA==" } })];
+    const copy = await sync.copyOf(management, await untilReason(tenant, "fixed", "Synced"));
+    for (const its of [
+      ["syncsecret", copy?.metadata.name ?? ""],
+      ["secret", secret.metadata?.name ?? ""],
+    ])
+      await assert.rejects(
+        management.cluster.kubectl("patch", ...its, "-n", "tenant-a", ...patch),
+        /immutable/,
+      );
+  });
+
+  test("L7, L11, L18, L19: a deleted one is gone from the management cluster before it is gone here, the Secret first", async () => {
+    const { management, tenant, start } = rig();
+    start();
+    await tenant.cluster.apply(syncSecret("gone", { stringData: { a: "1" } }));
+    const secret = await untilSecret(tenant, management, "gone", { data: { a: base64("1") } });
+    const object = await untilReason(tenant, "gone", "Synced");
+    const name = secret.metadata?.name ?? "";
+    // Somebody holds the Secret up: whatever is before it in the order waits.
+    const hold = (finalizers: readonly string[]) =>
+      management.cluster.kubectl(
+        "patch",
+        `secret/${name}`,
+        "--namespace=tenant-a",
+        "--type=merge",
+        "-p",
+        JSON.stringify({ metadata: { finalizers } }),
+      );
+    await hold(["example.com/hold"]);
+    await tenant.cluster.kubectl("delete", "syncsecret", "gone", "--wait=false");
+    await untilReason(tenant, "gone", "Leaving");
+    await until("the Secret is leaving", async () => {
+      return (await sync.secretIn(management, name))?.metadata?.deletionTimestamp !== undefined;
+    });
+    await stays(
+      "both objects wait for it",
+      async () =>
+        (await sync.copyOf(management, object)) !== undefined &&
+        (await sync.objectIn(tenant, "gone")) !== undefined,
+      2000,
+    );
+    await hold([]);
+    await until("all is gone", async () => (await sync.objectIn(tenant, "gone")) === undefined);
+    assert.equal(await sync.secretIn(management, name), undefined);
+    assert.equal(await sync.copyOf(management, object), undefined);
+  });
+}

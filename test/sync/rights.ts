@@ -1,0 +1,113 @@
+/** What either side may do, and what nobody may: asked of the API servers in their names. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Rig } from "./rig.ts";
+import { apiOf, base64, grant, objectIn, syncSecret, untilSecret } from "./sync.ts";
+
+const own = "/apis/globalpullsecret.io/v1alpha1/namespaces/tenant-a/syncsecrets";
+const rbac = "/apis/rbac.authorization.k8s.io/v1";
+
+type Try = readonly ["get" | "list" | "create" | "replace" | "remove", path: string];
+
+/** Paths; NAME is a derived Secret's, UID its copy's. */
+const forbidden: readonly Try[] = [
+  ["get", "/api/v1/namespaces/tenant-a/secrets/NAME"],
+  ["list", "/api/v1/namespaces/tenant-a/secrets"],
+  ["create", "/api/v1/namespaces/tenant-a/secrets"],
+  ["replace", "/api/v1/namespaces/tenant-a/secrets/NAME"],
+  ["remove", "/api/v1/namespaces/tenant-a/secrets/NAME"],
+  ["list", "/api/v1/secrets"],
+  ["get", "/api/v1/namespaces/kube-system/secrets/global-pull-secret"],
+  ["list", "/api/v1/namespaces"],
+  ["list", "/apis/globalpullsecret.io/v1alpha1/syncsecrets"],
+  ["list", "/apis/globalpullsecret.io/v1alpha1/namespaces/tenant-b/syncsecrets"],
+  ["get", "/apis/globalpullsecret.io/v1alpha1/namespaces/tenant-b/syncsecrets/theirs"],
+  ["create", "/apis/globalpullsecret.io/v1alpha1/namespaces/tenant-b/syncsecrets"],
+  ["replace", "/apis/globalpullsecret.io/v1alpha1/namespaces/tenant-b/syncsecrets/theirs"],
+  ["remove", "/apis/globalpullsecret.io/v1alpha1/namespaces/tenant-b/syncsecrets/theirs"],
+  ["replace", `${own}/UID/status`],
+  ["create", "/api/v1/namespaces/tenant-a/pods"],
+  ["list", "/api/v1/namespaces/tenant-a/configmaps"],
+  ["create", "/api/v1/namespaces/tenant-a/serviceaccounts/default/token"],
+  ["create", `${rbac}/namespaces/tenant-a/rolebindings`],
+  ["replace", `${rbac}/namespaces/tenant-a/roles/global-pull-secret-sync-tenant`],
+  ["remove", "/api/v1/namespaces/tenant-a/resourcequotas/global-pull-secret-sync"],
+  ["remove", "/api/v1/namespaces/tenant-a"],
+];
+
+export function rightsTests(rig: () => Rig): void {
+  test("L2, L22: the tenant's account has SyncSecrets of its namespace; of twenty other things it may do none", async () => {
+    const { management, tenant, access, start } = rig();
+    start();
+    await grant(management, "tenant-b");
+    await tenant.cluster.apply(syncSecret("one", { stringData: { a: "1" } }));
+    const wanted = { data: { a: base64("1") } };
+    const secret = await untilSecret(tenant, management, "one", wanted);
+    const uid = (await objectIn(tenant, "one"))?.metadata.uid ?? "";
+    const account = apiOf(access);
+    for (const [verb, path] of forbidden) {
+      const at = path.replace("NAME", secret.metadata?.name ?? "").replace("UID", uid);
+      const tried = {
+        get: () => account.get(at),
+        list: () => account.get(at),
+        create: () => account.create(at, { metadata: { name: "x" } }),
+        replace: () => account.replace(at, { metadata: { name: at.split("/").at(-1) } }),
+        remove: () => account.remove(at, uid),
+      };
+      await assert.rejects(
+        tried[verb](),
+        (error) => error instanceof ApiError && error.status === 403,
+        `${verb} ${at}`,
+      );
+    }
+    assert.ok(forbidden.length >= 20);
+    assert.notEqual(await account.get(`${own}/${uid}`), undefined);
+  });
+
+  test("L21: the management side has its verbs in tenants' namespaces, each by a RoleBinding there, and no Secret of any other", async () => {
+    const { management } = rig();
+    const account = "--as=system:serviceaccount:kube-system:global-pull-secret-sync-management";
+    const can = (verb: string, what: string, where: string) =>
+      management.cluster.kubectl("auth", "can-i", verb, what, "-n", where, account).then(
+        () => true,
+        () => false, // kubectl ends with 1 where the answer is no
+      );
+    const rights: Readonly<Record<string, readonly string[]>> = {
+      secrets: ["get", "list", "watch", "create", "update", "delete"],
+      "syncsecrets.globalpullsecret.io": ["get", "list", "watch", "update"],
+      "syncsecrets.globalpullsecret.io/status": ["update"],
+    };
+    for (const [what, verbs] of Object.entries(rights)) {
+      for (const verb of verbs) assert.ok(await can(verb, what, "tenant-a"), `${verb} ${what}`);
+      for (const where of ["default", "kube-system"])
+        assert.ok(!(await can("get", what, where)), `get ${what} in ${where}`);
+    }
+    for (const what of ["pods", "rolebindings", "serviceaccounts/token", "configmaps"])
+      assert.ok(!(await can("create", what, "tenant-a")), what);
+    assert.ok(!(await can("deletecollection", "secrets", "tenant-a")));
+  });
+
+  test("L32: no role of Kubernetes' own has SyncSecrets: who edits a namespace neither reads nor makes them", async () => {
+    const { tenant } = rig();
+    const { cluster } = tenant;
+    for (const role of ["view", "edit", "admin"]) {
+      await cluster.kubectl(
+        "create",
+        "rolebinding",
+        role,
+        `--clusterrole=${role}`,
+        `--user=${role}er`,
+      );
+      const can = (verb: string, what: string) =>
+        cluster.kubectl("auth", "can-i", verb, what, `--as=${role}er`).then(
+          () => true,
+          () => false,
+        );
+      // It is in force.
+      assert.ok(await can("get", "configmaps"), role);
+      for (const verb of ["get", "list", "watch", "create", "update", "patch", "delete"])
+        assert.ok(!(await can(verb, "syncsecrets.globalpullsecret.io")), `${role} ${verb}`);
+    }
+  });
+}

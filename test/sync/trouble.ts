@@ -1,0 +1,181 @@
+/** What goes wrong between the two sides, and what becomes of it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { until } from "../cluster/await.ts";
+import type { Rig } from "./rig.ts";
+import {
+  base64,
+  copyOf,
+  grant,
+  objectIn,
+  readyOf,
+  secretIn,
+  startManagementSide,
+  startTenantSide,
+  syncSecret,
+  untilReason,
+  untilSecret,
+} from "./sync.ts";
+
+const data = { a: base64("1") };
+
+export function troubleTests(rig: () => Rig): void {
+  test("L16, L17: whatever is edited on the Secret or its copy is repaired, and so is what is deleted", async () => {
+    const { management, tenant, start } = rig();
+    start();
+    await tenant.cluster.apply(syncSecret("kept", { stringData: { a: "1" } }));
+    const first = await untilSecret(tenant, management, "kept", { data });
+    const name = first.metadata?.name ?? "";
+    const copy = (await objectIn(tenant, "kept"))?.metadata.uid ?? "";
+    const patch = (its: string, change: object) =>
+      management.cluster.kubectl(
+        "patch",
+        its,
+        "--namespace=tenant-a",
+        "--type=merge",
+        "-p",
+        JSON.stringify(change),
+      );
+    const labels = { "globalpullsecret.io/origin-name": null, "app.kubernetes.io/managed-by": "x" };
+    const edits: readonly (readonly [what: string, edit: () => Promise<string>])[] = [
+      ["a value", () => patch(`secret/${name}`, { data: { a: "eA==" } })],
+      ["a key beside it", () => patch(`secret/${name}`, { data: { b: "eA==" } })],
+      ["labels", () => patch(`secret/${name}`, { metadata: { labels } })],
+      ["the owner", () => patch(`secret/${name}`, { metadata: { ownerReferences: null } })],
+      ["immutable", () => patch(`secret/${name}`, { data: { a: "eA==" }, immutable: true })],
+      ["a value of the copy", () => patch(`syncsecret/${copy}`, { data: { a: "eA==" } })],
+      ["the copy's origin", () => patch(`syncsecret/${copy}`, { metadata: { labels } })],
+      ["a deletion", () => management.cluster.kubectl("delete", "secret", name, "-n", "tenant-a")],
+    ];
+    for (const [what, edit] of edits) {
+      await edit();
+      await until(`${what} is repaired`, async () => {
+        const secret = await secretIn(management, name);
+        const meta = (await copyOf(management, { metadata: { uid: copy } } as never))?.metadata;
+        return (
+          JSON.stringify(secret?.data) === JSON.stringify(data) &&
+          secret?.immutable !== true &&
+          secret?.metadata?.ownerReferences?.length === 1 &&
+          secret.metadata.labels?.["globalpullsecret.io/origin-name"] === "kept" &&
+          meta?.labels?.["globalpullsecret.io/origin-name"] === "kept"
+        );
+      });
+    }
+    // The copy itself: its Secret goes with it, and another one comes.
+    await management.cluster.kubectl("delete", "syncsecret", copy, "-n", "tenant-a");
+    const second = await untilSecret(tenant, management, "kept", { data });
+    assert.notEqual(second.metadata?.name, name);
+    assert.equal(await secretIn(management, name), undefined);
+  });
+
+  test("a Secret that somebody else made under the name is not touched, and the object says so", async () => {
+    const { management, tenant, start, stop } = rig();
+    await stop();
+    await tenant.cluster.apply(syncSecret("foreign", { stringData: { a: "1" } }));
+    start();
+    const { metadata } = await untilReason(tenant, "foreign", "Synced");
+    const copy = await copyOf(management, { metadata } as never);
+    const name = copy?.metadata.uid ?? "";
+    await stop();
+    const its = { name, namespace: "tenant-a" };
+    await management.cluster.kubectl("delete", "secret", name, "-n", "tenant-a");
+    await management.cluster.apply({ apiVersion: "v1", kind: "Secret", metadata: its });
+    start();
+    const object = await untilReason(tenant, "foreign", "Foreign");
+    assert.match(readyOf(object)?.message ?? "", /^GPS465: /);
+    await tenant.cluster.kubectl("delete", "syncsecret", "foreign", "--timeout=30s");
+    assert.notEqual(await secretIn(management, name), undefined);
+    await management.cluster.kubectl("delete", "secret", name, "-n", "tenant-a");
+  });
+
+  test("what no Secret can be made of is said with its code on the tenant's object, and holds up no other", async () => {
+    const { management, tenant, start } = rig();
+    start();
+    const bad = { type: "kubernetes.io/tls", stringData: { "tls.crt": "planted" } } as const;
+    await tenant.cluster.apply(
+      syncSecret("bad", bad),
+      syncSecret("good", { stringData: { a: "1" } }),
+    );
+    const object = await untilReason(tenant, "bad", "Invalid");
+    assert.match(readyOf(object)?.message ?? "", /^GPS463: .*tls\.key/);
+    await untilSecret(tenant, management, "good", { data });
+    assert.equal(await copyOf(management, object), undefined);
+  });
+
+  test("the ResourceQuota that is shipped ends it: one more is refused, told, and brought when there is room", async () => {
+    const { management, tenant, start } = rig();
+    start();
+    const quota = () =>
+      management.cluster.kubectl(
+        "get",
+        "resourcequota/global-pull-secret-sync",
+        "--namespace=tenant-a",
+        "-o",
+        "jsonpath={.status.used}",
+      );
+    await grant(management, "tenant-a", "--most-secrets", "1");
+    await until("it is counted", async () => (await quota()).includes("syncsecrets"));
+    await tenant.cluster.apply(syncSecret("first", { stringData: { a: "1" } }));
+    await untilSecret(tenant, management, "first", { data });
+    await until("the first one is counted", async () => (await quota()).includes('"1"'));
+    await tenant.cluster.apply(syncSecret("second", { stringData: { a: "1" } }));
+    const refused = await untilReason(tenant, "second", "Refused");
+    assert.match(readyOf(refused)?.message ?? "", /^GPS466: .*403 Forbidden.*ResourceQuota/);
+    await grant(management, "tenant-a", "--most-secrets", "2");
+    await untilSecret(tenant, management, "second", { data });
+    await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
+  });
+
+  test("L3, L20: while the management cluster is away nothing is lost: changes and deletions wait, are told, and end by themselves", async () => {
+    const { management, tenant, start, stop, programs } = rig();
+    start();
+    const names = ["changed", "deleted", "rests"];
+    await tenant.cluster.apply(
+      ...names.map((name) => syncSecret(name, { stringData: { a: "1" } })),
+    );
+    for (const name of names) await untilSecret(tenant, management, name, { data });
+    const rests = await untilReason(tenant, "rests", "Synced");
+    await management.cluster.stopApiServer();
+    await tenant.cluster.apply(syncSecret("changed", { stringData: { a: "2" } }));
+    await tenant.cluster.kubectl("delete", "syncsecret", "deleted", "--wait=false");
+    await untilReason(tenant, "changed", "Unreachable");
+    assert.notEqual(await objectIn(tenant, "deleted"), undefined);
+    assert.equal(
+      (await objectIn(tenant, "rests"))?.status?.resourceVersion,
+      rests.status?.resourceVersion,
+    );
+    await management.cluster.startApiServer();
+    // A side that lost its Lease meanwhile has ended: its kubelet would start it again.
+    if (!programs.every((one) => one.runs())) {
+      await stop("killed");
+      start();
+    }
+    await untilSecret(tenant, management, "changed", { data: { a: base64("2") } });
+    await until("the deleted one is gone", async () => {
+      return (await objectIn(tenant, "deleted")) === undefined;
+    });
+    assert.equal((await untilReason(tenant, "rests", "Synced")).metadata.uid, rests.metadata.uid);
+  });
+
+  test("of two processes of each side one writes; when it dies the other goes on", async () => {
+    const { management, tenant, access, start, stop, programs } = rig();
+    await stop();
+    start();
+    await until("the first ones write", () =>
+      programs.every((one) => one.output().includes("this controller writes")),
+    );
+    await using one = startManagementSide(management);
+    await using two = startTenantSide(tenant, access);
+    const others = [one, two];
+    await until("both others stand by", () =>
+      others.every((other) => other.output().includes("standby: another")),
+    );
+    await tenant.cluster.apply(syncSecret("two", { stringData: { a: "1" } }));
+    await untilSecret(tenant, management, "two", { data });
+    assert.ok(others.every((other) => !other.output().includes("created")));
+    await stop("killed");
+    await tenant.cluster.apply(syncSecret("two", { stringData: { a: "2" } }));
+    await untilSecret(tenant, management, "two", { data: { a: base64("2") } });
+    assert.ok(others.every((other) => other.output().includes("updated")));
+  });
+}

@@ -127,6 +127,26 @@ test("somebody else's provider in the file is not touched: ours is given up ther
   assert.equal(place.systemd.restartCalls, 1);
 });
 
+test("a withdrawal in another mode leaves the flags with an empty answer, and its last words say so", async () => {
+  await using place = await prepare();
+  const { node, systemd } = place;
+  {
+    await using agent = await Agent.start(node, options(place));
+    await agent.shows(200, "GPS200");
+  }
+  node.mount(2, {});
+  node.newPod();
+  await using agent = await Agent.start(node, { ...options(place), revision: 2, flags: [] });
+  assert.equal(await agent.ended(), 0, agent.output);
+  assert.match(
+    node.message,
+    /^GPS224 .*kubeadm-flags\.env still names a credential provider of ours/,
+  );
+  assert.deepEqual(answered(node.kubelet), {});
+  assert.ok(isTold(place));
+  assert.equal(systemd.restartCalls, 1);
+});
+
 async function onNoexec(registration: "Agent" | "Preinstalled", code: string): Promise<void> {
   await using place = await Place.make();
   const { node, systemd } = place;

@@ -85,7 +85,7 @@ export class Bed implements Disposable {
     this.#installed = wanted;
     const wish = { rollout: { maxUnavailable, probation: `${this.minReadySeconds}s` }, delivery };
     await installProduct(this.cluster, {
-      args: ["--delivery-modes=Restart,CredentialProvider"],
+      args: ["--delivery-modes=Restart,Reread,CredentialProvider"],
       wish,
     });
   }

@@ -102,7 +102,7 @@ const byHand = (where: string) => ({
 
 test("K3, K4, K5: each labelled namespace gets the Secret and the ClusterResourceSet that a template would write, and status says what this way cannot do", async () => {
   await namespace("guest-a", labelled);
-  await namespace("guest-b", labelled);
+  await namespace("guest-b", {});
   await namespace("guest-c", {});
   await source("1");
   await home.cluster.apply(fleetSecret({ via: "ClusterResourceSet" }));
@@ -119,6 +119,8 @@ test("K3, K4, K5: each labelled namespace gets the Secret and the ClusterResourc
   );
   // The canary: what Cluster API has not applied, it does not have.
   await untilState(home, "guest-a", "Progressing", "GPS451");
+  await namespace("guest-b", labelled);
+  await untilState(home, "guest-b", "Waiting");
   assert.equal(await secretIn("guest-b"), undefined);
   await applied("guest-a");
   await untilHanded("guest-b", "1");

@@ -97,7 +97,13 @@ async function begin(
   await fleet.declareGuest(home, "guest-a", proving.kubeconfig, labelled);
   await fleet.declareGuest(home, "guest-b", plain.kubeconfig, labelled);
   await home.cluster.apply(fleetSecret({ target: { name }, ...spec }));
+  const since = new Date().toISOString();
   running.push(fleet.startFleet(home));
+  // Of several the one that answers first is the canary: both are known before there is a content.
+  for (const { cluster } of [proving, plain])
+    await until("it is asked", () =>
+      auditOf(cluster, { since }).some(({ userAgent }) => userAgent === "global-pull-secret-fleet"),
+    );
 }
 
 test("done means that the nodes have it; until then no other cluster gets it, and nothing is asked there that is not granted", async () => {

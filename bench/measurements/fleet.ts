@@ -95,7 +95,7 @@ async function measured(
 }
 
 const total = ({ requests }: PlayedGuests): number =>
-  [...requests.values()].reduce((sum, one) => sum + one, 0);
+  [...requests.values()].reduce((sum, one) => sum + one.length, 0);
 
 /** Resident KiB, once they have not changed by more than a hundredth for 3 s. */
 async function settled(pid: number): Promise<number> {

@@ -185,7 +185,7 @@ export function removing(revision: number): Notice {
 
 /** `names`: the nodes that are away; `until`: when they are given up, ISO 8601. */
 export function awaited(revision: number, names: readonly string[], until: string): Notice {
-  const what = `${nodes(names.length)} that are away may hold the entries, and give them back when they return: ${list(names)}`;
+  const what = `${nodes(names.length)} away may hold the entries, and give them back when they return: ${list(names)}`;
   const command = `we wait for them until ${until}; to finish without them: ${finish(revision)}`;
   return lasting(
     "awaited",

@@ -17,7 +17,7 @@ let cluster: Cluster;
 let nodes: Node[];
 
 before(async () => {
-  cluster = await startCluster({ nodes: 5, missedAfter: 20 });
+  cluster = await startCluster({ nodes: 5, missedAfter: 30 });
   await product.installProduct(cluster, { wish: allAtOnce });
   await product.writeAdditional(cluster, document("first"));
   await product.untilServed(cluster, 1);

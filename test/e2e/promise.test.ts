@@ -149,7 +149,7 @@ test("H14: the three kubectl checks succeed, and rollout status agrees that ever
   );
   assert.match(
     await cluster.kubectl("get", "secret", names.globalSecretName, "-n", names.namespace),
-    /kubernetes\.io\/dockerconfigjson\s+5\s/,
+    /kubernetes\.io\/dockerconfigjson\s+6\s/,
   );
   const pods = await cluster.kubectl(
     "get",

@@ -27,8 +27,8 @@ export class PlayedGuests implements AsyncDisposable {
   readonly #endless = new Set<NodeJS.Timeout>();
   /** Name → how it answers; the others are well. */
   readonly manners = new Map<string, Manner>();
-  /** Requests of each, watches included. */
-  readonly requests = new Map<string, number>();
+  /** When each was asked, watches included; milliseconds since the epoch. */
+  readonly requests = new Map<string, number[]>();
 
   private constructor(ca: Buffer, server: ReturnType<typeof createServer>) {
     this.#ca = ca;
@@ -88,7 +88,7 @@ export class PlayedGuests implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", "https://guest");
     const [, name = ""] = url.pathname.split("/");
-    this.requests.set(name, (this.requests.get(name) ?? 0) + 1);
+    this.requests.set(name, [...(this.requests.get(name) ?? []), Date.now()]);
     switch (this.manners.get(name) ?? "well") {
       case "hangs":
         return;

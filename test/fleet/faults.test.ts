@@ -71,6 +71,7 @@ for (const manner of ["fails", "hangs", "endless"] as const)
   });
 
 test("a cluster that stays away is asked in growing pauses, and costs the management cluster next to nothing", async () => {
+  played.requests.delete("ill");
   played.manners.set("ill", "fails");
   await fleet.declareGuest(home, "ill", played.kubeconfig("ill"), labelled);
   await begin();
@@ -86,11 +87,12 @@ test("a cluster that stays away is asked in growing pauses, and costs the manage
   const asked = auditOf(home.cluster, { since: new Date(pause.from + 3000).toISOString() }).filter(
     ({ user, resource, at }) =>
       user.endsWith(":global-pull-secret-fleet") &&
-      resource !== "leases" &&
+      // Clusters that no object asks for: their definition is looked for at its own pace.
+      !["leases", "clusterprofiles"].includes(resource) &&
       Date.parse(at) < pause.until,
   );
-  // A watch's renewal at the most.
-  assert.ok(asked.length <= 1, JSON.stringify(asked.slice(0, 5)));
+  // The kubeconfig for the next attempt, and a watch's renewal; a run of the loop asks for more.
+  assert.ok(asked.length <= 2, JSON.stringify(asked.slice(0, 5)));
 });
 
 test("a credential that expired makes a cluster unreachable, and the renewed kubeconfig is taken up by itself", async () => {

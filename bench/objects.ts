@@ -3,6 +3,9 @@ import type { V1DaemonSet } from "@kubernetes/client-node";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import * as names from "#contract/names.ts";
 
+/** spec.rollout.maxUnavailable: the API server takes no number that is written as text. */
+export type Budget = number | `${number}%`;
+
 const inNamespace = `/namespaces/${names.namespace}`;
 export const secrets = `/api/v1${inNamespace}/secrets`;
 export const pods = `/api/v1${inNamespace}/pods`;

@@ -21,7 +21,7 @@ import { writeKubeconfig } from "../test/controller/plane.ts";
 import { steer } from "../test/controller/steer.ts";
 import { slotOf } from "./healthz.ts";
 import { kwok } from "./kwok.ts";
-import { daemonSets } from "./objects.ts";
+import { type Budget, daemonSets } from "./objects.ts";
 import { deadNode, playedLabel, playedNode } from "./played-node.ts";
 import { Watched } from "./watched.ts";
 
@@ -134,7 +134,7 @@ export class Simulated implements Disposable {
   }
 
   /** Starts the controller with this budget; returns once it is ready. */
-  async startController(maxUnavailable: string, minReadySeconds: number): Promise<void> {
+  async startController(maxUnavailable: Budget, minReadySeconds: number): Promise<void> {
     const port = 18080 + slotOf(this.cluster);
     await steer(this, { rollout: { maxUnavailable, probation: `${minReadySeconds}s` } });
     const flags = [

@@ -12,7 +12,7 @@ import type { Node } from "../test/cluster/node.ts";
 import { installProduct } from "../test/e2e/product.ts";
 import { prepare } from "../test/e2e/prepared.ts";
 import { Healthz } from "./healthz.ts";
-import { daemonSets, pods, secrets } from "./objects.ts";
+import { type Budget, daemonSets, pods, secrets } from "./objects.ts";
 import { Watched } from "./watched.ts";
 
 export type BedNode = Readonly<{ node: Node; healthz: Healthz }>;
@@ -76,10 +76,7 @@ export class Bed implements Disposable {
   }
 
   /** (Re)installs the product with this budget and delivery; 10 % and Restart are its own. */
-  async install(
-    maxUnavailable: string | number = "10%",
-    delivery: DeliverySpec = { mode: "Restart" },
-  ) {
+  async install(maxUnavailable: Budget = "10%", delivery: DeliverySpec = { mode: "Restart" }) {
     const wanted = JSON.stringify([maxUnavailable, delivery]);
     if (this.#installed === wanted) return;
     this.#installed = wanted;

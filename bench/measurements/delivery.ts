@@ -8,7 +8,7 @@ import { providerFiles } from "#contract/names.ts";
 import { podOn, untilState } from "../../test/e2e/pods.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
-import { isServed, putAdditional, revisionOf } from "../objects.ts";
+import { type Budget, isServed, putAdditional, revisionOf } from "../objects.ts";
 import { compare, measure, type Result } from "../result.ts";
 import type { Bed, BedNode } from "../testbed.ts";
 
@@ -52,7 +52,7 @@ export const delivery: Measurement = {
   },
 };
 
-async function atBudget(bench: Bench, bed: Bed, budget: string): Promise<Result[]> {
+async function atBudget(bench: Bench, bed: Bed, budget: Budget): Promise<Result[]> {
   const count = bench.quick ? 5 : 100;
   await bed.install(budget, { mode: "Restart" });
   // Each costs the four kubelets a restart: as many as tell the time.

@@ -62,7 +62,7 @@ function cycles(bench: Bench): Promise<readonly (readonly [Cycle, Baseline])[]> 
           born: born.served / 1000,
           begun: rolled.started / 1000,
           rolled: rolled.served / 1000,
-          restarts: (await restarts(bed, "1")) / 1000,
+          restarts: (await restarts(bed, 1)) / 1000,
         };
       },
     );

@@ -57,17 +57,16 @@ export const propagateAll: Measurement = {
   name: "propagate-n",
   run: async (bench) => {
     const bed = await bench.real(4);
-    const one = await atBudget(bed, bench.quick ? 1 : 5, "1");
+    const one = await atBudget(bed, bench.quick ? 1 : 5, 1);
     bench.picture("rollout", await drawRollout(bed));
     const all = await atBudget(bed, bench.quick ? 1 : 6, "100%");
     return [one, all];
   },
 };
 
-async function atBudget(bed: Bed, rounds: number, budget: "1" | "100%"): Promise<Result> {
+async function atBudget(bed: Bed, rounds: number, budget: 1 | "100%"): Promise<Result> {
   await bed.install(budget);
-  const maxUnavailable = budget === "1" ? 1 : budget;
-  await rollEmpty(bed, maxUnavailable);
+  await rollEmpty(bed, budget);
   const pairs = await interleave(
     rounds,
     async () => {
@@ -76,7 +75,7 @@ async function atBudget(bed: Bed, rounds: number, budget: "1" | "100%"): Promise
     },
     async () => {
       await calm();
-      const { served } = await rollEmpty(bed, maxUnavailable);
+      const { served } = await rollEmpty(bed, budget);
       return (served + (await restarts(bed, budget))) / 1000;
     },
   );
@@ -85,7 +84,7 @@ async function atBudget(bed: Bed, rounds: number, budget: "1" | "100%"): Promise
 }
 
 /** One after the other, or all at once; milliseconds. */
-export async function restarts(bed: Bed, budget: "1" | "100%"): Promise<number> {
+export async function restarts(bed: Bed, budget: 1 | "100%"): Promise<number> {
   await calm();
   const indexes = [...bed.nodes.keys()];
   if (budget === "100%") {

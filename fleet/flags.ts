@@ -3,7 +3,8 @@ import { clustersNamespace } from "#contract/joined/names.ts";
 import { namespace } from "#contract/names.ts";
 import { readFlags, type Outcome } from "#contract/flags.ts";
 import { usage as usageOf, type Table, type Values } from "#contract/table.ts";
-import { address, oneOf, text, Wrong } from "#contract/values.ts";
+import { Wrong } from "#contract/values.ts";
+import { common } from "#program/flags.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 
 /** Reads one namespace's name or several, separated by commas. */
@@ -24,17 +25,7 @@ const flags = {
     standard: clustersNamespace,
     what: "namespaces whose ClusterProfiles are followed, comma-separated",
   },
-  kubeconfig: { read: text, what: "kubeconfig (KUBECONFIG, or the pod's own account)" },
-  listen: {
-    read: address,
-    standard: ":8080",
-    what: "where /healthz, /readyz and /metrics are served",
-  },
-  "log-level": {
-    read: oneOf("trace", "debug", "info", "warn", "error"),
-    standard: "info",
-    what: "least severe log line: trace, debug, info, warn or error",
-  },
+  ...common,
 } as const satisfies Table;
 
 export type FleetConfig = Values<typeof flags>;

@@ -1,16 +1,14 @@
 /** What Prometheus sees of either side. */
-import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Histogram, type Registry } from "prom-client";
 
 export type Result = "success" | "conflict" | "error";
 
 export type Metrics = Readonly<{
-  registry: Registry;
   /** Told of each look at an object that was not known to be in sync. */
   looked: (namespace: string, result: Result, seconds: number) => void;
 }>;
 
-export function createMetrics(): Metrics {
-  const registry = new Registry();
+export function createMetrics(registry: Registry): Metrics {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const looks = new Counter({
@@ -27,7 +25,6 @@ export function createMetrics(): Metrics {
     registers,
   });
   return {
-    registry,
     looked(namespace, result, seconds) {
       looks.inc({ namespace, result });
       durations.observe({ namespace }, seconds);

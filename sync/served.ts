@@ -3,16 +3,10 @@ import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
 import { createLoop } from "#kube/loop.ts";
+import type { Served } from "#program/run.ts";
 import { Engine } from "./engine.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Side } from "./side.ts";
-
-export type Served = Readonly<{
-  /** When the last run ended, in milliseconds. */
-  finished: () => number;
-  /** Serves until `signal` aborts; rejects never. */
-  until: (signal: AbortSignal) => Promise<void>;
-}>;
 
 export function serveSide(side: Side, log: Logger, metrics: Metrics): Served {
   const engine = new Engine(side, log, metrics);

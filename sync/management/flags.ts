@@ -2,7 +2,7 @@
 import { readFlags, type Outcome } from "#contract/flags.ts";
 import { usage as usageOf, type Values } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { common as flags } from "../flags.ts";
+import { common as flags } from "#program/flags.ts";
 
 export type ManagementConfig = Values<typeof flags>;
 

@@ -1,11 +1,14 @@
 /** The management side: makes a Secret of each SyncSecret in the tenants' namespaces. */
-import { runProgram } from "../process.ts";
+import { runProgram } from "#program/run.ts";
+import { createMetrics } from "../metrics.ts";
+import { syncManager } from "../rules/wanted.ts";
 import { managementUsage, parseManagementConfig } from "./flags.ts";
 import { serveTenants } from "./tenants.ts";
 
 runProgram({
+  manager: syncManager,
   lease: "global-pull-secret-sync-management",
   usage: managementUsage,
   parse: parseManagementConfig,
-  open: (_config, { home, log, metrics }) => serveTenants(home, log, metrics),
+  open: (_config, { home, log, registry }) => serveTenants(home, log, createMetrics(registry)),
 });

@@ -6,7 +6,8 @@ import { watchCollection } from "#kube/watch/collection.ts";
 import { createLoop } from "#kube/loop.ts";
 import type { Metrics } from "../metrics.ts";
 import { metadataOf } from "../objects.ts";
-import { serveSide, type Served } from "../served.ts";
+import type { Served } from "#program/run.ts";
+import { serveSide } from "../served.ts";
 import { managementSide } from "./side.ts";
 
 const namespaces = "/api/v1/namespaces";

@@ -3,7 +3,7 @@ import { readFlags, type Outcome } from "#contract/flags.ts";
 import { usage as usageOf, type Table, type Values } from "#contract/table.ts";
 import { file, Wrong } from "#contract/values.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { common } from "../flags.ts";
+import { common } from "#program/flags.ts";
 
 function namespace(value: string): string | Wrong {
   const fits = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value);

@@ -3,7 +3,8 @@ import { connect } from "#kube/client/client.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#program/remote-file.ts";
-import { runProgram } from "../process.ts";
+import { runProgram } from "#program/run.ts";
+import { createMetrics } from "../metrics.ts";
 import { syncManager } from "../rules/wanted.ts";
 import { serveSide } from "../served.ts";
 import { parseTenantConfig, tenantUsage } from "./flags.ts";
@@ -13,10 +14,11 @@ import { tenantSide } from "./side.ts";
 const patience = { manager: syncManager, seconds: 10 };
 
 runProgram({
+  manager: syncManager,
   lease: "global-pull-secret-sync-tenant",
   usage: tenantUsage,
   parse: parseTenantConfig,
-  open(config, { home, holds, log, metrics }) {
+  open(config, { home, holds, log, registry }) {
     const management = openRemote({
       file: config["management-kubeconfig"],
       flag: "--management-kubeconfig",
@@ -26,6 +28,6 @@ runProgram({
       moved: () => process.exit(1),
     });
     const side = tenantSide(home, fenced(management, holds), config["management-namespace"]);
-    return serveSide(side, log, metrics);
+    return serveSide(side, log, createMetrics(registry));
   },
 });

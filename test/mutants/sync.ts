@@ -245,7 +245,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L30",
     effect: "metrics are at another port than the Deployment says",
-    file: "sync/flags.ts",
+    file: "program/flags.ts",
     text: 'standard: ":8080",',
     instead: 'standard: ":8081",',
     tests: [real],

@@ -3,7 +3,8 @@
  */
 import { defaultProbePort, namespace } from "#contract/names.ts";
 import { usage as usageOf, type Table } from "#contract/table.ts";
-import { address, auto, directory, integer, oneOf, text, unit } from "#contract/values.ts";
+import { auto, directory, integer, oneOf, text, unit } from "#contract/values.ts";
+import { common } from "#program/flags.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 import { podFlags } from "./pod.ts";
 import {
@@ -83,17 +84,7 @@ export const flags = {
     standard: "10248",
     what: "loopback port of the kubelet's healthz",
   },
-  kubeconfig: { read: text, what: "kubeconfig (KUBECONFIG, or the pod's own account)" },
-  listen: {
-    read: address,
-    standard: ":8080",
-    what: "where /healthz, /readyz and /metrics are served",
-  },
-  "log-level": {
-    read: oneOf("trace", "debug", "info", "warn", "error"),
-    standard: "info",
-    what: "least severe log line: trace, debug, info, warn or error",
-  },
+  ...common,
 } as const satisfies Table;
 
 /** The text of `--help`. */

@@ -1,4 +1,4 @@
-/** The flags that both sides have. */
+/** The flags that every program with a Lease has. */
 import type { Table } from "#contract/table.ts";
 import { address, oneOf, text } from "#contract/values.ts";
 

@@ -1,6 +1,7 @@
-/** What both programs do around their work: the command line, the Lease, the port, the end. */
+/** What a program that writes does around its work: command line, Lease, port, end. */
 import { once } from "node:events";
 import { pino, type Logger } from "pino";
+import { Registry } from "prom-client";
 import { asksForHelp } from "#contract/arguments.ts";
 import type { Outcome } from "#contract/flags.ts";
 import { namespace } from "#contract/names.ts";
@@ -9,13 +10,10 @@ import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { leaseIn } from "#kube/client/paths.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
-import { keepMemoryOutOfCores } from "#program/cores.ts";
-import { serve } from "#program/server.ts";
+import { keepMemoryOutOfCores } from "./cores.ts";
+import { serve } from "./server.ts";
 import { stand } from "#kube/lease/stand.ts";
 import type { common } from "./flags.ts";
-import { createMetrics, type Metrics } from "./metrics.ts";
-import { syncManager } from "./rules/wanted.ts";
-import type { Served } from "./served.ts";
 
 /** 10 minutes without a finished run: the loop hangs. */
 const hangsSeconds = 600;
@@ -25,10 +23,20 @@ type Around = Readonly<{
   home: Cluster;
   holds: () => boolean;
   log: Logger;
-  metrics: Metrics;
+  registry: Registry;
+}>;
+
+/** The work of a program. */
+export type Served = Readonly<{
+  /** Serves until `signal` aborts; rejects never. */
+  until: (signal: AbortSignal) => Promise<void>;
+  /** When the last run ended, in milliseconds since the epoch. */
+  finished: () => number;
 }>;
 
 type Program<Config> = Readonly<{
+  /** Field manager of what it writes, and the name that the audit log shows. */
+  manager: string;
   /** Name of its Lease. */
   lease: string;
   usage: () => string;
@@ -45,7 +53,7 @@ export function runProgram<Config extends Values<typeof common>>(program: Progra
 }
 
 async function main<Config extends Values<typeof common>>(
-  { lease, usage, parse, open }: Program<Config>,
+  { manager, lease, usage, parse, open }: Program<Config>,
   argv: readonly string[],
 ): Promise<void> {
   if (asksForHelp(argv)) return void process.stdout.write(usage());
@@ -61,12 +69,12 @@ async function main<Config extends Values<typeof common>>(
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.abort());
   const stopped = once(stop.signal, "abort");
-  const live = connect(loadKubeConfig(config.kubeconfig), () => {}, { manager: syncManager });
+  const live = connect(loadKubeConfig(config.kubeconfig), () => {}, { manager });
   const place = { cluster: live, name: lease, path: leaseIn(namespace, lease) };
   const { leader, leads, standby } = stand(place, log, () => process.exit(1));
-  const metrics = createMetrics();
+  const registry = new Registry();
   const home = fenced(live, leader.holds);
-  const served = open(config, { home, holds: leader.holds, log, metrics });
+  const served = open(config, { home, holds: leader.holds, log, registry });
   const health = {
     sick: () =>
       leads() && Date.now() - served.finished() > hangsSeconds * 1000
@@ -74,7 +82,7 @@ async function main<Config extends Values<typeof common>>(
         : undefined,
     ready: () => ({ ready: true, says: standby() || "ok" }),
   };
-  const server = await serve(config.listen, health, metrics.registry);
+  const server = await serve(config.listen, health, registry);
   log.info({ cluster: live.identity, listen: server.address() }, "started");
   const over = new AbortController();
   const campaign = leader.until(over.signal);

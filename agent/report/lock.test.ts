@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { seeded } from "../../test/random.ts";
 import { Lock } from "./lock.ts";
 
 function place(t: TestContext): string {
@@ -91,7 +92,9 @@ test("whatever is left of the dead locks nobody out", async (t) => {
 const contender = `
 import { createServer } from "node:net";
 import { Lock } from ${JSON.stringify(join(import.meta.dirname, "lock.ts"))};
-const [folder, name] = process.argv.slice(1);
+import { Random } from ${JSON.stringify(join(import.meta.dirname, "../../test/random.ts"))};
+const [folder, name, seed] = process.argv.slice(1);
+const random = new Random(Number(seed));
 const lock = new Lock(folder);
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const witness = () => new Promise((resolve) => {
@@ -99,21 +102,23 @@ const witness = () => new Promise((resolve) => {
 });
 for (;;) {
   const got = await lock.acquire(true).catch(() => false);
-  if (!got) { await sleep(Math.random() * 3); continue; }
+  if (!got) { await sleep(random.fraction() * 3); continue; }
   let server;
   for (let tries = 0; tries < 10 && server === undefined; tries++) server = await witness() ?? void (await sleep(1));
   process.stdout.write(server === undefined ? "TWO\\n" : "held\\n");
-  await sleep(15 + Math.random() * 20);
+  await sleep(15 + random.fraction() * 20);
   await new Promise((resolve) => server ? server.close(resolve) : resolve());
   lock.release();
 }`;
 
 test("six processes that are killed at random: never two have it at once, and it never stays with a dead one", async (t) => {
   const folder = place(t);
-  const name = `gps-lock-${process.pid}-${Math.random()}`;
+  const random = seeded(t);
+  const name = `gps-lock-${process.pid}-${Date.now()}`;
   let said = "";
   const start = () => {
-    const child = spawn(process.execPath, ["--input-type=module", "-e", contender, folder, name]);
+    const its = [folder, name, String(random.below(2 ** 32))];
+    const child = spawn(process.execPath, ["--input-type=module", "-e", contender, ...its]);
     child.stdout.on("data", (data) => (said += String(data)));
     child.stderr.on("data", (data) => (said += String(data)));
     return child;
@@ -135,8 +140,8 @@ test("six processes that are killed at random: never two have it at once, and it
   let [kills, before] = [0, 0];
   try {
     while ((kills < 30 || held() < 30) && performance.now() < longest) {
-      await sleep(20 + Math.random() * 100);
-      const at = Math.floor(Math.random() * children.length);
+      await sleep(20 + random.fraction() * 100);
+      const at = random.below(children.length);
       kills += Number(children[at]?.kill("SIGKILL"));
       children[at] = start();
     }

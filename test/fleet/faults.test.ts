@@ -6,6 +6,7 @@ import { connect } from "#kube/client/client.ts";
 import { auditOf } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
 import { document, pullSecret } from "../controller/plane.ts";
+import { seeded } from "../random.ts";
 import * as fleet from "./fleet.ts";
 import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
 import { planted, PlayedGuests } from "./played-guest.ts";
@@ -163,13 +164,14 @@ test("without the management cluster nothing is written in any cluster, and all 
 
 const edited = (secret: V1Secret | undefined) => secret?.data?.[".dockerconfigjson"] === "e30=";
 
-test("ten kills at random moments of rotations, a lost label and a removal end in the same state", async () => {
+test("ten kills at random moments of rotations, a lost label and a removal end in the same state", async (t) => {
+  const random = seeded(t);
   await begin({ removal: { grace: "0s", deadline: "1h" } });
   for (let n = 1; n <= 10; n++) {
     await source(String(n));
     if (n % 3 === 0) await relabel(n % 2 === 0 ? "=true" : "-");
-    const [random, started] = [Math.random() * 1500, performance.now()];
-    await until("its moment", () => performance.now() - started > random, { every: 5 });
+    const [life, started] = [random.fraction() * 1500, performance.now()];
+    await until("its moment", () => performance.now() - started > life, { every: 5 });
     await controller?.kill();
     const lease = ["lease", "global-pull-secret-fleet", "-n", "kube-system"];
     await home.cluster.kubectl("delete", ...lease, "--ignore-not-found");

@@ -18,6 +18,24 @@ test("the page has the rows of one run, says of which build they are, and keeps 
   assert.ok(second.startsWith("Before.\n\n") && second.endsWith("\n\nAfter.\n"));
 });
 
+test("the page says the day in UTC, whatever the machine's zone", (t) => {
+  const { TZ } = process.env;
+  t.after(() => {
+    if (TZ === undefined) delete process.env["TZ"];
+    else process.env["TZ"] = TZ;
+  });
+  // Of half past ten in UTC it is the next day in the one, and the day before in the other.
+  const date = new Date("2026-01-02T10:30:00Z");
+  for (const [zone, day] of [
+    ["Pacific/Kiritimati", 3],
+    ["Pacific/Pago_Pago", 1],
+  ] as const) {
+    process.env["TZ"] = zone;
+    assert.equal(date.getDate(), day, "the zone is in force");
+    assert.match(withResults(page, { ...run("abc"), date }, []), /^Measured on 2026-01-02, /m);
+  }
+});
+
 test("a page without a place for the table is refused", () => {
   assert.throws(
     () => withResults("nothing", run("abc"), []),

@@ -44,8 +44,8 @@ async function build(name: string, mode: number, age: Date): Promise<string> {
 }
 
 test("two builds in two folders, of files with other times and modes, have one digest", async () => {
-  const one = await build("one", 0o644, new Date(2001, 1, 1));
-  const other = await build("other", 0o600, new Date(2026, 1, 1));
+  const one = await build("one", 0o644, new Date("2001-02-01"));
+  const other = await build("other", 0o600, new Date("2026-02-01"));
   assert.equal(readLayout(other).digest, readLayout(one).digest);
   assert.deepEqual(readLayout(one).platforms, atHome(readLayout(other).platforms));
 

@@ -39,9 +39,19 @@ for (const [header, read] of cases)
     );
   });
 
-test("a header as long as HTTP allows is read in no time", () => {
-  const started = performance.now();
-  for (const piece of ['"', "\\", "a=", 'a="', "a ", ",=", 'a="\\'])
-    challengesIn(piece.repeat(16_384 / piece.length));
-  assert.ok(performance.now() - started < 500);
+test("a header as long as HTTP allows is read to its end, whatever is begun in it and never ended", () => {
+  // 16 KiB. A pattern that goes back over what it has tried would not be done in years.
+  const found = ['"', "\\", "a=", 'a="', "a ", ",=", 'a="\\'].map((piece) => [
+    piece,
+    challengesIn(piece.repeat(16_384 / piece.length)).length,
+  ]);
+  assert.deepEqual(found, [
+    ['"', 0],
+    ["\\", 0],
+    ["a=", 0],
+    ['a="', 1],
+    ["a ", 8192],
+    [",=", 0],
+    ['a="\\', 0],
+  ]);
 });

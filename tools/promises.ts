@@ -38,6 +38,7 @@ export const promises: Readonly<Record<string, string>> = {
   K4: "Where Cluster API delivers, each namespace gets Secret `crs-pull-secret`, type `addons.cluster.x-k8s.io/resource-set`, and a ClusterResourceSet of that name.",
   K5: "That selects the Cluster whose label `cluster.x-k8s.io/cluster-name` is its namespace's name, with strategy Reconcile.",
   K6: "Each gets `kube-system/pull-secret` with identical content and type.",
+  K7: "What is brought may be a Secret of any type, but for those that open one cluster; no other kind is.",
   K8: "The object may exist before the Secret: who deploys it never reads the value.",
   K9: "A change of the Secret reaches every cluster by itself, and so does a cluster that is declared later.",
   K11: "It works in an air-gapped cluster whose images all come from a private registry.",
@@ -89,6 +90,24 @@ export const promises: Readonly<Record<string, string>> = {
   M13: "All of it is managed from one place, and taken away from there.",
 };
 
+type Prose = Readonly<{ sentence: string; page: string }>;
+
+/** Number → what a page says and no test can show, and where. */
+export const prose: Readonly<Record<string, Prose>> = {
+  K10: {
+    sentence: "Beside Cluster API no add-on is needed: one object and one controller do it.",
+    page: "fleet.md#few-pieces-and-air-gapped",
+  },
+  K13: {
+    sentence: "Objections to a credential on the nodes are answered.",
+    page: "fleet.md#few-pieces-and-air-gapped",
+  },
+  M12: {
+    sentence: "Which problems of secrets are solved, and which are not, is said of each.",
+    page: "clusters.md#which-problems-are-solved",
+  },
+};
+
 /** A test's name, as far as it is written in the source, and the file that has it. */
 export type Named = Readonly<{ file: string; name: string }>;
 
@@ -128,14 +147,26 @@ export function promisesPage(tests: readonly Named[] = allTests()): string {
     const files = [...new Set(showing.map(({ file }) => `[${file}](../${file})`))];
     return `| ${key} | ${sentence} | ${files.join("<br>")} |`;
   });
+  const told = Object.entries(prose).map(
+    ([key, { sentence, page }]) => `| ${key} | ${sentence} | [${page}](${page}) |`,
+  );
   return `# Every promise, and the tests that show it
 
 A test that shows a promise begins with its number. What is in \`test/\` takes real parts (a control plane, nodes with systemd and a kubelet, a
 registry); the rest needs nothing but the checkout. Written from the tests' names by \`node build/run.mjs tools/docs.ts\`; \`npm test\` holds it both
-ways: each number has a test, and no test has a number that is not here. That the tests can fail is shown by [the breakages](faults.md#breakages).
+ways: each number of the first table has a test, and no test has a number that is not in it. That the tests can fail is shown by
+[the breakages](faults.md#breakages).
 
 | number | promise | shown by |
 | --- | --- | --- |
 ${rows.join("\n")}
+
+## Said, not shown
+
+No test could turn red for these.
+
+| number | promise | said in |
+| --- | --- | --- |
+${told.join("\n")}
 `;
 }

@@ -32,6 +32,19 @@ for (const [what, secret, said] of table)
     assert.ok(judged.ok || !judged.message.includes(planted));
   });
 
+test("K7: a Secret of any type is brought as it is, and only what opens one cluster is not", () => {
+  const closed = ["bootstrap.kubernetes.io/token", "kubernetes.io/service-account-token"];
+  const types = fc.oneof(fc.constantFrom("Opaque", "kubernetes.io/tls", ...closed), fc.string());
+  const data = fc.dictionary(fc.string(), fc.base64String());
+  fc.assert(
+    fc.property(types, data, (type, data) => {
+      const judged = judge({ type, data, metadata: { resourceVersion: "7" } }, "source");
+      if (closed.includes(type)) assert.match(judged.ok ? "" : judged.message, /^GPS433\b/);
+      else assert.deepEqual(judged, { ok: true, content: { type, data }, version: "7" });
+    }),
+  );
+});
+
 const contents = fc.record({
   type: fc.constantFrom("Opaque", "kubernetes.io/tls"),
   data: fc.dictionary(

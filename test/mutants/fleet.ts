@@ -43,6 +43,14 @@ export const fleet: readonly Mutant[] = [
     tests: [content],
   },
   {
+    breaks: "K7",
+    effect: "a fleet's Secret that is no pull secret reaches no cluster",
+    file: "fleet/secret/content.ts",
+    text: "if (openOneCluster.has(type)) return",
+    instead: "if (type !== secretType) return",
+    tests: [content],
+  },
+  {
     breaks: "K8",
     effect: "without its Secret an object takes it for an empty one",
     file: "fleet/secret/content.ts",

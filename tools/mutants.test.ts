@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { mutants } from "../test/mutants/list.ts";
 import { promises } from "./promises.ts";
@@ -27,4 +30,24 @@ test("every promise has a breakage", () => {
     Object.keys(promises).filter((number) => !broken.has(number)),
     [],
   );
+});
+
+test("after the first red test no other of its file is run, and all are counted", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "bail-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "a.test.cjs");
+  writeFileSync(
+    file,
+    `const { test } = require("node:test");
+    const says = (name) => test(name, (t) => t.diagnostic("ran " + name));
+    says("first");
+    test("ill", async (t) => { await t.test("a part", () => { throw new Error("no"); }); });
+    says("last");`,
+  );
+  const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
+  const bail = join(import.meta.dirname, "../test/mutants/bail.ts");
+  const argv = ["--import", bail, "--test", "--test-reporter=spec", file];
+  const { stdout } = spawnSync(process.execPath, argv, { env, encoding: "utf8" });
+  assert.deepEqual(Array.from(stdout.matchAll(/ran \w+/g), String), ["ran first"]);
+  assert.match(stdout, /^ℹ tests 4$.*^ℹ pass 1$.*^ℹ fail 3$/ms);
 });

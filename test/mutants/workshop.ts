@@ -7,10 +7,16 @@ import { basename, join } from "node:path";
 import type { Mutant } from "./mutant.ts";
 
 const root = join(import.meta.dirname, "../..");
+const bail = join(import.meta.dirname, "bail.ts");
 const left: ReadonlySet<string> = new Set([".git", "dist", "node_modules"]);
 
-/** What came of a file's tests: how many there were, and how many turned red. */
-export type Outcome = Readonly<{ tests: number; red: number; output: string }>;
+/** What came of a file's tests: how many there were, how many turned red, and those by name. */
+export type Outcome = Readonly<{
+  tests: number;
+  red: number;
+  redNames: readonly string[];
+  output: string;
+}>;
 
 /** Ten times what the slowest needs on two busy cores: a breakage may make a loop endless. */
 const patience = { real: 1_200_000, unit: 300_000 };
@@ -24,25 +30,39 @@ export class Workshop implements Disposable {
     symlinkSync(join(root, "node_modules"), join(this.#place, "node_modules"));
   }
 
-  /** Runs the tests of one file on the copy as it is. */
-  async run(file: string): Promise<Outcome> {
-    // What is under test/ needs the programs as they ship, which have to be built from the copy.
+  /**
+   * Runs the tests of one file on the copy as it is: all of them, or those whose name has `word`.
+   * Where one is red, none after it is run: each would wait a minute for what does not come.
+   */
+  async run(file: string, word?: string): Promise<Outcome> {
     const real = file.startsWith("test/");
-    const argv = real ? ["build/test.ts", "all", file] : ["--test", "--test-reporter=spec", file];
+    // What is under test/ needs the programs as they ship, which have to be built from the copy.
+    if (real) await this.#node(["build/bundle.ts"], patience.unit);
+    const narrow = word === undefined ? [] : [`--test-name-pattern=\\b${word}\\b`];
+    const argv = ["--import", bail, "--test", "--test-reporter=spec", ...narrow, file];
+    const output = await this.#node(argv, real ? patience.real : patience.unit);
+    const count = (what: string) =>
+      Number(new RegExp(`^ℹ ${what} (\\d+)$`, "m").exec(output)?.[1] ?? Number.NaN);
+    const redNames = Array.from(
+      output.matchAll(/^ *✖ (.*) \([\d.]+ms\)$/gm),
+      ([, name = ""]) => name,
+    );
+    return { tests: count("tests"), red: count("fail") + count("cancelled"), redNames, output };
+  }
+
+  async #node(argv: readonly string[], timeout: number): Promise<string> {
     const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
     const child = spawn(process.execPath, argv, {
       cwd: this.#place,
       env,
       stdio: ["ignore", "pipe", "pipe"],
-      timeout: real ? patience.real : patience.unit,
+      timeout,
     });
     let output = "";
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => (output += text));
     await once(child, "close");
-    const count = (what: string) =>
-      Number(new RegExp(`^ℹ ${what} (\\d+)$`, "m").exec(output)?.[1] ?? Number.NaN);
-    return { tests: count("tests"), red: count("fail") + count("cancelled"), output };
+    return output;
   }
 
   /** Runs `what` on the copy with the breakage, and takes it back. */

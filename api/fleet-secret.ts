@@ -174,6 +174,11 @@ export type FleetSecretStatus = Readonly<{
   counts?: FleetCounts;
   /** Every cluster that is served, or was and is not yet given up. */
   clusters?: readonly ClusterStatus[];
+  /**
+   * The clusters that failed last, newest first, ten of them at most; counts.failed counts all. One
+   * goes when its cluster has the content.
+   */
+  failures?: readonly FleetFailure[];
   /** Ready, Reconciling and Stalled, as kstatus reads them, and Warning. */
   conditions?: readonly FleetCondition[];
 }>;
@@ -213,6 +218,21 @@ export type ClusterStatus = Readonly<{
   /** Why, with a code where there is one. */
   reason?: string;
   /** Since when it is in this state. */
+  since: string;
+}>;
+
+/** A cluster and what failed there. */
+export type FleetFailure = Readonly<{
+  /** The cluster's name, as in clusters. */
+  name: string;
+  /** The code, explained in docs/errors.md. */
+  reason: string;
+  /**
+   * What failed, and what to do. Of a cluster's answer it has the HTTP status and reason, and
+   * nothing of its body.
+   */
+  message: string;
+  /** Since when it fails so. */
   since: string;
 }>;
 

@@ -6,6 +6,7 @@ import type {
   ClusterStatus,
   FleetCondition,
   FleetCounts,
+  FleetFailure,
   FleetRemoval,
   FleetRollout,
   FleetSecret,
@@ -56,6 +57,12 @@ const cluster: Required<ClusterStatus> = {
   reason: "GPS435",
   since: time,
 };
+const failure: Required<FleetFailure> = {
+  name: "guest-a",
+  reason: "GPS435",
+  message: "the target exists and was not placed by this object; delete or rename it there",
+  since: time,
+};
 const condition: Required<FleetCondition> = {
   type: "Ready",
   status: "False",
@@ -79,6 +86,7 @@ const status: Required<FleetSecretStatus> = {
   summary: "0/1",
   counts,
   clusters: [cluster],
+  failures: [failure],
   conditions: [condition],
 };
 

@@ -48,6 +48,7 @@ const fleetNames: typeof names = {
   status: "FleetSecretStatus",
   "status.counts": "FleetCounts",
   "status.clusters[]": "ClusterStatus",
+  "status.failures[]": "FleetFailure",
   "status.conditions[]": "FleetCondition",
 };
 

@@ -43,6 +43,16 @@ test("each cluster has a line, and no object is said as well", async () => {
   assert.match((await shown(undefined)).out, /^there is no FleetSecret$/m);
 });
 
+test("what failed last stands above the clusters, whose rows then have no more than its code", async () => {
+  const [cluster] = wholeFleet.status.clusters ?? assert.fail();
+  const [failure] = wholeFleet.status.failures ?? assert.fail();
+  const reason = `${failure?.reason}: ${failure?.message}`;
+  const clusters = [{ ...cluster, reason } as NonNullable<typeof cluster>];
+  const { out } = await shown({ ...wholeFleet, status: { ...wholeFleet.status, clusters } });
+  assert.ok(out.includes(`\nFailed    guest-a since 2026-11-23T09:00:00Z, ${reason}\n`), out);
+  assert.match(out, /^ *guest-a +Failed +2026-11-23T09:00:00Z +GPS435$/m);
+});
+
 test("-o json prints the objects; with --watch it is misuse, and a namespace is no path", async () => {
   const { out } = await shown(wholeFleet, "-o", "json");
   assert.partialDeepStrictEqual(JSON.parse(out), [{ metadata: { name: "pull-secret" } }]);

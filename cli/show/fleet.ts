@@ -25,14 +25,20 @@ export function fleetLines(object: FleetSecret, paint: Paint): string[] {
   const warning = status?.conditions?.find((one) => one.type === "Warning");
   const said = warning?.status === "True" ? [paint.doubt(`Warning   ${warning.message}`)] : [];
   const clusters = status?.clusters ?? [];
+  const failures = status?.failures ?? [];
+  // A failure is told whole above, so that of a thousand clusters nobody has to look for it.
+  const told = new Set(failures.map((one) => `${one.name} ${one.reason}: ${one.message}`));
   const rows = clusters.map(({ name: cluster, state, since, reason = "" }) => {
-    return [cluster, state, since, reason];
+    return [cluster, state, since, told.has(`${cluster} ${reason}`) ? reason.slice(0, 6) : reason];
   });
   const [head = "", ...body] = columns([["CLUSTER", "STATE", "SINCE", ""], ...rows]);
   return [
     fleetHeadline(object, paint),
     `Brings    ${spec.secretRef.name} as ${namespace}/${name}, via ${spec.via ?? "Direct"}`,
     ...said,
+    ...failures.map((one) =>
+      paint.bad(`Failed    ${one.name} since ${one.since}, ${one.reason}: ${one.message}`),
+    ),
     ...(rows.length === 0 ? [] : [paint.strong(head)]),
     ...body.map((line, at) => (clusters[at]?.state === "Done" ? line : paint.doubt(line))),
   ];

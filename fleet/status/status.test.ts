@@ -72,6 +72,16 @@ test("numbers are said once, and a leaving cluster is none that should have it",
   );
 });
 
+test("a status tells who failed last, and keeps telling it while the cluster is tried again", () => {
+  const reason = "GPS439: 403; let it be written";
+  const clusters = [{ name: "c0", state: "Failed", reason }] as const;
+  const first = statusOf(found("", { clusters }));
+  const failure = { name: "c0", reason: "GPS439", message: "403; let it be written" };
+  assert.deepEqual(first.failures, [{ ...failure, since: "2026-11-23T12:00:00Z" }]);
+  assert.deepEqual(statusOf(found("P"), first).failures, first.failures);
+  assert.deepEqual(statusOf(found("D"), first).failures, []);
+});
+
 test("what does not change keeps its time, and a status that says the same is the same", () => {
   const first = statusOf(found("DW"));
   assert.equal(first.clusters?.[0]?.since, "2026-11-23T12:00:00Z");

@@ -5,6 +5,7 @@ import type {
   FleetCounts,
   FleetSecretStatus,
 } from "#api/fleet-secret.ts";
+import { failuresOf } from "./failures.ts";
 import type { Warning } from "./warnings.ts";
 
 /** What one run found. */
@@ -43,6 +44,7 @@ export function statusOf(found: Found, former: FleetSecretStatus = {}): FleetSec
     summary: `${counts.done}/${counts.selected}`,
     counts,
     clusters: clusters.map(timed),
+    failures: failuresOf(clusters, former.failures, now),
     conditions: conditionsOf(found).map(conditioned),
   };
 }

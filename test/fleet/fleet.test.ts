@@ -120,6 +120,10 @@ test("a Secret that somebody else placed is not touched, and holds up no other c
   await source("1");
   await placedIn("1", b);
   await untilState(home, "guest-a", "Failed", "GPS435");
+  assert.deepEqual(
+    (await fleet.objectIn(home))?.status?.failures?.map(({ name, reason }) => [name, reason]),
+    [["guest-a", "GPS435"]],
+  );
   await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", "kube-system");
   assert.equal((await fleet.targetIn(a))?.metadata?.resourceVersion, before);
   assert.equal(await fleet.targetIn(b), undefined);

@@ -1,0 +1,38 @@
+/** Which clusters failed last, at the top of a status that may hold a thousand of them. Pure. */
+import type { ClusterStatus, FleetFailure } from "#api/fleet-secret.ts";
+
+/** Ten, as many failures as GlobalPullSecret tells of nodes. */
+const most = 10;
+
+type State = Omit<ClusterStatus, "since">;
+
+/**
+ * The clusters that failed last, newest first. One stays while it is tried again or cannot be
+ * reached, and goes when it has the content or is no longer selected. A failure that repeats itself
+ * keeps its time, so that retries write no status.
+ */
+export function failuresOf(
+  clusters: readonly State[],
+  former: readonly FleetFailure[] = [],
+  now: string,
+): readonly FleetFailure[] {
+  const before = new Map(former.map((one) => [one.name, one]));
+  const failures = clusters.flatMap((one) => {
+    const known = before.get(one.name);
+    if (one.state === "Failed") return [newer(failureOf(one, now), known)];
+    const over = one.state === "Done" || one.state === "Leaving";
+    return known === undefined || over ? [] : [known];
+  });
+  return failures.toSorted((a, b) => compare(b.since, a.since)).slice(0, most);
+}
+
+/** The state's reason is `code: what; what to do`. */
+function failureOf({ name, reason: whole = "" }: State, since: string): FleetFailure {
+  const [, reason = "Unknown", message = whole] = /^(GPS\d{3}): (.*)$/s.exec(whole) ?? [];
+  return { name, reason, message, since };
+}
+
+const newer = (one: FleetFailure, known: FleetFailure | undefined): FleetFailure =>
+  known?.reason === one.reason && known.message === one.message ? known : one;
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

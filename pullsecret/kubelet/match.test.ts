@@ -38,6 +38,21 @@ function run(keys: readonly string[], image: string): Explanation {
   return answer.explanation;
 }
 
+test("two paths of one registry are two credentials, and each image is pulled with its own", () => {
+  const keys = ["registry.example.com/team-a", "registry.example.com/team-b"];
+  for (const key of keys) {
+    const { tries, ignored } = run(keys, `${key}/app:1`);
+    assert.deepEqual(
+      tries.map(({ registry }) => registry),
+      [key],
+    );
+    assert.deepEqual(
+      ignored.map(({ registry }) => registry),
+      keys.filter((other) => other !== key),
+    );
+  }
+});
+
 const lookups: readonly (readonly [
   keys: readonly string[],
   image: string,

@@ -180,6 +180,23 @@ const podOf = (change: Partial<Agent>) =>
 const hostPaths = (change: Partial<Agent>) =>
   podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
 
+test("agents write in the kubelet's directory and nowhere else on the node: a runtime's configuration is out of their reach", () => {
+  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/dbus"]);
+  const mark = "--allow-fs-write=";
+  const writes = container?.command?.filter((flag) => flag.startsWith(mark)) ?? [];
+  assert.deepEqual(
+    writes.map((flag) => flag.slice(mark.length)),
+    [
+      "/host/kubelet/config.json",
+      "/host/kubelet/global-pull-secret/*",
+      "/dev/termination-log",
+      "/run/global-pull-secret/*",
+      "/proc/self/coredump_filter",
+      "/host/kubelet/pull-secret-provider/answer.json",
+    ],
+  );
+});
+
 test("agents that restart nothing have no bus: access to it as root is root on the node, and some nodes have none", () => {
   assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/dbus", "/"]);
   assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);

@@ -16,8 +16,6 @@ import { measure, type Result } from "../result.ts";
 const goals = { seconds: (clusters: number) => 1 + 0.02 * clusters, kibibytes: 300 };
 
 const rounds = 5;
-/** Of the Deployment. */
-const limits = ["--max-old-space-size=96", "--max-semi-space-size=1"];
 
 export const fleetSize: Measurement = {
   name: "fleet",
@@ -47,7 +45,7 @@ async function measured(
     names.map((name) => [name, played.kubeconfig(name)] as const),
   );
   await home.cluster.apply(fleetSecret({ rollout: { canary: 0, maxConcurrency: "100%" } }));
-  await using controller = fleet.startFleet(home, limits);
+  await using controller = fleet.startFleet(home, { asDeployed: true });
   const summary = async () => (await fleet.objectIn(home))?.status?.summary;
   await until("nothing is selected", async () => (await summary()) === "0/0");
   const empty = await settled(controller.pid);

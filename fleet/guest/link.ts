@@ -19,9 +19,13 @@ import { fleetManager } from "./manager.ts";
 const answerSeconds = 10;
 
 /**
- * Most bytes of an answer: no list of one object is longer, and a hundred of them fit our memory.
+ * Most bytes of an answer, and of a line of a watch. etcd takes objects of 1.5 MiB, and base64
+ * makes a third more of them: no list of one object is longer.
  */
-const largestAnswer = 4 * 1024 * 1024;
+const largestAnswer = 2 * 1024 * 1024;
+
+/** Events a second of one object: a GlobalPullSecret's status has one, a Secret next to none. */
+const eventsPerSecond = 2;
 
 /** Most milliseconds between two tries to reach a guest that is away. */
 const longestPause = 30_000;
@@ -186,6 +190,7 @@ export class Link {
       target: one.target,
       informer: one.informer,
       longestPause,
+      perSecond: eventsPerSecond,
       signal,
       hint: () => {
         if (signal.aborted) return;
@@ -213,15 +218,23 @@ export class Link {
 
   /** Takes the end of a watch. An object that is not needed counts only when it is refused. */
   #failed(one: Followed, error: unknown): void {
-    const status = error instanceof ApiError ? error.status : 0;
+    if (!one.needed) return this.#unseen(one, error);
     const known = this.#away;
     one.problem = away(error);
-    if (!one.needed && (status === 403 || status === 404)) one.seen = { is: "refused", status };
-    else if (!one.needed) return;
     if (known === one.problem) return;
     this.#options.hint();
     // A guest that was away already is tried again in its own time.
-    if (one.needed && known === undefined) this.#loop.hint();
+    if (known === undefined) this.#loop.hint();
+  }
+
+  /** What such an object showed last is kept, unless it is not there or may not be read. */
+  #unseen(one: Followed, error: unknown): void {
+    const { seen } = one;
+    const { status, reason } = error instanceof ApiError ? error : { status: 0, reason: "Unknown" };
+    const why = `${status || "no answer"} ${reason}`;
+    const gone = status === 403 || status === 404 || seen.is !== "shown";
+    one.seen = gone ? { is: "refused", status, why } : { ...seen, failing: why };
+    if (JSON.stringify(seen) !== JSON.stringify(one.seen)) this.#options.hint();
   }
 }
 

@@ -71,6 +71,11 @@ export const catalogue = {
     "its GlobalPullSecret may not be read: {}",
     "grant it, kubectl pull-secret fleet rbac prints how",
   ],
+  witnessFails: [
+    "GPS459",
+    "its GlobalPullSecret cannot be read: {}",
+    "look at that cluster's API server; no other cluster waits for it",
+  ],
   late: [
     "GPS456",
     "its nodes do not have it within rollout.progressDeadline",

@@ -25,14 +25,26 @@ test("of any other target done is what is read back, and nobody else's object is
   }
 });
 
-const table: readonly (readonly [what: string, seen: Seen, is: string])[] = [
+const behind = { ...listing, status: { observedGeneration: 1, sources: [] } };
+
+const table: readonly (readonly [what: string, seen: Seen, is: string, why?: RegExp])[] = [
   ["not asked yet", { is: "unknown" }, "awaited"],
-  ["not installed there", { is: "refused", status: 404 }, "unasked"],
-  ["not to be read", { is: "refused", status: 403 }, "held"],
+  ["not installed there", { is: "refused", status: 404, why: "404 NotFound" }, "unasked"],
+  ["not to be read", { is: "refused", status: 403, why: "403 Forbidden" }, "held", /GPS455.*403/],
+  [
+    "never answered for",
+    { is: "refused", status: 503, why: "503 Slow" },
+    "held",
+    /GPS459.*503 Slow/,
+  ],
+  ["answered for no longer", { is: "shown", object: behind, failing: "500 X" }, "held", /GPS459/],
+  ["on its nodes, as was read before", { is: "shown", object: listing, failing: "500" }, "proved"],
   ["not made", { is: "shown", object: undefined }, "unasked"],
   ["on its nodes", { is: "shown", object: listing }, "proved"],
 ];
-for (const [what, seen, is] of table)
+for (const [what, seen, is, why = /^/] of table)
   test(`the GlobalPullSecret is ${what}: ${is}`, () => {
-    assert.equal(direct(target).proof([secret], seen).is, is);
+    const proof = direct(target).proof([secret], seen);
+    assert.equal(proof.is, is);
+    assert.match(("why" in proof && proof.why) || "", why);
   });

@@ -2,6 +2,7 @@
 import { globalPullSecretName, namespace } from "#contract/names.ts";
 import { collections } from "#kube/client/paths.ts";
 import { sentence } from "../secret/problems.ts";
+import { keptProof } from "./kept.ts";
 import { proofOf, type Proof } from "./proof.ts";
 import { secretAt, type Where } from "./secret-at.ts";
 import type { Seen, Way } from "./way.ts";
@@ -22,7 +23,11 @@ export function direct(target: Where): Way {
     return { placed, proof: () => ({ is: "unasked" }) };
   return {
     placed,
-    witness: { collection: collections.globalPullSecrets, name: globalPullSecretName },
+    witness: {
+      collection: collections.globalPullSecrets,
+      name: globalPullSecretName,
+      keep: keptProof,
+    },
     proof: ([secret], witness) =>
       proofBy(witness, target.name, secret?.metadata?.resourceVersion ?? ""),
   };
@@ -31,8 +36,15 @@ export function direct(target: Where): Way {
 function proofBy(witness: Seen | undefined, name: string, version: string): Proof {
   if (witness === undefined || witness.is === "unknown")
     return { is: "awaited", why: sentence("awaited", "NotAsked") };
-  if (witness.is === "shown") return proofOf(witness.object, name, version);
-  return witness.status === 404
-    ? { is: "unasked", why: sentence("notListed", name) }
-    : { is: "held", why: sentence("witness", String(witness.status)) };
+  if (witness.is === "refused") return refusedBy(witness, name);
+  const proof = proofOf(witness.object, name, version);
+  const { failing } = witness;
+  // What is shown no longer follows what happens there.
+  const stale = failing !== undefined && proof.is !== "proved" && proof.is !== "refused";
+  return stale ? { is: "held", why: sentence("witnessFails", failing) } : proof;
+}
+
+function refusedBy({ status, why }: Seen & { is: "refused" }, name: string): Proof {
+  if (status === 404) return { is: "unasked", why: sentence("notListed", name) };
+  return { is: "held", why: sentence(status === 403 ? "witness" : "witnessFails", why) };
 }

@@ -5,6 +5,7 @@
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { sentence } from "../secret/problems.ts";
+import { fields, list } from "./fields.ts";
 
 export type Proof =
   /** Its nodes have it. */
@@ -55,15 +56,6 @@ export function proofOf(
 const awaited = (why: string): Proof => ({ is: "awaited", why: sentence("awaited", why) });
 const held = (why: string): Proof => ({ is: "held", why: sentence("held", why) });
 const refused = (why: string): Proof => ({ is: "refused", why: sentence("refusedThere", why) });
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function fields(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
-}
-
-const list = (value: unknown): readonly Fields[] =>
-  Array.isArray(value) ? value.map((one: unknown) => fields(one)) : [];
 
 /** A single word, as the API has reasons; `Unknown` for anything else. */
 export const word = (value: unknown): string =>

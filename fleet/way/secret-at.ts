@@ -2,6 +2,7 @@
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import { secretsIn } from "#kube/client/paths.ts";
 import { has, isPlacedBy, placed, type Content } from "../secret/content.ts";
+import { keptSecret } from "./kept.ts";
 import type { Placement } from "./way.ts";
 
 export type Where = Readonly<{ namespace: string; name: string }>;
@@ -12,7 +13,7 @@ export function secretAt(
   made: (content: Content, owner: string) => Content = (content) => content,
 ): Placement {
   return {
-    target: { collection: secretsIn(where.namespace), name: where.name },
+    target: { collection: secretsIn(where.namespace), name: where.name, keep: keptSecret },
     body: (content, owner) => placed(made(content, owner), owner, where),
     has: (found, content, owner) => isPlacedBy(found, owner) && has(found, made(content, owner)),
     fixed: (found, content) => typeOf(found) !== made(content, "").type,

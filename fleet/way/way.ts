@@ -27,9 +27,13 @@ type Placed = Readonly<{ apiVersion: string; kind: string; metadata: object }>;
 export type Seen =
   /** Nothing yet. */
   | Readonly<{ is: "unknown" }>
-  | Readonly<{ is: "shown"; object: KubernetesObject | undefined }>
-  /** The collection is not served, or may not be read: `status` is the HTTP status. */
-  | Readonly<{ is: "refused"; status: number }>;
+  /** `failing`: why nothing later can be shown now. */
+  | Readonly<{ is: "shown"; object: KubernetesObject | undefined; failing?: string }>
+  /**
+   * Never shown: the collection is not served, may not be read, or cannot be. `status` is the HTTP
+   * status, 0 for no answer; `why` has its reason as well, and nothing else of the answer.
+   */
+  | Readonly<{ is: "refused"; status: number; why: string }>;
 
 export type Way = Readonly<{
   /** Objects in the order in which they are placed; they are removed in reverse order. */

@@ -12,6 +12,7 @@ import {
 } from "@kubernetes/client-node";
 import { ApiError, problemOf } from "./api-error.ts";
 import type { Patience, Query } from "./cluster.ts";
+import { Gathered } from "./gathered.ts";
 import { fieldManager } from "./ownership.ts";
 
 /** Seconds that one request may take. */
@@ -145,15 +146,10 @@ export const unreachable = (method: string, path: string, error: unknown): ApiEr
   new ApiError({ status: 0, reason: "Unreachable", method, path, detail: problemOf(error) });
 
 /** The whole answer as text. Throws as soon as it is larger than `largest` bytes. */
-async function bounded(response: ResponseContext, largest: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body.stream() ?? []) {
-    size += chunk.length;
-    if (size > largest) throw new Error(`the answer is larger than ${largest} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+export async function bounded(response: ResponseContext, largest: number): Promise<string> {
+  const answer = new Gathered("the answer", largest);
+  for await (const chunk of response.body.stream() ?? []) answer.add(chunk);
+  return answer.take();
 }
 
 type Pool = NonNullable<ReturnType<RequestContext["getDispatcher"]>>;

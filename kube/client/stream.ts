@@ -2,22 +2,35 @@
 import { HttpMethod } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
 import type { Query } from "./cluster.ts";
-import { type Connection, unreachable } from "./connection.ts";
+import { bounded, type Connection, unreachable } from "./connection.ts";
+import { Gathered } from "./gathered.ts";
 
 /** Seconds that a watch may be silent. The server sends a bookmark about once a minute. */
 const silenceSeconds = 90;
 
+const lineEnd = 0x0a;
+
+type Watched = Readonly<{ path: string; query: Query }>;
+
 /**
  * Calls `line` with each line of a list-then-watch request, until the server ends it. Rejects with
  * ApiError when aborted, silent for too long or refused, or when a line is longer than any answer
- * may be.
+ * may be. What `line` throws ends the watch, and is thrown as it is.
  */
 export async function follow(
-  { send, largest }: Connection,
-  { path, query }: Readonly<{ path: string; query: Query }>,
+  connection: Connection,
+  watched: Watched,
   signal: AbortSignal,
   line: (line: string) => void,
 ): Promise<void> {
+  for await (const one of linesOf(connection, watched, signal)) line(one);
+}
+
+async function* linesOf(
+  { send, largest }: Connection,
+  { path, query }: Watched,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   const silence = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const heard = () => {
@@ -29,18 +42,19 @@ export async function follow(
     const either = AbortSignal.any([signal, silence.signal]);
     const watch = { ...query, watch: "true" };
     const response = await send({ method: HttpMethod.GET, path, query: watch }, either);
-    if (response.httpStatusCode !== 200) {
-      const refusal = (await response.body.text()).slice(0, largest);
-      throw ApiError.from("GET", path, response, refusal);
-    }
-    const decoder = new TextDecoder();
-    let rest = "";
+    if (response.httpStatusCode !== 200)
+      throw ApiError.from("GET", path, response, await bounded(response, largest));
+    const rest = new Gathered("a line of the watch", largest);
     for await (const chunk of response.body.stream() ?? []) {
       heard();
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      if (rest.length > largest) throw new Error("an endless line");
-      for (const one of lines) line(one);
+      let from = 0;
+      for (;;) {
+        const end = chunk.indexOf(lineEnd, from);
+        rest.add(chunk.subarray(from, end < 0 ? chunk.length : end));
+        if (end < 0) break;
+        yield rest.take();
+        from = end + 1;
+      }
     }
   } catch (error) {
     throw error instanceof ApiError ? error : unreachable("WATCH", path, error);

@@ -24,11 +24,12 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
     write: () => Promise<T>,
     options?: { dryRun?: boolean },
   ): Promise<T> {
-    const informer = byPath.get(path)?.informer;
+    const { informer, target } = byPath.get(path) ?? {};
+    const keep = target?.keep ?? ((object: KubernetesObject) => object);
     try {
       const reply = await write();
       // A dry run wrote nothing, and its reply is no object that exists.
-      if (options?.dryRun !== true) informer?.wrote(reply as KubernetesObject);
+      if (options?.dryRun !== true) informer?.wrote(keep(reply as KubernetesObject));
       return reply;
     } catch (error) {
       informer?.doubt();

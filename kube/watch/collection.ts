@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/loop.ts";
+import { eventOf } from "./event.ts";
 
 /**
  * Seconds of one watch: under the 300 s after which the client's HTTP library cuts off a silent
@@ -39,7 +40,7 @@ export async function watchCollection(options: Options): Promise<void> {
         timeoutSeconds: String(watchSeconds + Math.floor(Math.random() * 30)),
       };
       await cluster.stream(path, asked, signal, (line) => {
-        const { type } = JSON.parse(line) as { type: string };
+        const { type } = eventOf<{ type: string }>(line);
         if (type === "ERROR") throw new Error("the watch is too old");
         if (type !== "BOOKMARK") hint();
       });

@@ -32,7 +32,12 @@ type Ending = Readonly<{ lines?: readonly string[]; error?: Error }>;
  * Follows through these watches, then stops; answers what was asked and told, in order. Lists
  * answer version 100, 200 … and, like a real one, an item that does not say what it is.
  */
-async function followed(...endings: readonly Ending[]): Promise<string[]> {
+const followed = (...endings: readonly Ending[]): Promise<string[]> => followedAt({}, ...endings);
+
+async function followedAt(
+  how: Readonly<{ perSecond?: number; longestPause?: number }>,
+  ...endings: readonly Ending[]
+): Promise<string[]> {
   const told: string[] = [];
   const stop = new AbortController();
   const informer = new Informer();
@@ -70,6 +75,7 @@ async function followed(...endings: readonly Ending[]): Promise<string[]> {
     hint,
     failed: ({ message }) => void told.push(message),
     signal: stop.signal,
+    ...how,
   });
   assert.equal(informer.shown, "read", "an informer speaks without a watch");
   return told;
@@ -100,11 +106,7 @@ const endings: readonly (readonly [sentence: string, ending: Ending, message?: s
   ["410 in the answer itself", { error: refused(410) }, "WATCH : 410 No"],
   ["429", { error: refused(429) }, "WATCH : 429 No"],
   ["no answer", { error: refused(0) }, "WATCH : no answer No"],
-  [
-    "half a line",
-    { lines: ['{"type":"MODI'] },
-    "Unterminated string in JSON at position 13 (line 1 column 14)",
-  ],
+  ["half a line", { lines: ['{"type":"MODI'] }, "a line of the watch is not JSON"],
 ];
 for (const [sentence, ending, message] of endings) {
   test(`after ${sentence} nothing is known until a list has said what there is`, async () => {
@@ -119,6 +121,26 @@ for (const [sentence, ending, message] of endings) {
     ]);
   });
 }
+
+test("of more events than a second may have the watch ends, silently, and a list says what there is", async () => {
+  // Twenty at once are no flood, bookmarks included.
+  const lines = Array.from({ length: 5000 }, (_, n) =>
+    event(n % 2 === 0 ? "MODIFIED" : "BOOKMARK", String(101 + n)),
+  );
+  const told = await followedAt({ perSecond: 2, longestPause: 1 }, { lines }, { lines });
+  const hints = told.filter((line) => line.startsWith("hint")).length;
+  // One a list, three of them, and ten of each watch.
+  assert.equal(hints, 3 + 2 * 10, told.join("\n"));
+  assert.deepEqual(
+    told.filter((line) => !line.startsWith("hint")),
+    [100, 200, 300].flatMap((version) => ["list, unknown", `watch from ${version}`]),
+  );
+});
+
+test("a version that is no number is no state, however long it is", async () => {
+  const told = await followed({ lines: [event("MODIFIED", "9".repeat(100_000))] });
+  assert.ok(told.includes("a resourceVersion is no number"), told.join("\n"));
+});
 
 test("watches that end at once are no hot loop: the pauses grow", async () => {
   const started = performance.now();

@@ -8,12 +8,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/loop.ts";
+import { eventOf } from "./event.ts";
 import type { Informer } from "./informer.ts";
 
 /**
  * A collection and the one object of it that is followed. Rights may then be limited to that name.
+ * `keep`: what is kept of the object, where that is less than all of it.
  */
-export type Target = Readonly<{ collection: string; name: string }>;
+export type Target = Readonly<{
+  collection: string;
+  name: string;
+  keep?: (object: KubernetesObject) => KubernetesObject;
+}>;
 
 /**
  * Seconds of one watch: under the 300 s after which the client's HTTP library cuts off a silent
@@ -32,7 +38,15 @@ type Options = Readonly<{
   signal: AbortSignal;
   /** Most milliseconds between two tries, where the usual minute and a half would be too late. */
   longestPause?: number;
+  /**
+   * Events a second, where the server may be anybody's. Of more the watch is ended, and a list says
+   * what there is after a pause: any number of events cost what one look costs.
+   */
+  perSecond?: number;
 }>;
+
+/** Seconds for which events may have been saved up: so many at once are no flood. */
+const burstSeconds = 10;
 
 /** Follows the object until `signal` aborts. Never rejects. */
 export async function follow({
@@ -43,7 +57,16 @@ export async function follow({
   failed,
   signal,
   longestPause = Number.POSITIVE_INFINITY,
+  perSecond = Number.MAX_SAFE_INTEGER,
 }: Options): Promise<void> {
+  const { keep = (object) => object } = target;
+  const heard = (line: string) => {
+    const event = readEvent(line);
+    // Bookmarks show only that the watch is alive.
+    if (event.type === "BOOKMARK") return;
+    informer.heard(event.type === "DELETED" ? undefined : keep(event.object), event.version);
+    hint();
+  };
   let failures = 0;
   while (!signal.aborted) {
     const started = Date.now();
@@ -58,16 +81,14 @@ export async function follow({
         allowWatchBookmarks: "true",
         timeoutSeconds,
       };
+      const counted = limit(perSecond);
       await cluster.stream(target.collection, asked, signal, (line) => {
-        const event = readEvent(line);
-        // Bookmarks show only that the watch is alive.
-        if (event.type === "BOOKMARK") return;
-        informer.heard(event.type === "DELETED" ? undefined : event.object, event.version);
-        hint();
+        counted();
+        heard(line);
       });
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof Expired)) failed(error as Error);
+      if (!(error instanceof Ended)) failed(error as Error);
     } finally {
       informer.lost();
     }
@@ -78,7 +99,20 @@ export async function follow({
   }
 }
 
-class Expired extends Error {}
+/** The end of a watch that a list makes good. */
+class Ended extends Error {}
+
+/** Counts a line each time it is called, and throws when these are more than so many a second. */
+function limit(perSecond: number): () => void {
+  const most = perSecond * burstSeconds;
+  let [left, last] = [most, Date.now()];
+  return () => {
+    const now = Date.now();
+    left = Math.min(most, left + ((now - last) / 1000) * perSecond) - 1;
+    last = now;
+    if (left < 0) throw new Ended("more events than one object has");
+  };
+}
 
 type List = {
   kind: string;
@@ -103,16 +137,18 @@ export async function list(cluster: Cluster, target: Target) {
   const [item] = found.items;
   // Items of a list carry no kind, unlike an object that is read or watched.
   const kind = found.kind.replace(/List$/, "");
-  const object = item && { ...item, kind, apiVersion: found.apiVersion };
+  const { keep = (one) => one } = target;
+  // A server may list anything.
+  const object = item ? keep({ ...item, kind, apiVersion: found.apiVersion }) : undefined;
   return { object, version: found.metadata.resourceVersion };
 }
 
 type WatchLine = { type: string; object: KubernetesObject & { code?: number } };
 
 function readEvent(line: string): WatchLine & { version: string } {
-  const { type, object } = JSON.parse(line) as WatchLine;
+  const { type, object } = eventOf<WatchLine>(line);
   const version = object.metadata?.resourceVersion;
   if (type === "ERROR" || version === undefined)
-    throw new Expired(`watch ended with ${type} ${object.code ?? ""}`);
+    throw new Ended(`watch ended with ${type} ${object.code ?? ""}`);
   return { type, object, version };
 }

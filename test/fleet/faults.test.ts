@@ -71,6 +71,30 @@ for (const manner of ["fails", "hangs", "endless"] as const)
     await untilState(home, "ill", "Done");
   });
 
+test("a cluster whose GlobalPullSecret answers 500 only says so, by status and reason alone, holds up no other, and is done when it is well", async () => {
+  played.manners.set("ill", "blind");
+  await fleet.declareGuest(home, "ill", played.kubeconfig("ill"), labelled);
+  const name = "fleet-pull-secret";
+  const rights = await fleet.guestOf(real.cluster, `kube-system/${name}`);
+  await fleet.declareGuest(home, "real", rights.kubeconfig, labelled);
+  await home.cluster.apply(fleetSecret({ target: { name } }));
+  controller = fleet.startFleet(home);
+  await source("1");
+  await untilState(home, "ill", "Waiting", "GPS459");
+  await untilPlaced(rights, { ".dockerconfigjson": data("1") }, undefined, name);
+  await untilState(home, "real", "Done", "GPS454");
+  const one = (await fleet.objectIn(home))?.status?.clusters?.find((each) => each.name === "ill");
+  assert.match(
+    one?.reason ?? "",
+    /^GPS459: its GlobalPullSecret cannot be read: 500 InternalError;/,
+  );
+  assert.ok(!(JSON.stringify(await fleet.objectIn(home)) + controller.output()).includes(planted));
+  played.become("ill", "well");
+  await untilState(home, "ill", "Done");
+  real = await fleet.guestOf(real.cluster);
+  await real.cluster.kubectl("delete", "secret", name, "-n", "kube-system");
+});
+
 test("a cluster that stays away is asked in growing pauses, and costs the management cluster next to nothing", async () => {
   played.requests.delete("ill");
   played.manners.set("ill", "fails");

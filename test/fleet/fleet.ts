@@ -4,9 +4,10 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
+import { load } from "js-yaml";
 import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
 import { connect } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
@@ -152,11 +153,26 @@ export async function untilPlaced(
   });
 }
 
-/** `limits`: Node's own flags. */
-export function startFleet({ kubeconfig }: Home, limits: readonly string[] = []) {
+type Container = Readonly<{
+  command: readonly string[];
+  env: readonly Readonly<{ name: string; value?: string }>[];
+}>;
+
+/** Node's own flags and the environment, as its Deployment has them. */
+function deployed() {
+  const text = readFileSync(join(root, "manifests/fleet/deployment.yaml"), "utf8");
+  const object = load(text) as { spec: { template: { spec: { containers: Container[] } } } };
+  const [{ command, env }] = object.spec.template.spec.containers as [Container];
+  const given = env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]));
+  return { flags: command.slice(1, -1), env: Object.fromEntries(given) as Record<string, string> };
+}
+
+/** `asDeployed`: with the limits of its Deployment. */
+export function startFleet({ kubeconfig }: Home, { asDeployed = false } = {}) {
+  const { flags: limits, env } = asDeployed ? deployed() : { flags: [], env: {} };
   const flags = ["--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0"];
   const child = spawn(process.execPath, [...limits, join(root, "dist/fleet.cjs"), ...flags], {
-    env: directEnvironment(),
+    env: directEnvironment(env),
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

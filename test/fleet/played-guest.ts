@@ -12,11 +12,28 @@ import { join } from "node:path";
 import type { V1Secret } from "@kubernetes/client-node";
 import { makeAuthority } from "../cluster/certificates.ts";
 
-/** `fails`: 500 with planted words; `hangs`: no answer; `endless`: one that never stops. */
-export type Manner = "well" | "fails" | "hangs" | "endless";
+/**
+ * `fails`: 500 with planted words; `hangs`: no answer; `endless`: one that never stops. `blind`:
+ * well, but for its GlobalPullSecret, of which it answers 500. `floods`: events without end, each
+ * of a new version.
+ */
+export type Manner = "well" | "fails" | "hangs" | "endless" | "blind" | "floods";
 
 /** In every answer of one that fails: no output may have it. */
 export const planted = "planted-2f81";
+
+type Pourer = Readonly<{ first?: string; next: () => string; every: number }>;
+
+let version = 1000;
+const shown = () => {
+  const metadata = { name: "pull-secret", resourceVersion: String(++version) };
+  const object = { kind: "Secret", apiVersion: "v1", metadata };
+  return `${JSON.stringify({ type: "MODIFIED", object })}\n`;
+};
+const flood: Pourer = {
+  next: () => Array.from({ length: 500 }, () => shown()).join(""),
+  every: 1,
+};
 
 type Guest = { secret: V1Secret | undefined; version: number; watches: Set<ServerResponse> };
 
@@ -27,6 +44,8 @@ export class PlayedGuests implements AsyncDisposable {
   readonly #endless = new Set<NodeJS.Timeout>();
   /** Name → how it answers; the others are well. */
   readonly manners = new Map<string, Manner>();
+  /** Pieces that were poured into watches and answers without end. */
+  poured = 0;
   /** When each was asked, watches included; milliseconds since the epoch. */
   readonly requests = new Map<string, number[]>();
 
@@ -96,14 +115,30 @@ export class PlayedGuests implements AsyncDisposable {
         return tell(response, 500, { kind: "Status", reason: "InternalError", message: planted });
       case "endless":
         return this.#goOn(response);
+      case "blind":
+        if (url.pathname.includes("/globalpullsecrets"))
+          return tell(response, 500, { kind: "Status", reason: "InternalError", message: planted });
+        return await this.#serve(this.#guest(name), request, response, url);
+      case "floods":
+        if (url.searchParams.get("watch") === "true") return this.#pour(response, flood);
+        return await this.#serve(this.#guest(name), request, response, url);
       case "well":
         return await this.#serve(this.#guest(name), request, response, url);
     }
   }
 
   #goOn(response: ServerResponse): void {
-    response.writeHead(200, { "Content-Type": "application/json" }).write("[");
-    const timer = setInterval(() => response.write(`"${planted}",`.repeat(10_000)), 20);
+    this.#pour(response, { first: "[", next: () => `"${planted}",`.repeat(10_000), every: 20 });
+  }
+
+  /** As much as the other side takes, and no more: what it leaves waits there. */
+  #pour(response: ServerResponse, { first = "", next, every }: Pourer): void {
+    response.writeHead(200, { "Content-Type": "application/json" }).write(first);
+    const timer = setInterval(() => {
+      if (response.writableNeedDrain) return;
+      this.poured += 1;
+      response.write(next());
+    }, every);
     this.#endless.add(timer);
     response.on("close", () => {
       clearInterval(timer);

@@ -52,7 +52,7 @@ export const objects: readonly Mutant[] = [
     breaks: "H6",
     effect: "a change that a watch tells is not looked at",
     file: "kube/watch/watch.ts",
-    text: "event.version);\n        hint();",
+    text: "event.version);\n    hint();",
     instead: "event.version);",
     tests: ["kube/watch/watch.test.ts"],
   },

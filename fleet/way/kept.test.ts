@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { fleetOwnerAnnotation } from "#contract/names.ts";
+import { keptProof, keptSecret } from "./kept.ts";
+import { proofOf } from "./proof.ts";
+
+const owner = { apiVersion: "v1", kind: "Node", name: "a", uid: "u", controller: true };
+const secret = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: {
+    name: "pull-secret",
+    uid: "u",
+    resourceVersion: "7",
+    annotations: { [fleetOwnerAnnotation]: "o", other: "x" },
+    ownerReferences: [owner],
+    managedFields: [{ manager: "m" }],
+  },
+  type: "Opaque",
+  data: { a: "eA==" },
+};
+
+test("of a Secret is kept what is asked of it later, and no more", () => {
+  assert.deepEqual(keptSecret(secret), {
+    metadata: {
+      uid: "u",
+      resourceVersion: "7",
+      annotations: { [fleetOwnerAnnotation]: "o" },
+      ownerReferences: [owner],
+    },
+    type: "Opaque",
+    data: { a: "eA==" },
+  });
+});
+
+test("a GlobalPullSecret proves the same before and after", () => {
+  const object = {
+    metadata: { name: "cluster", generation: 3, managedFields: [{}] },
+    spec: { sources: [{ name: "fleet", secretRef: { name: "fleet-pull-secret" } }] },
+    status: {
+      observedGeneration: 3,
+      sources: [{ name: "fleet", resourceVersion: "40", servedResourceVersion: "40" }],
+      registries: [{ registry: "quay.io" }],
+    },
+  };
+  for (const version of ["40", "41"])
+    assert.deepEqual(
+      proofOf(keptProof(object), "fleet-pull-secret", version),
+      proofOf(object, "fleet-pull-secret", version),
+    );
+});
+
+const nests = JSON.parse(`[${"[],".repeat(1000)}[]]`) as unknown[];
+const many = (value: unknown, count = 20_000) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value]));
+/** What a cluster that means ill may show, each larger than what may be kept of it. */
+const hostile: readonly (readonly [what: string, object: unknown])[] = [
+  ["lists in lists", { metadata: { annotations: nests, uid: nests }, data: nests, spec: nests }],
+  ["an endless text", { metadata: { uid: "x".repeat(99_999) }, type: "x".repeat(99_999) }],
+  ["keys without end", { data: many(""), metadata: { annotations: many("") } }],
+  ["values that are none", { data: many([], 10), type: 5 }],
+  ["owners without end", { metadata: { ownerReferences: nests } }],
+  ["sources without end", { spec: { sources: nests }, status: { sources: nests } }],
+];
+for (const [what, object] of hostile)
+  test(`of ${what} next to nothing is kept`, () => {
+    const kept = [keptSecret, keptProof].map((keep) => keep(object as KubernetesObject));
+    assert.ok(JSON.stringify(kept).length < 2000, JSON.stringify(kept).slice(0, 2000));
+  });

@@ -1,0 +1,92 @@
+/**
+ * What is kept of an object that a cluster shows: what is asked of it later, and no more. A cluster
+ * may show anything, 2 MiB of empty lists for a Secret, and parsed these are 20 times as large.
+ * Honest objects shrink as well: who wrote which field is as long as a small Secret. Pure.
+ */
+import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
+import { fleetOwnerAnnotation } from "#contract/names.ts";
+import { fields, list } from "./fields.ts";
+
+/** Most characters of a single text; Kubernetes' own names have 253. */
+const longest = 512;
+/** Most items of a list; GlobalPullSecret's definition allows 18 at most. */
+const most = 32;
+/** Most keys of a Secret: names of ten characters and empty values, and it is nearly full. */
+const mostKeys = 10_000;
+
+/** A Secret's type and data, whose it is, and its version. */
+export function keptSecret(object: KubernetesObject): KubernetesObject & V1Secret {
+  const { metadata, type, data } = fields(object);
+  return defined({
+    metadata: metadataOf(metadata),
+    type: text(type),
+    data: dataOf(data),
+  });
+}
+
+/** What tells whether nodes have a Secret, of a GlobalPullSecret. */
+export function keptProof(object: KubernetesObject): KubernetesObject {
+  const { metadata, spec, status } = fields(object);
+  const { managementState, sources } = fields(spec);
+  const { observedGeneration, sources: verdicts, conditions, nodes } = fields(status);
+  return defined({
+    metadata: metadataOf(metadata),
+    spec: {
+      managementState: text(managementState),
+      sources: some(sources).map((one) => ({
+        name: text(one["name"]),
+        secretRef: { name: text(fields(one["secretRef"])["name"]) },
+      })),
+    },
+    status: {
+      observedGeneration: number(observedGeneration),
+      sources: some(verdicts).map((one) =>
+        texts(one, "name", "resourceVersion", "servedResourceVersion", "accepted", "reason"),
+      ),
+      conditions: some(conditions).map((one) => texts(one, "type", "status", "reason")),
+      nodes: { summary: text(fields(nodes)["summary"]) },
+    },
+  });
+}
+
+function metadataOf(value: unknown) {
+  const { uid, resourceVersion, generation, annotations, ownerReferences } = fields(value);
+  const owner = text(fields(annotations)[fleetOwnerAnnotation]);
+  return {
+    uid: text(uid),
+    resourceVersion: text(resourceVersion),
+    generation: number(generation),
+    ...(owner === undefined ? {} : { annotations: { [fleetOwnerAnnotation]: owner } }),
+    // A replacement has to name them.
+    ...(Array.isArray(ownerReferences) ? { ownerReferences: ownersOf(ownerReferences) } : {}),
+  };
+}
+
+const ownersOf = (value: readonly unknown[]) =>
+  some(value).map((one) => ({
+    apiVersion: text(one["apiVersion"]),
+    kind: text(one["kind"]),
+    name: text(one["name"]),
+    uid: text(one["uid"]),
+    controller: truth(one["controller"]),
+    blockOwnerDeletion: truth(one["blockOwnerDeletion"]),
+  }));
+
+/** Base64 by key; of what cannot be that of a Secret nothing, which is no content that we place. */
+function dataOf(value: unknown): Readonly<Record<string, string>> | undefined {
+  const all = Object.entries(fields(value));
+  if (all.length === 0 || all.length > mostKeys) return undefined;
+  const values = all.filter((one): one is [string, string] => typeof one[1] === "string");
+  return values.length < all.length ? undefined : Object.fromEntries(values);
+}
+
+const some = (value: unknown) => list(value).slice(0, most);
+const text = (value: unknown) =>
+  typeof value === "string" && value.length <= longest ? value : undefined;
+const number = (value: unknown) => (typeof value === "number" ? value : undefined);
+const truth = (value: unknown) => (typeof value === "boolean" ? value : undefined);
+const texts = (value: Readonly<Record<string, unknown>>, ...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, text(value[name])]));
+
+/** Without the fields that are undefined, at any depth. */
+const defined = <T>(value: object): T => JSON.parse(JSON.stringify(value)) as T;

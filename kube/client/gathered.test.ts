@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Gathered } from "./gathered.ts";
+
+test("the text is that of all chunks, however it is cut, and then begins anew", () =>
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), fc.integer({ min: 1, max: 5 }), (text, size) => {
+      const gathered = new Gathered("it", 1000);
+      for (let round = 0; round < 2; round++) {
+        const bytes = Buffer.from(text);
+        for (let at = 0; at < bytes.length; at += size) gathered.add(bytes.subarray(at, at + size));
+        assert.equal(gathered.take(), text);
+      }
+    }),
+  ));
+
+test("one byte beyond the limit is refused, and the limit is not", () => {
+  const gathered = new Gathered("the answer", 3);
+  gathered.add(Buffer.from("abc"));
+  assert.throws(() => gathered.add(Buffer.from("d")), /^Error: the answer is larger than 3 bytes$/);
+});

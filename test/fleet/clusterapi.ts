@@ -23,8 +23,10 @@ async function buildManager(): Promise<string> {
   });
 }
 
+/** Its sources, which are downloaded where no build has done so: `go list` would not. */
 async function moduleFolder(): Promise<string> {
-  return (await run(["go", "list", "-m", "-f", "{{.Dir}}", modulePath], { cwd: here })).trim();
+  const told = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
+  return (JSON.parse(told) as { Dir: string }).Dir;
 }
 
 /** Every definition of it, for its own manager. */

@@ -1,6 +1,6 @@
 /**
- * A cluster that means ill, beside one that is well: whatever it pours into its answers, the
- * controller, with its Deployment's limits, spends little on it and serves the other.
+ * A cluster that means ill, beside one that is well: however many events it pours into its watch,
+ * the controller, with its Deployment's limits, spends little on it and serves the other.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

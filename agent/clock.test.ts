@@ -4,7 +4,7 @@
 import test from "node:test";
 import {
   absent,
-  atRest,
+  idle,
   check,
   crashed,
   hour,
@@ -22,11 +22,7 @@ function jumpTo(jumped: number): void {
   const down = { unit: crashed, healthy: false, now: jumped };
   const called = { ...restarting, called: true, calls: [now - 1000] };
   check([
-    [
-      "at rest",
-      { journal: { ...atRest, calls: [now - 1000] }, now: jumped },
-      "nothing GPS200 ready",
-    ],
+    ["at rest", { journal: { ...idle, calls: [now - 1000] }, now: jumped }, "nothing GPS200 ready"],
     [
       "made, not yet known",
       { journal: { ...called, tried: 1 }, unit: renewed, now: jumped },

@@ -4,7 +4,7 @@ import { nodeFiles } from "#contract/names.ts";
 import type { Config } from "./config/config.ts";
 import { removeFolder } from "./journal/folder.ts";
 import type { Journal } from "./journal/journal.ts";
-import type { Delivery, Found, Rewrite } from "./delivery/delivery.ts";
+import type { Delivery, FoundFile, Rewrite } from "./delivery/delivery.ts";
 import type { Lock } from "./report/lock.ts";
 import { codes, say } from "./facts/problems.ts";
 import { FileChanged } from "./files/atomic-write.ts";
@@ -92,7 +92,7 @@ function warning({ file, kept }: Rewrite): string | undefined {
   return say(codes.readableByOthers, `mode ${file.mode.toString(8)}`);
 }
 
-async function write(rewrite: Rewrite, found: Found, hands: Hands): Promise<void> {
+async function write(rewrite: Rewrite, found: FoundFile, hands: Hands): Promise<void> {
   try {
     await hands.delivery.write(rewrite, found, hands.config.kubeletDirectory);
     if (!("absent" in rewrite.file)) hands.deeds.wrote();

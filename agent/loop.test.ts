@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { setImmediate as soon } from "node:timers/promises";
-import { Loop, type Turn } from "./loop.ts";
+import { Loop, type Round } from "./loop.ts";
 import { type Step, wait } from "./facts/step.ts";
 
 /** Would outlast any test: only a hint or the end of it wakes the loop. */
 const long = 3_600_000;
 
-function turn(next: () => Promise<Step> | Step, change: Partial<Turn> = {}): Turn {
+function turn(next: () => Promise<Step> | Step, change: Partial<Round> = {}): Round {
   return {
     next: async () => await next(),
     tell: () => {},
     act: () => Promise.resolve(),
     failed: () => wait("GPS228", long),
-    rest: () => {},
+    idle: () => {},
     ...change,
   };
 }
@@ -63,13 +63,13 @@ test("what one step keeps for the next is given up before a wait, and only then"
   const pauses = [0, 0, long];
   await new Loop(stop.signal, () => performance.now()).run(
     turn(() => (seen.push("look"), wait("GPS202", pauses.shift() ?? 0)), {
-      rest: () => {
-        seen.push("rest");
+      idle: () => {
+        seen.push("idle");
         stop.abort();
       },
     }),
   );
-  assert.deepEqual(seen, ["look", "look", "look", "rest"]);
+  assert.deepEqual(seen, ["look", "look", "look", "idle"]);
 });
 
 test("a step that gives up ends the loop with 1, after it was told and done; a failed one does not end it", async () => {

@@ -7,7 +7,7 @@ import { exitCodes } from "#contract/names.ts";
 import type { Code } from "./facts/problems.ts";
 import type { Step } from "./facts/step.ts";
 
-export type Turn = Readonly<{
+export type Round = Readonly<{
   /** Looks and decides. */
   next: () => Promise<Step>;
   /** Makes the step known: readiness, log, termination message. */
@@ -17,7 +17,7 @@ export type Turn = Readonly<{
   /** What a failed look or act means. */
   failed: (error: unknown) => Step;
   /** Releases resources shared between steps, before a pause. */
-  rest: () => void;
+  idle: () => void;
 }>;
 
 /** The longest pause, in milliseconds, between two tries of what fails. */
@@ -48,30 +48,30 @@ export class Loop {
   }
 
   /** Runs until stopped, or until a step ends it or gives up. Returns the exit code. */
-  async run(turn: Turn): Promise<number> {
+  async run(round: Round): Promise<number> {
     while (!this.#stop.aborted) {
       // A hint during the work is kept, and ends the next wait at once.
       this.#wake = new AbortController();
       // Not the step itself: it may hold 20 MiB, which the next look needs.
-      const { again, code, exit } = await this.#once(turn);
+      const { again, code, exit } = await this.#once(round);
       if (exit !== undefined) return exit;
       const pause = this.#pause(again, code);
       if (pause === 0) continue;
-      turn.rest();
+      round.idle();
       await this.#wait(pause);
     }
     return exitCodes.done;
   }
 
-  async #once(turn: Turn): Promise<Pick<Step, "again" | "code"> & { exit: number | undefined }> {
+  async #once(round: Round): Promise<Pick<Step, "again" | "code"> & { exit: number | undefined }> {
     let step: Step;
     try {
-      step = await turn.next();
-      turn.tell(step);
-      await turn.act(step);
+      step = await round.next();
+      round.tell(step);
+      await round.act(step);
     } catch (error) {
-      step = turn.failed(error);
-      if (!this.#stop.aborted) turn.tell(step);
+      step = round.failed(error);
+      if (!this.#stop.aborted) round.tell(step);
     }
     const { again, code } = step;
     const exit =

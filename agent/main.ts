@@ -134,7 +134,7 @@ async function serve(config: Config): Promise<number> {
       status.done(step, await act(step, { config, systemd, deeds, delivery, lock }));
     },
     failed: trouble,
-    rest: systemd.hangUp,
+    idle: systemd.hangUp,
   });
   lock.release();
   if (stopping.signal.aborted) log({ code: codes.stopped }, say(codes.stopped));

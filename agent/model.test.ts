@@ -12,7 +12,7 @@ import { foundOf } from "./delivery/config-json/found.ts";
 import type { Facts } from "./facts/facts.ts";
 import { busless, decide, facts as complete, unit } from "./facts/facts.fixture.ts";
 import type { File, Journal } from "./journal/journal.ts";
-import type { Found } from "./delivery/delivery.ts";
+import type { FoundFile } from "./delivery/delivery.ts";
 import type { Document } from "./delivery/mounted.ts";
 import { progress } from "./facts/kubelet-state.ts";
 import { Stopwatch } from "./observe/stopwatch.ts";
@@ -41,7 +41,7 @@ class World {
   #restarts = 0;
   #restarted = Number.NEGATIVE_INFINITY;
   #unwritable = false;
-  #steady = new Stopwatch(() => this.clock);
+  #stopwatch = new Stopwatch(() => this.clock);
 
   publish(entries: Readonly<Record<string, string>>, intent: Document["intent"]): void {
     this.revision += 1;
@@ -53,7 +53,7 @@ class World {
     this.#restarts = 0;
     this.#restarted = Number.NEGATIVE_INFINITY;
     this.#unwritable = false;
-    this.#steady = new Stopwatch(() => this.clock);
+    this.#stopwatch = new Stopwatch(() => this.clock);
   }
 
   start(fate: Fate): void {
@@ -73,7 +73,7 @@ class World {
 
   get facts(): Facts {
     const { clock, journal, restart } = this;
-    const steady = this.#steady;
+    const stopwatch = this.#stopwatch;
     const known = restart === "Never" ? busless : this.unit;
     const running = "active" in known && known.active === "active" ? known.invocation : undefined;
     const quarantine =
@@ -88,12 +88,12 @@ class World {
       file: this.refused ? { kind: "refused", why: "it has 2 hard links" } : this.file,
       unit: known,
       healthy: this.healthy,
-      steady: {
+      stopwatch: {
         file: 2000,
-        running: steady.held("running", running),
-        healthy: steady.held("healthy", this.healthy ? running : undefined),
-        busy: steady.held("busy", progress(known)),
-        quarantine: steady.held("quarantine", quarantine),
+        running: stopwatch.held("running", running),
+        healthy: stopwatch.held("healthy", this.healthy ? running : undefined),
+        busy: stopwatch.held("busy", progress(known)),
+        quarantine: stopwatch.held("quarantine", quarantine),
       },
       restarts: this.#restarts,
       sinceRestart: clock - this.#restarted,
@@ -154,7 +154,7 @@ class World {
   }
 }
 
-function fileOf(text: string | undefined): Found {
+function fileOf(text: string | undefined): FoundFile {
   const bytes = Buffer.from(text ?? "{}");
   const reading = readDocument(bytes);
   assert.ok(reading.kind === "document");

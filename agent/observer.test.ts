@@ -4,7 +4,7 @@ import fs, { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "n
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { Node } from "../test/faults/agent.ts";
+import { NodeDirectory } from "../test/faults/agent.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import { act } from "./execute.ts";
 import { CouldNotAsk } from "./systemd/bus.ts";
@@ -19,7 +19,7 @@ const minute = 60_000;
 const content = { additional: { "a.io": "ours" } };
 
 class Place {
-  readonly node = new Node();
+  readonly node = new NodeDirectory();
   now = 0;
   /** Who was asked since the last look began; `read`: a file was opened. */
   asked: string[] = [];

@@ -40,7 +40,7 @@ export type Senses = Readonly<{
 
 export class Observer {
   readonly #senses: Senses;
-  readonly #steady: Stopwatch;
+  readonly #stopwatch: Stopwatch;
   readonly #readings: Readings;
   /** The node's files as they were when it was last found fit. */
   #fit: Pick<Facts, "journal" | "file"> | undefined;
@@ -48,7 +48,7 @@ export class Observer {
 
   constructor(senses: Senses) {
     this.#senses = senses;
-    this.#steady = new Stopwatch(senses.clock);
+    this.#stopwatch = new Stopwatch(senses.clock);
     this.#readings = new Readings(senses);
   }
 
@@ -63,13 +63,13 @@ export class Observer {
 
   async #look(): Promise<Facts> {
     const { config, now, deeds, acquire } = this.#senses;
-    this.#steady.next();
+    this.#stopwatch.next();
     const alone = await acquire();
     const journal: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
     const file: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
     const folder = join(config.kubeletDirectory, nodeFiles.folder);
     const quarantine = journal.kind === "journal" ? journal.journal.quarantine : undefined;
-    const held = (name: string, value: string | undefined) => this.#steady.held(name, value);
+    const held = (name: string, value: string | undefined) => this.#stopwatch.held(name, value);
     return {
       config: { ...config, restart: policyFor(config, owing(config.unit, journal)) },
       now: now(),
@@ -81,8 +81,8 @@ export class Observer {
       file,
       fit: this.#fit?.file === file && this.#fit.journal === journal,
       ...unasked,
-      steady: {
-        ...unasked.steady,
+      stopwatch: {
+        ...unasked.stopwatch,
         file: held("file", file.kind === "file" ? file.digest : file.kind),
         quarantine: held(
           "quarantine",
@@ -112,17 +112,17 @@ export class Observer {
     const whole = unitOf({ unit });
     const healthy = await healthz();
     const running = whole !== undefined && isRunning(whole) ? whole.invocation : undefined;
-    const steady = {
-      ...facts.steady,
-      running: this.#steady.held("running", running),
-      healthy: this.#steady.held("healthy", healthy ? running : undefined),
-      silent: this.#steady.held("silent", healthy ? undefined : "silent"),
-      busy: this.#steady.held("busy", progress(unit)),
+    const stopwatch = {
+      ...facts.stopwatch,
+      running: this.#stopwatch.held("running", running),
+      healthy: this.#stopwatch.held("healthy", healthy ? running : undefined),
+      silent: this.#stopwatch.held("silent", healthy ? undefined : "silent"),
+      busy: this.#stopwatch.held("busy", progress(unit)),
       unreached: this.#unreached(unit),
     };
     const restart = policyFor(config, whole?.name ?? owing(config.unit, facts.journal));
     const start = whole && (await this.#start(whole.name));
-    return { ...facts, config: { ...facts.config, restart }, unit, start, healthy, steady };
+    return { ...facts, config: { ...facts.config, restart }, unit, start, healthy, stopwatch };
   }
 
   async #start(unit: string): Promise<Facts["start"]> {

@@ -1,7 +1,7 @@
 /** The agent's process in its pod, as the kernel accounts for it. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Bed, BedNode } from "./testbed.ts";
+import type { Testbed, TestbedNode } from "./testbed.ts";
 import { slotOf } from "./healthz.ts";
 
 const mebibyte = 1024 * 1024;
@@ -16,13 +16,17 @@ export type Memory = Readonly<{ working: number; own: number }>;
  * Process id of the agent on this node; undefined while there is none. The newest one while two are
  * there.
  */
-export function agentOn(bed: Bed, node: BedNode): number | undefined {
-  return processOn(bed, node, "/app/agent.cjs");
+export function agentOn(testbed: Testbed, node: TestbedNode): number | undefined {
+  return processOn(testbed, node, "/app/agent.cjs");
 }
 
 /** Process id of the program on this node that has these words in its command line. */
-export function processOn(bed: Bed, { node }: BedNode, words: string): number | undefined {
-  const group = `/gps${slotOf(bed.cluster)}/${node.name}/`;
+export function processOn(
+  testbed: Testbed,
+  { node }: TestbedNode,
+  words: string,
+): number | undefined {
+  const group = `/gps${slotOf(testbed.cluster)}/${node.name}/`;
   const found = readdirSync("/proc")
     .map(Number)
     .filter((pid) => pid > 0 && read(`/proc/${pid}/cmdline`).includes(words))

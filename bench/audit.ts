@@ -1,6 +1,6 @@
 /** How often the controllers and the agents asked the API server. */
 import * as names from "#contract/names.ts";
-import { auditOf, isWrite, type Asked } from "../test/cluster/audit.ts";
+import { auditOf, isWrite, type AuditedRequest } from "../test/cluster/audit.ts";
 import type { Cluster } from "../test/cluster/cluster.ts";
 
 const account = (name: string) => `system:serviceaccount:${names.namespace}:${name}`;
@@ -23,7 +23,9 @@ export function requestsSince(
   return { controller: of(controller), agents: of(account(names.agentName)) };
 }
 
-/** Requests of the controller that were meant to change something, and those that only tell. */
+/**
+ * Counts the controller's requests that were meant to change something, and those that only tell.
+ */
 export function controllerWrites(
   cluster: Cluster,
   after: number,
@@ -35,7 +37,7 @@ export function controllerWrites(
   return { changes: writes.length - status, status };
 }
 
-function keepsPlace({ verb, group, uri }: Asked): boolean {
+function keepsPlace({ verb, group, uri }: AuditedRequest): boolean {
   const keepsWatch = verb === "list" && uri.includes("fieldSelector=metadata.name");
   return group === "coordination.k8s.io" || verb === "watch" || keepsWatch;
 }

@@ -1,6 +1,6 @@
 /** What a measurement is given, and what it has to be. */
-import type { Bed } from "./testbed.ts";
-import type { Result } from "./result.ts";
+import type { Testbed } from "./testbed.ts";
+import type { BenchResult } from "./result.ts";
 import type { Simulated } from "./simulated.ts";
 
 export interface Bench {
@@ -9,7 +9,7 @@ export interface Bench {
    * The real cluster with at least so many nodes, the product in force with its own budget; started
    * when it is first asked for.
    */
-  real(nodes: number): Promise<Bed>;
+  real(nodes: number): Promise<Testbed>;
   /** A simulated one with exactly so many nodes; the real one is ended first. */
   simulated(nodes: number): Promise<Simulated>;
   /** Does something once, for several measurements. */
@@ -20,5 +20,5 @@ export interface Bench {
 
 export type Measurement = Readonly<{
   name: string;
-  run: (bench: Bench) => Promise<readonly Result[]>;
+  run: (bench: Bench) => Promise<readonly BenchResult[]>;
 }>;

@@ -5,11 +5,11 @@
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { secretKeys } from "#contract/names.ts";
-import type { Bed } from "./testbed.ts";
+import type { Testbed } from "./testbed.ts";
 import { isServed, putAdditional, revisionOf } from "./objects.ts";
 import type { Sighting } from "./watched.ts";
 
-export type Change = Readonly<{
+export type MeasuredChange = Readonly<{
   begun: number;
   revision: number;
   /**
@@ -37,34 +37,34 @@ export async function calm(): Promise<void> {
 }
 
 /**
- * Writes another password and waits until every node has it. The product is at rest before and
+ * Writes another password and waits until every node has it. The product is idle before and
  * afterwards.
  */
-export async function change(bed: Bed, document?: string): Promise<Change> {
-  const password = `password-${bed.nextRevision()}`;
+export async function change(testbed: Testbed, document?: string): Promise<MeasuredChange> {
+  const password = `password-${testbed.nextRevision()}`;
   const auth = Buffer.from(`bench:${password}`).toString("base64");
-  const last = bed.global.seen.findLast(({ gone }) => !gone);
+  const last = testbed.global.seen.findLast(({ gone }) => !gone);
   const before = last === undefined ? 0 : publishedIn(last.object);
   const begun = Date.now();
   await putAdditional(
-    bed.api,
+    testbed.api,
     document ?? JSON.stringify({ auths: { "private.example": { auth } } }),
   );
-  const published = await bed.global.first(
+  const published = await testbed.global.first(
     "a new revision is published",
     ({ object, gone }) => !gone && publishedIn(object) > before,
     begun,
   );
   const revision = publishedIn(published.object);
-  const backs = bed.nodes.map(({ healthz }) => healthz.backAfter(begun));
-  const { at } = await bed.syncer.first(
+  const backs = testbed.nodes.map(({ healthz }) => healthz.backAfter(begun));
+  const { at } = await testbed.syncer.first(
     `revision ${revision} is served`,
     ({ object, gone }) => !gone && revisionOf(object) === revision && isServed(object),
     begun,
   );
   const healthy = Math.max(...(await Promise.all(backs))) - begun;
   if (document === undefined) {
-    for (const { node } of bed.nodes)
+    for (const { node } of testbed.nodes)
       if (!node.readFile("config.json")?.toString().includes(auth))
         throw new Error(`${node.name} has it not`);
   }
@@ -73,7 +73,7 @@ export async function change(bed: Bed, document?: string): Promise<Change> {
     revision,
     healthy,
     served: at - begun,
-    silent: bed.nodes.map(({ healthz }) => healthz.silence(begun)),
+    silent: testbed.nodes.map(({ healthz }) => healthz.silence(begun)),
   };
 }
 
@@ -81,21 +81,24 @@ function publishedIn({ data }: V1Secret): number {
   return Number(Buffer.from(data?.[secretKeys.revision] ?? "", "base64").toString());
 }
 
-/** First creation, if there is none yet, and every node served: so that a change is a change. */
-export async function ensureInForce(bed: Bed): Promise<void> {
+/**
+ * Makes sure that a document is in force on every node, so that what follows is a change and no
+ * first creation.
+ */
+export async function ensureInForce(testbed: Testbed): Promise<void> {
   const inForce = ({ object, gone }: Sighting<V1DaemonSet>) =>
     !gone &&
     revisionOf(object) > 0 &&
     isServed(object) &&
-    object.status?.desiredNumberScheduled === bed.nodes.length;
-  const last = bed.syncer.seen.at(-1);
+    object.status?.desiredNumberScheduled === testbed.nodes.length;
+  const last = testbed.syncer.seen.at(-1);
   if (last !== undefined && inForce(last)) return;
   const since = Date.now();
   await putAdditional(
-    bed.api,
+    testbed.api,
     JSON.stringify({ auths: { "private.example": { auth: "YmVuY2g6Zmlyc3Q=" } } }),
   );
-  await bed.syncer.first(
+  await testbed.syncer.first(
     "the first revision is served",
     inForce,
     last?.gone === false ? last.at : since,

@@ -7,7 +7,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as names from "#contract/names.ts";
 import { until } from "../test/cluster/await.ts";
-import type { Bed } from "./testbed.ts";
+import type { Testbed } from "./testbed.ts";
 import type { Healthz } from "./healthz.ts";
 import { daemonSets, isServed, put, remove, revisionOf } from "./objects.ts";
 
@@ -23,19 +23,22 @@ export type Rollout = Readonly<{
   served: number;
 }>;
 
-/** Creates it, or gives its template another revision; returns when every node has it. */
+/**
+ * Creates the empty DaemonSet, or gives its template another revision; returns when every node has
+ * it.
+ */
 export async function rollEmpty(
-  bed: Bed,
+  testbed: Testbed,
   maxUnavailable: number | string,
-  minReadySeconds = bed.minReadySeconds,
+  minReadySeconds = testbed.minReadySeconds,
 ): Promise<Rollout> {
-  const revision = bed.nextRevision();
+  const revision = testbed.nextRevision();
   const begun = Date.now();
-  await put(bed.api, path, daemonSet(bed, revision, maxUnavailable, minReadySeconds));
-  const starts = bed.nodes.map(({ node }) =>
+  await put(testbed.api, path, daemonSet(testbed, revision, maxUnavailable, minReadySeconds));
+  const starts = testbed.nodes.map(({ node }) =>
     startedAt(join(node.rootfs, "var/lib/bench", String(revision))),
   );
-  const { at } = await bed.emptySet.first(
+  const { at } = await testbed.emptySet.first(
     "the empty DaemonSet is rolled out",
     ({ object, gone }) => !gone && revisionOf(object) === revision && isServed(object),
     begun,
@@ -43,25 +46,26 @@ export async function rollEmpty(
   return { started: Math.max(...(await Promise.all(starts))) - begun, served: at - begun };
 }
 
-export async function removeEmpty(bed: Bed): Promise<void> {
+export async function removeEmpty(testbed: Testbed): Promise<void> {
   const since = Date.now();
-  if ((await bed.api.get(path)) === undefined) return;
-  await remove(bed.api, path);
-  await bed.emptySet.first("the empty DaemonSet is gone", ({ gone }) => gone, since);
+  if ((await testbed.api.get(path)) === undefined) return;
+  await remove(testbed.api, path);
+  await testbed.emptySet.first("the empty DaemonSet is gone", ({ gone }) => gone, since);
   await until(
     "its pods are gone",
     async () =>
-      (await bed.cluster.kubectl("get", "pods", "-A", "-l", `name=${name}`, "-o", "name")) === "",
+      (await testbed.cluster.kubectl("get", "pods", "-A", "-l", `name=${name}`, "-o", "name")) ===
+      "",
   );
 }
 
 /** `systemctl restart kubelet`; milliseconds until its healthz answers again. */
 export async function bareRestart(
-  bed: Bed,
+  testbed: Testbed,
   index: number,
 ): Promise<Readonly<{ took: number; silent: number }>> {
-  const { node, healthz } = bed.nodes[index] as {
-    node: Bed["nodes"][number]["node"];
+  const { node, healthz } = testbed.nodes[index] as {
+    node: Testbed["nodes"][number]["node"];
     healthz: Healthz;
   };
   const begun = Date.now();
@@ -83,7 +87,7 @@ async function startedAt(file: string): Promise<number> {
 }
 
 function daemonSet(
-  bed: Bed,
+  testbed: Testbed,
   revision: number,
   maxUnavailable: number | string,
   minReadySeconds: number,
@@ -109,7 +113,7 @@ function daemonSet(
           containers: [
             {
               name: "empty",
-              image: bed.emptyImage,
+              image: testbed.emptyImage,
               command: ["/bin/sh", "-c", command],
               env: [{ name: "REVISION", valueFrom: { fieldRef: { fieldPath: annotation } } }],
               volumeMounts: [{ name: "started", mountPath: "/started" }],

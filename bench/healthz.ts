@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { until } from "../test/cluster/await.ts";
 import type { Cluster } from "../test/cluster/cluster.ts";
-import { inNamespace, networkOf } from "../test/cluster/network.ts";
+import { inNamespace, networkOf } from "../test/cluster/host/network.ts";
 import type { Node } from "../test/cluster/node.ts";
 
 const everyMilliseconds = 10;
@@ -30,7 +30,10 @@ export class Healthz implements Disposable {
     });
   }
 
-  /** When it first answered again after a silence that began at `since` or later; waits for it. */
+  /**
+   * The time at which the kubelet first answered again after a silence that began at `since` or
+   * later; waits for it.
+   */
   async backAfter(since: number): Promise<number> {
     const { at } = await until("healthz was silent and answers again", () => this.#back(since), {
       timeout: 120_000,
@@ -48,7 +51,7 @@ export class Healthz implements Disposable {
     }, 0);
   }
 
-  /** When it fell silent for the first time since `since`. */
+  /** The time at which the kubelet first fell silent since `since`. */
   downAt(since: number): number | undefined {
     return this.#changes.find(({ up, at }) => !up && at >= since)?.at;
   }
@@ -63,7 +66,7 @@ export class Healthz implements Disposable {
   }
 }
 
-/** A cluster's directory is called like its slot. */
+/** The slot of a cluster, which its directory is named by. */
 export function slotOf(cluster: Cluster): number {
   return Number(basename(cluster.directory));
 }

@@ -26,7 +26,7 @@ export type Chart = Readonly<{
   lines: readonly Line[];
   /** Horizontal lines, such as a limit. */
   marks?: readonly Readonly<{ name: string; y: number }>[];
-  /** Both axes; needs values above 0. */
+  /** Makes both axes logarithmic; all values are above 0 then. */
   logarithmic?: boolean;
 }>;
 

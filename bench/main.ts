@@ -9,7 +9,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { bundle } from "../build/bundle.ts";
 import { progress, run } from "../test/cluster/run.ts";
-import { Bed } from "./testbed.ts";
+import { Testbed } from "./testbed.ts";
 import type { Bench, Measurement } from "./bench.ts";
 import { ensureInForce } from "./change.ts";
 import { agentCpu } from "./measurements/agent-cpu.ts";
@@ -27,7 +27,7 @@ import { noop } from "./measurements/noop.ts";
 import { down, propagateAll, propagateOne } from "./measurements/propagate.ts";
 import { scale } from "./measurements/scale.ts";
 import { unwritable, writePage } from "./page.ts";
-import { isMet, type Result } from "./result.ts";
+import { isMet, type BenchResult } from "./result.ts";
 import { Simulated } from "./simulated.ts";
 import { json, table } from "./table.ts";
 
@@ -65,22 +65,22 @@ if (chosen.length < (values.only?.length ?? 1)) {
   throw new Error(`--only: give one of ${all.map(({ name }) => name).join(", ")}`);
 }
 
-let bed: Bed | undefined;
+let testbed: Testbed | undefined;
 let simulated: Simulated | undefined;
 const made = new Map<string, Promise<unknown>>();
 
 const bench: Bench = {
   quick: values.quick,
   async real(nodes) {
-    bed ??= await Bed.start();
-    await bed.grow(nodes);
-    await bed.install();
-    await ensureInForce(bed);
-    return bed;
+    testbed ??= await Testbed.start();
+    await testbed.grow(nodes);
+    await testbed.install();
+    await ensureInForce(testbed);
+    return testbed;
   },
   async simulated(nodes) {
-    bed?.[Symbol.dispose]();
-    bed = undefined;
+    testbed?.[Symbol.dispose]();
+    testbed = undefined;
     if (simulated !== undefined && simulated.nodes > nodes) {
       simulated[Symbol.dispose]();
       simulated = undefined;
@@ -112,7 +112,7 @@ if (no !== "") refuse(no);
 const commit = await git("rev-parse", "--short=12", "HEAD");
 
 await bundle();
-const results: Result[] = [];
+const results: BenchResult[] = [];
 let failed = 0;
 try {
   for (const measurement of chosen) {
@@ -130,7 +130,7 @@ try {
     }
   }
 } finally {
-  bed?.[Symbol.dispose]();
+  testbed?.[Symbol.dispose]();
   simulated?.[Symbol.dispose]();
 }
 process.stdout.write(table(results));

@@ -14,8 +14,8 @@ export const syncer = `${daemonSets}/${names.agentName}`;
 export const additional = `${secrets}/${names.additionalSecretName}`;
 
 /**
- * Server-side apply as ourselves: objects may be larger than what kubectl notes of them in an
- * annotation.
+ * Applies an object on the server's side. kubectl's own apply would note the whole object in an
+ * annotation, and some are too large for one.
  */
 export async function put(api: Api, path: string, object: object): Promise<void> {
   await api.apply(path, object, { manager: "bench", force: true });
@@ -37,9 +37,9 @@ export async function remove(api: Api, path: string): Promise<void> {
   if (object !== undefined) await api.remove(path, object.metadata.uid);
 }
 
-/** Every node but `dead` ones has the present template, available for minReadySeconds. */
-export function isServed({ metadata, status }: V1DaemonSet, dead = 0): boolean {
-  const living = (status?.desiredNumberScheduled ?? 0) - dead;
+/** Every node but `unreachable` ones has the present template, available for minReadySeconds. */
+export function isServed({ metadata, status }: V1DaemonSet, unreachable = 0): boolean {
+  const living = (status?.desiredNumberScheduled ?? 0) - unreachable;
   return (
     living > 0 &&
     status?.observedGeneration === metadata?.generation &&

@@ -1,21 +1,21 @@
 /** docs/performance.md: its table is measured, everything else in it is written by hand. */
 import { readFileSync, writeFileSync } from "node:fs";
-import type { Result } from "./result.ts";
+import type { BenchResult } from "./result.ts";
 import { table } from "./table.ts";
 
 const page = "docs/performance.md";
 const [begin, end] = ["<!-- measured: npm run bench -- --write -->", "<!-- /measured -->"];
 
-/** Of which build the table is, and how it was measured. */
-export type Run = Readonly<{ commit: string; date: Date; quick: boolean }>;
+/** The build that the table is of, and how it was measured. */
+export type BenchRun = Readonly<{ commit: string; date: Date; quick: boolean }>;
 
 /** Puts the run's table into the page, in the place of the one before. */
-export function writePage(run: Run, results: readonly Result[]): void {
+export function writePage(run: BenchRun, results: readonly BenchResult[]): void {
   writeFileSync(page, withResults(readFileSync(page, "utf8"), run, results));
 }
 
 /** Pure part. No row of another run stays: one build for all of them. */
-export function withResults(text: string, run: Run, results: readonly Result[]): string {
+export function withResults(text: string, run: BenchRun, results: readonly BenchResult[]): string {
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`${page}: the lines ${begin} and ${end} are missing`);
   const how = run.quick ? "with `--quick`" : "whole";

@@ -4,7 +4,7 @@ import { spread } from "./rounds.ts";
 /** `ratio`: value against baseline, in the same unit, measured in the same run. */
 type Goal = Readonly<{ of: "ratio" | "value"; atMost: number }>;
 
-export type Result = Readonly<{
+export type BenchResult = Readonly<{
   name: string;
   value: number;
   unit: string;
@@ -27,7 +27,7 @@ type Compared = Readonly<{ name: string; unit: string; against: string; atMost?:
 export function compare(
   about: Compared,
   pairs: readonly (readonly [value: number, baseline: number])[],
-): Result {
+): BenchResult {
   const ratio = spread(pairs.map(([value, baseline]) => value / baseline));
   const { name, unit, against, atMost } = about;
   return {
@@ -47,7 +47,7 @@ export function compare(
 export function measure(
   about: Readonly<{ name: string; unit: string; atMost?: number }>,
   values: readonly number[],
-): Result {
+): BenchResult {
   const { median, least, most, rounds } = spread(values);
   const { name, unit, atMost } = about;
   const goal: Goal | undefined = atMost === undefined ? undefined : { of: "value", atMost };
@@ -55,7 +55,7 @@ export function measure(
 }
 
 /** Undefined where nothing is asked. */
-export function isMet({ value, ratio, goal }: Result): boolean | undefined {
+export function isMet({ value, ratio, goal }: BenchResult): boolean | undefined {
   if (goal === undefined) return undefined;
   const judged = goal.of === "ratio" ? ratio : value;
   return judged !== undefined && judged <= goal.atMost;

@@ -1,7 +1,7 @@
 /** One rollout as a picture: what happens on each node, and when. */
 import type { V1Pod } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
-import type { Bed } from "./testbed.ts";
+import type { Testbed } from "./testbed.ts";
 import { change } from "./change.ts";
 import { document, line, linear, palette, text, ticks, type Frame } from "./svg.ts";
 
@@ -32,10 +32,10 @@ const spans = [
 
 const frame: Frame = { width: 860, height: 0, left: 70, right: 24, top: 62, bottom: 50 };
 
-/** Makes one change on the bed, one node at a time, and draws it. */
-export async function drawRollout(bed: Bed): Promise<string> {
-  const { begun, revision } = await change(bed);
-  return drawSteps(await stepsOf(bed, begun, revision));
+/** Makes one change on the testbed, one node at a time, and draws it. */
+export async function drawRollout(testbed: Testbed): Promise<string> {
+  const { begun, revision } = await change(testbed);
+  return drawSteps(await stepsOf(testbed, begun, revision));
 }
 
 /** Pure part: bars from left to right, one row for each node, in the order of their turns. */
@@ -80,12 +80,16 @@ function swatch(index: number): string {
 }
 
 /** Puts together what the API server told and what the agents logged. */
-async function stepsOf(bed: Bed, begun: number, revision: number): Promise<readonly Steps[]> {
+async function stepsOf(
+  testbed: Testbed,
+  begun: number,
+  revision: number,
+): Promise<readonly Steps[]> {
   const seconds = (at: number) => (at - begun) / 1000;
   return await Promise.all(
-    bed.nodes.map(async ({ node, healthz }) => {
+    testbed.nodes.map(async ({ node, healthz }) => {
       // Revisions begin again after a removal: only what was seen since.
-      const mine = bed.pods.seen.filter(({ at, object }) => {
+      const mine = testbed.pods.seen.filter(({ at, object }) => {
         const made = object.metadata?.annotations?.[names.revisionAnnotation] === String(revision);
         return at >= begun && made && object.spec?.nodeName === node.name;
       });
@@ -95,7 +99,7 @@ async function stepsOf(bed: Bed, begun: number, revision: number): Promise<reado
       const ready = mine[mine.findLastIndex(({ object }) => !isReady(object)) + 1];
       if (first === undefined || ready === undefined)
         throw new Error(`no pod of revision ${revision} on ${node.name}`);
-      const log = await logOf(bed, first.object);
+      const log = await logOf(testbed, first.object);
       const back = await healthz.backAfter(begun);
       const time = (fits: (line: LogLine) => boolean) => Date.parse(log.find(fits)?.time ?? "");
       return {
@@ -114,7 +118,7 @@ async function stepsOf(bed: Bed, begun: number, revision: number): Promise<reado
 
 type LogLine = { time: string; action?: string; msg: string };
 
-async function logOf({ cluster }: Bed, pod: V1Pod): Promise<LogLine[]> {
+async function logOf({ cluster }: Testbed, pod: V1Pod): Promise<LogLine[]> {
   const text = await cluster.kubectl("logs", "-n", names.namespace, pod.metadata?.name ?? "");
   return text
     .split("\n")

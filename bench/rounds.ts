@@ -16,7 +16,7 @@ export function spread(values: readonly number[]): Spread {
   return { median: (lower + upper) / 2, least, most, rounds: sorted.length };
 }
 
-/** Runs A B A B …, one after the other, and answers what each returned. */
+/** Runs two sides in turn, A B A B …, and returns what each returned. */
 export async function interleave<A, B>(
   rounds: number,
   a: (round: number) => Promise<A>,

@@ -1,7 +1,7 @@
 /**
  * Many nodes without kubelets: real etcd, API server, DaemonSet controller and scheduler, the
  * product's controller as it is shipped, and kwok, which answers for the nodes. A pod is Ready as
- * soon as it is bound: what a node does is measured on real ones. One more node is dead.
+ * soon as it is bound: what a node does is measured on real ones. One more node is unreachable.
  */
 import { KubeConfig, type V1DaemonSet } from "@kubernetes/client-node";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -12,18 +12,18 @@ import { connect } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import * as names from "#contract/names.ts";
 import { until } from "../test/cluster/await.ts";
-import { parentGroups, processes } from "../test/cluster/cgroup.ts";
+import { parentGroups, processes } from "../test/cluster/host/cgroup.ts";
 import { startCluster, type Cluster } from "../test/cluster/cluster.ts";
-import { startDaemon } from "../test/cluster/daemon.ts";
-import { inNamespace, networkOf } from "../test/cluster/network.ts";
+import { startDaemon } from "../test/cluster/host/daemon.ts";
+import { inNamespace, networkOf } from "../test/cluster/host/network.ts";
 import { directEnvironment } from "../test/cluster/run.ts";
 import { writeKubeconfig } from "../test/controller/plane.ts";
 import { steer } from "../test/controller/steer.ts";
 import { slotOf } from "./healthz.ts";
 import { kwok } from "./kwok.ts";
 import { type Budget, daemonSets } from "./objects.ts";
-import { deadNode, playedLabel, playedNode } from "./played-node.ts";
-import { Watched } from "./watched.ts";
+import { unreachableNode, fakeLabel, fakeNode } from "./fake-node.ts";
+import { WatchedObjects } from "./watched.ts";
 
 /** Simulated nodes with --quick: one number for all, or a second cluster would be started. */
 export const quickNodes = 200;
@@ -62,7 +62,7 @@ export type Usage = Readonly<{
 export class Simulated implements Disposable {
   readonly cluster: Cluster;
   readonly api: Api;
-  readonly syncer: Watched<V1DaemonSet>;
+  readonly syncer: WatchedObjects<V1DaemonSet>;
   readonly #kubeconfig: string;
   #nodes = 0;
   #controller: { child: ChildProcess; metrics: string; output: string } | undefined;
@@ -71,7 +71,7 @@ export class Simulated implements Disposable {
     this.cluster = cluster;
     this.api = api;
     this.#kubeconfig = kubeconfig;
-    this.syncer = new Watched(api, daemonSets, {
+    this.syncer = new WatchedObjects(api, daemonSets, {
       fieldSelector: `metadata.name=${names.agentName}`,
     });
   }
@@ -87,7 +87,7 @@ export class Simulated implements Disposable {
         `--kubeconfig=${cluster.kubeconfig}`,
         `--config=${stages}`,
         "--manage-all-nodes=false",
-        `--manage-nodes-with-label-selector=${playedLabel}`,
+        `--manage-nodes-with-label-selector=${fakeLabel}`,
         `--node-lease-duration-seconds=${leaseSeconds}`,
       ];
       startInHub(cluster, "kwok", [program, ...flags]);
@@ -100,7 +100,7 @@ export class Simulated implements Disposable {
       admin.loadFromFile(cluster.kubeconfig);
       const kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token);
       const api = connect(admin, () => {});
-      await api.create("/api/v1/nodes", deadNode());
+      await api.create("/api/v1/nodes", unreachableNode());
       return new Simulated(cluster, api, kubeconfig);
     } catch (error) {
       cluster.down();
@@ -108,12 +108,12 @@ export class Simulated implements Disposable {
     }
   }
 
-  /** Those that live. */
+  /** The number of nodes that answer. */
   get nodes(): number {
     return this.#nodes;
   }
 
-  /** Adds nodes until so many live, and waits until all of those are Ready. */
+  /** Adds nodes up to this number, and waits until all of them are Ready. */
   async grow(count: number): Promise<void> {
     const missing = Array.from(
       { length: Math.max(0, count - this.#nodes) },
@@ -123,7 +123,7 @@ export class Simulated implements Disposable {
       await Promise.all(
         missing
           .slice(at, at + 20)
-          .map((index) => this.api.create("/api/v1/nodes", playedNode(index))),
+          .map((index) => this.api.create("/api/v1/nodes", fakeNode(index))),
       );
     }
     this.#nodes = Math.max(count, this.#nodes);
@@ -164,7 +164,7 @@ export class Simulated implements Disposable {
     await once(child, "exit");
   }
 
-  /** Of the running controller. */
+  /** What the running controller has used so far. */
   async usage(): Promise<Usage> {
     const running = this.#controller;
     if (running === undefined) throw new Error("the controller does not run");

@@ -1,10 +1,10 @@
 /** Results for people (one Markdown table, readable as it is) and for programs (JSON). */
-import { isMet, type Result } from "./result.ts";
+import { isMet, type BenchResult } from "./result.ts";
 
 const head = ["name", "value", "unit", "baseline", "ratio", "goal", "met?", "rounds"];
 
 /** A Markdown table with aligned columns. */
-export function table(results: readonly Result[]): string {
+export function table(results: readonly BenchResult[]): string {
   const body = results.map(rowOf);
   const rows = [head, ...body];
   const widths = head.map((_, column) =>
@@ -17,9 +17,10 @@ export function table(results: readonly Result[]): string {
 }
 
 /**
- * `{"results":[{"name","value","unit","baseline","ratio","goal", …}]}`; what is not there is null.
+ * The results as JSON: `{"results":[{"name","value","unit","baseline","ratio","goal", …}]}`. What
+ * is not there is null.
  */
-export function json(results: readonly Result[]): string {
+export function json(results: readonly BenchResult[]): string {
   const rows = results.map((result) => ({
     name: result.name,
     value: result.value,
@@ -36,7 +37,7 @@ export function json(results: readonly Result[]): string {
 }
 
 /** One row, a cell for each column. */
-function rowOf(result: Result): string[] {
+function rowOf(result: BenchResult): string[] {
   const { name, value, unit, baseline, against, ratio, range } = result;
   const met = isMet(result);
   const spreadOf =
@@ -55,7 +56,7 @@ function rowOf(result: Result): string[] {
   ];
 }
 
-function goalText({ goal, unit }: Result): string {
+function goalText({ goal, unit }: BenchResult): string {
   if (goal === undefined) return "";
   return goal.of === "ratio" ? `≤ ${goal.atMost} ×` : `≤ ${goal.atMost} ${unit}`;
 }

@@ -13,11 +13,11 @@ import { installProduct } from "../test/e2e/product.ts";
 import { prepare } from "../test/e2e/prepared.ts";
 import { Healthz } from "./healthz.ts";
 import { type Budget, daemonSets, pods, secrets } from "./objects.ts";
-import { Watched } from "./watched.ts";
+import { WatchedObjects } from "./watched.ts";
 
-export type BedNode = Readonly<{ node: Node; healthz: Healthz }>;
+export type TestbedNode = Readonly<{ node: Node; healthz: Healthz }>;
 
-export class Bed implements Disposable {
+export class Testbed implements Disposable {
   readonly cluster: Cluster;
   readonly api: Api;
   /**
@@ -26,12 +26,12 @@ export class Bed implements Disposable {
    */
   readonly minReadySeconds = 5;
   readonly emptyImage: string;
-  readonly nodes: BedNode[] = [];
-  readonly syncer: Watched<V1DaemonSet>;
-  readonly emptySet: Watched<V1DaemonSet>;
-  readonly global: Watched<V1Secret>;
-  readonly state: Watched<V1Secret>;
-  readonly pods: Watched<V1Pod>;
+  readonly nodes: TestbedNode[] = [];
+  readonly syncer: WatchedObjects<V1DaemonSet>;
+  readonly emptySet: WatchedObjects<V1DaemonSet>;
+  readonly global: WatchedObjects<V1Secret>;
+  readonly state: WatchedObjects<V1Secret>;
+  readonly pods: WatchedObjects<V1Pod>;
   #revision = 0;
   #installed = "";
 
@@ -40,14 +40,14 @@ export class Bed implements Disposable {
     this.api = api;
     this.emptyImage = emptyImage;
     const named = (name: string) => ({ fieldSelector: `metadata.name=${name}` });
-    this.syncer = new Watched(api, daemonSets, named(names.agentName));
-    this.emptySet = new Watched(api, daemonSets, named("bench-empty"));
-    this.global = new Watched(api, secrets, named(names.globalSecretName));
-    this.state = new Watched(api, secrets, named(names.stateSecretName));
-    this.pods = new Watched(api, pods, { labelSelector: `name=${names.agentName}` });
+    this.syncer = new WatchedObjects(api, daemonSets, named(names.agentName));
+    this.emptySet = new WatchedObjects(api, daemonSets, named("bench-empty"));
+    this.global = new WatchedObjects(api, secrets, named(names.globalSecretName));
+    this.state = new WatchedObjects(api, secrets, named(names.stateSecretName));
+    this.pods = new WatchedObjects(api, pods, { labelSelector: `name=${names.agentName}` });
   }
 
-  static async start(): Promise<Bed> {
+  static async start(): Promise<Testbed> {
     // Every node is prepared for a provider, so that modes are compared on the same nodes: with an
     // empty answer it costs a pull some milliseconds.
     const cluster = await startCluster({ nodes: 0 });
@@ -59,17 +59,17 @@ export class Bed implements Disposable {
       "empty:1",
       cluster.registry.publicHost,
     );
-    const bed = new Bed(
+    const testbed = new Testbed(
       cluster,
       connect(admin, () => {}),
       image,
     );
-    bed.#watchNodes();
-    await bed.install();
-    return bed;
+    testbed.#watchNodes();
+    await testbed.install();
+    return testbed;
   }
 
-  /** Adds nodes until there are so many. */
+  /** Adds nodes up to this number. */
   async grow(count: number): Promise<void> {
     while (this.cluster.nodes.length < count) await this.cluster.addNode({ before: prepare });
     this.#watchNodes();
@@ -87,7 +87,7 @@ export class Bed implements Disposable {
     });
   }
 
-  /** Another number at each call: for templates and passwords. */
+  /** A number that no call before returned, for templates and passwords. */
   nextRevision(): number {
     this.#revision += 1;
     return this.#revision;

@@ -10,13 +10,13 @@ export type Sighting<T> = Readonly<{ at: number; object: T; gone: boolean }>;
 
 type Line<T> = { type: string; object: T };
 
-export class Watched<T> implements Disposable {
+export class WatchedObjects<T> implements Disposable {
   /** Everything that was seen, in order. */
   readonly seen: Sighting<T>[] = [];
   readonly #stop = new AbortController();
   readonly #waiting = new Set<() => void>();
 
-  /** `query` narrows, such as `{ fieldSelector: "metadata.name=x" }`. */
+  /** Watches a collection. `query` narrows it, such as `{ fieldSelector: "metadata.name=x" }`. */
   constructor(api: Api, collection: string, query: Readonly<Record<string, string>>) {
     void this.#follow(api, collection, query);
   }

@@ -20,4 +20,8 @@ test("what boots nodes is told from what has none", () => {
   for (const word of ["kill", "power", "disk", "trouble"])
     assert.ok(!bootsNodes(`test/faults/${word}.test.ts`), word);
   assert.ok(!bootsNodes("test/controller/rollout.test.ts"));
+  // By what they import alone.
+  for (const file of ["one-node.test.ts", "older.long.test.ts"])
+    assert.ok(bootsNodes(`test/faults/${file}`), file);
+  assert.ok(!bootsNodes("test/fleet/fleet.test.ts"));
 });

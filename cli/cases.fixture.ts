@@ -8,6 +8,9 @@ import { after, test } from "node:test";
 import { commands } from "./commands.ts";
 import { capacity } from "#pullsecret/merge/capacity.ts";
 
+/** As `-o json` prints it. */
+const shown = (value: object) => `${JSON.stringify(value, undefined, 2)}\n`;
+
 /** The working directory of every call; removed when the tests have ended. */
 export const folder = mkdtempSync(join(tmpdir(), "cli-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -224,13 +227,13 @@ const cases: readonly (readonly [
   [
     `explain a.io/x:1 --file ${good} -o json`,
     0,
-    '{"image":"a.io/x:1","tries":[{"registry":"a.io","username":"u"}],"ignored":[]}\n',
+    shown({ image: "a.io/x:1", tries: [{ registry: "a.io", username: "u" }], ignored: [] }),
     "",
   ],
   [
     `explain b.io/x --file ${good} -o json`,
     0,
-    '{"image":"b.io/x","tries":[],"ignored":[{"registry":"a.io","reason":"another host"}]}\n',
+    shown({ image: "b.io/x", tries: [], ignored: [{ registry: "a.io", reason: "another host" }] }),
     "",
   ],
   [`explain a.io/x --file ${good}`, 0, "a.io/x is pulled with, in this order:\n  1  a.io  u\n", ""],
@@ -243,25 +246,26 @@ const cases: readonly (readonly [
   [
     `explain b.io/x --file ${bad} -o json`,
     0,
-    /"tries":\[\],"ignored":\[\{"registry":"b\.io","reason":"the kubelet drops the whole file: /,
+    /"tries": \[\],\s+"ignored": \[\s+\{\s+"registry": "b\.io",\s+"reason": "the kubelet drops the whole file: /,
     /^bad\.json: auths\["b\.io"\]\.auth: not base64; /,
   ],
   [
     "explain b.io/x --file - -o json",
     0,
-    '{"image":"b.io/x","tries":[],"ignored":[]}\n',
+    shown({ image: "b.io/x", tries: [], ignored: [] }),
     /^-: document: not JSON; .*\n$/,
     "junk",
   ],
   [`explain A//b --file ${good}`, 2, "", /^IMAGE: not an image reference; .*\n$/],
   [
-    `explain a.io/x --file ${good} -o yaml`,
+    `explain a.io/x --file ${good} -o wide`,
     2,
     "",
-    /^--output "yaml": is none of the choices; give text, json\n$/,
+    /^--output "wide": is none of the choices; give text, json, yaml\n$/,
   ],
-  [`explain a.io/x --file ${good} -ojson`, 0, /^\{"image":"a\.io\/x"/, ""],
-  [`explain a.io/x --file ${good} --output=json`, 0, /^\{"image":"a\.io\/x"/, ""],
+  [`explain a.io/x --file ${good} -ojson`, 0, /^\{\n  "image": "a\.io\/x"/, ""],
+  [`explain a.io/x --file ${good} -oyaml`, 0, /^image: a\.io\/x\n/, ""],
+  [`explain a.io/x --file ${good} --output=json`, 0, /^\{\n  "image": "a\.io\/x"/, ""],
   ["explain", 2, "", /^IMAGE: is missing; .*\n$/],
   ["--help", 0, /Exit codes: 0 done/, ""],
   ["-h", 0, /Exit codes: 0 done/, ""],

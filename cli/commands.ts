@@ -1,4 +1,4 @@
-/** The commands of `kubectl pull-secret`, in the order of the usage. */
+/** Every command of `kubectl pull-secret`, in the order of the usage. */
 import { add } from "./commands/change/add.ts";
 import { check } from "./commands/see/check.ts";
 import { fleet } from "./commands/see/fleet.ts";

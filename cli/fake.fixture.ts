@@ -8,6 +8,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { commands } from "./commands.ts";
 import { Misuse, Refused, type Io, type Terminal } from "./terminal/io.ts";
@@ -129,7 +130,7 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
     place: () => Promise.resolve(place),
     contexts: () => Promise.resolve(["fake"]),
     documents: () => Promise.resolve([]),
-    yaml: (value) => Promise.resolve(`yaml of ${JSON.stringify(value)}\n`),
+    yaml: (value) => Promise.resolve(`${JSON.stringify(value)}\n`),
     signal: signal ?? new AbortController().signal,
   };
   const [name = "", ...rest] = argv;
@@ -142,7 +143,7 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
   }
 }
 
-const place = { server: "https://fake.example", "certificate-authority-data": "QQ==" };
+const place = { server: "https://fake.example", "certificate-authority-data": authority };
 const noFile = (path: string) => Promise.reject(new Misuse(`${path}: no such file`));
 
 export const additionalPath = `${collections.secrets}/additional-pull-secret`;

@@ -14,7 +14,7 @@ import { usageOf } from "./usage.ts";
 /** The client's HTTP library asks for zstd as it is loaded, which Node 20 lacks; tried with 24. */
 const leastNode = 24;
 
-/** What takes no part in files is loaded only when a command needs it. */
+/** Loads what reaches a cluster. Commands on files alone do without. */
 async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
   const { node } = process.versions;
   if (Number.parseInt(node, 10) < leastNode)
@@ -41,7 +41,7 @@ const io: Io = {
   },
 };
 
-/** On standard error: what is printed may go elsewhere. */
+/** Asks on standard error, because standard output may go elsewhere. */
 async function confirm(question: string): Promise<boolean> {
   const asker = createInterface({ input: process.stdin, output: process.stderr });
   try {
@@ -51,13 +51,19 @@ async function confirm(question: string): Promise<boolean> {
   }
 }
 
-/** Any value of NO_COLOR but an empty one means it (no-color.org). */
+/**
+ * The terminal that standard output is shown on. Any value of NO_COLOR but an empty one turns
+ * colour off (no-color.org).
+ */
 function terminalOf({ isTTY, columns }: typeof process.stdout, noColor = ""): Terminal | undefined {
   // Of a terminal that tells no width, such as a serial line, this is the usual one.
   return isTTY ? { columns: columns || 80, colour: noColor === "" } : undefined;
 }
 
-/** The exit code. Throws Misuse, Refused and ApiError. */
+/**
+ * Runs the command that the line names, and returns the exit code. Throws Misuse, Refused and
+ * ApiError.
+ */
 async function run(argv: readonly string[]): Promise<number> {
   const [name, command, rest] = named(commands, argv);
   if (name === "__complete") {
@@ -80,7 +86,9 @@ function noCommand(name: string): string {
   return `${quote(name)}: is no command; give ${nearest(name, known) ?? known.join(", ")}`;
 }
 
-/** What can be said to whoever called; anything else is a fault of ours. */
+/**
+ * The line for an error that the caller can do something about; anything else is a fault of ours.
+ */
 function judge(error: unknown): readonly [exitCode: number, lines: string] | undefined {
   if (error instanceof Misuse) return [2, error.message];
   if (error instanceof Refused) return [1, error.message];

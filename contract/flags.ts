@@ -4,13 +4,13 @@
  */
 import { sortArguments, type Arguments } from "./arguments.ts";
 import { nearest } from "./nearest.ts";
-import { titleOf, type Flag, type Table, type Values } from "./table.ts";
+import { titleOf, type Flag, type Table, type TableValues } from "./table.ts";
 import { Wrong } from "./values.ts";
 
 /** Quotes a text for people, without what may be a secret in it. */
 type Quote = (text: string) => string;
 
-export type Given = Readonly<{
+export type Invocation = Readonly<{
   /** What follows the program's name. */
   argv: readonly string[];
   environment?: Readonly<Record<string, string | undefined>>;
@@ -20,21 +20,21 @@ export type Given = Readonly<{
 }>;
 
 /** An error is one line: the flag and its value, what is wrong; what to give instead. */
-export type Outcome<Value> =
+export type ParsedFlags<Value> =
   | Readonly<{ ok: true; value: Value }>
   | Readonly<{ ok: false; errors: readonly string[] }>;
 
 /** What is wrong with values together. One that could not be read is absent: it is told already. */
 export type Rule<Rows extends Table> = (
-  values: Readonly<Partial<Values<Rows>>>,
+  values: Readonly<Partial<TableValues<Rows>>>,
 ) => string | undefined;
 
 /** Reads what is given, row by row, then rule by rule. */
 export function readFlags<const Rows extends Table>(
   table: Rows,
-  given: Given,
+  given: Invocation,
   ...rules: readonly Rule<Rows>[]
-): Outcome<Values<Rows>> {
+): ParsedFlags<TableValues<Rows>> {
   const flags = Object.fromEntries(rowsOf(table, undefined));
   const operands = rowsOf(table, "operand").map(([name]) => name);
   const sorted = sortArguments(given.argv, flags, operands);
@@ -55,21 +55,21 @@ function rowsOf(table: Table, ...from: readonly Flag["from"][]): [name: string, 
   return Object.entries(table).filter(([, row]) => from.length === 0 || from.includes(row.from));
 }
 
-function valuesOf<Rows extends Table>(read: readonly (readonly [string, Outcome<unknown>])[]) {
+function valuesOf<Rows extends Table>(read: readonly (readonly [string, ParsedFlags<unknown>])[]) {
   const good = read.flatMap(([name, one]) => (one.ok ? [[name, one.value] as const] : []));
-  return Object.fromEntries(good) as Values<Rows>;
+  return Object.fromEntries(good) as TableValues<Rows>;
 }
 
 /** What is given for one row; undefined where a flag stands without a value. */
 type Texts = readonly (string | undefined)[];
 
-function textsOf(name: string, { from }: Flag, { texts }: Arguments, given: Given): Texts {
+function textsOf(name: string, { from }: Flag, { texts }: Arguments, given: Invocation): Texts {
   const variable = given.environment?.[name];
   if (from === "environment") return variable === undefined ? [] : [variable];
   return texts.get(name) ?? [];
 }
 
-function readRow(name: string, flag: Flag, texts: Texts, quote: Quote): Outcome<unknown> {
+function readRow(name: string, flag: Flag, texts: Texts, quote: Quote): ParsedFlags<unknown> {
   const title = titleOf(name, flag);
   const given = texts.length === 0 && flag.standard !== undefined ? [flag.standard] : texts;
   const values = given.map((text) => (text === undefined ? noValue(title) : flag.read(text)));
@@ -97,7 +97,7 @@ type Unknown = Arguments["unknown"][number];
 function unknownFlag(
   { name, argument }: Unknown,
   known: readonly string[],
-  { quote, moved = {} }: Given,
+  { quote, moved = {} }: Invocation,
 ): string {
   const shown = /^--?[A-Za-z0-9][A-Za-z0-9-]{0,39}$/.test(name) ? name : quote(name);
   const word = argument.replace(/^-+/, "").replace(/=.*$/s, "");

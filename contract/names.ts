@@ -83,7 +83,7 @@ export type Intent = "apply" | "release" | "hold";
 /**
  * What a revision says, whatever its number: the canonical document, and each registry's source.
  */
-export type Content = Readonly<{ document: string; sources: string; intent: Intent }>;
+export type RevisionContent = Readonly<{ document: string; sources: string; intent: Intent }>;
 
 /**
  * On the DaemonSet's pod template: the one revision that a pod of it applies. `0` means observe,
@@ -176,7 +176,7 @@ export const registrations = ["Agent", "Preinstalled"] as const;
 
 /** Whom the credential provider serves: every pod, or those whose ServiceAccount asks for it. */
 export const scopes = ["All", "Annotated"] as const;
-export type Scope = (typeof scopes)[number];
+export type ProviderScope = (typeof scopes)[number];
 
 /**
  * The credential provider's own files below the kubelet's root directory. One tree, so that what

@@ -1,9 +1,9 @@
 /** The table of what a program is told, and the text of `--help` that is made of it. */
-import type { Read, Wrong } from "./values.ts";
+import type { ValueReader, Wrong } from "./values.ts";
 
 /** One row: a flag, unless `from` says otherwise. The row's key is its name. */
 export type Flag = Readonly<{
-  read: Read<unknown>;
+  read: ValueReader<unknown>;
   /** Its line in `--help`. Of something required: what to give. */
   what: string;
   /** What is read where nothing is given. */
@@ -25,7 +25,7 @@ export type Table = Readonly<Record<string, Flag>>;
 type ValueOf<Row extends Flag> = Exclude<ReturnType<Row["read"]>, Wrong>;
 
 /** Name → value, typed by the rows' readers. */
-export type Values<Rows extends Table> = {
+export type TableValues<Rows extends Table> = {
   -readonly [Name in keyof Rows]: Rows[Name] extends { repeated: true }
     ? readonly ValueOf<Rows[Name]>[]
     : Rows[Name] extends { standard: string } | { required: true }

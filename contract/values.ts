@@ -8,7 +8,7 @@ export class Wrong {
   }
 }
 
-export type Read<Value> = (text: string) => Value | Wrong;
+export type ValueReader<Value> = (text: string) => Value | Wrong;
 
 /** Any text; an empty one is none, so that a manifest may leave a variable empty. */
 export function text(value: string): string | undefined {
@@ -24,7 +24,7 @@ export function oneOf<const Choice extends string>(...choices: readonly Choice[]
 
 /** What a reader of `oneOf` takes; nothing of any other. */
 export function choicesOf(
-  read: Read<unknown> & { choices?: readonly string[] },
+  read: ValueReader<unknown> & { choices?: readonly string[] },
 ): readonly string[] {
   return read.choices ?? [];
 }

@@ -6,11 +6,11 @@ import type { Logger } from "pino";
 import { announcer } from "./report/events.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { createLookout } from "./rollout/lookout.ts";
-import type { Metrics } from "./metrics/metrics.ts";
+import type { ControllerMetrics } from "./metrics/metrics.ts";
 import type { AgentImage } from "#controller/objects/daemonset/agent.ts";
 import { nudgeClock } from "./rollout/nudge.ts";
 import { platformClock } from "#controller/image/platform.ts";
-import type { Reconciler } from "./reconcile.ts";
+import type { Reconciler } from "./reconciler.ts";
 import type { Steering } from "./steering.ts";
 import { statusWriter } from "./report/status-writer.ts";
 import { createReport } from "./report/report.ts";
@@ -22,7 +22,7 @@ const now = () => new Date();
 /** `live` is `cluster` without informers. */
 type Open = Readonly<{
   log: Logger;
-  metrics: Metrics;
+  metrics: ControllerMetrics;
   live: Cluster;
   cluster: Cluster;
   original: Reconciler["original"];

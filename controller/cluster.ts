@@ -12,7 +12,7 @@ import {
   agentName,
 } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Config } from "#controller/policy/flags/config.ts";
+import type { ControllerConfig } from "#controller/policy/flags/config.ts";
 import { stand } from "#kube/lease/stand.ts";
 import { patiently } from "./patiently.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
@@ -22,7 +22,7 @@ import type { Access } from "#kube/kubeconfig/access.ts";
 import { createLoop, sooner } from "#kube/loop.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#program/remote-file.ts";
-import { labels, type Metrics } from "./metrics/metrics.ts";
+import { labels, type ControllerMetrics } from "./metrics/metrics.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { cached } from "#kube/watch/cached-client.ts";
 import { followExtras } from "#controller/sources/read/extras.ts";
@@ -32,7 +32,7 @@ import { assembled } from "./assembly.ts";
 import { reconcile } from "./reconcile.ts";
 import { steeringOf } from "./steering.ts";
 import type { Health } from "#program/server.ts";
-import type { Target } from "#kube/watch/watch.ts";
+import type { WatchTarget } from "#kube/watch/watch.ts";
 import { watchOver, watchPolicy } from "./watches.ts";
 
 /**
@@ -42,7 +42,7 @@ import { watchOver, watchPolicy } from "./watches.ts";
 const hangsSeconds = 600;
 
 /** The only names that are ever read or watched, besides the original's and the extra sources'. */
-const targets: readonly Target[] = [
+const targets: readonly WatchTarget[] = [
   { collection: collections.secrets, name: additionalSecretName },
   { collection: collections.secrets, name: stateSecretName },
   { collection: collections.secrets, name: globalSecretName },
@@ -56,9 +56,9 @@ const targets: readonly Target[] = [
 const policyTarget = { collection: collections.globalPullSecrets, name: globalPullSecretName };
 
 type Options = Readonly<{
-  config: Config;
+  config: ControllerConfig;
   log: Logger;
-  metrics: Metrics;
+  metrics: ControllerMetrics;
   /** Called when the Lease is lost. Nothing may be written from then on. */
   end: () => void;
   /** Called when this process should make room for another one, in its own time. */

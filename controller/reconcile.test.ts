@@ -15,7 +15,8 @@ import { noWishes } from "#controller/policy/spec/in-force.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 import type { ExtraSource, ManagementState } from "./policy/policy.ts";
 import { ranked } from "#controller/sources/read/declared.ts";
-import { reconcile, type Reconciler } from "./reconcile.ts";
+import { reconcile } from "./reconcile.ts";
+import type { Reconciler } from "./reconciler.ts";
 import { Admitted } from "#kube/apply/admitted.ts";
 import { readState, stateSecret } from "./objects/state.ts";
 
@@ -155,7 +156,7 @@ function start(graceSeconds: number) {
       ),
     look: () => reconcile(reconciler),
     /** Runs until nothing is to be done now; returns the seconds until the next look. */
-    async settle() {
+    async converge() {
       for (let runs = 0; runs < 20; runs++) {
         const before = JSON.stringify([...objects]);
         const again = await reconcile(reconciler);
@@ -174,7 +175,7 @@ async function deployed(graceSeconds: number) {
   const on = start(graceSeconds);
   on.original(text("orig:1"));
   on.additional(text("add:1"));
-  await on.settle();
+  await on.converge();
   assert.equal(on.published()?.document, text("add:1"));
   return on;
 }
@@ -183,11 +184,11 @@ test("a Secret that is deleted and created again within the grace period is no c
   const on = await deployed(30);
   const before = [on.published(), on.generation()];
   on.withdraw();
-  assert.equal(await on.settle(), 30);
+  assert.equal(await on.converge(), 30);
   on.pass(29);
-  assert.equal(await on.settle(), 1);
+  assert.equal(await on.converge(), 1);
   on.additional(text("add:1"));
-  await on.settle();
+  await on.converge();
   assert.deepEqual([on.published(), on.generation()], before);
   assert.equal(on.state().absentSince.size, 0);
 });
@@ -196,9 +197,9 @@ test("a Secret that is created again with other entries is one change", async ()
   const on = await deployed(30);
   const revision = on.published()?.revision ?? 0;
   on.withdraw();
-  await on.settle();
+  await on.converge();
   on.additional(text("add:2"));
-  await on.settle();
+  await on.converge();
   assert.equal(on.published()?.document, text("add:2"));
   assert.equal(on.published()?.revision, revision + 1);
 });
@@ -206,9 +207,9 @@ test("a Secret that is created again with other entries is one change", async ()
 test("after the grace all of it goes, and what was withdrawn is remembered by nobody", async () => {
   const on = await deployed(30);
   on.withdraw();
-  await on.settle();
+  await on.converge();
   on.pass(30);
-  await on.settle();
+  await on.converge();
   assert.deepEqual([...on.objects.keys()], [originalPath]);
 });
 
@@ -227,20 +228,20 @@ test("a credential that is being withdrawn is in none of our Secrets any more, n
 test("without a grace it goes at once, and so it does when somebody asks for haste in the midst of one", async () => {
   const at0 = await deployed(0);
   at0.withdraw();
-  await at0.settle();
+  await at0.converge();
   assert.equal(at0.objects.has(owned.global), false);
   const on = await deployed(3600);
   on.withdraw();
-  await on.settle();
+  await on.converge();
   on.put(owned.global, { metadata: { annotations: { [withdrawNowAnnotation]: "true" } } });
-  await on.settle();
+  await on.converge();
   assert.equal(on.objects.has(owned.global), false);
 });
 
 test("during the grace the original's rotation flows, and what somebody deletes comes back", async () => {
   const on = await deployed(30);
   on.withdraw();
-  await on.settle();
+  await on.converge();
   on.original(
     JSON.stringify({
       auths: { ...JSON.parse(text("orig:2")).auths, "o.example": { auth: "bzp4" } },
@@ -248,7 +249,7 @@ test("during the grace the original's rotation flows, and what somebody deletes 
   );
   on.objects.delete(owned.serviceAccount);
   on.objects.delete(owned.global);
-  await on.settle();
+  await on.converge();
   assert.match(on.published()?.document ?? "", /o\.example/);
   assert.match(on.published()?.document ?? "", new RegExp(Buffer.from("add:1").toString("base64")));
   assert.equal(on.published()?.intent, "apply");
@@ -261,7 +262,7 @@ test("a Secret that is created again but broken, while it is being withdrawn, br
   await on.look();
   assert.equal(on.published()?.intent, "release");
   on.additional('{"auths":{"quay.io":{"auth":"%%%"}}}');
-  await on.settle();
+  await on.converge();
   assert.doesNotMatch(
     on.published()?.document ?? "",
     new RegExp(Buffer.from("add:1").toString("base64")),
@@ -278,7 +279,7 @@ async function withExtras(graceSeconds: number) {
   on.extra("low", of("low.example", "low:1"));
   on.extra("high", of("high.example", "high:1"));
   on.additional(of("a.example", "add:1"));
-  await on.settle();
+  await on.converge();
   assert.deepEqual([on.has("add:1"), on.has("high:1"), on.has("low:1")], [true, true, true]);
   return on;
 }
@@ -286,15 +287,15 @@ async function withExtras(graceSeconds: number) {
 test("a deleted extra takes away its own entries only, after the grace", async () => {
   const on = await withExtras(30);
   on.deleteExtra("low");
-  assert.equal(await on.settle(), 30);
+  assert.equal(await on.converge(), 30);
   assert.equal(on.has("low:1"), true);
   on.pass(30);
-  await on.settle();
+  await on.converge();
   assert.deepEqual([on.has("add:1"), on.has("high:1"), on.has("low:1")], [true, true, false]);
   assert.equal("low" in on.state().accepted, false);
   assert.equal("high" in on.state().accepted, true);
   on.pass(300);
-  await on.settle();
+  await on.converge();
   assert.equal(on.has("low:1"), false);
 });
 
@@ -302,10 +303,10 @@ test("an extra that is created again within the grace period is no change at all
   const on = await withExtras(30);
   const before = [on.published(), on.generation()];
   on.deleteExtra("low");
-  await on.settle();
+  await on.converge();
   on.pass(29);
   on.extra("low", of("low.example", "low:1"));
-  await on.settle();
+  await on.converge();
   assert.deepEqual([on.published(), on.generation()], before);
   assert.equal(on.state().absentSince.size, 0);
 });
@@ -313,7 +314,7 @@ test("an extra that is created again within the grace period is no change at all
 test("an extra that policy names no more goes at once, and is remembered by nobody", async () => {
   const on = await withExtras(30);
   on.sources("high=2");
-  await on.settle();
+  await on.converge();
   assert.deepEqual([on.has("add:1"), on.has("high:1"), on.has("low:1")], [true, true, false]);
   assert.equal("low" in on.state().accepted, false);
 });
@@ -321,16 +322,16 @@ test("an extra that policy names no more goes at once, and is remembered by nobo
 test("while an extra asks for something the product stays, without additional-pull-secret", async () => {
   const on = await withExtras(30);
   on.withdraw();
-  await on.settle();
+  await on.converge();
   on.pass(30);
-  await on.settle();
+  await on.converge();
   assert.deepEqual([on.has("add:1"), on.has("high:1"), on.has("low:1")], [false, true, true]);
   assert.equal(on.published()?.intent, "apply");
   on.deleteExtra("high");
   on.deleteExtra("low");
-  await on.settle();
+  await on.converge();
   on.pass(30);
-  await on.settle();
+  await on.converge();
   assert.equal(on.objects.has(owned.global), false);
 });
 
@@ -338,17 +339,17 @@ test("an extra alone deploys, and one that was never in order neither deploys no
   const alone = start(30);
   alone.sources("low=1");
   alone.extra("low", of("low.example", "low:1"));
-  await alone.settle();
+  await alone.converge();
   assert.equal(alone.has("low:1"), true);
   const broken = start(0);
   broken.sources("low=1");
   broken.extra("low", "{}");
-  await broken.settle();
+  await broken.converge();
   assert.equal(broken.objects.has(owned.global), false);
   broken.additional(text("add:1"));
-  await broken.settle();
+  await broken.converge();
   broken.withdraw();
-  await broken.settle();
+  await broken.converge();
   assert.equal(broken.objects.has(owned.global), false);
 });
 
@@ -356,7 +357,7 @@ test("an extra that breaks keeps its last good entries, while the others' rotati
   const on = await withExtras(30);
   on.extra("low", '{"auths":{"low.example":{"auth":"%%%"}}}');
   on.extra("high", of("high.example", "high:2"));
-  await on.settle();
+  await on.converge();
   assert.deepEqual([on.has("high:2"), on.has("low:1")], [true, true]);
 });
 
@@ -365,13 +366,13 @@ test("a pause holds a withdrawal whose grace is over, tells of it, and lets it g
   const revision = on.published()?.revision;
   on.manage("Paused");
   on.withdraw();
-  await on.settle();
+  await on.converge();
   on.pass(31);
-  await on.settle();
+  await on.converge();
   assert.equal(on.published()?.revision, revision);
   assert.equal(on.told(), 1e12 + 30_000);
   on.manage("Managed");
-  await on.settle();
+  await on.converge();
   assert.equal(on.objects.has(owned.global), false);
 });
 
@@ -379,26 +380,26 @@ test("a pause holds a change of the Secret, and a withdrawal that has begun goes
   const on = await deployed(0);
   on.manage("Paused");
   on.additional(text("add:2"));
-  await on.settle();
+  await on.converge();
   assert.equal(on.published()?.document, text("add:1"));
   on.manage("Managed");
-  await on.settle();
+  await on.converge();
   assert.equal(on.published()?.document, text("add:2"));
   on.withdraw();
   await on.look();
   assert.equal(on.published()?.intent, "release");
   on.manage("Paused");
-  await on.settle();
+  await on.converge();
   assert.equal(on.objects.has(owned.global), false);
 });
 
 test("Withdrawn gives back without a grace and keeps the user's Secret; Managed begins anew", async () => {
   const on = await deployed(3600);
   on.manage("Withdrawn");
-  await on.settle();
+  await on.converge();
   assert.equal(on.objects.has(owned.global), false);
   assert.equal(on.objects.has(additionalPath), true);
   on.manage("Managed");
-  await on.settle();
+  await on.converge();
   assert.equal(on.published()?.document, text("add:1"));
 });

@@ -2,51 +2,25 @@
  * The whole controller on one screen: observe, judge, take one step, report. Every run starts from
  * what exists, so a run may end anywhere, and any number of runs comes to the same end.
  */
-import { accept, nobodyAsks, type Verdict } from "./sources/accept.ts";
+import { sourceIds } from "#contract/names.ts";
+import { platformPause } from "#controller/image/platform.ts";
 import { orphans, samePriorities } from "#controller/sources/read/declared.ts";
-import type { Extras } from "#controller/sources/read/extras.ts";
 import { givenAdditional, givenOriginal, type Given } from "#controller/sources/read/given.ts";
-import { takeStep, type Progress } from "./rollout/step.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
-import { keptOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
-import { sooner, type Again } from "#kube/loop.ts";
 import {
   foreignOf,
   isForeign,
   observe,
   ownedOf,
-  type OriginalPlace,
   type Snapshot,
 } from "#controller/sources/read/snapshot.ts";
-import { owned } from "#kube/client/paths.ts";
-import { sourceIds } from "#contract/names.ts";
-import type { Report } from "./report/outcome.ts";
-import { pinnedOf } from "#controller/objects/daemonset/pinned.ts";
-import { platformPause } from "#controller/image/platform.ts";
+import { sooner, type Again } from "#kube/loop.ts";
 import { readPublished } from "./objects/global-secret.ts";
-import type { Steering } from "./steering.ts";
-import { remove, takesAway, type Remover } from "./withdrawal/remove.ts";
-import type { Admitted } from "#kube/apply/admitted.ts";
 import { readState, writeState } from "./objects/state.ts";
-
-export type Reconciler = Remover &
-  Readonly<{
-    /** Policy, wishes and agents of this run come from it. */
-    steering: Steering;
-    /** The same cluster without informers. */
-    live: Cluster;
-    original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
-    extras: Extras;
-    /** The API group of another operator that owns the nodes' pull secrets, where there is one. */
-    platform: () => Promise<string | undefined>;
-    report: Report;
-  }>;
-
-/**
- * Seconds to the next run while objects are being deleted: there is nothing to wait for but the
- * API.
- */
-const soon: Again = { seconds: 1 };
+import type { Reconciler } from "./reconciler.ts";
+import { againAfter, serve } from "./serve.ts";
+import { accept, nobodyAsks } from "./sources/accept.ts";
+import { keptOf, sincesOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
+import { remove, takesAway } from "./withdrawal/remove.ts";
 
 export async function reconcile(reconciler: Reconciler): Promise<Again | undefined> {
   try {
@@ -112,56 +86,6 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
   }
 }
 
-async function serve(
-  reconciler: Reconciler,
-  snapshot: Snapshot,
-  verdict: Verdict,
-  absences: ReadonlyMap<string, Withdrawal>,
-): Promise<Again | undefined> {
-  if (verdict.wanted === undefined && absences.size === 0) return undefined;
-  if (holdsAll(reconciler, snapshot)) {
-    reconciler.report.paused();
-    return undefined;
-  }
-  // The state is written before the Secret: what is in force must be known even if its source
-  // breaks in the next moment.
-  const state = await writeState(reconciler.cluster, snapshot.state, {
-    ...readState(snapshot.state),
-    accepted: verdict.accepted,
-    absentSince: sincesOf(absences),
-    policy: reconciler.steering.accepted?.spec,
-    sourcesFrom: reconciler.steering.accepted?.sourcesFrom,
-  });
-  if (verdict.wanted === undefined) return undefined;
-  if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
-  if (pinnedOf(snapshot.daemonSet) !== undefined) {
-    // A pinned DaemonSet is left from a removal, and most nodes have lost their agent. A new one
-    // reaches them by its budget, not all of them at once.
-    const { uid = "", resourceVersion } = snapshot.daemonSet?.metadata ?? {};
-    await reconciler.cluster.remove(owned.daemonSet, uid, resourceVersion);
-    return soon;
-  }
-  if (snapshot.global?.immutable === true) {
-    // Somebody made it immutable, which no apply can undo.
-    const { uid = "", resourceVersion } = snapshot.global.metadata ?? {};
-    await reconciler.cluster.remove(owned.global, uid, resourceVersion);
-    return soon;
-  }
-  const progress = await takeStep(reconciler, { ...snapshot, state }, verdict.wanted);
-  await reconciler.report.progress(progress, snapshot);
-  return againAfter(progress, reconciler.admitted);
-}
-
-/**
- * True under a pause before anything was in force, or after it was given back: then nothing is
- * made.
- */
-function holdsAll({ policy }: Reconciler, { global, state }: Snapshot): boolean {
-  if (policy.managementState !== "Paused") return false;
-  const { intent } = readPublished(global) ?? {};
-  return intent === "release" || (intent === undefined && readState(state).served === undefined);
-}
-
 /**
  * True under a pause, unless a withdrawal has begun. That goes to its end, so that no credential
  * stays half withdrawn.
@@ -224,9 +148,6 @@ async function forgotten(
   };
 }
 
-const sincesOf = (absences: ReadonlyMap<string, Withdrawal>) =>
-  new Map([...absences].map(([id, { since }]) => [id, since] as const));
-
 /** When the withdrawal begins; undefined for a source that exists, or is withdrawn already. */
 const beginsOf = (absence: Withdrawal | undefined) =>
   absence?.due === false ? absence.begins : undefined;
@@ -236,13 +157,4 @@ function until(absences: ReadonlyMap<string, Withdrawal>, { now }: Reconciler): 
   const ends = [...absences.values()].flatMap((one) => beginsOf(one)?.getTime() ?? []);
   if (ends.length === 0) return undefined;
   return { seconds: Math.max(0, (Math.min(...ends) - now().getTime()) / 1000) };
-}
-
-function againAfter({ turn, nudgeIn }: Progress, { againSeconds }: Admitted): Again | undefined {
-  if (turn.kind === "served") {
-    const seconds = Math.min(turn.again ?? Infinity, againSeconds ?? Infinity);
-    return seconds === Infinity ? undefined : { seconds };
-  }
-  const { seconds } = turn.kind === "wait" ? { seconds: turn.again } : soon;
-  return { seconds: Math.min(seconds, nudgeIn || seconds) };
 }

@@ -15,7 +15,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import {
   inForce,
   readAccepted,
-  type Declared,
+  type DeclaredObject,
   type InForce,
 } from "#controller/policy/spec/in-force.ts";
 import type { Installed } from "./policy/policy.ts";
@@ -65,7 +65,7 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
   let known = false;
   let goneSince: number | undefined;
 
-  async function declared(): Promise<Declared> {
+  async function declared(): Promise<DeclaredObject> {
     const time = now().getTime();
     // After the clock was set back, a pause of half a minute must not become one of a year.
     pausedUntil = Math.min(pausedUntil, time + pauseSeconds * 1000);
@@ -82,7 +82,7 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
   }
 
   /** Keeps the policy for the grace period, then creates the object with the defaults. */
-  async function missing(time: number): Promise<Declared> {
+  async function missing(time: number): Promise<DeclaredObject> {
     if (known) goneSince = Math.min(goneSince ?? time, time);
     const left = goneSince === undefined ? 0 : graceSeconds - (time - goneSince) / 1000;
     if (left <= 0) return made();
@@ -94,7 +94,7 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
    * Creates the object with metadata only, and only where there is none. The API server fills in
    * the defaults.
    */
-  async function made(): Promise<Declared> {
+  async function made(): Promise<DeclaredObject> {
     const metadata = { name: globalPullSecretName, resourceVersion: newborn };
     const object = {
       apiVersion: "globalpullsecret.io/v1alpha1",

@@ -1,8 +1,8 @@
 /** The flags of the fleet's controller. */
 import { clustersNamespace } from "#contract/joined/names.ts";
 import { namespace } from "#contract/names.ts";
-import { readFlags, type Outcome } from "#contract/flags.ts";
-import { usage as usageOf, type Table, type Values } from "#contract/table.ts";
+import { readFlags, type ParsedFlags } from "#contract/flags.ts";
+import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";
 import { Wrong } from "#contract/values.ts";
 import { common } from "#program/flags.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
@@ -28,10 +28,10 @@ const flags = {
   ...common,
 } as const satisfies Table;
 
-export type FleetConfig = Values<typeof flags>;
+export type FleetConfig = TableValues<typeof flags>;
 
 /** Reads the command line after the program's name. All errors are reported at once. */
-export const parseFleetConfig = (argv: readonly string[]): Outcome<FleetConfig> =>
+export const parseFleetConfig = (argv: readonly string[]): ParsedFlags<FleetConfig> =>
   readFlags(flags, { argv, quote });
 
 /** The text of `--help`. */

@@ -13,11 +13,11 @@ import { order } from "./order/order.ts";
 import { judge, ownerOf, type Judged } from "./secret/content.ts";
 import { sentence } from "./secret/problems.ts";
 import { membersOf, mostClusters, olderWithTarget, type Members } from "./status/members.ts";
-import { sameStatus, statusOf, type Found } from "./status/status.ts";
+import { sameStatus, statusOf, type FoundClusters } from "./status/status.ts";
 import { warningsOf } from "./status/warnings.ts";
 import { pathOf, writeFinalizer, writeStatus } from "./write.ts";
 
-export type Place = Readonly<{
+export type FleetPlace = Readonly<{
   /** The management cluster. Writes fail unless the Lease is held. */
   home: Cluster;
   /** Uid of its kube-system namespace, by which a guest's Secret tells who placed it. */
@@ -32,14 +32,14 @@ const statusMilliseconds = 2000;
 /** Seconds until the next run while something goes on. */
 const soonSeconds = 5;
 
-type Told = Pick<Found, "clusters" | "stalled"> & Readonly<{ source?: Judged }>;
+type Told = Pick<FoundClusters, "clusters" | "stalled"> & Readonly<{ source?: Judged }>;
 
 export class Fleet {
-  readonly #place: Place;
+  readonly #place: FleetPlace;
   readonly #guests: Guests;
   #written = 0;
 
-  constructor(place: Place) {
+  constructor(place: FleetPlace) {
     this.#place = place;
     this.#guests = new Guests(place);
   }
@@ -81,7 +81,7 @@ export class Fleet {
     return sooner(
       await this.#serve(run, members, left, selected.length > mostClusters),
       soonest(
-        [...left.map(({ next }) => next), ...served.map((one) => this.#guests.again(one))],
+        [...left.map(({ next }) => next), ...served.flatMap((one) => this.#guests.again(one, now))],
         now,
       ),
     );
@@ -174,7 +174,7 @@ export class Fleet {
   }
 
   /** Changes nothing, and tells why in status. */
-  async #leave(object: FleetSecret, stalled: Found["stalled"]): Promise<Again | undefined> {
+  async #leave(object: FleetSecret, stalled: FoundClusters["stalled"]): Promise<Again | undefined> {
     return await this.#tell(object, { clusters: object.status?.clusters ?? [], stalled });
   }
 

@@ -10,7 +10,7 @@ import { createLoop, sooner, type Again } from "#kube/loop.ts";
 import { allClusters, clusterProfilesIn, fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
 import { Informer } from "#kube/watch/informer.ts";
-import { Fleet, type Place } from "./fleet.ts";
+import { Fleet, type FleetPlace } from "./fleet.ts";
 import { createKeeper } from "./joined/keeper.ts";
 import { pathOf } from "./write.ts";
 
@@ -57,7 +57,7 @@ export function createFleets(options: Options) {
   }
 
   /** Serves one object. One that cannot be served keeps no other waiting. */
-  async function serve(object: FleetSecret, all: readonly FleetSecret[], place: Place) {
+  async function serve(object: FleetSecret, all: readonly FleetSecret[], place: FleetPlace) {
     try {
       return await fleetOf(object, place).run(object, all);
     } catch (error) {
@@ -71,7 +71,7 @@ export function createFleets(options: Options) {
     }
   }
 
-  function fleetOf(object: FleetSecret, place: Place): Fleet {
+  function fleetOf(object: FleetSecret, place: FleetPlace): Fleet {
     const known = served.get(uidOf(object));
     if (known !== undefined) return known.fleet;
     const one = { fleet: new Fleet(place), source: new AbortController() };

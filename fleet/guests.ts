@@ -4,7 +4,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { Guest } from "./guest/guest.ts";
 import { readAccess } from "./inventory/inventory.ts";
 import type { Standing } from "./order/order.ts";
-import { standingOf, type Facts, type Judgement } from "./order/standing.ts";
+import { standingOf, type ClusterFacts, type Judgement } from "./order/standing.ts";
 import type { Judged } from "./secret/content.ts";
 import { codeOf, sentence } from "./secret/problems.ts";
 import { secondsOf } from "./status/members.ts";
@@ -48,6 +48,14 @@ export class Guests {
   }
 
   judge(name: string, run: Run): Judgement {
+    const judged = this.#judge(name, run);
+    const warning = this.#all.get(name)?.warning(run.now);
+    return judged.reason !== undefined || warning === undefined
+      ? judged
+      : { ...judged, reason: warning };
+  }
+
+  #judge(name: string, run: Run): Judgement {
     const { object, source, owner, now } = run;
     const guest = this.#all.get(name);
     const content = source.ok ? source.content : undefined;
@@ -75,9 +83,9 @@ export class Guests {
     });
   }
 
-  /** When a write that got no answer may be tried again, in milliseconds. */
-  again(name: string): number | undefined {
-    return this.#all.get(name)?.again;
+  /** When to look at a cluster again even if nothing happens, in milliseconds. */
+  again(name: string, now: number): readonly number[] {
+    return this.#all.get(name)?.again(now) ?? [];
   }
 }
 
@@ -90,7 +98,10 @@ function wayOf({ via, target, clusterAPI }: FleetSecret["spec"], name: string): 
 }
 
 /** What status says of this content, recognized by the version of the source that it refers to. */
-function formerOf({ object, source }: Run, known: ClusterStatus | undefined): Facts["former"] {
+function formerOf(
+  { object, source }: Run,
+  known: ClusterStatus | undefined,
+): ClusterFacts["former"] {
   const of = object.status?.sourceResourceVersion;
   if (known === undefined || !source.ok || of !== source.version) return undefined;
   return { ...said(known), since: Date.parse(known.since) };
@@ -110,7 +121,7 @@ const said = ({ state, reason }: ClusterStatus) => ({
 const refusals: ReadonlySet<string> = new Set([codeOf("refused"), codeOf("mutated")]);
 
 /** A refusal that the previous controller met. It counts, and is tried once more. */
-function remembered(former: Facts["former"]): Facts["refusal"] {
+function remembered(former: ClusterFacts["former"]): ClusterFacts["refusal"] {
   const code = former?.reason?.slice(0, codeOf("refused").length) ?? "";
   if (former?.state !== "Failed" || !refusals.has(code)) return undefined;
   return { why: former.reason ?? "", next: former.since };

@@ -8,7 +8,7 @@ const breathe = () => new Promise((resolve) => setImmediate(resolve));
  * A loop under fake time. `advance` lets time pass, one timer and all that follows from it after
  * the other.
  */
-function played(context: TestContext, run: () => Promise<{ seconds: number } | undefined>) {
+function simulated(context: TestContext, run: () => Promise<{ seconds: number } | undefined>) {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const failures: number[] = [];
   const loop = createLoop({
@@ -36,7 +36,7 @@ function played(context: TestContext, run: () => Promise<{ seconds: number } | u
 
 test("any number of hints during a run makes one further run", async (context) => {
   let runs = 0;
-  const { loop, advance, end } = played(context, async () => {
+  const { loop, advance, end } = simulated(context, async () => {
     runs += 1;
     if (runs === 1) for (let hint = 0; hint < 100; hint++) loop.hint();
     return undefined;
@@ -48,7 +48,9 @@ test("any number of hints during a run makes one further run", async (context) =
 
 test("without a hint it looks again when it was asked to, and after minutes anyway", async (context) => {
   let runs = 0;
-  const { advance, end } = played(context, async () => (++runs < 3 ? { seconds: 10 } : undefined));
+  const { advance, end } = simulated(context, async () =>
+    ++runs < 3 ? { seconds: 10 } : undefined,
+  );
   await advance(9000);
   assert.equal(runs, 1);
   await advance(13_000);
@@ -62,7 +64,7 @@ test("without a hint it looks again when it was asked to, and after minutes anyw
 
 test("no hot loop: a minute of failures and constant hints makes few runs", async (context) => {
   let runs = 0;
-  const { loop, failures, advance, end } = played(context, async () => {
+  const { loop, failures, advance, end } = simulated(context, async () => {
     runs += 1;
     throw new Error("no API");
   });

@@ -38,7 +38,7 @@ type Options = Readonly<{
   failed: (error: unknown, failures: number) => number | undefined;
 }>;
 
-export type Loop = Readonly<{
+export type RunningLoop = Readonly<{
   hint: () => void;
   /** Resolves when `signal` has aborted and the running reconcile has ended. */
   until: (signal: AbortSignal) => Promise<void>;
@@ -46,7 +46,7 @@ export type Loop = Readonly<{
 
 const nothing = () => {};
 
-export function createLoop({ run, failed }: Options): Loop {
+export function createLoop({ run, failed }: Options): RunningLoop {
   let hinted = true;
   let wake = nothing;
 

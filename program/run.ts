@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { pino, type Logger } from "pino";
 import { Registry } from "prom-client";
 import { asksForHelp } from "#contract/arguments.ts";
-import type { Outcome } from "#contract/flags.ts";
+import type { ParsedFlags } from "#contract/flags.ts";
 import { namespace } from "#contract/names.ts";
-import type { Values } from "#contract/table.ts";
+import type { TableValues } from "#contract/table.ts";
 import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { leaseIn } from "#kube/client/paths.ts";
@@ -27,7 +27,7 @@ type Around = Readonly<{
 }>;
 
 /** The work of a program. */
-export type Served = Readonly<{
+export type ServedProgram = Readonly<{
   /** Serves until `signal` aborts; rejects never. */
   until: (signal: AbortSignal) => Promise<void>;
   /** When the last run ended, in milliseconds since the epoch. */
@@ -40,19 +40,21 @@ type Program<Config> = Readonly<{
   /** Name of its Lease. */
   lease: string;
   usage: () => string;
-  parse: (argv: readonly string[]) => Outcome<Config>;
-  open: (config: Config, around: Around) => Served;
+  parse: (argv: readonly string[]) => ParsedFlags<Config>;
+  open: (config: Config, around: Around) => ServedProgram;
 }>;
 
 /** Runs the program until SIGTERM. Never rejects: what stops it is its last line. */
-export function runProgram<Config extends Values<typeof common>>(program: Program<Config>): void {
+export function runProgram<Config extends TableValues<typeof common>>(
+  program: Program<Config>,
+): void {
   main(program, process.argv.slice(2)).catch((error: unknown) => {
     process.stderr.write(`${(error as Error).message}\n`);
     process.exit(1);
   });
 }
 
-async function main<Config extends Values<typeof common>>(
+async function main<Config extends TableValues<typeof common>>(
   { manager, lease, usage, parse, open }: Program<Config>,
   argv: readonly string[],
 ): Promise<void> {

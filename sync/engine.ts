@@ -43,8 +43,12 @@ export class Engine {
 
   /** One look at everything. Rejects where one of the two collections cannot be read. */
   async run(): Promise<Again | undefined> {
-    const { from, objects, to, made } = this.#side;
-    const all = await metadataOf(from, objects);
+    const { from, objects, to, made, rights } = this.#side;
+    const all = await metadataOf(from, objects).catch(async (error: unknown) => {
+      if (error instanceof ApiError && error.status === 403) await rights?.hold(undefined);
+      throw error;
+    });
+    await rights?.hold(all.length);
     const uids = new Set(all.map(({ uid }) => uid));
     for (const uid of this.#known.keys()) if (!uids.has(uid)) this.#known.delete(uid);
     const there = await elsewhere(metadataOf(to, made)).catch(async (error: unknown) => {
@@ -62,6 +66,11 @@ export class Engine {
     const known = this.#knownOf(metadata);
     const at = versions(metadata, made);
     if (known.settled === at) return undefined;
+    if (metadata.deletionTimestamp === undefined && this.#side.isCopy?.(metadata) === true) {
+      known.settled = at;
+      this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, sentence("copied"));
+      return undefined;
+    }
     const { failed } = known;
     const now = Date.now();
     if (failed?.at === at && now < failed.next) return { seconds: (failed.next - now) / 1000 };

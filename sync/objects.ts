@@ -6,7 +6,7 @@ import { apiVersion } from "./rules/wanted.ts";
 
 const group = `/apis/${apiVersion}`;
 
-/** Those of every namespace. */
+/** The collection of SyncSecrets in every namespace. */
 export const allSyncSecrets = `${group}/syncsecrets`;
 export const syncSecretsIn = (namespace: string): string =>
   `${group}/namespaces/${namespace}/syncsecrets`;
@@ -30,7 +30,7 @@ export async function metadataOf(
   return found;
 }
 
-/** The very object of that uid; undefined where it has gone, or another has its name. */
+/** The object of exactly that uid; undefined when it is gone, or another one has its name. */
 export async function readObject(
   cluster: Cluster,
   metadata: V1ObjectMeta,

@@ -3,12 +3,12 @@ import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
 import { createLoop } from "#kube/loop.ts";
-import type { Served } from "#program/run.ts";
+import type { ServedProgram } from "#program/run.ts";
 import { Engine } from "./engine.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Side } from "./side.ts";
 
-export function serveSide(side: Side, log: Logger, metrics: Metrics): Served {
+export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedProgram {
   const engine = new Engine(side, log, metrics);
   let finished = Date.now();
   const loop = createLoop({
@@ -24,7 +24,7 @@ export function serveSide(side: Side, log: Logger, metrics: Metrics): Served {
       return error instanceof ApiError ? error.retryAfterSeconds : undefined;
     },
   });
-  const { from, objects, to, made } = side;
+  const { from, objects, to, made, rights } = side;
   return {
     finished: () => finished,
     async until(signal) {
@@ -34,6 +34,9 @@ export function serveSide(side: Side, log: Logger, metrics: Metrics): Served {
       const watches = [
         watchCollection({ ...watched, cluster: from, path: objects }),
         watchCollection({ ...watched, cluster: to, path: made }),
+        ...(rights?.watched ?? []).map((one) =>
+          watchCollection({ ...watched, cluster: from, ...one }),
+        ),
       ];
       await loop.until(signal);
       await Promise.all(watches);

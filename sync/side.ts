@@ -23,8 +23,17 @@ export type Side = Readonly<{
   wanted: (object: SyncSecret, content: Content) => Wanted;
   /** True when what is there was made of the object of that UID, whatever was edited on it. */
   isOurs: (live: V1ObjectMeta, uid: string) => boolean;
+  /** True for an object that is not to be served, whatever it holds. */
+  isCopy?: (metadata: V1ObjectMeta) => boolean;
   /** What the object says when what is made of it is as wanted. */
   told: (live: Live) => Found;
+  /** Rights that could go before the objects do. */
+  rights?: Readonly<{
+    /** Collections whose changes are looked at, too. */
+    watched: readonly Readonly<{ path: string; query: Readonly<Record<string, string>> }>[];
+    /** Told before any object is served how many there are; undefined: nobody may list them. */
+    hold: (objects: number | undefined) => Promise<void>;
+  }>;
 }>;
 
 /** A failure of what is made, not of the object: the object can tell of it. */

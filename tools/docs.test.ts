@@ -14,9 +14,17 @@ test("the pages about codes, flags and faults say what code and tests say", () =
   }
 });
 
+test("a code has one meaning: each stands in one row of docs/errors.md", () => {
+  const page = readFileSync("docs/errors.md", "utf8");
+  const codes = Array.from(page.matchAll(/^\| (GPS\d+) \|/gm), ([, code = ""]) => code);
+  assert.ok(codes.length > 100, `only ${codes.length}`);
+  const again = codes.filter((code, at) => codes.indexOf(code) !== at);
+  assert.deepEqual(again, []);
+});
+
 test("every test of test/faults is a row of docs/faults.md, under the name that the test's run shows", () => {
-  const page = readFileSync("docs/faults.md", "utf8");
-  for (const file of globSync("test/faults/*.test.ts")) {
+  const [page = ""] = readFileSync("docs/faults.md", "utf8").split("\n## Breakages\n");
+  for (const file of globSync("test/faults/*.{test,fixture}.ts")) {
     const calls = readFileSync(file, "utf8").match(/(?<![.\w])(?:t\.)?test(?:\.\w+)?\(/g) ?? [];
     const rows = page.split("\n").filter((line) => line.endsWith(`| \`${file}\` |`));
     assert.equal(

@@ -48,7 +48,8 @@ the tables beside the agent's code, and what speaks to the bus alone, run the so
 
 /** The page's whole text. */
 export function faults(): string {
-  const files = [...globSync("test/faults/*.test.ts").toSorted(), ...elsewhere];
+  const all = globSync("test/faults/*.{test,fixture}.ts").toSorted();
+  const files = [...all.filter((file) => !gathers(file)), ...elsewhere];
   const parts = [introduction, runsSection(), ...files.map(section), breakages()];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
@@ -69,6 +70,11 @@ one at a time in a copy, and the tests beside it must turn red, the first of the
     "| --- | --- | --- | --- |",
     ...rows,
   ].join("\n");
+}
+
+/** Whether a file only runs those of others, its fixtures, on one cluster. */
+function gathers(file: string): boolean {
+  return /^import "\.\/.*\.fixture\.ts";$/m.test(readFileSync(file, "utf8"));
 }
 
 function section(file: string): string {

@@ -1,4 +1,4 @@
-/** What docs/fleet.md counts and answers, held against the manifests and the tests. */
+/** What docs/fleet.md and docs/hosted.md count and answer, held against manifests and tests. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { kustomizationOf, objectsOf, textOf, type KubeObject } from "./install/yaml.ts";
 
 const root = join(import.meta.dirname, "..");
-const page = readFileSync(join(root, "docs/fleet.md"), "utf8");
+const pageOf = (name: string) => readFileSync(join(root, "docs", name), "utf8");
+const page = pageOf("fleet.md");
 
 /** Every object of a folder of manifests/, as its kustomization lists them. */
 function objectsIn(folder: string): KubeObject[] {
@@ -15,9 +16,9 @@ function objectsIn(folder: string): KubeObject[] {
   );
 }
 
-/** Rows of the page's table with this head, each as its cells. */
-function rowsUnder(head: string): string[][] {
-  const [, below = ""] = page.split(`\n${head}\n`);
+/** Rows of a page's table with this head, each as its cells. */
+function rowsUnder(head: string, text = page): string[][] {
+  const [, below = ""] = text.split(`\n${head}\n`);
   const [table = ""] = below.split("\n\n");
   const lines = table.trim().split("\n").slice(1);
   assert.ok(lines.length > 0, `no table ${head}`);
@@ -36,16 +37,19 @@ function textsIn(value: unknown, name = ""): string[] {
   return Object.entries(value).flatMap(([key, one]) => textsIn(one, key));
 }
 
-test("the pieces that the page counts are those of manifests/fleet, and the one program is one image", () => {
+for (const folder of ["fleet", "hosted"])
+  test(`the pieces that the page counts are those of manifests/${folder}`, () => {
+    const kinds = objectsIn(folder).map(({ kind }) => kind);
+    const many = (kind: unknown) => kinds.filter((one) => one === kind).length;
+    const counted = kinds.map((kind) => `${kind} ${many(kind)}`);
+    const told = rowsUnder("| kind | how many | what for |", pageOf(`${folder}.md`)).map(
+      ([kind, count]) => `${kind} ${count}`,
+    );
+    assert.deepEqual(new Set(told), new Set(counted));
+  });
+
+test("what the fleet's accounts are granted is Kubernetes' own, ours, Cluster API's and the inventory's", () => {
   const objects = objectsIn("fleet");
-  const kinds = objects.map(({ kind }) => kind);
-  const many = (kind: unknown) => kinds.filter((one) => one === kind).length;
-  const counted = kinds.map((kind) => `${kind} ${many(kind)}`);
-  const told = rowsUnder("| kind | how many | what for |").map(
-    ([kind, count]) => `${kind} ${count}`,
-  );
-  assert.deepEqual(new Set(told), new Set(counted));
-  // What it is granted beyond Kubernetes' own and ours is Cluster API's and the inventory's.
   const groups = objects.flatMap(({ rules }) =>
     (Array.isArray(rules) ? (rules as { apiGroups: string[] }[]) : []).flatMap(
       ({ apiGroups }) => apiGroups,
@@ -63,7 +67,7 @@ test("the pieces that the page counts are those of manifests/fleet, and the one 
   );
 });
 
-for (const folder of ["fleet", "hosted", "fleet/cluster-resource-set"])
+for (const folder of ["fleet", "hosted", "fleet/cluster-resource-set", "fleet/narrow/namespace"])
   test(`K11: manifests/${folder} pulls no image but ours, and names no host to ask`, () => {
     const objects = objectsIn(folder);
     const delivers = folder.includes("/");

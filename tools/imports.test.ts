@@ -1,12 +1,26 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { checkImports } from "./imports.ts";
+import { cyclesIn } from "./cycles.ts";
+import { checkImports, importsOf } from "./imports.ts";
 
 test("H25: every room imports only rooms before it, what decides has no effects, no files need each other", () => {
   assert.deepEqual(checkImports("."), []);
+});
+
+test("no files need each other, those of tests, bench and tools included", () => {
+  const files = globSync(
+    "{agent,api,bench,build,cli,controller,fleet,kube,sync,test,tools}/**/*.ts",
+  );
+  const graph = files.map((file) => {
+    const needs = importsOf(readFileSync(file, "utf8")).map(({ specifier }) =>
+      specifier.startsWith("#") ? specifier.slice(1) : join(dirname(file), specifier),
+    );
+    return [file, needs] as const;
+  });
+  assert.deepEqual(cyclesIn(new Map(graph)), []);
 });
 
 type Files = Readonly<Record<string, string>>;

@@ -74,6 +74,7 @@ const order: readonly string[] = [
   "cli/cluster",
   "cli/document",
   "cli/clusters",
+  "cli/joining",
   "cli/seal",
   "cli/show",
   "cli/removal",

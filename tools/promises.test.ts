@@ -5,7 +5,7 @@ import {
   allTests,
   numbersIn,
   promises,
-  type Named,
+  type NamedTest,
   prose,
   promisesPage,
   shownBy,
@@ -25,7 +25,7 @@ test("every number that was asked for is promised, either shown by tests or said
   assert.deepEqual(numbers.toSorted(), [...wanted, "HD"].toSorted());
 });
 
-const withoutTest = (among: readonly Named[]) => {
+const withoutTest = (among: readonly NamedTest[]) => {
   const shown = new Set(among.flatMap(({ name }) => shownBy(name)));
   return Object.keys(promises).filter((number) => !shown.has(number));
 };

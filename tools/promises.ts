@@ -109,7 +109,7 @@ export const prose: Readonly<Record<string, Prose>> = {
 };
 
 /** A test's name, as far as it is written in the source, and the file that has it. */
-export type Named = Readonly<{ file: string; name: string }>;
+export type NamedTest = Readonly<{ file: string; name: string }>;
 
 const number = /\b(?:[HKLM]\d+|HD)\b/g;
 const namePattern = /(?<![.\w])(?:t\.)?test\(\s*(["'`])((?:\\.|(?!\1).)*)/gs;
@@ -131,7 +131,7 @@ export const testNames = (source: string): readonly string[] =>
  * Every test of the checkout but those of this file's own rules; a table's are in a fixture, and
  * those that share a cluster in files beside the one that starts it.
  */
-export function allTests(): readonly Named[] {
+export function allTests(): readonly NamedTest[] {
   const exclude = ["node_modules/**", "dist/**", "tools/promises.test.ts"];
   const found = globSync(["**/*.{test,fixture}.ts", "test/sync/*.ts"], { exclude });
   const files = [...new Set(found)];
@@ -141,7 +141,7 @@ export function allTests(): readonly Named[] {
 }
 
 /** The page's whole text. */
-export function promisesPage(tests: readonly Named[] = allTests()): string {
+export function promisesPage(tests: readonly NamedTest[] = allTests()): string {
   const rows = Object.entries(promises).map(([key, sentence]) => {
     const showing = tests.filter(({ name }) => shownBy(name).includes(key));
     const files = [...new Set(showing.map(({ file }) => `[${file}](../${file})`))];

@@ -1,7 +1,7 @@
 /** What the agent is told: the values of its flags and of its environment. */
-import { readFlags, type Outcome } from "#contract/flags.ts";
+import { readFlags, type ParsedFlags } from "#contract/flags.ts";
 import { agentEnvironment } from "#contract/names.ts";
-import type { Values } from "#contract/table.ts";
+import type { TableValues } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { flags } from "./flags.ts";
 
@@ -12,12 +12,12 @@ export type Config = Readonly<ReturnType<typeof toConfig>>;
 export function parseConfig(
   argv: readonly string[],
   environment: NodeJS.ProcessEnv,
-): Outcome<Config> {
+): ParsedFlags<Config> {
   const read = readFlags(flags, { argv, environment, quote });
   return read.ok ? { ok: true, value: toConfig(read.value) } : read;
 }
 
-function toConfig(given: Values<typeof flags>) {
+function toConfig(given: TableValues<typeof flags>) {
   return {
     revision: given[agentEnvironment.revision],
     digest: given[agentEnvironment.digest],

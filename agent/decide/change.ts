@@ -4,7 +4,7 @@ import type { Facts } from "../facts/facts.ts";
 import { callsWithin, firstJournal, isAtRest, type Journal } from "../journal/journal.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { preflight } from "./preflight.ts";
-import { type Found, leftBy, type Plan } from "../delivery/delivery.ts";
+import { type FoundFile, leftBy, type Plan } from "../delivery/delivery.ts";
 import { givesBack } from "../delivery/gives-back.ts";
 import type { Document } from "../delivery/mounted.ts";
 import { unfitFor } from "../facts/registration.ts";
@@ -19,12 +19,12 @@ import { codes } from "../facts/problems.ts";
 export function change(
   facts: Facts,
   known: Journal | undefined,
-  found: Found,
+  found: FoundFile,
   document: Document,
   planned: Plan,
 ): Answer {
   const journal = known ?? begun(facts, planned);
-  if (found.healed !== undefined && facts.steady.file < 2000)
+  if (found.healed !== undefined && facts.stopwatch.file < 2000)
     return wait(codes.unreadable, 500, found.healed);
   if (facts.unit === undefined) return ask("fitness");
   const drift = journal.content === document.content && journal.phase === "applied";
@@ -77,7 +77,7 @@ function begun(facts: Facts, { before }: Plan): Journal {
 /** Since when the kubelet's flags are in place, once they are; a release takes them out again. */
 function registeredWith(
   { time }: Facts,
-  { registers }: Found,
+  { registers }: FoundFile,
   { owned }: Plan,
   before: Journal["registered"],
 ): Pick<Journal, "registered"> {
@@ -117,7 +117,7 @@ function restartsFor(
  */
 function undoOf(
   journal: Journal,
-  found: Found,
+  found: FoundFile,
   document: Document,
   drift: boolean,
 ): Journal["undo"] {

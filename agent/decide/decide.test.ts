@@ -19,7 +19,7 @@ import {
   noBus,
   written,
   foreign,
-  atRest,
+  idle,
   restarting,
   settling,
   reviving,
@@ -30,7 +30,7 @@ import {
   check,
   decide,
   busless,
-  type Change,
+  type FactsChange,
   inTurn,
 } from "../facts/facts.fixture.ts";
 
@@ -41,7 +41,7 @@ test("what comes before everything else", () => {
       { config: { revision: 0 }, journal: restarting, alone: false },
       "nothing GPS201 ready",
     ],
-    ["two agents on one node", { alone: false, journal: atRest }, "wait GPS205"],
+    ["two agents on one node", { alone: false, journal: idle }, "wait GPS205"],
     [
       "a journal from a newer agent",
       { journal: { kind: "newer", why: "version 9", owes: false } },
@@ -63,11 +63,11 @@ test("what comes before everything else", () => {
 
 test("nobody is asked for what no rule needs", () => {
   const newer = (owes: boolean): Facts["journal"] => ({ kind: "newer", why: "version 9", owes });
-  const rows: readonly (readonly [when: string, change: Change, ...asked: string[]])[] = [
-    ["at rest", { journal: atRest }, "mounted", "healthz"],
+  const rows: readonly (readonly [when: string, change: FactsChange, ...asked: string[]])[] = [
+    ["at rest", { journal: idle }, "mounted", "healthz"],
     [
       "at rest, under a hold",
-      { journal: atRest, mounted: { ...mounted, intent: "hold" } },
+      { journal: idle, mounted: { ...mounted, intent: "hold" } },
       "mounted",
       "healthz",
     ],
@@ -75,7 +75,7 @@ test("nobody is asked for what no rule needs", () => {
     ["in quarantine", { journal: rolledBack, file: absent }, "mounted"],
     ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "mounted"],
     ["a change begins", { file: absent }, "mounted", "fitness"],
-    ["drift", { journal: atRest, file: absent }, "mounted", "fitness"],
+    ["drift", { journal: idle, file: absent }, "mounted", "fitness"],
     ["void for a moment", { file: foreign("not JSON") }, "mounted"],
     ["a change under way", { journal: restarting }, "kubelet", "mounted"],
     ["a rollback", { journal: { ...restarting, phase: "restoring" } }, "kubelet"],
@@ -103,17 +103,17 @@ test("a pod applies its own revision and no other", () => {
     ["the volume is ahead", { mounted: { ...mounted, revision: 8 }, file: absent }, "wait GPS203"],
     [
       "the volume is ahead of what stands already",
-      { mounted: { ...mounted, revision: 8 }, journal: atRest },
+      { mounted: { ...mounted, revision: 8 }, journal: idle },
       "nothing GPS200 ready",
     ],
     [
       "… but was drifted",
-      { mounted: { ...mounted, revision: 8 }, journal: atRest, file: absent },
+      { mounted: { ...mounted, revision: 8 }, journal: idle, file: absent },
       "wait GPS203",
     ],
     [
       "… of another pod's revision",
-      { mounted: { ...mounted, revision: 8 }, journal: { ...atRest, revision: 6 } },
+      { mounted: { ...mounted, revision: 8 }, journal: { ...idle, revision: 6 } },
       "wait GPS203",
     ],
     [
@@ -137,7 +137,7 @@ test("a pod applies its own revision and no other", () => {
 test("a revision is its number and its digest: one number with two contents is two revisions", () => {
   const otherDigest = { config: { digest: "restored" } };
   const lagging: Facts["mounted"] = { kind: "incomplete", why: "ENOENT" };
-  const { digest: _digest, ...undated } = atRest;
+  const { digest: _digest, ...undated } = idle;
   check([
     [
       "the mount has caught up",
@@ -145,15 +145,15 @@ test("a revision is its number and its digest: one number with two contents is t
       "apply GPS226 → applying",
     ],
     ["the mount lags", { ...otherDigest, file: absent }, "wait GPS203"],
-    ["… over a journal of the same number", { ...otherDigest, journal: atRest }, "wait GPS203"],
-    ["… and is not there", { ...otherDigest, mounted: lagging, journal: atRest }, "wait GPS202"],
-    ["… and the journal is right", { mounted: lagging, journal: atRest }, "nothing GPS200 ready"],
+    ["… over a journal of the same number", { ...otherDigest, journal: idle }, "wait GPS203"],
+    ["… and is not there", { ...otherDigest, mounted: lagging, journal: idle }, "wait GPS202"],
+    ["… and the journal is right", { mounted: lagging, journal: idle }, "nothing GPS200 ready"],
     [
       "a journal of the same number, and another content is mounted",
       {
         mounted: { ...mounted, digest: "restored", content: "two" },
         ...otherDigest,
-        journal: atRest,
+        journal: idle,
       },
       "record GPS226 → applied",
     ],
@@ -169,7 +169,7 @@ test("a revision is its number and its digest: one number with two contents is t
         ...otherDigest,
         journal: settling,
         unit: renewed,
-        steady: { running: 4000, healthy: 4000 },
+        stopwatch: { running: 4000, healthy: 4000 },
       },
       "wait GPS215",
     ],
@@ -179,7 +179,7 @@ test("a revision is its number and its digest: one number with two contents is t
 test("what a revision no longer has is ours until it is out of the file: an agent killed before that would leave it there", () => {
   const entries = new Map([["b.io", { value: { auth: "dTpi" }, original: false }]]);
   const next = { ...mounted, content: "b", desired: { entries, rest: new Map() } };
-  const begun = decide(facts({ mounted: next, journal: { ...atRest, revision: 6 } }));
+  const begun = decide(facts({ mounted: next, journal: { ...idle, revision: 6 } }));
   assert.ok(begun.action === "apply");
   assert.deepEqual(begun.journal.owned.entries.map(({ key }) => key).toSorted(), ["a.io", "b.io"]);
   const again = decide(facts({ mounted: next, journal: begun.journal }));
@@ -187,7 +187,7 @@ test("what a revision no longer has is ours until it is out of the file: an agen
   assert.deepEqual(JSON.parse(again.plan.file.bytes.toString()), {
     auths: { "b.io": { auth: "dTpi" } },
   });
-  const { end } = follow({ mounted: next, journal: { ...atRest, revision: 6 } });
+  const { end } = follow({ mounted: next, journal: { ...idle, revision: 6 } });
   const journal = end.journal.kind === "journal" ? end.journal.journal : assert.fail();
   assert.equal(journal.phase, "applying");
   const placed = decide(end);
@@ -200,7 +200,7 @@ test("what a revision no longer has is ours until it is out of the file: an agen
 
 test("a withdrawal after a lost journal is not said to be one, unless nothing is there that could be ours", () => {
   const unverified = {
-    ...atRest,
+    ...idle,
     content: "none",
     unverified: true,
     owned: { entries: [], rest: [] },
@@ -234,7 +234,7 @@ test("a withdrawal after a lost journal is not said to be one, unless nothing is
   assert.ok(doubtful.action === "apply" && doubtful.journal.unverified === true);
   const known = decide(facts({ lost: true }));
   assert.ok(known.action === "record" && known.journal.unverified === undefined);
-  const later = decide(facts({ lost: true, journal: { ...atRest, revision: 6 } }));
+  const later = decide(facts({ lost: true, journal: { ...idle, revision: 6 } }));
   assert.ok(
     later.action === "record" && later.journal.phase === "applied",
     "once there is a journal again it counts",
@@ -251,7 +251,7 @@ test("config.json is written only where systemd can be asked", () => {
     ["healthz off, or on another port", { file: absent, healthy: false }, "wait GPS221"],
     [
       "drift, and nobody knows the kubelet's unit",
-      { file: absent, journal: atRest, unit: { unfound: "" } },
+      { file: absent, journal: idle, unit: { unfound: "" } },
       "wait GPS229",
     ],
     [
@@ -265,17 +265,17 @@ test("config.json is written only where systemd can be asked", () => {
       "apply GPS226 → applying",
     ],
     ["what means the same already is only noted", { file: written }, "record GPS226 → applied"],
-    ["void for a moment", { file: foreign("not JSON"), steady: { file: 1999 } }, "wait GPS207"],
+    ["void for a moment", { file: foreign("not JSON"), stopwatch: { file: 1999 } }, "wait GPS207"],
     [
       "void for good",
-      { file: foreign("not JSON"), steady: { file: 2000 } },
+      { file: foreign("not JSON"), stopwatch: { file: 2000 } },
       "apply GPS226 → applying",
     ],
-    ["drift", { file: absent, journal: atRest }, "apply GPS225 → applying"],
-    ["drift again and again", { file: absent, journal: atRest, writeIn: 900 }, "wait GPS225"],
+    ["drift", { file: absent, journal: idle }, "apply GPS225 → applying"],
+    ["drift again and again", { file: absent, journal: idle, writeIn: 900 }, "wait GPS225"],
     [
       "the same content under a new revision",
-      { journal: { ...atRest, revision: 6 } },
+      { journal: { ...idle, revision: 6 } },
       "record GPS226 → applied",
     ],
     [
@@ -310,7 +310,7 @@ test("config.json is written only where systemd can be asked", () => {
     ],
     [
       "… nothing that the kubelet sees",
-      { journal: { ...atRest, phase: "applying" } },
+      { journal: { ...idle, phase: "applying" } },
       "record GPS200 → applied",
     ],
     ["after a lost journal a restart may be owed", { lost: true }, "record GPS226 → applying"],
@@ -319,21 +319,17 @@ test("config.json is written only where systemd can be asked", () => {
 
 test("at rest: ready while the kubelet answers, and a kubelet that somebody stopped is left alone", () => {
   check([
-    ["in force", { journal: atRest }, "nothing GPS200 ready"],
-    [
-      "in force, nobody asked systemd",
-      { journal: atRest, unit: undefined },
-      "nothing GPS200 ready",
-    ],
-    ["kubelet stopped", { journal: atRest, unit: stopped, healthy: false }, "wait GPS221"],
+    ["in force", { journal: idle }, "nothing GPS200 ready"],
+    ["in force, nobody asked systemd", { journal: idle, unit: undefined }, "nothing GPS200 ready"],
+    ["kubelet stopped", { journal: idle, unit: stopped, healthy: false }, "wait GPS221"],
     [
       "withdrawn, ours still there",
-      { journal: atRest, mounted: withdrawn },
+      { journal: idle, mounted: withdrawn },
       "apply GPS226 → applying",
     ],
     [
       "withdrawn and given back",
-      { journal: { ...atRest, content: "none" }, mounted: withdrawn, file: absent },
+      { journal: { ...idle, content: "none" }, mounted: withdrawn, file: absent },
       "leave GPS224",
     ],
     [
@@ -373,7 +369,7 @@ test("a node that refuses says so, as long as nothing of it has been touched", (
     return step.action === "wait" && step.refused === true;
   };
   assert.deepEqual(
-    [refused({ file: link }), refused({ file: link, journal: atRest }), refused(missing)],
+    [refused({ file: link }), refused({ file: link, journal: idle }), refused(missing)],
     [true, true, true],
   );
   assert.equal(refused({ file: link, journal: { ...restarting, phase: "applying" } }), false);
@@ -381,7 +377,7 @@ test("a node that refuses says so, as long as nothing of it has been touched", (
 });
 
 function matters(calls: number[]): boolean {
-  const step = decide(facts({ journal: { ...atRest, calls }, file: absent }));
+  const step = decide(facts({ journal: { ...idle, calls }, file: absent }));
   return step.action === "apply" && step.journal.matters;
 }
 
@@ -395,7 +391,7 @@ test("ready never without the file, the proof and the answer", () => {
   const files = [absent, written, foreign()];
   const journals = [
     undefined,
-    atRest,
+    idle,
     restarting,
     settling,
     reviving,
@@ -416,17 +412,17 @@ test("ready never without the file, the proof and the answer", () => {
             seen += 1;
             assert.ok(healthy);
             assert.equal(file, written);
-            assert.ok(journal === atRest || (journal === settling && one === renewed));
+            assert.ok(journal === idle || (journal === settling && one === renewed));
           }
   assert.ok(seen > 0);
 });
 
 test("a change can be undone, a withdrawal cannot: what it takes back would be on the node again", () => {
-  const undoOf = (change: Change) => {
+  const undoOf = (change: FactsChange) => {
     const step = decide(facts(change));
     return step.action === "apply" ? step.journal.undo : assert.fail(step.action);
   };
-  assert.notEqual(undoOf({ journal: { ...atRest, content: "six" }, file: absent }), undefined);
-  const taken = { journal: atRest, mounted: withdrawn, file: written };
+  assert.notEqual(undoOf({ journal: { ...idle, content: "six" }, file: absent }), undefined);
+  const taken = { journal: idle, mounted: withdrawn, file: written };
   assert.equal(undoOf(taken), undefined);
 });

@@ -14,7 +14,7 @@ import { firstJournal, isAtRest, type Journal } from "../journal/journal.ts";
 import { givesBack } from "../delivery/gives-back.ts";
 import type { Document, Mounted } from "../delivery/mounted.ts";
 import { byTable, inForce } from "../restart/phases.ts";
-import type { Found, Plan } from "../delivery/delivery.ts";
+import type { FoundFile, Plan } from "../delivery/delivery.ts";
 import { observe, preflight } from "./preflight.ts";
 import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
 import { isOurs, ours } from "../facts/revision.ts";
@@ -115,7 +115,7 @@ function withoutDocument(
   facts: Facts,
   mounted: Mounted,
   journal: Journal | undefined,
-  file: Found,
+  file: FoundFile,
 ): Answer {
   if (journal?.phase === "restarting" || journal?.phase === "settling") {
     const step = byTable(facts, journal);
@@ -136,7 +136,7 @@ function withoutDocument(
 function standing(
   facts: Facts,
   journal: Journal | undefined,
-  found: Found,
+  found: FoundFile,
   document: Document,
   planned: Plan,
 ): Answer {
@@ -155,7 +155,7 @@ function standing(
 }
 
 /** config.json is as it should be, and no journal says that anything in it is ours. */
-function withoutJournal(facts: Facts, found: Found, document: Document, planned: Plan): Answer {
+function withoutJournal(facts: Facts, found: FoundFile, document: Document, planned: Plan): Answer {
   if (givesBack(document)) {
     if (!facts.lost && facts.left) return leave(document);
     if (document.intent === "hold") return inForce(facts, codes.held);

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import {
   absent,
-  atRest,
-  type Change,
+  idle,
+  type FactsChange,
   check,
   crashed,
   facts,
@@ -26,7 +26,7 @@ import type { Document } from "../delivery/mounted.ts";
 /** Revision 8 holds, and carries what was served last: revision 7's document. */
 const hold: Document = { ...mounted, revision: 8, digest: "eight's", intent: "hold" };
 const config = { revision: 8, digest: "eight's" };
-const carried: Change = { mounted: hold, config };
+const carried: FactsChange = { mounted: hold, config };
 /** It carries something else than what this node has. */
 const other: Document = {
   ...hold,
@@ -43,23 +43,20 @@ const empty: Document = {
 };
 
 test("under a hold a node keeps what it has, whatever that is, is Ready, and restarts nothing", () => {
-  const kept: readonly (readonly [when: string, change: Change])[] = [
-    ["what is carried", { ...carried, journal: atRest }],
-    ["the halted content, proved here", { mounted: other, config, journal: atRest }],
+  const kept: readonly (readonly [when: string, change: FactsChange])[] = [
+    ["what is carried", { ...carried, journal: idle }],
+    ["the halted content, proved here", { mounted: other, config, journal: idle }],
     [
       "an older revision's",
-      { mounted: other, config, journal: { ...atRest, revision: 3, digest: "three's" } },
+      { mounted: other, config, journal: { ...idle, revision: 3, digest: "three's" } },
     ],
     [
       "an older agent's, without a digest",
-      { mounted: other, config, journal: { ...atRest, digest: undefined } },
+      { mounted: other, config, journal: { ...idle, digest: undefined } },
     ],
     ["nothing, after a rollback", { ...carried, journal: rolledBack, file: absent }],
     ["a stranger's file, after a rollback", { ...carried, journal: rolledBack, file: foreign() }],
-    [
-      "the halted content, when nothing was ever served",
-      { mounted: empty, config, journal: atRest },
-    ],
+    ["the halted content, when nothing was ever served", { mounted: empty, config, journal: idle }],
   ];
   for (const [when, change] of kept) {
     const { steps, end } = follow(change);
@@ -114,7 +111,7 @@ test("a node that has nothing of ours takes what a hold carries, as it would und
 });
 
 test("drift under a hold is put right, without a restart, where the hold carries the node's own content, and told elsewhere", () => {
-  const drifted = { journal: { ...atRest, revision: 8, digest: "eight's" }, file: absent };
+  const drifted = { journal: { ...idle, revision: 8, digest: "eight's" }, file: absent };
   const repaired = follow({ ...carried, ...drifted });
   assert.deepEqual(repaired.steps, [
     "apply GPS225 → applying",
@@ -149,7 +146,7 @@ test("what is under way is taken to what a hold carries like to any newer revisi
     ["on probation", { mounted: other, config, journal: settling, unit: renewed }, "wait GPS215"],
     [
       "proved",
-      { mounted: other, config, journal: settling, unit: renewed, steady: probation },
+      { mounted: other, config, journal: settling, unit: renewed, stopwatch: probation },
       "record GPS200 → applied",
     ],
     [
@@ -171,7 +168,7 @@ test("what is under way is taken to what a hold carries like to any newer revisi
     mounted: empty,
     config,
     file: absent,
-    journal: { ...atRest, ...journal, phase: "applied" as const },
+    journal: { ...idle, ...journal, phase: "applied" as const },
   };
   assert.deepEqual(follow({ ...gone }).steps.slice(-2), ["leave GPS251", "nothing GPS251 ready"]);
 });

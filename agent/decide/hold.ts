@@ -2,8 +2,8 @@
 import { change } from "./change.ts";
 import type { Facts } from "../facts/facts.ts";
 import type { Journal } from "../journal/journal.ts";
-import { atRest, byTable } from "../restart/phases.ts";
-import type { Found } from "../delivery/delivery.ts";
+import { byTable, idleAs } from "../restart/phases.ts";
+import type { FoundFile } from "../delivery/delivery.ts";
 import { givesBack } from "../delivery/gives-back.ts";
 import type { Document } from "../delivery/mounted.ts";
 import { type Answer, record } from "../facts/step.ts";
@@ -22,16 +22,16 @@ export function isKept(journal: Journal | undefined, document: Document): journa
   );
 }
 
-export function held(facts: Facts, journal: Journal, found: Found, document: Document): Answer {
+export function held(facts: Facts, journal: Journal, found: FoundFile, document: Document): Answer {
   if (journal.phase === "settling") return byTable(facts, journal);
   const { revision, digest } = document;
   // So that it counts as our revision's while the mount lags behind the next one.
   if (journal.revision !== revision || journal.digest !== digest)
     return record(codes.held, { ...journal, revision, digest });
-  if (found.holds(journal.owned)) return atRest(facts, journal, codes.held);
+  if (found.holds(journal.owned)) return idleAs(facts, journal, codes.held);
   const planned =
     journal.content === document.content ? found.plan(journal, document, facts.lost) : undefined;
   return planned?.changed
     ? change(facts, journal, found, document, planned)
-    : atRest(facts, journal, codes.heldDrifted);
+    : idleAs(facts, journal, codes.heldDrifted);
 }

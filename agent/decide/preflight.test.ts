@@ -4,7 +4,7 @@ import test from "node:test";
 import type { Facts } from "../facts/facts.ts";
 import {
   absent,
-  atRest,
+  idle,
   check,
   facts,
   foreign,
@@ -71,16 +71,16 @@ test("the same is demanded before each change begins", () => {
   const next = { mounted: { ...mounted, revision: 8, digest: "eight's", content: "eight" } };
   for (const [what, change, says] of rows) {
     if (change.journal !== undefined) continue;
-    const steady = { file: 2000 };
-    assert.equal(said({ ...change, steady }), says, what);
+    const stopwatch = { file: 2000 };
+    assert.equal(said({ ...change, stopwatch }), says, what);
     if (change.hides === undefined)
       assert.equal(
         said({
           ...change,
           ...next,
           config: { revision: 8, digest: "eight's" },
-          journal: atRest,
-          steady,
+          journal: idle,
+          stopwatch,
         }),
         says,
         `${what}, the next revision`,
@@ -124,7 +124,7 @@ test("only the first config.json of ours can hide a file", () => {
     ["there is one", { hides: hidesFile, file: foreign() }, "apply GPS226 → applying"],
     [
       "ours was taken away",
-      { hides: hidesFile, file: absent, journal: atRest },
+      { hides: hidesFile, file: absent, journal: idle },
       "apply GPS225 → applying",
     ],
   ]);

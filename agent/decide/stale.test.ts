@@ -1,18 +1,23 @@
 /** A bus's socket that answers nobody, as tables. */
 import test from "node:test";
-import { absent, atRest, check, restarting, unit } from "../facts/facts.fixture.ts";
+import { absent, idle, check, restarting, unit } from "../facts/facts.fixture.ts";
 
 const minute = 60_000;
 const unreached = { unknown: "connect ENOENT /host/dbus/system_bus_socket" };
-const long = { unit: unreached, steady: { unreached: 5 * minute } };
+const long = { unit: unreached, stopwatch: { unreached: 5 * minute } };
 
 test("a bus whose socket is dead or missing for five minutes ends the container, so that the next one has a new mount", () => {
-  for (const journal of [undefined, atRest, restarting])
+  for (const journal of [undefined, idle, restarting])
     check([
       ["at first", { ...(journal && { journal }), file: absent, unit: unreached }, "wait GPS210"],
       [
         "nearly",
-        { ...(journal && { journal }), file: absent, ...long, steady: { unreached: 4.9 * minute } },
+        {
+          ...(journal && { journal }),
+          file: absent,
+          ...long,
+          stopwatch: { unreached: 4.9 * minute },
+        },
         "wait GPS210",
       ],
       ["for so long", { ...(journal && { journal }), file: absent, ...long }, "end GPS241"],
@@ -22,12 +27,8 @@ test("a bus whose socket is dead or missing for five minutes ends the container,
 
 test("not where nobody needs the bus, or systemd has answered", () => {
   check([
-    ["in force", { journal: atRest, ...long }, "nothing GPS200 ready"],
-    [
-      "config.json changes",
-      { journal: atRest, file: { kind: "changing" }, ...long },
-      "wait GPS209",
-    ],
+    ["in force", { journal: idle, ...long }, "nothing GPS200 ready"],
+    ["config.json changes", { journal: idle, file: { kind: "changing" }, ...long }, "wait GPS209"],
     ["it answers", { journal: restarting, unit }, "restart GPS212 → restarting"],
   ]);
 });

@@ -18,11 +18,11 @@ const patience = 300_000;
  * Not while healthz is silent: a kubelet that is down starts no container, and we are to revive it.
  * What is owed is in the journal, and the next container does it.
  */
-export function orStale({ steady, healthy }: Facts, answer: Answer): Answer {
+export function orStale({ stopwatch, healthy }: Facts, answer: Answer): Answer {
   const stale =
     answer.action === "wait" &&
     answer.code === codes.systemdUnknown &&
-    steady.unreached >= patience;
+    stopwatch.unreached >= patience;
   if (!stale || healthy !== true) return answer;
   return atOnce({
     action: "end",

@@ -2,7 +2,7 @@
 import type { Facts } from "../facts/facts.ts";
 import type { Journal } from "../journal/journal.ts";
 import { byTable } from "../restart/phases.ts";
-import type { Found } from "../delivery/delivery.ts";
+import type { FoundFile } from "../delivery/delivery.ts";
 import { type Answer, atOnce, fast, refuse, soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 
@@ -20,9 +20,9 @@ export function unreadable(facts: Facts, journal: Journal | undefined, file: Unr
   return { ...step, ready: false };
 }
 
-type Unreadable = Exclude<Facts["file"], Found>;
+type Unreadable = Exclude<Facts["file"], FoundFile>;
 
-export function isFound(file: Facts["file"]): file is Found {
+export function isFound(file: Facts["file"]): file is FoundFile {
   return file.kind === "file" || file.kind === "absent";
 }
 

@@ -21,16 +21,16 @@ export type Delivery = Readonly<{
    * Puts files in place, or takes them away, durably and one after the other. Throws FileChanged
    * where something else lies there now than was found, else what the file system threw.
    */
-  write: (rewrite: Rewrite, found: Found, kubeletDirectory: string) => Promise<void>;
+  write: (rewrite: Rewrite, found: FoundFile, kubeletDirectory: string) => Promise<void>;
 }>;
 
 export type NodeFile =
-  | Found
+  | FoundFile
   | Readonly<{ kind: "refused"; why: string }>
   | Readonly<{ kind: "changing" }>;
 
 /** What was found, and what would become of it: every method is pure. */
-export type Found = Readonly<{
+export type FoundFile = Readonly<{
   /** `absent`: nothing lies there. */
   kind: "absent" | "file";
   /** Another one after any change by another writer. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { owing, rebound } from "./bound-unit.ts";
-import { atRest, restarting, reviving, settling, unit } from "./facts.fixture.ts";
+import { idle, restarting, reviving, settling, unit } from "./facts.fixture.ts";
 
 test("a change under way owes its restart to the unit that it began with, unless a flag names one", () => {
   const reading = { kind: "journal", journal: { ...restarting, unit: "k3s.service" } } as const;
@@ -16,7 +16,7 @@ test("a change under way owes its restart to the unit that it began with, unless
 
 test("a flag that names another unit in the middle of a change makes that one owe the restart", () => {
   const other = { ...unit, name: "k3s.service", invocation: "k3s's" };
-  assert.equal(rebound(atRest, other), atRest);
+  assert.equal(rebound(idle, other), idle);
   assert.equal(rebound(restarting, unit), restarting);
   assert.equal(rebound(restarting, { ...other, load: "not-found" }), restarting);
   assert.equal(rebound(restarting, { unknown: "no bus" }), restarting);

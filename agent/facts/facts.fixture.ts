@@ -8,7 +8,7 @@ import { type Facts, unasked } from "./facts.ts";
 import { firstJournal, type Journal } from "../journal/journal.ts";
 import { foundOf } from "../delivery/config-json/found.ts";
 import type { Document } from "../delivery/mounted.ts";
-import type { Found, NodeFile } from "../delivery/delivery.ts";
+import type { FoundFile, NodeFile } from "../delivery/delivery.ts";
 import type { Answer, Asked, Step } from "./step.ts";
 import type { Unit } from "../systemd/unit.ts";
 import { emptyDocument, readDocument } from "../delivery/config-json/document.ts";
@@ -78,10 +78,10 @@ const ours = {
   digest: "1",
 } as const;
 export const written = foundOf(ours);
-export const foreign = (healed?: string): Found =>
+export const foreign = (healed?: string): FoundFile =>
   foundOf({ ...ours, document: emptyDocument, bytes: Buffer.from("{"), healed });
 
-export const atRest: Journal = {
+export const idle: Journal = {
   ...firstJournal({ absent: true }),
   revision: 7,
   digest: "seven's",
@@ -92,7 +92,7 @@ export const atRest: Journal = {
 const nothingOwned = { entries: [], rest: [] };
 const undo = { file: { absent: true as const }, owned: nothingOwned, revision: 0, content: "" };
 export const restarting: Journal = {
-  ...atRest,
+  ...idle,
   phase: "restarting",
   owed: "old",
   undo,
@@ -129,13 +129,13 @@ export const reviving: Journal = {
 /** A moment of the node's present boot. */
 export const time = { boot: "b", monotonic: 1_000_000 };
 
-export type Change = Partial<Omit<Facts, "config" | "steady" | "journal">> & {
+export type FactsChange = Partial<Omit<Facts, "config" | "stopwatch" | "journal">> & {
   config?: Partial<Facts["config"]>;
-  steady?: Partial<Facts["steady"]>;
+  stopwatch?: Partial<Facts["stopwatch"]>;
   journal?: Journal | Facts["journal"];
 };
 
-export function facts({ config, steady, journal, ...rest }: Change): Facts {
+export function facts({ config, stopwatch, journal, ...rest }: FactsChange): Facts {
   return {
     config: {
       revision: 7,
@@ -166,7 +166,7 @@ export function facts({ config, steady, journal, ...rest }: Change): Facts {
     start: undefined,
     hides: { kind: "nothing" },
     unwatched: undefined,
-    steady: {
+    stopwatch: {
       file: 0,
       running: 0,
       healthy: 0,
@@ -174,7 +174,7 @@ export function facts({ config, steady, journal, ...rest }: Change): Facts {
       busy: 0,
       quarantine: 0,
       unreached: 0,
-      ...steady,
+      ...stopwatch,
     },
     writeIn: 0,
     restarts: 1,
@@ -194,7 +194,7 @@ export function decide(all: Facts): Step {
 /** Decides like the agent: what is asked for, in its order, and the step. */
 export function inTurn(
   all: Facts,
-  known: Facts = { ...all, ...unasked, steady: { ...all.steady, ...unasked.steady } },
+  known: Facts = { ...all, ...unasked, stopwatch: { ...all.stopwatch, ...unasked.stopwatch } },
   asked: readonly Asked[] = [],
 ): Readonly<{ asked: readonly Asked[]; step: Step }> {
   const answered = answer(known);
@@ -204,12 +204,12 @@ export function inTurn(
 }
 
 function told(
-  { mounted, healthy, unit, start, steady, hides, unwatched }: Facts,
+  { mounted, healthy, unit, start, stopwatch, hides, unwatched }: Facts,
   asked: Asked,
 ): Partial<Facts> {
   if (asked === "mounted") return { mounted };
   if (asked === "healthz") return { healthy };
-  return { unit, start, healthy, steady, ...(asked === "fitness" && { hides, unwatched }) };
+  return { unit, start, healthy, stopwatch, ...(asked === "fitness" && { hides, unwatched }) };
 }
 
 export function stepOf(answered: Answer): Step {
@@ -234,7 +234,7 @@ function fileAfter(step: Step, before: NodeFile): NodeFile {
  * records.
  */
 export function follow(
-  change: Change,
+  change: FactsChange,
 ): Readonly<{ steps: readonly string[]; last: Step; end: Facts }> {
   const steps: string[] = [];
   for (let now = facts(change); ;) {
@@ -261,7 +261,7 @@ function shown(step: Step): string {
   return `${step.action} ${step.code}${journal}${step.ready ? " ready" : ""}`;
 }
 
-type Row = readonly [when: string, facts: Change, then: string];
+type Row = readonly [when: string, facts: FactsChange, then: string];
 
 export function check(rows: readonly Row[]): void {
   for (const [when, change, then] of rows) assert.equal(shown(decide(facts(change))), then, when);

@@ -57,7 +57,7 @@ export type Facts = Readonly<{
   /** Why no directory can be watched; asked like `hides`. */
   unwatched: string | undefined;
   /** How long this process has seen the same, in milliseconds of a clock that never jumps. */
-  steady: Readonly<{
+  stopwatch: Readonly<{
     /** The bytes of config.json. */
     file: number;
     /** The kubelet running under its present InvocationID. */
@@ -93,5 +93,5 @@ export const unasked = {
   start: undefined,
   hides: undefined,
   unwatched: undefined,
-  steady: { running: 0, healthy: 0, silent: 0, busy: 0, unreached: 0 },
+  stopwatch: { running: 0, healthy: 0, silent: 0, busy: 0, unreached: 0 },
 } as const;

@@ -12,10 +12,10 @@ import type { Unit } from "../systemd/unit.ts";
  * The process that counts is one that was started after the file was in place; while it is watched,
  * that very one.
  */
-export type State = "unknown" | "gone" | Seen;
+export type KubeletState = "unknown" | "gone" | SeenState;
 
 /** States in which systemd has told all about the unit. */
-export type Seen = "busy" | "down" | "other" | "silent" | "answering";
+export type SeenState = "busy" | "down" | "other" | "silent" | "answering";
 
 /**
  * A start or stop that takes longer has failed. systemd's own limit cannot be relied on: k3s ships
@@ -27,11 +27,11 @@ const busyFor = 210_000;
 export function stateOf(
   facts: Facts,
   journal: Pick<Journal, "phase" | "owed" | "settling">,
-): State {
-  const { unit, healthy, steady } = facts;
+): KubeletState {
+  const { unit, healthy, stopwatch } = facts;
   if (unit === undefined || !isWhole(unit)) return "unknown";
   if (unit.load !== "loaded") return "gone";
-  if (isBusy(unit)) return steady.busy < busyFor ? "busy" : "down";
+  if (isBusy(unit)) return stopwatch.busy < busyFor ? "busy" : "down";
   if (!isRunning(unit)) return "down";
   if (!counts(unit, journal)) return "other";
   return healthy ? "answering" : "silent";

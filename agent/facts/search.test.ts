@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { credentialFiles } from "#contract/names.ts";
-import { type Content, hidden, searched, surroundings } from "./search.ts";
+import { type FileContent, hidden, searched, surroundings } from "./search.ts";
 
 /** What was seen of a node; what is not named was not there. */
-const seen = (files: Readonly<Record<string, Content>>) =>
+const seen = (files: Readonly<Record<string, FileContent>>) =>
   ({
     kind: "seen",
     files: {

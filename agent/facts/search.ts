@@ -13,12 +13,12 @@ import { credentialFiles } from "#contract/names.ts";
  * What the kubelet makes of one file. `none`: it is missing, or does not parse. `empty`: it parses,
  * and has no entry. `unknown`: why that cannot be told.
  */
-export type Content = "none" | "empty" | "entries" | Readonly<{ unknown: string }>;
+export type FileContent = "none" | "empty" | "entries" | Readonly<{ unknown: string }>;
 
 /** What the pod's first container saw of the node; paths only. */
 export type Sight =
   /** By path on the node. */
-  | Readonly<{ kind: "seen"; files: Readonly<Record<string, Content>> }>
+  | Readonly<{ kind: "seen"; files: Readonly<Record<string, FileContent>> }>
   /** Our journal lies there: whatever config.json hides, it hid before. */
   | Readonly<{ kind: "ours" }>
   | Readonly<{ kind: "unseen"; why: string }>;
@@ -54,11 +54,11 @@ export function searched({ workingDirectory, home }: Surroundings): readonly str
  * What a first config.json would hide. `beside`: .dockercfg in the kubelet's directory. Where the
  * kubelet's surroundings are unknown, because there is no bus to ask, every file seen counts.
  */
-export function hidden(sight: Sight, beside: Content, around: Surroundings | undefined): Hides {
+export function hidden(sight: Sight, beside: FileContent, around: Surroundings | undefined): Hides {
   if (sight.kind === "unseen") return { kind: "unknown", what: sight.why };
   // Journal and config.json may be gone since: what it hides now, it hid then.
   if (sight.kind === "ours") return { kind: "nothing" };
-  const files: Readonly<Record<string, Content>> = { ...sight.files, [legacyName]: beside };
+  const files: Readonly<Record<string, FileContent>> = { ...sight.files, [legacyName]: beside };
   for (const path of around ? searched(around) : [...credentialFiles, legacyName]) {
     const content = files[path];
     if (content === undefined)

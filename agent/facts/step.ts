@@ -1,6 +1,6 @@
 /** What a decision may answer. */
 import type { Journal } from "../journal/journal.ts";
-import type { Found, Plan, Rewrite } from "../delivery/delivery.ts";
+import type { FoundFile, Plan, Rewrite } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mounted.ts";
 import type { Code } from "./problems.ts";
 
@@ -23,9 +23,9 @@ export type Step = Reason &
   (
     | Readonly<{ action: "wait" | "nothing"; refused?: true }>
     /** Journal, then config.json. */
-    | Readonly<{ action: "apply"; journal: Journal; plan: Plan; found: Found }>
+    | Readonly<{ action: "apply"; journal: Journal; plan: Plan; found: FoundFile }>
     /** Only config.json: the journal says so already. */
-    | Readonly<{ action: "restore"; plan: Rewrite; found: Found }>
+    | Readonly<{ action: "restore"; plan: Rewrite; found: FoundFile }>
     /**
      * Journal, then RestartUnit. `unasked`: the journal if systemd did not take the request.
      * `evenUnrecorded`: the kubelet is down, and a disk that is full must not keep it so; recorded

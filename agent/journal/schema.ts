@@ -46,8 +46,9 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     reads: z.number(),
     /**
      * applying: config.json is being replaced · restarting: it is in place, a restart is owed ·
-     * settling: the new process answers and is watched · applied: at rest · restoring: the previous
-     * file is being put back · reviving: it is back, the kubelet is restarted with it.
+     * settling: the new process is on probation · applied: nothing is owed · restoring: the
+     * previous file is being put back · reviving: it is back, the kubelet is restarted with it. The
+     * words are in the journals that nodes hold, so none is ever changed.
      */
     phase: z.enum(["applying", "restarting", "settling", "applied", "restoring", "reviving"]),
     /** The revision that is in force, or on its way. */
@@ -91,7 +92,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     tried: z.number(),
     /** Whether the last attempt was ours; false: systemd brought the process back by itself. */
     called: z.boolean(),
-    /** Process that is being watched. */
+    /** The process on probation. */
     settling: z.optional(
       z.object({
         invocation: z.string(),

@@ -22,9 +22,9 @@ function place(t: TestContext) {
 }
 
 const file = (text: string) => ({ bytes: Buffer.from(text), mode: 0o600 });
-const atRest = firstJournal(file("before us"));
+const idle = firstJournal(file("before us"));
 const changing: Journal = {
-  ...atRest,
+  ...idle,
   phase: "applying",
   undo: { file: file("before this"), owned: { entries: [], rest: [] }, revision: 1, content: "" },
 };
@@ -33,21 +33,21 @@ const content = (folder: string) => readdirSync(folder).toSorted();
 
 test("the previous bytes lie beside the journal, 0600, for as long as it names them", async (t) => {
   const folder = place(t);
-  for (const journal of [atRest, changing, atRest]) {
+  for (const journal of [idle, changing, idle]) {
     await keepJournal(folder, journal);
     assert.deepEqual(await readStore(folder), { kind: "journal", journal });
     assert.deepEqual(content(folder), ["journal.json", ...namesOf(journal)].toSorted());
     for (const name of content(folder))
       assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
   }
-  assert.equal(readFileSync(join(folder, namesOf(atRest)[0] ?? ""), "utf8"), "before us");
+  assert.equal(readFileSync(join(folder, namesOf(idle)[0] ?? ""), "utf8"), "before us");
 });
 
 test("bytes that no journal names yet are written anew: a killed agent may have left them torn", async (t) => {
   const folder = place(t);
-  await keepJournal(folder, atRest);
+  await keepJournal(folder, idle);
   for (const name of namesOf(changing))
-    if (!namesOf(atRest).includes(name)) writeFileSync(join(folder, name), "before");
+    if (!namesOf(idle).includes(name)) writeFileSync(join(folder, name), "before");
   await keepJournal(folder, changing);
   assert.deepEqual(await readStore(folder), { kind: "journal", journal: changing });
 });
@@ -76,7 +76,7 @@ test("no journal, an empty folder, and a journal without its previous bytes", as
   assert.deepEqual(await readStore(folder), { kind: "none" });
   mkdirSync(folder);
   assert.deepEqual(await readStore(folder), { kind: "none" });
-  await keepJournal(folder, atRest);
-  rmSync(join(folder, namesOf(atRest)[0] ?? ""));
+  await keepJournal(folder, idle);
+  rmSync(join(folder, namesOf(idle)[0] ?? ""));
   assert.equal((await readStore(folder)).kind, "corrupt");
 });

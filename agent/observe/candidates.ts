@@ -5,7 +5,7 @@
 import { readAsKubelet } from "#pullsecret/kubelet/kubelet.ts";
 import { hasCode } from "../files/errno.ts";
 import { readRegular } from "../files/regular-file.ts";
-import type { Content } from "../facts/search.ts";
+import type { FileContent } from "../facts/search.ts";
 
 /**
  * The largest known pull secrets have 100 KiB; read as one million values more would not fit the
@@ -14,7 +14,7 @@ import type { Content } from "../facts/search.ts";
 const mostBytes = 256 * 1024;
 
 /** Never throws, never follows a link as the last step, never blocks on a pipe. */
-export function contentOf(file: string, legacy: boolean): Content {
+export function contentOf(file: string, legacy: boolean): FileContent {
   try {
     const read = readRegular(file, mostBytes, "refuse");
     if ("large" in read) return { unknown: `it has ${read.large} bytes` };
@@ -30,7 +30,7 @@ export function contentOf(file: string, legacy: boolean): Content {
 }
 
 /** A legacy file is what `auths` holds in the other. */
-function judge(bytes: Buffer, legacy: boolean): Content {
+function judge(bytes: Buffer, legacy: boolean): FileContent {
   const reading = readAsKubelet(
     legacy ? Buffer.concat([Buffer.from('{"auths":'), bytes, Buffer.from("}")]) : bytes,
   );

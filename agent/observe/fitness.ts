@@ -10,7 +10,7 @@ import type { Config } from "../config/config.ts";
 import { isObject, type Json } from "#pullsecret/json/json.ts";
 import { hasCode } from "../files/errno.ts";
 import {
-  type Content,
+  type FileContent,
   hidden,
   type Hides,
   legacyName,
@@ -64,7 +64,7 @@ function readSight(file: string): Sight {
     const value = JSON.parse(readFileSync(file, "utf8")) as Json;
     if (isObject(value) && value["kind"] === "ours") return { kind: "ours" };
     if (isObject(value) && isObject(value["files"]))
-      return { kind: "seen", files: value["files"] as Readonly<Record<string, Content>> };
+      return { kind: "seen", files: value["files"] as Readonly<Record<string, FileContent>> };
     return { kind: "unseen", why: "what the pod's first container wrote cannot be read" };
   } catch (error) {
     const nothing = hasCode(error, "ENOENT") ? "wrote nothing" : "wrote what cannot be read";

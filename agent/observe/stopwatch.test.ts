@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Deeds, Stopwatch } from "./stopwatch.ts";
 
-test("a thing is steady for as long as its value stays", () => {
+test("a value is timed for as long as its value stays", () => {
   let now = 100;
-  const steady = new Stopwatch(() => now);
+  const stopwatch = new Stopwatch(() => now);
   const seen = [
     ["a", 0],
     ["a", 50],
@@ -13,17 +13,17 @@ test("a thing is steady for as long as its value stays", () => {
     [undefined, 10],
     ["b", 10],
   ] as const;
-  const held = seen.map(([value, passed]) => ((now += passed), steady.held("it", value)));
+  const held = seen.map(([value, passed]) => ((now += passed), stopwatch.held("it", value)));
   assert.deepEqual(held, [0, 50, 0, 10, 0, 0]);
 });
 
 test("what one look did not note is forgotten by the next", () => {
   let now = 0;
-  const steady = new Stopwatch(() => now);
+  const stopwatch = new Stopwatch(() => now);
   const looks = [true, true, false, true].map((notes) => {
     now += 10;
-    steady.next();
-    return notes ? steady.held("it", "a") : undefined;
+    stopwatch.next();
+    return notes ? stopwatch.held("it", "a") : undefined;
   });
   assert.deepEqual(looks, [0, 10, undefined, 0]);
 });

@@ -13,7 +13,7 @@ import { describe } from "../files/errno.ts";
 
 export type Readiness = Readonly<{ ready: boolean; code: Code; line: string }>;
 
-export type Probe = Readonly<{
+export type ReadinessPort = Readonly<{
   /**
    * Why nobody can ask us, while the port is somebody else's; `undefined` before the first try is
    * over, too.
@@ -45,7 +45,7 @@ export function probeOn(
   revision: number,
   readiness: () => Readiness,
   changed: () => void,
-): Probe {
+): ReadinessPort {
   const recent: Socket[] = [];
   const answerTo = (request: string): string => {
     const [found, named] =

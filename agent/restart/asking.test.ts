@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
-  atRest,
-  type Change,
+  idle,
+  type FactsChange,
   check,
   decide,
   facts,
@@ -16,12 +16,12 @@ import {
 } from "../facts/facts.fixture.ts";
 
 const file = { ...written, registers: "registered" as const, asked: false };
-const told: Change = {
+const told: FactsChange = {
   file,
-  journal: { ...atRest, registered: time },
+  journal: { ...idle, registered: time },
   mounted: { ...mounted, proving: true },
 };
-const after = (seconds: number): Change => ({
+const after = (seconds: number): FactsChange => ({
   ...told,
   time: { ...time, monotonic: time.monotonic + seconds * 1000 },
 });
@@ -33,7 +33,7 @@ test("the first node whose kubelet was told of its provider is Ready when that h
     ["ten minutes later", after(600), "nothing GPS200 ready"],
     ["it has asked", { ...told, file: { ...file, asked: true } }, "nothing GPS200 ready"],
     ["another node has shown it", { ...told, mounted }, "nothing GPS200 ready"],
-    ["it was told by an earlier agent", { ...told, journal: atRest }, "nothing GPS200 ready"],
+    ["it was told by an earlier agent", { ...told, journal: idle }, "nothing GPS200 ready"],
     [
       "the node was booted since",
       { ...told, time: { ...time, boot: "c" } },
@@ -46,7 +46,7 @@ test("the first node whose kubelet was told of its provider is Ready when that h
 });
 
 test("the probation's early Ready waits for the asking as well", () => {
-  const nearly: Change = { unit: renewed, steady: { running: 1500, healthy: 1500 } };
+  const nearly: FactsChange = { unit: renewed, stopwatch: { running: 1500, healthy: 1500 } };
   const watched = { ...settling, registered: time };
   check([
     ["told, not asked", { ...told, ...nearly, journal: watched }, "wait GPS215"],
@@ -60,18 +60,18 @@ test("the probation's early Ready waits for the asking as well", () => {
 });
 
 test("the journal says since when the flags are in place, keeps it over a rotation, and drops it with them", () => {
-  const flags = { ...atRest.owned, flags: true as const };
+  const flags = { ...idle.owned, flags: true as const };
   const put = (
-    owned: typeof flags | typeof atRest.owned,
+    owned: typeof flags | typeof idle.owned,
     registers: "registered" | "to be registered",
   ) => {
     const plan = () => ({
-      ...written.plan(atRest, mounted, false),
+      ...written.plan(idle, mounted, false),
       changed: true,
       kept: true as const,
       owned,
     });
-    const known = { ...atRest, registered: { boot: "b", monotonic: 1 } };
+    const known = { ...idle, registered: { boot: "b", monotonic: 1 } };
     const start = { environmentFiles: ["/var/lib/kubelet/kubeadm-flags.env"], command: "kubelet" };
     const step = decide(facts({ file: { ...file, registers, plan }, journal: known, unit, start }));
     assert.ok(step.action === "apply");
@@ -79,5 +79,5 @@ test("the journal says since when the flags are in place, keeps it over a rotati
   };
   assert.deepEqual(put(flags, "to be registered"), time);
   assert.deepEqual(put(flags, "registered"), { boot: "b", monotonic: 1 });
-  assert.equal(put(atRest.owned, "registered"), undefined);
+  assert.equal(put(idle.owned, "registered"), undefined);
 });

@@ -5,8 +5,8 @@ import type { Facts } from "../facts/facts.ts";
 import {
   absent,
   check,
-  atRest,
-  type Change,
+  idle,
+  type FactsChange,
   crashed,
   facts,
   follow,
@@ -30,11 +30,11 @@ import {
 } from "../facts/facts.fixture.ts";
 import type { Journal } from "../journal/journal.ts";
 import { byTable, table } from "./phases.ts";
-import { type State, stateOf } from "../facts/kubelet-state.ts";
+import { type KubeletState, stateOf } from "../facts/kubelet-state.ts";
 
 const journals: Readonly<Record<Journal["phase"], Journal>> = {
   // As a rule nobody's name is kept at rest.
-  applied: { ...atRest, owed: "old" },
+  applied: { ...idle, owed: "old" },
   applying: { ...restarting, phase: "applying" },
   restarting,
   settling,
@@ -46,20 +46,20 @@ const journals: Readonly<Record<Journal["phase"], Journal>> = {
  * What makes each state, for a phase that waits for another process than `old`; settling watches
  * `new`.
  */
-const states: Readonly<Record<State, (phase: Journal["phase"]) => Change>> = {
+const states: Readonly<Record<KubeletState, (phase: Journal["phase"]) => FactsChange>> = {
   unknown: () => ({ unit: noBus, healthy: false }),
   gone: () => ({ unit: { ...unit, load: "not-found" }, healthy: false }),
   busy: () => ({ unit: { ...unit, busy: true }, healthy: false }),
   down: () => ({ unit: crashed, healthy: false }),
   other: (phase) => ({ unit: phase === "settling" ? { ...renewed, invocation: "newer" } : unit }),
   silent: () => ({ unit: renewed, healthy: false }),
-  answering: () => ({ unit: renewed, steady: { running: 5000, healthy: 5000 } }),
+  answering: () => ({ unit: renewed, stopwatch: { running: 5000, healthy: 5000 } }),
 };
 
 const expected: Readonly<
   Record<
     Journal["phase"],
-    Readonly<Record<Facts["config"]["restart"], Readonly<Record<State, string>>>>
+    Readonly<Record<Facts["config"]["restart"], Readonly<Record<KubeletState, string>>>>
   >
 > = {
   applied: {
@@ -140,7 +140,7 @@ const expected: Readonly<
   },
 };
 
-function all(then: string): Readonly<Record<State, string>> {
+function all(then: string): Readonly<Record<KubeletState, string>> {
   return {
     unknown: then,
     gone: then,
@@ -174,7 +174,7 @@ function entries<K extends string, V>(of: Readonly<Record<K, V>>): readonly (rea
 const never = { restart: "Never" } as const;
 
 test("restarts switched off while the old file is being put back: the node is rolled back, and takes a withdrawal", () => {
-  const restoring: Change = {
+  const restoring: FactsChange = {
     journal: { ...tried(3, 0), phase: "restoring" },
     unit: busless,
     config: never,
@@ -189,7 +189,7 @@ test("restarts switched off while the old file is being put back: the node is ro
   assert.ok(journal);
   const config = { ...never, revision: 8, digest: "eight's" };
   const eight = { ...withdrawn, revision: 8, digest: "eight's" };
-  assert.deepEqual(follow({ ...end, journal, steady: {}, config, mounted: eight }).steps, [
+  assert.deepEqual(follow({ ...end, journal, stopwatch: {}, config, mounted: eight }).steps, [
     "record GPS226 → applied",
     "leave GPS224",
     "nothing GPS224 ready",
@@ -213,7 +213,7 @@ test("restarts switched off while the kubelet is revived: what is withdrawn late
   const inForce = follow({
     ...applied,
     journal: renamed,
-    steady: {},
+    stopwatch: {},
     time: { boot: "b", monotonic: 0 },
   }).end;
   const six_ = inForce.journal.kind === "journal" ? inForce.journal.journal : assert.fail();
@@ -268,7 +268,7 @@ test("a withdrawal that the kubelet does not survive puts no credential back: th
     mounted: { ...withdrawn, revision: 8, digest: "eight's" },
     config: { revision: 8, digest: "eight's" },
   };
-  const begun = follow({ ...asked, journal: atRest });
+  const begun = follow({ ...asked, journal: idle });
   const journal = begun.end.journal.kind === "journal" ? begun.end.journal.journal : assert.fail();
   assert.equal(begun.end.file.kind, "absent");
   const failed: Journal = {
@@ -290,7 +290,7 @@ test("a withdrawal that the kubelet does not survive puts no credential back: th
       journal: reviving,
       unit: renewed,
       healthy: true,
-      steady: { running: 5000, healthy: 5000 },
+      stopwatch: { running: 5000, healthy: 5000 },
     }).steps,
     ["record GPS200 → applied", "leave GPS224", "nothing GPS224 ready"],
   );
@@ -312,7 +312,7 @@ test("a kubelet that is owed a restart gets it whatever has become of config.jso
   const down = { unit: limited, healthy: false };
   for (const file of [link, { kind: "changing" } as const]) {
     const told = file.kind === "changing" ? "GPS209" : "GPS206";
-    const seen = (change: Change) => {
+    const seen = (change: FactsChange) => {
       const step = decide(facts({ file, ...change }));
       return `${step.action} ${step.code}${step.ready ? " ready" : ""}`;
     };
@@ -333,19 +333,19 @@ test("a kubelet that is owed a restart gets it whatever has become of config.jso
       `wait ${told}`,
     );
     assert.equal(
-      seen({ journal: settling, unit: renewed, steady: { running: 4000, healthy: 4000 } }),
+      seen({ journal: settling, unit: renewed, stopwatch: { running: 4000, healthy: 4000 } }),
       "wait GPS215",
     );
     assert.equal(
       seen({ journal: { ...restarting, owed: undefined, phase: "applying" }, ...down }),
       `wait ${told}`,
     );
-    assert.equal(seen({ journal: atRest }), `wait ${told}`);
+    assert.equal(seen({ journal: idle }), `wait ${told}`);
   }
 });
 
 test("a kubelet that a newer agent left down is started, once a minute, and its journal is left alone", () => {
-  const seen = (change: Change, owes = true) => {
+  const seen = (change: FactsChange, owes = true) => {
     const step = decide(facts({ journal: { kind: "newer", why: "version 9", owes }, ...change }));
     return `${step.action} ${step.code}`;
   };
@@ -360,7 +360,7 @@ test("a kubelet that a newer agent left down is started, once a minute, and its 
 
 test("a full disk forbids no revival: attempts go on, spaced by what this process knows, and one that runs is not touched", () => {
   const down = { unit: limited, healthy: false, unwritable: true, file: absent };
-  const seen = (change: Change) => {
+  const seen = (change: FactsChange) => {
     const step = decide(facts({ ...down, ...change }));
     return `${step.action} ${step.code}${"evenUnrecorded" in step && step.evenUnrecorded ? " even unrecorded" : ""}`;
   };
@@ -393,7 +393,7 @@ test("a start or a stop that never ends has failed after three and a half minute
     { ...unit, busy: true },
   ]) {
     const seen = (journal: Journal, busy: number) => {
-      const step = decide(facts({ journal, unit: hanging, healthy: false, steady: { busy } }));
+      const step = decide(facts({ journal, unit: hanging, healthy: false, stopwatch: { busy } }));
       return `${step.action} ${step.code}${"journal" in step ? ` → ${step.journal.phase}` : ""}`;
     };
     assert.equal(seen(tried(1, 300_000), 209_999), "wait GPS213");
@@ -417,23 +417,23 @@ test("a probation outlives two processes that somebody else puts in place of the
 });
 
 test("a kubelet that is stopped is not started because config.json drifted: the file is put right, and read when it is started", () => {
-  const matters = (change: Change) => {
-    const step = decide(facts({ file: absent, journal: atRest, ...change }));
+  const matters = (change: FactsChange) => {
+    const step = decide(facts({ file: absent, journal: idle, ...change }));
     assert.ok(step.action === "apply" && step.code === "GPS225", step.code);
     return step.journal.matters;
   };
   assert.equal(matters({}), true);
   assert.equal(matters({ unit: stopped, healthy: false }), false);
   assert.equal(matters({ unit: limited, healthy: false }), false);
-  const dying = decide(facts({ file: absent, journal: atRest, unit: crashed, healthy: false }));
+  const dying = decide(facts({ file: absent, journal: idle, unit: crashed, healthy: false }));
   assert.equal(`${dying.action} ${dying.code}`, "wait GPS230", "systemd starts it again by itself");
-  const { steps } = follow({ file: absent, journal: atRest, unit: stopped, healthy: false });
+  const { steps } = follow({ file: absent, journal: idle, unit: stopped, healthy: false });
   assert.deepEqual(steps, ["apply GPS225 → applying", "record GPS200 → applied", "wait GPS221"]);
 });
 
 test("a rollback that nobody heard of does not pass for the next one", () => {
   const untold = { ...quarantine, content: "six", revision: 6, told: false };
-  const step = decide(facts({ file: absent, journal: { ...atRest, quarantine: untold } }));
+  const step = decide(facts({ file: absent, journal: { ...idle, quarantine: untold } }));
   assert.ok(step.action === "apply");
   assert.equal(step.journal.quarantine?.told, true);
 });

@@ -4,34 +4,31 @@
  * every flag that changes in mid-phase.
  */
 import type { Facts } from "../facts/facts.ts";
-import type { Found } from "../delivery/delivery.ts";
+import type { FoundFile } from "../delivery/delivery.ts";
 import { confirmed, type Journal } from "../journal/journal.ts";
+import { attempt, awaitAnswer, awaitUnit, underWay } from "./restart.ts";
 import {
-  attempt,
-  awaitAnswer,
   awaitAnswerAgain,
   awaitLife,
-  awaitUnit,
   died,
   replaced,
-  settle,
-  settleRevived,
-  underWay,
+  awaitProbation,
+  awaitRevivedProbation,
   watch,
-} from "./restart.ts";
+} from "./probation.ts";
 import { revived, undone } from "./quarantine.ts";
 import { awaitAsking } from "./asking.ts";
 import { takeBack } from "./taking-back.ts";
 import { awaitReread } from "./reread.ts";
 import { unfitFor } from "../facts/registration.ts";
-import { type Seen, type State, stateOf, unitOf } from "../facts/kubelet-state.ts";
+import { type SeenState, type KubeletState, stateOf, unitOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, record, resync, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
 import { codes, type Code } from "../facts/problems.ts";
 
 type Blind = (facts: Facts, journal: Journal) => Answer;
 type Rule = (facts: Facts, journal: Journal, unit: Unit) => Answer;
-type Row = Readonly<Record<Exclude<State, Seen>, Blind> & Record<Seen, Rule>>;
+type Row = Readonly<Record<Exclude<KubeletState, SeenState>, Blind> & Record<SeenState, Rule>>;
 type Table = Readonly<Record<Journal["phase"], Readonly<Record<Facts["config"]["restart"], Row>>>>;
 
 const untold = { unknown: awaitUnit, gone: awaitUnit } as const;
@@ -69,7 +66,7 @@ export const table: Table = {
       down: died,
       other: replaced,
       silent: awaitAnswerAgain,
-      answering: settle,
+      answering: awaitProbation,
     },
     // Its start was proved; what becomes of it is no longer ours to mend.
     Never: always(confirm),
@@ -83,7 +80,7 @@ export const table: Table = {
       down: attempt,
       other: attempt,
       silent: awaitLife,
-      answering: settleRevived,
+      answering: awaitRevivedProbation,
     },
     Never: always(revived),
   },
@@ -111,11 +108,11 @@ function always(rule: Blind): Row {
 }
 
 function idle(facts: Facts, journal: Journal): Answer {
-  return atRest(facts, journal, codes.inForce);
+  return idleAs(facts, journal, codes.inForce);
 }
 
 /** In force, but for what a kubelet that was given a provider may still need. */
-export function atRest(facts: Facts, journal: Journal, code: Code): Answer {
+export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
   const answer = inForce(facts, code);
   if (answer.action === "nothing") return awaitAsking(facts, journal) ?? answer;
   return takeBack(facts, journal) ?? answer;
@@ -128,7 +125,7 @@ export function atRest(facts: Facts, journal: Journal, code: Code): Answer {
 export function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
-  const { unfit, note } = facts.file as Partial<Pick<Found, "unfit" | "note">>;
+  const { unfit, note } = facts.file as Partial<Pick<FoundFile, "unfit" | "note">>;
   if (unfit !== undefined) return wait(unfitFor(facts.file), soon, unfit);
   return { action: "nothing", code, ready: true, again: resync, ...(note && { detail: note }) };
 }

@@ -63,12 +63,12 @@ test("after a rollback the kubelet is revived until it is proved, and only then 
     ],
     [
       "it answers",
-      { journal: reviving, unit: renewed, steady: { running: 4999, healthy: 4999 } },
+      { journal: reviving, unit: renewed, stopwatch: { running: 4999, healthy: 4999 } },
       "wait GPS215",
     ],
     [
       "proved",
-      { journal: reviving, unit: renewed, steady: { running: 5000, healthy: 5000 } },
+      { journal: reviving, unit: renewed, stopwatch: { running: 5000, healthy: 5000 } },
       "record GPS218 → applied",
     ],
     [
@@ -99,7 +99,7 @@ test("what was ours before the change is ours again when the file is back, and t
     { owned: four, revision: 4, digest: "four's", content: "four", phase: "reviving", owed: "old" },
   );
   assert.equal(step.journal.undo, undefined);
-  const later = { now: now + hour, unit: renewed, steady: { running: 5000, healthy: 5000 } };
+  const later = { now: now + hour, unit: renewed, stopwatch: { running: 5000, healthy: 5000 } };
   const proved = decide(facts({ ...later, journal: step.journal }));
   assert.ok(proved.action === "record");
   assert.deepEqual(
@@ -114,7 +114,7 @@ test("a revival that an older agent began is ended like any other: what was ours
     facts({
       journal: older,
       unit: renewed,
-      steady: { running: 5000, healthy: 5000 },
+      stopwatch: { running: 5000, healthy: 5000 },
       file: absent,
     }),
   );
@@ -126,9 +126,9 @@ test("a revival that an older agent began is ended like any other: what was ours
 test("a revival ends when one process has run for three minutes, whatever its healthz says, and it is never ended by us", () => {
   const silent = { journal: reviving, file: absent, unit: renewed, healthy: false };
   check([
-    ["young", { ...silent, steady: { running: 31_000 } }, "wait GPS213"],
-    ["not yet", { ...silent, steady: { running: 179_999 } }, "wait GPS213"],
-    ["alive", { ...silent, steady: { running: 180_000 } }, "record GPS218 → applied"],
+    ["young", { ...silent, stopwatch: { running: 31_000 } }, "wait GPS213"],
+    ["not yet", { ...silent, stopwatch: { running: 179_999 } }, "wait GPS213"],
+    ["alive", { ...silent, stopwatch: { running: 180_000 } }, "record GPS218 → applied"],
   ]);
 });
 
@@ -147,7 +147,7 @@ test("quarantine: 10 minutes, doubling, to 6 hours; at most four restarts an hou
       {
         journal: { ...rolledBack, quarantine: { ...quarantine, since: now + hour } },
         file: absent,
-        steady: { quarantine: 600_000 },
+        stopwatch: { quarantine: 600_000 },
       },
       "apply GPS226 → applying",
     ],

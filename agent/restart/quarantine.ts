@@ -75,6 +75,6 @@ function isOver(
   { since, lasts }: NonNullable<Journal["quarantine"]>,
 ): boolean {
   // This process's own time counts as well: a clock set back would make it last for ever.
-  const over = facts.now - since >= lasts || facts.steady.quarantine >= lasts;
+  const over = facts.now - since >= lasts || facts.stopwatch.quarantine >= lasts;
   return over && callsWithin(journal, facts.now, 3_600_000) <= restartsPerHour - 2;
 }

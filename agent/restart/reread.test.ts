@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import {
   absent,
-  type Change,
+  type FactsChange,
   check,
   facts,
   follow,
@@ -19,7 +19,7 @@ import type { Journal } from "../journal/journal.ts";
 const config = { restart: "Never" } as const;
 const { owed: _owed, undo: _undo, ...rest } = restarting;
 const waiting: Journal = { ...rest, renamed: time };
-const after = (seconds: number): Change => ({
+const after = (seconds: number): FactsChange => ({
   config,
   unit: busless,
   journal: waiting,

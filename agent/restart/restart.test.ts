@@ -34,7 +34,7 @@ test("a restart is owed until a process with another InvocationID answers", () =
     ],
     [
       "made, healthz never",
-      { journal: tried(1, 31_000), unit: renewed, healthy: false, steady: { running: 30_000 } },
+      { journal: tried(1, 31_000), unit: renewed, healthy: false, stopwatch: { running: 30_000 } },
       "restart GPS214 → restarting",
     ],
     ["made and healthy", { journal: tried(1, 100), unit: renewed }, "record GPS215 → settling"],
@@ -112,10 +112,10 @@ test("H20: a release is ready only when nothing of ours is left, so its probatio
     unit: renewed,
   };
   check([
-    ["young", { ...released, steady: { running: 1999, healthy: 1999 } }, "wait GPS215"],
+    ["young", { ...released, stopwatch: { running: 1999, healthy: 1999 } }, "wait GPS215"],
     [
       "proved",
-      { ...released, steady: { running: 2000, healthy: 2000 } },
+      { ...released, stopwatch: { running: 2000, healthy: 2000 } },
       "record GPS200 → applied",
     ],
   ]);
@@ -125,27 +125,27 @@ test("H18: the agent is ready 4 s before the probation is over, and a kubelet th
   check([
     [
       "young",
-      { journal: settling, unit: renewed, steady: { running: 1500, healthy: 999 } },
+      { journal: settling, unit: renewed, stopwatch: { running: 1500, healthy: 999 } },
       "wait GPS215",
     ],
     [
       "well so far",
-      { journal: settling, unit: renewed, steady: { running: 1500, healthy: 1000 } },
+      { journal: settling, unit: renewed, stopwatch: { running: 1500, healthy: 1000 } },
       "wait GPS215 ready",
     ],
     [
       "still watching",
-      { journal: settling, unit: renewed, steady: { running: 4999, healthy: 4500 } },
+      { journal: settling, unit: renewed, stopwatch: { running: 4999, healthy: 4500 } },
       "wait GPS215 ready",
     ],
     [
       "proved",
-      { journal: settling, unit: renewed, steady: { running: 5000, healthy: 4500 } },
+      { journal: settling, unit: renewed, stopwatch: { running: 5000, healthy: 4500 } },
       "record GPS200 → applied",
     ],
     [
       "hardly answering",
-      { journal: settling, unit: renewed, steady: { running: 9000, healthy: 999 } },
+      { journal: settling, unit: renewed, stopwatch: { running: 9000, healthy: 999 } },
       "wait GPS215",
     ],
     ["died", { journal: settling, unit: crashed, healthy: false }, "record GPS214 → restarting"],
@@ -167,7 +167,7 @@ test("H18: the agent is ready 4 s before the probation is over, and a kubelet th
     ["healthz falls silent", { journal: settling, unit: renewed, healthy: false }, "wait GPS213"],
     [
       "… for 30 s",
-      { journal: settling, unit: renewed, healthy: false, steady: { running: 30_000 } },
+      { journal: settling, unit: renewed, healthy: false, stopwatch: { running: 30_000 } },
       "record GPS214 → restarting",
     ],
     [

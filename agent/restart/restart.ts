@@ -1,42 +1,26 @@
 /**
- * Restart until proved: what to do while a kubelet restart is owed, under way, or on probation.
- * Pure. The table in phases.ts says which rule applies.
+ * Restart until proved: what to do while a kubelet restart is owed or under way; probation.ts says
+ * what proves it. Pure. The table in phases.ts says which rule applies.
  *
  * The unit itself shows whether a restart was made: the journal holds the InvocationID from when
  * the file was put in place, and systemd gives every start a new one. Unlike times, this survives
  * clocks that jump.
  */
-import { guardSeconds } from "#contract/names.ts";
 import type { Facts } from "../facts/facts.ts";
-import { confirmed, type Journal } from "../journal/journal.ts";
-import { revived } from "./quarantine.ts";
+import type { Journal } from "../journal/journal.ts";
 import { isRestartedBySystemd } from "../facts/kubelet-state.ts";
-import { awaitAsking } from "./asking.ts";
-import { isUnheard } from "../facts/registration.ts";
-import { isOurs, ours } from "../facts/revision.ts";
 import { atOnce, fast, record, soon, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
 import { codes } from "../facts/problems.ts";
 
 /** A started kubelet answers healthz within a second; 30 s leaves a starved node its time. */
-const answerWithin = 30_000;
-const answersFor = 1000;
-/** The kubelet probes once a second, so readiness may be seen up to 1 s late. */
-const untilProbed = 1000;
+export const answerWithin = 30_000;
 /** What systemd uses when a unit sets no limit: five starts in 10 s. */
 const defaultStartLimit = 10_000;
 const longestSpacing = 60_000;
 const longestRevival = 900_000;
 /** Between revivals of a kubelet that systemd starts again and again: ours add nothing to those. */
 const besideSystemd = 3_600_000;
-/** After a rollback, a process that runs this long is taken for alive even without healthz. */
-const livesFor = 180_000;
-/**
- * How many processes one probation may lose: one to a reboot, one to an administrator. Beyond that
- * the kubelet is failing.
- */
-const mostReplaced = 2;
-
 /** The unit is unknown or missing: nothing changes, and the kubelet has not failed. */
 export function awaitUnit(facts: Facts): Step {
   return unitMissing(facts) ?? wait(codes.systemdUnknown, fast);
@@ -63,94 +47,9 @@ export function underWay(_facts: Facts, _journal: Journal, unit: Unit): Step {
 
 /** The new process has not answered yet: after 30 s the attempt has failed. */
 export function awaitAnswer(facts: Facts, journal: Journal, unit: Unit): Step {
-  if (facts.steady.running < answerWithin)
+  if (facts.stopwatch.running < answerWithin)
     return wait(codes.restarting, fast, "healthz does not answer yet");
   return attempt(facts, journal, unit);
-}
-
-/** The new process answers, and is on probation from now on. */
-export function watch(facts: Facts, journal: Journal, unit: Unit): Step {
-  // Somebody else's arguments win over ours: with ours in place no start would ever be proved.
-  const unheard = isUnheard(facts);
-  if (unheard === undefined) return wait(codes.systemdUnknown, fast, "the kubelet's arguments");
-  if (unheard) return rollBack(journal);
-  const settling = { invocation: unit.invocation, restarts: unit.restarts };
-  const tried = journal.called ? journal.tried : journal.tried + 1;
-  return record(codes.onProbation, { ...journal, phase: "settling", settling, tried });
-}
-
-/**
- * Watches the process until the probation is over. The kubelet reports our readiness, and a dead
- * kubelet cannot retract it, so the agent turns Ready as late as it can without slowing the rollout
- * (docs/decisions/0006). Under a release the agent is deleted once its Ready counts, and must have
- * left before, so the probation ends earlier.
- */
-export function settle(facts: Facts, journal: Journal): Step {
-  const releases = ours(facts)?.intent === "release";
-  const { probation } = facts.config;
-  const guard = guardSeconds * 1000;
-  if (hasLived(facts, releases ? probation - guard : probation))
-    return record(codes.inForce, confirmed(journal));
-  const early = hasLived(facts, probation - guard - untilProbed);
-  return {
-    ...wait(codes.onProbation, fast),
-    ready:
-      early &&
-      !releases &&
-      isOurs(journal, facts.config) &&
-      awaitAsking(facts, journal) === undefined,
-  };
-}
-
-/** The watched process no longer answers. */
-export function awaitAnswerAgain(facts: Facts, journal: Journal, unit: Unit): Step {
-  if (facts.steady.running < answerWithin)
-    return wait(codes.restarting, fast, "healthz stopped answering");
-  return died(facts, journal, unit);
-}
-
-/**
- * Another process runs than the watched one. If systemd counts no restart of its own, the node
- * rebooted or an administrator restarted it. The new process has read the same file.
- */
-export function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
-  const { invocation, replaced: before = 0 } = journal.settling ?? {};
-  if (unit.invocation === invocation || unit.restarts > 0 || before >= mostReplaced)
-    return died(facts, journal, unit);
-  const settling = { invocation: unit.invocation, restarts: 0, replaced: before + 1 };
-  return record(codes.onProbation, { ...journal, settling });
-}
-
-/** The attempt failed. What systemd starts next may still prove itself. */
-export function died(facts: Facts, journal: Journal, unit: Unit): Step {
-  const { settling: watched, ...rest } = journal;
-  const next: Journal = {
-    ...rest,
-    phase: "restarting",
-    owed: watched?.invocation ?? "",
-    called: false,
-  };
-  if (facts.unwritable) return attempt(facts, next, unit);
-  if (journal.tried >= attempts(journal)) return rollBack(next);
-  return record(
-    codes.kubeletFailed,
-    next,
-    `${unit.active}/${unit.sub}, ${unit.result}, within the probation`,
-  );
-}
-
-/** The revived kubelet answers, and goes through the same probation. */
-export function settleRevived(facts: Facts, journal: Journal): Step {
-  if (!hasLived(facts, facts.config.probation))
-    return wait(codes.onProbation, fast, "with the previous config.json");
-  return revived(facts, journal);
-}
-
-/** The revived kubelet does not answer: its healthz may be off, or on another port. */
-export function awaitLife(facts: Facts, journal: Journal): Step {
-  if (facts.steady.running < livesFor)
-    return wait(codes.restarting, fast, "healthz does not answer yet");
-  return revived(facts, journal);
 }
 
 export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
@@ -190,17 +89,13 @@ export function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   });
 }
 
-/** Whether the process has run this long, and has answered for a second of it. */
-function hasLived({ steady }: Facts, milliseconds: number): boolean {
-  return steady.running >= milliseconds && steady.healthy >= Math.min(milliseconds, answersFor);
-}
-
 /** Three, as promised; one for a content that has failed before. */
-function attempts(journal: Journal): number {
+export function attempts(journal: Journal): number {
   return journal.quarantine?.content === journal.content ? 1 : 3;
 }
 
-function rollBack(journal: Journal): Step {
+/** Puts the previous file back, or revives the kubelet where there is none to put back. */
+export function rollBack(journal: Journal): Step {
   // Nothing to go back to: the content is proved, or a withdrawal. The kubelet is revived with the
   // file as it is.
   const phase = journal.undo === undefined ? "reviving" : "restoring";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
-  atRest,
-  type Change,
+  idle,
+  type FactsChange,
   check,
   crashed,
   decide,
@@ -16,31 +16,31 @@ import {
   written,
 } from "../facts/facts.fixture.ts";
 
-const owned = { ...atRest.owned, flags: true as const };
+const owned = { ...idle.owned, flags: true as const };
 const file = { ...written, registers: "registered" as const };
 const fails = { ...crashed, restarts: 3 };
-const at: Change = {
+const at: FactsChange = {
   file,
-  journal: { ...atRest, owned },
+  journal: { ...idle, owned },
   mounted: { ...mounted, desired: mounted.desired },
   healthy: false,
   unit: fails,
-  steady: { silent: 60_000 },
+  stopwatch: { silent: 60_000 },
 };
-const plan = () => ({ ...written.plan(atRest, mounted, false), owned, meanwhile: owned });
-const rests: Change = { ...at, file: { ...file, plan } };
+const plan = () => ({ ...written.plan(idle, mounted, false), owned, meanwhile: owned });
+const rests: FactsChange = { ...at, file: { ...file, plan } };
 
 test("H18: a kubelet that keeps failing at rest loses the flags that we gave it, and nothing else is a reason", () => {
   check([
     ["it fails for a minute", rests, "record GPS216 → restoring"],
     ["its start limit is hit", { ...rests, unit: limited }, "record GPS216 → restoring"],
-    ["not for a minute yet", { ...rests, steady: { silent: 59_999 } }, "wait GPS221"],
+    ["not for a minute yet", { ...rests, stopwatch: { silent: 59_999 } }, "wait GPS221"],
     ["it was started anew but twice", { ...rests, unit: { ...fails, restarts: 2 } }, "wait GPS221"],
     ["somebody stopped it", { ...rests, unit: stopped }, "wait GPS221"],
     ["it runs, and is silent", { ...rests, unit }, "wait GPS221"],
     ["nobody can tell", { ...rests, unit: noBus }, "wait GPS221"],
     ["no restarts are allowed", { ...rests, config: { restart: "Never" } }, "wait GPS221"],
-    ["its flags are not ours", { ...rests, journal: atRest, file: written }, "wait GPS221"],
+    ["its flags are not ours", { ...rests, journal: idle, file: written }, "wait GPS221"],
     ["it answers", { ...rests, healthy: true }, "nothing GPS200 ready"],
     [
       "the rollout is held",

@@ -17,14 +17,14 @@ const mostRestarts = 3;
  * it is not ours to mend: somebody stopped it, or nothing of ours can be why.
  */
 export function takeBack(facts: Facts, journal: Journal): Answer | undefined {
-  const { file, unit, steady, config } = facts;
+  const { file, unit, stopwatch, config } = facts;
   const { flags, ...owned } = journal.owned;
   const registered = "registers" in file && file.registers === "registered";
   if (facts.healthy !== false || !flags || !registered || config.restart === "Never")
     return undefined;
   if (unit === undefined) return ask("kubelet");
   const whole = unitOf(facts);
-  if (whole === undefined || !keepsFailing(whole) || steady.silent < failsFor) return undefined;
+  if (whole === undefined || !keepsFailing(whole) || stopwatch.silent < failsFor) return undefined;
   // As of nothing that was ever proved: what is wanted is then tried anew, after the quarantine.
   const undo = { file: file.now, owned, revision: 0, content: "" };
   const detail = `${whole.active}/${whole.sub}, ${whole.result}; its credential provider is taken back`;

@@ -37,7 +37,7 @@ export type Signal = Readonly<{
   body: unknown[];
 }>;
 
-export type Connection = Readonly<{
+export type BusConnection = Readonly<{
   call(call: Call): Promise<unknown[]>;
   /**
    * Every signal since the connection was made, and each one to come, until the listener answers
@@ -53,7 +53,7 @@ export type Bus = Readonly<{
    * silent, after which this connection is of no more use; and BusError when the bus or the one we
    * asked answers with an error.
    */
-  within<T>(deadline: number, use: (connection: Connection) => Promise<T>): Promise<T>;
+  within<T>(deadline: number, use: (connection: BusConnection) => Promise<T>): Promise<T>;
   /** Whether it died, or was stopped. */
   broken(): boolean;
   close(): void;
@@ -120,7 +120,7 @@ export async function openBus(socket: string, stop: AbortSignal): Promise<Bus> {
   });
 
   const race = <R>(other: Promise<R>): Promise<R> => Promise.race([other, failed]);
-  const connection: Connection = {
+  const connection: BusConnection = {
     call: async (call) => {
       // It throws where an answer is used that is no path.
       const ask = async () =>

@@ -1,6 +1,6 @@
 /** Units as systemd sees them over D-Bus; the kubelet's is the one that we may restart. */
 import { join } from "node:path";
-import { type Bus, BusError, type Connection, openBus, type Signal } from "./bus.ts";
+import { type Bus, BusError, type BusConnection, openBus, type Signal } from "./bus.ts";
 import {
   destination,
   manager,
@@ -66,7 +66,10 @@ export function systemdOver(dbusDirectory: string, stop: AbortSignal, deadlines 
     open?.close();
     open = undefined;
   };
-  const within = async <T>(deadline: number, use: (bus: Connection) => Promise<T>): Promise<T> => {
+  const within = async <T>(
+    deadline: number,
+    use: (bus: BusConnection) => Promise<T>,
+  ): Promise<T> => {
     if (open?.broken()) hangUp();
     open ??= await openBus(socket, stop);
     try {
@@ -100,7 +103,7 @@ export function systemdOver(dbusDirectory: string, stop: AbortSignal, deadlines 
 async function restart(
   unit: string,
   recorded: () => Promise<void>,
-  connect: (use: (bus: Connection) => Promise<string>) => Promise<string>,
+  connect: (use: (bus: BusConnection) => Promise<string>) => Promise<string>,
 ): Promise<Restarted> {
   // From the moment when the request is on its way, an error no longer means that there is no job.
   let sent = false;

@@ -1,5 +1,5 @@
 /** What systemd tells of a unit, in one piece. */
-import type { Connection } from "./bus.ts";
+import type { BusConnection } from "./bus.ts";
 
 export type Unit = Readonly<{
   name: string;
@@ -38,7 +38,7 @@ export const manager = {
  * Each is asked for by name, all at once. systemd has 400 for a service, reads control groups for
  * many of them, and taking them apart would be most of the work of a look.
  */
-export async function readUnit(bus: Connection, name: string): Promise<Unit> {
+export async function readUnit(bus: BusConnection, name: string): Promise<Unit> {
   const get = propertiesOf(bus, name);
   for (;;) {
     // Answered in this order.
@@ -87,7 +87,7 @@ export async function readUnit(bus: Connection, name: string): Promise<Unit> {
 }
 
 /** All at once; of a handful of units. */
-export function readStates(bus: Connection, names: readonly string[]): Promise<UnitState[]> {
+export function readStates(bus: BusConnection, names: readonly string[]): Promise<UnitState[]> {
   return Promise.all(
     names.map(async (name) => {
       const get = propertiesOf(bus, name);
@@ -101,7 +101,7 @@ export function readStates(bus: Connection, names: readonly string[]): Promise<U
 }
 
 /** In what surroundings systemd starts the unit's processes. */
-export async function readSurroundings(bus: Connection, name: string) {
+export async function readSurroundings(bus: BusConnection, name: string) {
   const get = propertiesOf(bus, name);
   const [workingDirectory, user, environment, manager] = await Promise.all([
     get("Service", "WorkingDirectory"),
@@ -124,7 +124,7 @@ export type Start = Readonly<{ environmentFiles: readonly string[]; command: str
  * From systemd 230 on (GetUnitProcesses). The command line is shown as one text, words with odd
  * characters in quotes.
  */
-export async function readStart(bus: Connection, name: string): Promise<Start> {
+export async function readStart(bus: BusConnection, name: string): Promise<Start> {
   const get = propertiesOf(bus, name);
   const [files, pid, [processes]] = await Promise.all([
     get("Service", "EnvironmentFiles"),
@@ -139,14 +139,14 @@ export async function readStart(bus: Connection, name: string): Promise<Start> {
   };
 }
 
-function propertiesOf(bus: Connection, name: string) {
+function propertiesOf(bus: BusConnection, name: string) {
   const path = pathOf(name);
   return (kind: "Unit" | "Service", which: string): Promise<unknown> =>
     property(bus, path, `${destination}.${kind}`, which);
 }
 
 async function property(
-  bus: Connection,
+  bus: BusConnection,
   path: string,
   of: string,
   which: string,

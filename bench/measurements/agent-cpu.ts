@@ -3,16 +3,16 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as names from "#contract/names.ts";
 import { agentOn, cpuOf, processOn } from "../agent-process.ts";
-import type { Bed, BedNode } from "../testbed.ts";
+import type { Testbed, TestbedNode } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
 import { slotOf } from "../healthz.ts";
 import { compare, measure } from "../result.ts";
-import { inNamespace, networkOf } from "../../test/cluster/network.ts";
+import { inNamespace, networkOf } from "../../test/cluster/host/network.ts";
 import { run } from "../../test/cluster/run.ts";
 
 const hour = 3600;
-/** Of a round. */
+/** Seconds of a round. */
 const seconds = 60;
 /** Milliseconds in which an agent at rest looks for certain. */
 const aLook = 32_000;
@@ -20,15 +20,15 @@ const aLook = 32_000;
 export const agentCpu: Measurement = {
   name: "agent-cpu",
   run: async (bench) => {
-    const bed = await bench.real(1);
+    const testbed = await bench.real(1);
     await calm();
-    const [one] = bed.nodes;
+    const [one] = testbed.nodes;
     if (one === undefined) throw new Error("no node");
-    await startBare(bed, one);
-    const [pid, bare] = [agentOn(bed, one), processOn(bed, one, String(barePort))];
+    await startBare(testbed, one);
+    const [pid, bare] = [agentOn(testbed, one), processOn(testbed, one, String(barePort))];
     if (pid === undefined || bare === undefined)
       throw new Error("no agent runs, or no bare server");
-    const network = networkOf(slotOf(bed.cluster));
+    const network = networkOf(slotOf(testbed.cluster));
     const ask = (port: number, count: number) =>
       run(
         inNamespace(network, one.node.name, [
@@ -47,7 +47,7 @@ export const agentCpu: Measurement = {
     await sleep(2 * aLook);
     await askBoth(2 * hour);
     const rounds = bench.quick ? 1 : 4;
-    const [before, since] = [await lines(bed), performance.now()];
+    const [before, since] = [await lines(testbed), performance.now()];
     const used: (readonly [agent: number, bare: number])[] = [];
     for (let round = 0; round < rounds; round++) {
       await askBoth(hour / 4);
@@ -60,8 +60,8 @@ export const agentCpu: Measurement = {
         ((cpuOf(bare) - cpu[1]) / passed) * hour,
       ]);
     }
-    await bed.cluster.kubectl("delete", "pod", bareName, "-n", names.namespace);
-    const said = ((await lines(bed)) - before) * ((hour * 1000) / (performance.now() - since));
+    await testbed.cluster.kubectl("delete", "pod", bareName, "-n", names.namespace);
+    const said = ((await lines(testbed)) - before) * ((hour * 1000) / (performance.now() - since));
     const unit = "CPU s/h";
     return [
       compare(
@@ -81,9 +81,9 @@ const barePort = 31249;
  * What Node costs that answers the kubelet's probe a second in a pod, as the agent does, and does
  * nothing else.
  */
-async function startBare(bed: Bed, { node }: BedNode): Promise<void> {
+async function startBare(testbed: Testbed, { node }: TestbedNode): Promise<void> {
   const path = "jsonpath={.spec.template.spec.containers[0].image}";
-  const image = await bed.cluster.kubectl(
+  const image = await testbed.cluster.kubectl(
     "get",
     "daemonset",
     names.agentName,
@@ -104,7 +104,7 @@ async function startBare(bed: Bed, { node }: BedNode): Promise<void> {
       httpGet: { host: "127.0.0.1", path: "/readyz", port: barePort },
     },
   };
-  await bed.cluster.apply({
+  await testbed.cluster.apply({
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name: bareName, namespace: names.namespace },
@@ -115,7 +115,7 @@ async function startBare(bed: Bed, { node }: BedNode): Promise<void> {
       containers: [container],
     },
   });
-  await bed.cluster.kubectl(
+  await testbed.cluster.kubectl(
     "wait",
     "pod",
     bareName,
@@ -126,7 +126,7 @@ async function startBare(bed: Bed, { node }: BedNode): Promise<void> {
   );
 }
 
-async function lines({ cluster }: Bed): Promise<number> {
+async function lines({ cluster }: Testbed): Promise<number> {
   const text = await cluster.kubectl(
     "logs",
     "-n",

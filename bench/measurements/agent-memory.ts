@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { agentOn, memoryOf, type Memory } from "../agent-process.ts";
-import type { Bed } from "../testbed.ts";
+import type { Testbed } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm, change } from "../change.ts";
 import { capacity } from "#pullsecret/merge/capacity.ts";
@@ -12,7 +12,7 @@ import { largeDocument } from "../objects.ts";
 import { measure } from "../result.ts";
 import { drawLines } from "../lines.ts";
 
-/** MiB that the closest peer, written in Go, requests. */
+/** The MiB that the closest peer, written in Go, requests. */
 const peer = 35;
 /** More is refused: nodes get `capacity` at most, of which `sources` takes 45 bytes an entry. */
 const largest = capacity - 64 * 1024;
@@ -22,22 +22,22 @@ type Sample = Memory & Readonly<{ pid: number; at: number }>;
 export const agentMemory: Measurement = {
   name: "agent-memory",
   run: async (bench) => {
-    const bed = await bench.real(1);
+    const testbed = await bench.real(1);
     const idle: Memory[] = [];
     const work: Memory[] = [];
     let life: readonly Sample[] = [];
     for (let round = 0; round < (bench.quick ? 1 : 5); round++) {
       await calm();
-      await change(bed);
+      await change(testbed);
       await sleep(10_000);
-      idle.push(present(bed));
-      life = await sampled(bed, () =>
-        change(bed, largeDocument(1000, largest, bed.nextRevision())),
+      idle.push(present(testbed));
+      life = await sampled(testbed, () =>
+        change(testbed, largeDocument(1000, largest, testbed.nextRevision())),
       );
       const most = (key: keyof Memory) => Math.max(...life.map((sample) => sample[key]));
       work.push({ working: most("working"), own: most("own") });
     }
-    await change(bed);
+    await change(testbed);
     bench.picture("memory", draw(life));
     const row = (name: string, values: readonly Memory[], key: keyof Memory, atMost?: number) =>
       measure(
@@ -53,19 +53,19 @@ export const agentMemory: Measurement = {
   },
 };
 
-function present(bed: Bed): Memory {
-  const [one] = bed.nodes;
-  const pid = one && agentOn(bed, one);
+function present(testbed: Testbed): Memory {
+  const [one] = testbed.nodes;
+  const pid = one && agentOn(testbed, one);
   const memory = pid === undefined ? undefined : memoryOf(pid);
   if (memory === undefined) throw new Error("no agent runs");
   return memory;
 }
 
 /** Samples of whatever agents run until `work` is over and 3 s more. */
-async function sampled(bed: Bed, work: () => Promise<unknown>): Promise<Sample[]> {
+async function sampled(testbed: Testbed, work: () => Promise<unknown>): Promise<Sample[]> {
   const samples: Sample[] = [];
-  const [one] = bed.nodes;
-  const before = one && agentOn(bed, one);
+  const [one] = testbed.nodes;
+  const before = one && agentOn(testbed, one);
   const over = new AbortController();
   const working = work()
     .then(() => sleep(3000))
@@ -77,7 +77,7 @@ async function sampled(bed: Bed, work: () => Promise<unknown>): Promise<Sample[]
     await sleep(20);
     // Looking through all processes is dear: only while the known one is not the new one.
     if (pid === before || pid === undefined || memoryOf(pid) === undefined)
-      pid = one && agentOn(bed, one);
+      pid = one && agentOn(testbed, one);
     const memory = pid === undefined || pid === before ? undefined : memoryOf(pid);
     if (memory !== undefined && pid !== undefined) samples.push({ ...memory, pid, at: Date.now() });
   }

@@ -3,7 +3,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { Node } from "../../test/faults/agent.ts";
+import { NodeDirectory } from "../../test/faults/agent.ts";
 import { nodeFlags } from "../../test/faults/deployed.ts";
 import { startBus } from "../../test/faults/bus.ts";
 import { ScriptedSystemd } from "../../test/faults/scripted-systemd.ts";
@@ -47,7 +47,7 @@ const leastProgram = `
 
 /** Milliseconds to the first line, which tells the decision: a new credential is to be written. */
 async function decision(...program: readonly string[]): Promise<number> {
-  using node = new Node();
+  using node = new NodeDirectory();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
   node.mount(1, { additional: { "private.example": "one" } });

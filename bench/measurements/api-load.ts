@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { auditEnd } from "../../test/cluster/audit.ts";
 import { requestsSince } from "../audit.ts";
-import type { Bed } from "../testbed.ts";
+import type { Testbed } from "../testbed.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { calm, change, ensureInForce } from "../change.ts";
 import { compare, measure } from "../result.ts";
@@ -43,35 +43,35 @@ export const apiLoad: Measurement = {
 };
 
 async function byBudget(bench: Bench, nodes: number, rounds: number) {
-  const bed = await bench.real(nodes);
-  await bed.install("100%");
-  await ensureInForce(bed);
-  const atOnce = await count(bed, rounds);
-  await bed.install(1);
-  await ensureInForce(bed);
-  return { atOnce, oneByOne: await count(bed, rounds) };
+  const testbed = await bench.real(nodes);
+  await testbed.install("100%");
+  await ensureInForce(testbed);
+  const atOnce = await count(testbed, rounds);
+  await testbed.install(1);
+  await ensureInForce(testbed);
+  return { atOnce, oneByOne: await count(testbed, rounds) };
 }
 
 type Counts = ReturnType<typeof requestsSince>;
 
-async function count(bed: Bed, rounds: number): Promise<Counts[]> {
+async function count(testbed: Testbed, rounds: number): Promise<Counts[]> {
   const counted = await interleave(
     rounds,
     async () => {
       await calm();
-      return auditEnd(bed.cluster);
+      return auditEnd(testbed.cluster);
     },
     async () => {
-      await change(bed);
+      await change(testbed);
       await sleep(2000); // what is told after the last node
     },
   );
   const marks = counted.map(([mark]) => mark);
   return marks.map((mark, index) => {
-    const all = requestsSince(bed.cluster, mark);
+    const all = requestsSince(testbed.cluster, mark);
     const next = marks[index + 1];
     if (next === undefined) return all;
-    const later = requestsSince(bed.cluster, next);
+    const later = requestsSince(testbed.cluster, next);
     return { controller: all.controller - later.controller, agents: all.agents - later.agents };
   });
 }

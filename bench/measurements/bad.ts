@@ -10,7 +10,7 @@ import { Observer } from "#agent/observer.ts";
 import { Deeds } from "#agent/observe/stopwatch.ts";
 import type { Systemd } from "#agent/systemd/systemd.ts";
 import type { Unit } from "#agent/systemd/unit.ts";
-import { Node } from "../../test/faults/agent.ts";
+import { NodeDirectory } from "../../test/faults/agent.ts";
 import type { Measurement } from "../bench.ts";
 import { measure } from "../result.ts";
 
@@ -42,7 +42,7 @@ export type Fails = "with the file" | "always";
 
 /** Restarts that the agent asked for in an hour, and whether the kubelet is down at its end. */
 export async function anHour(fails: Fails): Promise<Readonly<{ calls: number; down: 0 | 1 }>> {
-  using node = new Node();
+  using node = new NodeDirectory();
   node.mount(1, { additional: { "private.example": "one" } });
   const fake = new FakeKubelet(node, fails);
   const from = fake.clock;
@@ -51,7 +51,7 @@ export async function anHour(fails: Fails): Promise<Readonly<{ calls: number; do
 }
 
 /** One process of the agent, until it gives up or the time is over. */
-async function life(node: Node, fake: FakeKubelet, end: number): Promise<void> {
+async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promise<void> {
   const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
   const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
   const parsed = parseConfig(flags, { REVISION: "1", DIGEST: node.digest(1), NODE_NAME: "node1" });
@@ -73,18 +73,18 @@ async function life(node: Node, fake: FakeKubelet, end: number): Promise<void> {
 }
 
 /**
- * It runs until it is restarted; then systemd tries it again and again, in vain as long as its file
- * holds the entry, or for ever.
+ * A kubelet that runs until it is restarted. Then systemd starts it again and again, in vain as
+ * long as its file holds the entry, or for ever.
  */
 class FakeKubelet {
   clock = 1_000_000 * hour;
   calls = 0;
   #invocation = 1;
   #up = true;
-  readonly #node: Node;
+  readonly #node: NodeDirectory;
   readonly #fails: Fails;
 
-  constructor(node: Node, fails: Fails) {
+  constructor(node: NodeDirectory, fails: Fails) {
     this.#node = node;
     this.#fails = fails;
   }

@@ -5,7 +5,7 @@ import { until } from "../../test/cluster/await.ts";
 import type { Measurement } from "../bench.ts";
 import { isServed, putAdditional, revisionOf, secrets } from "../objects.ts";
 import { compare, measure } from "../result.ts";
-import { deadNodes } from "../played-node.ts";
+import { unreachableNodes } from "../fake-node.ts";
 import { quickNodes, type Simulated } from "../simulated.ts";
 
 const changes = 100;
@@ -68,7 +68,7 @@ async function isAtRest(simulated: Simulated, auth: string): Promise<boolean> {
   const document = Buffer.from(found?.data[names.secretKeys.document] ?? "", "base64").toString();
   const last = simulated.syncer.seen.at(-1);
   if (last === undefined || last.gone || !document.includes(auth)) return false;
-  return isServed(last.object, deadNodes) && revisionOf(last.object) === numberOf(found);
+  return isServed(last.object, unreachableNodes) && revisionOf(last.object) === numberOf(found);
 }
 
 async function revision({ api }: Simulated): Promise<number> {

@@ -3,14 +3,14 @@ import type { V1Pod } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { guardSeconds } from "#contract/names.ts";
 import { podOn, pullRefused, untilState } from "../../test/e2e/pods.ts";
-import type { Bed } from "../testbed.ts";
+import type { Testbed } from "../testbed.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
 import { removeEmpty, rollEmpty } from "../empty.ts";
 import { additional, isServed, putAdditional, remove, revisionOf } from "../objects.ts";
 import { compare } from "../result.ts";
 import { interleave } from "../rounds.ts";
-import { Watched } from "../watched.ts";
+import { WatchedObjects } from "../watched.ts";
 import { restarts } from "./propagate.ts";
 
 /** Seconds. */
@@ -43,38 +43,38 @@ export const removal: Measurement = {
 
 function cycles(bench: Bench): Promise<readonly (readonly [Cycle, Baseline])[]> {
   return bench.once("cycles", async () => {
-    const bed = await bench.real(2);
-    await takeAway(bed);
+    const testbed = await bench.real(2);
+    await takeAway(testbed);
     return await interleave(
       bench.quick ? 1 : 5,
       async (round) => {
         await calm();
-        return await cycle(bed, round);
+        return await cycle(testbed, round);
       },
       async () => {
         await calm();
-        await removeEmpty(bed);
+        await removeEmpty(testbed);
         await calm();
-        const born = await rollEmpty(bed, 1, guardSeconds);
+        const born = await rollEmpty(testbed, 1, guardSeconds);
         await calm();
-        const rolled = await rollEmpty(bed, 1);
+        const rolled = await rollEmpty(testbed, 1);
         return {
           born: born.served / 1000,
           begun: rolled.started / 1000,
           rolled: rolled.served / 1000,
-          restarts: (await restarts(bed, 1)) / 1000,
+          restarts: (await restarts(testbed, 1)) / 1000,
         };
       },
     );
   });
 }
 
-async function cycle(bed: Bed, round: number): Promise<Cycle> {
-  const { cluster, api } = bed;
+async function cycle(testbed: Testbed, round: number): Promise<Cycle> {
+  const { cluster, api } = testbed;
   // Another tag each time: one that was pulled before needs no credential.
   const image = await cluster.pushApp(`team/app:${round}`);
-  const two = bed.nodes.slice(0, 2).map(({ node }) => node);
-  using running = new Watched<V1Pod>(api, "/api/v1/namespaces/default/pods", {});
+  const two = testbed.nodes.slice(0, 2).map(({ node }) => node);
+  using running = new WatchedObjects<V1Pod>(api, "/api/v1/namespaces/default/pods", {});
   await cluster.apply(...two.map((node) => podOn(node, `private-${round}-${node.name}`, image)));
   for (const node of two)
     await untilState(cluster, `private-${round}-${node.name}`, ...pullRefused);
@@ -93,29 +93,29 @@ async function cycle(bed: Bed, round: number): Promise<Cycle> {
     ),
   );
   const last = Math.max(...ran.map(({ at }) => at));
-  await bed.syncer.first(
+  await testbed.syncer.first(
     "every node has it",
     ({ object, gone }) => !gone && revisionOf(object) > 0 && isServed(object),
     begun,
   );
   await cluster.kubectl("delete", "pods", "-n", "default", "--all");
   await calm();
-  return { first: (last - begun) / 1000, removed: (await takeAway(bed)) / 1000 };
+  return { first: (last - begun) / 1000, removed: (await takeAway(testbed)) / 1000 };
 }
 
 /**
- * Deletes additional-pull-secret; milliseconds until nothing is left. global-pull-secret-state is
- * the last to go.
+ * Milliseconds from the deletion of additional-pull-secret until nothing is left.
+ * global-pull-secret-state is the last to go.
  */
-async function takeAway(bed: Bed): Promise<number> {
+async function takeAway(testbed: Testbed): Promise<number> {
   const begun = Date.now();
-  await remove(bed.api, additional);
-  const { at } = await bed.state.first(
+  await remove(testbed.api, additional);
+  const { at } = await testbed.state.first(
     "global-pull-secret-state is gone",
     ({ gone }) => gone,
     begun,
   );
-  for (const { node } of bed.nodes)
+  for (const { node } of testbed.nodes)
     if (node.readFile("global-pull-secret/journal.json") !== undefined)
       throw new Error(`${node.name} has a rest`);
   return at - begun;

@@ -1,4 +1,4 @@
-/** Rewrites that mean the same must cost nothing. */
+/** Rewrites of a Secret that mean the same, which must cost nothing. */
 import type { V1Secret } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
@@ -6,7 +6,7 @@ import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { until } from "../../test/cluster/await.ts";
 import { auditEnd } from "../../test/cluster/audit.ts";
 import { controllerWrites } from "../audit.ts";
-import type { Bed } from "../testbed.ts";
+import type { Testbed } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
 import { additional, putAdditional } from "../objects.ts";
@@ -17,7 +17,7 @@ const rewrites = 1000;
 export const noop: Measurement = {
   name: "noop",
   run: async (bench) => {
-    const bed = await bench.real(1);
+    const testbed = await bench.real(1);
     const entries = [1, 2, 3].map(
       (index) =>
         [`r${index}.example`, { auth: Buffer.from(`u:${index}`).toString("base64") }] as const,
@@ -27,21 +27,21 @@ export const noop: Measurement = {
       return JSON.stringify({ auths: Object.fromEntries(order) }) + " ".repeat(turn);
     };
     const since = Date.now();
-    await putAdditional(bed.api, text(0));
-    await bed.global.first("it is published", ({ gone }) => !gone, since);
+    await putAdditional(testbed.api, text(0));
+    await testbed.global.first("it is published", ({ gone }) => !gone, since);
     await calm();
     await calm();
     await calm();
-    const before = await standing(bed);
-    const [mark, begun] = [auditEnd(bed.cluster), Date.now()];
-    for (let turn = 1; turn <= rewrites; turn++) await putAdditional(bed.api, text(turn));
-    const version = await versionOf(bed);
+    const before = await standing(testbed);
+    const [mark, begun] = [auditEnd(testbed.cluster), Date.now()];
+    for (let turn = 1; turn <= rewrites; turn++) await putAdditional(testbed.api, text(turn));
+    const version = await versionOf(testbed);
     await until("the last one is told", async () => {
-      const { status } = (await bed.api.get<GlobalPullSecret>(globalPullSecretPath)) ?? {};
+      const { status } = (await testbed.api.get<GlobalPullSecret>(globalPullSecretPath)) ?? {};
       return status?.sources?.[0]?.resourceVersion === version;
     });
-    const after = await standing(bed);
-    const writes = controllerWrites(bed.cluster, mark);
+    const after = await standing(testbed);
+    const writes = controllerWrites(testbed.cluster, mark);
     const seconds = (Date.now() - begun) / 1000;
     const row = (name: string, unit: string, value: number, atMost = 0) =>
       measure({ name: `noop, ${name}`, unit, atMost }, [value]);
@@ -55,14 +55,14 @@ export const noop: Measurement = {
   },
 };
 
-async function versionOf({ api }: Bed): Promise<string | undefined> {
+async function versionOf({ api }: Testbed): Promise<string | undefined> {
   return (await api.get<V1Secret>(additional))?.metadata?.resourceVersion;
 }
 
 async function standing({
   cluster,
   nodes,
-}: Bed): Promise<{ revision: number; invocation: string | undefined }> {
+}: Testbed): Promise<{ revision: number; invocation: string | undefined }> {
   const path = `jsonpath={.data.${names.secretKeys.revision}}`;
   const revision = await cluster.kubectl(
     "get",

@@ -2,11 +2,11 @@
  * How long a change takes, against the least that anything built on a DaemonSet and a kubelet
  * restart can take.
  */
-import type { Bed } from "../testbed.ts";
+import type { Testbed } from "../testbed.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { calm, change } from "../change.ts";
 import { bareRestart, rollEmpty } from "../empty.ts";
-import { compare, type Result } from "../result.ts";
+import { compare, type BenchResult } from "../result.ts";
 import { interleave } from "../rounds.ts";
 import { drawRollout } from "../rollout-picture.ts";
 
@@ -35,19 +35,19 @@ export const down: Measurement = {
 /** Changes of one node, each beside an empty pod's start and a bare restart; milliseconds. */
 function onOneNode(bench: Bench) {
   return bench.once("changes of one node", async () => {
-    const bed = await bench.real(1);
-    await rollEmpty(bed, 1);
+    const testbed = await bench.real(1);
+    await rollEmpty(testbed, 1);
     return await interleave(
       bench.quick ? 3 : 12,
       async () => {
         await calm();
-        return await change(bed);
+        return await change(testbed);
       },
       async () => {
         await calm();
-        const { started } = await rollEmpty(bed, 1);
+        const { started } = await rollEmpty(testbed, 1);
         await calm();
-        return { started, ...(await bareRestart(bed, 0)) };
+        return { started, ...(await bareRestart(testbed, 0)) };
       },
     );
   });
@@ -56,27 +56,31 @@ function onOneNode(bench: Bench) {
 export const propagateAll: Measurement = {
   name: "propagate-n",
   run: async (bench) => {
-    const bed = await bench.real(4);
-    const one = await atBudget(bed, bench.quick ? 1 : 5, 1);
-    bench.picture("rollout", await drawRollout(bed));
-    const all = await atBudget(bed, bench.quick ? 1 : 6, "100%");
+    const testbed = await bench.real(4);
+    const one = await atBudget(testbed, bench.quick ? 1 : 5, 1);
+    bench.picture("rollout", await drawRollout(testbed));
+    const all = await atBudget(testbed, bench.quick ? 1 : 6, "100%");
     return [one, all];
   },
 };
 
-async function atBudget(bed: Bed, rounds: number, budget: 1 | "100%"): Promise<Result> {
-  await bed.install(budget);
-  await rollEmpty(bed, budget);
+async function atBudget(
+  testbed: Testbed,
+  rounds: number,
+  budget: 1 | "100%",
+): Promise<BenchResult> {
+  await testbed.install(budget);
+  await rollEmpty(testbed, budget);
   const pairs = await interleave(
     rounds,
     async () => {
       await calm();
-      return (await change(bed)).served / 1000;
+      return (await change(testbed)).served / 1000;
     },
     async () => {
       await calm();
-      const { served } = await rollEmpty(bed, budget);
-      return (served + (await restarts(bed, budget))) / 1000;
+      const { served } = await rollEmpty(testbed, budget);
+      return (served + (await restarts(testbed, budget))) / 1000;
     },
   );
   const against = "empty rollout + bare restart of each wave";
@@ -84,14 +88,14 @@ async function atBudget(bed: Bed, rounds: number, budget: 1 | "100%"): Promise<R
 }
 
 /** One after the other, or all at once; milliseconds. */
-export async function restarts(bed: Bed, budget: 1 | "100%"): Promise<number> {
+export async function restarts(testbed: Testbed, budget: 1 | "100%"): Promise<number> {
   await calm();
-  const indexes = [...bed.nodes.keys()];
+  const indexes = [...testbed.nodes.keys()];
   if (budget === "100%") {
-    const all = await Promise.all(indexes.map((index) => bareRestart(bed, index)));
+    const all = await Promise.all(indexes.map((index) => bareRestart(testbed, index)));
     return Math.max(...all.map(({ took }) => took));
   }
   let sum = 0;
-  for (const index of indexes) sum += (await bareRestart(bed, index)).took;
+  for (const index of indexes) sum += (await bareRestart(testbed, index)).took;
   return sum;
 }

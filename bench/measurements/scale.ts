@@ -1,18 +1,18 @@
 /**
- * A change on many nodes, one of them dead: what our controller adds to what the DaemonSet
+ * A change on many nodes, one of them unreachable: what our controller adds to what the DaemonSet
  * controller needs anyway for one node first and then a tenth of them at a time.
  */
 import * as names from "#contract/names.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { drawLines } from "../lines.ts";
 import { isServed, put, putAdditional, revisionOf, secrets, syncer } from "../objects.ts";
-import { compare, measure, type Result } from "../result.ts";
+import { compare, measure, type BenchResult } from "../result.ts";
 import { interleave } from "../rounds.ts";
-import { deadNodes } from "../played-node.ts";
+import { unreachableNodes } from "../fake-node.ts";
 import { quickNodes, type Simulated, type Usage } from "../simulated.ts";
 
 const minReadySeconds = 5;
-/** The default: a canary and ten waves, and a survey where the dead node is in the way. */
+/** The default: a canary and ten waves, and a survey where the unreachable node is in the way. */
 const budget = "10%";
 
 /**
@@ -31,7 +31,7 @@ type At = Readonly<{ nodes: number; costs: readonly Cost[] }>;
 export const scale: Measurement = {
   name: "scale",
   run: async (bench) => {
-    const results: Result[] = [];
+    const results: BenchResult[] = [];
     const seen: At[] = [];
     for (const { nodes, count } of bench.quick ? [{ nodes: quickNodes, count: 1 }] : sizes) {
       const simulated = await bench.simulated(nodes);
@@ -110,14 +110,14 @@ async function byHand(simulated: Simulated): Promise<number> {
       object.status?.numberAvailable === simulated.nodes,
     begun,
   );
-  await roll(simulated, revision, Math.ceil(((simulated.nodes + deadNodes) * 10) / 100));
+  await roll(simulated, revision, Math.ceil(((simulated.nodes + unreachableNodes) * 10) / 100));
   return (await served(simulated, begun, revision)) - begun / 1000;
 }
 
-/** The template with this revision, for so many nodes at a time, the dead one beside them. */
+/** The template with this revision, for so many nodes at a time beside the unreachable one. */
 async function roll({ api }: Simulated, revision: number, atATime: number): Promise<void> {
   const metadata = { annotations: { [names.revisionAnnotation]: String(revision) } };
-  const rollingUpdate = { maxUnavailable: atATime + deadNodes };
+  const rollingUpdate = { maxUnavailable: atATime + unreachableNodes };
   await put(api, syncer, {
     apiVersion: "apps/v1",
     kind: "DaemonSet",
@@ -133,8 +133,8 @@ async function served(simulated: Simulated, since: number, revision: number): Pr
     ({ object, gone }) =>
       !gone &&
       revisionOf(object) >= revision &&
-      isServed(object, deadNodes) &&
-      object.status?.desiredNumberScheduled === simulated.nodes + deadNodes,
+      isServed(object, unreachableNodes) &&
+      object.status?.desiredNumberScheduled === simulated.nodes + unreachableNodes,
     since,
     1200,
   );
@@ -161,7 +161,7 @@ function rows(
   nodes: number,
   costs: readonly Cost[],
   pairs: readonly (readonly [Cost, number])[],
-): Result[] {
+): BenchResult[] {
   const name = `scale, ${nodes} nodes`;
   const against = "the same steps by hand";
   const goals = nodes >= 1000;

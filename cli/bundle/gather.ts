@@ -1,4 +1,4 @@
-/** What the caller may read of the product, as one value; what he may not is named. */
+/** The product as the caller may read it, as one value; what may not be read is named in it. */
 import { Buffer } from "node:buffer";
 import type {
   CoreV1Event,

@@ -12,7 +12,10 @@ import type {
 } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 
-/** Annotations of ours; a stranger's may hold anything, such as the whole object as applied. */
+/**
+ * The annotations that are ours. Others' are left out, because one may hold anything, such as the
+ * whole object as it was applied.
+ */
 function metadataOf({ name, generation, creationTimestamp, annotations }: V1ObjectMeta = {}) {
   const own = Object.entries(annotations ?? {}).filter(([key]) =>
     key.startsWith("globalpullsecret.io/"),
@@ -26,7 +29,7 @@ export const objectOf = ({ metadata, spec, status }: GlobalPullSecret) => ({
   status,
 });
 
-/** Of the environment the names. */
+/** A pod template. Of the environment it shows names, without values. */
 const templateOf = ({ metadata, spec }: V1PodTemplateSpec) => ({
   metadata: metadataOf(metadata),
   nodeSelector: spec?.nodeSelector,
@@ -109,7 +112,7 @@ export const eventOf = (one: CoreV1Event) => ({
   last: one.series?.lastObservedTime ?? one.lastTimestamp ?? one.eventTime,
 });
 
-/** No content, nor a measure of it. */
+/** A Secret without its content, or any measure of it. */
 export const secretOf = ({ metadata, type, data }: V1Secret) => ({
   name: metadata?.name,
   type,

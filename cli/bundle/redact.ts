@@ -12,17 +12,23 @@ export type Known = Readonly<{
   secrets: readonly string[];
 }>;
 
-/** `token: x`, `--password=x`, `Bearer x`: whatever x is like. */
+/**
+ * What announces a credential: `token: x`, `--password=x`, `Bearer x`. The word after it is left
+ * out, whatever it is like.
+ */
 const announced =
   /\b((?:pass(?:word|wd|phrase)?|token|auth(?:orization)?|credentials?|api[-_]?key)["']?\s*[:=]\s*["']?(?:(?:basic|bearer)\s+)?|(?:basic|bearer)\s+)[^\s"',;]+/gi;
 
-/** `//user:password@host` */
+/** A user and password in a URL: `//user:password@host`. */
 const userinfo = /\/\/[^\s/@]*@/g;
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 /** What may stand in a word besides letters and digits; a mark of a sentence at its end, too. */
 const marks = /[-_./:@+%*<>[\]{}]+|[!?]$/;
-/** Between marks: a number with its unit, a version's number, a code of the catalogue. */
+/**
+ * What a word may be between its marks: a number with its unit, a version's number, a code of the
+ * catalogue.
+ */
 const number = /^(?:\d{1,10}(?:ms|[smhd]|[KMG]i?B?)?|v\d{1,4}|GPS\d{3}|amd64|arm64)$/;
 /** A word, or a name such as ImagePullBackOff; base64 turns more often. */
 const letters = /^[A-Z]{0,8}[a-z]*(?:[A-Z][a-z]+)*$/;
@@ -47,7 +53,7 @@ function isPlain(word: string, names: ReadonlySet<string>): boolean {
 
 const isWord = (part: string): boolean => part.length <= longestWord && letters.test(part);
 
-/** Every text of a value; what its members are called stays. */
+/** Redacts every text of a value. The names of its members stay. */
 export function redactAll<T>(value: T, known: Known): T {
   const each = (_: string, one: unknown) =>
     typeof one === "string" ? redactText(one, known) : one;

@@ -2,10 +2,13 @@
 import type { Table } from "#contract/table.ts";
 import { duration, text, Wrong } from "#contract/values.ts";
 
-/** No request of ours takes longer: what kubectl calls no limit. */
+/** Seconds that stand for kubectl's "no limit". No request of ours takes longer. */
 const noLimit = 3600;
 
-/** Seconds; as kubectl, also a plain number of them, and 0 for no limit. */
+/**
+ * Reads a duration as seconds. As with kubectl, a plain number is seconds too, and 0 means no
+ * limit.
+ */
 function requestTimeout(value: string): number | Wrong {
   if (/^0s?$/.test(value)) return noLimit;
   return duration(/^\d+$/.test(value) ? `${value}s` : value);
@@ -28,12 +31,12 @@ export function timeoutFlag<const Standard extends string>(standard: Standard) {
   return { timeout: { read: duration, standard, what } } as const;
 }
 
-/** One of the sources by name; additional-pull-secret unless it is given. */
+/** The source that a command is about, by name; additional-pull-secret by default. */
 export const sourceFlag = {
   source: { read: text, what: "a name of spec.sources, instead of additional-pull-secret" },
 } as const;
 
-/** What to run after a source was edited. */
+/** The line that says what to run after a source was edited. */
 export function waitFor(source: string | undefined): string {
   const which = source === undefined ? "" : ` --source ${source}`;
   return `next: kubectl pull-secret wait${which}`;

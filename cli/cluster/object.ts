@@ -31,10 +31,13 @@ export async function peekObject(cluster: Cluster): Promise<GlobalPullSecret | u
 }
 
 type Following<T> = Readonly<{
-  /** Seconds; undefined for as long as `signal` lets it. */
+  /** Seconds to follow for; undefined until `signal` aborts. */
   seconds: number | undefined;
   signal: AbortSignal;
-  /** Told the object, or that there is none, at once and at each change; its answer is the end. */
+  /**
+   * Called with the object, or undefined if there is none, at once and at each change. Its first
+   * answer ends the following.
+   */
   each: (object: GlobalPullSecret | undefined) => T | undefined;
 }>;
 
@@ -73,7 +76,7 @@ export async function followObject<T>(
   return answer;
 }
 
-/** 410 and 429 pass by themselves. */
+/** Refusals that pass by themselves, so the request is repeated: 410 and 429. */
 function isFinal({ status }: ApiError): boolean {
   return status >= 400 && status < 500 && status !== 410 && status !== 429;
 }

@@ -7,7 +7,10 @@ type Path = readonly string[];
 
 type Fields = { readonly [name: string]: Fields } | undefined;
 
-/** What `kubectl apply` without --server-side remembers, and other tools that work like it. */
+/**
+ * The annotation in which `kubectl apply` without --server-side, and tools like it, keep what they
+ * applied last.
+ */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
@@ -31,7 +34,7 @@ export function undoneBy(metadata: V1ObjectMeta | undefined, path: Path): string
   return declaring?.manager;
 }
 
-/** Whether an earlier apply of the plugin set the field. */
+/** True when an earlier apply of the plugin set the field. */
 export function isOurs(metadata: V1ObjectMeta | undefined, path: Path): boolean {
   return (metadata?.managedFields ?? []).some(
     (entry) => entry.manager === manager && entry.operation === "Apply" && owns(entry, path),

@@ -1,17 +1,28 @@
 /** The way to a cluster. Loaded only when a command needs one: files alone take a tenth of it. */
 import { readFileSync } from "node:fs";
+import type { KubeConfig } from "@kubernetes/client-node";
 import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { Misuse, type Place, type Reach } from "../terminal/io.ts";
+import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
 import { manager } from "./names.ts";
 
 export * from "#kube/yaml.ts";
 
 /** Throws Misuse where the kubeconfig cannot be used. Asks nothing yet. */
-export const reach = ({ kubeconfig, context, as, "request-timeout": seconds }: Reach): Cluster =>
-  told(kubeconfig, () =>
-    connect(loadKubeConfig(kubeconfig, context), () => {}, { manager, as, seconds }),
-  );
+export const reach = (how: Reach): Cluster => {
+  const { kubeconfig, context, as, token, "request-timeout": seconds } = how;
+  return told(kubeconfig, () => {
+    const config = loadKubeConfig(kubeconfig, context);
+    if (token !== undefined) identify(config, token);
+    return connect(config, () => {}, { manager, as, seconds });
+  });
+};
+
+/** The same way there, as somebody else. */
+function identify(config: KubeConfig, token: string): void {
+  const cluster = config.getCurrentCluster();
+  if (cluster !== null) config.loadFromClusterAndUser(cluster, { name: "token", token });
+}
 
 /** Names of the kubeconfig's contexts. Throws Misuse where it cannot be used. */
 export const contextsOf = (kubeconfig: string | undefined): readonly string[] =>
@@ -22,7 +33,7 @@ export const contextsOf = (kubeconfig: string | undefined): readonly string[] =>
   );
 
 /** Where a context leads, as data. Throws Misuse where that needs more than data. */
-export function place({ kubeconfig, context }: Reach): Place {
+export function place({ kubeconfig, context }: Reach): ServerAddress {
   const cluster = told(kubeconfig, () => loadKubeConfig(kubeconfig, context).getCurrentCluster());
   const { server = "", caData, caFile, tlsServerName } = cluster ?? {};
   const authority =

@@ -36,10 +36,10 @@ export function sourceSecret(
 export const secretPath = (name: string): string => `${collections.secrets}/${name}`;
 
 /** Without the right to get a Secret it is hidden: nothing is known of it. */
-export type Version = Readonly<{ version: string | undefined }> | "hidden";
+export type SecretVersion = Readonly<{ version: string | undefined }> | "hidden";
 
 /** resourceVersion of the Secret; undefined where there is none. */
-export async function versionOf(cluster: Cluster, secret: string): Promise<Version> {
+export async function versionOf(cluster: Cluster, secret: string): Promise<SecretVersion> {
   try {
     const found = await cluster.get<V1Secret>(secretPath(secret), { as: "metadata" });
     return { version: found?.metadata?.resourceVersion };

@@ -21,7 +21,10 @@ export type Change = Readonly<{
   annotations: Readonly<Record<string, string | undefined>>;
 }>;
 
-/** Somebody else may write in between; so often in a row is no accident. */
+/**
+ * Attempts at a write. A conflict means that somebody else wrote in between; this many in a row are
+ * no accident.
+ */
 const attempts = 5;
 
 /**
@@ -64,8 +67,8 @@ function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations
 }
 
 /**
- * What the plugin declares from now on: the change, and what earlier commands of it have set; an
- * apply takes away what it does not repeat.
+ * The fields that the plugin declares from now on: the change, and what its earlier commands have
+ * set, because an apply takes away what it does not repeat.
  */
 function configuration(live: GlobalPullSecret | undefined, { state, annotations }: Change): object {
   const kept = [retryAnnotation, reasonAnnotation, withdrawNowAnnotation].flatMap((name) => {

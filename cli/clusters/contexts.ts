@@ -3,8 +3,7 @@ import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { contextAnnotation } from "#contract/joined/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Misuse, Refused, type Io, type Reach } from "../terminal/io.ts";
-import { clusterId } from "./join.ts";
-import { idOf, joinedIn } from "./profile.ts";
+import { clusterId, idOf, joinedIn } from "./profile.ts";
 
 /** A cluster as the caller reaches it; `reach` proves that it is that one. */
 export type Way = Readonly<{ name: string; context: string; reach: () => Promise<Cluster> }>;

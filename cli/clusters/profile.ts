@@ -1,4 +1,5 @@
 /** What a joined cluster is in the host: a ClusterProfile, and the Secret with its token. */
+import type { V1Namespace } from "@kubernetes/client-node";
 import { clusterProfileVersion, execExtension, type ClusterProfile } from "#api/cluster-profile.ts";
 import {
   clusterIdAnnotation,
@@ -8,10 +9,11 @@ import {
   contextAnnotation,
   issuedAnnotation,
 } from "#contract/joined/names.ts";
+import { namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { clusterProfilesIn } from "#kube/client/paths.ts";
-import { Refused, type Place } from "../terminal/io.ts";
+import { Refused, type ServerAddress } from "../terminal/io.ts";
 
 /**
  * The ClusterProfile without its status. `id`: uid of the cluster's kube-system. `joined`: since
@@ -34,14 +36,14 @@ export const profileOf = (name: string, id: string, context: string, joined?: Da
 });
 
 /** Its status as far as a join knows it: where the cluster is, and what reads its token. */
-export const accessOf = (name: string, uid: string, place: Place) => ({
+export const accessOf = (name: string, uid: string, place: ServerAddress) => ({
   apiVersion: clusterProfileVersion,
   kind: "ClusterProfile",
   metadata: { name, namespace: clustersNamespace, uid },
   status: { accessProviders: [{ name: "secretreader", cluster: withSecret(name, place) }] },
 });
 
-const withSecret = (name: string, place: Place) => ({
+const withSecret = (name: string, place: ServerAddress) => ({
   ...place,
   extensions: [{ name: execExtension, extension: { clusterName: name } }],
 });
@@ -65,3 +67,11 @@ export async function joinedIn(host: Cluster): Promise<readonly ClusterProfile[]
 
 export const idOf = ({ metadata }: ClusterProfile): string =>
   metadata.annotations?.[clusterIdAnnotation] ?? "";
+
+/** Uid of kube-system: what tells a cluster from any other. */
+export async function clusterId(cluster: Cluster): Promise<string> {
+  const found = await cluster.get<V1Namespace>(`/api/v1/namespaces/${namespace}`);
+  const uid = found?.metadata?.uid;
+  if (uid === undefined) throw new Refused(`namespace/${namespace}: has no uid`);
+  return uid;
+}

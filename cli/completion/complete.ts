@@ -63,7 +63,7 @@ function flagOf(rows: readonly Row[], word: string): Row | undefined {
     .find(([name, { short }]) => word === `--${name}` || (short && word === `-${short}`));
 }
 
-/** One that was given once may not be given again. */
+/** A flag that may be given only once is not offered again. */
 function flagsLeft(rows: readonly Row[], before: readonly string[]): Candidate[] {
   const given = new Set(before.map((word) => flagOf(rows, word.replace(/=.*$/s, ""))?.[0]));
   return rows

@@ -3,7 +3,10 @@
  * is in the table of commands alone.
  */
 
-/** In front of kubectl's own completion, where that is loaded, for `kubectl pull-secret` alone. */
+/**
+ * Bash's script. It stands in front of kubectl's own completion, where that is loaded, for `kubectl
+ * pull-secret` alone.
+ */
 const bash = String.raw`__kubectl_pull_secret() {
   local at=1 files=1 cur=${"$"}{COMP_WORDS[COMP_CWORD]} line
   if [[ ${"$"}{COMP_WORDS[0]##*/} == kubectl ]]; then
@@ -69,7 +72,7 @@ end
 complete -c kubectl -n 'test (count (commandline -opc)) -ge 2; and test (commandline -opc)[2] = pull-secret' -f -a '(__kubectl_pull_secret)'
 `;
 
-/** kubectl's own completion runs this for the plugin (kubernetes/kubernetes#105867). */
+/** The program that kubectl's own completion runs for the plugin (kubernetes/kubernetes#105867). */
 const kubectl = `#!/bin/sh
 exec kubectl pull-secret __complete "$@"
 `;

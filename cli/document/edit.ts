@@ -4,7 +4,7 @@ import { isObject, readJson, type JsonObject } from "#pullsecret/json/json.ts";
 import { meaningOf } from "#pullsecret/registry/key.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 
-/** The new document, and how many entries it has; or why the present one cannot be edited. */
+/** The edited document and the number of its entries, or why the present one cannot be edited. */
 export type Edited =
   | Readonly<{ ok: true; document: string; entries: number; found: boolean }>
   | Readonly<{ ok: false; problems: readonly Problem[] }>;

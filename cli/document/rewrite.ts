@@ -13,10 +13,10 @@ import { Refused } from "../terminal/io.ts";
 import { edit, type Login } from "./edit.ts";
 import { verdictOn } from "./verdict.ts";
 
-export type Rewrite = Readonly<{
+export type DocumentRewrite = Readonly<{
   secret: string;
   registry: string;
-  /** Without one the entry is taken out. */
+  /** The credential to put in; without one the entry is taken out. */
   login: Login | undefined;
   /** Registries that no source but the original may serve. */
   protect: readonly string[];
@@ -26,11 +26,14 @@ export type Rewritten = Readonly<{
   did: "created" | "changed" | "deleted" | "nothing";
   /** Registries that the Secret has now. */
   entries: number;
-  /** A line each. */
+  /** Warnings, a line each. */
   warnings: readonly string[];
 }>;
 
-/** Somebody else may write in between; so often in a row is no accident. */
+/**
+ * Attempts at a write. A conflict means that somebody else wrote in between; this many in a row are
+ * no accident.
+ */
 const attempts = 5;
 
 /**
@@ -39,7 +42,7 @@ const attempts = 5;
  * in it. Refused, with nothing written, where the controller would refuse the result, or where
  * somebody else declares the content.
  */
-export async function rewrite(cluster: Cluster, wanted: Rewrite): Promise<Rewritten> {
+export async function rewrite(cluster: Cluster, wanted: DocumentRewrite): Promise<Rewritten> {
   for (let attempt = 1; ; attempt += 1) {
     const live = await cluster.get<V1Secret>(secretPath(wanted.secret));
     try {
@@ -53,7 +56,7 @@ export async function rewrite(cluster: Cluster, wanted: Rewrite): Promise<Rewrit
 async function write(
   cluster: Cluster,
   live: V1Secret | undefined,
-  { secret, registry, login, protect }: Rewrite,
+  { secret, registry, login, protect }: DocumentRewrite,
 ): Promise<Rewritten> {
   refuseForeign(live, secret);
   const text = live?.data?.[secretKeys.document];

@@ -8,19 +8,19 @@ import { parse, type Entry } from "#pullsecret/document/parse.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import { Refused, type ExitCode, type Io } from "../terminal/io.ts";
 
-export type Verdict =
+export type DocumentVerdict =
   | Readonly<{ ok: true; document: string; entries: number; warnings: readonly Problem[] }>
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
-/** Source → path of its file; undefined: there is none. */
+/** Path of each source's file; undefined where the source has none. */
 type Files = Readonly<{ original: string | undefined; additional: string }>;
 
-/** Reads, merges and measures. The problems of both files are told at once. */
+/** Reads, merges and measures the files. The problems of both are told at once. */
 export async function judge(
   files: Files,
   policy: MergePolicy,
   io: Pick<Io, "read">,
-): Promise<Verdict> {
+): Promise<DocumentVerdict> {
   const sources: MergeSource[] = [];
   const problems: Problem[] = [];
   let bytes = 0;
@@ -36,7 +36,11 @@ export async function judge(
   return problems.length > 0 ? { ok: false, problems } : join(sources, bytes, policy);
 }
 
-function join(sources: readonly MergeSource[], bytes: number, policy: MergePolicy): Verdict {
+function join(
+  sources: readonly MergeSource[],
+  bytes: number,
+  policy: MergePolicy,
+): DocumentVerdict {
   const merged = merge(sources, policy);
   if (!merged.ok) return merged;
   const document = canonical(merged);
@@ -47,7 +51,7 @@ function join(sources: readonly MergeSource[], bytes: number, policy: MergePolic
 
 export type Good = Readonly<{
   entries: readonly Entry[];
-  /** A line each. */
+  /** Warnings, a line each. */
   warnings: readonly string[];
 }>;
 
@@ -69,8 +73,8 @@ export async function verdictOn(bytes: Uint8Array, protect: readonly string[]): 
  * Tells what is to be said of the files, one line each; prints what `print` makes of a good one.
  */
 export function tell(
-  verdict: Verdict,
-  print: (good: Extract<Verdict, { ok: true }>) => string,
+  verdict: DocumentVerdict,
+  print: (good: Extract<DocumentVerdict, { ok: true }>) => string,
   io: Io,
 ): ExitCode {
   for (const one of verdict.ok ? verdict.warnings : verdict.problems) io.err(formatProblem(one));

@@ -2,11 +2,11 @@
 
 import { reasonOf, Unreachable } from "./unreachable.ts";
 
-export type Answer = Readonly<{
+export type RegistryAnswer = Readonly<{
   status: number;
   /** WWW-Authenticate; empty where there is none. */
   challenge: string;
-  /** Its beginning, as long as `longest`. */
+  /** The beginning of the body, as long as `longest`. */
   body: string;
 }>;
 
@@ -17,10 +17,13 @@ type Question = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** A registry may put a slash to the path, or turn to its version; a loop would not end. */
+/**
+ * Most redirects followed. A registry may add a slash to the path, or lead to its version of the
+ * API; a loop would not end.
+ */
 const mostRedirects = 5;
 
-/** The longest tokens in use have some 10 KiB. */
+/** Most bytes read of an answer. The longest tokens in use have some 10 KiB. */
 const longest = 256 * 1024;
 
 /**
@@ -28,7 +31,7 @@ const longest = 256 * 1024;
  * nobody that the pull secret names, and its answer would not be the registry's. Rejects with
  * Unreachable.
  */
-export async function ask({ url, authorization, signal }: Question): Promise<Answer> {
+export async function ask({ url, authorization, signal }: Question): Promise<RegistryAnswer> {
   const headers = authorization === undefined ? {} : { authorization };
   try {
     let at = url;
@@ -52,7 +55,7 @@ export async function ask({ url, authorization, signal }: Question): Promise<Ans
   }
 }
 
-/** undefined for a text that is no URL: Node 20 has no URL.parse. */
+/** Parses a URL; undefined for a text that is none. Node 20 has no URL.parse. */
 export function urlOf(text: string, base?: URL): URL | undefined {
   return URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
 }

@@ -3,10 +3,10 @@ import { dockerHubRegistry, hasWildcard, hostOf, identity } from "#pullsecret/re
 import { splitPort } from "#pullsecret/registry/url.ts";
 import { Wrong } from "#contract/values.ts";
 
-/** Docker Hub under the names that images and pull secrets have for it. */
+/** The names that images and pull secrets have for Docker Hub. */
 const dockerHub: ReadonlySet<string> = new Set(["docker.io", "index.docker.io"]);
 
-/** HOST or HOST:PORT; undefined for a key that names no one host. */
+/** The host of a key, as HOST or HOST:PORT; undefined for a key that does not name exactly one. */
 export function hostToAsk(key: string): string | undefined {
   const registry = identity(key);
   if (registry === undefined || hasWildcard(registry)) return undefined;
@@ -28,7 +28,7 @@ export function schemesOf(host: string, plain: ReadonlySet<string>): readonly ("
   return isLoopback(host) ? ["https", "http"] : ["https"];
 }
 
-/** A host of `--plain-http`, as keys of pull secrets have it. */
+/** Reads a host of `--plain-http`, in the form of pull secrets' keys. */
 export function hostAndPort(text: string): string | Wrong {
   return hostToAsk(text) === text ? text : new Wrong("is no HOST or HOST:PORT of a registry");
 }

@@ -4,15 +4,15 @@ import { once } from "node:events";
 import { test } from "node:test";
 import type { ServerResponse } from "node:http";
 import { Credential } from "#pullsecret/document/auth.ts";
-import { logInToAll, type Outcome } from "./login.ts";
-import { say, serve, type Asked } from "./server.fixture.ts";
+import { logInToAll, type LoginOutcome } from "./login.ts";
+import { say, serve, type ReceivedRequest } from "./server.fixture.ts";
 
 const password = "pl4nted-s3cret";
 const credential = new Credential("robot", password);
 const basic = `Basic ${credential.encode()}`;
 const planted = [password, credential.encode()];
 
-async function logIn(registry: string, plain: string[] = [], seconds = 5): Promise<Outcome> {
+async function logIn(registry: string, plain: string[] = [], seconds = 5): Promise<LoginOutcome> {
   const asking = { plainHttp: new Set(plain), seconds };
   const [outcome] = await logInToAll([{ registry, credential }], asking);
   assert.ok(outcome !== undefined);
@@ -20,11 +20,11 @@ async function logIn(registry: string, plain: string[] = [], seconds = 5): Promi
   return outcome;
 }
 
-type Answer = (asked: Asked, response: ServerResponse, host: string) => void;
+type Answer = (asked: ReceivedRequest, response: ServerResponse, host: string) => void;
 
 /** As a registry whose token service is at the same address. */
 const tokens =
-  (grant: (asked: Asked) => readonly [status: number, body: string]): Answer =>
+  (grant: (asked: ReceivedRequest) => readonly [status: number, body: string]): Answer =>
   (asked, response, host) => {
     if (asked.url.startsWith("/token")) {
       const [status, body] = grant(asked);
@@ -59,7 +59,7 @@ const endless: Answer = (asked, response, host) => {
 const cases: readonly (readonly [
   what: string,
   answer: Answer,
-  outcome: Outcome["answer"],
+  outcome: LoginOutcome["answer"],
   why: RegExp,
 ])[] = [
   ["takes Basic", asksFor('Basic realm="x"'), "accepts", /^$/],

@@ -1,35 +1,38 @@
 /** Whether a registry takes a credential, asked as `docker login` asks: `/v2/`, then a token. */
 import type { Credential } from "#pullsecret/document/auth.ts";
 import { isObject } from "#pullsecret/json/json.ts";
-import { ask, urlOf, type Answer } from "./ask.ts";
+import { ask, urlOf, type RegistryAnswer } from "./ask.ts";
 import { challengesIn, type Challenge } from "./challenge.ts";
 import { hostToAsk, isLoopback, schemesOf } from "./hosts.ts";
 import { Unreachable } from "./unreachable.ts";
 
-/** A stable shape: `-o json` prints it. `notAsked`: the key names no one host. */
-export type Outcome = Readonly<{
+/**
+ * The outcome for one key, as `-o json` prints it: a stable shape. `notAsked`: the key does not
+ * name exactly one host.
+ */
+export type LoginOutcome = Readonly<{
   answer: "accepts" | "refuses" | "unreachable" | "notAsked";
   why: string;
 }>;
 
 export type Asking = Readonly<{
-  /** HOST:PORT of those that are asked over plain HTTP. */
+  /** Registries that are asked over plain HTTP, as HOST:PORT. */
   plainHttp: ReadonlySet<string>;
-  /** For all that one registry is asked. */
+  /** Milliseconds for all questions to one registry together. */
   seconds: number;
 }>;
 
 type Login = Readonly<{ registry: string; credential: Credential }>;
 
-/** So many are asked at a time: a proxy in between may count. */
+/** Registries that are asked at a time. More could meet a proxy's limit. */
 const together = 8;
 
-/** One outcome for each, in their order. */
+/** Asks about every entry; the outcomes are in the entries' order. */
 export async function logInToAll(
   logins: readonly Login[],
   asking: Asking,
-): Promise<readonly Outcome[]> {
-  const outcomes: Outcome[] = [];
+): Promise<readonly LoginOutcome[]> {
+  const outcomes: LoginOutcome[] = [];
   const open = logins.entries();
   async function work(): Promise<void> {
     for (const [at, login] of open) outcomes[at] = await logIn(login, asking);
@@ -38,8 +41,11 @@ export async function logInToAll(
   return outcomes;
 }
 
-/** Never rejects. No word of the outcome is of the credential, nor of an answer to it. */
-async function logIn({ registry, credential }: Login, asking: Asking): Promise<Outcome> {
+/**
+ * Asks about one entry, and never rejects. The outcome repeats no word of the credential, nor of an
+ * answer to it.
+ */
+async function logIn({ registry, credential }: Login, asking: Asking): Promise<LoginOutcome> {
   const host = hostToAsk(registry);
   if (host === undefined) return { answer: "notAsked", why: "a pattern names no one host" };
   const signal = AbortSignal.timeout(asking.seconds * 1000);
@@ -65,7 +71,7 @@ type Handshake = Readonly<{
   plainHttp: ReadonlySet<string>;
 }>;
 
-async function handshake(one: Handshake): Promise<Outcome> {
+async function handshake(one: Handshake): Promise<LoginOutcome> {
   const { root, credential, signal } = one;
   const first = await ask({ url: root, signal });
   if (first.status === 200) return { answer: "accepts", why: "it asks nobody for a credential" };
@@ -79,7 +85,7 @@ async function handshake(one: Handshake): Promise<Outcome> {
   return told(await ask({ url: root, authorization, signal }), "/v2/");
 }
 
-async function byToken(one: Handshake, challenge: Challenge): Promise<Outcome> {
+async function byToken(one: Handshake, challenge: Challenge): Promise<LoginOutcome> {
   const { root, credential, signal } = one;
   const url = tokenService(one, challenge);
   const granted = await ask({ url, authorization: `Basic ${credential.encode()}`, signal });
@@ -111,7 +117,10 @@ function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge)
   return url;
 }
 
-/** Older services call it token, OAuth 2 access_token; both when they mean the same. */
+/**
+ * The token of an answer. Older services call it `token`, OAuth 2 calls it `access_token`, and an
+ * answer may have both.
+ */
 function tokenIn(body: string): string {
   const found = read(body);
   const token = found["token"] ?? found["access_token"];
@@ -129,8 +138,8 @@ function read(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** What the status of an answer means. Whoever is asked too often has not judged. */
-function told({ status }: Answer, what: string): Outcome {
+/** The meaning of an answer's status. A registry that was asked too often (429) has not judged. */
+function told({ status }: RegistryAnswer, what: string): LoginOutcome {
   if (status === 200) return { answer: "accepts", why: "" };
   if (status === 401 || status === 403)
     return { answer: "refuses", why: `${what} answers ${status}` };

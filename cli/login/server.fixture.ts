@@ -3,15 +3,16 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export type Asked = Readonly<{ url: string; authorization: string }>;
+export type ReceivedRequest = Readonly<{ url: string; authorization: string }>;
 
-export type Served = Readonly<{ host: string; asked: readonly Asked[] }> & AsyncDisposable;
+export type ServedRegistry = Readonly<{ host: string; asked: readonly ReceivedRequest[] }> &
+  AsyncDisposable;
 
 /** `host` is HOST:PORT; `asked` grows. */
 export async function serve(
-  answer: (asked: Asked, response: ServerResponse, host: string) => void,
-): Promise<Served> {
-  const asked: Asked[] = [];
+  answer: (asked: ReceivedRequest, response: ServerResponse, host: string) => void,
+): Promise<ServedRegistry> {
+  const asked: ReceivedRequest[] = [];
   const server = createServer((request: IncomingMessage, response) => {
     const one = { url: request.url ?? "", authorization: request.headers.authorization ?? "" };
     asked.push(one);

@@ -2,7 +2,7 @@
 
 export class Unreachable extends Error {
   override readonly name = "Unreachable";
-  /** Whoever answers speaks no TLS. */
+  /** True when the host answers, but does not speak TLS. */
   readonly withoutTls: boolean;
   constructor(why: string, withoutTls = false) {
     super(why);
@@ -22,7 +22,9 @@ const connections: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "no answer in time",
 };
 
-/** By the code of what failed below fetch: its own words may quote what was sent. */
+/**
+ * The reason by the code of the error below fetch. The error's own words may quote what was sent.
+ */
 export function reasonOf(error: unknown): Unreachable {
   if (error instanceof Error && error.name === "TimeoutError")
     return new Unreachable("no answer in time");

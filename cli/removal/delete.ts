@@ -6,7 +6,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections } from "#kube/client/paths.ts";
 import { Refused } from "../terminal/io.ts";
-import { definition, deployment, installation, type Installed } from "./objects.ts";
+import { definition, deployment, installation, type InstalledObject } from "./objects.ts";
 
 type Named = Readonly<{ metadata?: V1ObjectMeta }>;
 
@@ -30,11 +30,14 @@ export async function isThere(cluster: Cluster, path: string): Promise<boolean> 
   return (await read(cluster, path)) !== undefined;
 }
 
-/** Each that was there is told; false when the controller's pods have not ended in time. */
+/**
+ * Deletes each object and tells of it if it was there. False when the controller's pods have not
+ * ended in time.
+ */
 export async function deleteAll(
   cluster: Cluster,
   seconds: number,
-  deleted: (one: Installed) => void,
+  deleted: (one: InstalledObject) => void,
 ): Promise<boolean> {
   for (const one of installation) {
     await deleteOne(cluster, one, deleted);
@@ -46,8 +49,8 @@ export async function deleteAll(
 
 async function deleteOne(
   cluster: Cluster,
-  one: Installed,
-  deleted: (one: Installed) => void,
+  one: InstalledObject,
+  deleted: (one: InstalledObject) => void,
 ): Promise<void> {
   const found = await read(cluster, one.path);
   if (found === undefined) return;

@@ -1,4 +1,5 @@
 /** Before anything is deleted every node has given back, by the controller's own word. */
+import type { ReadyReason } from "#api/reasons.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { reasonAnnotation } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -42,12 +43,14 @@ export async function giveBack(
   return answer ?? { is: "not yet", why: last };
 }
 
+const withdrawn: ReadyReason = "Withdrawn";
+
 /** Nodes that are away count: once the controller is gone nobody asks them. */
 function judge(object: GlobalPullSecret | undefined): Answer {
   const { is, why } = judgeServed(object, []);
   if (is === "failed") return { is, why };
   const reason = object && conditionOf(object, "Ready")?.reason;
-  return { is: is === "served" && reason === "Withdrawn" ? "back" : "not yet", why };
+  return { is: is === "served" && reason === withdrawn ? "back" : "not yet", why };
 }
 
 async function refuseLeft(cluster: Cluster, controller: boolean): Promise<void> {

@@ -3,16 +3,16 @@ import { namespace } from "#contract/names.ts";
 import { fieldManager, leaseName } from "#kube/client/ownership.ts";
 
 /** `kubectl get KIND/NAME` finds it; `path` is the API's. */
-export type Installed = Readonly<{ kind: string; name: string; path: string }>;
+export type InstalledObject = Readonly<{ kind: string; name: string; path: string }>;
 
 const group = (api: string, plural: string, name: string, within = "") =>
   `/${api}${within === "" ? "" : `/namespaces/${within}`}/${plural}/${name}`;
 
-function namespaced(kind: string, name: string, api: string, plural: string): Installed {
+function namespaced(kind: string, name: string, api: string, plural: string): InstalledObject {
   return { kind, name, path: group(api, plural, name, namespace) };
 }
 
-function clusterWide(kind: string, name: string, api: string, plural: string): Installed {
+function clusterWide(kind: string, name: string, api: string, plural: string): InstalledObject {
   return { kind, name, path: group(api, plural, name) };
 }
 
@@ -23,8 +23,8 @@ const sources = "global-pull-secret-sources";
 const use = "global-pull-secret-use";
 const audience = "global-pull-secret-audience";
 
-/** A policy refuses nothing without its binding. */
-function admissionPolicy(name: string): readonly Installed[] {
+/** An admission policy and its binding, the binding first: a policy refuses nothing without it. */
+function admissionPolicy(name: string): readonly InstalledObject[] {
   const api = "apis/admissionregistration.k8s.io/v1";
   const [binding, policy] = ["ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"];
   return [
@@ -35,7 +35,7 @@ function admissionPolicy(name: string): readonly Installed[] {
 
 export const deployment = namespaced("Deployment", controller, "apis/apps/v1", "deployments");
 
-/** Objects of our kind go with it. */
+/** The definition of our object. Its objects go with it. */
 export const definition = clusterWide(
   "CustomResourceDefinition",
   "globalpullsecrets.globalpullsecret.io",
@@ -44,7 +44,7 @@ export const definition = clusterWide(
 );
 
 /** What runs first, so that nothing is made anew; the definition is last of all. */
-export const installation: readonly Installed[] = [
+export const installation: readonly InstalledObject[] = [
   namespaced("PodDisruptionBudget", controller, "apis/policy/v1", "poddisruptionbudgets"),
   deployment,
   namespaced("RoleBinding", controller, rbac, "rolebindings"),

@@ -8,10 +8,10 @@ import { constants, createCipheriv, type KeyObject, publicEncrypt, randomBytes }
  */
 export type Scope = "strict" | "namespace-wide" | "cluster-wide";
 
-export type Target = Readonly<{ namespace: string; name: string; scope: Scope }>;
+export type SealTarget = Readonly<{ namespace: string; name: string; scope: Scope }>;
 
 /** The text that a value is bound to: under another one the controller cannot open it. */
-export function labelOf({ namespace, name, scope }: Target): string {
+export function labelOf({ namespace, name, scope }: SealTarget): string {
   return { strict: `${namespace}/${name}`, "namespace-wide": namespace, "cluster-wide": "" }[scope];
 }
 

@@ -3,13 +3,13 @@ import { Buffer } from "node:buffer";
 import { isObject, readJson, type Json } from "#pullsecret/json/json.ts";
 import { Refused } from "../terminal/io.ts";
 import type { Certificate } from "./certificate.ts";
-import type { Scope, Target } from "./encrypt.ts";
+import type { Scope, SealTarget } from "./encrypt.ts";
 
 /**
  * Safe to commit: names, fingerprints of public certificates and dates. No digest of the content: a
  * weak password could be guessed against it.
  */
-export type SealedIndex = Target & Readonly<{ clusters: Readonly<Record<string, Sealed>> }>;
+export type SealedIndex = SealTarget & Readonly<{ clusters: Readonly<Record<string, Sealed>> }>;
 
 export type Sealed = Pick<Certificate, "fingerprint" | "until">;
 

@@ -1,6 +1,6 @@
 /** A SealedSecret that becomes a pull secret in the one cluster that can open it. */
 import { secretKeys, secretType } from "#contract/names.ts";
-import { encrypt, labelOf, type Target } from "./encrypt.ts";
+import { encrypt, labelOf, type SealTarget } from "./encrypt.ts";
 import type { Certificate } from "./certificate.ts";
 
 /** Annotations by which the controller knows what a value is bound to; `strict` has none. */
@@ -10,16 +10,16 @@ const scopeAnnotations = {
   "cluster-wide": "sealedsecrets.bitnami.com/cluster-wide",
 } as const;
 
-/** The manifest, as YAML. Its names are DNS names and its value base64, which need no quotes. */
+/** The manifest, as YAML. Its value is base64, which needs no quotes. */
 export function sealedSecret(
   document: Uint8Array,
   { publicKey }: Certificate,
-  target: Target,
+  target: SealTarget,
 ): string {
   const annotation = scopeAnnotations[target.scope];
   const metadata = [
-    `name: ${target.name}`,
-    `namespace: ${target.namespace}`,
+    `name: ${scalar(target.name)}`,
+    `namespace: ${scalar(target.namespace)}`,
     ...(annotation === undefined ? [] : ["annotations:", `  ${annotation}: "true"`]),
   ];
   return [
@@ -36,6 +36,11 @@ export function sealedSecret(
     `    type: ${secretType}`,
     "",
   ].join("\n");
+}
+
+/** A DNS name, in quotes where YAML could read another type: 1e5 is a number, no is false. */
+function scalar(name: string): string {
+  return /^[a-z]{6}/.test(name) || /^[a-z]+-/.test(name) ? name : JSON.stringify(name);
 }
 
 function indented(by: number, lines: readonly string[]): string[] {

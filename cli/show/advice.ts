@@ -3,7 +3,7 @@ import { catalogue } from "#contract/agent-codes.ts";
 
 type Advice = Readonly<{ what: string; next: string }>;
 
-/** undefined for a code that is none of this version's. */
+/** The row of a code in the catalogue; undefined for a code that this version does not have. */
 export function adviceOn(code: string): Advice | undefined {
   const row = Object.values(catalogue).find(([one]) => one === code);
   return row && { what: row[1], next: row[2] };

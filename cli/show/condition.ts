@@ -1,13 +1,15 @@
 /** The object's conditions, by name. */
 import type { GlobalPullSecret, StatusCondition } from "#api/global-pull-secret.ts";
+import type { ConditionType } from "#api/reasons.ts";
 
-type Type = "Ready" | "Reconciling" | "Stalled" | "SourcesAccepted" | "RolledOut" | "NodesLeftOut";
-
-export function conditionOf(object: GlobalPullSecret, type: Type): StatusCondition | undefined {
+export function conditionOf(
+  object: GlobalPullSecret,
+  type: ConditionType,
+): StatusCondition | undefined {
   return object.status?.conditions?.find((one) => one.type === type);
 }
 
-export function isTrue(object: GlobalPullSecret, type: Type): boolean {
+export function isTrue(object: GlobalPullSecret, type: ConditionType): boolean {
   return conditionOf(object, type)?.status === "True";
 }
 

@@ -1,7 +1,10 @@
 /** How credentials reach kubelets, as the object's spec has it, for people. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 
-/** A line where it is not as by default: what is promised of a restart is kept otherwise. */
+/**
+ * A line for a delivery that is not the default one, because what is promised of restarts is then
+ * kept in another way.
+ */
 export function deliveryLines({ spec }: GlobalPullSecret): string[] {
   const { mode, credentialProvider } = spec?.delivery ?? {};
   if (mode === undefined || mode === "Restart") return [];

@@ -4,17 +4,17 @@ import { sourceIds } from "#contract/names.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { match } from "#pullsecret/kubelet/match.ts";
 
-/** A stable shape: `-o json` prints it. */
+/** The answer as `-o json` prints it: a stable shape. */
 export type Explained = Readonly<{
   image: string;
-  /** In the kubelet's order. */
+  /** The entries that are tried, in the kubelet's order. */
   tries: readonly RegistryStatus[];
   ignored: readonly Readonly<{ registry: string; reason: string }>[];
   /** Registries that status does not list: one of them may serve the image as well. */
   omitted: number;
 }>;
 
-/** Undefined where the image is no valid reference. */
+/** Explains which source serves an image; undefined where the image is no valid reference. */
 export function explainObject(object: GlobalPullSecret, image: string): Explained | undefined {
   const { spec, status } = object;
   const repository = repositoryOf(image);
@@ -30,7 +30,10 @@ export function explainObject(object: GlobalPullSecret, image: string): Explaine
   };
 }
 
-/** Kubelets try config.json before any provider; and there only the original's entries are. */
+/**
+ * The entries in the order that kubelets have with a provider: config.json comes before any
+ * provider, and holds only the original's entries then.
+ */
 function fileFirst(tries: readonly RegistryStatus[]): RegistryStatus[] {
   const isInFile = ({ source }: RegistryStatus) => source === sourceIds.original;
   return [...tries.filter(isInFile), ...tries.filter((one) => !isInFile(one))];

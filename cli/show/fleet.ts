@@ -3,7 +3,7 @@ import type { FleetSecret } from "#api/fleet-secret.ts";
 import { columns } from "../terminal/columns.ts";
 import type { Paint } from "../terminal/paint.ts";
 
-/** Where it stands, in one line: of several that are true, what a person must know first. */
+/** The state in one line: of several that are true, the one that a person must know first. */
 export function fleetHeadline(object: FleetSecret, paint: Paint): string {
   const { metadata, status } = object;
   const said = (type: string) => status?.conditions?.find((one) => one.type === type);

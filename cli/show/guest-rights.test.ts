@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { loadAll } from "js-yaml";
+import { load, loadAll } from "js-yaml";
 import { call } from "../fake.fixture.ts";
 
 type Document = Readonly<{ kind: string; metadata: object; rules?: readonly object[] }>;
@@ -10,27 +11,37 @@ async function printed(...flags: readonly string[]): Promise<readonly Document[]
   assert.equal(code, 0);
   return loadAll(out) as Document[];
 }
+const guards = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
 const kinds = (all: readonly Document[]) => all.map(({ kind }) => kind);
 
 test("one Secret by its name may be written, in its namespace, and nothing else", async () => {
   const all = await printed("--target", "team/123");
-  assert.deepEqual(kinds(all), ["ServiceAccount", "Role", "RoleBinding"]);
-  for (const { metadata } of all) assert.partialDeepStrictEqual(metadata, { namespace: "team" });
+  assert.deepEqual(kinds(all), [...guards, "ServiceAccount", "Role", "RoleBinding"]);
+  for (const { metadata } of all.slice(2))
+    assert.partialDeepStrictEqual(metadata, { namespace: "team" });
   const verbs = ["get", "list", "watch", "create", "patch", "update", "delete"];
   const rule = { apiGroups: [""], resources: ["secrets"], resourceNames: ["123"], verbs };
-  assert.deepEqual(all[1]?.rules, [rule]);
+  assert.deepEqual(all[3]?.rules, [rule]);
 });
 
 test("of what is handed over the cluster's own object may be read as well", async () => {
   const all = await printed("--target", "kube-system/fleet-pull-secret");
-  assert.deepEqual(kinds(all).slice(3), ["ClusterRole", "ClusterRoleBinding"]);
+  assert.deepEqual(kinds(all).slice(5), ["ClusterRole", "ClusterRoleBinding"]);
   const rule = {
     apiGroups: ["globalpullsecret.io"],
     resources: ["globalpullsecrets"],
     resourceNames: ["cluster"],
     verbs: ["get", "list", "watch"],
   };
-  assert.deepEqual(all[3]?.rules, [rule]);
+  assert.deepEqual(all[5]?.rules, [rule]);
+});
+
+test("the fleet's own account, where it writes Secrets of one name everywhere, is held by the same policy", async () => {
+  const folder = new URL("../../manifests/fleet/cluster-resource-set/", import.meta.url);
+  const shipped = ["policy.yaml", "policy-binding.yaml"].map((file) =>
+    load(readFileSync(new URL(file, folder), "utf8")),
+  );
+  assert.deepEqual(shipped, (await printed()).slice(0, 2));
 });
 
 for (const target of ["pull-secret", "a/b/c", "A/b", "a/b\nc", "a/", "../b/c"])
@@ -39,3 +50,15 @@ for (const target of ["pull-secret", "a/b/c", "A/b", "a/b\nc", "a/", "../b/c"])
     assert.equal(code, 2);
     assert.match(err, /^--target .*: is no NAMESPACE\/NAME/);
   });
+
+const theirs = ["additional-pull-secret", "global-pull-secret", "global-pull-secret-joined-token"];
+for (const name of theirs)
+  for (const args of [
+    ["fleet rbac", "--target"],
+    ["clusters join", "east", "--context", "east", "--secret"],
+  ])
+    test(`${args[0]} gives no right to kube-system/${name}`, async () => {
+      const { code, err } = await call([...args, `kube-system/${name}`]);
+      assert.equal(code, 2);
+      assert.match(err, /belongs to that cluster, and no FleetSecret may bring it; name another/);
+    });

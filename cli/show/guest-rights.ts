@@ -1,11 +1,18 @@
 /** What a cluster has to grant for a FleetSecret's target to be brought there, and no more. */
+import { fleetGuard, objectsOf } from "#contract/joined/guards.ts";
 import { globalPullSecretName, namespace } from "#contract/names.ts";
 
 type Target = Readonly<{ namespace: string; name: string }>;
 
 const group = "rbac.authorization.k8s.io";
-/** Of all the objects, and of the account that kubeconfigs are made for. */
+/** The name of all the objects, and of the account that kubeconfigs are made for. */
 const name = "global-pull-secret-fleet";
+
+/**
+ * RBAC knows the Secret's name and not its type: without these, objects to apply before the rights,
+ * the account could have any token of its namespace put into it.
+ */
+export const guards: readonly object[] = objectsOf(fleetGuard(name)).map(({ body }) => body);
 
 /**
  * As YAML: ServiceAccount, Role and its binding; for what is handed over also the right to read
@@ -38,7 +45,7 @@ export function guestRights(target: Target): string {
 
 type Rule = Readonly<{ group: string; resource: string; name: string; verbs: string }>;
 
-/** A Role and its binding, or their like of the whole cluster. */
+/** A Role and its binding, or a ClusterRole and its binding. */
 function pair(scope: "" | "Cluster", place: string, where: string, rule: Rule): string[] {
   const head = (kind: string) =>
     `apiVersion: ${group}/v1\nkind: ${kind}\nmetadata:\n  name: ${name}${place}\n`;

@@ -4,7 +4,7 @@ import { catalogue, statusOf } from "#contract/agent-codes.ts";
 import { agentContainer, revisionAnnotation } from "#contract/names.ts";
 import { adviceOn } from "./advice.ts";
 
-/** What an Event tells, as much of it as is asked for. */
+/** The fields of an Event that are asked for. */
 export type ProbeEvent = Readonly<{
   message?: string;
   lastTimestamp?: string | null;
@@ -16,10 +16,10 @@ export type ProbeEvent = Readonly<{
 export type NodeRow = Readonly<{
   node: string;
   pod: string;
-  /** Of the pod's template; undefined for a pod of somebody else's. */
+  /** The revision of the pod's template; undefined for a pod that is not ours. */
   revision: number | undefined;
   ready: boolean;
-  /** Why it is not ready, where the agent or the kubelet has told. */
+  /** The code that says why the pod is not ready, where the agent or the kubelet has told. */
   code: string | undefined;
   /** What the code means, or the agent's last words. */
   message: string;
@@ -53,7 +53,7 @@ function row({ metadata, spec, status }: V1Pod, probe: string | undefined): Node
   };
 }
 
-/** An agent says by the end of its container what it cannot go on with. */
+/** The last words of the agent's ended container: an agent says there what it cannot go on with. */
 function lastWords(status: V1Pod["status"]): string {
   const agent = status?.containerStatuses?.find(({ name }) => name === agentContainer);
   // One that runs again waits for something else: then the Event is newer than these words.
@@ -63,7 +63,10 @@ function lastWords(status: V1Pod["status"]): string {
 
 const codeIn = (words: string): string | undefined => /^GPS\d{3}\b/.exec(words)?.[0];
 
-/** `Readiness probe failed: HTTP probe failed with statuscode: 513` */
+/**
+ * The agent's code in the kubelet's words: `Readiness probe failed: HTTP probe failed with
+ * statuscode: 513`.
+ */
 function codeOf(message = ""): string | undefined {
   const status = Number(/statuscode: (5\d\d)/.exec(message)?.[1]);
   return Object.values(catalogue).find(([code]) => statusOf(code) === status)?.[0];

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { halted, inForce, object, rolling, source, standing } from "../object.fixture.ts";
-import { judgeServed, type Present, type Served } from "./served.ts";
+import { judgeServed, type PresentSource, type Served } from "./served.ts";
 
-const secret = (version: string | undefined): Present[] => [
+const secret = (version: string | undefined): PresentSource[] => [
   { source: "additional-pull-secret", version },
 ];
 const told = (sources: GlobalPullSecret["status"], conditions = inForce) =>
@@ -22,7 +22,7 @@ const withdrawn = (conditions: typeof inForce, generation = 3) =>
 const cases: readonly (readonly [
   what: string,
   object: GlobalPullSecret | undefined,
-  present: readonly Present[],
+  present: readonly PresentSource[],
   is: Served["is"],
   why: RegExp,
 ])[] = [

@@ -1,9 +1,10 @@
 /** Whether what a person has just written is on every node that can be served. */
+import type { ReadyReason } from "#api/reasons.ts";
 import type { GlobalPullSecret, SourceStatus } from "#api/global-pull-secret.ts";
 import { conditionOf, isObserved, isTrue } from "./condition.ts";
 
 /** A source, and the version of its Secret now: undefined if there is none. */
-export type Present = Readonly<{ source: string; version: string | undefined }>;
+export type PresentSource = Readonly<{ source: string; version: string | undefined }>;
 
 /** waiting: the controller will go on by itself. failed: only a person can. */
 export type Served = Readonly<{ is: "served" | "waiting" | "failed"; why: string }>;
@@ -15,7 +16,7 @@ export type Served = Readonly<{ is: "served" | "waiting" | "failed"; why: string
  */
 export function judgeServed(
   object: GlobalPullSecret | undefined,
-  present: readonly Present[],
+  present: readonly PresentSource[],
 ): Served {
   if (object === undefined)
     return waiting("the controller has not made globalpullsecret/cluster yet");
@@ -39,8 +40,8 @@ export function judgeServed(
 
 const notRead = "is not read by the controller yet";
 
-/** Ready with one of these says that every node that can be asked has given back. */
-const givenBack: ReadonlySet<string> = new Set(["Withdrawn", "NodesAwaited"]);
+/** Reasons with which Ready says that every node that can be asked has given back. */
+const givenBack: ReadonlySet<string> = new Set<ReadyReason>(["Withdrawn", "NodesAwaited"]);
 
 function judgeWithdrawn(object: GlobalPullSecret): Served {
   const { reason = "", message = "" } = conditionOf(object, "Ready") ?? {};
@@ -49,7 +50,7 @@ function judgeWithdrawn(object: GlobalPullSecret): Served {
   return waiting(messageOf(object, "Ready"));
 }
 
-function judgeSource(object: GlobalPullSecret, { source, version }: Present): Served {
+function judgeSource(object: GlobalPullSecret, { source, version }: PresentSource): Served {
   const status = object.status?.sources?.find(({ name }) => name === source);
   if (version === undefined) return judgeAbsent(source, status);
   if (status?.reason === "Forbidden") return failed(`${source}: ${status.message}`);
@@ -69,7 +70,7 @@ function judgeAbsent(source: string, status: SourceStatus | undefined): Served {
     : { is: "served", why: "" };
 }
 
-/** Versions are numbers, too long for JavaScript's own. */
+/** Compares versions as numbers; they are too long for JavaScript's own. */
 function reaches(found: string | undefined, wanted: string): boolean {
   return found !== undefined && /^\d+$/.test(found) && BigInt(found) >= BigInt(wanted);
 }

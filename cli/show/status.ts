@@ -6,17 +6,17 @@ import { adviceOn } from "./advice.ts";
 import { deliveryLines } from "./delivery.ts";
 import { conditionOf, isObserved, isTrue } from "./condition.ts";
 
-export type Look = Readonly<{ paint: Paint; columns: number }>;
+export type Screen = Readonly<{ paint: Paint; columns: number }>;
 
-export function statusLines(object: GlobalPullSecret, look: Look): string[] {
+export function statusLines(object: GlobalPullSecret, screen: Screen): string[] {
   return [
-    headline(object, look.paint),
-    ...revisionLines(object, look.paint),
+    headline(object, screen.paint),
+    ...revisionLines(object, screen.paint),
     ...deliveryLines(object),
-    ...nodeLines(object, look),
+    ...nodeLines(object, screen),
     ...sourceLines(object),
     ...registryLines(object),
-    ...failureLines(object, look.paint),
+    ...failureLines(object, screen.paint),
   ];
 }
 
@@ -59,10 +59,10 @@ function revisionLines({ status }: GlobalPullSecret, paint: Paint): string[] {
   return [`Revision  ${parts.join(", ")}`, ...halted];
 }
 
-/** Of the terminal's width; a bar of more columns says no more. */
+/** Most columns of the bar; a longer one says no more. */
 const widestBar = 60;
 
-function nodeLines(object: GlobalPullSecret, look: Look): string[] {
+function nodeLines(object: GlobalPullSecret, screen: Screen): string[] {
   const nodes = object.status?.nodes;
   if (nodes === undefined) return [];
   const { summary, desired, updated, available, unfit, unreachable, failed } = nodes;
@@ -72,7 +72,7 @@ function nodeLines(object: GlobalPullSecret, look: Look): string[] {
     ["?", unreachable],
     ["x", failed],
   ] as const;
-  const drawn = bar(parts, desired, Math.max(10, Math.min(widestBar, look.columns - 20)));
+  const drawn = bar(parts, desired, Math.max(10, Math.min(widestBar, screen.columns - 20)));
   const counts = [
     `${updated} with the present revision`,
     ...(unfit > 0 ? [`${unfit} unfit (u)`] : []),
@@ -83,7 +83,7 @@ function nodeLines(object: GlobalPullSecret, look: Look): string[] {
   return [
     `Nodes     ${drawn} ${summary}`,
     `          ${counts.join(", ")}`,
-    ...(left?.status === "True" ? [look.paint.doubt(`          left out: ${left.message}`)] : []),
+    ...(left?.status === "True" ? [screen.paint.doubt(`          left out: ${left.message}`)] : []),
   ];
 }
 
@@ -98,7 +98,7 @@ function sourceLines({ status }: GlobalPullSecret): string[] {
   return ["Sources", ...columns(rows)];
 }
 
-/** A verdict, or a reason that says more, as one word. */
+/** The verdict on a source as one word, or its reason where that says more. */
 const words: Readonly<Record<string, string>> = {
   True: "accepted",
   False: "refused",

@@ -1,6 +1,6 @@
 /** Rows as lines: what people compare stands in columns. */
 
-/** Each line is indented by two; what is missing at a row's end leaves no blanks. */
+/** The rows as lines, indented by two. Cells that are missing at a row's end leave no blanks. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const count = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: count }, (_, column) =>

@@ -1,11 +1,11 @@
 /** A command as a value: what it is for, what it is told, and what runs it. */
 import { asksForHelp } from "#contract/arguments.ts";
 import { readFlags, type Rule } from "#contract/flags.ts";
-import { usage, type Table, type Values } from "#contract/table.ts";
+import { usage, type Table, type TableValues } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { Misuse, type ExitCode, type Io } from "./io.ts";
 
-/** In the order of the usage. */
+/** The groups of commands, in the order of the usage. */
 export const groups = {
   see: "See what is in force",
   change: "Change credentials",
@@ -21,7 +21,7 @@ export type About<Rows extends Table> = Readonly<{
   /** What follows `kubectl pull-secret NAME` in the example that its help shows. */
   example: string;
   flags: Rows;
-  /** More than one line has room for, for its help. */
+  /** Further text for the command's help. */
   more?: string;
   rules?: readonly Rule<Rows>[];
 }>;
@@ -29,10 +29,12 @@ export type About<Rows extends Table> = Readonly<{
 export type Command = Omit<About<Table>, "rules"> &
   Readonly<{ run(name: string, argv: readonly string[], io: Io): Promise<ExitCode> }>;
 
-/** Throws Misuse with all that is wrong, a line each. */
+/**
+ * Makes a command of its table and its work. It throws Misuse with all that is wrong, a line each.
+ */
 export function command<const Rows extends Table>(
   { rules = [], ...about }: About<Rows>,
-  run: (values: Values<Rows>, io: Io) => Promise<ExitCode>,
+  run: (values: TableValues<Rows>, io: Io) => Promise<ExitCode>,
 ): Command {
   return {
     ...about,

@@ -17,7 +17,7 @@ export type Io = Readonly<{
   /** Throws Misuse where the kubeconfig cannot be used. */
   reach(how: Reach): Promise<Cluster>;
   /** Where that leads, for others to connect to. Throws Misuse as `reach`. */
-  place(how: Reach): Promise<Place>;
+  place(how: Reach): Promise<ServerAddress>;
   /** Names of the kubeconfig's contexts. Throws Misuse where it cannot be used. */
   contexts(kubeconfig: string | undefined): Promise<readonly string[]>;
   yaml(value: unknown): Promise<string>;
@@ -36,16 +36,21 @@ export type Reach = Readonly<{
   /** Seconds that an answer may take. */
   "request-timeout": number;
   as: string | undefined;
+  /** The token to use in place of the kubeconfig's credential. */
+  token?: string;
 }>;
 
 /** A kubeconfig's cluster, as data: what another program needs to connect to it. */
-export type Place = Readonly<{
+export type ServerAddress = Readonly<{
   server: string;
   "certificate-authority-data": string;
   "tls-server-name"?: string;
 }>;
 
-/** 0: done. 1: refused, or failed. 3: not yet, in the time given. Misuse, thrown, becomes 2. */
+/**
+ * The exit code of a command. 0: done. 1: refused, or failed. 3: not yet, in the time given.
+ * Misuse, thrown, becomes 2.
+ */
 export type ExitCode = 0 | 1 | 3;
 
 /** The command line cannot be followed: one sentence, for standard error. */

@@ -5,7 +5,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, podsIn } from "#kube/client/paths.ts";
 import { byDigest } from "./image-digest.ts";
 import type { AgentImage } from "#controller/objects/daemonset/agent.ts";
-import type { Config } from "#controller/policy/flags/config.ts";
+import type { ControllerConfig } from "#controller/policy/flags/config.ts";
 
 /**
  * The image that the agents run, and its pull secrets. `--agent-image` is taken as it is given.
@@ -16,7 +16,7 @@ import type { Config } from "#controller/policy/flags/config.ts";
  * pull secrets do not exist; there the image is taken as it is written, since a digest needs the
  * right to read nodes.
  */
-export async function imageOf(config: Config, cluster: Cluster): Promise<AgentImage> {
+export async function imageOf(config: ControllerConfig, cluster: Cluster): Promise<AgentImage> {
   const given = config.installed.agent.pod.imagePullSecrets;
   const name = process.env["POD_NAME"];
   if (name === undefined) {

@@ -3,8 +3,8 @@
  * an absent series raises no alert, a stale value does for ever. The table is in docs/metrics.md.
  */
 import type { Progress } from "../rollout/step.ts";
-import type { Metrics } from "./metrics.ts";
-import type { Standing } from "#controller/rollout/turn/node-state.ts";
+import type { ControllerMetrics } from "./metrics.ts";
+import type { FateCounts } from "#controller/rollout/turn/node-state.ts";
 
 /** Undefined: nothing to report, so the series is absent. */
 export type Gauges = Readonly<{
@@ -13,7 +13,7 @@ export type Gauges = Readonly<{
   rolledOut: 0 | 1 | undefined;
   nodes: Readonly<Record<"desired" | "updated" | "available", number>> | undefined;
   /** `kept`: the last values, while something is under way and no survey has been made since. */
-  fates: Readonly<Partial<Standing>> | "kept";
+  fates: Readonly<Partial<FateCounts>> | "kept";
 }>;
 
 /** No revision, or no node to bring it to. */
@@ -37,7 +37,10 @@ export const deleting = (revision: number): Gauges => ({ ...nothing, revision })
 /** Counts that are contained in the others already. */
 const totals: ReadonlySet<string> = new Set(["total", "out", "fallen"]);
 
-export function show(metrics: Metrics, { revision, rolledOut, nodes, fates }: Gauges): void {
+export function show(
+  metrics: ControllerMetrics,
+  { revision, rolledOut, nodes, fates }: Gauges,
+): void {
   metrics.revision.set(revision);
   if (rolledOut === undefined) metrics.rolledOut.remove();
   else metrics.rolledOut.set(rolledOut);

@@ -6,7 +6,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom
 import { namespace } from "#contract/names.ts";
 import manifest from "../../package.json" with { type: "json" };
 
-export type Metrics = ReturnType<typeof createMetrics>;
+export type ControllerMetrics = ReturnType<typeof createMetrics>;
 
 export function createMetrics() {
   const registry = new Registry();

@@ -4,7 +4,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
 import {
-  type Content,
+  type RevisionContent,
   globalSecretName,
   type Intent,
   namespace,
@@ -101,7 +101,7 @@ export function isLost(published: Published | undefined, template: Template): bo
  */
 export function isPending(
   published: Published | undefined,
-  wanted: Content,
+  wanted: RevisionContent,
   template: Template,
 ): boolean {
   if (published === undefined || isLost(published, template)) return true;
@@ -139,7 +139,7 @@ const encode = (text: string) => Buffer.from(text).toString("base64");
 
 /** The Secret as we declare it. */
 export function globalSecret(
-  content: Content & Readonly<{ salt: Buffer; revision: number }>,
+  content: RevisionContent & Readonly<{ salt: Buffer; revision: number }>,
   registration: Registration = "proved",
 ): V1Secret {
   return {

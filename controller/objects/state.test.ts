@@ -3,11 +3,11 @@ import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { noState, readState, stateSecret, writeState, type State } from "./state.ts";
+import { noState, readState, stateSecret, writeState, type RememberedState } from "./state.ts";
 
 const served = { revision: 3, intent: "apply", document: '{"auths":{}}', sources: "{}" } as const;
 
-const states: fc.Arbitrary<State> = fc.record({
+const states: fc.Arbitrary<RememberedState> = fc.record({
   accepted: fc.dictionary(fc.stringMatching(/^[a-z0-9-]{1,12}$/), fc.string({ unit: "binary" })),
   served: fc.option(
     fc.record({
@@ -72,7 +72,7 @@ const nonsense: readonly (readonly [
   sentence: string,
   key: string,
   text: string,
-  part: keyof State,
+  part: keyof RememberedState,
 ])[] = [
   ["a served revision that is no JSON", "served", "{]", "served"],
   ["a served revision that is no number", "served", '{"revision":"3","intent":"apply"}', "served"],
@@ -128,7 +128,7 @@ const metadata = {
   resourceVersion: "7",
   labels: { "app.kubernetes.io/managed-by": "global-pull-secret" },
 };
-const live = (state: State, more: object = {}): V1Secret => ({
+const live = (state: RememberedState, more: object = {}): V1Secret => ({
   ...stateSecret(state),
   metadata,
   ...more,

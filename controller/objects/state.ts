@@ -4,12 +4,12 @@
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
-import { type Content, namespace, sourceIds, stateSecretName } from "#contract/names.ts";
+import { type RevisionContent, namespace, sourceIds, stateSecretName } from "#contract/names.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { ownerLabels, stateManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 
-export type State = Readonly<{
+export type RememberedState = Readonly<{
   /**
    * Source id → its last accepted document, or an earlier one with the same meaning. It is used
    * when the source is refused, unknown or missing.
@@ -34,10 +34,10 @@ export type State = Readonly<{
  * The content of a revision of global-pull-secret; `sources` is its JSON text. `registered`: how
  * kubelets were told of our provider, as long as they need no restart for another answer of it.
  */
-type Served = Content & Readonly<{ revision: number; registered?: string | undefined }>;
+type Served = RevisionContent & Readonly<{ revision: number; registered?: string | undefined }>;
 
 /** A state in which nothing is remembered. */
-export const noState: State = {
+export const noState: RememberedState = {
   accepted: {},
   served: undefined,
   halted: undefined,
@@ -66,7 +66,7 @@ const absentKey = (id: string) =>
   id === sourceIds.additional ? keys.absentSince : `${keys.absentSince}.${id}`;
 
 /** Reads the Secret. Never throws: whatever is malformed reads as absent. */
-export function readState(secret: V1Secret | undefined): State {
+export function readState(secret: V1Secret | undefined): RememberedState {
   const text = (key: string) => decode(secret?.data?.[key]);
   // A source may be called `constructor`, so nothing may be found in a prototype.
   const accepted = Object.create(null) as Record<string, string>;
@@ -100,7 +100,7 @@ export function readState(secret: V1Secret | undefined): State {
 export async function writeState(
   cluster: Cluster,
   live: V1Secret | undefined,
-  state: State,
+  state: RememberedState,
 ): Promise<V1Secret> {
   const declared = stateSecret(state);
   const born = { ...declared, metadata: { ...declared.metadata, resourceVersion: newborn } };
@@ -118,7 +118,7 @@ export async function writeState(
 }
 
 /** The Secret as we declare it. */
-export function stateSecret(state: State): V1Secret {
+export function stateSecret(state: RememberedState): V1Secret {
   const { accepted, served, halted, absentSince, policy, sourcesFrom } = state;
   const data: Record<string, string> = {};
   for (const [source, document] of Object.entries(accepted))

@@ -3,10 +3,24 @@ import type { DeliverySpec } from "#api/global-pull-secret.ts";
 
 export type DeliveryMode = NonNullable<DeliverySpec["mode"]>;
 
+/**
+ * Each mode, and whether a spec may ask for it where the installer says nothing. The two that may
+ * change a node's config.json, and no more. A provider of ours is run by every kubelet, which only
+ * the installer may allow.
+ */
+const modes: Readonly<Record<DeliveryMode, "standard" | "by the installer">> = {
+  Restart: "standard",
+  Reread: "standard",
+  CredentialProvider: "by the installer",
+};
+
+export const allModes = Object.keys(modes) as readonly DeliveryMode[];
+export const standardModes = allModes.filter((mode) => modes[mode] === "standard");
+
 type Provider = Required<NonNullable<DeliverySpec["credentialProvider"]>>;
 
 /** How a credential on a node's disk reaches its kubelet. Only a provider has further choices. */
-export type Delivery = Readonly<
+export type DeliveryPolicy = Readonly<
   | { mode: Exclude<DeliveryMode, "CredentialProvider"> }
   | ({ mode: "CredentialProvider" } & Provider)
 >;
@@ -18,14 +32,17 @@ export type Delivery = Readonly<
 export const providerDefaults = { registration: "Preinstalled", scope: "All" } as const;
 
 /** The delivery that this spec asks for; `standard` where it names no mode. */
-export function deliveryOf(asked: DeliverySpec | undefined, standard: DeliveryMode): Delivery {
+export function deliveryOf(
+  asked: DeliverySpec | undefined,
+  standard: DeliveryMode,
+): DeliveryPolicy {
   const mode = asked?.mode ?? standard;
   if (mode !== "CredentialProvider") return { mode };
   return { mode, ...providerDefaults, ...asked?.credentialProvider };
 }
 
 /** Whether agents restart kubelets. Agents that never do get no system bus. */
-export function restartOf(delivery: Delivery): "Always" | "Never" {
+export function restartOf(delivery: DeliveryPolicy): "Always" | "Never" {
   const never =
     delivery.mode === "Reread" ||
     (delivery.mode === "CredentialProvider" && delivery.registration === "Preinstalled");

@@ -20,13 +20,13 @@ const reservedLabels = new Set([
   "pod-template-generation",
 ]);
 
-export type Pair = readonly [key: string, value: string];
+export type LabelPair = readonly [key: string, value: string];
 
 export const isKey = (text: string) => key.test(text);
 export const isLabelValue = (text: string) => value.test(text);
 
 /** Reads `KEY=VALUE` for a label, in the syntax of `kubectl label`. */
-export function label(text: string): Pair | Wrong {
+export function label(text: string): LabelPair | Wrong {
   const pair = keyAndValue(text);
   if (pair instanceof Wrong) return pair;
   if (reservedLabels.has(pair[0])) return new Wrong("is a label of our own; choose another name");
@@ -34,11 +34,11 @@ export function label(text: string): Pair | Wrong {
 }
 
 /** Reads `KEY=VALUE` for an annotation; the value may be anything. */
-export function annotation(text: string): Pair | Wrong {
+export function annotation(text: string): LabelPair | Wrong {
   return keyAndValue(text);
 }
 
-function keyAndValue(text: string): Pair | Wrong {
+function keyAndValue(text: string): LabelPair | Wrong {
   const at = text.indexOf("=");
   const name = text.slice(0, Math.max(at, 0));
   if (!isKey(name)) return new Wrong("is no KEY=VALUE; give one such as example.com/team=platform");

@@ -5,7 +5,7 @@
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
-import type { Delivery, DeliveryMode } from "./delivery.ts";
+import type { DeliveryPolicy, DeliveryMode } from "./delivery.ts";
 import type { Resources } from "./resources.ts";
 import type { Selector } from "./selector.ts";
 
@@ -52,7 +52,7 @@ export type PodPolicy = Readonly<{
 
 /** What the agents are told. A change replaces the agents' pods. */
 export type AgentPolicy = Readonly<{
-  delivery: Delivery;
+  delivery: DeliveryPolicy;
   /** Whether a kubelet whose unit also runs a control plane is restarted, where others are. */
   restartControlPlane: "Always" | "Never";
   /**

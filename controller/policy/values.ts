@@ -1,15 +1,6 @@
 /** Readers of the values that only the controller's flags take. */
 import { oneOf, Wrong } from "#contract/values.ts";
-import type { DeliveryMode } from "./delivery.ts";
-
-/**
- * Delivery modes that a spec may ask for where the installer says nothing: they change a node's
- * config.json, and no more. A provider of ours is run by every kubelet, which only the installer
- * may allow.
- */
-export const standardModes: readonly DeliveryMode[] = ["Restart", "Reread"];
-
-const allModes: readonly DeliveryMode[] = [...standardModes, "CredentialProvider"];
+import { allModes, type DeliveryMode } from "./delivery.ts";
 
 /** Reads one mode or several, separated by commas. */
 export function deliveryModes(value: string): readonly DeliveryMode[] | Wrong {

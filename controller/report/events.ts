@@ -6,6 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { NewsReason, TroubleReason } from "#api/reasons.ts";
 import { additionalSecretName, namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -15,8 +16,7 @@ import { collections } from "#kube/client/paths.ts";
 
 export type Notice = Readonly<{
   type: "Normal" | "Warning";
-  /** CamelCase, as Kubernetes' own. */
-  reason: string;
+  reason: NewsReason | TroubleReason;
   message: string;
   /** The occasion: the same words about another revision or another edit are another Event. */
   about: string;

@@ -10,7 +10,7 @@ import {
   withdrawNowAnnotation,
 } from "#contract/names.ts";
 import type { Notice } from "./events.ts";
-import type { Halt } from "#controller/rollout/halt/halt.ts";
+import type { Halt } from "#controller/rollout/halt/rollouts.ts";
 import { annotations } from "#kube/client/ownership.ts";
 import { finding } from "#controller/sources/read/problems.ts";
 import type { SourceVerdict } from "../sources/verdict.ts";

@@ -1,6 +1,6 @@
 /** The occasion of a verdict: the same words about another occasion are another Event. */
 import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
-import type { Verdict } from "../sources/accept.ts";
+import type { SourcesVerdict } from "../sources/accept.ts";
 import { contains } from "#kube/apply/contains.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 
@@ -15,7 +15,7 @@ export class Occasions {
    * space is no news. What is refused has no meaning to compare, and is told again when its bytes
    * change.
    */
-  additional(secret: V1Secret | undefined, { wanted, problems }: Verdict): string {
+  additional(secret: V1Secret | undefined, { wanted, problems }: SourcesVerdict): string {
     const refused = wanted === undefined || problems.additional.length > 0;
     const said = refused ? secret?.data : { document: wanted.document, sources: wanted.sources };
     if (said === undefined || this.#edit.said === undefined || !isSame(said, this.#edit.said))

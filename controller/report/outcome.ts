@@ -1,10 +1,10 @@
 /** The outcome of a reconcile, as it is handed to the report. */
-import type { Steered } from "./status-teller.ts";
-import type { Verdict } from "../sources/accept.ts";
+import type { Steered } from "./status-reporter.ts";
+import type { SourcesVerdict } from "../sources/accept.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import type { OwnedName } from "#kube/client/paths.ts";
-import type { Removal } from "../withdrawal/remove.ts";
+import type { Removal } from "../withdrawal/removal.ts";
 
 /** Where the outcome of a run goes: Events, status, metrics, log. */
 export type Report = Readonly<{
@@ -13,7 +13,7 @@ export type Report = Readonly<{
   /** `group`: undefined, when nobody else owns the nodes' pull secrets. */
   unsupported: (group: string | undefined, snapshot: Snapshot) => Promise<void>;
   foreign: (names: readonly OwnedName[], snapshot: Snapshot) => Promise<void>;
-  verdict: (verdict: Verdict, snapshot: Snapshot) => Promise<void>;
+  verdict: (verdict: SourcesVerdict, snapshot: Snapshot) => Promise<void>;
   progress: (progress: Progress, snapshot: Snapshot) => Promise<void>;
   removal: (removal: Removal, snapshot: Snapshot) => Promise<void>;
   /** A pause, and nothing in force that could be kept. */

@@ -10,7 +10,7 @@ import type { Progress } from "../rollout/step.ts";
 import type { Announce, Notice } from "./events.ts";
 import * as gauges from "../metrics/gauges.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import type { Metrics } from "../metrics/metrics.ts";
+import type { ControllerMetrics } from "../metrics/metrics.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { isExtra, type SourceVerdict } from "../sources/verdict.ts";
 import { Occasions } from "./occasions.ts";
@@ -20,14 +20,14 @@ import type { Report } from "./outcome.ts";
 import * as messages from "./messages.ts";
 import type { Admitted } from "#kube/apply/admitted.ts";
 import { sourceFacts } from "../status/sources.ts";
-import { statusTeller } from "./status-teller.ts";
+import { statusReporter } from "./status-reporter.ts";
 import type { StatusWriter } from "./status-writer.ts";
 import { kindOf, troubles } from "../status/troubles.ts";
 
 type Options = Readonly<{
   cluster: Cluster;
   announce: Announce;
-  metrics: Metrics;
+  metrics: ControllerMetrics;
   /** What other people's admission policies change in what we declare. */
   admitted: Pick<Admitted, "differences">;
   now: () => Date;
@@ -66,7 +66,7 @@ export function createReport({
   status: writer,
   log,
 }: Options): Report {
-  const status = statusTeller(writer, now);
+  const status = statusReporter(writer, now);
   let paused = false;
   const occasions = new Occasions();
   const podless = podlessClock(cluster, now);

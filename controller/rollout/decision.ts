@@ -3,22 +3,21 @@
  * for a survey.
  */
 import type { V1Secret } from "@kubernetes/client-node";
-import { type Content, retryAnnotation } from "#contract/names.ts";
-import type { Wanted } from "../sources/accept.ts";
+import { type RevisionContent, retryAnnotation } from "#contract/names.ts";
+import type { WantedContent } from "../sources/accept.ts";
 import { publishesIn, remembered, targetOf, wasServed } from "#controller/rollout/halt/course.ts";
 import { templateDigest } from "#controller/objects/daemonset/daemonset.ts";
 import { tellsProvider } from "#controller/objects/daemonset/delivery.ts";
 import type { RolloutContext } from "./context.ts";
 import {
-  type Asked,
+  type AskedContent,
   contentOf,
   heldContent,
   isNewWish,
   knownOf,
-  readRollouts,
   retrySeconds,
-  type Rollouts,
 } from "#controller/rollout/halt/halt.ts";
+import { readRollouts, type Rollouts } from "#controller/rollout/halt/rollouts.ts";
 import { heldByPause } from "./paused.ts";
 import {
   registeredAfter,
@@ -31,7 +30,7 @@ import {
   standing,
   type Fates,
   type Waits,
-  type Standing,
+  type FateCounts,
 } from "#controller/rollout/turn/node-state.ts";
 import { restartOf } from "../policy/delivery.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
@@ -44,7 +43,7 @@ import {
   type Published,
 } from "../objects/global-secret.ts";
 import { decide } from "./decide/decide.ts";
-import { readState, type State } from "../objects/state.ts";
+import { readState, type RememberedState } from "../objects/state.ts";
 import { takesBack } from "#controller/rollout/halt/taking.ts";
 import { glance, survey } from "./survey.ts";
 import {
@@ -57,11 +56,11 @@ import {
 export type Decision = Readonly<{
   turn: Turn;
   fates: Fates;
-  standing: Standing | undefined;
+  standing: FateCounts | undefined;
   published: Published | undefined;
   /** Content to write into global-pull-secret now; undefined when that stays as it is. */
-  publish: Content | undefined;
-  state: State;
+  publish: RevisionContent | undefined;
+  state: RememberedState;
   rollouts: Rollouts;
   /** After this step, kubelets may have to be told of a provider for what is published. */
   registers: boolean;
@@ -74,7 +73,7 @@ export type Decision = Readonly<{
 export async function decided(
   context: RolloutContext,
   snapshot: Snapshot,
-  wanted: Wanted,
+  wanted: WantedContent,
   view: DaemonSetState | undefined,
 ): Promise<Decision> {
   const published = readPublished(snapshot.global);
@@ -153,7 +152,7 @@ export async function decided(
   };
 }
 
-const contentPart = ({ document, sources, intent }: Content): Content => ({
+const contentPart = ({ document, sources, intent }: RevisionContent): RevisionContent => ({
   document,
   sources,
   intent,
@@ -165,9 +164,9 @@ const contentPart = ({ document, sources, intent }: Content): Content => ({
  */
 function wish(
   additional: V1Secret | undefined,
-  due: Content,
+  due: RevisionContent,
   { wishes, now }: Pick<RolloutContext, "wishes" | "now">,
-): Omit<Asked, "takesBack"> {
+): Omit<AskedContent, "takesBack"> {
   const said = [additional?.metadata?.annotations?.[retryAnnotation] ?? "", wishes.retry];
   const retry = said.filter((one) => one !== "").join(" ");
   return { content: contentOf(due), intent: due.intent, retry, now: now() };
@@ -187,7 +186,7 @@ export function restSeconds(
 
 type Found = Readonly<{
   published: Published | undefined;
-  state: State;
+  state: RememberedState;
   view: DaemonSetState | undefined;
   before: Rollouts;
 }>;
@@ -231,7 +230,7 @@ function waitsOf(
   return restartControlPlane === "Never" ? "control plane" : "nowhere";
 }
 
-type Question = Readonly<{ input: RolloutInput; before: Rollouts; asked: Asked }>;
+type Question = Readonly<{ input: RolloutInput; before: Rollouts; asked: AskedContent }>;
 
 async function decideWith(context: RolloutContext, { input, before, asked }: Question) {
   const { cluster, agent, lookout } = context;

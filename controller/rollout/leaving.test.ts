@@ -24,7 +24,7 @@ function serving(pods: readonly object[], nodes: Record<string, object>) {
   return { asked, cluster: { get } as unknown as Cluster };
 }
 
-test("pods on nodes that are Ready are counted; those of dead nodes, of nodes that are gone and of strangers are not", async () => {
+test("pods on nodes that are Ready are counted; those of unreachable nodes, of nodes that are gone and of strangers are not", async () => {
   const nodes = { a: node("True"), b: node("Unknown") };
   const { cluster } = serving(
     [pod("a"), pod("b"), pod("gone"), { spec: { nodeName: "a" } }],

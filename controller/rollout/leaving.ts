@@ -8,8 +8,9 @@ import { collections } from "#kube/client/paths.ts";
 const page = 100;
 
 /**
- * How many agents' pods are left on Ready nodes, counted up to 100. A dead node's pod ends when the
- * node returns, so it does not count. If more are left than a page holds, nodes are not asked for.
+ * How many agents' pods are left on Ready nodes, counted up to 100. The pod of an unreachable node
+ * ends when the node returns, so it does not count. If more are left than a page holds, nodes are
+ * not asked for.
  */
 export async function agentsLeft(cluster: Cluster): Promise<number> {
   const { items, metadata } = await read<V1Pod>(cluster, collections.pods, {

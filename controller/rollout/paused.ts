@@ -1,12 +1,12 @@
 /** What a pause keeps in force. Nothing new is published, and nothing that exists falls apart. */
-import type { Content } from "#contract/names.ts";
+import type { RevisionContent } from "#contract/names.ts";
 import { isEdited, isLost, type Published } from "../objects/global-secret.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
-import type { State } from "../objects/state.ts";
+import type { RememberedState } from "../objects/state.ts";
 
 type Found = Readonly<{
   published: Published | undefined;
-  state: State;
+  state: RememberedState;
   template: Readonly<{ revision: number; digest: string }>;
 }>;
 
@@ -17,7 +17,7 @@ type Found = Readonly<{
 export function heldByPause(
   { global }: Snapshot,
   { published, state: { served }, template }: Found,
-): Content | undefined {
+): RevisionContent | undefined {
   const intact = published !== undefined && !isLost(published, template) && !isEdited(global);
   if (intact) return { ...published, sources: published.sourcesText };
   return served !== undefined && served.revision === template.revision ? served : undefined;

@@ -4,15 +4,15 @@
  */
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import type { Intent, Registration } from "#contract/names.ts";
-import type { Wanted } from "../sources/accept.ts";
+import type { WantedContent } from "../sources/accept.ts";
 import type { RolloutContext } from "./context.ts";
 import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { decided } from "./decision.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
-import type { Rollouts } from "#controller/rollout/halt/halt.ts";
+import type { Rollouts } from "#controller/rollout/halt/rollouts.ts";
 import { recall, remember } from "../objects/annotations.ts";
 import { nudge } from "./nudge.ts";
-import type { Fates, Standing } from "#controller/rollout/turn/node-state.ts";
+import type { Fates, FateCounts } from "#controller/rollout/turn/node-state.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import { owned } from "#kube/client/paths.ts";
 import {
@@ -36,7 +36,7 @@ export type Progress = Readonly<{
   global: V1Secret;
   view: DaemonSetState | undefined;
   /** Nodes counted by fate, where a survey was needed. With every agent available none is. */
-  standing: Standing | undefined;
+  standing: FateCounts | undefined;
   fates: Fates;
   /** Before this step, every node that can be served had the template's revision. */
   complete: boolean;
@@ -55,7 +55,7 @@ export type Progress = Readonly<{
 export async function takeStep(
   context: RolloutContext,
   snapshot: Snapshot,
-  wanted: Wanted,
+  wanted: WantedContent,
 ): Promise<Progress> {
   const { cluster, agent } = context;
   const view = snapshot.daemonSet && (await look(context, snapshot.daemonSet));

@@ -13,17 +13,18 @@ import {
   secretType,
 } from "#contract/names.ts";
 import { DaemonSetModel } from "#controller/objects/daemonset/daemonset.fixture.ts";
-import { readRollouts } from "#controller/rollout/halt/halt.ts";
+import { readRollouts } from "#controller/rollout/halt/rollouts.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { createLookout } from "./lookout.ts";
 import { annotations } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import type { Report } from "../report/outcome.ts";
-import { reconcile, type Reconciler } from "../reconcile.ts";
+import { reconcile } from "../reconcile.ts";
+import type { Reconciler } from "../reconciler.ts";
 import type { Progress } from "./step.ts";
 import { noWishes } from "#controller/policy/spec/in-force.ts";
-import type { Delivery } from "../policy/delivery.ts";
+import type { DeliveryPolicy } from "../policy/delivery.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import { Admitted } from "#kube/apply/admitted.ts";
 import { readState } from "../objects/state.ts";
@@ -140,11 +141,15 @@ export class World {
   #at = (seconds: number) => new Date(start + seconds * 1000).toISOString();
 
   #nodes(): object[] {
-    return this.model.nodes.map(({ name, dead, since }) => ({
+    return this.model.nodes.map(({ name, unreachable, since }) => ({
       metadata: { name },
       status: {
         conditions: [
-          { type: "Ready", status: dead ? "Unknown" : "True", lastTransitionTime: this.#at(since) },
+          {
+            type: "Ready",
+            status: unreachable ? "Unknown" : "True",
+            lastTransitionTime: this.#at(since),
+          },
         ],
       },
     }));
@@ -189,7 +194,7 @@ export class World {
   }
 
   /** Steers the agents' delivery as an edit of the object's spec does. */
-  deliverBy(delivery: Delivery): void {
+  deliverBy(delivery: DeliveryPolicy): void {
     Object.assign(this.reconciler, { agent: { ...this.reconciler.agent, delivery } });
   }
 
@@ -254,7 +259,7 @@ export class World {
 }
 
 /** With `delivery` from the beginning; else as by default. */
-export async function deployed(size: number, delivery?: Delivery): Promise<World> {
+export async function deployed(size: number, delivery?: DeliveryPolicy): Promise<World> {
   const world = new World(size);
   if (delivery !== undefined) world.deliverBy(delivery);
   world.declare("a:1");

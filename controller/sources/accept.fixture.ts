@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { V1Secret } from "@kubernetes/client-node";
 import { secretType } from "#contract/names.ts";
-import { accept, type Sources, type Verdict } from "./accept.ts";
+import { accept, type Sources, type SourcesVerdict } from "./accept.ts";
 import {
   givenAdditional,
   givenOriginal,
@@ -62,7 +62,7 @@ export function sources(changes: Partial<Finds>): Sources {
 /** What stands in both of our Secrets after these sources were accepted. */
 export const acceptedFrom = (given: Partial<Finds>) => remembered(accept(sources(given), policy));
 
-export function remembered({ wanted, accepted }: Verdict) {
+export function remembered({ wanted, accepted }: SourcesVerdict) {
   assert.ok(wanted);
   const published = readPublished(globalSecret({ ...wanted, salt: newSalt(), revision: 1 }));
   assert.ok(published);

@@ -3,22 +3,22 @@
  * cannot be read, is replaced by its own last accepted document, so an invalid source never stops
  * the rotation of the others.
  */
-import { sourceIds, type Content } from "#contract/names.ts";
+import { sourceIds, type RevisionContent } from "#contract/names.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { Published } from "../objects/global-secret.ts";
-import type { State } from "../objects/state.ts";
-import { choose, type Joined, type Reading } from "./choose.ts";
+import type { RememberedState } from "../objects/state.ts";
+import { choose, type JoinedSources, type SourceReading } from "./choose.ts";
 import type { Given } from "#controller/sources/read/given.ts";
 import { readSource, type Remembered } from "./source.ts";
 import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 
 /** The content that global-pull-secret should have, whatever its revision. */
-export type Wanted = Content & Readonly<{ entries: number; fromAdditional: number }>;
+export type WantedContent = RevisionContent & Readonly<{ entries: number; fromAdditional: number }>;
 
-export type Verdict = Readonly<{
+export type SourcesVerdict = Readonly<{
   /** Undefined when there is nothing to deploy; then nothing is deployed. */
-  wanted: Wanted | undefined;
+  wanted: WantedContent | undefined;
   /** What is wrong with additional-pull-secret and the original; empty when in order or absent. */
   problems: Readonly<Record<keyof typeof sourceIds, readonly Problem[]>>;
   warnings: readonly Problem[];
@@ -31,7 +31,7 @@ export type Verdict = Readonly<{
   /** When the entries of the absent additional Secret are taken back; undefined when it exists. */
   withdrawsAt: Date | undefined;
   /** Source id → the document to remember as its last accepted one. */
-  accepted: State["accepted"];
+  accepted: RememberedState["accepted"];
 }>;
 
 /** `given`: highest first, the original last. */
@@ -50,7 +50,7 @@ export function nobodyAsks({ given, ...known }: Sources): boolean {
  * Judges the sources. Never throws. Where only the original is left there is always an answer,
  * because a withdrawal cannot be refused.
  */
-export function accept({ given, ...known }: Sources, asked: MergePolicy): Verdict {
+export function accept({ given, ...known }: Sources, asked: MergePolicy): SourcesVerdict {
   const readings = given.map((one) => ({ given: one, ...readSource(one, known) }));
   const asking = readings.filter(({ given: { kind }, now }) => kind !== "original" && now.present);
   // Protection is against sources other than the original. A registry that cannot be protected must
@@ -64,7 +64,11 @@ export function accept({ given, ...known }: Sources, asked: MergePolicy): Verdic
   return judged(readings, chosen, asking.length > 0);
 }
 
-function judged(readings: readonly Reading[], chosen: Joined, apply: boolean): Verdict {
+function judged(
+  readings: readonly SourceReading[],
+  chosen: JoinedSources,
+  apply: boolean,
+): SourcesVerdict {
   const { choices, merged, document, sources } = chosen;
   const problemsOf = (id: string) =>
     choices.find(({ given }) => given.id === id)?.source.problems ?? [];
@@ -99,11 +103,11 @@ function judged(readings: readonly Reading[], chosen: Joined, apply: boolean): V
  * with the additional Secret.
  */
 function refused(
-  readings: readonly Reading[],
-  wanted: Wanted | undefined,
+  readings: readonly SourceReading[],
+  wanted: WantedContent | undefined,
   { state }: Remembered,
   problems: readonly Problem[],
-): Verdict {
+): SourcesVerdict {
   const problemsOf = (id: string) => readings.find(({ given }) => given.id === id)?.now.problems;
   const additional = problems.length > 0 ? problems : (problemsOf("additional") ?? []);
   return {
@@ -121,14 +125,14 @@ function refused(
   };
 }
 
-const isUnknown = (readings: readonly Reading[]) =>
+const isUnknown = (readings: readonly SourceReading[]) =>
   readings.some(({ given }) => given.kind === "original" && given.found === "unknown");
 
 /**
  * What is published, when a changed flag makes even that unacceptable. It stays in force, and its
  * objects are kept in repair.
  */
-function asPublished(published: Published | undefined): Wanted | undefined {
+function asPublished(published: Published | undefined): WantedContent | undefined {
   if (published === undefined || published.revision === 0 || published.intent !== "apply")
     return undefined;
   const froms = Object.values(published.sources);

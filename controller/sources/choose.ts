@@ -9,10 +9,10 @@ import { bytesOf, judgeSize } from "#pullsecret/merge/capacity.ts";
 import { merge, type Merged, type MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { Given } from "#controller/sources/read/given.ts";
-import type { Read, Source } from "./source.ts";
+import type { ReadSource, Source } from "./source.ts";
 
 /** A source as it was read; highest first, the original last. */
-export type Reading = Readonly<{ given: Given }> & Read;
+export type SourceReading = Readonly<{ given: Given }> & ReadSource;
 
 /**
  * The document that is taken of a source. `leftOut`: it is in order, but does not fit together with
@@ -20,14 +20,14 @@ export type Reading = Readonly<{ given: Given }> & Read;
  */
 type Choice = Readonly<{ given: Given; source: Source; leftOut: boolean }>;
 
-export type Joined = Readonly<{
+export type JoinedSources = Readonly<{
   ok: true;
   choices: readonly Choice[];
   merged: Extract<Merged, { ok: true }>;
   document: string;
   sources: string;
 }>;
-type Outcome = Joined | Readonly<{ ok: false; problems: readonly Problem[] }>;
+type Outcome = JoinedSources | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
 const nothing: Source = { entries: undefined, text: undefined, problems: [], present: false };
 
@@ -35,13 +35,13 @@ const nothing: Source = { entries: undefined, text: undefined, problems: [], pre
  * Chooses a document of each source. Not ok when a flag has changed so that not even what was
  * accepted before may be in force.
  */
-export function choose(readings: readonly Reading[], policy: MergePolicy): Outcome {
+export function choose(readings: readonly SourceReading[], policy: MergePolicy): Outcome {
   const all = join(
     readings.map((reading) => take(reading, reading.now)),
     policy,
   );
   if (all.ok) return all;
-  const isExtra = ({ given }: Reading) => given.kind === "extra";
+  const isExtra = ({ given }: SourceReading) => given.kind === "extra";
   const others = readings.some((reading) => isExtra(reading) && reading.now.present);
   const core = readings.filter((reading) => !isExtra(reading));
   let joined = chooseCore(core, policy, others);
@@ -52,7 +52,7 @@ export function choose(readings: readonly Reading[], policy: MergePolicy): Outco
   return joined;
 }
 
-const take = ({ given }: Reading, source: Source, leftOut = false): Choice => ({
+const take = ({ given }: SourceReading, source: Source, leftOut = false): Choice => ({
   given,
   source,
   leftOut,
@@ -62,27 +62,27 @@ const take = ({ given }: Reading, source: Source, leftOut = false): Choice => ({
  * Settles the additional and the original: whichever is not at fault keeps flowing. `others`: there
  * are extras, and an additional that was never in force may be left out for their sake.
  */
-function chooseCore(core: readonly Reading[], policy: MergePolicy, others: boolean): Outcome {
+function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others: boolean): Outcome {
   const first = join(
     core.map((reading) => take(reading, reading.now)),
     policy,
   );
   if (first.ok) return first;
-  const instead = ({ now, before }: Reading, other = before): Source | undefined =>
+  const instead = ({ now, before }: SourceReading, other = before): Source | undefined =>
     other && { ...other, present: now.present, problems: [...now.problems, ...first.problems] };
-  const older = (reading: Reading): Source | undefined =>
+  const older = (reading: SourceReading): Source | undefined =>
     reading.given.kind === "original"
       ? (instead(reading) ?? { ...nothing, problems: first.problems })
       : (instead(reading) ?? (others ? instead(reading, nothing) : undefined));
   const attempt = (
-    pick: (reading: Reading) => Source | undefined,
+    pick: (reading: SourceReading) => Source | undefined,
   ): readonly Choice[] | undefined => {
     const sources = core.map(pick);
     return sources.includes(undefined)
       ? undefined
       : core.map((reading, at) => take(reading, sources[at] ?? nothing));
   };
-  const isOriginal = ({ given }: Reading) => given.kind === "original";
+  const isOriginal = ({ given }: SourceReading) => given.kind === "original";
   const asks = core.some(({ given, now }) => given.kind === "additional" && now.present);
   // Two documents that once fitted together always do, as long as the policy stays.
   const attempts = [
@@ -104,9 +104,9 @@ function chooseCore(core: readonly Reading[], policy: MergePolicy, others: boole
 
 /** Adds what the extra says now, or what it said when it last fitted, or nothing of it. */
 function withExtra(
-  joined: Joined,
-  reading: Reading,
-  readings: readonly Reading[],
+  joined: JoinedSources,
+  reading: SourceReading,
+  readings: readonly SourceReading[],
   policy: MergePolicy,
 ): Outcome {
   const { now, before } = reading;

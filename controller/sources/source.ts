@@ -16,7 +16,7 @@ import type {
 } from "#controller/sources/read/given.ts";
 import { grantFor } from "./rights.ts";
 import type { Published } from "../objects/global-secret.ts";
-import type { State } from "../objects/state.ts";
+import type { RememberedState } from "../objects/state.ts";
 
 export type Source = Readonly<{
   entries: Accepted | undefined;
@@ -28,15 +28,15 @@ export type Source = Readonly<{
 }>;
 
 /** `before`: its last accepted document; undefined when it never had one. */
-export type Read = Readonly<{ now: Source; before: Source | undefined }>;
+export type ReadSource = Readonly<{ now: Source; before: Source | undefined }>;
 
 const none: Source = { entries: undefined, text: undefined, problems: [], present: false };
 
 /** What is remembered of the sources. */
-export type Remembered = Readonly<{ published: Published | undefined; state: State }>;
+export type Remembered = Readonly<{ published: Published | undefined; state: RememberedState }>;
 
 /** Reads one source. A new kind of source has its `case` here. */
-export function readSource(given: Given, known: Remembered): Read {
+export function readSource(given: Given, known: Remembered): ReadSource {
   switch (given.kind) {
     case "additional":
       return readAdditional(given, known);
@@ -47,7 +47,7 @@ export function readSource(given: Given, known: Remembered): Read {
   }
 }
 
-function readAdditional({ id, found }: AdditionalGiven, known: Remembered): Read {
+function readAdditional({ id, found }: AdditionalGiven, known: Remembered): ReadSource {
   if (found === "absent") return { now: none, before: undefined };
   const before = lastGood(known, id, "additional");
   if (found === "kept") return instead(before, true);
@@ -58,7 +58,7 @@ function readAdditional({ id, found }: AdditionalGiven, known: Remembered): Read
  * Reads an extra source. One that never was in order supplies nothing, so that it cannot hold up a
  * withdrawal.
  */
-function readExtra({ id, secret, found }: ExtraGiven, known: Remembered): Read {
+function readExtra({ id, secret, found }: ExtraGiven, known: Remembered): ReadSource {
   const name = secret.slice(secret.indexOf("/") + 1);
   if (found === "reserved")
     return {
@@ -79,7 +79,7 @@ function readExtra({ id, secret, found }: ExtraGiven, known: Remembered): Read {
   return readAdded(found, id, id, before, present);
 }
 
-function readOriginal({ id, secret, found }: OriginalGiven, known: Remembered): Read {
+function readOriginal({ id, secret, found }: OriginalGiven, known: Remembered): ReadSource {
   const before = lastGood(known, id, "original");
   if (found === "unknown")
     return instead(before, false, finding("originalUnknown", "original", secret));
@@ -94,7 +94,11 @@ function readOriginal({ id, secret, found }: OriginalGiven, known: Remembered): 
  * The last accepted document instead of the present one. `asks`: the source is to supply entries
  * even without one.
  */
-function instead(before: Source | undefined, asks: boolean, ...problems: readonly Problem[]): Read {
+function instead(
+  before: Source | undefined,
+  asks: boolean,
+  ...problems: readonly Problem[]
+): ReadSource {
   return { now: { ...none, present: asks, ...before, problems }, before };
 }
 
@@ -108,7 +112,7 @@ function readAdded(
   name: string,
   before: Source | undefined,
   asks: boolean,
-): Read {
+): ReadSource {
   if (secret.type === secretType) return read(secret, id, "additional", before, asks);
   return instead(before, asks, finding("wrongType", name, "type", secret.type ?? "missing"));
 }
@@ -119,7 +123,7 @@ function read(
   role: Role,
   before: Source | undefined,
   asks: boolean,
-): Read {
+): ReadSource {
   const refused = (...problems: readonly Problem[]) => instead(before, asks, ...problems);
   const value = secret.data?.[secretKeys.document];
   if (value === undefined)

@@ -1,26 +1,10 @@
 /** What status, Event and metric tell of the sources after a run. It holds no credential. */
+import type { SourceReason } from "#api/reasons.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import type { MergedEntry } from "#pullsecret/merge/merge.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { Given } from "#controller/sources/read/given.ts";
-
-/** Why a source is accepted or not. These names are API, so none is ever changed. */
-type SourceReason =
-  /** It is in order, and what it says now is in force. */
-  | "Accepted"
-  /** It is refused; its last accepted document stays in force. */
-  | "Rejected"
-  /** It is in order, but does not fit together with higher sources. */
-  | "LeftOut"
-  /** There is no such Secret. */
-  | "Missing"
-  /** It was deleted, and may be created again until the grace period is over. */
-  | "WithdrawalAwaited"
-  /** The controller has no right to read it. */
-  | "Forbidden"
-  /** The API server does not answer for it. */
-  | "Unreadable";
 
 /** What became of one source. A run's verdict lists them highest first. */
 export type SourceVerdict = Readonly<{

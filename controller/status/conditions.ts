@@ -1,14 +1,6 @@
 /** Conditions, as Kubernetes defines them. Pure. */
 import type { StatusCondition } from "#api/global-pull-secret.ts";
-import type { Reason } from "./reasons.ts";
-
-export type ConditionType =
-  | "Ready"
-  | "Reconciling"
-  | "Stalled"
-  | "SourcesAccepted"
-  | "RolledOut"
-  | "NodesLeftOut";
+import type { ConditionType, Reason } from "#api/reasons.ts";
 
 export type Said = Readonly<{
   type: ConditionType;

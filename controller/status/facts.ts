@@ -2,7 +2,7 @@
 import type { RegistryStatus, SourceStatus } from "#api/global-pull-secret.ts";
 import type { ManagementState } from "../policy/policy.ts";
 import type { Progress } from "../rollout/step.ts";
-import type { Removal } from "../withdrawal/remove.ts";
+import type { Removal } from "../withdrawal/removal.ts";
 import type { Versions } from "./served.ts";
 import type { TroubleKind } from "./troubles.ts";
 
@@ -20,7 +20,7 @@ export type Stage =
   | Readonly<{ kind: "rollout"; progress: Progress }>
   | Readonly<{ kind: "removal"; removal: Removal }>;
 
-export type Facts = Readonly<{
+export type StatusFacts = Readonly<{
   /** Generation of the spec that was read. */
   generation: number;
   managementState: ManagementState;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SurveyedNode } from "#controller/rollout/turn/surveyed.ts";
-import { noRollouts, type Halt } from "#controller/rollout/halt/halt.ts";
+import { noRollouts, type Halt } from "#controller/rollout/halt/rollouts.ts";
 import { standing as count, type Fate, type Fates } from "#controller/rollout/turn/node-state.ts";
 import type { Phase, Turn } from "#controller/rollout/turn/turn.ts";
 import type { Progress } from "../rollout/step.ts";
-import type { Removal } from "../withdrawal/remove.ts";
-import type { Facts, SourceFacts } from "./facts.ts";
+import type { Removal } from "../withdrawal/removal.ts";
+import type { StatusFacts, SourceFacts } from "./facts.ts";
 import { statusOf } from "./status.ts";
 import { after, nothingKnown } from "./served.ts";
 
@@ -33,12 +33,12 @@ const progressWith = (changes: Partial<Progress>): Progress => ({
   nudgeIn: undefined,
   ...changes,
 });
-const rollout = (changes: Partial<Progress> = {}): Facts["stage"] => ({
+const rollout = (changes: Partial<Progress> = {}): StatusFacts["stage"] => ({
   kind: "rollout",
   progress: progressWith(changes),
 });
 const rolling = { complete: false, served: 6 };
-const removal = (changes: object): Facts["stage"] => ({
+const removal = (changes: object): StatusFacts["stage"] => ({
   kind: "removal",
   removal: { step: "release", revision: 8, released: false, ...changes } as Removal,
 });
@@ -51,7 +51,7 @@ const source = (changes: Partial<SourceFacts> = {}): SourceFacts => ({
   extra: false,
   ...changes,
 });
-const factsWith = (changes: Partial<Facts> = {}): Facts => ({
+const factsWith = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   generation: 3,
   managementState: "Managed",
   reason: "",
@@ -64,7 +64,7 @@ const factsWith = (changes: Partial<Facts> = {}): Facts => ({
   served: {},
   ...changes,
 });
-const told = (kind: Facts["troubles"][number]["kind"]) => ({
+const told = (kind: StatusFacts["troubles"][number]["kind"]) => ({
   troubles: [{ kind, message: `GPS3xx ${kind}` }],
 });
 const halt = (reason: Halt["reason"]): Halt => ({
@@ -87,7 +87,7 @@ const held = (reason: Halt["reason"]) =>
 const paused = { managementState: "Paused" } as const;
 
 /** Facts → Ready and its reason; whether Reconciling, whether Stalled; RolledOut. */
-const table: readonly (readonly [string, Partial<Facts>, string])[] = [
+const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ["nothing looked at", { stage: { kind: "starting" } }, "Unknown Starting R - Unknown"],
   ["served", {}, "True InForce - - True"],
   ["no node", { stage: rollout({ view: { ...view, desired: 0 } }) }, "True NoNodes - - True"],
@@ -212,7 +212,7 @@ const table: readonly (readonly [string, Partial<Facts>, string])[] = [
   ],
 ];
 
-function summary(facts: Facts): string {
+function summary(facts: StatusFacts): string {
   const { conditions = [] } = statusOf(facts, undefined, now);
   const of = (type: string) => conditions.find((one) => one.type === type);
   const flag = (type: string) => (of(type)?.status === "True" ? type[0] : "-");

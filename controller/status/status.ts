@@ -8,10 +8,10 @@ import type {
   SourceStatus,
   StatusCondition,
 } from "#api/global-pull-secret.ts";
-import type { Halt } from "#controller/rollout/halt/halt.ts";
+import type { Halt } from "#controller/rollout/halt/rollouts.ts";
 import type { Progress } from "../rollout/step.ts";
 import { dated, timeOf, type Said } from "./conditions.ts";
-import type { Facts, SourceFacts } from "./facts.ts";
+import type { StatusFacts, SourceFacts } from "./facts.ts";
 import { failuresOf, leftOut, nodesOf } from "./nodes.ts";
 import { isOut, summaryOf, type Summary } from "./summary.ts";
 
@@ -32,7 +32,7 @@ const longestMessage = 1024;
 
 type Before = GlobalPullSecretStatus | undefined;
 
-export function statusOf(facts: Facts, before: Before, now: Date): GlobalPullSecretStatus {
+export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalPullSecretStatus {
   const { generation, stage, sources, served, registries } = facts;
   const progress = progressOf(facts);
   const summary = summaryOf(facts);
@@ -65,7 +65,7 @@ export function statusOf(facts: Facts, before: Before, now: Date): GlobalPullSec
 }
 
 /** The progress of a rollout, or of a removal. */
-function progressOf({ stage }: Facts): Progress | undefined {
+function progressOf({ stage }: StatusFacts): Progress | undefined {
   if (stage.kind === "rollout") return stage.progress;
   return stage.kind === "removal" ? stage.removal.progress : undefined;
 }
@@ -91,7 +91,7 @@ function refusedOf({ revision, since, reason }: Halt) {
   return { revision, since: timeOf(new Date(since)), reason: refusals[reason] };
 }
 
-function sourceOf(one: SourceFacts, served: Facts["served"]): SourceStatus {
+function sourceOf(one: SourceFacts, served: StatusFacts["served"]): SourceStatus {
   const { name, accepted, reason, message } = one;
   return {
     name,
@@ -137,7 +137,11 @@ function rolledOut(progress: Progress | undefined, summary: Summary): Said {
   return { type, status, ...words(summary) };
 }
 
-function nodesLeftOut(progress: Progress | undefined, { stage }: Facts, before: Before): Said {
+function nodesLeftOut(
+  progress: Progress | undefined,
+  { stage }: StatusFacts,
+  before: Before,
+): Said {
   const type = "NodesLeftOut";
   const none: Said = {
     type,

@@ -4,8 +4,8 @@
  */
 import type { StatusCondition } from "#api/global-pull-secret.ts";
 import type { Progress } from "../rollout/step.ts";
-import type { Facts } from "./facts.ts";
-import type { ReadyReason, ReconcilingReason, StalledReason } from "./reasons.ts";
+import type { StatusFacts } from "./facts.ts";
+import type { ReadyReason, ReconcilingReason, StalledReason } from "#api/reasons.ts";
 import { troubles, type TroubleKind } from "./troubles.ts";
 
 /** `next`: who has to act before Ready can be True. */
@@ -16,9 +16,9 @@ export type Summary = Readonly<{ message: string }> &
     | Readonly<{ next: "person"; ready: "False"; reason: StalledReason }>
   );
 
-type Rule = (facts: Facts) => Summary | undefined;
+type Rule = (facts: StatusFacts) => Summary | undefined;
 
-export function summaryOf(facts: Facts): Summary {
+export function summaryOf(facts: StatusFacts): Summary {
   for (const rule of rules) {
     const found = rule(facts);
     if (found !== undefined) return found;
@@ -58,14 +58,14 @@ function told(...kinds: readonly TroubleKind[]): Rule {
   };
 }
 
-function ofNothing({ stage, managementState, reason }: Facts): Summary | undefined {
+function ofNothing({ stage, managementState, reason }: StatusFacts): Summary | undefined {
   if (stage.kind !== "nothing") return undefined;
   if (managementState === "Withdrawn")
     return done("Withdrawn", `withdrawn${because(reason)}: nothing of ours is left`);
   return done("NoSource", "no source has credentials to apply, and nothing of ours is left");
 }
 
-function ofRemoval(facts: Facts): Summary | undefined {
+function ofRemoval(facts: StatusFacts): Summary | undefined {
   const { stage, managementState, reason } = facts;
   if (stage.kind !== "removal") return undefined;
   const { awaited, released } = stage.removal;
@@ -80,10 +80,10 @@ function ofRemoval(facts: Facts): Summary | undefined {
   return goesOn("Withdrawing", `withdrawn${why}: the nodes give back the entries`);
 }
 
-const isAwaited = ({ reason }: Facts["sources"][number]) => reason === "WithdrawalAwaited";
+const isAwaited = ({ reason }: StatusFacts["sources"][number]) => reason === "WithdrawalAwaited";
 
 /** A pause. What waits comes first in the message: a user who pauses should see what that holds. */
-function ofPause(facts: Facts): Summary | undefined {
+function ofPause(facts: StatusFacts): Summary | undefined {
   const { stage, managementState, reason, specWaits, withdrawsAt, sources } = facts;
   if (managementState !== "Paused") return undefined;
   const progress = stage.kind === "rollout" ? stage.progress : undefined;
@@ -105,14 +105,14 @@ function ofPause(facts: Facts): Summary | undefined {
 }
 
 /** Unknown, for an original that never was read. One that was served once counts as last read. */
-function neverRead({ sources, served }: Facts): Summary | undefined {
+function neverRead({ sources, served }: StatusFacts): Summary | undefined {
   const unknown = sources.find(
     ({ name, accepted, extra }) => !extra && accepted === "Unknown" && served[name] === undefined,
   );
   return unknown && goesOn("OriginalUnknown", unknown.message, "Unknown");
 }
 
-function ofRollout(facts: Facts): Summary | undefined {
+function ofRollout(facts: StatusFacts): Summary | undefined {
   if (facts.stage.kind !== "rollout") return undefined;
   const { progress } = facts.stage;
   const { revision, turn, view, rollouts } = progress;

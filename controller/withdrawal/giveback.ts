@@ -17,7 +17,7 @@ import { survey } from "../rollout/survey.ts";
 import { declaredAsIs } from "#controller/objects/daemonset/daemonset-state.ts";
 
 /** `withdrawal`: how long to wait for nodes that are away. */
-export type Patience = Readonly<{ policy: Pick<Policy, "withdrawal"> }>;
+export type GivebackPatience = Readonly<{ policy: Pick<Policy, "withdrawal"> }>;
 
 /**
  * `until`: when we stop waiting for them, ISO 8601. `seconds`: when to look again even if nothing
@@ -44,7 +44,7 @@ export async function askedOf(
  * or when the wait for them is over.
  */
 export async function awaitReturn(
-  context: RolloutContext & Patience,
+  context: RolloutContext & GivebackPatience,
   snapshot: Snapshot,
   names: readonly string[],
 ): Promise<Awaited | undefined> {

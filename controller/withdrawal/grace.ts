@@ -102,3 +102,7 @@ export function keptOf(
     return { ...one, found: "kept", until: absence.begins };
   });
 }
+
+/** Since when each source has been absent, as the state remembers it. */
+export const sincesOf = (absences: ReadonlyMap<string, Withdrawal>) =>
+  new Map([...absences].map(([id, { since }]) => [id, since] as const));

@@ -1,71 +1,21 @@
 /** One step of taking everything away again, after the additional Secret is gone. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
-import { accept, type Sources, type Wanted } from "../sources/accept.ts";
-import type { RolloutContext } from "../rollout/context.ts";
-import { takeStep, type Progress } from "../rollout/step.ts";
+import { revisionOf } from "#controller/objects/daemonset/daemonset-state.ts";
+import { ownedOf, type Snapshot } from "#controller/sources/read/snapshot.ts";
+import { isOurs } from "#kube/client/ownership.ts";
+import { owned } from "#kube/client/paths.ts";
+import { recall } from "../objects/annotations.ts";
+import { readPublished, type Published } from "../objects/global-secret.ts";
+import { agentsLeft } from "../rollout/leaving.ts";
+import type { Sources } from "../sources/accept.ts";
+import { release } from "./release.ts";
+import { overdue, standing, type Removal, type Remover } from "./removal.ts";
 import {
   nextWithdrawalStep,
   pauseAfter,
   type WithdrawalInput,
   type WithdrawalStep,
 } from "./withdrawal.ts";
-import { askedOf, awaitReturn, type Awaited, type Patience } from "./giveback.ts";
-import { agentsLeft } from "../rollout/leaving.ts";
-import type { Again } from "#kube/loop.ts";
-import { recall, remember } from "../objects/annotations.ts";
-import { pick } from "#controller/rollout/turn/node-state.ts";
-import { withdrawn } from "#controller/sources/read/given.ts";
-import { ownedOf, type Snapshot } from "#controller/sources/read/snapshot.ts";
-import { isOurs } from "#kube/client/ownership.ts";
-import { owned } from "#kube/client/paths.ts";
-import { pinnedOf } from "#controller/objects/daemonset/pinned.ts";
-import type { Policy } from "../policy/policy.ts";
-import { isPending, readPublished, type Published } from "../objects/global-secret.ts";
-import { revisionOf } from "#controller/objects/daemonset/daemonset-state.ts";
-
-export type Remover = RolloutContext &
-  Patience &
-  Readonly<{
-    policy: Policy;
-    /** How long the removal has been in this state. */
-    stillSeconds: (state: string) => number;
-  }>;
-
-export type Removal = Readonly<{
-  step: WithdrawalStep;
-  revision: number;
-  /** Until every node has given back our entries. */
-  progress: Progress | undefined;
-  /**
-   * The revision is the one that takes the entries back; before that, the one that was on its way
-   * when removal began.
-   */
-  releasing: boolean;
-  /** Every node that we wait for has given back. */
-  released: boolean;
-  /** Names of the nodes that we stopped waiting for; they may keep our entries. */
-  leftBehind: readonly string[];
-  /** Names of what we wait for, once nothing has moved for `seconds`. */
-  overdue: Readonly<{ waiting: readonly string[]; seconds: number }> | undefined;
-  /** Nodes that are away, while we wait for them. */
-  awaited: Awaited | undefined;
-  /** Agents' pods that we stopped waiting for. */
-  abandoned: number;
-  /** undefined: as for a rollout. */
-  again: Again | undefined;
-}>;
-
-/**
- * The content for nodes that were away. After a withdrawal that was asked for, not even
- * global-pull-secret may hold the credential.
- */
-const noCredential: Wanted = {
-  document: '{"auths":{}}',
-  sources: "{}",
-  intent: "release",
-  entries: 0,
-  fromAdditional: 0,
-};
 
 /**
  * True when the next step deletes something, or may call the withdrawal done. That takes a fresh
@@ -132,21 +82,6 @@ export async function remove(
   };
 }
 
-const standing = {
-  progress: undefined,
-  releasing: false,
-  released: false,
-  leftBehind: [],
-  overdue: undefined,
-  awaited: undefined,
-  abandoned: 0,
-} as const;
-
-function overdue({ policy }: Remover, still: number, waiting: readonly string[]) {
-  const seconds = policy.withdrawal.deadlineSeconds;
-  return still >= seconds ? { waiting, seconds } : undefined;
-}
-
 function inputOf(snapshot: Snapshot): WithdrawalInput {
   const memory = recall(snapshot.global);
   const published = readPublished(snapshot.global);
@@ -167,57 +102,6 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
     terminating: snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined,
     agents: undefined,
   };
-}
-
-async function release(remover: Remover, snapshot: Snapshot, sources: Sources): Promise<Removal> {
-  const pinned = pinnedOf(snapshot.daemonSet);
-  const { wanted = noCredential } = accept(
-    { ...sources, given: withdrawn(sources.given) },
-    remover.policy.merge,
-  );
-  const due = pinned === undefined ? wanted : noCredential;
-  // The other nodes are awaited one by one as they return, so there is no outage and no wave.
-  const context =
-    pinned === undefined
-      ? remover
-      : {
-          ...remover,
-          policy: {
-            ...remover.policy,
-            rollout: { ...remover.policy.rollout, maxUnavailable: "100%" },
-          },
-          agent: { ...remover.agent, pinned },
-        };
-  const progress = await takeStep(context, snapshot, due);
-  const { revision, turn, view, fates } = progress;
-  const releasing = !isPending(readPublished(progress.global), due, { revision: 0, digest: "" });
-  const common = { ...standing, step: "release", revision, progress, releasing } as const;
-  const counters = [revision, view?.template, view?.desired, view?.updated, view?.available].join(
-    "/",
-  );
-  if (turn.kind !== "served" || !releasing || view?.template !== revision) {
-    const waiting = pick(fates, "failed", "stuck", "moving", "waiting").map(({ name }) => name);
-    return {
-      ...common,
-      overdue: overdue(remover, remover.stillSeconds(counters), waiting),
-      again: undefined,
-    };
-  }
-  const { lacking, away, beyond } = await askedOf(context, progress);
-  const still = remover.stillSeconds(`${counters} ${lacking.length}`);
-  if (lacking.length > 0)
-    return {
-      ...common,
-      overdue: overdue(remover, still, lacking),
-      again: { seconds: pauseAfter(still) },
-    };
-  const awaited = await awaitReturn(context, snapshot, away);
-  if (awaited !== undefined) return { ...common, awaited, again: { seconds: awaited.seconds } };
-  await remember(remover.cluster, progress.global, {
-    ...recall(progress.global),
-    released: revision,
-  });
-  return { ...common, released: true, leftBehind: [...away, ...beyond], again: { seconds: 1 } };
 }
 
 /** True when the revision withdraws. No other revision can be said to have been given back. */

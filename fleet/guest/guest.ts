@@ -3,9 +3,10 @@ import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/loop.ts";
-import type { Reading } from "../inventory/access.ts";
+import type { AccessReading } from "../inventory/access.ts";
+import { Contest } from "./contest.ts";
 import { fleetManager } from "./manager.ts";
-import type { Facts } from "../order/standing.ts";
+import type { ClusterFacts } from "../order/standing.ts";
 import { has, isPlacedBy, type Content } from "../secret/content.ts";
 import { sentence } from "../secret/problems.ts";
 import type { Placement, Way } from "../way/way.ts";
@@ -20,13 +21,13 @@ const shortestRetry = 5000;
 type Options = Readonly<{
   way: Way;
   /** How the cluster is reached; or the management cluster itself. */
-  reach: (() => Promise<Reading>) | Cluster;
+  reach: (() => Promise<AccessReading>) | Cluster;
   /** True while we hold the Lease; only its holder writes. */
   holds: () => boolean;
   hint: () => void;
 }>;
 
-type There = Facts["there"];
+type There = ClusterFacts["there"];
 type Objects = readonly (KubernetesObject | undefined)[];
 
 export class Guest {
@@ -37,6 +38,7 @@ export class Guest {
   /** The content that was refused, why, how often, and when it may be tried again. */
   #refusal: { of: Content; why: string; times: number; next: number } | undefined;
   #writing = false;
+  readonly #contest = new Contest();
 
   constructor({ way, reach, holds, hint }: Options) {
     this.#options = { way, reach, holds, hint };
@@ -54,21 +56,33 @@ export class Guest {
     return this.#writing || this.#link.doubted;
   }
 
-  /** When a write that got no answer may be tried again, in milliseconds. */
-  get again(): number | undefined {
-    return this.#unanswered?.until;
+  /**
+   * When to look again even if nothing happens, in milliseconds: a write that got no answer may be
+   * tried again, or what is said of the cluster is over.
+   */
+  again(now: number): readonly number[] {
+    const moments = [this.#unanswered?.until, this.#contest.next(now), this.#link.excess(now)];
+    return moments.filter((one) => one !== undefined);
+  }
+
+  /** Why less is heard of the cluster than there is; undefined where that is not so. */
+  warning(now: number): string | undefined {
+    return this.#link.excess(now) === undefined ? undefined : sentence("excess");
   }
 
   /** What is there, compared with this content or with none. */
   there(content: Content | undefined, owner: string, now: number): There {
     const { way } = this.#options;
     const objects = this.#objects(now);
-    if (!Array.isArray(objects)) return objects;
+    if ("is" in objects) return objects;
     const found = objects.slice(0, way.placed.length);
     if (found.some((one) => one !== undefined && !isPlacedBy(one, owner)))
       return { is: "foreign", why: sentence("foreign") };
-    if (content === undefined || !way.placed.every((one, at) => isIn(one, found[at])))
+    if (content === undefined || !way.placed.every((one, at) => isIn(one, found[at]))) {
+      const lost = this.#contest.lostUntil(content, now) !== undefined;
+      if (lost) return { is: "away", why: sentence("contested") };
       return { is: "other", present: found.every((one) => one !== undefined) };
+    }
     const seen = this.#link.found;
     const proof = way.proof(found, Array.isArray(seen) ? seen[way.placed.length] : undefined);
     return { is: "has", proof: proof.is, why: "why" in proof ? proof.why : undefined };
@@ -131,15 +145,18 @@ export class Guest {
     const { cluster } = this.#link;
     if (cluster === undefined || !Array.isArray(objects) || this.busy) return;
     if (!this.#options.holds()) return;
+    if (this.#contest.lostUntil(content, Date.now()) !== undefined) return;
     this.#writing = true;
     let answered = true;
     try {
       await write(cluster, objects);
       this.#refusal = undefined;
       this.#unanswered = undefined;
+      this.#contest.wrote(content, Date.now());
     } catch (error) {
-      // A conflict: somebody else wrote first, and the watch is about to show it.
-      if (error instanceof ApiError && error.status === 409) return;
+      // A conflict: somebody else wrote first, and a list is about to show it.
+      if (error instanceof ApiError && error.status === 409)
+        return this.#contest.wrote(content, Date.now());
       if (isAway(error)) {
         answered = false;
         const times = (this.#unanswered?.times ?? 0) + 1;

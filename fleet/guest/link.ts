@@ -9,8 +9,8 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { backoff, createLoop, type Again } from "#kube/loop.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
-import { follow, type Target } from "#kube/watch/watch.ts";
-import type { Reading } from "../inventory/access.ts";
+import { follow, type WatchTarget } from "#kube/watch/watch.ts";
+import type { AccessReading } from "../inventory/access.ts";
 import { sentence } from "../secret/problems.ts";
 import type { Seen } from "../way/way.ts";
 import { fleetManager } from "./manager.ts";
@@ -24,24 +24,35 @@ const answerSeconds = 10;
  */
 const largestAnswer = 2 * 1024 * 1024;
 
-/** Events a second of one object: a GlobalPullSecret's status has one, a Secret next to none. */
-const eventsPerSecond = 2;
+/**
+ * What the watch of one object may send. A GlobalPullSecret's status has one event a second while
+ * its nodes change, of 100 KiB where there are hundreds; a Secret has next to none. At once comes
+ * what was saved up in 10 s, or two objects as large as may be. To read a MiB of the worst costs
+ * 80 ms of a processor, so that a cluster which sends all that it may costs a fiftieth of one.
+ */
+const bounds = {
+  events: { perSecond: 2, atOnce: 20 },
+  bytes: { perSecond: 256 * 1024, atOnce: 2 * largestAnswer },
+};
+
+/** Milliseconds for which a cluster that sent more than that is said to. Pauses are no longer. */
+const excessMilliseconds = 60_000;
 
 /** Most milliseconds between two tries to reach a guest that is away. */
 const longestPause = 30_000;
 
 type Options = Readonly<{
   /** Called at each opening; or the cluster itself, where that is the management cluster. */
-  reach: (() => Promise<Reading>) | Cluster;
+  reach: (() => Promise<AccessReading>) | Cluster;
   /** Objects without which nothing can be done. */
-  needed: readonly Target[];
+  needed: readonly WatchTarget[];
   /** Objects whose reading may be refused. */
-  besides: readonly Target[];
+  besides: readonly WatchTarget[];
   hint: () => void;
 }>;
 
 type Followed = {
-  target: Target;
+  target: WatchTarget;
   needed: boolean;
   informer: Informer;
   seen: Seen;
@@ -54,7 +65,7 @@ type Open = Readonly<{ made: string; cluster: Cluster; all: readonly Followed[] 
  * What is known: nothing yet, why the guest is away, or what was shown of each object, the needed
  * ones first.
  */
-export type Found = "unknown" | Readonly<{ away: string }> | readonly Seen[];
+export type KnownObjects = "unknown" | Readonly<{ away: string }> | readonly Seen[];
 
 export class Link {
   readonly #options: Options;
@@ -66,6 +77,7 @@ export class Link {
   #shut: string | undefined;
   #failures = 0;
   #renew = false;
+  #exceeded = Number.NEGATIVE_INFINITY;
 
   constructor(options: Options) {
     this.#options = options;
@@ -77,7 +89,7 @@ export class Link {
     this.#following.abort();
   }
 
-  get found(): Found {
+  get found(): KnownObjects {
     const away = this.#away;
     if (away !== undefined) return { away };
     const all = this.#open?.all ?? [];
@@ -94,9 +106,18 @@ export class Link {
     return this.#open?.cluster;
   }
 
-  /** True while the watch has not shown what a write left; it will be asked for. */
+  /**
+   * True while nothing has shown what a write left. It is asked for; where there is no watch, the
+   * list that begins the next one tells, in its own time. Until then a second write would be blind.
+   */
   get doubted(): boolean {
-    return this.#open?.all.some(({ informer }) => informer.shown === "list") === true;
+    return this.#open?.all.some(({ informer }) => informer.doubted) === true;
+  }
+
+  /** Until when the cluster counts as one that sends too much; undefined where it does not. */
+  excess(now: number): number | undefined {
+    const until = this.#exceeded + excessMilliseconds;
+    return now < until ? until : undefined;
   }
 
   /**
@@ -105,6 +126,8 @@ export class Link {
    */
   look(answered: boolean): void {
     this.#renew ||= !answered;
+    // The answer is known at once. Its event comes later, if ever.
+    for (const one of this.#open?.all ?? []) this.#show(one);
     this.#loop.hint();
   }
 
@@ -150,7 +173,12 @@ export class Link {
     if (this.#stop.signal.aborted) return;
     if (!read.ok) this.#close(read.why);
     else if (this.#open?.made !== read.made) {
-      const how = { manager: fleetManager, seconds: answerSeconds, largest: largestAnswer };
+      const how = {
+        manager: fleetManager,
+        seconds: answerSeconds,
+        largest: largestAnswer,
+        fixed: true,
+      };
       this.#begin(
         read.made,
         connect(kubeConfigOf(read.access), () => {}, how),
@@ -168,7 +196,7 @@ export class Link {
 
   #begin(made: string, live: Cluster): void {
     const { needed, besides } = this.#options;
-    const followed = (target: Target, isNeeded: boolean): Followed => {
+    const followed = (target: WatchTarget, isNeeded: boolean): Followed => {
       const seen: Seen = { is: "unknown" };
       return { target, needed: isNeeded, informer: new Informer(), seen, problem: undefined };
     };
@@ -190,8 +218,13 @@ export class Link {
       target: one.target,
       informer: one.informer,
       longestPause,
-      perSecond: eventsPerSecond,
+      bounds,
       signal,
+      exceeded: () => {
+        const known = this.excess(Date.now());
+        this.#exceeded = Date.now();
+        if (known === undefined) this.#options.hint();
+      },
       hint: () => {
         if (signal.aborted) return;
         one.problem = undefined;

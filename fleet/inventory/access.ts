@@ -6,7 +6,7 @@ import type { KubeconfigRead } from "#kube/kubeconfig/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { sentence } from "../secret/problems.ts";
 
-export type Reading =
+export type AccessReading =
   | Readonly<{
       ok: true;
       access: Access;
@@ -19,7 +19,7 @@ export type Reading =
   | Readonly<{ ok: false; why: string }>;
 
 /** The access that a kubeconfig gives, or the first of its problems. */
-export function reading(read: KubeconfigRead, made: string): Reading {
+export function reading(read: KubeconfigRead, made: string): AccessReading {
   if (read.ok) return { ok: true, access: read.access, made };
   const [first] = read.problems;
   const why = first === undefined ? "" : `${first.code} ${formatProblem(first)}`;

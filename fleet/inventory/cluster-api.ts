@@ -9,7 +9,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { allClusters, secretsIn } from "#kube/client/paths.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { sentence } from "../secret/problems.ts";
-import { reading, type Reading } from "./access.ts";
+import { reading, type AccessReading } from "./access.ts";
 
 /**
  * The namespaces that have all of the labels or, by their names, NAMESPACE:NAME of each Cluster in
@@ -38,7 +38,7 @@ export async function clustersOf(
 }
 
 /** The connection in the Secret NAME-kubeconfig of the Cluster's namespace. */
-export async function ofCluster(home: Cluster, cluster: string): Promise<Reading> {
+export async function ofCluster(home: Cluster, cluster: string): Promise<AccessReading> {
   const [namespace = "", own = namespace] = cluster.split(":");
   const name = `${own}-kubeconfig`;
   const secret = await home.get<V1Secret>(`${secretsIn(namespace)}/${name}`);

@@ -18,7 +18,9 @@ function homeWith(objects: Readonly<Record<string, object>>): Cluster {
   } as unknown as Cluster;
 }
 
-function profile(cluster: object, name = "secretreader", manager = "globalpullsecret.io") {
+type Fields = Readonly<Record<string, unknown>>;
+
+function profile(cluster: Fields, name = "secretreader", manager = "globalpullsecret.io") {
   const told = { name: "config", key: "value", context: "guest" };
   const extensions = [{ name: "client.authentication.k8s.io/exec", extension: told }];
   const given = name === "secretreader" ? cluster : { ...cluster, extensions };
@@ -55,7 +57,7 @@ test("of a kubeconfig's Secret only the credential is taken: the place is the pr
   assert.deepEqual(read.access.proof, { token });
 });
 
-const refused: readonly (readonly [code: string, cluster: object, user?: object])[] = [
+const refused: readonly (readonly [code: string, cluster: Fields, user?: Fields])[] = [
   ["GPS405", { server: "http://east.example" }],
   ["GPS406", { "certificate-authority-data": "" }],
   ["GPS410", { "certificate-authority": "/etc/ca.crt" }],

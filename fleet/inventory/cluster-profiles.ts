@@ -9,7 +9,7 @@ import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { sentence } from "../secret/problems.ts";
-import { reading, type Reading } from "./access.ts";
+import { reading, type AccessReading } from "./access.ts";
 import { wayOf } from "./provider.ts";
 
 /** `NAMESPACE/NAME` of each profile that is selected. */
@@ -32,7 +32,7 @@ export async function profilesOf(
 }
 
 /** The connection of the profile `namespace/name`. */
-export async function ofProfile(home: Cluster, path: string): Promise<Reading> {
+export async function ofProfile(home: Cluster, path: string): Promise<AccessReading> {
   const [namespace = "", name = ""] = path.split("/");
   const profile = await home.get<ClusterProfile>(`${clusterProfilesIn(namespace)}/${name}`);
   if (profile === undefined) return { ok: false, why: sentence("noProfile", path) };

@@ -5,7 +5,7 @@
  */
 import type { FleetSecretSpec } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import type { Reading } from "./access.ts";
+import type { AccessReading } from "./access.ts";
 import { clustersOf, ofCluster } from "./cluster-api.ts";
 import { ofProfile, profilesOf } from "./cluster-profiles.ts";
 
@@ -28,6 +28,6 @@ export async function selectedBy(
 }
 
 /** How the cluster of that name is reached, whether it is still selected or is leaving. */
-export async function readAccess(home: Cluster, name: string): Promise<Reading> {
+export async function readAccess(home: Cluster, name: string): Promise<AccessReading> {
   return await (name.includes("/") ? ofProfile(home, name) : ofCluster(home, name));
 }

@@ -7,7 +7,7 @@ import { tokenKey } from "#contract/joined/names.ts";
 import { execExtension, type AccessProvider, type ClusterProfile } from "#api/cluster-profile.ts";
 
 /** A Secret in the profile's own namespace. */
-export type Way = Readonly<{
+export type AccessWay = Readonly<{
   /** A kubeconfig's cluster, of which nothing has been judged. */
   cluster: Readonly<Record<string, unknown>>;
   secret: string;
@@ -19,7 +19,7 @@ export type Way = Readonly<{
 export type NoWay = Readonly<{ problem: "noProvider" | "provider"; detail: string }>;
 
 /** The first provider of the two that are known, in the profile's order; nothing else is run. */
-export function wayOf({ metadata, status }: ClusterProfile): Way | NoWay {
+export function wayOf({ metadata, status }: ClusterProfile): AccessWay | NoWay {
   const all = [...(status?.accessProviders ?? []), ...(status?.credentialProviders ?? [])];
   const known = all.find(({ name }) => Object.hasOwn(readers, name));
   if (known === undefined)
@@ -30,13 +30,13 @@ export function wayOf({ metadata, status }: ClusterProfile): Way | NoWay {
 type Profile = ClusterProfile["metadata"];
 
 const readers = {
-  secretreader(provider: AccessProvider, { name = "" }: Profile): Way | NoWay {
+  secretreader(provider: AccessProvider, { name = "" }: Profile): AccessWay | NoWay {
     // Of another name it could be any token of this namespace, for a server of the author's.
     const named = extensionOf(provider)["clusterName"] ?? name;
     if (named !== name) return refused("clusterName is not the profile's own name");
     return { cluster: provider.cluster ?? {}, secret: name, key: tokenKey, holds: "token" };
   },
-  "kubeconfig-secretreader"(provider: AccessProvider, { namespace }: Profile): Way | NoWay {
+  "kubeconfig-secretreader"(provider: AccessProvider, { namespace }: Profile): AccessWay | NoWay {
     const { name, key, namespace: where = namespace, context } = extensionOf(provider);
     // The fleet's account may read Secrets by name anywhere: the author of a profile may not.
     if (where !== namespace) return refused("it names another namespace than the profile's");

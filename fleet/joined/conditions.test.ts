@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
 import { contextAnnotation } from "#contract/joined/names.ts";
-import { says, statusOf, type Found } from "./conditions.ts";
+import { says, statusOf, type FoundCluster } from "./conditions.ts";
 import type { Age } from "./token.ts";
 
 const now = new Date("2026-11-23T09:00:00.500Z");
@@ -12,26 +12,51 @@ const profile: ClusterProfile = {
   metadata: { name: "east", annotations: { [contextAnnotation]: "admin@east" } },
   spec: { clusterManager: { name: "globalpullsecret.io" } },
 };
-const answers: Found = { kind: "answers", version: "v1.36.3", ready: true };
-const away: Found = { kind: "away", why: "no answer" };
+const answers = { kind: "answers", version: "v1.36.3", ready: true, guarded: true } as const;
+const away: FoundCluster = { kind: "away", why: "no answer" };
 
-const cases: readonly (readonly [found: Found, age: Age, joined: string, healthy: string])[] = [
-  [answers, "fresh", "True TokenAccepted", "True Ready"],
-  [answers, "due", "True TokenAccepted", "True Ready"],
-  [answers, "unknown", "True TokenAccepted", "True Ready"],
-  [{ ...answers, ready: false }, "fresh", "True TokenAccepted", "False NotReady"],
-  [{ kind: "refused" }, "fresh", "False TokenRefused", "Unknown NotAsked"],
-  [{ kind: "refused" }, "expired", "False TokenExpired", "Unknown NotAsked"],
-  [{ kind: "noWay", why: "GPS448" }, "unknown", "False NoCredential", "Unknown NotAsked"],
-  [away, "fresh", "Unknown NotReached", "Unknown Unreachable"],
-  [away, "expired", "False TokenExpired", "Unknown Unreachable"],
+const cases: readonly (readonly [
+  found: FoundCluster,
+  age: Age,
+  joined: string,
+  healthy: string,
+  guarded: string,
+])[] = [
+  [answers, "fresh", "True TokenAccepted", "True Ready", "True PoliciesInPlace"],
+  [answers, "due", "True TokenAccepted", "True Ready", "True PoliciesInPlace"],
+  [answers, "unknown", "True TokenAccepted", "True Ready", "True PoliciesInPlace"],
+  [
+    { ...answers, ready: false },
+    "fresh",
+    "True TokenAccepted",
+    "False NotReady",
+    "True PoliciesInPlace",
+  ],
+  [
+    { ...answers, guarded: false },
+    "fresh",
+    "True TokenAccepted",
+    "True Ready",
+    "False PoliciesMissing",
+  ],
+  [{ kind: "refused" }, "fresh", "False TokenRefused", "Unknown NotAsked", "Unknown NotAsked"],
+  [{ kind: "refused" }, "expired", "False TokenExpired", "Unknown NotAsked", "Unknown NotAsked"],
+  [
+    { kind: "noWay", why: "GPS448" },
+    "unknown",
+    "False NoCredential",
+    "Unknown NotAsked",
+    "Unknown NotAsked",
+  ],
+  [away, "fresh", "Unknown NotReached", "Unknown Unreachable", "Unknown NotAsked"],
+  [away, "expired", "False TokenExpired", "Unknown Unreachable", "Unknown NotAsked"],
 ];
-for (const [found, age, joined, healthy] of cases)
-  test(`M2: ${JSON.stringify(found)} with a token that is ${age}: Joined ${joined}, healthy ${healthy}`, () => {
+for (const [found, age, joined, healthy, guarded] of cases)
+  test(`M2: ${JSON.stringify(found)} with a token that is ${age}: Joined ${joined}, healthy ${healthy}, guarded ${guarded}`, () => {
     const words = statusOf(profile, found, age, now).conditions?.map(
       ({ status, reason }) => `${status} ${reason}`,
     );
-    assert.deepEqual(words, [joined, healthy]);
+    assert.deepEqual(words, [joined, healthy, guarded]);
   });
 
 test("a cluster that goes away stays joined, with its version, and the times are kept", () => {

@@ -5,8 +5,8 @@ import { contextAnnotation } from "#contract/joined/names.ts";
 import type { Age } from "./token.ts";
 
 /** What one look at a cluster found. */
-export type Found =
-  | Readonly<{ kind: "answers"; version: string; ready: boolean }>
+export type FoundCluster =
+  | Readonly<{ kind: "answers"; version: string; ready: boolean; guarded: boolean }>
   /** The API server does not take the token. */
   | Readonly<{ kind: "refused" }>
   | Readonly<{ kind: "away"; why: string }>
@@ -18,7 +18,7 @@ type Word = Readonly<{ status: "True" | "False" | "Unknown"; reason: string; mes
 /** The part of status that is ours: conditions and version; the way to the cluster is not. */
 export function statusOf(
   profile: ClusterProfile,
-  found: Found,
+  found: FoundCluster,
   age: Age,
   now: Date,
 ): Pick<ClusterProfileStatus, "conditions" | "version"> {
@@ -35,6 +35,7 @@ export function statusOf(
     conditions: [
       condition("Joined", joined(profile, found, age, known)),
       condition("ControlPlaneHealthy", healthy(found)),
+      condition("AccountGuarded", guarded(profile, found)),
     ],
     ...(kubernetes === undefined ? {} : { version: { kubernetes } }),
   };
@@ -43,7 +44,7 @@ export function statusOf(
 /** A cluster that is away stays joined: nothing has been heard of its token. */
 function joined(
   profile: ClusterProfile,
-  found: Found,
+  found: FoundCluster,
   age: Age,
   known: V1Condition | undefined,
 ): Word {
@@ -66,7 +67,7 @@ function joined(
   }
 }
 
-function healthy(found: Found): Word {
+function healthy(found: FoundCluster): Word {
   switch (found.kind) {
     case "answers":
       return found.ready
@@ -78,6 +79,20 @@ function healthy(found: Found): Word {
     case "noWay":
       return { status: "Unknown", reason: "NotAsked", message: "Without a token it is not asked" };
   }
+}
+
+/** Whoever deleted the policies has opened what they close: nothing is stopped, and it is said. */
+function guarded(profile: ClusterProfile, found: FoundCluster): Word {
+  if (found.kind !== "answers")
+    return { status: "Unknown", reason: "NotAsked", message: "It was not asked" };
+  if (found.guarded) {
+    const message = "Admission policies hold its account to its task";
+    return { status: "True", reason: "PoliciesInPlace", message };
+  }
+  const message =
+    "The admission policies that hold its account to its task are gone, or changed; " +
+    `join it again: ${joinCommand(profile)}`;
+  return { status: "False", reason: "PoliciesMissing", message };
 }
 
 /** As a person would run it. */

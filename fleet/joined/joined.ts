@@ -7,9 +7,10 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { requestToken, tokenSecret } from "#kube/token.ts";
-import type { Reading } from "../inventory/access.ts";
+import type { AccessReading } from "../inventory/access.ts";
 import { fleetManager } from "../guest/manager.ts";
-import type { Found } from "./conditions.ts";
+import type { FoundCluster } from "./conditions.ts";
+import { isGuarded } from "./guarded.ts";
 
 /** A cluster may take so long for an answer, and answer so many bytes. */
 const answerSeconds = 10;
@@ -18,8 +19,8 @@ const largestAnswer = 1024 * 1024;
 export class Joined {
   #open: Readonly<{ made: string; cluster: Cluster }> | undefined;
 
-  /** Asks for version and readiness. Never rejects. */
-  async look(read: Reading): Promise<Found> {
+  /** Asks for version, readiness, and what guards its account. Never rejects. */
+  async look(read: AccessReading): Promise<FoundCluster> {
     if (!read.ok) return { kind: "noWay", why: read.why };
     if (this.#open?.made !== read.made) {
       const how = { manager: fleetManager, seconds: answerSeconds, largest: largestAnswer };
@@ -31,7 +32,8 @@ export class Joined {
       const version = told?.gitVersion;
       if (typeof version !== "string" || !/^v[-+.0-9A-Za-z]{1,63}$/.test(version))
         return { kind: "away", why: "/version is not answered as by an API server" };
-      return { kind: "answers", version, ready: await isReady(cluster) };
+      const [ready, guarded] = await Promise.all([isReady(cluster), isGuarded(cluster)]);
+      return { kind: "answers", version, ready, guarded };
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) return { kind: "refused" };
       return { kind: "away", why: error instanceof ApiError ? error.message : "no API server" };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { order, type Guest, type Pace, type Standing } from "./order.ts";
+import { order, type RankedGuest, type Pace, type Standing } from "./order.ts";
 
 const letters: Readonly<Record<string, Standing>> = {
   d: "done",
@@ -14,7 +14,7 @@ const letters: Readonly<Record<string, Standing>> = {
   u: "unreachable",
 };
 /** A letter a cluster, named 0, 1, 2 … */
-const guests = (text: string): Guest[] =>
+const guests = (text: string): RankedGuest[] =>
   Array.from(text, (letter, at) => ({ name: String(at), standing: letters[letter] ?? "waiting" }));
 
 const pace: Pace = { canary: 1, maxConcurrency: "50%", maxFailures: 0 };
@@ -78,7 +78,7 @@ const paces = fc.record({
   ),
   maxFailures: fc.nat(4),
 });
-const count = (all: readonly Guest[], ...of: readonly Standing[]) =>
+const count = (all: readonly RankedGuest[], ...of: readonly Standing[]) =>
   all.filter(({ standing }) => of.includes(standing)).length;
 
 test("law: who does not answer, has it or is at it is never changed, and takes nobody's place", () => {

@@ -21,7 +21,7 @@ export type Standing =
   /** Does not answer, or cannot be served or proved, whatever the content. */
   | "unreachable";
 
-export type Guest = Readonly<{ name: string; standing: Standing }>;
+export type RankedGuest = Readonly<{ name: string; standing: Standing }>;
 
 export type Pace = Readonly<{
   canary: number;
@@ -30,7 +30,7 @@ export type Pace = Readonly<{
   maxFailures: number;
 }>;
 
-export type Turn = Readonly<{
+export type FleetTurn = Readonly<{
   /** Names of the clusters to change now, sorted. */
   change: readonly string[];
   /** Too many clusters refuse the content, so no other gets it. */
@@ -44,7 +44,7 @@ export type Turn = Readonly<{
  * again. Giving back content that a cluster had already is no change there, so it waits for no
  * other.
  */
-export function order(guests: readonly Guest[], pace: Pace): Turn {
+export function order(guests: readonly RankedGuest[], pace: Pace): FleetTurn {
   const named = (...standings: readonly Standing[]) =>
     guests
       .filter(({ standing }) => standings.includes(standing))

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { standingOf, type Facts } from "./standing.ts";
+import { standingOf, type ClusterFacts } from "./standing.ts";
 
 const now = 1_000_000;
 const late = "GPS456 late";
 const has = (proof: "proved" | "unasked" | "awaited" | "held" | "refused", why?: string) =>
   ({ is: "has", proof, why }) as const;
-const facts = (more: Partial<Facts>): Facts => ({
+const facts = (more: Partial<ClusterFacts>): ClusterFacts => ({
   there: { is: "other", present: true },
   busy: false,
   refusal: undefined,
@@ -26,7 +26,7 @@ const ago = (state: "Done" | "Progressing" | "Failed", seconds: number, reason?:
 
 const table: readonly (readonly [
   what: string,
-  given: Partial<Facts>,
+  given: Partial<ClusterFacts>,
   standing: string,
   state: string,
   next?: number,

@@ -5,7 +5,7 @@
 import type { ClusterStatus } from "#api/fleet-secret.ts";
 import type { Standing } from "./order.ts";
 
-export type Facts = Readonly<{
+export type ClusterFacts = Readonly<{
   /**
    * What is there: not known yet, no answer, somebody else's object, other content or none, or this
    * content.
@@ -45,7 +45,7 @@ export type Judgement = Readonly<{
   next?: number;
 }>;
 
-export function standingOf(facts: Facts): Judgement {
+export function standingOf(facts: ClusterFacts): Judgement {
   const { there, busy, refusal, now } = facts;
   if (there.is === "unknown") return { standing: "unreachable", state: "Waiting" };
   if (there.is === "away")
@@ -65,7 +65,7 @@ export function standingOf(facts: Facts): Judgement {
     : { standing: "failed", state: "Failed", reason, next };
 }
 
-function withContent(facts: Facts, proof: string, why: string | undefined): Judgement {
+function withContent(facts: ClusterFacts, proof: string, why: string | undefined): Judgement {
   const { now, soak, deadline, late } = facts;
   const reason = why === undefined ? {} : { reason: why };
   switch (proof) {
@@ -88,14 +88,14 @@ function withContent(facts: Facts, proof: string, why: string | undefined): Judg
   }
 }
 
-const since = ({ former, now }: Facts, state: ClusterStatus["state"]): number =>
+const since = ({ former, now }: ClusterFacts, state: ClusterStatus["state"]): number =>
   former?.state === state ? former.since : now;
 
 /**
  * When the deadline began to run. A late cluster stays late until its nodes have the content, so
  * its time does not begin again.
  */
-function begunAt(facts: Facts): number {
+function begunAt(facts: ClusterFacts): number {
   const { former, late } = facts;
   if (former?.state === "Failed" && former.reason === late) return Number.NEGATIVE_INFINITY;
   return since(facts, "Progressing");

@@ -81,6 +81,16 @@ export const catalogue = {
     "its nodes do not have it within rollout.progressDeadline",
     "look at globalpullsecret/cluster there; it counts as failed until they have",
   ],
+  excess: [
+    "GPS460",
+    "its API server sends more events or bytes than one object has to say",
+    "look at who changes the Secret or globalpullsecret/cluster there; it is asked in pauses",
+  ],
+  contested: [
+    "GPS461",
+    "what is placed does not last there: five writes of it were undone, or never shown",
+    "look at who changes the Secret there; it is tried once a minute, and holds up no other",
+  ],
   everyNamespace: [
     "GPS457",
     "namespaceSelector is {}: every namespace is selected",

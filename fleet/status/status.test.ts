@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterStatus } from "#api/fleet-secret.ts";
-import { sameStatus, statusOf, type Found } from "./status.ts";
+import { sameStatus, statusOf, type FoundClusters } from "./status.ts";
 
 const now = new Date("2026-11-23T12:00:00.123Z");
 const names: Readonly<Record<string, ClusterStatus["state"]>> = {
@@ -12,7 +12,7 @@ const names: Readonly<Record<string, ClusterStatus["state"]>> = {
   U: "Unreachable",
   L: "Leaving",
 };
-const found = (letters: string, more: Partial<Found> = {}): Found => ({
+const found = (letters: string, more: Partial<FoundClusters> = {}): FoundClusters => ({
   generation: 3,
   now,
   clusters: Array.from(letters, (letter, at) => ({
@@ -25,14 +25,14 @@ const found = (letters: string, more: Partial<Found> = {}): Found => ({
   warnings: [],
   ...more,
 });
-const said = (one: Found): string =>
+const said = (one: FoundClusters): string =>
   (statusOf(one).conditions ?? [])
     .map(({ type, status }) => (status === "True" ? type : ""))
     .filter(Boolean)
     .join();
 
 const stalled = { reason: "SourceMissing", message: "GPS431" };
-const table: readonly (readonly [string, string, string, Partial<Found>?])[] = [
+const table: readonly (readonly [string, string, string, Partial<FoundClusters>?])[] = [
   ["nobody is selected", "", "Ready"],
   ["everybody has it", "DD", "Ready"],
   ["one cannot be reached", "DU", "Ready"],

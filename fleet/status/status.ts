@@ -9,7 +9,7 @@ import { failuresOf } from "./failures.ts";
 import type { Warning } from "./warnings.ts";
 
 /** What one run found. */
-export type Found = Readonly<{
+export type FoundClusters = Readonly<{
   generation: number;
   now: Date;
   /** Version of the source that the clusters' states refer to. */
@@ -22,7 +22,7 @@ export type Found = Readonly<{
 }>;
 
 /** The status after a run. What has not changed since `former` keeps its time. */
-export function statusOf(found: Found, former: FleetSecretStatus = {}): FleetSecretStatus {
+export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): FleetSecretStatus {
   const { generation, clusters } = found;
   const now = found.now.toISOString().replace(/\.\d+Z$/, "Z");
   const before = new Map((former.clusters ?? []).map((one) => [one.name, one]));
@@ -57,7 +57,7 @@ const ofContent: ReadonlySet<ClusterStatus["state"]> = new Set([
   "Failed",
 ]);
 
-function countsOf(clusters: Found["clusters"]): FleetCounts {
+function countsOf(clusters: FoundClusters["clusters"]): FleetCounts {
   const count = (state: ClusterStatus["state"]) =>
     clusters.filter((one) => one.state === state).length;
   const leaving = count("Leaving");
@@ -75,7 +75,12 @@ function countsOf(clusters: Found["clusters"]): FleetCounts {
 type Condition = Pick<FleetCondition, "type" | "status" | "reason"> & Readonly<{ message: string }>;
 
 /** Ready, Reconciling and Stalled, by the rules of kstatus: at most one of them is True. */
-function conditionsOf({ clusters, stalled, paused, warnings }: Found): readonly Condition[] {
+function conditionsOf({
+  clusters,
+  stalled,
+  paused,
+  warnings,
+}: FoundClusters): readonly Condition[] {
   const counts = countsOf(clusters);
   const { selected, done, waiting, progressing, failed, unreachable, leaving } = counts;
   const numbers = [
@@ -100,7 +105,7 @@ function conditionsOf({ clusters, stalled, paused, warnings }: Found): readonly 
 }
 
 /** The condition Warning: True as long as the object asks for what not everybody intends. */
-function warned(warnings: Found["warnings"]): Condition {
+function warned(warnings: FoundClusters["warnings"]): Condition {
   const [first] = warnings;
   const message = warnings.map((one) => one.message).join(" | ");
   return first === undefined

@@ -4,6 +4,7 @@
  * numbers, are ever repeated from it.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
+import type { ConditionType, StalledReason } from "#api/reasons.ts";
 import { sentence } from "../secret/problems.ts";
 import { fields, list } from "./fields.ts";
 
@@ -23,7 +24,9 @@ export type Proof =
  * Reasons of Stalled that speak of a content that was taken up. Any other reason is a trouble of
  * that cluster, or of another source there.
  */
-const contentFailed: ReadonlySet<string> = new Set(["Halted"]);
+const contentFailed: ReadonlySet<string> = new Set<StalledReason>(["Halted"]);
+
+const stalls: ConditionType = "Stalled";
 
 /** The proof for version `version` of the Secret `name`. */
 export function proofOf(
@@ -46,7 +49,7 @@ export function proofOf(
   if (verdict["accepted"] === "False") return refused(word(verdict["reason"]));
   if (state === "Paused") return held("Paused");
   const stalled = list(status["conditions"]).find(
-    (one) => one["type"] === "Stalled" && one["status"] === "True",
+    (one) => one["type"] === stalls && one["status"] === "True",
   );
   const reason = word(stalled?.["reason"]);
   if (stalled !== undefined) return contentFailed.has(reason) ? refused(reason) : held(reason);

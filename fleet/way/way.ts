@@ -2,13 +2,13 @@
  * How the content gets to one cluster: what is placed where, and what shows that it arrived. Pure.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
-import type { Target } from "#kube/watch/watch.ts";
+import type { WatchTarget } from "#kube/watch/watch.ts";
 import type { Content } from "../secret/content.ts";
 import type { Proof } from "./proof.ts";
 
 /** An object that is placed and followed. */
 export type Placement = Readonly<{
-  target: Target;
+  target: WatchTarget;
   /** The object as it is placed, by an apply of exactly these fields. */
   body: (content: Content, owner: string) => Placed;
   /** True when the found object is that one; additions by others do not count. */
@@ -39,7 +39,7 @@ export type Way = Readonly<{
   /** Objects in the order in which they are placed; they are removed in reverse order. */
   placed: readonly Placement[];
   /** An object that is followed for the proof only, as far as that is allowed. */
-  witness?: Target;
+  witness?: WatchTarget;
   /** Called once everything that is placed has the content: tells whether that is enough. */
   proof: (found: readonly (KubernetesObject | undefined)[], witness: Seen | undefined) => Proof;
 }>;

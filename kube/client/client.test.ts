@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
 import { connect } from "./client.ts";
 
@@ -11,7 +12,7 @@ async function listening(answer: RequestListener) {
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const end = () => (server.closeAllConnections(), server.close());
-  return { url, [Symbol.dispose]: end };
+  return { url, server, [Symbol.dispose]: end };
 }
 
 const planted = "planted-5b1f";
@@ -63,3 +64,25 @@ test("an API server cannot send us on to another server, and nothing of ours get
   assert.deepEqual(asked, []);
   assert.deepEqual(await api.get("/within"), { found: true });
 });
+
+for (const fixed of [true, false])
+  test(`after a minute ${fixed ? "no" : "a"} connection is made anew for a kubeconfig that is ${fixed ? "" : "not "}fixed`, async ({
+    mock,
+  }) => {
+    mock.timers.enable({ apis: ["Date"], now: Date.now() });
+    using listener = await listening((_, response) => void response.end("{}"));
+    let opened = 0;
+    listener.server.on("connection", () => (opened += 1));
+    const config = new KubeConfig();
+    const cluster = { name: "one", server: listener.url, skipTLSVerify: true };
+    config.loadFromClusterAndUser(cluster, { name: "user" });
+    const api = connect(config, () => {}, { fixed });
+    // A connection is free again a turn after its answer was read.
+    const ask = async () => (await api.get("/one"), await setImmediate());
+    await ask();
+    await ask();
+    const before = opened;
+    mock.timers.tick(61_000);
+    await ask();
+    assert.equal(opened - before, fixed ? 0 : 1);
+  });

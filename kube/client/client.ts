@@ -4,7 +4,7 @@
  */
 import { HttpMethod, KubeConfig } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
-import type { Cluster, Query, Reading } from "./cluster.ts";
+import type { Cluster, Query, ReadOptions } from "./cluster.ts";
 import { type Asker, open } from "./connection.ts";
 import { follow } from "./stream.ts";
 
@@ -42,7 +42,7 @@ export function connect(
   const { ask, manager } = connection;
   return {
     identity: connection.server,
-    get<T>(path: string, { as, ...patience }: Reading = {}): Promise<T | undefined> {
+    get<T>(path: string, { as, ...patience }: ReadOptions = {}): Promise<T | undefined> {
       return present(ask<T>({ method: HttpMethod.GET, path, ...readAs(as) }, patience));
     },
     async pages(path, query, each, as) {
@@ -78,7 +78,7 @@ export function connect(
   };
 }
 
-function readAs(as: Reading["as"]): Readonly<{ accept?: string; text?: true }> {
+function readAs(as: ReadOptions["as"]): Readonly<{ accept?: string; text?: true }> {
   if (as === "text") return { accept: "*/*", text: true };
   return as === "metadata" ? { accept: metadata } : {};
 }

@@ -8,7 +8,7 @@ export interface Cluster {
   /** The server's address, for the log. */
   readonly identity: string;
   /** The object, or undefined when there is none. */
-  get<T>(path: string, options?: Reading): Promise<T | undefined>;
+  get<T>(path: string, options?: ReadOptions): Promise<T | undefined>;
   /**
    * Calls `each` with one page of at most 500 items after the other, so that no list is ever held
    * whole. `rows`: what kubectl would print, a tenth of the objects' size. `metadata`: the objects
@@ -58,7 +58,7 @@ export type Patience = Readonly<{ seconds?: number }>;
  * `metadata`: the object without spec, status and data, as PartialObjectMetadata. `text`: an answer
  * that is no JSON, such as that of `/readyz`.
  */
-export type Reading = Patience & Readonly<{ as?: "metadata" | "text" }>;
+export type ReadOptions = Patience & Readonly<{ as?: "metadata" | "text" }>;
 /** `dryRun`: the answer is what the request would make, and nothing is written. */
 type DryRun = Readonly<{ dryRun?: boolean }>;
 type Apply = DryRun & Patience & Readonly<{ manager: string; force: boolean }>;

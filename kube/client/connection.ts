@@ -26,7 +26,7 @@ const largestAnswer = 32 * 1024 * 1024;
 
 /**
  * Seconds for which connections are kept, with the CA and client certificate behind them, before
- * these are read again.
+ * these are read again: a file may have been renewed.
  */
 const connectionSeconds = 60;
 
@@ -40,6 +40,12 @@ export type Asker = Readonly<{
   seconds?: number;
   /** Bytes that one answer, or a line of a watch, may have. */
   largest?: number;
+  /**
+   * The kubeconfig names no file, so that there is nothing to read again: connections are kept for
+   * as long as they work. A request goes through that of the watch, and not through one more, which
+   * would cost a handshake and a hundred KiB.
+   */
+  fixed?: boolean;
 }>;
 
 /** One request, as it is sent. */
@@ -75,7 +81,13 @@ export interface Connection {
 export function open(
   config: KubeConfig,
   asked: (method: string, status: number) => void,
-  { manager = fieldManager, as, seconds = requestSeconds, largest = largestAnswer }: Asker,
+  {
+    manager = fieldManager,
+    as,
+    seconds = requestSeconds,
+    largest = largestAnswer,
+    fixed = false,
+  }: Asker,
 ): Connection {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no cluster: set current-context");
@@ -92,7 +104,8 @@ export function open(
       // lets running requests finish.
       void connections?.pool?.close();
       const pool = context.getDispatcher()?.compose(only(url.origin));
-      connections = { pool, until: Date.now() + connectionSeconds * 1000 };
+      const until = fixed ? Number.POSITIVE_INFINITY : Date.now() + connectionSeconds * 1000;
+      connections = { pool, until };
     }
     if (connections.pool !== undefined) context.setDispatcher(connections.pool);
     context.setHeaderParam("User-Agent", manager);

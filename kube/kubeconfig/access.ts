@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 
 /** The credential of a request: a token, or a client certificate and its key. */
-export type Proof = Readonly<{ token?: string; certificate?: string; key?: string }>;
+export type AccessProof = Readonly<{ token?: string; certificate?: string; key?: string }>;
 
 /** Access to one cluster. However it is printed, nothing of its credential shows. */
 export class Access {
@@ -10,11 +10,11 @@ export class Access {
   /** Base64 of PEM, as the other two of its kind. */
   readonly authority: string;
   readonly serverName: string | undefined;
-  readonly #proof: Proof;
+  readonly #proof: AccessProof;
 
   constructor(
     { server, authority, serverName }: Pick<Access, "server" | "authority" | "serverName">,
-    proof: Proof,
+    proof: AccessProof,
   ) {
     this.server = server;
     this.authority = authority;
@@ -23,7 +23,7 @@ export class Access {
   }
 
   /** The credential, for the connection alone. */
-  get proof(): Proof {
+  get proof(): AccessProof {
     return this.#proof;
   }
 

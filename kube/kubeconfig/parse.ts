@@ -9,7 +9,7 @@ import { Buffer } from "node:buffer";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Steps } from "#pullsecret/problems/keypath.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
-import { Access, type Proof } from "./access.ts";
+import { Access, type AccessProof } from "./access.ts";
 import { problemAt, type catalogue } from "./problems.ts";
 
 export type KubeconfigRead =
@@ -156,7 +156,7 @@ function serverOf(value: unknown): string | undefined {
   return plain && !/[?#@]/.test(value) ? href.replace(/\/+$/, "") : undefined;
 }
 
-function proofOf({ fields, path }: Entry, refuse: Refuse): Proof | undefined {
+function proofOf({ fields, path }: Entry, refuse: Refuse): AccessProof | undefined {
   judge(fields, userFields, path, refuse);
   const token = of(fields, "token");
   const certificate = of(fields, "client-certificate-data");

@@ -3,7 +3,10 @@ import type { Catalogue } from "#contract/catalogue.ts";
 import { formatPath, type Steps } from "#pullsecret/problems/keypath.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 
-/** Kind → code, what is wrong, what to do. Each of them refuses the kubeconfig as a whole. */
+/**
+ * Kind → code, what is wrong, what to do. Each of them refuses the kubeconfig as a whole; the last
+ * one a join does.
+ */
 export const catalogue = {
   tooBig: ["GPS401", "longer than 256 KiB", "give the kubeconfig of one cluster"],
   notYaml: ["GPS402", "not one YAML document", "give the kubeconfig as kubectl writes it"],
@@ -50,6 +53,11 @@ export const catalogue = {
     "GPS418",
     "has a field that is not known here",
     "remove what is not needed to connect",
+  ],
+  loopback: [
+    "GPS419",
+    "is an address of this machine, from which the controller reaches only itself",
+    "give --server with one that the host reaches",
   ],
 } as const satisfies Catalogue;
 

@@ -9,8 +9,8 @@ import {
   lease,
   readLease,
   watch,
-  type Found,
-  type Watched,
+  type FoundLease,
+  type WatchedLease,
 } from "./lease.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 
@@ -62,8 +62,8 @@ export function createLeader({
 }: Options): Leader {
   const { promise: elected, resolve: elect } = Promise.withResolvers<void>();
   let role: "standby" | "leader" | "over" = "standby";
-  let found: Found | undefined;
-  let watched: Watched | undefined;
+  let found: FoundLease | undefined;
+  let watched: WatchedLease | undefined;
   let renewed = 0;
   let told = "";
 

@@ -7,11 +7,11 @@ import {
   lease,
   readLease,
   watch,
-  type Found,
-  type Watched,
+  type FoundLease,
+  type WatchedLease,
 } from "./lease.ts";
 
-const lent = (holder: string, renewed: string, changes: Partial<Found> = {}): Found => ({
+const lent = (holder: string, renewed: string, changes: Partial<FoundLease> = {}): FoundLease => ({
   holder,
   renewed,
   seconds: 15,
@@ -23,7 +23,7 @@ const lent = (holder: string, renewed: string, changes: Partial<Found> = {}): Fo
 });
 
 /** [seconds of the standby's clock, what it reads, whether it takes the Lease] */
-type Row = readonly [now: number, found: Found | undefined, take: boolean];
+type Row = readonly [now: number, found: FoundLease | undefined, take: boolean];
 const a1 = lent("a", "1");
 
 const standbys: Readonly<Record<string, readonly Row[]>> = {
@@ -66,7 +66,7 @@ const standbys: Readonly<Record<string, readonly Row[]>> = {
 };
 for (const [sentence, rows] of Object.entries(standbys)) {
   test(`a standby ${sentence}`, () => {
-    let watched: Watched | undefined;
+    let watched: WatchedLease | undefined;
     for (const [now, found, take] of rows) {
       const look = watch(watched, found, "me", now);
       assert.equal(look.take, take, `at ${now} s`);
@@ -103,7 +103,7 @@ test("a holder stops well before a standby may begin, and tries at least twice b
 
 const conflicts: readonly (readonly [
   sentence: string,
-  found: Found | undefined,
+  found: FoundLease | undefined,
   answer: "renew" | "end",
 ])[] = [
   ["somebody annotated the Lease", lent("me", "1"), "renew"],

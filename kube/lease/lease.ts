@@ -35,7 +35,7 @@ export const lease = {
 const longest = 60;
 
 /** The Lease as the API server shows it. An empty `holder` means that nobody holds it. */
-export type Found = Readonly<{
+export type FoundLease = Readonly<{
   holder: string;
   renewed: string;
   seconds: number;
@@ -45,7 +45,7 @@ export type Found = Readonly<{
   version: string | undefined;
 }>;
 
-export function readLease({ metadata, spec }: V1Lease): Found {
+export function readLease({ metadata, spec }: V1Lease): FoundLease {
   const seconds = spec?.leaseDurationSeconds ?? lease.duration;
   return {
     holder: spec?.holderIdentity ?? "",
@@ -62,9 +62,9 @@ export function readLease({ metadata, spec }: V1Lease): Found {
  * What a standby has observed: the last renewal, for how many seconds it has not changed, and when
  * it last looked.
  */
-export type Watched = Readonly<{ renewal: string; silent: number; at: number }>;
+export type WatchedLease = Readonly<{ renewal: string; silent: number; at: number }>;
 
-export type Look = Readonly<{ watched: Watched; take: boolean; again: number }>;
+export type LeaseObservation = Readonly<{ watched: WatchedLease; take: boolean; again: number }>;
 
 /**
  * One look of a standby at `now` (seconds of its own clock). It takes a Lease that is absent,
@@ -72,11 +72,11 @@ export type Look = Readonly<{ watched: Watched; take: boolean; again: number }>;
  * standby is suspended, at most two looks' time counts: silence that was not watched is no silence.
  */
 export function watch(
-  before: Watched | undefined,
-  found: Found | undefined,
+  before: WatchedLease | undefined,
+  found: FoundLease | undefined,
   me: string,
   now: number,
-): Look {
+): LeaseObservation {
   const renewal =
     found === undefined ? "" : `${found.holder} ${found.transitions} ${found.renewed}`;
   const passed = Math.min(Math.max(0, now - (before?.at ?? now)), 2 * lease.look);
@@ -96,7 +96,7 @@ export function holds(renewed: number, now: number): boolean {
 }
 
 /** What to do after a renewal was refused because the Lease is not as we left it. */
-export function afterConflict(found: Found | undefined, me: string): "renew" | "end" {
+export function afterConflict(found: FoundLease | undefined, me: string): "renew" | "end" {
   return found === undefined || found.holder === "" || found.holder === me ? "renew" : "end";
 }
 
@@ -106,7 +106,7 @@ export function afterConflict(found: Found | undefined, me: string): "renew" | "
  */
 export function heldBy(
   holder: string,
-  found: Found | undefined,
+  found: FoundLease | undefined,
   now: Date,
   name: string = leaseName,
 ): V1Lease {

@@ -5,10 +5,10 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { Informer } from "./informer.ts";
-import { list, type Target } from "./watch.ts";
+import { list, type WatchTarget } from "./watch.ts";
 
 /** An object and its informer, which `follow` keeps. */
-export type Followed = Readonly<{ target: Target; informer: Informer }>;
+export type Followed = Readonly<{ target: WatchTarget; informer: Informer }>;
 
 /**
  * Answers reads of followed objects from their informers. Lists and other objects are always read
@@ -44,16 +44,23 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
       const shown = one?.informer.shown ?? "read";
       if (one === undefined || shown === "read") return live.get<T>(path);
       if (shown !== "list") return shown.object as T | undefined;
+      const asked = one.informer.doubts;
       const { object, version } = await list(live, one.target);
-      one.informer.relisted(object, version);
+      one.informer.relisted(object, version, asked);
       return object as T | undefined;
     },
     apply: (path, body, options) => written(path, () => live.apply(path, body, options), options),
     replace: (path, body, options) =>
       written(path, () => live.replace(path, body, options), options),
     async remove(path, uid, resourceVersion) {
-      byPath.get(path)?.informer.doubt();
-      await live.remove(path, uid, resourceVersion);
+      const { informer } = byPath.get(path) ?? {};
+      informer?.doubt();
+      try {
+        await live.remove(path, uid, resourceVersion);
+      } finally {
+        // A list that was asked for meanwhile may be older than the deed.
+        informer?.doubt();
+      }
     },
   };
 }

@@ -13,13 +13,13 @@ type Object = KubernetesObject | undefined;
 type Entry = Readonly<{ version: number; object: Object }>;
 
 /** One object in etcd, a watch that may lag, and a list whose answer may be late. */
-class Played {
+class FakeObject {
   readonly informer = new Informer();
   #version = 10;
   #uid = 0;
   history: Entry[] = [{ version: 10, object: undefined }];
   #undelivered: Entry[] = [];
-  #listing: Entry | undefined;
+  #listing: (Entry & Readonly<{ asked: number }>) | undefined;
   watched = false;
   /** The informer may show nothing older than this: what we wrote, or what it showed already. */
   floor = 0;
@@ -62,19 +62,21 @@ class Played {
 
   askList(): void {
     if (this.watched || this.#listing !== undefined) return;
-    this.#listing = { version: this.#version, object: this.now };
+    this.#listing = { version: this.#version, object: this.now, asked: this.informer.doubts };
     this.#undelivered = [];
   }
 
   answerList(): void {
     if (this.#listing === undefined) return;
-    this.informer.listed(this.#listing.object, String(this.#listing.version));
+    const { object, version, asked } = this.#listing;
+    this.informer.listed(object, String(version), asked);
     this.#listing = undefined;
     this.watched = true;
   }
 
   get(): void {
-    if (this.informer.shown === "list") this.informer.relisted(this.now, String(this.#version));
+    const { shown, doubts } = this.informer;
+    if (shown === "list") this.informer.relisted(this.now, String(this.#version), doubts);
   }
 
   /** etcd comes back from a backup: versions go back, and every watch breaks. */
@@ -87,17 +89,17 @@ class Played {
 }
 
 const steps = {
-  put: (one: Played) => void one.write("put"),
-  delete: (one: Played) => void one.write("delete"),
-  "own put": (one: Played) => one.own("put", true),
-  "own put, no reply": (one: Played) => one.own("put", false),
-  "own delete": (one: Played) => one.own("delete", false),
-  deliver: (one: Played) => one.deliver(),
-  break: (one: Played) => one.break(),
-  "ask list": (one: Played) => one.askList(),
-  "answer list": (one: Played) => one.answerList(),
-  get: (one: Played) => one.get(),
-  restore: (one: Played) => one.restore(),
+  put: (one: FakeObject) => void one.write("put"),
+  delete: (one: FakeObject) => void one.write("delete"),
+  "own put": (one: FakeObject) => one.own("put", true),
+  "own put, no reply": (one: FakeObject) => one.own("put", false),
+  "own delete": (one: FakeObject) => one.own("delete", false),
+  deliver: (one: FakeObject) => one.deliver(),
+  break: (one: FakeObject) => one.break(),
+  "ask list": (one: FakeObject) => one.askList(),
+  "answer list": (one: FakeObject) => one.answerList(),
+  get: (one: FakeObject) => one.get(),
+  restore: (one: FakeObject) => one.restore(),
 };
 type Step = keyof typeof steps;
 const often: readonly Step[] = [
@@ -118,7 +120,7 @@ function shownBy({ shown }: Informer) {
 }
 
 /** When the history shows this, the last time. */
-function versionOf(one: Played, object: Object): number | undefined {
+function versionOf(one: FakeObject, object: Object): number | undefined {
   return one.history.findLast((entry) => entry.object === object)?.version;
 }
 
@@ -126,7 +128,7 @@ test("what an informer shows was true at one time, not before our own writes, an
   let shownTimes = 0;
   fc.assert(
     fc.property(lives, (life) => {
-      const one = new Played();
+      const one = new FakeObject();
       for (const step of life) {
         steps[step](one);
         const { shown } = one.informer;
@@ -147,7 +149,7 @@ test("what an informer shows was true at one time, not before our own writes, an
 test("an informer that was listed, has heard everything and was relisted once speaks, and says what there is", () => {
   fc.assert(
     fc.property(lives, (life) => {
-      const one = new Played();
+      const one = new FakeObject();
       for (const step of life) steps[step](one);
       one.askList();
       one.answerList();
@@ -156,6 +158,28 @@ test("an informer that was listed, has heard everything and was relisted once sp
       assert.deepEqual(shownBy(one.informer), { object: one.now });
     }),
     { numRuns: 5000 },
+  );
+});
+
+test("a list settles what was in doubt when it was asked for, watch or no watch, and nothing later", () => {
+  fc.assert(
+    fc.property(lives, (life) => {
+      const one = new FakeObject();
+      for (const step of life) steps[step](one);
+      one.break();
+      one.informer.doubt();
+      assert.equal(one.informer.doubted, true);
+      one.askList();
+      one.answerList();
+      assert.equal(one.informer.doubted, false);
+      one.break();
+      one.askList();
+      one.informer.doubt();
+      one.answerList();
+      assert.equal(one.informer.doubted, true);
+      assert.equal(one.informer.shown, "list");
+    }),
+    { numRuns: 2000 },
   );
 });
 

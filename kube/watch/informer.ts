@@ -11,8 +11,9 @@ type State = Readonly<{ object: KubernetesObject | undefined; version: bigint }>
 export class Informer {
   /** Undefined while there is no watch. */
   #state: State | undefined;
-  /** The watch may not have shown our last write yet. */
-  #doubted = false;
+  /** How many doubts there were, and how many of them a list has settled. */
+  #doubts = 0;
+  #settled = 0;
 
   /**
    * The object, while the informer is up to date; otherwise whether a list or only a plain read can
@@ -20,15 +21,29 @@ export class Informer {
    */
   get shown(): State | "list" | "read" {
     if (this.#state === undefined) return "read";
-    return this.#doubted ? "list" : this.#state;
+    return this.doubted ? "list" : this.#state;
+  }
+
+  /** True while nothing has shown what our last write left, whether there is a watch or not. */
+  get doubted(): boolean {
+    return this.#doubts > this.#settled;
+  }
+
+  /**
+   * To be read before a list is asked for, and given back with its answer: of these doubts the list
+   * is the end, of later ones it is not.
+   */
+  get doubts(): number {
+    return this.#doubts;
   }
 
   /**
    * Takes a list, which is true whatever was seen before. It holds even when versions went back
    * because etcd was restored.
    */
-  listed(object: KubernetesObject | undefined, version: string): void {
+  listed(object: KubernetesObject | undefined, version: string, asked = 0): void {
     this.#state = { object, version: numberOf(version) };
+    this.#settled = Math.max(this.#settled, asked);
   }
 
   /**
@@ -61,17 +76,17 @@ export class Informer {
    * show what is left.
    */
   doubt(): void {
-    this.#doubted = true;
+    this.#doubts += 1;
   }
 
   /**
-   * Takes a list that was asked for after the doubt. Events from before it may still come, and are
-   * ignored.
+   * Takes a list that was asked for beside the watch, after so many doubts. Events from before it
+   * may still come, and are ignored.
    */
-  relisted(object: KubernetesObject | undefined, version: string): void {
+  relisted(object: KubernetesObject | undefined, version: string, asked: number): void {
     if (this.#state === undefined) return;
     this.heard(object, version);
-    this.#doubted = false;
+    this.#settled = Math.max(this.#settled, asked);
   }
 }
 

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "./informer.ts";
+import type { Rate } from "#kube/allowance.ts";
 import { follow } from "./watch.ts";
 
 const target = {
@@ -28,6 +29,9 @@ const refused = (status: number) =>
 /** What one watch does: lines, then a clean end or an error. */
 type Ending = Readonly<{ lines?: readonly string[]; error?: Error }>;
 
+type Bounds = Readonly<{ events: Rate; bytes: Rate }>;
+const plenty = { perSecond: 1e9, atOnce: 1e9 };
+
 /**
  * Follows through these watches, then stops; answers what was asked and told, in order. Lists
  * answer version 100, 200 … and, like a real one, an item that does not say what it is.
@@ -35,7 +39,7 @@ type Ending = Readonly<{ lines?: readonly string[]; error?: Error }>;
 const followed = (...endings: readonly Ending[]): Promise<string[]> => followedAt({}, ...endings);
 
 async function followedAt(
-  how: Readonly<{ perSecond?: number; longestPause?: number }>,
+  how: Readonly<{ bounds?: Bounds; longestPause?: number }>,
   ...endings: readonly Ending[]
 ): Promise<string[]> {
   const told: string[] = [];
@@ -74,6 +78,7 @@ async function followedAt(
     informer,
     hint,
     failed: ({ message }) => void told.push(message),
+    exceeded: () => void told.push("exceeded"),
     signal: stop.signal,
     ...how,
   });
@@ -122,19 +127,73 @@ for (const [sentence, ending, message] of endings) {
   });
 }
 
-test("of more events than a second may have the watch ends, silently, and a list says what there is", async () => {
+const lists = (told: readonly string[]) => told.filter((line) => !line.startsWith("hint"));
+const hints = (told: readonly string[]) => told.filter((line) => line.startsWith("hint")).length;
+
+test("of more events than a second may have the watch ends, and a list says what there is; the next one has not saved up any", async () => {
   // Twenty at once are no flood, bookmarks included.
   const lines = Array.from({ length: 5000 }, (_, n) =>
     event(n % 2 === 0 ? "MODIFIED" : "BOOKMARK", String(101 + n)),
   );
-  const told = await followedAt({ perSecond: 2, longestPause: 1 }, { lines }, { lines });
-  const hints = told.filter((line) => line.startsWith("hint")).length;
-  // One a list, three of them, and ten of each watch.
-  assert.equal(hints, 3 + 2 * 10, told.join("\n"));
+  const bounds = { events: { perSecond: 0.001, atOnce: 20 }, bytes: plenty };
+  const told = await followedAt({ bounds, longestPause: 1 }, { lines }, { lines });
+  // One a list, three of them, ten of the first watch, and none of the second.
+  assert.equal(hints(told), 3 + 10, told.join("\n"));
   assert.deepEqual(
-    told.filter((line) => !line.startsWith("hint")),
-    [100, 200, 300].flatMap((version) => ["list, unknown", `watch from ${version}`]),
+    lists(told),
+    ["list, unknown", "watch from 100", "exceeded"].concat(
+      ["list, unknown", "watch from 200", "exceeded"],
+      ["list, unknown", "watch from 300"],
+    ),
   );
+});
+
+test("of more bytes than a second may have, too; what is too much is not even read", async () => {
+  const event = (version: string) =>
+    JSON.stringify({ type: "MODIFIED", object: { ...object(version), data: "ä".repeat(500) } });
+  const one = Buffer.byteLength(event("101"));
+  assert.ok(one > 1000, "its letters count as one byte each");
+  const lines = [event("101"), event("102"), event("103"), "no JSON"];
+  const bounds = { events: plenty, bytes: { perSecond: 0.001, atOnce: 3 * one } };
+  const told = await followedAt({ bounds, longestPause: 1 }, { lines });
+  assert.equal(hints(told), 2 + 3, told.join("\n"));
+  assert.deepEqual(lists(told), [
+    "list, unknown",
+    "watch from 100",
+    "exceeded",
+    "list, unknown",
+    "watch from 200",
+  ]);
+});
+
+test("a watch that goes on beyond its time is ended, without a word, and a list follows", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  const stop = new AbortController();
+  const told: string[] = [];
+  const metadata = { resourceVersion: "100" };
+  const cluster = {
+    async get() {
+      told.push("list");
+      return { kind: "SecretList", apiVersion: "v1", metadata, items: [] };
+    },
+    async stream(_path: string, query: Record<string, string>, signal: AbortSignal) {
+      told.push("watch");
+      const ended = new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(refused(0)));
+      });
+      // The server was asked to end it by then.
+      t.mock.timers.tick(Number(query["timeoutSeconds"]) * 1000);
+      assert.equal(signal.aborted, false);
+      if (told.length > 2) stop.abort();
+      else t.mock.timers.tick(30_000);
+      assert.equal(signal.aborted, true);
+      return await ended;
+    },
+  } as unknown as Cluster;
+  const failed = (error: Error) => void told.push(error.message);
+  const { signal } = stop;
+  await follow({ cluster, target, informer: new Informer(), hint: () => {}, failed, signal });
+  assert.deepEqual(told, ["list", "watch", "list", "watch"]);
 });
 
 test("a version that is no number is no state, however long it is", async () => {

@@ -7,6 +7,7 @@ import type { KubernetesObject } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { Allowance, type Rate } from "#kube/allowance.ts";
 import { backoff } from "#kube/loop.ts";
 import { eventOf } from "./event.ts";
 import type { Informer } from "./informer.ts";
@@ -15,7 +16,7 @@ import type { Informer } from "./informer.ts";
  * A collection and the one object of it that is followed. Rights may then be limited to that name.
  * `keep`: what is kept of the object, where that is less than all of it.
  */
-export type Target = Readonly<{
+export type WatchTarget = Readonly<{
   collection: string;
   name: string;
   keep?: (object: KubernetesObject) => KubernetesObject;
@@ -29,7 +30,7 @@ const watchSeconds = 240;
 
 type Options = Readonly<{
   cluster: Cluster;
-  target: Target;
+  target: WatchTarget;
   informer: Informer;
   /** Called at each change; must only note that something happened. */
   hint: () => void;
@@ -39,14 +40,17 @@ type Options = Readonly<{
   /** Most milliseconds between two tries, where the usual minute and a half would be too late. */
   longestPause?: number;
   /**
-   * Events a second, where the server may be anybody's. Of more the watch is ended, and a list says
-   * what there is after a pause: any number of events cost what one look costs.
+   * What the watches may send, where the server may be anybody's. Of more the watch is ended, and a
+   * list says what there is after a pause: any number of events cost what one look costs. What was
+   * not sent is saved up from one watch to the next.
    */
-  perSecond?: number;
+  bounds?: Readonly<{ events: Rate; bytes: Rate }>;
+  /** Called when a watch was ended for sending more than `bounds`. */
+  exceeded?: () => void;
 }>;
 
-/** Seconds for which events may have been saved up: so many at once are no flood. */
-const burstSeconds = 10;
+/** Seconds by which a server may end a watch late. One that goes on is ended here. */
+const lateSeconds = 30;
 
 /** Follows the object until `signal` aborts. Never rejects. */
 export async function follow({
@@ -57,10 +61,18 @@ export async function follow({
   failed,
   signal,
   longestPause = Number.POSITIVE_INFINITY,
-  perSecond = Number.MAX_SAFE_INTEGER,
+  bounds,
+  exceeded = () => {},
 }: Options): Promise<void> {
   const { keep = (object) => object } = target;
+  const [events, bytes] = [
+    bounds && new Allowance(bounds.events),
+    bounds && new Allowance(bounds.bytes),
+  ];
   const heard = (line: string) => {
+    // Counted before it is read: to read it is what costs.
+    if (events?.take(1) === false || bytes?.take(Buffer.byteLength(line)) === false)
+      throw new Exceeded("more than one object has to say");
     const event = readEvent(line);
     // Bookmarks show only that the watch is alive.
     if (event.type === "BOOKMARK") return;
@@ -70,30 +82,34 @@ export async function follow({
   let failures = 0;
   while (!signal.aborted) {
     const started = Date.now();
+    let excess = false;
+    const over = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
     try {
+      const asked = informer.doubts;
       const { object, version } = await list(cluster, target);
-      informer.listed(object, version);
+      informer.listed(object, version, asked);
       hint();
-      const timeoutSeconds = String(watchSeconds + Math.floor(Math.random() * 30));
-      const asked = {
+      const seconds = watchSeconds + Math.floor(Math.random() * 30);
+      timer = setTimeout(() => over.abort(), (seconds + lateSeconds) * 1000);
+      const query = {
         fieldSelector: only(target),
         resourceVersion: version,
         allowWatchBookmarks: "true",
-        timeoutSeconds,
+        timeoutSeconds: String(seconds),
       };
-      const counted = limit(perSecond);
-      await cluster.stream(target.collection, asked, signal, (line) => {
-        counted();
-        heard(line);
-      });
+      await cluster.stream(target.collection, query, AbortSignal.any([signal, over.signal]), heard);
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof Ended)) failed(error as Error);
+      excess = error instanceof Exceeded;
+      if (excess) exceeded();
+      else if (!(error instanceof Ended || over.signal.aborted)) failed(error as Error);
     } finally {
+      clearTimeout(timer);
       informer.lost();
     }
     // A watch normally ends after minutes. Early ends must not become a hot loop.
-    failures = Date.now() - started > 10_000 ? 0 : failures + 1;
+    failures = Date.now() - started > 10_000 && !excess ? 0 : failures + 1;
     const pause = Math.min(backoff(failures), longestPause);
     if (failures > 0) await sleep(pause, undefined, { signal }).catch(() => {});
   }
@@ -102,17 +118,8 @@ export async function follow({
 /** The end of a watch that a list makes good. */
 class Ended extends Error {}
 
-/** Counts a line each time it is called, and throws when these are more than so many a second. */
-function limit(perSecond: number): () => void {
-  const most = perSecond * burstSeconds;
-  let [left, last] = [most, Date.now()];
-  return () => {
-    const now = Date.now();
-    left = Math.min(most, left + ((now - last) / 1000) * perSecond) - 1;
-    last = now;
-    if (left < 0) throw new Ended("more events than one object has");
-  };
-}
+/** The end of a watch that sent more than it may. */
+class Exceeded extends Ended {}
 
 type List = {
   kind: string;
@@ -121,13 +128,13 @@ type List = {
   items: KubernetesObject[];
 };
 
-const only = ({ name }: Target) => `metadata.name=${name}`;
+const only = ({ name }: WatchTarget) => `metadata.name=${name}`;
 
 /**
  * The object, if it exists, and the version as of which that is true. A plain read has no version
  * for an absent object.
  */
-export async function list(cluster: Cluster, target: Target) {
+export async function list(cluster: Cluster, target: WatchTarget) {
   const { collection } = target;
   const found = await cluster.get<List>(
     `${collection}?${new URLSearchParams({ fieldSelector: only(target) })}`,

@@ -7,9 +7,7 @@ import { meaningOf, readKey } from "../registry/key.ts";
 import { quote, type Steps } from "../problems/keypath.ts";
 import { problem, type Problem } from "../problems/problems.ts";
 import { dockerHubKey, hidesDockerHub, isHubToken } from "../registry/registry.ts";
-import { Findings, type Source } from "../problems/findings.ts";
-
-export type { Source };
+import { Findings, type NamedSource } from "../problems/findings.ts";
 
 /** One registry's credential. `registry` is the key as it is written out. */
 export type Entry = Readonly<{ registry: string; credential: Credential }>;
@@ -34,7 +32,7 @@ export const maxEntries = 1000;
  * skips them one by one. What docker login and credential helpers leave beside real entries is left
  * out with a warning, unless nothing else is there. Never throws, and names no value.
  */
-export function parse(bytes: Uint8Array, source: Source): Parsed {
+export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
   const read = readJson(bytes);
   if (!read.ok) {
     return {
@@ -102,7 +100,7 @@ function readEntries(auths: JsonObject, findings: Findings): Entry[] {
  * Whether an entry is what tools leave beside real ones, and useless to nodes. A marker in an
  * original stays, because nodes may live with it: CRI-O looks no further once it has found one.
  */
-function isLeftOut(key: string, value: Json, { role }: Source): boolean {
+function isLeftOut(key: string, value: Json, { role }: NamedSource): boolean {
   return isHubToken(key) || (role === "additional" && isMarker(value));
 }
 

@@ -6,7 +6,7 @@
  */
 
 /** An object as written: names and values side by side, duplicates included. */
-export class Members {
+export class JsonMembers {
   readonly names: string[] = [];
   readonly values: Tree[] = [];
 
@@ -25,7 +25,7 @@ export class Numeral {
 }
 
 /** A value as written. */
-export type Tree = null | boolean | number | Numeral | string | Tree[] | Members;
+export type Tree = null | boolean | number | Numeral | string | Tree[] | JsonMembers;
 
 const space = /[ \t\n\r]*/y;
 /** Up to a quote, a backslash or a control character. */
@@ -59,7 +59,7 @@ export class Fault {
 class Reader {
   readonly #text: string;
   readonly #depth: number;
-  readonly #open: (Tree[] | Members)[] = [];
+  readonly #open: (Tree[] | JsonMembers)[] = [];
   #at = 0;
 
   constructor(text: string, depth: number) {
@@ -79,13 +79,13 @@ class Reader {
           if (this.#at !== this.#text.length) this.#fail();
           return value;
         }
-        (parent instanceof Members ? parent.values : parent).push(value);
+        (parent instanceof JsonMembers ? parent.values : parent).push(value);
         const next = this.#text[this.#at++];
         if (next === ",") {
-          if (parent instanceof Members) this.#name(parent);
+          if (parent instanceof JsonMembers) this.#name(parent);
           break;
         }
-        if (next !== (parent instanceof Members ? "}" : "]")) this.#fail(-1);
+        if (next !== (parent instanceof JsonMembers ? "}" : "]")) this.#fail(-1);
         value = parent;
         this.#open.pop();
       }
@@ -100,7 +100,7 @@ class Reader {
     this.#skip(space);
     switch (this.#text[this.#at]) {
       case "{":
-        return this.#container(new Members(), "}");
+        return this.#container(new JsonMembers(), "}");
       case "[":
         return this.#container([], "]");
       case '"':
@@ -116,7 +116,7 @@ class Reader {
     }
   }
 
-  #container(container: Tree[] | Members, end: string): Tree | undefined {
+  #container(container: Tree[] | JsonMembers, end: string): Tree | undefined {
     this.#at++;
     if (this.#open.length >= this.#depth) throw new Fault("tooDeep", this.#at - 1);
     this.#skip(space);
@@ -125,11 +125,11 @@ class Reader {
       return container;
     }
     this.#open.push(container);
-    if (container instanceof Members) this.#name(container);
+    if (container instanceof JsonMembers) this.#name(container);
     return undefined;
   }
 
-  #name(members: Members): void {
+  #name(members: JsonMembers): void {
     this.#skip(space);
     if (this.#text[this.#at] !== '"') this.#fail();
     members.names.push(this.#string());

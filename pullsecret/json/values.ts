@@ -1,7 +1,7 @@
 /** The view of a document that programs work with: plain values, if it has no ambiguity. */
 import { formatPath } from "../problems/keypath.ts";
 import type { ProblemKind } from "../problems/problems.ts";
-import { Members, Numeral, type Tree } from "./text.ts";
+import { JsonMembers, Numeral, type Tree } from "./text.ts";
 
 /** A JSON value whose numbers are of type N. */
 export type Values<N> =
@@ -55,7 +55,7 @@ class View<N> {
     if (tree instanceof Numeral) return this.#options.numeral(tree) ?? this.#fault("number");
     if (typeof tree === "object" && tree !== null) {
       if (this.#steps.length >= this.#options.depth) return this.#fault("tooDeep");
-      return tree instanceof Members
+      return tree instanceof JsonMembers
         ? this.#object(tree)
         : tree.map((item, index) => this.#below(index, item));
     }
@@ -63,7 +63,7 @@ class View<N> {
     return tree;
   }
 
-  #object(tree: Members): { readonly [name: string]: Values<N | number> } {
+  #object(tree: JsonMembers): { readonly [name: string]: Values<N | number> } {
     // Not Object.create(null), which makes a hash table: a document of small objects takes twice as
     // much memory then.
     const object = Object.setPrototypeOf({}, null) as Record<string, Values<N | number>>;

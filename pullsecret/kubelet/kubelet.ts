@@ -8,7 +8,7 @@ import { decodeAuth } from "../document/auth.ts";
 import { fold } from "../json/fold.ts";
 import { formatPath, type Steps } from "../problems/keypath.ts";
 import type { ProblemKind } from "../problems/problems.ts";
-import { Fault, Members, readText, type Tree } from "../json/text.ts";
+import { Fault, JsonMembers, readText, type Tree } from "../json/text.ts";
 
 /** Bytes, because `auth` may hold what is no text. */
 type Credential = Readonly<{ username: Buffer; password: Buffer }>;
@@ -49,7 +49,7 @@ class Reader {
 
   document(tree: Tree): void {
     if (tree === null) return;
-    if (!(tree instanceof Members)) return this.#drop("notObject", []);
+    if (!(tree instanceof JsonMembers)) return this.#drop("notObject", []);
     for (const [name, value] of tree.members()) {
       const known = fold(name);
       if (known === "auths") this.#auths(value);
@@ -60,7 +60,7 @@ class Reader {
   /** Several objects add up; null forgets what came before. */
   #auths(tree: Tree): void {
     if (tree === null) this.entries = new Map();
-    else if (!(tree instanceof Members)) this.#drop("notObject", ["auths"]);
+    else if (!(tree instanceof JsonMembers)) this.#drop("notObject", ["auths"]);
     else {
       for (const [name, value] of tree.members()) {
         const key = name.toWellFormed();
@@ -71,15 +71,15 @@ class Reader {
 
   #headers(tree: Tree): void {
     const strings =
-      tree instanceof Members &&
+      tree instanceof JsonMembers &&
       tree.values.every((value) => value === null || typeof value === "string");
     if (tree !== null && !strings) this.#drop("notStringMap", ["HttpHeaders"]);
   }
 
   #entry(key: string, tree: Tree): KubeletEntry {
     const path = ["auths", key];
-    if (tree !== null && !(tree instanceof Members)) this.#drop("notObject", path);
-    const read = readFields(tree instanceof Members ? tree.members() : []);
+    if (tree !== null && !(tree instanceof JsonMembers)) this.#drop("notObject", path);
+    const read = readFields(tree instanceof JsonMembers ? tree.members() : []);
     if ("password" in read) return { key, ...read };
     this.#drop(read.kind, [...path, read.field]);
     return { key, ...nobody };

@@ -6,14 +6,14 @@ import { keptAnyway, problem, type Problem, type ProblemKind } from "./problems.
 export type Role = "original" | "additional";
 
 /** Where bytes come from: the name that lines begin with, and what is forgiven. */
-export type Source = Readonly<{ name: string; role: Role }>;
+export type NamedSource = Readonly<{ name: string; role: Role }>;
 
 export class Findings {
-  readonly source: Source;
+  readonly source: NamedSource;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
 
-  constructor(source: Source) {
+  constructor(source: NamedSource) {
     this.source = source;
   }
 

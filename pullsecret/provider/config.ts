@@ -2,7 +2,7 @@
  * The CredentialProviderConfig that makes a kubelet ask our script, as text; and what a kubelet
  * makes of one that somebody else wrote. Pure.
  */
-import { providerName, type Scope, tokenAudience, useAnnotation } from "#contract/names.ts";
+import { providerName, type ProviderScope, tokenAudience, useAnnotation } from "#contract/names.ts";
 import { isObject, type Json, type JsonObject, readJson } from "../json/json.ts";
 import { hostOf, identity } from "../registry/registry.ts";
 
@@ -39,7 +39,7 @@ export function rowsFor(registries: Iterable<string>): string[] {
  * The whole file, ending in a newline. Nothing is ever cached: the script is run for each look-up,
  * so that a new answer serves the next pull.
  */
-export function providerConfig(registries: Iterable<string>, scope: Scope): string {
+export function providerConfig(registries: Iterable<string>, scope: ProviderScope): string {
   const provider = {
     name: providerName,
     apiVersion: providerVersion,
@@ -56,7 +56,7 @@ export function providerConfig(registries: Iterable<string>, scope: Scope): stri
 }
 
 /** `rows`: the provider's `matchImages`. `why`: what keeps it from being what the agent needs. */
-export type Judged =
+export type JudgedProvider =
   | Readonly<{ ok: true; rows: readonly string[] }>
   | Readonly<{ ok: false; why: string }>;
 
@@ -64,7 +64,7 @@ export type Judged =
  * Judges a configuration that was installed before us, as strictly as the kubelet, which exits at
  * its start if one field is wrong or unknown. Names fields, never values.
  */
-export function judgeConfig(bytes: Uint8Array, scope: Scope): Judged {
+export function judgeConfig(bytes: Uint8Array, scope: ProviderScope): JudgedProvider {
   const read = readJson(bytes);
   if (!read.ok) return no(`it is not JSON: ${read.faults[0]?.path}`);
   const { value } = read;
@@ -80,7 +80,7 @@ export function judgeConfig(bytes: Uint8Array, scope: Scope): Judged {
   return judgeProvider(provider, scope);
 }
 
-function judgeProvider(provider: JsonObject, scope: Scope): Judged {
+function judgeProvider(provider: JsonObject, scope: ProviderScope): JudgedProvider {
   const known = ["name", "apiVersion", "matchImages", "defaultCacheDuration", "tokenAttributes"];
   const stray = unknownIn(provider, known);
   if (stray !== undefined) return no(`its provider: ${stray}`);
@@ -98,7 +98,7 @@ function judgeProvider(provider: JsonObject, scope: Scope): Judged {
   return { ok: true, rows };
 }
 
-function no(why: string): Judged {
+function no(why: string): JudgedProvider {
   return { ok: false, why };
 }
 

@@ -1,13 +1,13 @@
 /** The flags of the management side. */
-import { readFlags, type Outcome } from "#contract/flags.ts";
-import { usage as usageOf, type Values } from "#contract/table.ts";
+import { readFlags, type ParsedFlags } from "#contract/flags.ts";
+import { usage as usageOf, type TableValues } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { common as flags } from "#program/flags.ts";
 
-export type ManagementConfig = Values<typeof flags>;
+export type ManagementConfig = TableValues<typeof flags>;
 
 /** Reads what follows the program's name. All that is wrong is named at once. */
-export const parseManagementConfig = (argv: readonly string[]): Outcome<ManagementConfig> =>
+export const parseManagementConfig = (argv: readonly string[]): ParsedFlags<ManagementConfig> =>
   readFlags(flags, { argv, quote });
 
 /** The text of `--help`. */

@@ -5,13 +5,21 @@ import { syncSecretsIn } from "../objects.ts";
 import { isSecretOf, secretOf } from "../rules/wanted.ts";
 import type { Side } from "../side.ts";
 
-export const managementSide = (cluster: Cluster, namespace: string): Side => ({
+/** On a copy until its Secret is gone, and on the rights until the last copy is. */
+export const finalizer = "globalpullsecret.io/sync";
+
+export const managementSide = (
+  cluster: Cluster,
+  namespace: string,
+  rights?: Side["rights"],
+): Side => ({
   from: cluster,
   objects: syncSecretsIn(namespace),
   to: cluster,
   made: secretsIn(namespace),
   noun: "Secret",
-  finalizer: "globalpullsecret.io/sync",
+  finalizer,
+  ...(rights === undefined ? {} : { rights }),
   wanted: secretOf,
   isOurs: isSecretOf,
   told: ({ metadata: { name = "", resourceVersion = "" } }) => ({

@@ -6,8 +6,9 @@ import { watchCollection } from "#kube/watch/collection.ts";
 import { createLoop } from "#kube/loop.ts";
 import type { Metrics } from "../metrics.ts";
 import { metadataOf } from "../objects.ts";
-import type { Served } from "#program/run.ts";
+import type { ServedProgram } from "#program/run.ts";
 import { serveSide } from "../served.ts";
+import { rightsIn } from "./rights.ts";
 import { managementSide } from "./side.ts";
 
 const namespaces = "/api/v1/namespaces";
@@ -15,7 +16,7 @@ const query = { labelSelector: tenantLabel };
 
 type Tenant = Readonly<{ stop: AbortController; ended: Promise<void> }>;
 
-export function serveTenants(cluster: Cluster, log: Logger, metrics: Metrics): Served {
+export function serveTenants(cluster: Cluster, log: Logger, metrics: Metrics): ServedProgram {
   const tenants = new Map<string, Tenant>();
   let finished = Date.now();
 
@@ -35,7 +36,8 @@ export function serveTenants(cluster: Cluster, log: Logger, metrics: Metrics): S
   function begin(namespace: string): void {
     const stop = new AbortController();
     const its = log.child({ tenant: namespace });
-    const served = serveSide(managementSide(cluster, namespace), its, metrics);
+    const rights = rightsIn(cluster, namespace, its);
+    const served = serveSide(managementSide(cluster, namespace, rights), its, metrics);
     tenants.set(namespace, { stop, ended: served.until(stop.signal) });
     log.info({ namespace }, "a tenant's namespace is served");
   }

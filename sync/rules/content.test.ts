@@ -24,14 +24,23 @@ test("base64 with line breaks, as YAML's blocks have it, is what it says", () =>
   assert.deepEqual(judged.ok && judged.content.data, { a: "eHh4eHh4" });
 });
 
+const keys = (letter: string, count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`${letter}${at}`, ""]));
+
+test("what is exactly at its bounds is taken: 64 keys of both maps, 262144 bytes in fewer characters", () => {
+  assert.ok(judge({ data: keys("d", 32), stringData: keys("s", 32) }).ok);
+  assert.ok(judge({ data: keys("k", 64), stringData: keys("k", 64) }).ok, "the same keys");
+  assert.ok(judge({ stringData: { a: `${"€".repeat(87_381)}p` } }).ok);
+});
+
 const refused: readonly (readonly [
   what: string,
   held: Parameters<typeof judge>[0],
   code: string,
 ])[] = [
-  ["a key with a slash", { stringData: { "a/b": "planted" } }, "GPS461"],
-  ["a key that leads up", { stringData: { "..": "planted" } }, "GPS461"],
-  ["a key that is too long", { stringData: { ["k".repeat(254)]: "planted" } }, "GPS461"],
+  ["a key with a slash", { stringData: { "a/b": "planted" } }, "GPS472"],
+  ["a key that leads up", { stringData: { "..": "planted" } }, "GPS472"],
+  ["a key that is too long", { stringData: { ["k".repeat(254)]: "planted" } }, "GPS472"],
   ["what is no base64", { data: { a: "planted!" } }, "GPS462"],
   ["base64 that is cut", { data: { a: "cGxhbnRlZA" } }, "GPS462"],
   [
@@ -46,6 +55,10 @@ const refused: readonly (readonly [
   ],
   ["ssh-auth without a key", { type: "kubernetes.io/ssh-auth" }, "GPS463"],
   ["a pull secret of nothing", { type: "kubernetes.io/dockerconfigjson" }, "GPS463"],
+  ["more keys than the copy may have", { stringData: keys("k", 65) }, "GPS469"],
+  ["two maps with more", { data: keys("d", 33), stringData: keys("s", 32) }, "GPS469"],
+  ["more bytes than the copy may have", { stringData: { a: "p".repeat(262_145) } }, "GPS470"],
+  ["more bytes in fewer characters", { stringData: { a: "€".repeat(87_382) } }, "GPS470"],
   [
     "a pull secret that is no JSON",
     { type: "kubernetes.io/dockerconfigjson", stringData: { ".dockerconfigjson": "planted" } },

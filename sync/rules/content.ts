@@ -14,11 +14,18 @@ export type Judged =
   | Readonly<{ ok: true; content: Content }>
   | Readonly<{ ok: false; message: string }>;
 
-/** As the API server has it of a Secret's keys: 253 characters, no way up the tree. */
+/** A key as the API server takes it in a Secret: 253 characters, and no way up a directory tree. */
 const keyName = /^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Key that the API server demands of a Secret of the type; one of them where there are several. */
+/** As the schema has it of the copy. A definition from before these bounds lets more pass. */
+const mostKeys = 64;
+const mostBytes = 256 * 1024;
+
+/**
+ * The keys that the API server demands of a Secret of each type; one of them is enough where there
+ * are several.
+ */
 const needed: Readonly<Partial<Record<Content["type"], readonly (readonly string[])[]>>> = {
   "kubernetes.io/tls": [["tls.crt"], ["tls.key"]],
   "kubernetes.io/dockerconfigjson": [[".dockerconfigjson"]],
@@ -27,8 +34,9 @@ const needed: Readonly<Partial<Record<Content["type"], readonly (readonly string
 };
 
 /**
- * stringData folded into data, over which it goes, as in a Secret; or why the API server would
- * refuse a Secret of it. A message names keys that a Secret may have, and never a value.
+ * The content with stringData folded into data, where it wins, as in a Secret; or why the API
+ * server would refuse a Secret of it. A message names keys that a Secret may have, and never a
+ * value.
  */
 export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): Judged {
   const refused = (message: string) => ({ ok: false as const, message });
@@ -40,6 +48,9 @@ export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): Ju
   if (odd !== undefined) return refused(sentence("notBase64", odd[0]));
   const folded = Object.entries(stringData).map(([name, text]) => [name, encode(text)]);
   const all: Data = Object.fromEntries([...given, ...folded]);
+  const size = Object.values(all).reduce((sum, text) => sum + Buffer.byteLength(text, "base64"), 0);
+  if (Object.keys(all).length > mostKeys) return refused(sentence("tooManyKeys", `${mostKeys}`));
+  if (size > mostBytes) return refused(sentence("tooLarge", `${mostBytes}`));
   const lacking = needed[type]?.find((keys) => !keys.some((key) => Object.hasOwn(all, key)));
   if (lacking !== undefined) return refused(sentence("missingKey", lacking.join(" or ")));
   const document = ".dockerconfigjson";
@@ -59,7 +70,7 @@ function isDocument(text: string): boolean {
   }
 }
 
-/** Whether two maps have the same keys with the same values. */
+/** True when two maps have the same keys with the same values. */
 export function sameData(one: Data, other: Data): boolean {
   const names = Object.keys(one);
   return (

@@ -12,22 +12,26 @@ const names = {
 /** Name of an object; a namespace's is a shorter one of the same form. */
 const objectName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-/** The full values, as annotations. */
+/** True for metadata that names an origin, whatever it is. */
+export const hasOrigin = (annotations: Readonly<Record<string, string>>): boolean =>
+  Object.values(names).every((one) => annotations[one] !== undefined);
+
+/** The annotations of a copy: the full values. */
 export const originAnnotations = ({ name, namespace }: Origin): Record<string, string> => ({
   [names.name]: name,
   [names.namespace]: namespace,
 });
 
-/** The same as labels, by which the API server selects. */
+/** The labels of a copy: the same values, by which the API server selects. */
 export const originLabels = ({ name, namespace }: Origin): Record<string, string> => ({
   [names.name]: labelValue(name),
   [names.namespace]: labelValue(namespace),
 });
 
 /**
- * The text itself where a label may hold it. A label's value ends at 63 characters, a name at 253:
- * of a longer one the first 54, and 8 digits of its SHA-256, so that two names with one beginning
- * stay two.
+ * The value of a label: the text itself where it fits. A label's value ends at 63 characters, a
+ * name at 253; of a longer one the label has the first 54 and 8 digits of its SHA-256, so that two
+ * names with one beginning stay two.
  */
 export function labelValue(text: string): string {
   if (text.length <= 63) return text;

@@ -4,10 +4,12 @@ import { escape } from "#pullsecret/problems/keypath.ts";
 
 /** Kind → code, what is wrong, what to do. `{}` stands for the detail, never for content. */
 export const catalogue = {
-  keyName: ["GPS461", "data has a key that no Secret may have", "use letters, digits, - _ and ."],
+  keyName: ["GPS472", "data has a key that no Secret may have", "use letters, digits, - _ and ."],
   notBase64: ["GPS462", 'data["{}"]: not base64', "encode it, or write it to stringData"],
   missingKey: ["GPS463", "a Secret of its type needs the key {}", "add it to data"],
   notDocument: ["GPS464", 'data["{}"]: not a JSON object', "write a Docker configuration there"],
+  tooManyKeys: ["GPS469", "it has more than {} keys", "hand it over in several SyncSecrets"],
+  tooLarge: ["GPS470", "its content is larger than {} bytes", "hand over less of it"],
   foreign: [
     "GPS465",
     "{} is there and was not made of this object",
@@ -23,11 +25,21 @@ export const catalogue = {
     "the management cluster cannot be asked: {}",
     "nothing, if it is away for a while",
   ],
+  copied: [
+    "GPS471",
+    "it is itself a copy from another cluster, and is not copied on",
+    "run the tenant's side in the tenant's cluster; on an object of your own remove our label",
+  ],
+  notHeld: [
+    "GPS468",
+    "a deletion of namespace {} would hang: its Role and RoleBinding cannot be held until then",
+    "apply manifests/sync/management again; it is tried again",
+  ],
 } as const satisfies Catalogue;
 
 export type Kind = keyof typeof catalogue;
 
-/** `GPS461: what is wrong; what to do`: one line of at most 500 characters. */
+/** `GPS472: what is wrong; what to do`: one line of at most 500 characters. */
 export function sentence(kind: Kind, detail = ""): string {
   const [code, what, todo] = catalogue[kind];
   const shown = escape(detail.slice(0, 300));

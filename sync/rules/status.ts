@@ -35,7 +35,7 @@ export function statusOf(
   };
 }
 
-/** Whether two say the same. */
+/** True when two statuses say the same. */
 export function sameStatus(one: SyncSecretStatus, other: SyncSecretStatus = {}): boolean {
   return told(one) === told(other);
 }

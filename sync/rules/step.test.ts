@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { labelValue } from "./origin.ts";
 import { replacement, stepOf, type Live, type Step } from "./step.ts";
-import { copyOf, isSecretOf, secretOf, type Wanted } from "./wanted.ts";
+import { copyOf, isSecretOf, secretOf, type Wanted, isCopy } from "./wanted.ts";
 
 const content = { type: "Opaque", data: { a: "eA==" } } as const;
 const object: SyncSecret = {
@@ -113,6 +113,14 @@ test("what a copy says of its origin is believed only where it can be a name", (
   assert.equal(origin("wildcard-tls", "default"), "wildcard-tls");
   for (const odd of ["a b", "A", "", "x".repeat(254), "a\nb"])
     assert.equal(origin(odd, "default"), "0e9d");
+});
+
+test("a copy is known for one, and no object that has only some of its marks", () => {
+  const { labels, annotations } = copyOf(object, content, "tenant-a").metadata;
+  assert.ok(isCopy({ labels, annotations }));
+  assert.ok(!isCopy({}));
+  assert.ok(!isCopy({ labels }));
+  assert.ok(!isCopy({ annotations }));
 });
 
 test("L6, L23: a copy has the tenant's UID for its name, the namespace there, and nothing else of its metadata", () => {

@@ -15,13 +15,13 @@ export type Live = Readonly<{
 export type Step =
   | "create"
   | "update"
-  /** What is there cannot be changed any more: it is deleted, and made anew. */
+  /** The object cannot be changed any more, so it is deleted and made anew. */
   | "recreate"
-  /** It is going: until it is gone nothing can be done. */
+  /** The object is being deleted; nothing can be done before it is gone. */
   | "wait"
-  /** Somebody else made it: it is not touched. */
+  /** Somebody else made the object, so it is not touched. */
   | "foreign"
-  /** It is as wanted: no call is made. */
+  /** The object is as wanted, and no call is made. */
   | "nothing";
 
 /** `isOurs`: the live one was made by us, whatever was edited on it since. */

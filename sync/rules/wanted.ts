@@ -2,14 +2,14 @@
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Content, Data } from "./content.ts";
-import { originAnnotations, originLabels, originOf, type Origin } from "./origin.ts";
+import { hasOrigin, originAnnotations, originLabels, originOf, type Origin } from "./origin.ts";
 
 /** Owner of what is written; also the name that an audit log shows. */
 export const syncManager = "global-pull-secret-sync";
 
 export const apiVersion = "globalpullsecret.io/v1alpha1";
 
-/** On a Secret that could not have the type that was declared. */
+/** The annotation of a Secret that could not have the declared type. */
 const originalType = "globalpullsecret.io/original-type";
 
 const managedBy = { "app.kubernetes.io/managed-by": syncManager };
@@ -76,6 +76,14 @@ const told = (origin: Origin) => ({
   labels: { ...managedBy, ...originLabels(origin) },
   annotations: originAnnotations(origin),
 });
+
+/**
+ * True for what a tenant's side made. Its own cluster has none: who finds one is in a management
+ * cluster, where it would copy the copies of all tenants, and in the end its own, without end.
+ */
+export const isCopy = ({ labels = {}, annotations = {} }: V1ObjectMeta): boolean =>
+  Object.entries(managedBy).every(([name, value]) => labels[name] === value) &&
+  hasOrigin(annotations);
 
 /** True when we made the Secret, whatever was edited on it since: managedFields outlive an edit. */
 export function isSecretOf(live: V1ObjectMeta, uid: string): boolean {

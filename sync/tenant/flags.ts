@@ -1,6 +1,6 @@
 /** The flags of the tenant's side. */
-import { readFlags, type Outcome } from "#contract/flags.ts";
-import { usage as usageOf, type Table, type Values } from "#contract/table.ts";
+import { readFlags, type ParsedFlags } from "#contract/flags.ts";
+import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";
 import { file, Wrong } from "#contract/values.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { common } from "#program/flags.ts";
@@ -24,10 +24,10 @@ const flags = {
   },
 } as const satisfies Table;
 
-export type TenantConfig = Values<typeof flags>;
+export type TenantConfig = TableValues<typeof flags>;
 
 /** Reads what follows the program's name. All that is wrong is named at once. */
-export const parseTenantConfig = (argv: readonly string[]): Outcome<TenantConfig> =>
+export const parseTenantConfig = (argv: readonly string[]): ParsedFlags<TenantConfig> =>
   readFlags(flags, { argv, quote });
 
 /** The text of `--help`. */

@@ -10,7 +10,7 @@ import { serveSide } from "../served.ts";
 import { parseTenantConfig, tenantUsage } from "./flags.ts";
 import { tenantSide } from "./side.ts";
 
-/** The management cluster may take so long for an answer, in seconds. */
+/** Seconds that an answer of the management cluster may take. */
 const patience = { manager: syncManager, seconds: 10 };
 
 runProgram({

@@ -4,7 +4,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { allSyncSecrets, syncSecretsIn } from "../objects.ts";
 import type { Found } from "../rules/status.ts";
 import type { Live } from "../rules/step.ts";
-import { copyOf } from "../rules/wanted.ts";
+import { copyOf, isCopy } from "../rules/wanted.ts";
 import type { Side } from "../side.ts";
 
 export const tenantSide = (home: Cluster, management: Cluster, namespace: string): Side => ({
@@ -17,6 +17,7 @@ export const tenantSide = (home: Cluster, management: Cluster, namespace: string
   wanted: (object, content) => copyOf(object, content, namespace),
   // Whatever has the UID for a name there is a copy.
   isOurs: () => true,
+  isCopy,
   told,
 });
 

@@ -8,11 +8,11 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { file } from "../../cli/cases.fixture.ts";
 import { say, serve } from "../../cli/login/server.fixture.ts";
-import { authorityAt } from "../cluster/certificates.ts";
+import { authorityAt } from "../cluster/host/certificates.ts";
 import { declare, document, paths, wipe } from "../controller/plane.ts";
-import { password, type Rig } from "./rig.ts";
+import { password, type PluginRig } from "./rig.ts";
 
-export function loginTests({ on, plugin }: Rig): void {
+export function loginTests({ on, plugin }: PluginRig): void {
   test("check --login asks the registries of the cluster's Secret", async () => {
     const { registry } = on().cluster;
     const pair = `additional:${registry.users["additional"]}`;

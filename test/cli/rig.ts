@@ -22,4 +22,4 @@ export const pluginOn =
     return run([process.execPath, program, ...argv], input);
   };
 
-export type Rig = Readonly<{ on: () => Plane; plugin: Plugin }>;
+export type PluginRig = Readonly<{ on: () => Plane; plugin: Plugin }>;

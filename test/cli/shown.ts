@@ -9,7 +9,7 @@ import { file, folder, options } from "../../cli/cases.fixture.ts";
 import { east, west } from "../../cli/seal/seal.fixture.ts";
 import { document, startController, wipe } from "../controller/plane.ts";
 import { steer, untilCondition } from "../controller/steer.ts";
-import { password, program, type Rig } from "./rig.ts";
+import { password, program, type PluginRig } from "./rig.ts";
 
 type Shown = Readonly<{ page: string; line: string }>;
 
@@ -31,11 +31,8 @@ function shownIn(page: string, text: string): Shown[] {
 
 const pages = ["README.md", "SECURITY.md", "CONTRIBUTING.md", ...globSync("docs/*.md")].toSorted();
 
-/** They go on until they are interrupted. */
-const endless: ReadonlySet<string> = new Set([
-  "kubectl pull-secret status --watch",
-  "kubectl pull-secret fleet --watch",
-]);
+/** What goes on until it is interrupted. */
+const endless: ReadonlySet<string> = new Set(["kubectl pull-secret status --watch"]);
 
 /** Line → why it is not run here as it stands. */
 const notRun: Readonly<Record<string, string>> = {
@@ -48,7 +45,8 @@ const notRun: Readonly<Record<string, string>> = {
       "clusters join here --context host",
       "clusters list",
       "clusters apply -f manifests --clusters east,west",
-      "clusters remove west",
+      "clusters apply -f manifests --check",
+      "clusters remove east",
     ].map((line) => [
       `kubectl pull-secret ${line}`,
       "needs several clusters; its like is run in test/clusters",
@@ -57,7 +55,7 @@ const notRun: Readonly<Record<string, string>> = {
   "kubectl pull-secret uninstall": "asks a person; run with --yes in uninstall.ts, last of all",
 };
 
-export function shownTests({ on, plugin }: Rig): void {
+export function shownTests({ on, plugin }: PluginRig): void {
   const shown = pages.flatMap((page) => shownIn(page, readFileSync(page, "utf8")));
 
   test("what is not run is still shown", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { declare, document, paths, wipe } from "../controller/plane.ts";
-import { password, type Rig } from "./rig.ts";
+import { password, type PluginRig } from "./rig.ts";
 
 type Bundle = Readonly<{
   missing: readonly Readonly<{ what: string; why: string }>[];
@@ -11,7 +11,7 @@ type Bundle = Readonly<{
   secrets: readonly Readonly<{ name: string; keys: string[] }>[];
 }>;
 
-export function supportTests({ on, plugin }: Rig): void {
+export function supportTests({ on, plugin }: PluginRig): void {
   test("support-bundle shows what helps, and no credential, whoever planted it where", async () => {
     const kubectl = (...args: string[]) => on().cluster.kubectl("-n", "kube-system", ...args);
     await declare(on(), document({ "a.io": `robot:${password}` }));

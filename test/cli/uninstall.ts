@@ -10,10 +10,10 @@ import { definition, deployment, installation } from "../../cli/removal/objects.
 import { until } from "../cluster/await.ts";
 import { Kubelets } from "../controller/fake-kubelets.ts";
 import { deployed, document, ownPaths, paths, startController } from "../controller/plane.ts";
-import { program, type Rig } from "./rig.ts";
+import { program, type PluginRig } from "./rig.ts";
 
 /** The last of a cluster's tests: it leaves nothing to test. */
-export function uninstallTests({ on, plugin }: Rig): void {
+export function uninstallTests({ on, plugin }: PluginRig): void {
   const left = async (all: readonly string[]) => {
     const found = await Promise.all(all.map((path) => on().api.get(path, { as: "metadata" })));
     return all.filter((_, at) => found[at] !== undefined);

@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import type { Cluster } from "./cluster.ts";
 
 /** One request, as it stood when it was answered; a watch as it ended. */
-export type Asked = Readonly<{
+export type AuditedRequest = Readonly<{
   user: string;
   userAgent: string;
   verb: string;
@@ -37,7 +37,7 @@ type Line = {
 const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
 /** True for a request that was meant to change something, whatever became of it. */
-export const isWrite = ({ verb }: Asked): boolean => !reading.has(verb);
+export const isWrite = ({ verb }: AuditedRequest): boolean => !reading.has(verb);
 
 /** The end of the log in bytes, to read on from. */
 export function auditEnd({ auditLog }: Cluster): number {
@@ -48,7 +48,7 @@ export function auditEnd({ auditLog }: Cluster): number {
 export function auditOf(
   { auditLog }: Cluster,
   { since = "", after = 0 }: Readonly<{ since?: string; after?: number }> = {},
-): Asked[] {
+): AuditedRequest[] {
   const lines = read(auditLog, after).split("\n").slice(0, -1).flatMap(parsed);
   return lines.filter((line) => line.requestReceivedTimestamp >= since).map(asked);
 }
@@ -70,7 +70,7 @@ function parsed(text: string): Line[] {
   }
 }
 
-function asked({ verb, requestURI, user, userAgent, objectRef, ...line }: Line): Asked {
+function asked({ verb, requestURI, user, userAgent, objectRef, ...line }: Line): AuditedRequest {
   return {
     user: user.username,
     userAgent: userAgent ?? "",

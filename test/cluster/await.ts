@@ -5,12 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
  * A probe says `false`, `undefined` or throws while the thing is not there yet; anything else is
  * the answer.
  */
-export type Probe<T> = () => T | undefined | false | Promise<T | undefined | false>;
+export type Poll<T> = () => T | undefined | false | Promise<T | undefined | false>;
 
 /** Thrown by a probe when waiting longer is of no use: the wait fails with it at once. */
 export class Hopeless extends Error {}
 
-export type Patience = Readonly<{
+export type WaitOptions = Readonly<{
   /** Milliseconds until the wait fails. 60 s by default. */
   timeout?: number;
   /** Milliseconds between two looks. 100 ms by default. */
@@ -25,8 +25,8 @@ export type Patience = Readonly<{
  */
 export async function until<T>(
   description: string,
-  probe: Probe<T>,
-  patience: Patience = {},
+  probe: Poll<T>,
+  patience: WaitOptions = {},
 ): Promise<T> {
   const { timeout = 60_000, every = 100, seen } = patience;
   const started = performance.now();

@@ -15,7 +15,7 @@ import {
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { until } from "./await.ts";
-import { isAlive, thisProcess, type Owner } from "./owner.ts";
+import { isAlive, thisProcess, type Owner } from "./host/owner.ts";
 
 /** Root of everything that the tests keep outside the checkout. */
 export const cacheRoot = join(

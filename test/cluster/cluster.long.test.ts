@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { after, before, suite, test } from "node:test";
 import { until } from "./await.ts";
 import { attachCluster, startCluster, type Cluster } from "./cluster.ts";
-import { tracesOf } from "./traces.ts";
+import { tracesOf } from "./host/traces.ts";
 
 suite("a real cluster", () => {
   let cluster: Cluster;

@@ -20,8 +20,8 @@ import { randomBytes } from "node:crypto";
 import { cpSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { until } from "./await.ts";
-import { authorityAt } from "./certificates.ts";
-import { delegate, makeGroups } from "./cgroup.ts";
+import { authorityAt } from "./host/certificates.ts";
+import { delegate, makeGroups } from "./host/cgroup.ts";
 import {
   controlPlaneAt,
   killPart,
@@ -29,20 +29,20 @@ import {
   startEtcd,
   startPart,
   type ControlPlane,
-  type Place,
+  type ControlPlanePlace,
 } from "./controlplane.ts";
-import { inNamespace, makeHub, networkOf } from "./network.ts";
+import { inNamespace, makeHub, networkOf } from "./host/network.ts";
 import { Node, type NodePlace } from "./node.ts";
-import { sandboxImage } from "./nodefiles.ts";
+import { sandboxImage } from "./host/nodefiles.ts";
 import { askedBy, reader } from "./reading.ts";
 import { newPasswords, publicRegistry, Registry, startRegistries } from "./registry.ts";
 import { directEnvironment, run } from "./run.ts";
 import { setUp, type Kit } from "./setup.ts";
-import { allStates, claim, directoryOf, update, type State } from "./state.ts";
-import { remove, sweep, watchOver } from "./sweep.ts";
+import { allStates, claim, directoryOf, update, type ClusterState } from "./host/state.ts";
+import { remove, sweep, watchOver } from "./host/sweep.ts";
 
 export type ClusterOptions = Readonly<{
-  /** 2 by default. */
+  /** 2 by default, none with `apiOnly`. */
   nodes?: number;
   /** For attachCluster and removeCluster; a random one by default. */
   name?: string;
@@ -53,8 +53,13 @@ export type ClusterOptions = Readonly<{
    * stock cluster; a kubelet says one every 10.
    */
   missedAfter?: number;
+  /**
+   * An etcd and an API server alone, without controllers, scheduler and registries: half the memory
+   * and a fifth of the processor time, where nothing runs in the cluster.
+   */
+  apiOnly?: boolean;
   /** Configurations of the API server in place of a stock cluster's. */
-  apiServer?: Readonly<{ audit?: object; encryption?: object }>;
+  apiServer?: Readonly<{ audit?: object; encryption?: object; longestToken?: number }>;
 }>;
 
 export type NodeOptions = Readonly<{ before?: (node: Node) => void; ready?: boolean }>;
@@ -76,10 +81,10 @@ export class Cluster {
   readonly directory: string;
   readonly #place: NodePlace;
   readonly #plane: ControlPlane;
-  readonly #state: State;
+  readonly #state: ClusterState;
   readonly #read: ReturnType<typeof reader>;
 
-  constructor(kit: Kit, state: State, plane: ControlPlane, registry: Registry) {
+  constructor(kit: Kit, state: ClusterState, plane: ControlPlane, registry: Registry) {
     this.kit = kit;
     this.#state = state;
     this.#plane = plane;
@@ -223,7 +228,7 @@ export class Cluster {
     this.down();
   }
 
-  get #hub(): Place {
+  get #hub(): ControlPlanePlace {
     const { network, groups, directory } = this.#place;
     return {
       parts: this.kit.parts,
@@ -241,6 +246,7 @@ export class Cluster {
 
 /** Sweeps what killed runs left, then starts a cluster and returns it when all nodes are Ready. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const { apiOnly = false, nodes = apiOnly ? 0 : 2 } = options;
   const kit = await setUp();
   sweep();
   const name = options.name ?? `test-${randomBytes(3).toString("hex")}`;
@@ -257,15 +263,18 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     const registry = new Registry(kit.parts, directory, network, state.users);
     const [plane] = await Promise.all([
       startControlPlane({ parts: kit.parts, directory, network, groups }, options),
-      startRegistries(kit.parts, directory, network, groups, registry).then(() =>
-        registry.push(kit.images.app, sandboxImage, publicRegistry),
-      ),
+      apiOnly
+        ? undefined
+        : startRegistries(kit.parts, directory, network, groups, registry).then(() =>
+            registry.push(kit.images.app, sandboxImage, publicRegistry),
+          ),
     ]);
     const cluster = new Cluster(kit, state, plane, registry);
-    await Promise.all(Array.from({ length: options.nodes ?? 2 }, () => cluster.addNode()));
+    await Promise.all(Array.from({ length: nodes }, () => cluster.addNode()));
     // The controllers make it after everything else, and no pod can be made without.
     const account = ["serviceaccount", "--namespace=default", "default"];
-    await until("the controllers run", async () => (await cluster.get(...account)) !== undefined);
+    if (!apiOnly)
+      await until("the controllers run", async () => (await cluster.get(...account)) !== undefined);
     if (options.keep === true) cluster.keep();
     return cluster;
   } catch (error) {

@@ -5,11 +5,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { until } from "./await.ts";
-import { makeAuthority, type Authority } from "./certificates.ts";
-import { processes } from "./cgroup.ts";
-import { startDaemon } from "./daemon.ts";
-import { inNamespace, type Network } from "./network.ts";
-import type { Parts } from "./parts.ts";
+import { makeAuthority, type Authority } from "./host/certificates.ts";
+import { processes } from "./host/cgroup.ts";
+import { startDaemon } from "./host/daemon.ts";
+import { inNamespace, type Network } from "./host/network.ts";
+import type { Parts } from "./kit/parts.ts";
 import { run } from "./run.ts";
 
 export type ControlPlane = Readonly<{
@@ -30,6 +30,9 @@ const auditPolicy = {
 /** Where there is one, etcd's content is encrypted as it says. */
 const encryptionFile = "encryption.json";
 
+/** Where there is one, no token is good for longer than so many seconds. */
+const longestTokenFile = "longest-token";
+
 /** Where things are; also for a control plane that another process started. */
 export function controlPlaneAt(
   directory: string,
@@ -45,7 +48,7 @@ export function controlPlaneAt(
 }
 
 /** Where a control plane lives; `groups` are those of the hub. */
-export type Place = Readonly<{
+export type ControlPlanePlace = Readonly<{
   parts: Parts;
   directory: string;
   network: Network;
@@ -55,13 +58,18 @@ export type Place = Readonly<{
 /** What may be other than in a stock cluster; cluster.ts says what each means. */
 type Settings = Readonly<{
   missedAfter?: number;
-  apiServer?: Readonly<{ audit?: object; encryption?: object }>;
+  apiOnly?: boolean;
+  apiServer?: Readonly<{ audit?: object; encryption?: object; longestToken?: number }>;
 }>;
 
-/** Returns once the API server is ready; the controllers are up some seconds later. */
+/** Returns once the API server is ready; the controllers, if any, are up some seconds later. */
 export async function startControlPlane(
-  place: Place,
-  { missedAfter = 50, apiServer: { audit = auditPolicy, encryption } = {} }: Settings = {},
+  place: ControlPlanePlace,
+  {
+    missedAfter = 50,
+    apiOnly = false,
+    apiServer: { audit = auditPolicy, encryption, longestToken } = {},
+  }: Settings = {},
 ): Promise<ControlPlane> {
   const { directory, network } = place;
   const checks = [start(place, "etcd", etcdFlags(directory))];
@@ -90,14 +98,18 @@ export async function startControlPlane(
   writeFileSync(join(directory, "audit-policy.json"), JSON.stringify(audit));
   if (encryption !== undefined)
     writeFileSync(join(directory, encryptionFile), JSON.stringify(encryption), { mode: 0o600 });
+  if (longestToken !== undefined)
+    writeFileSync(join(directory, longestTokenFile), String(longestToken));
 
   checks.push(start(place, "kube-apiserver", apiServerFlags(directory, network, plane)));
-  const managing = controllerManagerFlags(authority.directory, missedAfter);
-  checks.push(start(place, "kube-controller-manager", managing));
-  const leader = "--leader-elect=false";
-  checks.push(
-    start(place, "kube-scheduler", [leader, kubeconfigFlag(authority.directory, "scheduler")]),
-  );
+  if (!apiOnly) {
+    const managing = controllerManagerFlags(authority.directory, missedAfter);
+    checks.push(start(place, "kube-controller-manager", managing));
+    const leader = "--leader-elect=false";
+    checks.push(
+      start(place, "kube-scheduler", [leader, kubeconfigFlag(authority.directory, "scheduler")]),
+    );
+  }
   await untilApiReady(place, plane, checks);
   return plane;
 }
@@ -106,7 +118,10 @@ export async function startControlPlane(
  * Kills etcd or the API server as a crash would, and returns when it is gone. What etcd wrote
  * stays.
  */
-export async function killPart({ groups }: Place, name: "etcd" | "kube-apiserver"): Promise<void> {
+export async function killPart(
+  { groups }: ControlPlanePlace,
+  name: "etcd" | "kube-apiserver",
+): Promise<void> {
   const alive = (): number[] => groups.flatMap(processes).filter((pid) => isProgram(pid, name));
   for (const pid of new Set(alive())) process.kill(pid, "SIGKILL");
   await until(`${name} is gone`, () => alive().length === 0);
@@ -114,7 +129,7 @@ export async function killPart({ groups }: Place, name: "etcd" | "kube-apiserver
 
 /** Starts what killPart ended; returns once the API server answers from etcd. */
 export async function startPart(
-  place: Place,
+  place: ControlPlanePlace,
   plane: ControlPlane,
   name: "etcd" | "kube-apiserver",
 ): Promise<void> {
@@ -124,12 +139,12 @@ export async function startPart(
 }
 
 /** Starts etcd alone, for an API server that starts next. */
-export function startEtcd(place: Place): void {
+export function startEtcd(place: ControlPlanePlace): void {
   start(place, "etcd", etcdFlags(place.directory));
 }
 
 function start(
-  { parts, directory, network, groups }: Place,
+  { parts, directory, network, groups }: ControlPlanePlace,
   name: string,
   flags: readonly string[],
 ): () => void {
@@ -146,7 +161,7 @@ function isProgram(pid: number, name: string): boolean {
 }
 
 async function untilApiReady(
-  { parts }: Place,
+  { parts }: ControlPlanePlace,
   plane: ControlPlane,
   checks: readonly (() => void)[],
 ): Promise<void> {
@@ -183,8 +198,12 @@ function etcdFlags(directory: string): string[] {
 function apiServerFlags(directory: string, network: Network, plane: ControlPlane): string[] {
   const pki = (file: string): string => join(plane.authority.directory, file);
   const encryption = join(directory, encryptionFile);
+  const longest = join(directory, longestTokenFile);
   return [
     ...(existsSync(encryption) ? [`--encryption-provider-config=${encryption}`] : []),
+    ...(existsSync(longest)
+      ? [`--service-account-max-token-expiration=${readFileSync(longest, "utf8")}s`]
+      : []),
     "--etcd-servers=http://127.0.0.1:2379",
     "--secure-port=443", // the port of Service default/kubernetes too
     `--advertise-address=${network.hub}`,

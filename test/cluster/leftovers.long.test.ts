@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { until } from "./await.ts";
 import { attachCluster, removeCluster, startCluster } from "./cluster.ts";
-import { isTaken, networkOf } from "./network.ts";
+import { isTaken, networkOf } from "./host/network.ts";
 import { run, runSync } from "./run.ts";
-import { allStates, directoryOf } from "./state.ts";
-import { sweep } from "./sweep.ts";
-import { tracesOf } from "./traces.ts";
+import { allStates, directoryOf } from "./host/state.ts";
+import { sweep } from "./host/sweep.ts";
+import { tracesOf } from "./host/traces.ts";
 
 const names: string[] = [];
 after(() => names.forEach(removeCluster));

@@ -5,12 +5,12 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { until } from "./await.ts";
-import type { Authority } from "./certificates.ts";
-import { makeGroups, processes, removeGroups } from "./cgroup.ts";
-import { startDaemon } from "./daemon.ts";
-import { makeNodeNetwork, type Network } from "./network.ts";
-import { nodeFiles, programs } from "./nodefiles.ts";
-import { layNode, sharedMounts } from "./rootfs.ts";
+import type { Authority } from "./host/certificates.ts";
+import { makeGroups, processes, removeGroups } from "./host/cgroup.ts";
+import { startDaemon } from "./host/daemon.ts";
+import { makeNodeNetwork, type Network } from "./host/network.ts";
+import { nodeFiles, programs } from "./host/nodefiles.ts";
+import { layNode, sharedMounts } from "./kit/rootfs.ts";
 import { run } from "./run.ts";
 import type { Kit } from "./setup.ts";
 

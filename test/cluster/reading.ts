@@ -25,10 +25,10 @@ const collections: Readonly<Record<string, string>> = {
 };
 
 /** Path and query; undefined for what only kubectl understands. */
-export type Asked = Readonly<{ path: string; query: Readonly<Record<string, string>> }>;
+export type KubectlRequest = Readonly<{ path: string; query: Readonly<Record<string, string>> }>;
 
 /** What `kubectl get` with these arguments asks the API server for. */
-export function askedBy(args: readonly string[]): Asked | undefined {
+export function askedBy(args: readonly string[]): KubectlRequest | undefined {
   const words: string[] = [];
   const query: Record<string, string> = {};
   let namespace = "default";
@@ -52,9 +52,9 @@ export function askedBy(args: readonly string[]): Asked | undefined {
 }
 
 /** A connection as whom the kubeconfig names. */
-export function reader(kubeconfig: string): <T>(asked: Asked) => Promise<T | undefined> {
+export function reader(kubeconfig: string): <T>(asked: KubectlRequest) => Promise<T | undefined> {
   let api: Api | undefined;
-  return async <T>({ path, query }: Asked) => {
+  return async <T>({ path, query }: KubectlRequest) => {
     if (api === undefined) {
       const config = new KubeConfig();
       config.loadFromFile(kubeconfig);

@@ -8,9 +8,9 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./await.ts";
-import { startDaemon } from "./daemon.ts";
-import { inNamespace, type Network } from "./network.ts";
-import type { Parts } from "./parts.ts";
+import { startDaemon } from "./host/daemon.ts";
+import { inNamespace, type Network } from "./host/network.ts";
+import type { Parts } from "./kit/parts.ts";
 import { directEnvironment, run } from "./run.ts";
 
 /** Wants a password. */
@@ -33,7 +33,7 @@ export function newPasswords(): Record<UserName, string> {
 }
 
 /** One authorised request as the private registry logged it. */
-export type Access = Readonly<{ time: string; user: string; method: string; path: string }>;
+export type LoggedRequest = Readonly<{ time: string; user: string; method: string; path: string }>;
 
 export class Registry {
   /** The private registry's name in image references and pull secrets. */
@@ -110,7 +110,7 @@ export class Registry {
   }
 
   /** What the private registry let through, oldest first: tells whose credential a node used. */
-  accesses(): Access[] {
+  accesses(): LoggedRequest[] {
     const log = join(this.#directory, `${privateRegistry}.log`);
     if (!existsSync(log)) return [];
     return readFileSync(log, "utf8")

@@ -2,11 +2,11 @@
  * Everything that a real cluster is made of, made once per machine:
  * `node build/run.mjs test/cluster/setup.ts`. Tests and demo call it themselves.
  */
-import { installPackages } from "./debian.ts";
-import { makeImages, type Images } from "./images.ts";
-import { buildParts, type Parts } from "./parts.ts";
-import { raiseLimits } from "./limits.ts";
-import { makeRootFileSystem } from "./rootfs.ts";
+import { installPackages } from "./kit/debian.ts";
+import { makeImages, type Images } from "./kit/images.ts";
+import { buildParts, type Parts } from "./kit/parts.ts";
+import { raiseLimits } from "./kit/limits.ts";
+import { makeRootFileSystem } from "./kit/rootfs.ts";
 import { progress } from "./run.ts";
 
 export type Kit = Readonly<{ parts: Parts; debian: string; images: Images }>;

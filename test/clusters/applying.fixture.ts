@@ -8,6 +8,7 @@ import { auditOf } from "../cluster/audit.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Rig } from "./clusters.ts";
+import { assertAmong, assertShown } from "./page.ts";
 
 const rbac = "rbac.authorization.k8s.io/v1";
 const space = { namespace: "web" };
@@ -105,6 +106,11 @@ export function applying(on: () => Rig): void {
     assert.equal((await person.kubectl("config rename-context admin@east east")).code, 0);
     const first = await person.ok(apply(" --clusters east,west"));
     assert.equal(rows(first, "created"), 2 * count, first);
+    assertShown(
+      "clusters.md",
+      "kubectl pull-secret clusters apply -f manifests --clusters east,west",
+      first,
+    );
     for (const cluster of [east, west]) await untilDeployed(cluster);
     const second = await person.ok(apply(" --clusters east,west"));
     // Their own controllers may have changed a Deployment's annotations, and nothing else.
@@ -128,6 +134,7 @@ export function applying(on: () => Rig): void {
     assert.match(of("west").join("\n"), /rolebindings\S*\/reader +missing/);
     assert.match(of("west").join("\n"), /deployments\S*\/web +differs/);
     assert.equal(rows(of("here").join("\n"), "missing"), count, out);
+    assertAmong("clusters.md", "kubectl pull-secret clusters apply -f manifests --check", out);
     assert.equal(await home.cluster.get("namespace", "web"), undefined);
     assert.equal(await west.get("rolebinding", "reader", "-n", "web"), undefined);
     const written = auditOf(west, { since }).filter(

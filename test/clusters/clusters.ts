@@ -125,3 +125,10 @@ export async function untilCondition(
 export const joinedIn = async (cluster: Cluster): Promise<boolean> =>
   (await cluster.get("serviceaccount", "global-pull-secret-joined", "-n", "kube-system")) !==
   undefined;
+
+/** Names of the admission policies and bindings that a join makes, as many as there are. */
+export async function guardsIn(cluster: Cluster): Promise<readonly string[]> {
+  const kinds = "validatingadmissionpolicies,validatingadmissionpolicybindings";
+  const names = (await cluster.kubectl("get", kinds, "-o", "name")).split("\n");
+  return names.filter((name) => name.includes("/global-pull-secret-joined"));
+}

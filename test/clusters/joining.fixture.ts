@@ -11,9 +11,11 @@ import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { directEnvironment, run } from "../cluster/run.ts";
 import { document, pullSecret } from "../controller/plane.ts";
+import { TcpProxy } from "../controller/tcp-proxy.ts";
 import * as fleet from "../fleet/fleet.ts";
-import { joinedIn, profileIn, tokenIn, untilCondition, type Rig } from "./clusters.ts";
+import { guardsIn, joinedIn, profileIn, tokenIn, untilCondition, type Rig } from "./clusters.ts";
 import { buildReader } from "./inventory.ts";
+import { assertAmong, assertShown, commandOf } from "./page.ts";
 
 export function joining(on: () => Rig): void {
   test("a join that one side refuses leaves nothing on either", async () => {
@@ -47,13 +49,16 @@ export function joining(on: () => Rig): void {
     await on().person.refused(half, /403 .*; nothing is changed$/m);
     const rights = [
       "--verb=*",
-      "--resource=serviceaccounts,secrets,roles.rbac.authorization.k8s.io",
+      "--resource=serviceaccounts,secrets,roles.rbac.authorization.k8s.io," +
+        "validatingadmissionpolicies.admissionregistration.k8s.io," +
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
     ];
     await on().east.kubectl("create", "clusterrole", "half", ...rights);
     const more = ["clusterrolebinding", "half", "--serviceaccount=default:nobody"];
     await on().east.kubectl("create", ...more, "--clusterrole=half");
     await on().person.refused(half, /403 .*; nothing of it stands$/m);
     assert.equal(await joinedIn(on().east), false);
+    assert.deepEqual(await guardsIn(on().east), []);
     assert.equal(await profileIn(on().home.cluster, "east"), undefined);
     assert.equal(await tokenIn(on().home.cluster, "east"), undefined);
   });
@@ -61,17 +66,18 @@ export function joining(on: () => Rig): void {
   test("M1, M2, M13: each cluster is joined with one command, the host itself too, and the host says True of all", async () => {
     await on().person.ok("clusters join east --context admin@east");
     await on().person.ok("clusters join west --context west");
-    await on().person.ok("clusters join here --context host");
+    const joined = await on().person.ok("clusters join here --context host");
+    assertAmong("clusters.md", "kubectl pull-secret clusters join here --context host", joined);
     for (const name of ["east", "west", "here"])
-      for (const type of ["Joined", "ControlPlaneHealthy"])
+      for (const type of ["Joined", "ControlPlaneHealthy", "AccountGuarded"])
         await untilCondition(on().home.cluster, name, [type, "True"]);
     const shown = await on().person.ok("clusters list");
     for (const name of ["east", "west", "here"])
-      assert.match(shown, new RegExp(`^ *${name} +True +True +v1\\.\\d+\\.\\d+`, "m"));
-    const profiles = await on().person.kubectl(
-      `get clusterprofiles -n ${clustersNamespace} -o name`,
-    );
-    assert.equal(profiles.out.trim().split("\n").length, 3);
+      assert.match(shown, new RegExp(`^ *${name} +True +True +True +v1\\.\\d+\\.\\d+`, "m"));
+    assertShown("clusters.md", "kubectl pull-secret clusters list", shown);
+    const columns = commandOf("clusters.md", "kubectl get clusterprofiles");
+    const { out } = await on().person.kubectl(columns.replaceAll("'", "").replace("kubectl ", ""));
+    assertShown("clusters.md", columns, out);
     // No token is in what was shown.
     for (const name of ["east", "west"]) {
       const token = Buffer.from(
@@ -188,6 +194,22 @@ export function joining(on: () => Rig): void {
     assert.equal(await can("create", "serviceaccounts/token", "default"), false);
   });
 
+  test("policies that somebody deletes are told, and another join brings them back", async () => {
+    const { person, home, east } = on();
+    const binding = ["validatingadmissionpolicybinding", "global-pull-secret-joined-tokens"];
+    await east.kubectl("delete", ...binding);
+    // Any change of a profile is a hint to look.
+    const its = ["clusterprofile", "east", "-n", clustersNamespace];
+    await home.cluster.kubectl("label", ...its, "look=policies");
+    const command = /join it again: kubectl pull-secret clusters join east --context admin@east$/;
+    await untilCondition(home.cluster, "east", ["AccountGuarded", "False"], command);
+    const told = await person.ok("clusters list");
+    assert.match(told, /^ *east +True +True +False .*kubectl pull-secret clusters join east/m);
+    await person.ok("clusters join east --context admin@east");
+    await untilCondition(home.cluster, "east", ["AccountGuarded", "True"]);
+    assert.ok(await east.get(...(binding as [string, string])));
+  });
+
   test("a name that is another cluster's, and a cluster that has another name, are refused", async () => {
     await on().person.refused(
       "clusters join east --context west",
@@ -239,6 +261,28 @@ export function joining(on: () => Rig): void {
     await untilCondition(on().home.cluster, "east", ["Joined", "False"], command);
     const { out } = await on().person.plugin("clusters list");
     assert.match(out, /^ *east +False .*kubectl pull-secret clusters join east/m);
+    // By the way that its administrator has, which is a tunnel of this machine, nobody else comes.
+    await using tunnel = await TcpProxy.before(on().east.server);
+    const config = JSON.parse(readFileSync(on().person.kubeconfig, "utf8")) as {
+      clusters: { name: string; cluster: object }[];
+      contexts: { name: string; context: object }[];
+    };
+    const { cluster } = config.clusters.find(({ name }) => name === "admin@east") ?? {};
+    const server = `https://127.0.0.1:${tunnel.port}`;
+    config.clusters.push({ name: "tunnel", cluster: { ...cluster, server } });
+    config.contexts.push({ name: "tunnel", context: { cluster: "tunnel", user: "admin@east" } });
+    writeFileSync(on().person.kubeconfig, JSON.stringify(config));
+    const rejoin = "clusters join east --context tunnel";
+    const { code, err } = await on().person.plugin(rejoin);
+    assert.deepEqual([code, /^GPS419 --context tunnel: .*give --server/.test(err)], [2, true], err);
+    assert.equal(tunnel.tried, 0, "nothing is asked before");
+    const name = "kubernetes.default.svc";
+    await on().person.ok(`${rejoin} --server ${on().east.server} --tls-server-name ${name}`);
+    await untilCondition(on().home.cluster, "east", ["Joined", "True"]);
+    const profile = await profileIn(on().home.cluster, "east");
+    const [access] = profile?.status?.accessProviders ?? [];
+    const { server: told, "tls-server-name": toldName } = access?.cluster ?? {};
+    assert.deepEqual([told, toldName], [on().east.server, name]);
     await on().person.ok("clusters join east --context admin@east");
     await untilCondition(on().home.cluster, "east", ["Joined", "True"]);
   });

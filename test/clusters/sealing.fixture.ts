@@ -13,6 +13,7 @@ import {
   type SealedSecrets,
 } from "../sealed/sealedsecrets.ts";
 import type { Rig } from "./clusters.ts";
+import { assertShown } from "./page.ts";
 
 const password = "pl4nted-s3al";
 const auth = Buffer.from(`robot:${password}`).toString("base64");
@@ -52,6 +53,11 @@ export function sealing(on: () => Rig): void {
   test("M8, M9, M11: certificates are fetched from the clusters, and each file opens in its own", async () => {
     const { person, east, west } = on();
     const told = await person.ok(`${seal} ${clusters}`);
+    const files = "--cert east=east.pem --cert west=west.pem";
+    const page = `kubectl pull-secret seal -f additional.json ${files} -o sealed`;
+    assertShown("sealed.md", page, told);
+    const current = await person.ok(`${check} ${clusters}`);
+    assertShown("sealed.md", `kubectl pull-secret seal --check sealed ${files}`, current);
     assert.equal(new Set(fingerprints()).size, 2);
     const opened = async (cluster: Cluster) =>
       (await cluster.get<V1Secret>("secret", "additional-pull-secret", ...its))?.data;
@@ -65,6 +71,23 @@ export function sealing(on: () => Rig): void {
       await person.ok(`clusters apply -f ${file} --clusters ${name}`);
       await until(`${name} opens its file`, async () => {
         const data = (await opened(cluster))?.[".dockerconfigjson"] ?? "";
+        return Buffer.from(data, "base64").toString() === document;
+      });
+    }
+  });
+
+  test("M11: the article's own regcred is sealed for a namespace of each cluster, and opens there", async () => {
+    const { person, east, west } = on();
+    const regcred = `${seal.replace("-o sealed", "-o sealed-web")} --secret web/regcred`;
+    await person.ok(`${regcred} ${clusters}`);
+    for (const [name, cluster] of [
+      ["east", east],
+      ["west", west],
+    ] as const) {
+      await person.ok(`clusters apply -f sealed-web/${name}.yaml --clusters ${name}`);
+      await until(`${name} opens its file`, async () => {
+        const made = await cluster.get<V1Secret>("secret", "regcred", "-n", "web");
+        const data = made?.data?.[".dockerconfigjson"] ?? "";
         return Buffer.from(data, "base64").toString() === document;
       });
     }

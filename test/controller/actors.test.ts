@@ -224,7 +224,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "who may write ClusterProfiles of a selected manager in a selected namespace, or Secrets there":
     "fleet/inventory/cluster-profiles.test.ts",
   "the account that joining makes in a cluster (`global-pull-secret-joined`)":
-    "test/clusters/joining.fixture.ts",
+    "test/clusters/theft.test.ts",
   "who runs a selected cluster, or a hosted guest": "test/controller/guest.test.ts",
   "the tenant's side of SyncSecret, or who has its kubeconfig": "test/sync/rights.ts",
   "the management side of SyncSecret, where `manifests/sync` is installed": "test/sync/rights.ts",

@@ -49,7 +49,7 @@ const now = () => new Date().toISOString();
 const mostWrites = 60;
 
 /** There were five seconds with three writes at most, none of them before now. */
-async function isQuiet(): Promise<void> {
+async function untilIdle(): Promise<void> {
   const begun = Date.now();
   const last = () => writes(new Date(Date.now() - 5000).toISOString()).length;
   const rests = () => Date.now() - begun >= 5000 && last() <= 3;
@@ -75,15 +75,15 @@ test("policies that add a label, an annotation, an env, a volume and a toleratio
   assert.equal(kubelets.mostAtOnce, 1);
   assert.deepEqual(await tolerations(), ["every", "added"]);
   assert.ok((await podSpec())?.containers[0]?.env?.some(({ name }) => name === "HTTPS_PROXY"));
-  await isQuiet();
+  await untilIdle();
   await rollsOut("two");
-  await isQuiet();
+  await untilIdle();
   await policies.withdraw(on, "additions", added);
   const last = await rollsOut("three");
   // What was inserted into a list that we declare whole goes with the next write; what stands
   // beside ours may stay.
   assert.deepEqual(await tolerations(), ["every"]);
-  await isQuiet();
+  await untilIdle();
   assert.equal(kubelets.order(last).length, names.length, "an agent was replaced again");
   await plane.clear(on);
   assert.equal(await controller.stop(), 0);
@@ -130,7 +130,7 @@ test("a policy that comes while everything rests and goes again disturbs nothing
   await policies.impose(on, "additions", added);
   await rollsOut("two");
   assert.equal((await podSpec())?.containers[0]?.image, `informer.example/${plane.agentImage}`);
-  await isQuiet();
+  await untilIdle();
   await plane.clear(on);
   assert.equal(await controller.stop(), 0);
 });

@@ -1,5 +1,5 @@
 /**
- * Played kubelets: nodes with leases, and agents' pods that start, become Ready, fail or go as
+ * Fake kubelets: nodes with leases, and agents' pods that start, become Ready, fail or go as
  * told. Only the API is real, which is all that the controller and the DaemonSet controller ever
  * see of a node.
  */
@@ -14,20 +14,25 @@ import { paths, type Plane } from "./plane.ts";
  */
 export type Behaviour = (node: string, revision: number) => "ready" | "hangs" | "refuses" | string;
 
-export type Start = Readonly<{ node: string; revision: number; at: number }>;
+export type PodStart = Readonly<{ node: string; revision: number; at: number }>;
 
 const pods = "/api/v1/namespaces/kube-system/pods";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
+/** Milliseconds. No conflict lasts so long, and no test keeps the API from them. */
+const longestFailing = 30_000;
+
 export class Kubelets implements AsyncDisposable {
   readonly #plane: Plane;
   readonly #names: string[] = [];
-  readonly #dead = new Set<string>();
+  readonly #unreachable = new Set<string>();
   /** Of each pod: what was told last; and the pods that were Ready once. */
   readonly #told = new Map<string, string>();
   readonly #wereReady = new Set<string>();
   readonly #stop = new AbortController();
   readonly #loops: Promise<void>[];
+  /** Why they do nothing any more. */
+  #broken: unknown;
   behaviour: Behaviour = () => "ready";
   /**
    * Nodes whose agents get Ready under a release without having said that they gave anything back.
@@ -37,7 +42,7 @@ export class Kubelets implements AsyncDisposable {
   /** Of each pod: with what word its container ended once. */
   readonly #words = new Map<string, string>();
   /** Every start of an agent, in order. */
-  readonly starts: Start[] = [];
+  readonly starts: PodStart[] = [];
   /** Most agents that were at work without being Ready at the same time, revision 0 apart. */
   mostAtOnce = 0;
 
@@ -61,7 +66,7 @@ export class Kubelets implements AsyncDisposable {
 
   async remove(name: string): Promise<void> {
     this.#names.splice(this.#names.indexOf(name), 1);
-    this.#dead.delete(name);
+    this.#unreachable.delete(name);
     await this.#plane.cluster.kubectl("delete", "node", name);
   }
 
@@ -71,7 +76,7 @@ export class Kubelets implements AsyncDisposable {
    */
   async reset(names: readonly string[]): Promise<void> {
     for (const name of this.#names.filter((one) => !names.includes(one))) await this.remove(name);
-    for (const name of this.#dead) await this.revive(name);
+    for (const name of this.#unreachable) await this.revive(name);
   }
 
   /**
@@ -79,7 +84,7 @@ export class Kubelets implements AsyncDisposable {
    * Ready.
    */
   async die(name: string): Promise<void> {
-    this.#dead.add(name);
+    this.#unreachable.add(name);
     await this.#nodeStatus(name, "Unknown");
     for (const pod of await this.#pods()) {
       if (pod.spec?.nodeName !== name) continue;
@@ -93,7 +98,7 @@ export class Kubelets implements AsyncDisposable {
   }
 
   async revive(name: string): Promise<void> {
-    this.#dead.delete(name);
+    this.#unreachable.delete(name);
     for (const told of [this.#told, this.#wereReady])
       for (const uid of told.keys()) if (uid.startsWith(`${name}/`)) told.delete(uid);
     await this.#renew();
@@ -103,6 +108,7 @@ export class Kubelets implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#loops);
+    if (this.#broken !== undefined) throw new Error("the kubelets failed", { cause: this.#broken });
   }
 
   /** Nodes in the order in which a revision started on them. */
@@ -111,15 +117,23 @@ export class Kubelets implements AsyncDisposable {
   }
 
   async #every(milliseconds: number, work: () => Promise<void>): Promise<void> {
+    let failing: number | undefined;
     while (!this.#stop.signal.aborted) {
-      await work().catch(() => {}); // the next turn sees what this one missed
+      try {
+        await work();
+        failing = undefined;
+      } catch (error) {
+        // The next turn sees what this one missed, unless none does.
+        failing ??= performance.now();
+        if (performance.now() - failing > longestFailing) this.#broken = error;
+      }
       await sleep(milliseconds, undefined, { signal: this.#stop.signal }).catch(() => {});
     }
   }
 
   async #renew(): Promise<void> {
     for (const name of this.#names) {
-      if (this.#dead.has(name)) continue;
+      if (this.#unreachable.has(name)) continue;
       const spec = {
         holderIdentity: name,
         leaseDurationSeconds: 40,
@@ -142,7 +156,7 @@ export class Kubelets implements AsyncDisposable {
       Buffer.from(global?.data?.["intent"] ?? "", "base64").toString() === "release";
     for (const pod of await this.#pods()) {
       const node = pod.spec?.nodeName;
-      if (node === undefined || this.#dead.has(node)) continue;
+      if (node === undefined || this.#unreachable.has(node)) continue;
       // Of a node that was removed too: the collector of such pods takes a minute for it.
       if (pod.metadata?.deletionTimestamp !== undefined) await this.#finish(pod);
       else if (this.#names.includes(node)) atWork += (await this.#run(pod, node)) ? 1 : 0;
@@ -208,7 +222,7 @@ export class Kubelets implements AsyncDisposable {
       {
         type: "Ready",
         status: ready,
-        reason: "Played",
+        reason: "Fake",
         lastHeartbeatTime: now,
         lastTransitionTime: now,
       },

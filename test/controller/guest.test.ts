@@ -7,7 +7,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet, V1Lease, V1Secret } from "@kubernetes/client-node";
-import { auditOf, isWrite, type Asked } from "../cluster/audit.ts";
+import { auditOf, isWrite, type AuditedRequest } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
 import { granted, needed } from "./granted.ts";
 import {
@@ -15,14 +15,14 @@ import {
   dataKubeconfig,
   expiredCertificate,
   startHome,
-  type Home,
+  type HomeCluster,
 } from "./guest.ts";
 import * as plane from "./plane.ts";
 import { document, paths, pullSecret } from "./plane.ts";
 import { condition } from "./steer.ts";
 
 let guest: plane.Plane;
-let home: Home;
+let home: HomeCluster;
 let file: string;
 const running: plane.Controller[] = [];
 const account = `system:serviceaccount:${controlPlaneNamespace}:global-pull-secret-controller`;
@@ -77,7 +77,7 @@ const holder = async () =>
       controlPlaneNamespace,
     )
   )?.spec?.holderIdentity;
-const inGroup = ({ group, resource, ...request }: Asked): Asked => {
+const inGroup = ({ group, resource, ...request }: AuditedRequest): AuditedRequest => {
   return { ...request, group, resource: [group, resource].filter(Boolean).join("/") };
 };
 const said = (controller: plane.Controller, word: string | RegExp) =>

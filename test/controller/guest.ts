@@ -15,7 +15,7 @@ const root = join(import.meta.dirname, "../..");
 export const controlPlaneNamespace = "clusters-guest";
 const name = "global-pull-secret-controller";
 
-export type Home = Readonly<{
+export type HomeCluster = Readonly<{
   cluster: Cluster;
   api: Api;
   /** Of the controller's account here. */
@@ -23,7 +23,7 @@ export type Home = Readonly<{
 }>;
 
 /** The management cluster, with manifests/hosted as an administrator applies it. */
-export async function startHome(): Promise<Home> {
+export async function startHome(): Promise<HomeCluster> {
   const cluster = await startCluster({ nodes: 0 });
   const overlay = join(cluster.directory, "hosted");
   await run(["cp", "-r", join(root, "manifests/hosted"), overlay]);

@@ -1,5 +1,5 @@
 /**
- * How revisions pass nodes that fail, are unfit, dead or flicker, with the real DaemonSet
+ * How revisions pass nodes that fail, are unfit, unreachable or flicker, with the real DaemonSet
  * controller and fake kubelets.
  */
 import assert from "node:assert/strict";
@@ -126,7 +126,7 @@ test("a Ready that flickers, as after a kubelet's restart, is counted as soon as
   assert.equal(kubelets.mostAtOnce, 1);
 });
 
-test("a dead node neither eats the budget nor holds up rollout and removal, and catches up when it returns", async () => {
+test("an unreachable node neither eats the budget nor holds up rollout and removal, and catches up when it returns", async () => {
   const revision = await served(1);
   await kubelets.die("b");
   await plane.declare(on, content("two"));

@@ -9,7 +9,7 @@ import { paths, type Plane } from "./plane.ts";
 const group = "admissionregistration.k8s.io/v1";
 const pod = "Object.spec.template.spec";
 
-export type Policy = Readonly<{
+export type AdmissionPolicy = Readonly<{
   apiGroup: string;
   resource: "daemonsets" | "secrets";
   mutations: readonly object[];
@@ -58,20 +58,20 @@ export const otherData = patched(
   '[JSONPatch{op: "replace", path: "/data/.dockerconfigjson", value: "e30="}]',
 );
 
-export const onDaemonSets = (...mutations: readonly object[]): Policy => ({
+export const onDaemonSets = (...mutations: readonly object[]): AdmissionPolicy => ({
   apiGroup: "apps",
   resource: "daemonsets",
   mutations,
 });
 
-export const onSecrets = (...mutations: readonly object[]): Policy => ({
+export const onSecrets = (...mutations: readonly object[]): AdmissionPolicy => ({
   apiGroup: "",
   resource: "secrets",
   mutations,
 });
 
 /** Applies a policy and waits until the API server obeys it. */
-export async function impose(on: Plane, name: string, policy: Policy): Promise<void> {
+export async function impose(on: Plane, name: string, policy: AdmissionPolicy): Promise<void> {
   const { apiGroup, resource, mutations } = policy;
   const before = await tried(on, resource);
   const rule = {
@@ -101,7 +101,11 @@ export async function impose(on: Plane, name: string, policy: Policy): Promise<v
 }
 
 /** Deletes it and waits until the API server has forgotten it. */
-export async function withdraw(on: Plane, name: string, { resource }: Policy): Promise<void> {
+export async function withdraw(
+  on: Plane,
+  name: string,
+  { resource }: AdmissionPolicy,
+): Promise<void> {
   const before = await tried(on, resource);
   await on.cluster.kubectl(
     "delete",

@@ -12,7 +12,7 @@ import { granted, needed } from "./granted.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
 import { condition, steer } from "./steer.ts";
-import { Wall } from "./tcp-proxy.ts";
+import { TcpProxy } from "./tcp-proxy.ts";
 
 let on: plane.Plane;
 let kubelets: Kubelets;
@@ -136,11 +136,11 @@ test("a drain may take one controller at a time, and one that is not Ready holds
 });
 
 test("the API server away in mid-rollout: no hot loop, nothing lost, and the rollout goes on when it is back", async () => {
-  await using wall = await Wall.before(on.cluster.server);
+  await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
-    "behind-the-wall",
-    `https://127.0.0.1:${wall.port}`,
+    "behind-the-proxy",
+    `https://127.0.0.1:${proxy.port}`,
     on.token,
   );
   await steer(on, 1);
@@ -148,15 +148,15 @@ test("the API server away in mid-rollout: no hot loop, nothing lost, and the rol
   kubelets.starts.length = 0;
   await plane.declare(on, content("one"));
   await until("the rollout has begun", () => kubelets.order(1).length > 0);
-  wall.shut();
-  const before = wall.tried;
+  proxy.shut();
+  const before = proxy.tried;
   await plane.declare(on, content("two"));
   // Short of the 10 s after which the Lease is given up.
   await stays("it does not give up", () => controller.exited() === undefined, 5000);
   // Seven watches, and the loop, which reads seven objects at each look, after 0.5, 1, 2 … s: some
   // 4 tries each; the Lease, each second.
-  assert.ok(wall.tried - before <= 80, `${wall.tried - before} connections in 5 s`);
-  wall.open();
+  assert.ok(proxy.tried - before <= 80, `${proxy.tried - before} connections in 5 s`);
+  proxy.open();
   const revision = await until("the change is published", async () => {
     const now = await plane.published(on);
     return now?.document === content("two") && now.revision;
@@ -167,11 +167,11 @@ test("the API server away in mid-rollout: no hot loop, nothing lost, and the rol
 });
 
 test("the API server away for longer than the Lease: the controller ends with one line, and the next one waits and goes on", async () => {
-  await using wall = await Wall.before(on.cluster.server);
+  await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
-    "behind-the-wall",
-    `https://127.0.0.1:${wall.port}`,
+    "behind-the-proxy",
+    `https://127.0.0.1:${proxy.port}`,
     on.token,
   );
   await steer(on, 1);
@@ -179,7 +179,7 @@ test("the API server away for longer than the Lease: the controller ends with on
   kubelets.starts.length = 0;
   await plane.declare(on, content("one"));
   await until("the rollout has begun", () => kubelets.order(1).length > 0);
-  wall.shut();
+  proxy.shut();
   await until("it ends", () => controller.exited() !== undefined, { timeout: 30_000 });
   assert.equal(controller.exited(), 1);
   assert.equal(controller.output().match(/the Lease is lost/g)?.length, 1, controller.output());
@@ -188,26 +188,26 @@ test("the API server away for longer than the Lease: the controller ends with on
   await steer(on, 1);
   await using next = plane.startController(kubeconfig);
   await stays("it waits", () => next.exited() === undefined, 4000);
-  wall.open();
+  proxy.open();
   await plane.untilRolledOut(on, await plane.untilPublished(on, content("two"), 90_000));
   await plane.clear(on);
   assert.equal(await next.stop(), 0);
 });
 
 test("H6: connections cut while at rest: the next change is seen within seconds", async () => {
-  await using wall = await Wall.before(on.cluster.server);
+  await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
-    "behind-the-wall",
-    `https://127.0.0.1:${wall.port}`,
+    "behind-the-proxy",
+    `https://127.0.0.1:${proxy.port}`,
     on.token,
   );
   await steer(on, "100%");
   await using controller = plane.startController(kubeconfig);
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, 1);
-  wall.shut();
-  wall.open();
+  proxy.shut();
+  proxy.open();
   await plane.declare(on, content("two"));
   // A watch that nobody misses is found silent after 90 s.
   await plane.untilRolledOut(on, await plane.untilPublished(on, content("two")), 60_000);
@@ -216,11 +216,11 @@ test("H6: connections cut while at rest: the next change is seen within seconds"
 });
 
 test("what was deleted while all connections were cut comes back when they open", async () => {
-  await using wall = await Wall.before(on.cluster.server);
+  await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
-    "behind-the-wall",
-    `https://127.0.0.1:${wall.port}`,
+    "behind-the-proxy",
+    `https://127.0.0.1:${proxy.port}`,
     on.token,
   );
   await steer(on, "100%");
@@ -231,11 +231,11 @@ test("what was deleted while all connections were cut comes back when they open"
   const daemonSet = async () =>
     (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.uid ?? "";
   const before = [await global(), await daemonSet()];
-  wall.shut();
+  proxy.shut();
   await on.api.remove(paths.global, before[0] ?? "");
   await on.api.remove(paths.daemonSet, before[1] ?? "");
   await until("both are gone", async () => (await global()) === "" && (await daemonSet()) === "");
-  wall.open();
+  proxy.open();
   await until("both are back", async () => (await global()) !== "" && (await daemonSet()) !== "");
   assert.ok(!before.includes(await global()) && !before.includes(await daemonSet()));
   await plane.untilPublished(on, content("one"));

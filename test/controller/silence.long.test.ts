@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import * as plane from "./plane.ts";
 import { document } from "./plane.ts";
 import { steer } from "./steer.ts";
-import { Wall } from "./tcp-proxy.ts";
+import { TcpProxy } from "./tcp-proxy.ts";
 
 let on: plane.Plane;
 before(async () => void (on = await plane.startPlane()));
@@ -15,11 +15,11 @@ after(() => on[Symbol.asyncDispose]());
 const content = (word: string) => document({ "quay.io": `robot:${word}` });
 
 test("watches and connections that hang without an end: the next change is seen all the same, within two minutes", async () => {
-  await using wall = await Wall.before(on.cluster.server);
+  await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
-    "behind-the-wall",
-    `https://127.0.0.1:${wall.port}`,
+    "behind-the-proxy",
+    `https://127.0.0.1:${proxy.port}`,
     on.token,
   );
   await steer(on, "100%");
@@ -27,7 +27,7 @@ test("watches and connections that hang without an end: the next change is seen 
   await plane.declare(on, content("one"));
   await plane.untilPublished(on, content("one"));
   await plane.untilEvent(on, "Accepted");
-  wall.freeze();
+  proxy.freeze();
   await plane.declare(on, content("two"));
   await plane.untilPublished(on, content("two"), 150_000);
   await controller.stop();

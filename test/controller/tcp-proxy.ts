@@ -2,7 +2,7 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { once } from "node:events";
 
-export class Wall implements AsyncDisposable {
+export class TcpProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #open = true;
@@ -15,15 +15,15 @@ export class Wall implements AsyncDisposable {
     this.port = port;
   }
 
-  static async before(url: string): Promise<Wall> {
+  static async before(url: string): Promise<TcpProxy> {
     const { hostname, port } = new URL(url);
     const server = createServer();
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const address = server.address();
-    const wall = new Wall(server, typeof address === "object" ? (address?.port ?? 0) : 0);
-    server.on("connection", (near) => wall.#pass(near, hostname, Number(port || 443)));
-    return wall;
+    const proxy = new TcpProxy(server, typeof address === "object" ? (address?.port ?? 0) : 0);
+    server.on("connection", (near) => proxy.#pass(near, hostname, Number(port || 443)));
+    return proxy;
   }
 
   /** Cuts what runs; new connections are cut at once. */

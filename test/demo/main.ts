@@ -5,7 +5,7 @@
 import { parseArgs } from "node:util";
 import { bundle } from "../../build/bundle.ts";
 import { removeCluster, startCluster, type Cluster } from "../cluster/cluster.ts";
-import { allStates, isLeftover } from "../cluster/state.ts";
+import { allStates, isLeftover } from "../cluster/host/state.ts";
 import { ClaimFailed, Narrator } from "./narrator.ts";
 import { tellRotation } from "./rotation.ts";
 import { tell } from "./story.ts";

@@ -13,7 +13,7 @@ import { merge, type Merged } from "#pullsecret/merge/merge.ts";
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
 import { formatPath } from "#pullsecret/problems/keypath.ts";
 import { dockerHubKey, identity, isHubWithoutSlash } from "#pullsecret/registry/registry.ts";
-import { ask, held, type Answer, type Held, type Question } from "./oracle.ts";
+import { ask, held, type OracleAnswer, type Held, type Question } from "./oracle.ts";
 import { randomFile } from "./files.ts";
 import { Random } from "../random.ts";
 import { randomImage } from "./references.ts";
@@ -46,7 +46,7 @@ function isDead(key: string): boolean {
   return identity(key) === undefined && !/^[^/]*\[|%/.test(key);
 }
 
-function compare({ file, images }: Question, answer: Answer): void {
+function compare({ file, images }: Question, answer: OracleAnswer): void {
   const context = `seed ${seed}, file ${JSON.stringify(file.toString())}`;
   const read = readAsKubelet(file);
   assert.equal(
@@ -78,7 +78,8 @@ test(`explain finds what the kubelet finds, in its order, for ${files} random fi
   }));
   const answers = await ask(questions);
   assert.equal(answers.length, files);
-  for (const [index, question] of questions.entries()) compare(question, answers[index] as Answer);
+  for (const [index, question] of questions.entries())
+    compare(question, answers[index] as OracleAnswer);
   // Not vacuous: random files that all fail to parse, or images that match nothing, would agree
   // with anything.
   const tried = answers
@@ -129,7 +130,7 @@ test(`the kubelet reads what we emit as the same credentials, and finds them as 
     const wanted = merged.entries.map(({ registry, credential: { username, password } }) =>
       held(Buffer.from(username), Buffer.from(password), registry),
     );
-    const answer = emitted[index] as Answer;
+    const answer = emitted[index] as OracleAnswer;
     assert.ok(answer.parses, context);
     assert.deepEqual(answer.entries.toSorted(), wanted.toSorted(), context);
     if (source === undefined) continue;

@@ -10,7 +10,7 @@ export type Question = Readonly<{ file: Uint8Array; images: readonly string[] }>
 /** One credential as one comparable text: key, user name and password as hexadecimal bytes. */
 export type Held = string;
 type Lookup = Readonly<{ name: string | undefined; tries: readonly Held[] }>;
-export type Answer = Readonly<{
+export type OracleAnswer = Readonly<{
   parses: boolean;
   entries: readonly Held[];
   lookups: readonly Lookup[];
@@ -47,7 +47,7 @@ export async function build(name: "oracle" | "provider" | "kubeadm"): Promise<st
 }
 
 /** The kubelet's answers, in the order of the questions. */
-export async function ask(questions: readonly Question[]): Promise<Answer[]> {
+export async function ask(questions: readonly Question[]): Promise<OracleAnswer[]> {
   const oracle = await build("oracle");
   const lines = questions.map(({ file, images }) =>
     JSON.stringify({
@@ -68,7 +68,7 @@ export function held(username: Uint8Array, password: Uint8Array, key?: string): 
   return `${name}/${Buffer.from(username).toString("hex")}/${Buffer.from(password).toString("hex")}`;
 }
 
-function decode(raw: RawAnswer): Answer {
+function decode(raw: RawAnswer): OracleAnswer {
   return {
     parses: raw.parses,
     entries: (raw.entries ?? []).map((entry) => heldBy({ key: "", ...entry })),

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { providerFiles, type Scope } from "#contract/names.ts";
+import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { answerable, answerOf, script } from "#pullsecret/provider/answer.ts";
 import { judgeConfig, providerConfig } from "#pullsecret/provider/config.ts";
 import { ask, build, held, run, type Held } from "./oracle.ts";
@@ -130,7 +130,7 @@ test("where the stamp cannot be made the answer is given all the same", async (t
 });
 
 test("a kubelet starts with both scopes, and with nothing that we refuse for a wrong field", async (t) => {
-  for (const scope of ["All", "Annotated"] satisfies Scope[])
+  for (const scope of ["All", "Annotated"] satisfies ProviderScope[])
     await lookUp(lay(t, providerConfig(["a.io:1"], scope)), ["other.io/app"]);
   const good = providerConfig([], "All");
   const wrong = [

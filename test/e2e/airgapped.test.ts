@@ -8,7 +8,7 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { buildImage } from "../cluster/image.ts";
+import { buildImage } from "../cluster/kit/image.ts";
 import type { Node } from "../cluster/node.ts";
 import { agentOn, agents, allAtOnce, fileMark, kubelets } from "./nodes.ts";
 import * as product from "./product.ts";

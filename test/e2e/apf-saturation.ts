@@ -8,7 +8,7 @@ import { request, type RequestOptions } from "node:https";
 import type { Cluster } from "../cluster/cluster.ts";
 
 /** Takes the place as this user, and again whenever it is lost, until it is disposed of. */
-export async function takeSeat(cluster: Cluster, user: string): Promise<Disposable> {
+export async function saturate(cluster: Cluster, user: string): Promise<Disposable> {
   const config = new KubeConfig();
   config.loadFromFile(cluster.kubeconfig);
   const options: RequestOptions = { method: "POST" };

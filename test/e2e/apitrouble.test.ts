@@ -11,7 +11,7 @@ import { askedByController } from "./audit.ts";
 import { auths } from "./nodes.ts";
 import { outlives, stages, starts } from "./outage.ts";
 import * as product from "./product.ts";
-import { takeSeat } from "./apf-saturation.ts";
+import { saturate } from "./apf-saturation.ts";
 
 let cluster: Cluster;
 const controllers = "app.kubernetes.io/name=global-pull-secret-controller";
@@ -106,7 +106,7 @@ test("an API server that answers 429 is not pressed, and the change arrives when
     kind: "ServiceAccount",
     serviceAccount: { name: "global-pull-secret-controller", namespace: names.namespace },
   };
-  const holder = "seat-holder";
+  const holder = "saturating";
   const everything = {
     verbs: ["*"],
     apiGroups: ["*"],
@@ -145,7 +145,7 @@ test("an API server that answers 429 is not pressed, and the change arrives when
       },
     },
   );
-  using seat = await takeSeat(cluster, holder);
+  using saturation = await saturate(cluster, holder);
   const refused = (since = "") =>
     askedByController(cluster, since).filter(({ code }) => code === 429).length;
   await until(
@@ -162,7 +162,7 @@ test("an API server that answers 429 is not pressed, and the change arrives when
   // (Retry-After is 1).
   await stays("it asked 40 times at most", () => refused(since) <= 40, 8000, 1000);
   assert.ok(refused(since) <= 40, `${refused(since)} requests in 8 s`);
-  seat[Symbol.dispose]();
+  saturation[Symbol.dispose]();
   await cluster.kubectl(
     "delete",
     "flowschema/nothing-for-you",

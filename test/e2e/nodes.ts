@@ -32,7 +32,7 @@ export async function fileMark(node: Node): Promise<string> {
   ]);
 }
 
-export type AgentPod = Readonly<{
+export type AgentPodObject = Readonly<{
   metadata: { name: string; uid: string; creationTimestamp: string; deletionTimestamp?: string };
   spec: { nodeName: string; containers: { image: string; args: string[] }[] };
   status: {
@@ -44,9 +44,9 @@ export type AgentPod = Readonly<{
   };
 }>;
 
-export async function agents(cluster: Cluster): Promise<AgentPod[]> {
+export async function agents(cluster: Cluster): Promise<AgentPodObject[]> {
   const selector = `name=${names.agentName}`;
-  const list = await cluster.get<{ items: AgentPod[] }>(
+  const list = await cluster.get<{ items: AgentPodObject[] }>(
     "pods",
     "-n",
     names.namespace,
@@ -57,7 +57,7 @@ export async function agents(cluster: Cluster): Promise<AgentPod[]> {
 }
 
 /** The name of the agent's pod that is to stay on a node. */
-export async function agentOn(cluster: Cluster, node: Node): Promise<AgentPod> {
+export async function agentOn(cluster: Cluster, node: Node): Promise<AgentPodObject> {
   const pods = await agents(cluster);
   const found = pods.find(
     ({ spec, metadata }) => spec.nodeName === node.name && metadata.deletionTimestamp === undefined,

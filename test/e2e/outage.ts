@@ -8,7 +8,7 @@ import * as product from "./product.ts";
 import { mostAtOnce, restarts } from "./restarts.ts";
 
 export const stages = ["birth", "canary", "wave", "withdrawal"] as const;
-export type Stage = (typeof stages)[number];
+export type OutageStage = (typeof stages)[number];
 
 /**
  * Milliseconds for which a kubelet must be well before the next one's turn: what the product is
@@ -32,7 +32,11 @@ export async function starts(cluster: Cluster): Promise<number[]> {
  * Stops the API server at the stage, for so many seconds; asserts that nothing is lost or done
  * twice.
  */
-export async function outlives(cluster: Cluster, stage: Stage, seconds: number): Promise<void> {
+export async function outlives(
+  cluster: Cluster,
+  stage: OutageStage,
+  seconds: number,
+): Promise<void> {
   const begun = Date.now();
   const before = await starts(cluster);
   const since = (more: number) => before.map((count) => count + more);
@@ -62,7 +66,7 @@ export async function outlives(cluster: Cluster, stage: Stage, seconds: number):
   await cluster.kubectl("delete", "events", "-n", names.namespace, "--all");
 }
 
-async function outage(cluster: Cluster, stage: Stage, seconds: number): Promise<void> {
+async function outage(cluster: Cluster, stage: OutageStage, seconds: number): Promise<void> {
   await until(`the rollout is at its ${stage}`, async () => (await stageOf(cluster)) === stage, {
     seen: () => stageOf(cluster),
   });

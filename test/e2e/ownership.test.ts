@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { sandboxImage } from "../cluster/nodefiles.ts";
+import { sandboxImage } from "../cluster/host/nodefiles.ts";
 import { agents, allAtOnce, auths, fileMark, kubelets } from "./nodes.ts";
 import * as product from "./product.ts";
 
@@ -108,12 +108,12 @@ test("every object of ours that is deleted comes back within seconds, and the no
     await until(`${kind} ${name} is back`, async () => !["", old].includes(await uid()), {
       timeout: 15_000,
     });
-    await untilQuiet();
+    await untilIdle();
   }
   await undisturbed();
 });
 
-async function untilQuiet(): Promise<void> {
+async function untilIdle(): Promise<void> {
   const now = await until("global-pull-secret has its revision", () => product.revision(cluster));
   await product.untilServed(cluster, now);
 }
@@ -171,12 +171,12 @@ test("edits of our objects are repaired within seconds, and labels of another fi
     );
   const before = await declared();
   for (const [kind, name, patch] of edits) {
-    if (kind === "secret") await untilQuiet().then(undisturbed);
+    if (kind === "secret") await untilIdle().then(undisturbed);
     await kubectl("patch", kind, name, "-p", JSON.stringify(patch));
     const repaired = async () => sameButRevision(await declared(), before);
     await until(`the ${kind} is as declared`, repaired, { timeout: 15_000, seen: declared });
   }
-  await untilQuiet();
+  await untilIdle();
   for (const { spec } of await agents(cluster))
     assert.ok(!spec.containers[0]?.image.startsWith("evil"));
   for (const node of cluster.nodes)

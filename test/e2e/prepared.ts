@@ -1,6 +1,6 @@
 /** Nodes as an image or Cluster API makes them for mode CredentialProvider. */
 import { join } from "node:path";
-import { providerFiles, type Scope } from "#contract/names.ts";
+import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { providerConfig } from "#pullsecret/provider/config.ts";
 import type { Node } from "../cluster/node.ts";
 import { installProvider, kubeadmFlags } from "../faults/provider.ts";
@@ -12,6 +12,6 @@ export function prepare(node: Node): void {
 }
 
 /** The configuration alone; a kubelet reads it when it starts. */
-export function configure(node: Node, scope: Scope): void {
+export function configure(node: Node, scope: ProviderScope): void {
   node.writeFile(providerFiles.config, providerConfig([], scope));
 }

@@ -5,9 +5,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import * as names from "#contract/names.ts";
-import { until } from "../cluster/await.ts";
+import { until, type WaitOptions } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { buildImage } from "../cluster/image.ts";
+import { buildImage } from "../cluster/kit/image.ts";
 import { objectOf, type Wish } from "../controller/steer.ts";
 
 const repository = join(import.meta.dirname, "../..");
@@ -208,10 +208,11 @@ export async function untilEvent(
   cluster: Cluster,
   reason: string,
   message: RegExp,
+  patience: Pick<WaitOptions, "timeout"> = {},
 ): Promise<Event> {
   return await until(
     `an Event ${reason} says ${message}`,
     async () => (await events(cluster, reason)).find((event) => message.test(event.message)),
-    { seen: () => events(cluster) },
+    { ...patience, seen: () => events(cluster) },
   );
 }

@@ -7,7 +7,12 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
-import { globalPullSecretName, providerFiles, type Scope, useAnnotation } from "#contract/names.ts";
+import {
+  globalPullSecretName,
+  providerFiles,
+  type ProviderScope,
+  useAnnotation,
+} from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { fileMark, kubelets } from "./nodes.ts";
@@ -21,7 +26,7 @@ let first: readonly string[];
 let marks: readonly string[];
 let tags = 0;
 
-const by = (scope: Scope): GlobalPullSecretSpec => ({
+const by = (scope: ProviderScope): GlobalPullSecretSpec => ({
   delivery: {
     mode: "CredentialProvider",
     credentialProvider: { registration: "Preinstalled", scope },

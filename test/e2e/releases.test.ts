@@ -9,7 +9,7 @@ import * as names from "#contract/names.ts";
 import { lastRelease } from "../../tools/last-release.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { buildLastRelease } from "../cluster/last-release.ts";
+import { buildLastRelease } from "../cluster/kit/last-release.ts";
 import { agents, auths, fileMark, kubelets } from "./nodes.ts";
 import * as product from "./product.ts";
 import { restarts } from "./restarts.ts";

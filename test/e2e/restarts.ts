@@ -57,12 +57,12 @@ async function restartsOf(node: Node, since: number): Promise<Restart[]> {
   return found;
 }
 
-/** Most kubelets that were, at one time, down or up for less than `settle` milliseconds. */
-export function mostAtOnce(all: readonly Restart[], settle: number): number {
+/** Most kubelets that were, at one time, down or up for less than `probation` milliseconds. */
+export function mostAtOnce(all: readonly Restart[], probation: number): number {
   return Math.max(
     0,
     ...all.map(
-      ({ down }) => all.filter((other) => other.down <= down && down < other.up + settle).length,
+      ({ down }) => all.filter((other) => other.down <= down && down < other.up + probation).length,
     ),
   );
 }

@@ -12,7 +12,7 @@ import * as product from "./product.ts";
 import { mostAtOnce, restarts, type Restart } from "./restarts.ts";
 
 /** How long a restarted kubelet is only on probation. */
-const settle = 3000;
+const probation = 3000;
 
 let cluster: Cluster;
 
@@ -57,7 +57,7 @@ type History = {
 test("H17: with a budget of one, no two kubelets are ever down together, at first deployment too", async () => {
   const all = await change("one");
   assert.deepEqual(nodesOf(all), everyNode, JSON.stringify(all));
-  assert.equal(mostAtOnce(all, settle), 1, JSON.stringify(all));
+  assert.equal(mostAtOnce(all, probation), 1, JSON.stringify(all));
 
   const history = await cluster.get<History>("controllerrevisions", "-n", names.namespace);
   const [birth] = (history?.items ?? []).toSorted((a, b) => a.revision - b.revision);
@@ -76,11 +76,11 @@ test("H17: a revision goes to one node, and only when that one has proved it to 
   const [first, second, third] = all;
   assert.ok(first && second && third);
   assert.ok(
-    second.down >= first.up + settle,
+    second.down >= first.up + probation,
     `${second.node} did not wait for ${first.node}: ${JSON.stringify(all)}`,
   );
   assert.equal(
-    mostAtOnce([second, third], settle),
+    mostAtOnce([second, third], probation),
     2,
     `half of three nodes is two: ${JSON.stringify(all)}`,
   );
@@ -113,15 +113,15 @@ test("H17: two changes in quick succession never widen a wave", async () => {
 
   const all = await restarts(cluster, since);
   assert.equal(all.length, 3 * (served - revision), JSON.stringify(all));
-  assert.ok(mostAtOnce(all, settle) <= 2, JSON.stringify(all));
+  assert.ok(mostAtOnce(all, probation) <= 2, JSON.stringify(all));
   for (let at = 0; at < all.length; at += 3) {
     const [first, second] = all.slice(at);
     const before = all.slice(0, at).map(({ up }) => up);
     assert.ok(
-      first && second && first.down >= Math.max(0, ...before) + settle,
+      first && second && first.down >= Math.max(0, ...before) + probation,
       "revisions overlap",
     );
-    assert.ok(second.down >= first.up + settle, "the second node did not wait for the first");
+    assert.ok(second.down >= first.up + probation, "the second node did not wait for the first");
   }
 });
 
@@ -155,7 +155,7 @@ test("with a budget of every node a corrected Secret heals all of them at one st
   });
   const all = await change("good");
   assert.deepEqual(nodesOf(all), everyNode);
-  assert.equal(mostAtOnce(all, settle), 3, JSON.stringify(all));
+  assert.equal(mostAtOnce(all, probation), 3, JSON.stringify(all));
   for (const node of cluster.nodes)
     assert.deepEqual(Object.keys(auths(node)), [`${cluster.registry.host}/good`]);
 });

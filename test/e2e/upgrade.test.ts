@@ -7,10 +7,18 @@ import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { buildImage } from "../cluster/image.ts";
+import { buildImage } from "../cluster/kit/image.ts";
 import type { Node } from "../cluster/node.ts";
 import { leader } from "./leader.ts";
-import { agentLog, agentOn, allAtOnce, auths, fileMark, kubelets, type AgentPod } from "./nodes.ts";
+import {
+  agentLog,
+  agentOn,
+  allAtOnce,
+  auths,
+  fileMark,
+  kubelets,
+  type AgentPodObject,
+} from "./nodes.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
@@ -59,7 +67,8 @@ test("the same image under another tag replaces the controller and no agent: the
   const image = await buildImage(cluster, { tag: "next" });
   await cluster.kubectl("set", "image", ...deployment, `controller=${image}`);
   const imageOf = async (pod: string) =>
-    (await cluster.get<AgentPod>("pod", pod, "-n", names.namespace))?.spec.containers[0]?.image;
+    (await cluster.get<AgentPodObject>("pod", pod, "-n", names.namespace))?.spec.containers[0]
+      ?.image;
   await until(
     "the new controller writes",
     async () => (await imageOf((await leader(cluster)).name)) === image,

@@ -5,17 +5,20 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import test from "node:test";
-import { Agent, encode, Node } from "./agent.ts";
+import { AgentProcess, encode, NodeDirectory } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { nodeFlags } from "./deployed.ts";
 import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
 
 test("H16, H17: a mounted revision reaches config.json, the kubelet is restarted once, the agent becomes ready", async () => {
-  using node = new Node();
+  using node = new NodeDirectory();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
   node.mount(3, { additional: { "quay.io": "planted-password" } });
-  await using agent = await Agent.start(node, { revision: 3, healthzPort: systemd.healthzPort });
+  await using agent = await AgentProcess.start(node, {
+    revision: 3,
+    healthzPort: systemd.healthzPort,
+  });
   await agent.shows(200, "GPS200");
   assert.deepEqual(JSON.parse(node.file ?? ""), {
     auths: { "quay.io": { auth: encode("planted-password") } },
@@ -28,9 +31,9 @@ test("H16, H17: a mounted revision reaches config.json, the kubelet is restarted
 });
 
 test("H23: an agent of these tests is the shipped one: no capability, nothing to gain, the DaemonSet's flags", async () => {
-  using node = new Node();
+  using node = new NodeDirectory();
   node.mount(1, { additional: {} });
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: 1 });
+  await using agent = await AgentProcess.start(node, { revision: 1, healthzPort: 1 });
   await agent.shows("5nn");
   const proc = `/proc/${agent.child.pid}`;
   const status = readFileSync(`${proc}/status`, "utf8");
@@ -44,19 +47,25 @@ test("H23: an agent of these tests is the shipped one: no capability, nothing to
 });
 
 test("H20: a withdrawn revision leaves the very bytes that were there, and no folder of ours", async () => {
-  using node = new Node();
+  using node = new NodeDirectory();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
   const before = `{ "auths": {"a.io": {"auth": "${encode("theirs")}"} } }\n`;
   writeFileSync(node.config, before, { mode: 0o640 });
   node.mount(1, { additional: { "a.io": "ours" } });
   {
-    await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
+    await using agent = await AgentProcess.start(node, {
+      revision: 1,
+      healthzPort: systemd.healthzPort,
+    });
     await agent.shows(200, "GPS200");
     assert.match(node.file ?? "", new RegExp(encode("ours")));
   }
   node.mount(2, {});
-  await using agent = await Agent.start(node, { revision: 2, healthzPort: systemd.healthzPort });
+  await using agent = await AgentProcess.start(node, {
+    revision: 2,
+    healthzPort: systemd.healthzPort,
+  });
   await agent.shows(200, "GPS224");
   assert.equal(node.file, before);
   assert.equal(statSync(node.config).mode & 0o777, 0o640);
@@ -65,11 +74,11 @@ test("H20: a withdrawn revision leaves the very bytes that were there, and no fo
 });
 
 test("a halted rollout: a node keeps what it has and is ready, restarts nothing, and puts drift right only in its own content", async () => {
-  using node = new Node();
+  using node = new NodeDirectory();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
   const agentOf = (revision: number) =>
-    Agent.start(node, { revision, healthzPort: systemd.healthzPort });
+    AgentProcess.start(node, { revision, healthzPort: systemd.healthzPort });
   const [own, other] = [
     { additional: { "a.io": "halted" } },
     { additional: { "a.io": "served before" } },
@@ -97,7 +106,7 @@ test("a halted rollout: a node keeps what it has and is ready, restarts nothing,
 });
 
 test("H18: three failed restarts put the old file back, restart the kubelet with it, and say so once", async () => {
-  using node = new Node();
+  using node = new NodeDirectory();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
   systemd.startLimitMicros = 200_000n;
@@ -105,13 +114,13 @@ test("H18: three failed restarts put the old file back, restart the kubelet with
   node.mount(1, { additional: { "a.io": "ours" } });
   const options = { revision: 1, healthzPort: systemd.healthzPort };
   {
-    await using agent = await Agent.start(node, options);
+    await using agent = await AgentProcess.start(node, options);
     assert.equal(await agent.ended(), 1);
     assert.equal(node.file, undefined);
     assert.equal(systemd.restartCalls, 4);
     assert.match(node.message, /^GPS218 /);
   }
-  await using agent = await Agent.start(node, options);
+  await using agent = await AgentProcess.start(node, options);
   await agent.shows("5nn", "GPS219");
   assert.equal(systemd.restartCalls, 4);
 });

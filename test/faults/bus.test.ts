@@ -21,7 +21,7 @@ import {
   crashes,
   jobResults,
   questioned,
-  type Restart,
+  type ScriptedRestart,
   ScriptedSystemd,
 } from "./scripted-systemd.ts";
 
@@ -101,7 +101,7 @@ test("the unit's state is what systemd says", async (t) => {
 test("a restart answers the result of its own job, whatever it is and however the messages come", async (t) => {
   await using bus = await startBus(join(place(t), "dbus"));
   await using systemd = await ScriptedSystemd.start(bus.address);
-  const scripts: readonly Restart[] = [
+  const scripts: readonly ScriptedRestart[] = [
     comesBack,
     { ...comesBack, signalFirst: true },
     { ...comesBack, takes: 300 },

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-export type Bus = Readonly<{
+export type TestBus = Readonly<{
   /** Has the socket `system_bus_socket`, as /run/dbus has. */
   directory: string;
   address: string;
@@ -35,7 +35,7 @@ function addressOf(directory: string): string {
   return `unix:path=${join(directory, "system_bus_socket")}`;
 }
 
-export async function startBus(directory: string, limits = ""): Promise<Bus> {
+export async function startBus(directory: string, limits = ""): Promise<TestBus> {
   mkdirSync(directory, { recursive: true });
   configure(directory, "", limits);
   const configuration = join(directory, "bus.conf");

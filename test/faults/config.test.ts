@@ -16,16 +16,16 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { Agent, encode, inTime } from "./agent.ts";
+import { AgentProcess, encode, inTime } from "./agent.ts";
 import { many } from "./deployed.ts";
 import { phaseOf, slowly } from "./phases.ts";
-import { content, ours, Place } from "./place.ts";
+import { content, ours, AgentPlace } from "./place.ts";
 
 const theirs = { "b.io": { auth: encode("theirs") } };
 const oursBeside = (others: object) => ({ auths: { ...others, "a.io": { auth: encode("ours") } } });
 
 /** As most programs do, in one step. */
-function replaceConfig({ node }: Place, value: unknown): void {
+function replaceConfig({ node }: AgentPlace, value: unknown): void {
   writeFileSync(join(node.root, "new"), JSON.stringify(value));
   renameSync(join(node.root, "new"), node.config);
 }
@@ -49,7 +49,7 @@ test("whatever plain file there is: ours comes beside theirs with its mode kept,
     ["not ours to understand", '{"auths":[]}', 0o600],
   ];
   for (const [what, bytes, mode = 0o600] of rows) {
-    await using place = await Place.make();
+    await using place = await AgentPlace.make();
     const { node, systemd } = place;
     if (bytes !== undefined) {
       writeFileSync(node.config, bytes);
@@ -75,7 +75,7 @@ test("whatever plain file there is: ours comes beside theirs with its mode kept,
 
 test("a symbolic link is neither followed nor replaced, whether it leads to a file or to nothing", async () => {
   for (const there of [true, false]) {
-    await using place = await Place.make();
+    await using place = await AgentPlace.make();
     const { node, systemd } = place;
     const target = join(node.root, "target");
     if (there) writeFileSync(target, "{}");
@@ -102,7 +102,7 @@ test("a file with more than the agent can hold is neither read nor made, and the
     [values(22_548), /it would have 22551 values in 451\d\d bytes, more than/],
   ];
   for (const [file, why] of rows) {
-    await using place = await Place.make();
+    await using place = await AgentPlace.make();
     const { node, systemd } = place;
     writeFileSync(node.config, file);
     await using agent = await place.agent();
@@ -117,10 +117,10 @@ test("a file with more than the agent can hold is neither read nor made, and the
 });
 
 test("what another program writes between our reading and our rename is not lost", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, JSON.stringify({ auths: theirs }));
-  await using agent = await Agent.start(node, {
+  await using agent = await AgentProcess.start(node, {
     revision: 1,
     healthzPort: systemd.healthzPort,
     under: slowly,
@@ -136,7 +136,7 @@ test("what another program writes between our reading and our rename is not lost
 });
 
 test("a journal that is gone without a trace: the file is taken for the node's own, no restart, nothing taken away", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   {
     await using agent = await place.agent();
@@ -157,7 +157,7 @@ test("a journal that is gone without a trace: the file is taken for the node's o
 });
 
 test("the kubelet's directory is replaced by another one: what is there counts, and the new file gets what the old one had", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
@@ -175,7 +175,7 @@ test("the kubelet's directory is replaced by another one: what is there counts, 
 });
 
 test("a kubelet's directory that may not be entered: nothing is made up, the reason is told, and it heals", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, JSON.stringify({ auths: theirs }));
   chmodSync(node.kubelet, 0);

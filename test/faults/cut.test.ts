@@ -7,14 +7,14 @@ import { join } from "node:path";
 import test from "node:test";
 import { CouldNotAsk } from "#agent/systemd/bus.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
-import { Agent, Node, inTime } from "./agent.ts";
+import { AgentProcess, NodeDirectory, inTime } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { content, ours } from "./place.ts";
 import { type Cut, Relay } from "./relay.ts";
 import { sample } from "./sample.ts";
 import { ScriptedSystemd } from "./scripted-systemd.ts";
 
-async function behind(node: Node, cut: Cut) {
+async function behind(node: NodeDirectory, cut: Cut) {
   const bus = await startBus(join(node.root, "bus"));
   const systemd = await ScriptedSystemd.start(bus.address);
   const relay = await Relay.between(node.dbus, bus.directory, cut);
@@ -26,7 +26,7 @@ async function behind(node: Node, cut: Cut) {
 
 /** Cuts every conversation after each of its messages in turn. */
 async function cutEverywhere(cut: Cut): Promise<void> {
-  using node = new Node();
+  using node = new NodeDirectory();
   await using place = await behind(node, cut);
   const { systemd, relay } = place;
   // Each silence lasts as long; far more than a busy machine needs for a whole conversation.
@@ -82,7 +82,7 @@ test("a bus that falls silent after any message: the same, at the deadline", () 
   cutEverywhere("falls silent"));
 
 test("a connection that dies after any message of an apply: the file is whole, one restart, and the agent becomes ready", async (t) => {
-  using node = new Node();
+  using node = new NodeDirectory();
   await using place = await behind(node, "hangs up");
   const { systemd, relay } = place;
   let revision = 0;
@@ -90,7 +90,7 @@ test("a connection that dies after any message of an apply: the file is whole, o
     revision += 1;
     node.mount(revision, revision % 2 === 1 ? content : { additional: { "a.io": "other" } });
     const options = { revision, healthzPort: systemd.healthzPort, flags: ["--probation=0s"] };
-    await using agent = await Agent.start(node, options);
+    await using agent = await AgentProcess.start(node, options);
     await agent.shows(200, "GPS200", 30_000);
     assert.equal(systemd.restartCalls, revision, agent.output);
     assert.equal(node.file === ours, revision % 2 === 1);

@@ -7,7 +7,7 @@ import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { mountPaths, providerFiles } from "#contract/names.ts";
 import { resolve } from "node:path";
 import { freshBundle } from "../../build/bundle.ts";
-import type { Node } from "./agent.ts";
+import type { NodeDirectory } from "./agent/node-directory.ts";
 
 /** The DaemonSet where nobody declares a policy. */
 export function daemonSetOf(): ReturnType<typeof daemonSet> {
@@ -35,7 +35,7 @@ export async function agentBundle(): Promise<string> {
 }
 
 /** Node's flags in the DaemonSet, its mount paths replaced by the node's. */
-export function nodeFlags(node: Node): string[] {
+export function nodeFlags(node: NodeDirectory): string[] {
   const [, ...flags] = container?.command?.slice(0, -1) ?? [];
   const registering = { mode: "CredentialProvider", registration: "Agent", scope: "All" } as const;
   const registers = node.flags.includes("--registration=Agent");

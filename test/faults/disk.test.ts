@@ -22,7 +22,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
 import { flagsIn } from "#pullsecret/provider/flags.ts";
-import { Agent, encode, keeping, Node, inTime } from "./agent.ts";
+import { AgentProcess, encode, keeping, NodeDirectory, inTime } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { answered } from "./provider.ts";
 import { sample } from "./sample.ts";
@@ -41,10 +41,10 @@ function run(command: string, ...args: string[]): void {
 }
 
 class Disk implements AsyncDisposable {
-  readonly node: Node;
+  readonly node: NodeDirectory;
   readonly systemd: ScriptedSystemd;
   readonly #ends: (() => unknown)[];
-  private constructor(node: Node, systemd: ScriptedSystemd, ends: (() => unknown)[]) {
+  private constructor(node: NodeDirectory, systemd: ScriptedSystemd, ends: (() => unknown)[]) {
     this.node = node;
     this.systemd = systemd;
     this.#ends = ends;
@@ -54,7 +54,7 @@ class Disk implements AsyncDisposable {
    * last argument.
    */
   static async make(...mount: readonly string[]): Promise<Disk> {
-    const node = new Node(mkdtempSync(join(tmpdir(), "gps-disk-")));
+    const node = new NodeDirectory(mkdtempSync(join(tmpdir(), "gps-disk-")));
     const [command, ...args] = mount;
     if (command !== undefined)
       run(command, ...args, ...(args.includes("--bind") ? [node.kubelet] : []), node.kubelet);
@@ -69,15 +69,19 @@ class Disk implements AsyncDisposable {
       () => node[Symbol.dispose](),
     ]);
   }
-  agent(...under: string[]): Promise<Agent> {
-    return Agent.start(this.node, { revision: 1, healthzPort: this.systemd.healthzPort, under });
+  agent(...under: string[]): Promise<AgentProcess> {
+    return AgentProcess.start(this.node, {
+      revision: 1,
+      healthzPort: this.systemd.healthzPort,
+      under,
+    });
   }
   /** What must hold while nothing can be written. */
   untouched(where: string): void {
     assert.equal(this.node.file, theirs, where);
     assert.equal(this.systemd.restartCalls, 0, where);
   }
-  async healed(agent: Agent, where: string): Promise<void> {
+  async healed(agent: AgentProcess, where: string): Promise<void> {
     await agent.shows(200, "GPS200", 60_000);
     assert.equal(this.node.file, after, where);
     assert.equal(this.systemd.restartCalls, 1, where);
@@ -243,7 +247,10 @@ test("a disk that is full at any write of a registration or a rotation: no flags
     const filler = join(node.kubelet, "filler");
     const { bavail, bsize } = statfsSync(node.kubelet);
     writeFileSync(filler, Buffer.alloc((bavail - pages) * bsize));
-    await using agent = await Agent.start(node, { revision, healthzPort: systemd.healthzPort });
+    await using agent = await AgentProcess.start(node, {
+      revision,
+      healthzPort: systemd.healthzPort,
+    });
     let full = false;
     const served = () => answered(node.kubelet)?.["a.io"]?.[0] === (revision === 1 ? "x" : "y");
     const settled = () => (full = agent.output.includes("GPS208")) || served();

@@ -7,18 +7,18 @@ import { readdirSync, readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Agent, digestFor, encode, inTime } from "./agent.ts";
-import { content, ours, Place } from "./place.ts";
+import { AgentProcess, digestFor, encode, inTime } from "./agent.ts";
+import { content, ours, AgentPlace } from "./place.ts";
 
 /** Resident memory in MiB and open descriptors. */
-function held({ child }: Agent): Readonly<{ memory: number; descriptors: number }> {
+function held({ child }: AgentProcess): Readonly<{ memory: number; descriptors: number }> {
   const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
   const memory = Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
   return { memory, descriptors: readdirSync(`/proc/${child.pid}/fd`).length };
 }
 
 test("10,000 quick changes of the mounted Secret: few restarts, no more memory, no more descriptors, the last one counts", async (t) => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   await using agent = await place.agent(["--probation=0s"]);
   await agent.shows(200, "GPS200");
   const change = async (count: number) => {
@@ -48,7 +48,7 @@ test("10,000 quick changes of the mounted Secret: few restarts, no more memory, 
 });
 
 test("H15: a mount that is behind, ahead, incomplete or nonsense is waited for, and touches nothing; a good one is taken", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node } = place;
   const intent = { salt: "2".repeat(32), intent: "apply" };
   const files = { ".dockerconfigjson": '{"auths":{}}', revision: "2", sources: "{}", ...intent };
@@ -95,7 +95,7 @@ test("H15: a mount that is behind, ahead, incomplete or nonsense is waited for, 
     digest: digestFor(2, content),
     healthzPort: place.systemd.healthzPort,
   };
-  await using agent = await Agent.start(node, options);
+  await using agent = await AgentProcess.start(node, options);
   for (const [words, mount] of mounts) {
     mount();
     await agent.shows("5nn", words);
@@ -108,7 +108,7 @@ test("H15: a mount that is behind, ahead, incomplete or nonsense is waited for, 
 });
 
 test("the same change back and forth ends with the last one, one restart each", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   for (const revision of [1, 2, 3, 4, 5]) {
     const password = revision % 2 === 1 ? "ours" : "other";
     place.node.mount(revision, { additional: { "a.io": password } });
@@ -125,7 +125,7 @@ test("the same change back and forth ends with the last one, one restart each", 
 });
 
 test("a healthz that is wrong, mute, slow, endless or refused takes readiness away, costs no restart, and gives it back", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const right = (socket: Socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\nok");
   const answers: readonly ((socket: Socket) => void)[] = [
     (socket) => void socket.end("HTTP/1.1 500 Internal Server Error\r\n\r\n200"),
@@ -142,7 +142,7 @@ test("a healthz that is wrong, mute, slow, endless or refused takes readiness aw
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   try {
-    await using agent = await Agent.start(place.node, { revision: 1, healthzPort: port });
+    await using agent = await AgentProcess.start(place.node, { revision: 1, healthzPort: port });
     await agent.shows(200, "GPS200");
     for (const one of answers) {
       answer = one;

@@ -6,7 +6,7 @@ import { cpSync, existsSync, linkSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { until } from "../cluster/await.ts";
 import type { Node as ClusterNode } from "../cluster/node.ts";
-import { type Answer, isAnswer, Node, withSettle } from "./agent.ts";
+import { type ProbeAnswer, isAnswer, NodeDirectory, withProbation } from "./agent.ts";
 import { agentBundle } from "./deployed.ts";
 
 /** Below the node's root; what is put there is the same file inside and outside. */
@@ -16,9 +16,9 @@ const ours = ["/var/lib/kubelet/global-pull-secret", "/var/lib/kubelet/pull-secr
 export class Inside {
   readonly machine: ClusterNode;
   /** Its files as this machine sees them. */
-  readonly node: Node;
+  readonly node: NodeDirectory;
 
-  private constructor(machine: ClusterNode, node: Node) {
+  private constructor(machine: ClusterNode, node: NodeDirectory) {
     this.machine = machine;
     this.node = node;
   }
@@ -34,12 +34,13 @@ export class Inside {
     } catch {
       cpSync(node, join(root, "node"));
     }
-    return new Inside(machine, new Node(root, join(machine.rootfs, "var/lib/kubelet")));
+    return new Inside(machine, new NodeDirectory(root, join(machine.rootfs, "var/lib/kubelet")));
   }
 
-  /** Makes the node one that has never seen an agent, with a kubelet that runs. */
+  /** Makes the node one that has never seen an agent, with a bus and a kubelet that run. */
   async fresh(): Promise<void> {
     await this.kill("SIGKILL");
+    await this.machine.exec(["systemctl", "start", "dbus.socket"]);
     this.machine.writeFile("config.json", undefined);
     await this.machine.exec(["rm", "-rf", ...ours]);
     await this.machine.healKubelet();
@@ -74,7 +75,7 @@ export class Inside {
       "--dbus-directory=/run/dbus",
       `--pod-directory=/${place}/pod`,
       `--termination-log=/${place}/termination-log`,
-      ...withSettle(3, flags),
+      ...withProbation(3, flags),
     ]);
   }
 
@@ -98,7 +99,7 @@ export class Inside {
   }
 
   /** Waits until readiness answers with this status and text. */
-  async shows(status: Answer, text: string, timeout = 30_000): Promise<void> {
+  async shows(status: ProbeAnswer, text: string, timeout = 30_000): Promise<void> {
     let last = "";
     await until(
       `readiness answers ${status} ${text}`,

@@ -6,13 +6,13 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { encode, inTime } from "./agent.ts";
 import { configure } from "./bus.ts";
-import { ours, Place } from "./place.ts";
-import { comesBack, jobResults, questioned, type Restart } from "./scripted-systemd.ts";
+import { ours, AgentPlace } from "./place.ts";
+import { comesBack, jobResults, questioned, type ScriptedRestart } from "./scripted-systemd.ts";
 
 /** Applies a revision for each script; answers how many restarts were asked for it. */
 async function applyEach(
-  place: Place,
-  scripts: readonly (readonly Restart[])[],
+  place: AgentPlace,
+  scripts: readonly (readonly ScriptedRestart[])[],
 ): Promise<number[]> {
   place.systemd.startLimitMicros = 100_000n;
   const asked: number[] = [];
@@ -31,8 +31,8 @@ async function applyEach(
 }
 
 test("whatever a job's result: a kubelet that is down afterwards is asked for again", async () => {
-  await using place = await Place.make();
-  const scripts = jobResults.map((job): Restart[] => [
+  await using place = await AgentPlace.make();
+  const scripts = jobResults.map((job): ScriptedRestart[] => [
     { job, after: job === "failed" ? "failed" : "inactive" },
     comesBack,
   ]);
@@ -40,13 +40,13 @@ test("whatever a job's result: a kubelet that is down afterwards is asked for ag
 });
 
 test("whatever a job's result: a new kubelet that answers is proved by one restart", async () => {
-  await using place = await Place.make();
-  const scripts = jobResults.map((job): Restart[] => [{ job, after: "running" }]);
+  await using place = await AgentPlace.make();
+  const scripts = jobResults.map((job): ScriptedRestart[] => [{ job, after: "running" }]);
   assert.deepEqual(await applyEach(place, scripts), Array(jobResults.length).fill(1));
 });
 
 test("somebody else's job for the unit, queued or running, is waited for, and no request is put beside it", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS213");
@@ -61,7 +61,7 @@ test("somebody else's job for the unit, queued or running, is waited for, and no
 });
 
 test("somebody else's restart that was queued when the file was put there is the one that was owed", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS213");
@@ -72,7 +72,7 @@ test("somebody else's restart that was queued when the file was put there is the
 });
 
 test("a unit that is masked, missing, or cannot be loaded changes nothing until it can be", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   for (const load of ["masked", "not-found", "bad-setting", "error"]) {
     place.systemd.load = load;
     await using agent = await place.agent();
@@ -88,7 +88,7 @@ test("a unit that is masked, missing, or cannot be loaded changes nothing until 
 });
 
 test("a bus that forbids us to speak to systemd changes nothing; one that forbids the restart alone owes it", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const forbid = async (rule: string) => {
     configure(place.bus.directory, rule);
     await place.bus.signal("SIGHUP");
@@ -110,7 +110,7 @@ test("a bus that forbids us to speak to systemd changes nothing; one that forbid
 });
 
 test("a kubelet that dies three seconds after each start has failed, and gets its old file back", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
   place.systemd.fate = () => {
     if (place.node.file === ours) setTimeout(() => place.systemd.died(), 3000);

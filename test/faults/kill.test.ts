@@ -11,9 +11,9 @@ import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
 import { flagsIn, toldOf } from "#pullsecret/provider/flags.ts";
-import { Agent, type Answer, type Content, encode, keeping } from "./agent.ts";
+import { AgentProcess, type ProbeAnswer, type MountedSources, encode, keeping } from "./agent.ts";
 import { ageJournal, atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
-import { content, ours, Place } from "./place.ts";
+import { content, ours, AgentPlace } from "./place.ts";
 import { answered, hasAsked, installProvider } from "./provider.ts";
 import { killingAt, type Point, pointsOf } from "./points.ts";
 import { everyPoint, sample } from "./sample.ts";
@@ -24,11 +24,11 @@ const theirs = `{"auths":{"a.io":{"auth":"${encode("theirs")}"}}}`;
 type Family = Readonly<{
   revision: number;
   /** What the agent ends with. */
-  status: Answer;
+  status: ProbeAnswer;
   code: string;
-  prepare: () => Promise<Place>;
+  prepare: () => Promise<AgentPlace>;
   /** What must hold at the end. */
-  check: (place: Place, where: string) => void;
+  check: (place: AgentPlace, where: string) => void;
   sample: number;
 }>;
 
@@ -40,7 +40,8 @@ async function everywhere(t: TestContext, family: Family): Promise<void> {
   let points: readonly Point[];
   {
     await using place = await family.prepare();
-    const over = (agent: Agent) => Promise.race([agent.ended(), agent.shows(status, code, 30_000)]);
+    const over = (agent: AgentProcess) =>
+      Promise.race([agent.ended(), agent.shows(status, code, 30_000)]);
     points = sample(t, await pointsOf(place.node, place.systemd, revision, over), family.sample);
   }
   const begun = performance.now();
@@ -80,7 +81,7 @@ function told(error: unknown): string {
  * it may have ended before.
  */
 async function interrupted(
-  { node, systemd }: Place,
+  { node, systemd }: AgentPlace,
   family: Family,
   point: Point,
 ): Promise<boolean> {
@@ -88,7 +89,10 @@ async function interrupted(
   const options = { revision, healthzPort: systemd.healthzPort };
   let was: boolean;
   {
-    await using first = await Agent.start(node, { ...options, under: killingAt(node, point) });
+    await using first = await AgentProcess.start(node, {
+      ...options,
+      under: killingAt(node, point),
+    });
     let heard = 0;
     systemd.onCall = (member) => {
       if (point.heard && member === point.call && (heard += 1) === point.nth)
@@ -105,8 +109,8 @@ async function interrupted(
   return was;
 }
 
-async function prepare(): Promise<Place> {
-  const place = await Place.make();
+async function prepare(): Promise<AgentPlace> {
+  const place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
   writeFileSync(place.node.config, theirs, { mode: 0o640 });
   return place;
@@ -140,7 +144,7 @@ test("an agent killed at any point of a withdrawal is made good by the next one,
     prepare: async () => {
       const place = await prepare();
       const { node, systemd } = place;
-      await using agent = await Agent.start(node, {
+      await using agent = await AgentProcess.start(node, {
         revision: 1,
         healthzPort: systemd.healthzPort,
       });
@@ -220,13 +224,16 @@ test("H18: a journal of version 1 is read in mid-change, and an agent killed at 
 const provider = ["--delivery=CredentialProvider", "--restart=Never"];
 
 /** Revision 1 is in force by this delivery; the next has begun: revision 2 is mounted. */
-async function provided(by: readonly string[], then: readonly string[], next: Content) {
+async function provided(by: readonly string[], then: readonly string[], next: MountedSources) {
   const place = await prepare();
   const { node, systemd } = place;
   writeFileSync(node.config, elsewhere, { mode: 0o640 });
   installProvider(node.kubelet);
   node.flags = by;
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
+  await using agent = await AgentProcess.start(node, {
+    revision: 1,
+    healthzPort: systemd.healthzPort,
+  });
   await agent.shows(200, "GPS200");
   node.mount(2, next);
   node.newPod();
@@ -274,7 +281,7 @@ const given = 'KUBELET_KUBEADM_ARGS="--container-runtime-endpoint=unix:///x.sock
 const registering = ["--delivery=CredentialProvider", "--registration=Agent"];
 
 /** A node of kubeadm's, whose kubelet is started with what its file says at that moment. */
-async function kubeadm(): Promise<Place> {
+async function kubeadm(): Promise<AgentPlace> {
   const place = await prepare();
   const { node, systemd } = place;
   writeFileSync(node.config, elsewhere, { mode: 0o640 });
@@ -316,7 +323,7 @@ test("an agent killed at any point of a registration's withdrawal is made good: 
     prepare: async () => {
       const place = await kubeadm();
       const { node, systemd } = place;
-      await using agent = await Agent.start(node, {
+      await using agent = await AgentProcess.start(node, {
         revision: 1,
         healthzPort: systemd.healthzPort,
       });

@@ -7,8 +7,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import test from "node:test";
-import { Agent, encode, keeping } from "./agent.ts";
-import { Place } from "./place.ts";
+import { AgentProcess, encode, keeping } from "./agent.ts";
+import { AgentPlace } from "./place.ts";
 
 const planted = ["planted-by-us", "planted-by-them"];
 const needles = planted.flatMap((password) => [password, encode(password)]);
@@ -60,7 +60,7 @@ test(
   "an agent that aborts with unlimited cores leaves no credential: not in the core but for vector registers, a temporary file, its output or its last words",
   { skip },
   async (t) => {
-    await using place = await Place.make();
+    await using place = await AgentPlace.make();
     const { node, systemd } = place;
     const crash = join(node.root, "cwd");
     mkdirSync(crash);
@@ -72,7 +72,7 @@ test(
       healthzPort: systemd.healthzPort,
     };
     const under = ["sh", "-c", 'ulimit -c unlimited && cd "$0" && exec "$@"', crash];
-    await using agent = await Agent.start(node, { ...options, under });
+    await using agent = await AgentProcess.start(node, { ...options, under });
     // Not before: while it writes a file, write-file-atomic catches this signal, and loses it if
     // the file is done before the signal is looked at (one abort in twenty on a busy machine).
     await agent.shows(200, "GPS200");
@@ -84,7 +84,7 @@ test(
     assert.deepEqual(leaks(crash), []);
     for (const needle of needles)
       assert.ok(!agent.output.includes(needle) && !node.message.includes(needle));
-    await using next = await Agent.start(node, options);
+    await using next = await AgentProcess.start(node, options);
     await next.shows(200, "GPS200");
     const mounted = leaks(node.secret).map((file) => join("secret", file));
     assert.deepEqual(
@@ -102,7 +102,7 @@ test(
 );
 
 test("a secret in a registry key of the node's file, or of what is mounted, is in no line, readiness or last words", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const said: string[] = [];
   const key = (at: number) => `https://robot:planted-in-a-key${at}@registry.corp`;
@@ -114,7 +114,10 @@ test("a secret in a registry key of the node's file, or of what is mounted, is i
   ];
   for (const [code, text] of files) {
     writeFileSync(node.config, text);
-    await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
+    await using agent = await AgentProcess.start(node, {
+      revision: 1,
+      healthzPort: systemd.healthzPort,
+    });
     said.push(await agent.shows("5nn", code));
     await node.says(new RegExp(`^${code}`));
     said.push(node.message, agent.output);

@@ -4,10 +4,10 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { Agent, encode, inTime } from "./agent.ts";
+import { AgentProcess, encode, inTime } from "./agent.ts";
 import { many } from "./deployed.ts";
 import { ageJournal, phaseOf } from "./phases.ts";
-import { Place } from "./place.ts";
+import { AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
 
 const limit = 96 * 1024 * 1024;
@@ -59,14 +59,14 @@ function cgroup(t: TestContext): string {
 }
 
 /** The agent of a node, in a cgroup of its own, as the DaemonSet starts it. */
-async function deployed(t: TestContext, { node, systemd }: Place) {
+async function deployed(t: TestContext, { node, systemd }: AgentPlace) {
   const group = cgroup(t);
   const read = (name: string) => readFileSync(join(group, name), "utf8");
   const under = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group];
   const options = { healthzPort: systemd.healthzPort, under };
   return {
-    start: (revision: number) => Agent.start(node, { ...options, revision }),
-    inGroup: ({ child }: Agent) =>
+    start: (revision: number) => AgentProcess.start(node, { ...options, revision }),
+    inGroup: ({ child }: AgentProcess) =>
       assert.match(read("cgroup.procs"), new RegExp(`^${child.pid}$`, "m")),
     judge: () => {
       const most = Number(read(controller.most));
@@ -80,7 +80,7 @@ async function deployed(t: TestContext, { node, systemd }: Place) {
 }
 
 test("a limit of 96 MiB is never hit with a 1 MiB Secret beside 1 MiB of others' entries", async (t) => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node } = place;
   const { start, inGroup, judge } = await deployed(t, place);
   const theirs = Object.entries(many("n")).map(
@@ -107,7 +107,7 @@ async function throughAll(
   small: number,
   aged = false,
 ): Promise<void> {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   systemd.startLimitMicros = 100_000n;
   const { start, judge } = await deployed(t, place);

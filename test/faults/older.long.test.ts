@@ -4,7 +4,7 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, before, beforeEach } from "node:test";
 import { until } from "../cluster/await.ts";
-import { programs } from "../cluster/nodefiles.ts";
+import { programs } from "../cluster/host/nodefiles.ts";
 import { olderKubelet } from "./older/kubelet.ts";
 import { given, Registrant } from "./registrant.ts";
 
@@ -82,5 +82,16 @@ test("scope Annotated: a kubelet from before 1.34 that refuses the registration 
   assert.match(agent.inside.node.message, /^GPS218 /);
   assert.equal(agent.env, given);
   assert.equal(await agent.told(), "none");
+  await isOlder();
+});
+
+test("scope All: a kubelet from before 1.34 is registered for the first time, and asks the provider", async () => {
+  await downgrade();
+  await restart();
+  await isOlder();
+  await agent.rotate();
+  await agent.inside.shows(200, "GPS200");
+  assert.equal(await agent.told(), "ours");
+  await agent.pull("first");
   await isOlder();
 });

@@ -8,12 +8,12 @@ import { join } from "node:path";
 import test from "node:test";
 import { kubeadmFlagsFile } from "#contract/names.ts";
 import { toldOf } from "#pullsecret/provider/flags.ts";
-import { Agent } from "./agent.ts";
-import { Place } from "./place.ts";
+import { AgentProcess } from "./agent.ts";
+import { AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
 
 test("H18: where somebody else's arguments win over ours, ours are taken back, and the agent says so", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const env = join(node.kubelet, kubeadmFlagsFile);
   const given = 'KUBELET_KUBEADM_ARGS="--v=1"\n';
@@ -23,7 +23,10 @@ test("H18: where somebody else's arguments win over ours, ours are taken back, a
   systemd.commandOf = () => `kubelet ${/"(.*)"/.exec(readFileSync(env, "utf8"))?.[1]}${others}`;
   systemd.started();
   others = " --image-credential-provider-bin-dir=/root/other";
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
+  await using agent = await AgentProcess.start(node, {
+    revision: 1,
+    healthzPort: systemd.healthzPort,
+  });
   assert.equal(await agent.ended(), 1);
   assert.match(node.message, /^GPS218 /);
   assert.equal(readFileSync(env, "utf8"), given);
@@ -32,7 +35,7 @@ test("H18: where somebody else's arguments win over ours, ours are taken back, a
 });
 
 test("H18: a kubelet that another version replaced, and that does not start with our flags, loses them and starts", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const env = join(node.kubelet, kubeadmFlagsFile);
   const given = 'KUBELET_KUBEADM_ARGS="--v=1"\n';
@@ -41,7 +44,10 @@ test("H18: a kubelet that another version replaced, and that does not start with
   systemd.startLimitMicros = 100_000n;
   systemd.commandOf = () => `kubelet ${/"(.*)"/.exec(readFileSync(env, "utf8"))?.[1]}`;
   {
-    await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
+    await using agent = await AgentProcess.start(node, {
+      revision: 1,
+      healthzPort: systemd.healthzPort,
+    });
     await agent.shows(200, "GPS200");
   }
   assert.equal(toldOf(systemd.command), "ours");
@@ -49,7 +55,10 @@ test("H18: a kubelet that another version replaced, and that does not start with
   systemd.fate = () => (toldOf(systemd.commandOf()) === "ours" ? crashes : comesBack);
   systemd.died();
   systemd.restarts = 3;
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
+  await using agent = await AgentProcess.start(node, {
+    revision: 1,
+    healthzPort: systemd.healthzPort,
+  });
   // A minute of its own, so that nobody's restart is taken for a failure.
   assert.equal(await agent.ended(), 1, agent.output);
   assert.match(node.message, /^GPS218 /);

@@ -9,19 +9,19 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { Agent, encode, Node } from "./agent.ts";
+import { AgentProcess, encode, NodeDirectory } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { many, nodeFlags } from "./deployed.ts";
 import { ScriptedSystemd } from "./scripted-systemd.ts";
 
 test("under the DaemonSet's flags the agent applies, repairs, and leaves no trace", async () => {
-  using node = new Node();
+  using node = new NodeDirectory();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
   const options = { healthzPort: systemd.healthzPort };
   node.mount(1, { additional: { "a.io": "ours" } });
   {
-    await using agent = await Agent.start(node, { ...options, revision: 1 });
+    await using agent = await AgentProcess.start(node, { ...options, revision: 1 });
     await agent.shows(200, "GPS200");
     writeFileSync(node.config, "{}");
     await agent.shows("5nn");
@@ -31,19 +31,19 @@ test("under the DaemonSet's flags the agent applies, repairs, and leaves no trac
   node.mount(2, {});
   node.newPod();
   {
-    await using agent = await Agent.start(node, { ...options, revision: 2 });
+    await using agent = await AgentProcess.start(node, { ...options, revision: 2 });
     assert.equal(await agent.ended(), 0);
     assert.match(node.message, /^GPS224/);
   }
-  await using agent = await Agent.start(node, { ...options, revision: 2 });
+  await using agent = await AgentProcess.start(node, { ...options, revision: 2 });
   await agent.shows(200, "GPS224");
   assert.equal(node.file, undefined);
   assert.ok(!existsSync(node.folder));
 });
 
 test("under the DaemonSet's flags nothing else can be written, and no process started", () => {
-  using node = new Node();
-  const elsewhere = mkdtempSync(join(tmpdir(), "gps-wall-"));
+  using node = new NodeDirectory();
+  const elsewhere = mkdtempSync(join(tmpdir(), "gps-permission-"));
   const script = join(elsewhere, "try.cjs");
   const attempts = [
     `fs.writeFileSync(${JSON.stringify(join(node.root, "word"))}, "")`,
@@ -70,7 +70,7 @@ console.log(JSON.stringify(got));`,
 });
 
 test("a Secret and a node's file of nearly 1 MiB each fit the heap that the DaemonSet allows", async () => {
-  using node = new Node();
+  using node = new NodeDirectory();
   await using bus = await startBus(node.dbus);
   await using systemd = await ScriptedSystemd.start(bus.address);
   const theirs = Object.entries(many("n")).map(
@@ -81,7 +81,7 @@ test("a Secret and a node's file of nearly 1 MiB each fit the heap that the Daem
   let peak = 0;
   for (const revision of [1, 2]) {
     node.mount(revision, { additional: many(`s${revision}-`) });
-    await using agent = await Agent.start(node, { ...options, revision });
+    await using agent = await AgentProcess.start(node, { ...options, revision });
     await agent.shows(200, "GPS200");
     assert.equal(Object.keys(JSON.parse(node.file ?? "").auths).length, 1800);
     peak = Math.max(

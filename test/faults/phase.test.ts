@@ -2,7 +2,7 @@
  * In each phase of the journal the agent is ended, or the whole node goes down and comes up again.
  * Scripted is what a reboot means to an agent: /run is empty, everybody on the bus is new, the
  * kubelet runs under a new InvocationID and has read the file that it found, the clock may be off
- * by a year. A reboot of a real node is in real.test.ts.
+ * by a year. A reboot of a real node is in real.fixture.ts.
  */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -10,8 +10,8 @@ import { join } from "node:path";
 import test from "node:test";
 import { keeping } from "./agent.ts";
 import { atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
-import { ours, Place } from "./place.ts";
-import { comesBack, crashes, type Restart } from "./scripted-systemd.ts";
+import { ours, AgentPlace } from "./place.ts";
+import { comesBack, crashes, type ScriptedRestart } from "./scripted-systemd.ts";
 
 const theirs = '{"auths":{}}\n';
 const oursBeside = `${ours}\n`;
@@ -19,15 +19,15 @@ const oursBeside = `${ours}\n`;
 type Moment = Readonly<{
   name: string;
   /** What comes of an attempt to restart the kubelet, counted from 1. */
-  fate: (attempt: number) => Restart;
-  when: (place: Place) => boolean;
+  fate: (attempt: number) => ScriptedRestart;
+  when: (place: AgentPlace) => boolean;
   /** Restarts that are still owed after a reboot at that moment. */
   afterReboot: number;
 }>;
 
 const works = () => comesBack;
 const breaks = (attempt: number) => (attempt <= 3 ? crashes : comesBack);
-const inPhase = (phase: string, more: (place: Place) => boolean) => (place: Place) =>
+const inPhase = (phase: string, more: (place: AgentPlace) => boolean) => (place: AgentPlace) =>
   phaseOf(place.node) === phase && more(place);
 
 /**
@@ -103,8 +103,8 @@ const rollingBack: readonly Moment[] = [
 ];
 
 /** A node on its way to the moment. Jobs take half a second, so that they are met under way. */
-async function prepare({ fate }: Moment): Promise<Place> {
-  const place = await Place.make();
+async function prepare({ fate }: Moment): Promise<AgentPlace> {
+  const place = await AgentPlace.make();
   writeFileSync(place.node.config, theirs);
   const { systemd } = place;
   systemd.startLimitMicros = 100_000n;
@@ -112,10 +112,10 @@ async function prepare({ fate }: Moment): Promise<Place> {
   return place;
 }
 
-const options = ({ systemd }: Place) => ({ revision: 1, healthzPort: systemd.healthzPort });
+const options = ({ systemd }: AgentPlace) => ({ revision: 1, healthzPort: systemd.healthzPort });
 
 async function comesToItsEnd(
-  place: Place,
+  place: AgentPlace,
   end: "applied" | "rolled back",
   name: string,
 ): Promise<void> {
@@ -161,7 +161,7 @@ test("H18: SIGTERM in any phase of a rollback ends the agent with 0, and the nex
  * The clock of a node without a battery begins somewhere; it is the journal's times that are moved
  * here.
  */
-function moveClock({ node }: Place, years: number): void {
+function moveClock({ node }: AgentPlace, years: number): void {
   const file = join(node.folder, "journal.json");
   const journal = JSON.parse(readFileSync(file, "utf8"));
   const calls = journal.calls.map((call: number) => call - years * 31_536_000_000);

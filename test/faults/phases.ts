@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { previousPrefix } from "#agent/journal/journal.ts";
-import { Agent, type AgentOptions, type Answer, type Node, inTime } from "./agent.ts";
+import {
+  AgentProcess,
+  type AgentOptions,
+  type ProbeAnswer,
+  type NodeDirectory,
+  inTime,
+} from "./agent.ts";
 
 /**
  * Put before the agent's program: each fsync takes 100 ms more, and a phase has two of them at
@@ -13,7 +19,7 @@ export const slowly =
   "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=100000".split(" ");
 
 /** The phase in the node's journal; `undefined` without a journal. */
-export function phaseOf(node: Node): string | undefined {
+export function phaseOf(node: NodeDirectory): string | undefined {
   const file = join(node.folder, "journal.json");
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).phase : undefined;
 }
@@ -21,7 +27,7 @@ export function phaseOf(node: Node): string | undefined {
 /**
  * Turns the node's journal into one of version 1, with the previous bytes in it and none beside it.
  */
-export function ageJournal({ folder }: Node): void {
+export function ageJournal({ folder }: NodeDirectory): void {
   const file = join(folder, "journal.json");
   const { before, undo, ...rest } = JSON.parse(readFileSync(file, "utf8"));
   const aged = ({ digest, ...one }: { digest?: string }) => {
@@ -45,12 +51,12 @@ export function ageJournal({ folder }: Node): void {
 
 /** Runs an agent until the condition holds, ends it with the signal, and answers how it ended. */
 export async function endedWhen(
-  node: Node,
+  node: NodeDirectory,
   options: AgentOptions,
   condition: () => boolean,
   signal: "SIGTERM" | "SIGKILL",
 ): Promise<number | string> {
-  await using agent = await Agent.start(node, { ...options, under: slowly });
+  await using agent = await AgentProcess.start(node, { ...options, under: slowly });
   assert.ok(await inTime(condition), `the moment never came\n${agent.output}`);
   return await agent.end(signal);
 }
@@ -60,14 +66,14 @@ export async function endedWhen(
  * ends with 0 to say so, and the one after it shows it; of anything else it must not end.
  */
 export async function carriedOn(
-  node: Node,
+  node: NodeDirectory,
   options: AgentOptions,
-  status: Answer,
+  status: ProbeAnswer,
   code: string,
 ): Promise<void> {
   const ends: Readonly<Record<string, number>> = { GPS219: 1, GPS224: 0 };
   for (let lives = Object.hasOwn(ends, code) ? 2 : 1; lives > 0; lives -= 1) {
-    await using next = await Agent.start(node, options);
+    await using next = await AgentProcess.start(node, options);
     const seen = await Promise.race([next.ended(), next.shows(status, code)]);
     if (typeof seen === "string" && seen.includes(code)) return;
     assert.equal(seen, ends[code], `it ended before it showed ${code}\n${next.output}`);
@@ -76,7 +82,7 @@ export async function carriedOn(
 }
 
 /**
- * Works on so many items at a time: agents wait most of the time, for settle times and for each
+ * Works on so many items at a time: agents wait most of the time, for probation and for each
  * other.
  */
 export async function atATime<T>(

@@ -1,30 +1,34 @@
 /** A node with revision 1 mounted, a private bus and a scripted systemd. */
 import { rmSync } from "node:fs";
-import { Agent, encode, Node } from "./agent.ts";
-import { type Bus, startBus } from "./bus.ts";
+import { AgentProcess, encode, NodeDirectory } from "./agent.ts";
+import { type TestBus, startBus } from "./bus.ts";
 import { ScriptedSystemd } from "./scripted-systemd.ts";
 
 /** config.json when revision 1 is in force and nobody else has entries. */
 export const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });
 export const content = { additional: { "a.io": "ours" } };
 
-export class Place implements AsyncDisposable {
-  readonly node: Node;
-  bus: Bus;
+export class AgentPlace implements AsyncDisposable {
+  readonly node: NodeDirectory;
+  bus: TestBus;
   systemd: ScriptedSystemd;
-  private constructor(node: Node, bus: Bus, systemd: ScriptedSystemd) {
+  private constructor(node: NodeDirectory, bus: TestBus, systemd: ScriptedSystemd) {
     this.node = node;
     this.bus = bus;
     this.systemd = systemd;
   }
-  static async make(): Promise<Place> {
-    const node = new Node();
+  static async make(): Promise<AgentPlace> {
+    const node = new NodeDirectory();
     node.mount(1, content);
     const bus = await startBus(node.dbus);
-    return new Place(node, bus, await ScriptedSystemd.start(bus.address));
+    return new AgentPlace(node, bus, await ScriptedSystemd.start(bus.address));
   }
-  agent(flags: readonly string[] = [], revision = 1): Promise<Agent> {
-    return Agent.start(this.node, { revision, healthzPort: this.systemd.healthzPort, flags });
+  agent(flags: readonly string[] = [], revision = 1): Promise<AgentProcess> {
+    return AgentProcess.start(this.node, {
+      revision,
+      healthzPort: this.systemd.healthzPort,
+      flags,
+    });
   }
   /**
    * The node goes down and comes up: /run is empty, everybody on the bus is new, the kubelet has a

@@ -5,7 +5,7 @@
  * that systemd hears.
  */
 import { join } from "node:path";
-import type { Agent, Node } from "./agent.ts";
+import type { AgentProcess, NodeDirectory } from "./agent.ts";
 import { questioned, type ScriptedSystemd } from "./scripted-systemd.ts";
 import { assertCountable, callOf, inOrder, traced } from "./trace.ts";
 
@@ -21,7 +21,7 @@ const changing = (
 const quiet = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"];
 
 /** Files whose content decides what is done. */
-function opened(node: Node): string[] {
+function opened(node: NodeDirectory): string[] {
   return [node.config, join(node.folder, "journal.json")];
 }
 
@@ -29,7 +29,7 @@ function opened(node: Node): string[] {
  * Arguments before the agent's, by which it dies as it enters the point. strace counts the calls of
  * each thread.
  */
-export function killingAt(node: Node, { call, nth, heard }: Point): string[] {
+export function killingAt(node: NodeDirectory, { call, nth, heard }: Point): string[] {
   if (heard) return [];
   // Only of these files: the other threads open modules.
   const paths = call === "openat" ? opened(node).flatMap((path) => ["-P", path]) : [];
@@ -45,10 +45,10 @@ export function killingAt(node: Node, { call, nth, heard }: Point): string[] {
 
 /** Runs an agent undisturbed until `over`, and answers the points that it went through. */
 export async function pointsOf(
-  node: Node,
+  node: NodeDirectory,
   systemd: ScriptedSystemd,
   revision: number,
-  over: (agent: Agent) => Promise<unknown>,
+  over: (agent: AgentProcess) => Promise<unknown>,
 ): Promise<Point[]> {
   const before = systemd.calls.length;
   const threads = await traced(node, systemd, revision, ["openat", ...changing], over);

@@ -11,8 +11,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import test from "node:test";
 import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
-import { keeping, type Node } from "./agent.ts";
-import { ours, Place } from "./place.ts";
+import { keeping, type NodeDirectory } from "./agent.ts";
+import { ours, AgentPlace } from "./place.ts";
 import { answered, installProvider } from "./provider.ts";
 import { comesBack, crashes as crashesAtOnce, type ScriptedSystemd } from "./scripted-systemd.ts";
 import { inOrder, traced } from "./trace.ts";
@@ -95,7 +95,7 @@ function apply(names: Map<string, string>, changes: Change["names"]): void {
  * their order.
  */
 async function recorded(
-  node: Node,
+  node: NodeDirectory,
   systemd: ScriptedSystemd,
   revision: number,
   code: string,
@@ -116,7 +116,7 @@ async function recorded(
  * as a kill may leave them.
  */
 function check(
-  node: Node,
+  node: NodeDirectory,
   states: readonly Crash[],
   old: (file: string) => boolean,
   named: (journal: string) => readonly string[] = () => [before],
@@ -145,12 +145,12 @@ function check(
 }
 
 /** The journals of a run in their order. */
-function journalsOf({ folder }: Node, states: readonly Crash[]): string[] {
+function journalsOf({ folder }: NodeDirectory, states: readonly Crash[]): string[] {
   const files = states.map(({ killed }) => killed.get(join(folder, "journal.json")));
   return Array.from(new Set(files)).filter((file) => file !== undefined);
 }
 
-function fresh({ kubelet, config }: Node): Map<string, string> {
+function fresh({ kubelet, config }: NodeDirectory): Map<string, string> {
   return new Map([
     [kubelet, "directory"],
     [config, "old"],
@@ -158,7 +158,7 @@ function fresh({ kubelet, config }: Node): Map<string, string> {
 }
 
 /** A node with a revision in force. */
-function inForce(node: Node): Map<string, string> {
+function inForce(node: NodeDirectory): Map<string, string> {
   return new Map([
     ...fresh(node),
     [node.folder, "directory"],
@@ -170,7 +170,7 @@ function inForce(node: Node): Map<string, string> {
 const before = '{"auths":{}}\n';
 
 test("power loss after any call of an apply and of a withdrawal: one document or the other, and ours never without its journal", async (t) => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, before);
   const applying = crashes(await recorded(node, systemd, 1, "GPS200"), fresh(node));
@@ -191,7 +191,7 @@ test("power loss after any call of an apply and of a withdrawal: one document or
 });
 
 test("power loss after any call of a rotation: the bytes to go back to are there for as long as a journal names them", async (t) => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, before);
   await recorded(node, systemd, 1, "GPS200");
@@ -214,7 +214,7 @@ test("power loss after any call of a rotation: the bytes to go back to are there
 });
 
 test("H18: power loss after any call of a rollback: one document or the other, and ours never without its journal", async (t) => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, before);
   systemd.startLimitMicros = 100_000n;
@@ -237,8 +237,8 @@ const registering = ["--delivery=CredentialProvider", "--registration=Agent"];
 const { folder, bin, configs, script, config: configFile, answer } = providerFiles;
 
 /** A node of kubeadm's, and what lies there. */
-async function kubeadm(): Promise<Place & { env: string }> {
-  const place = await Place.make();
+async function kubeadm(): Promise<AgentPlace & { env: string }> {
+  const place = await AgentPlace.make();
   const { node, systemd } = place;
   const env = join(node.kubelet, kubeadmFlagsFile);
   writeFileSync(node.config, before);
@@ -253,7 +253,12 @@ async function kubeadm(): Promise<Place & { env: string }> {
  * a kubelet exits at its start where one of them is missing or torn. `has`: whether the file of
  * this name has our flags.
  */
-function starts(node: Node, states: readonly Crash[], env: string, has: (file: string) => boolean) {
+function starts(
+  node: NodeDirectory,
+  states: readonly Crash[],
+  env: string,
+  has: (file: string) => boolean,
+) {
   const seen = new Set<boolean>();
   for (const { after, names, sure } of states) {
     const file = names.get(env);
@@ -294,7 +299,7 @@ test("power loss after any call of a registration, and of its withdrawal: a kube
 });
 
 test("power loss after any call of a rotation by a provider: the answer is whole, the old one or the new one", async (t) => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, before);
   installProvider(node.kubelet);

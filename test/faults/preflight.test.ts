@@ -9,21 +9,21 @@ import { dirname, join } from "node:path";
 import test from "node:test";
 import { freshBundle } from "../../build/bundle.ts";
 import { exitCodes, mountPaths, podFiles } from "#contract/names.ts";
-import { encode, Node, inTime } from "./agent.ts";
+import { encode, NodeDirectory, inTime } from "./agent.ts";
 import { daemonSetOf } from "./deployed.ts";
 import { phaseOf } from "./phases.ts";
-import { content, ours, Place } from "./place.ts";
+import { content, ours, AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
 
 /** Nothing of ours is on the node, and nobody was restarted. */
-function untouched({ node, systemd }: Place, file?: string): void {
+function untouched({ node, systemd }: AgentPlace, file?: string): void {
   assert.equal(node.file, file);
   assert.ok(!existsSync(join(node.folder, "journal.json")));
   assert.equal(systemd.restartCalls, 0);
 }
 
 test("a kubelet whose healthz is off, or on another port, is never restarted", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.systemd.healthy = false;
   {
     await using agent = await place.agent([], 0);
@@ -38,7 +38,7 @@ test("a kubelet whose healthz is off, or on another port, is never restarted", a
 });
 
 test("a left-over kubelet.service that is dead beside the real kubelet is not started, whether a flag names it or not", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.systemd.unit = "k3s-agent.service";
   place.systemd.others.set("kubelet.service", "inactive");
   {
@@ -52,7 +52,7 @@ test("a left-over kubelet.service that is dead beside the real kubelet is not st
 });
 
 test("a kubelet that somebody stopped is not started because config.json drifts meanwhile", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   await using agent = await place.agent(["--unit=kubelet.service"]);
   await agent.shows(200, "GPS200");
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
@@ -69,7 +69,7 @@ test("a kubelet that somebody stopped is not started because config.json drifts 
 });
 
 test("two active units that may be the kubelet's, or none: both are named, and nothing is touched", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.systemd.others.set("k3s.service", "active");
   await using agent = await place.agent();
   await agent.shows("5nn", "kubelet.service and k3s.service are active");
@@ -81,7 +81,7 @@ test("two active units that may be the kubelet's, or none: both are named, and n
 });
 
 test("a unit that was found by itself stays the one that owes the restart, though none is active while it is down", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { systemd } = place;
   systemd.unit = "rke2-agent.service";
   systemd.startLimitMicros = 200_000n;
@@ -94,7 +94,7 @@ test("a unit that was found by itself stays the one that owes the restart, thoug
 });
 
 test("a kubelet with a control plane in it is left to read the file again, or to be restarted by others, unless a flag allows it", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.systemd.unit = "k3s.service";
   {
     await using agent = await place.agent();
@@ -113,7 +113,7 @@ test("a kubelet with a control plane in it is left to read the file again, or to
 });
 
 test("a systemd that is too old to tell a restart from another is refused by name, before anything is written", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   for (const property of ["NRestarts", "InvocationID"]) {
     place.systemd.unknown.clear();
     place.systemd.unknown.add(property);
@@ -124,7 +124,7 @@ test("a systemd that is too old to tell a restart from another is refused by nam
 });
 
 test("a file that a new config.json would hide is named, and with one in its place the change begins", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node } = place;
   node.sees({ "/.docker/config.json": "entries", "/root/.docker/config.json": "entries" });
   {
@@ -149,7 +149,7 @@ test("a file that a new config.json would hide is named, and with one in its pla
 });
 
 test("root's .docker is no file of a kubelet without HOME, and the one beside config.json is seen without help", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.node.sees({ "/root/.docker/config.json": "entries" });
   const legacy = join(place.node.kubelet, ".dockercfg");
   writeFileSync(legacy, JSON.stringify({ "b.io": { auth: encode("theirs") } }));
@@ -163,7 +163,7 @@ test("root's .docker is no file of a kubelet without HOME, and the one beside co
 });
 
 test("a first container that told nothing makes the node unfit, where no config.json is; --hidden-files Ignore does not ask", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node } = place;
   rmSync(join(node.pod, podFiles.hidden));
   {
@@ -176,7 +176,7 @@ test("a first container that told nothing makes the node unfit, where no config.
 });
 
 test("config.json and our folder are deleted together: both come again, since nothing is hidden that was not before", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node } = place;
   writeFileSync(join(node.pod, podFiles.hidden), JSON.stringify({ kind: "ours" }));
   await using agent = await place.agent();
@@ -188,7 +188,7 @@ test("config.json and our folder are deleted together: both come again, since no
 });
 
 test("the agent of an unfit node ends once with the code of a refusal, and the next one stays and sees it heal", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node } = place;
   rmSync(join(node.pod, "word"));
   node.sees({ "/.docker/config.json": "entries" });
@@ -208,7 +208,7 @@ test("the agent of an unfit node ends once with the code of a refusal, and the n
  * Runs the first container's program under the very flags that the controller gives it; what it
  * wrote.
  */
-async function look(node: Node, root: string): Promise<unknown> {
+async function look(node: NodeDirectory, root: string): Promise<unknown> {
   const program = (await freshBundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
   const [container] = daemonSetOf().spec?.template.spec?.initContainers ?? [];
   assert.ok(container);
@@ -240,7 +240,7 @@ async function look(node: Node, root: string): Promise<unknown> {
 }
 
 test("under the DaemonSet's flags the first container sees what lies there, says no content, and always ends with 0", async () => {
-  using node = new Node();
+  using node = new NodeDirectory();
   const root = join(node.root, "host");
   const put = (path: string, text: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -276,7 +276,7 @@ test("under the DaemonSet's flags the first container sees what lies there, says
 });
 
 test("under the DaemonSet's flags the first container's program can open nothing else", () => {
-  using node = new Node();
+  using node = new NodeDirectory();
   const program = join(node.root, "try.cjs");
   const root = join(node.root, "host");
   for (const path of ["/etc/shadow", "/root/.docker/config.json"]) {

@@ -1,14 +1,14 @@
 /** A node whose kubelet has a credential provider of ours, as an installer lays it. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { providerFiles, type Scope } from "#contract/names.ts";
+import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { answerOf, script } from "#pullsecret/provider/answer.ts";
 import { providerConfig } from "#pullsecret/provider/config.ts";
 
 const { script: program, config, answer, stamp } = providerFiles;
 
 /** What is below the kubelet's directory, path → content and mode. */
-const laid = (registries: readonly string[], scope: Scope) =>
+const laid = (registries: readonly string[], scope: ProviderScope) =>
   [
     [program, script, 0o700],
     [config, providerConfig(registries, scope), 0o600],
@@ -19,7 +19,7 @@ const laid = (registries: readonly string[], scope: Scope) =>
 export function installProvider(
   kubeletDirectory: string,
   registries: readonly string[] = [],
-  scope: Scope = "All",
+  scope: ProviderScope = "All",
 ): void {
   for (const [name, content, mode] of laid(registries, scope)) {
     const path = join(kubeletDirectory, name);

@@ -9,19 +9,19 @@ import { join } from "node:path";
 import test from "node:test";
 import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
 import { flagsIn, toldOf } from "#pullsecret/provider/flags.ts";
-import { Agent, inTime } from "./agent.ts";
+import { AgentProcess, inTime } from "./agent.ts";
 import { atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
-import { Place } from "./place.ts";
+import { AgentPlace } from "./place.ts";
 import { answered, installProvider } from "./provider.ts";
 import { comesBack } from "./scripted-systemd.ts";
 
 const given = 'KUBELET_KUBEADM_ARGS="--v=2"\n';
-const envOf = ({ node }: Place) => join(node.kubelet, kubeadmFlagsFile);
-const options = ({ systemd }: Place) => ({ revision: 1, healthzPort: systemd.healthzPort });
-const isTold = (place: Place) => flagsIn(readFileSync(envOf(place), "utf8")) === "with";
+const envOf = ({ node }: AgentPlace) => join(node.kubelet, kubeadmFlagsFile);
+const options = ({ systemd }: AgentPlace) => ({ revision: 1, healthzPort: systemd.healthzPort });
+const isTold = (place: AgentPlace) => flagsIn(readFileSync(envOf(place), "utf8")) === "with";
 
 /** Each kubelet is started with what kubeadm's file says then, and only if that is there. */
-function reads(place: Place): void {
+function reads(place: AgentPlace): void {
   const { node, systemd } = place;
   systemd.startLimitMicros = 100_000n;
   systemd.fate = () => ({ ...comesBack, takes: 500 });
@@ -32,8 +32,8 @@ function reads(place: Place): void {
   };
 }
 
-async function prepare(): Promise<Place> {
-  const place = await Place.make();
+async function prepare(): Promise<AgentPlace> {
+  const place = await AgentPlace.make();
   place.node.flags = ["--delivery=CredentialProvider", "--registration=Agent"];
   writeFileSync(envOf(place), given);
   reads(place);
@@ -42,11 +42,11 @@ async function prepare(): Promise<Place> {
 
 type Moment = Readonly<{
   name: string;
-  when: (place: Place) => boolean;
+  when: (place: AgentPlace) => boolean;
   /** Restarts that are still owed after a reboot at that moment. */
   owed: number;
 }>;
-const inPhase = (place: Place, phase: string) => phaseOf(place.node) === phase;
+const inPhase = (place: AgentPlace, phase: string) => phaseOf(place.node) === phase;
 const moments: readonly Moment[] = [
   {
     name: "applying, without the flags",
@@ -84,7 +84,7 @@ test("a reboot in any phase of a registration is the restart that was owed, once
 test("kubeadm writes its file anew, as a join does: the flags come back with a restart, three times in an hour, and what was named stays", async () => {
   await using place = await prepare();
   const { systemd } = place;
-  await using agent = await Agent.start(place.node, options(place));
+  await using agent = await AgentProcess.start(place.node, options(place));
   await agent.shows(200, "GPS200");
   for (const times of [1, 2]) {
     writeFileSync(envOf(place), `KUBELET_KUBEADM_ARGS="--v=${times}"\n`);
@@ -102,7 +102,7 @@ test("kubeadm writes its file anew, as a join does: the flags come back with a r
 test("kubeadm reset, which wipes all, leaves nothing that a kubelet's flags name; joined again, the node is registered anew", async () => {
   await using place = await prepare();
   const { node, systemd } = place;
-  await using agent = await Agent.start(node, options(place));
+  await using agent = await AgentProcess.start(node, options(place));
   await agent.shows(200, "GPS200");
   rmSync(envOf(place));
   for (const name of [providerFiles.folder, "global-pull-secret"])
@@ -117,7 +117,7 @@ test("kubeadm reset, which wipes all, leaves nothing that a kubelet's flags name
 
 test("somebody else's provider in the file is not touched: ours is given up there, and said", async () => {
   await using place = await prepare();
-  await using agent = await Agent.start(place.node, options(place));
+  await using agent = await AgentProcess.start(place.node, options(place));
   await agent.shows(200, "GPS200");
   const theirs = given.replace("--v=2", "--image-credential-provider-config=/etc/x");
   writeFileSync(envOf(place), theirs);
@@ -131,12 +131,12 @@ test("a withdrawal in another mode leaves the flags with an empty answer, and it
   await using place = await prepare();
   const { node, systemd } = place;
   {
-    await using agent = await Agent.start(node, options(place));
+    await using agent = await AgentProcess.start(node, options(place));
     await agent.shows(200, "GPS200");
   }
   node.mount(2, {});
   node.newPod();
-  await using agent = await Agent.start(node, { ...options(place), revision: 2, flags: [] });
+  await using agent = await AgentProcess.start(node, { ...options(place), revision: 2, flags: [] });
   assert.equal(await agent.ended(), 0, agent.output);
   assert.match(
     node.message,
@@ -148,7 +148,7 @@ test("a withdrawal in another mode leaves the flags with an empty answer, and it
 });
 
 async function onNoexec(registration: "Agent" | "Preinstalled", code: string): Promise<void> {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const mount = (...args: string[]) =>
     assert.equal(spawnSync("mount", [...args, node.kubelet]).status, 0);
@@ -158,7 +158,7 @@ async function onNoexec(registration: "Agent" | "Preinstalled", code: string): P
     if (registration === "Preinstalled") installProvider(node.kubelet);
     reads(place);
     node.flags = ["--delivery=CredentialProvider", `--registration=${registration}`];
-    await using agent = await Agent.start(node, options(place));
+    await using agent = await AgentProcess.start(node, options(place));
     await agent.shows("5nn", code, 30_000);
     await node.says(/noexec/);
     assert.deepEqual(readFileSync(envOf(place), "utf8"), given);

@@ -41,6 +41,8 @@ export class Registrant {
 
   /** A node that has seen no agent, whose kubelet has kubeadm's arguments alone. */
   async fresh(): Promise<void> {
+    // An agent that still runs would put its arguments back.
+    await this.inside.kill("SIGKILL");
     this.machine.writeFile(kubeadmFlagsFile, given, 0o644);
     this.setExtra("");
     await this.machine.exec(["systemctl", "restart", "kubelet"]);

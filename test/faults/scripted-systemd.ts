@@ -14,7 +14,7 @@ const name = "org.freedesktop.systemd1";
 const path = "/org/freedesktop/systemd1";
 
 /** What one RestartUnit does. */
-export type Restart = Readonly<{
+export type ScriptedRestart = Readonly<{
   /** Result of the job; absent: no job ever ends. */
   job?: string;
   /** Milliseconds until the job is removed, or what it waits for. */
@@ -29,8 +29,8 @@ export type Restart = Readonly<{
   signalFirst?: boolean;
 }>;
 
-export const comesBack: Restart = { job: "done", after: "running" };
-export const crashes: Restart = { job: "done", after: "auto-restart" };
+export const comesBack: ScriptedRestart = { job: "done", after: "running" };
+export const crashes: ScriptedRestart = { job: "done", after: "auto-restart" };
 
 /**
  * Every result that a job can have (org.freedesktop.systemd1(5), JobRemoved), and one of a systemd
@@ -90,9 +90,9 @@ export class ScriptedSystemd implements AsyncDisposable {
   /** Units that RestartUnit was asked for. */
   readonly restarted: string[] = [];
   /** What the next restarts do; the last one is repeated. */
-  script: Restart[] = [comesBack];
+  script: ScriptedRestart[] = [comesBack];
   /** Decides a restart at the moment when it is asked for, instead of the script. */
-  fate: (() => Restart) | undefined;
+  fate: (() => ScriptedRestart) | undefined;
   /** Methods that are never answered. */
   readonly silent = new Set<string>();
   /** Called for each of `calls`, before it is answered. */

@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ours, Place } from "./place.ts";
+import { ours, AgentPlace } from "./place.ts";
 import { comesBack } from "./scripted-systemd.ts";
 
 test("a job that takes three minutes is waited for: one restart, and ready when it is over", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.systemd.script = [{ ...comesBack, takes: 180_000 }];
   await using agent = await place.agent();
   await agent.shows(200, "GPS200", 200_000);
@@ -18,7 +18,7 @@ test("a job that takes three minutes is waited for: one restart, and ready when 
 });
 
 test("a job that takes longer than we wait for its end: the unit is waited for, and not restarted again", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   // 210 s are for the job; the unit is asked afterwards.
   place.systemd.script = [{ ...comesBack, takes: 230_000 }];
   await using agent = await place.agent();
@@ -28,7 +28,7 @@ test("a job that takes longer than we wait for its end: the unit is waited for, 
 });
 
 test("a kubelet that dies 15 s after each start has failed where the probation is longer, and gets its old file back", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
   place.systemd.fate = () => {
     if (place.node.file === ours) setTimeout(() => place.systemd.died(), 15_000);
@@ -41,7 +41,7 @@ test("a kubelet that dies 15 s after each start has failed where the probation i
 });
 
 test("a kubelet that runs but never answers healthz has failed after 30 s each time, and gets its old file back", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.systemd.fate = () => ({ ...comesBack, healthy: place.node.file !== ours });
   await using agent = await place.agent();
   const began = performance.now();
@@ -52,7 +52,7 @@ test("a kubelet that runs but never answers healthz has failed after 30 s each t
 });
 
 test("whoever probes it, an agent at rest asks healthz twice a minute, and systemd not at all", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
   const asked = () => ({ healthz: place.systemd.looks, systemd: place.systemd.calls.length });

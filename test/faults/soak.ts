@@ -16,9 +16,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { begin } from "../../tools/runs.ts";
 import { Random } from "../random.ts";
-import { Agent, encode, inTime } from "./agent.ts";
+import { AgentProcess, encode, inTime } from "./agent.ts";
 import { agentBundle } from "./deployed.ts";
-import { Place } from "./place.ts";
+import { AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
 
 const { values } = parseArgs({
@@ -34,7 +34,7 @@ const random = new Random(Number(values.seed));
 const below = (limit: number): number => random.below(limit);
 
 const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
-await using place = await Place.make();
+await using place = await AgentPlace.make();
 const { node, systemd } = place;
 // A copy: whoever bundles meanwhile does not change what soaks.
 const program = join(node.root, "agent.cjs");
@@ -45,15 +45,15 @@ writeFileSync(node.config, theirs);
 let revision = 0;
 /** Password that is in force; `undefined`: withdrawn. */
 let inForce: string | undefined;
-let agent: Agent | undefined;
+let agent: AgentProcess | undefined;
 
-function start(): Promise<Agent> {
+function start(): Promise<AgentProcess> {
   const options = {
     program,
     healthzPort: systemd.healthzPort,
     flags: ["--probation=0s"],
   };
-  return Agent.start(node, { ...options, revision });
+  return AgentProcess.start(node, { ...options, revision });
 }
 
 /** The next revision, and a pod for it in the place of the last one. */

@@ -8,8 +8,8 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Agent, Node, inTime } from "./agent.ts";
-import { type Bus, startBus } from "./bus.ts";
+import { AgentProcess, NodeDirectory, inTime } from "./agent.ts";
+import { type TestBus, startBus } from "./bus.ts";
 import { content, ours } from "./place.ts";
 import { startHealthz } from "./healthz.ts";
 import { ScriptedSystemd } from "./scripted-systemd.ts";
@@ -21,7 +21,7 @@ function mount(...args: readonly string[]): void {
 
 /** A node whose bus directory is a mount of `host`, as the pod's is of /run/dbus. */
 function mounted() {
-  const node = new Node();
+  const node = new NodeDirectory();
   const host = join(node.root, "run-dbus");
   for (const directory of [host, node.dbus]) mkdirSync(directory);
   mount("--bind", host, node.dbus);
@@ -38,7 +38,10 @@ test("a new daemon's socket in the place of the old one's is found by the next c
   const { node, host } = place;
   await using before = await startBus(host);
   await using early = await ScriptedSystemd.start(before.address);
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: early.healthzPort });
+  await using agent = await AgentProcess.start(node, {
+    revision: 1,
+    healthzPort: early.healthzPort,
+  });
   await agent.shows(200, "GPS200");
   await before.signal("SIGKILL");
   await using after = await startBus(host);
@@ -55,7 +58,7 @@ test("a new daemon's socket in the place of the old one's is found by the next c
  */
 async function stale(
   goes: (host: string) => void,
-  comesBack: (host: string, dbus: string) => Promise<Bus>,
+  comesBack: (host: string, dbus: string) => Promise<TestBus>,
 ) {
   using place = mounted();
   const { node, host } = place;
@@ -64,7 +67,7 @@ async function stale(
   goes(host);
   writeFileSync(node.config, "{}");
   await using healthz = await startHealthz();
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: healthz.port });
+  await using agent = await AgentProcess.start(node, { revision: 1, healthzPort: healthz.port });
   await agent.shows("5nn", "GPS210");
   await node.says(/^GPS210 .*(ECONNREFUSED|ENOENT)/);
   assert.equal(node.file, "{}");
@@ -94,7 +97,7 @@ test("a stale mount, the host's directory removed: the container ends after five
   rmSync(host, { recursive: true });
   {
     kubelet.healthy = false;
-    await using agent = await Agent.start(node, {
+    await using agent = await AgentProcess.start(node, {
       revision: 1,
       healthzPort: kubelet.healthzPort,
       nodeFlags: [hastened],
@@ -112,7 +115,10 @@ test("a stale mount, the host's directory removed: the container ends after five
   mount("--bind", host, node.dbus);
   await using bus = await startBus(host);
   await using systemd = await ScriptedSystemd.start(bus.address);
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: systemd.healthzPort });
+  await using agent = await AgentProcess.start(node, {
+    revision: 1,
+    healthzPort: systemd.healthzPort,
+  });
   await agent.shows(200, "GPS200");
   assert.deepEqual([node.file, systemd.restartCalls], [ours, 1]);
 });

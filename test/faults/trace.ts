@@ -1,7 +1,7 @@
 /** The system calls of an agent that nobody disturbs. */
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Agent, type Node, inTime } from "./agent.ts";
+import { AgentProcess, type NodeDirectory, inTime } from "./agent.ts";
 import type { ScriptedSystemd } from "./scripted-systemd.ts";
 
 /**
@@ -14,17 +14,17 @@ type Threads = readonly (readonly (readonly [time: number, call: string])[])[];
  * Runs an agent until `over`, then stops it. The file behind each descriptor stands in the call.
  */
 export async function traced(
-  node: Node,
+  node: NodeDirectory,
   systemd: ScriptedSystemd,
   revision: number,
   calls: readonly string[],
-  over: (agent: Agent) => Promise<unknown>,
+  over: (agent: AgentProcess) => Promise<unknown>,
 ): Promise<Threads> {
   const directory = mkdtempSync(join(node.root, "trace-"));
   // A file for each thread: lines are whole.
   const out = ["-ff", "-ttt", "-o", join(directory, "t")];
   const under = ["strace", "-D", ...out, "-y", "-s", "0", "-q", "-e", `trace=${calls.join(",")}`];
-  await using agent = await Agent.start(node, {
+  await using agent = await AgentProcess.start(node, {
     revision,
     healthzPort: systemd.healthzPort,
     under,

@@ -21,18 +21,18 @@ import { join } from "node:path";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { execFileSync, spawnSync } from "node:child_process";
-import { Agent, encode, Node, inTime } from "./agent.ts";
+import { AgentProcess, encode, NodeDirectory, inTime } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { startHealthz } from "./healthz.ts";
-import { content, ours, Place } from "./place.ts";
+import { content, ours, AgentPlace } from "./place.ts";
 import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
 
 test("without a bus nothing is changed, the reason is told, and it heals by itself when the bus comes", async () => {
-  using node = new Node();
+  using node = new NodeDirectory();
   node.mount(1, content);
   writeFileSync(node.config, "{}");
   await using healthz = await startHealthz();
-  await using agent = await Agent.start(node, { revision: 1, healthzPort: healthz.port });
+  await using agent = await AgentProcess.start(node, { revision: 1, healthzPort: healthz.port });
   await agent.shows("5nn", "GPS210");
   assert.equal(node.file, "{}");
   await node.says(/^GPS210 .*ENOENT/);
@@ -43,7 +43,7 @@ test("without a bus nothing is changed, the reason is told, and it heals by itse
 });
 
 test("policy Never writes the file, asks nobody, and is ready when the kubelet must have read it, across agents", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const journal = join(place.node.folder, "journal.json");
   {
     await using first = await place.agent(["--restart=Never"]);
@@ -65,7 +65,7 @@ test("policy Never writes the file, asks nobody, and is ready when the kubelet m
 });
 
 test("revision 0 is ready and touches nothing", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   await using agent = await place.agent([], 0);
   await agent.shows(200, "GPS201");
   assert.equal(place.node.file, undefined);
@@ -75,12 +75,12 @@ test("revision 0 is ready and touches nothing", async () => {
 
 test("a second agent on the node touches nothing until the first has ended, whatever port it has", async () => {
   for (const samePort of [true, false]) {
-    await using place = await Place.make();
+    await using place = await AgentPlace.make();
     await using first = await place.agent();
     await first.shows(200, "GPS200");
     place.node.mount(2, { additional: { "a.io": "newer" } });
     const options = { revision: 2, healthzPort: place.systemd.healthzPort };
-    await using second = await Agent.start(place.node, {
+    await using second = await AgentProcess.start(place.node, {
       ...options,
       ...(samePort && { probePort: first.port }),
     });
@@ -101,7 +101,7 @@ test("a second agent on the node touches nothing until the first has ended, what
 });
 
 test("a frozen agent keeps the lock; killed, it gives it up at once", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   await using first = await place.agent();
   await first.shows(200, "GPS200");
   first.child.kill("SIGSTOP");
@@ -115,12 +115,12 @@ test("a frozen agent keeps the lock; killed, it gives it up at once", async () =
 });
 
 test("another program on the probe port: the work is done, the port is told, and it is Ready when that one ends", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
-  await using agent = await Agent.start(node, {
+  await using agent = await AgentProcess.start(node, {
     revision: 1,
     healthzPort: systemd.healthzPort,
     probePort: port,
@@ -135,7 +135,7 @@ test("another program on the probe port: the work is done, the port is told, and
 });
 
 test("a pod that has given the node back ends once to say so, before it is Ready, and then stays", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node } = place;
   {
     await using agent = await place.agent();
@@ -162,7 +162,7 @@ test("a pod that has given the node back ends once to say so, before it is Ready
 });
 
 test("a node with nothing of ours is given back without a trace: no folder is made, no lock is needed", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node } = place;
   node.newPod();
   node.mount(2, {});
@@ -176,7 +176,7 @@ test("a node with nothing of ours is given back without a trace: no folder is ma
 });
 
 test("the released word is said again if the container was killed before, and never where it cannot be marked", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node } = place;
   node.mount(2, {});
   rmSync(node.pod, { recursive: true });
@@ -192,7 +192,7 @@ test("the released word is said again if the container was killed before, and ne
 });
 
 test("drift in our entry is repaired within seconds, with a restart; in others' it is left alone; then silence", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
   const theirs = { auth: encode("theirs") };
@@ -214,7 +214,7 @@ test("drift in our entry is repaired within seconds, with a restart; in others' 
 });
 
 test("another program that rewrites the file all the time costs few writes and restarts, and peace returns", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
   const end = performance.now() + 6000;
@@ -231,7 +231,7 @@ test("another program that rewrites the file all the time costs few writes and r
 });
 
 test("a file that the kubelet cannot read is replaced once it has stayed so, and comes back on removal", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   writeFileSync(place.node.config, '{"auths":', { mode: 0o644 });
   {
     await using agent = await place.agent();
@@ -247,7 +247,7 @@ test("a file that the kubelet cannot read is replaced once it has stayed so, and
 });
 
 test("what is no plain file of its own is refused and left as it is", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { config, root } = place.node;
   const kinds: readonly (readonly [name: string, make: () => void])[] = [
     // No two with the same words in a row: the answer to the one before would pass for this one's.
@@ -260,16 +260,17 @@ test("what is no plain file of its own is refused and left as it is", async () =
   ];
   place.node.mount(2, content);
   await using agent = await place.agent(["--restart=Never"], 2);
-  for (const [why, make] of kinds) {
-    rmSync(config, { recursive: true, force: true });
-    make();
-    place.node.mount(2, content);
-    const before = statSync(config, { throwIfNoEntry: false })?.ino;
-    await agent.shows("5nn", why);
-    assert.equal(statSync(config, { throwIfNoEntry: false })?.ino, before, why);
-    place.node.mount(1, content);
-    await agent.shows("5nn", why);
-  }
+  // Under our mount, and under one that lags behind: there nothing is written where no file is.
+  for (const mounted of [2, 1])
+    for (const [why, make] of kinds) {
+      place.node.mount(1, content);
+      rmSync(config, { recursive: true, force: true });
+      make();
+      place.node.mount(mounted, content);
+      const before = statSync(config, { throwIfNoEntry: false })?.ino;
+      await agent.shows("5nn", why);
+      assert.equal(statSync(config, { throwIfNoEntry: false })?.ino, before, why);
+    }
   rmSync(config);
   place.node.mount(2, content);
   await agent.shows("5nn", "GPS254");
@@ -277,7 +278,7 @@ test("what is no plain file of its own is refused and left as it is", async () =
 });
 
 test("without capabilities a file of root's is replaced, and one of somebody else's is left with the reason", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   writeFileSync(place.node.config, "{}");
   chownSync(place.node.config, 1234, 0);
   await using agent = await place.agent();
@@ -291,7 +292,7 @@ test("without capabilities a file of root's is replaced, and one of somebody els
 });
 
 test("SIGTERM ends a wait for a job at once, and the next agent does not restart again", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const job = Promise.withResolvers<void>();
   place.systemd.script = [{ ...comesBack, takes: job.promise }];
   {
@@ -308,7 +309,7 @@ test("SIGTERM ends a wait for a job at once, and the next agent does not restart
 });
 
 test("the bus dies in mid-job: the restart counts as made when systemd says so, and is not made twice", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.systemd.onCall = (member) => void (member === "RestartUnit" && place.bus.signal("SIGKILL"));
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS210");
@@ -321,7 +322,7 @@ test("the bus dies in mid-job: the restart counts as made when systemd says so, 
 });
 
 test("a kubelet that dies within the probation takes readiness away, and systemd's own restart may prove it", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   await using agent = await place.agent(["--probation=6s"]);
   await agent.shows("5nn", "GPS215");
   await agent.shows(200, "GPS215");
@@ -333,7 +334,7 @@ test("a kubelet that dies within the probation takes readiness away, and systemd
 });
 
 test("a kubelet that stays down after the rollback is revived again and again, and the agent does not leave it", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
   // Nobody else starts it: systemd has given up.
   place.systemd.script = [{ ...crashes, after: "failed" }];
@@ -348,7 +349,7 @@ test("a kubelet that stays down after the rollback is revived again and again, a
 });
 
 test("H18: a kubelet that systemd starts again and again is asked for once more with its old file, and no further", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node, systemd } = place;
   systemd.startLimitMicros = 100_000n;
   systemd.script = [crashes];
@@ -377,7 +378,7 @@ test("a journal that cannot be read, or is too large to be, is kept aside, and a
     ["no regular file", replace((journal) => mkdirSync(journal))],
   ];
   for (const [why, harm] of harms) {
-    await using place = await Place.make();
+    await using place = await AgentPlace.make();
     {
       await using agent = await place.agent();
       await agent.shows(200, "GPS200");
@@ -397,7 +398,7 @@ test("a journal that cannot be read, or is too large to be, is kept aside, and a
 });
 
 test("a directory that somebody made in our folder stops no removal, and stays", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   const { node } = place;
   {
     await using agent = await place.agent();
@@ -411,7 +412,7 @@ test("a directory that somebody made in our folder stops no removal, and stays",
 });
 
 test("a withdrawal after a lost journal is not said to be one, until somebody has looked", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   {
     await using agent = await place.agent();
     await agent.shows(200, "GPS200");
@@ -432,7 +433,7 @@ test("a withdrawal after a lost journal is not said to be one, until somebody ha
 });
 
 test("a newer agent's journal is left alone, if its writer wants that", async () => {
-  await using place = await Place.make();
+  await using place = await AgentPlace.make();
   mkdirSync(place.node.folder);
   const text = '{"version":9,"reads":9}';
   writeFileSync(`${place.node.folder}/journal.json`, text);

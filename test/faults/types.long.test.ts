@@ -1,4 +1,7 @@
-/** Every Type of a kubelet's unit, and every time at which it may die with the new file. */
+/**
+ * Every Type of a kubelet's unit, every time at which it may die with the new file, and a start
+ * limit that outlasts the attempts.
+ */
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
@@ -36,4 +39,24 @@ test("H18: of any Type, dead at once, after 3 s or after 15 s, started again by 
       await getsItsFileBack(inside, revision, { type, seconds, restarts });
       t.diagnostic(`${type}, after ${seconds} s, Restart=${restarts}`);
     }
+});
+
+test("a start limit that outlasts our attempts is lifted before each, and the kubelet ends up running with the old file", async () => {
+  revision += 1;
+  await inside.fresh();
+  inside.node.mount(revision, content);
+  // Attempts are a minute apart at most: without help none would be let through for ten.
+  const limited =
+    "[Unit]\nStartLimitIntervalSec=10min\nStartLimitBurst=3\n[Service]\nRestartSec=100ms\n";
+  await inside.machine.breakKubelet(
+    `${limited}ExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n`,
+  );
+  const hits = async () =>
+    (await inside.machine.journal()).split("Start request repeated too quickly").length;
+  const before = await hits();
+  await inside.start(revision);
+  assert.equal(await inside.ended(300_000), "1");
+  assert.ok((await hits()) > before, "the limit was never hit");
+  assert.equal(inside.node.file, undefined);
+  assert.equal((await inside.kubelet()).ActiveState, "active");
 });

@@ -1,16 +1,14 @@
 /**
  * A ClusterResourceSet by Cluster API's own controller: its manager of the pinned version, real,
- * beside two API servers. That the Cluster is provisioned is said by the test: no infrastructure
- * provider makes machines here.
+ * beside two API servers.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { dataKubeconfig } from "../controller/guest.ts";
 import { document, pullSecret } from "../controller/plane.ts";
-import { installAll, startManager } from "./clusterapi.ts";
+import { declareCluster, installAll, startManager } from "./clusterapi.ts";
 import * as fleet from "./fleet.ts";
 import { fleetSecret, labelled, untilState } from "./fleet.ts";
 
@@ -22,7 +20,8 @@ before(async () => {
   [home, guest] = await Promise.all([fleet.startHome(), startCluster({ nodes: 0 })]);
   await installAll(home.cluster);
   const component = join(import.meta.dirname, "../../manifests/fleet/cluster-resource-set");
-  for (const file of ["clusterrole.yaml", "clusterrolebinding.yaml"])
+  const files = ["policy", "policy-binding", "clusterrole", "clusterrolebinding"];
+  for (const file of files.map((one) => `${one}.yaml`))
     await home.cluster.kubectl("apply", "-f", join(component, file));
   manager = await startManager(home.cluster);
 });
@@ -50,36 +49,8 @@ const delivered = (word: string) =>
     { timeout: 60_000, seen: () => manager.output().slice(-4000) },
   );
 
-/** As the administrator whose kubeconfig Cluster API writes. */
-async function declare(): Promise<void> {
-  await guest.kubectl("create", "serviceaccount", "admin", "-n", "kube-system");
-  const bind = ["clusterrolebinding", "admin", "--clusterrole=cluster-admin"];
-  await guest.kubectl("create", ...bind, "--serviceaccount=kube-system:admin");
-  const token = (await guest.kubectl("create", "token", "admin", "-n", "kube-system")).trim();
-  await fleet.declareGuest(home, name, dataKubeconfig(guest, { token }), labelled);
-  const label = { "cluster.x-k8s.io/cluster-name": name };
-  const its = ["secret", `${name}-kubeconfig`, "-n", name];
-  await home.cluster.kubectl("label", ...its, `cluster.x-k8s.io/cluster-name=${name}`);
-  const { hostname, port } = new URL(guest.server);
-  await home.cluster.apply({
-    apiVersion: "cluster.x-k8s.io/v1beta2",
-    kind: "Cluster",
-    metadata: { name, namespace: name, labels: label },
-    spec: { controlPlaneEndpoint: { host: hostname, port: Number(port || 443) } },
-  });
-  const lastTransitionTime = new Date().toISOString();
-  const condition = { status: "True", reason: "Initialized", message: "", lastTransitionTime };
-  const status = {
-    initialization: { infrastructureProvisioned: true, controlPlaneInitialized: true },
-    conditions: [{ type: "ControlPlaneInitialized", ...condition }],
-  };
-  const cluster = ["clusters.cluster.x-k8s.io", name, "-n", name];
-  const patch = ["--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];
-  await home.cluster.kubectl("patch", ...cluster, ...patch);
-}
-
 test("K4, K5, K6, K9: Cluster API's own controller delivers what the object keeps beside the Cluster, follows a rotation, and its owner on the Secret is left alone", async () => {
-  await declare();
+  await declareCluster({ home, guest, name, labels: labelled });
   await source("1");
   await home.cluster.apply(fleetSecret({ via: "ClusterResourceSet" }));
   await using controller = fleet.startFleet(home);

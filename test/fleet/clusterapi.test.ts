@@ -15,7 +15,7 @@ import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
 
 const group = "addons.cluster.x-k8s.io";
 let home: fleet.Home;
-let guest: fleet.Guest;
+let guest: fleet.GuestCluster;
 let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
@@ -26,7 +26,8 @@ before(async () => {
     "cluster.x-k8s.io_clusters",
   );
   const component = join(import.meta.dirname, "../../manifests/fleet/cluster-resource-set");
-  for (const file of ["clusterrole.yaml", "clusterrolebinding.yaml"])
+  const files = ["policy", "policy-binding", "clusterrole", "clusterrolebinding"];
+  for (const file of files.map((one) => `${one}.yaml`))
     await home.cluster.kubectl("apply", "-f", join(component, file));
 });
 after(() => {

@@ -6,10 +6,13 @@ import { basename, dirname, join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { makeAuthority } from "../cluster/certificates.ts";
+import { makeAuthority } from "../cluster/host/certificates.ts";
 import { directEnvironment, progress, run } from "../cluster/run.ts";
+import { dataKubeconfig } from "../controller/guest.ts";
 import { freePort } from "../free-port.ts";
+import { declareGuest, type Home } from "./fleet.ts";
 
+const namespace = "kube-system";
 const here = join(import.meta.dirname, "go");
 const modulePath = "sigs.k8s.io/cluster-api";
 
@@ -68,6 +71,50 @@ export async function startManager(cluster: Cluster) {
       await ended;
     },
   };
+}
+
+type Declared = Readonly<{ home: Home; guest: Cluster; name: string; labels: object }>;
+
+/**
+ * Declares the guest as Cluster API does once it is provisioned, with an administrator's
+ * kubeconfig. That it is provisioned is said here: no infrastructure provider makes machines.
+ */
+export async function declareCluster({ home, guest, name, labels }: Declared): Promise<void> {
+  await guest.apply(
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "admin", namespace } },
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: "admin" },
+      roleRef: {
+        apiGroup: "rbac.authorization.k8s.io",
+        kind: "ClusterRole",
+        name: "cluster-admin",
+      },
+      subjects: [{ kind: "ServiceAccount", name: "admin", namespace }],
+    },
+  );
+  const token = (await guest.kubectl("create", "token", "admin", "-n", namespace)).trim();
+  await declareGuest(home, name, dataKubeconfig(guest, { token }), labels);
+  const label = { "cluster.x-k8s.io/cluster-name": name };
+  const its = ["secret", `${name}-kubeconfig`, "-n", name];
+  await home.cluster.kubectl("label", ...its, `cluster.x-k8s.io/cluster-name=${name}`);
+  const { hostname, port } = new URL(guest.server);
+  await home.cluster.apply({
+    apiVersion: "cluster.x-k8s.io/v1beta2",
+    kind: "Cluster",
+    metadata: { name, namespace: name, labels: label },
+    spec: { controlPlaneEndpoint: { host: hostname, port: Number(port || 443) } },
+  });
+  const lastTransitionTime = new Date().toISOString();
+  const condition = { status: "True", reason: "Initialized", message: "", lastTransitionTime };
+  const status = {
+    initialization: { infrastructureProvisioned: true, controlPlaneInitialized: true },
+    conditions: [{ type: "ControlPlaneInitialized", ...condition }],
+  };
+  const cluster = ["clusters.cluster.x-k8s.io", name, "-n", name];
+  const patch = ["--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];
+  await home.cluster.kubectl("patch", ...cluster, ...patch);
 }
 
 /** Defines what a fleet meets of it, in both versions, without the webhook that converts them. */

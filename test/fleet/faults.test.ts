@@ -9,20 +9,20 @@ import { document, pullSecret } from "../controller/plane.ts";
 import { seeded } from "../random.ts";
 import * as fleet from "./fleet.ts";
 import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
-import { planted, PlayedGuests } from "./played-guest.ts";
+import { planted, FakeGuests } from "./fake-guest.ts";
 
 let home: fleet.Home;
-let real: fleet.Guest;
-let played: PlayedGuests;
+let real: fleet.GuestCluster;
+let fake: FakeGuests;
 let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
   [home, real] = await Promise.all([fleet.startHome(), fleet.startGuest()]);
-  played = await PlayedGuests.start(home.cluster.directory);
+  fake = await FakeGuests.start(home.cluster.directory);
 });
 after(async () => {
   for (const one of [home, real]) one?.cluster.down();
-  await played?.[Symbol.asyncDispose]();
+  await fake?.[Symbol.asyncDispose]();
 });
 afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
@@ -51,18 +51,18 @@ function longest(requests: readonly number[] = []) {
 
 for (const manner of ["fails", "hangs", "endless"] as const)
   test(`a cluster that ${manner} is unreachable, holds up no other, is quoted nowhere, and is served when it is well`, async () => {
-    played.manners.set("ill", manner);
-    await fleet.declareGuest(home, "ill", played.kubeconfig("ill"), labelled);
+    fake.manners.set("ill", manner);
+    await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
     await begin();
     await source("1");
     await placed("1");
     await untilState(home, "ill", "Unreachable", "GPS438");
     const told = JSON.stringify(await fleet.objectIn(home)) + (controller?.output() ?? "");
     assert.ok(!told.includes(planted));
-    played.become("ill", "well");
+    fake.become("ill", "well");
     await until(
       "it is served",
-      () => played.secretOf("ill")?.data?.[".dockerconfigjson"] === data("1"),
+      () => fake.secretOf("ill")?.data?.[".dockerconfigjson"] === data("1"),
       {
         timeout: 60_000,
         seen: () => fleet.objectIn(home),
@@ -72,8 +72,8 @@ for (const manner of ["fails", "hangs", "endless"] as const)
   });
 
 test("a cluster whose GlobalPullSecret answers 500 only says so, by status and reason alone, holds up no other, and is done when it is well", async () => {
-  played.manners.set("ill", "blind");
-  await fleet.declareGuest(home, "ill", played.kubeconfig("ill"), labelled);
+  fake.manners.set("ill", "blind");
+  await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
   const name = "fleet-pull-secret";
   const rights = await fleet.guestOf(real.cluster, `kube-system/${name}`);
   await fleet.declareGuest(home, "real", rights.kubeconfig, labelled);
@@ -89,24 +89,24 @@ test("a cluster whose GlobalPullSecret answers 500 only says so, by status and r
     /^GPS459: its GlobalPullSecret cannot be read: 500 InternalError;/,
   );
   assert.ok(!(JSON.stringify(await fleet.objectIn(home)) + controller.output()).includes(planted));
-  played.become("ill", "well");
+  fake.become("ill", "well");
   await untilState(home, "ill", "Done");
   real = await fleet.guestOf(real.cluster);
   await real.cluster.kubectl("delete", "secret", name, "-n", "kube-system");
 });
 
 test("a cluster that stays away is asked in growing pauses, and costs the management cluster next to nothing", async () => {
-  played.requests.delete("ill");
-  played.manners.set("ill", "fails");
-  await fleet.declareGuest(home, "ill", played.kubeconfig("ill"), labelled);
+  fake.requests.delete("ill");
+  fake.manners.set("ill", "fails");
+  await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
   await begin();
   await source("1");
   await untilState(home, "ill", "Unreachable");
   await untilState(home, "real", "Done");
   // Pauses of one length would never reach this one: the first is of a second.
-  const pause = await until("a pause has grown to 7 s", () => longest(played.requests.get("ill")), {
+  const pause = await until("a pause has grown to 7 s", () => longest(fake.requests.get("ill")), {
     timeout: 90_000,
-    seen: () => played.requests.get("ill"),
+    seen: () => fake.requests.get("ill"),
   });
   // What follows an attempt, the status among it, is over after 3 s.
   const asked = auditOf(home.cluster, { since: new Date(pause.from + 3000).toISOString() }).filter(

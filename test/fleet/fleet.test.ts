@@ -9,8 +9,8 @@ import * as fleet from "./fleet.ts";
 import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
 
 let home: fleet.Home;
-let a: fleet.Guest;
-let b: fleet.Guest;
+let a: fleet.GuestCluster;
+let b: fleet.GuestCluster;
 let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
@@ -41,7 +41,7 @@ async function begin(spec: Parameters<typeof fleetSecret>[0] = {}): Promise<void
   controller = fleet.startFleet(home);
 }
 
-async function placedIn(word: string, ...guests: readonly fleet.Guest[]): Promise<void> {
+async function placedIn(word: string, ...guests: readonly fleet.GuestCluster[]): Promise<void> {
   for (const guest of guests) await untilPlaced(guest, dataOf(word));
 }
 
@@ -110,6 +110,44 @@ test("what is placed is repaired: an edit, a key beside it, another type, a dele
   await home.cluster.apply(opaque);
   await untilPlaced(a, { a: "eA==" }, "Opaque");
   await untilPlaced(b, { a: "eA==" }, "Opaque");
+});
+
+/** One of each built-in type that opens no one cluster, and one of nobody's. */
+const types: Readonly<Record<string, readonly string[]>> = {
+  Opaque: ["a", "b.txt"],
+  "kubernetes.io/basic-auth": ["username", "password"],
+  "kubernetes.io/ssh-auth": ["ssh-privatekey"],
+  "kubernetes.io/tls": ["tls.crt", "tls.key"],
+  "kubernetes.io/dockercfg": [".dockercfg"],
+  "vendor.example/license": ["license"],
+};
+
+test("K7: a Secret of any type reaches each cluster as it is, and a token that opens one cluster reaches none", async () => {
+  await begin({ rollout: { canary: 0, maxConcurrency: "100%" } });
+  const give = async (type: string, keys: readonly string[], annotations = {}) => {
+    const its = ["secret", "source-pull-secret", "-n", "kube-system", "--ignore-not-found"];
+    await home.cluster.kubectl("delete", ...its);
+    // A type may ask for one of a certain form; bytes that are no text belong to a Secret, too.
+    const bytes = type.endsWith("dockercfg") ? Buffer.from("{}") : Buffer.from([0, 255, 10]);
+    const data = Object.fromEntries(keys.map((key) => [key, bytes.toString("base64")]));
+    const metadata = { name: "source-pull-secret", namespace: "kube-system", annotations };
+    await home.cluster.apply({ apiVersion: "v1", kind: "Secret", metadata, type, data });
+    return data;
+  };
+  let last: readonly [string, Readonly<Record<string, string>>] = ["", {}];
+  for (const [type, keys] of Object.entries(types)) {
+    last = [type, await give(type, keys)];
+    for (const guest of [a, b]) await untilPlaced(guest, last[1], type);
+  }
+  for (const type of ["bootstrap.kubernetes.io/token", "kubernetes.io/service-account-token"]) {
+    await give(type, ["token-id"], { "kubernetes.io/service-account.name": "default" });
+    await until(`${type} is refused`, async () => {
+      const conditions = (await fleet.objectIn(home))?.status?.conditions;
+      const stalled = conditions?.find((one) => one.type === "Stalled");
+      return stalled?.reason === "SourceRefused" && stalled.message?.includes(type);
+    });
+    for (const guest of [a, b]) await untilPlaced(guest, last[1], last[0]);
+  }
 });
 
 test("a Secret that somebody else placed is not touched, and holds up no other cluster", async () => {
@@ -189,43 +227,57 @@ test("a deleted object takes away what it placed, and waits for a cluster that i
   assert.notEqual(await fleet.targetIn(b), undefined);
 });
 
+const certificate = "/var/lib/kubelet/pki/kubelet-client-current.pem";
+/** One of each kind that is refused, and of a file each place that may name one. */
 const hostile: readonly (readonly [code: string, user: object, cluster?: object])[] = [
+  ["GPS405", {}, { server: "http://127.0.0.1:1" }],
+  ["GPS406", {}, { "certificate-authority-data": undefined }],
+  ["GPS407", {}, { "tls-server-name": "a/b" }],
   ["GPS408", { exec: { apiVersion: "v1", command: "/bin/touch", args: ["/tmp/x"] } }],
   ["GPS409", { "auth-provider": { name: "oidc" } }],
   ["GPS410", { tokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token" }],
+  ["GPS410", { token: undefined, "client-certificate": certificate, "client-key": certificate }],
+  ["GPS410", {}, { "certificate-authority": "/etc/ssl/certs/ca-certificates.crt" }],
   ["GPS411", {}, { "insecure-skip-tls-verify": true }],
   ["GPS412", {}, { "proxy-url": "http://127.0.0.1:1" }],
   ["GPS413", { as: "system:admin" }],
+  ["GPS413", { "as-groups": ["system:masters"] }],
+  ["GPS414", { username: "admin", password: "planted" }],
+  ["GPS415", { token: undefined }],
+  ["GPS416", { token: "two words" }],
+  ["GPS417", { "client-certificate-data": "eA==", "client-key-data": "eA==" }],
+  ["GPS418", { "new-way": {} }],
 ];
 
 test("a cluster's kubeconfig that asks for more than a connection is named with its code and never used; renewed, it is served", async () => {
-  await source("1");
-  await begin();
-  await placedIn("1", b);
-  for (const [code, user, cluster] of hostile) {
-    await a.cluster.kubectl(
-      "delete",
-      "secret",
-      "pull-secret",
-      "-n",
-      "kube-system",
-      "--ignore-not-found",
-    );
-    await fleet.declareGuest(home, "guest-a", "{}", labelled);
-    await controller?.[Symbol.asyncDispose]();
-    const since = new Date().toISOString();
+  // Whoever leads here from another test is not asked, either.
+  await fleet.declareGuest(home, "guest-a", "{}", {});
+  const since = new Date().toISOString();
+  const names = hostile.map(([code], at) => `${code.toLowerCase()}-${at}`);
+  for (const [at, [, user, cluster]] of hostile.entries()) {
     const bad = dataKubeconfig(a.cluster, { token: "planted", ...user }, cluster);
-    await fleet.declareGuest(home, "guest-a", bad, labelled);
-    controller = fleet.startFleet(home);
-    await untilState(home, "guest-a", "Unreachable", code);
-    const asked = auditOf(a.cluster, { since }).filter(
-      ({ userAgent }) => userAgent === "global-pull-secret-fleet",
-    );
-    assert.deepEqual(asked, []);
+    await fleet.declareGuest(home, names[at] ?? "", bad, labelled);
   }
-  await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
+  await fleet.declareGuest(home, "guest-b", b.kubeconfig, labelled);
+  await home.cluster.apply(fleetSecret());
+  controller = fleet.startFleet(home);
+  await source("1");
+  await placedIn("1", b);
+  for (const [at, [code]] of hostile.entries())
+    await untilState(home, names[at] ?? "", "Unreachable", code);
+  const asked = auditOf(a.cluster, { since }).filter(
+    ({ userAgent }) => userAgent === "global-pull-secret-fleet",
+  );
+  assert.deepEqual(asked, []);
+  assert.ok(
+    !(JSON.stringify(await fleet.objectIn(home)) + controller.output()).includes("planted"),
+  );
+  const [first = "", ...others] = names;
+  await home.cluster.kubectl("label", "namespace", ...others, "capi-pull-secret-");
+  await fleet.declareGuest(home, first, a.kubeconfig, labelled);
   await placedIn("1", a);
-  await untilState(home, "guest-a", "Done");
+  await untilState(home, first, "Done");
+  await home.cluster.kubectl("label", "namespace", first, "capi-pull-secret-");
 });
 
 test("of two objects with one target the older keeps it, and the other is Stalled", async () => {
@@ -291,5 +343,14 @@ test("the definition refuses what nobody can mean, with a sentence", async () =>
   for (const [what, spec, says] of refusedSpecs)
     await assert.rejects(home.cluster.apply(fleetSecret(spec, "second")), says, what);
   await home.cluster.apply(fleetSecret());
-  await assert.rejects(home.cluster.apply(fleetSecret({ target: { name: "x" } })), /immutable/);
+  for (const [field, spec] of Object.entries({
+    target: { target: { name: "x" } },
+    secretRef: { secretRef: { name: "x" } },
+    via: { via: "ClusterResourceSet" as const },
+  }))
+    await assert.rejects(
+      home.cluster.apply(fleetSecret(spec)),
+      new RegExp(`${field} is immutable`),
+      field,
+    );
 });

@@ -22,8 +22,8 @@ const root = join(import.meta.dirname, "../..");
 const account = "global-pull-secret-fleet";
 const plugin = join(root, "dist/kubectl-pull_secret.cjs");
 
-export type Guest = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string }>;
-export type Home = Guest;
+export type GuestCluster = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string }>;
+export type Home = GuestCluster;
 
 const apiOf = (cluster: Cluster): Api => {
   const config = new KubeConfig();
@@ -43,14 +43,14 @@ export async function startHome(): Promise<Home> {
 }
 
 /** With an account that may do what `fleet rbac` prints for this target, and no more. */
-export async function startGuest(target = "kube-system/pull-secret"): Promise<Guest> {
+export async function startGuest(target = "kube-system/pull-secret"): Promise<GuestCluster> {
   return await guestOf(await startCluster({ nodes: 0 }), target);
 }
 
 export async function guestOf(
   cluster: Cluster,
   target = "kube-system/pull-secret",
-): Promise<Guest> {
+): Promise<GuestCluster> {
   await freshBundle();
   const rights = await run([process.execPath, plugin, "fleet", "rbac", "--target", target]);
   const file = join(cluster.directory, "fleet-rbac.yaml");
@@ -132,20 +132,23 @@ export async function untilState(
   );
 }
 
-export const targetIn = async ({ api }: Guest, name = "pull-secret") =>
+export const targetIn = async ({ api }: GuestCluster, name = "pull-secret") =>
   api.get<V1Secret>(`/api/v1/namespaces/kube-system/secrets/${name}`);
 
 /** The guest's Secret has this content and type. */
 export async function untilPlaced(
-  guest: Guest,
+  guest: GuestCluster,
   data: Readonly<Record<string, string>>,
   type = "kubernetes.io/dockerconfigjson",
   name = "pull-secret",
 ): Promise<void> {
-  const wanted = JSON.stringify([type, data]);
+  // The API server answers keys in their alphabet's order, whatever order they came in.
+  const text = (is: unknown, of: Readonly<Record<string, string>> = {}) =>
+    JSON.stringify([is, Object.entries(of).toSorted(([one], [other]) => (one < other ? -1 : 1))]);
+  const wanted = text(type, data);
   const found = async () => {
     const secret = await targetIn(guest, name);
-    return JSON.stringify([secret?.type, secret?.data]);
+    return text(secret?.type, secret?.data);
   };
   await until("it is placed", async () => (await found()) === wanted, {
     timeout: 60_000,
@@ -187,6 +190,9 @@ export function startFleet({ kubeconfig }: Home, { asDeployed = false } = {}) {
   return {
     pid: child.pid ?? 0,
     output: () => output,
+    /** Of /metrics and its siblings. */
+    port: () =>
+      until("its port is told", () => Number(/"port":(\d+)/.exec(output)?.[1]) || undefined),
     kill: () => end("SIGKILL"),
     /** The exit code, once it has ended. */
     exited: () => child.exitCode ?? undefined,
@@ -197,7 +203,7 @@ export function startFleet({ kubeconfig }: Home, { asDeployed = false } = {}) {
 /** Forgets the objects, the source, the Lease, and the target in every guest. */
 export async function clear(
   { cluster }: Home,
-  guests: readonly Guest[],
+  guests: readonly GuestCluster[],
   target = "pull-secret",
 ): Promise<void> {
   const none = ["-n", "kube-system", "--ignore-not-found"];

@@ -1,6 +1,7 @@
 /**
- * A cluster that means ill, beside one that is well: however many events it pours into its watch,
- * the controller, with its Deployment's limits, spends little on it and serves the other.
+ * Clusters that mean ill, beside one that is well: however many events and bytes they pour into
+ * their watches, however little they answer or keep, the controller, with its Deployment's limits,
+ * spends little on them and serves the other.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -9,28 +10,31 @@ import { auditOf } from "../cluster/audit.ts";
 import { until } from "../cluster/await.ts";
 import { document, pullSecret } from "../controller/plane.ts";
 import * as fleet from "./fleet.ts";
-import { fleetSecret, labelled, untilPlaced } from "./fleet.ts";
-import { PlayedGuests } from "./played-guest.ts";
+import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
+import { FakeGuests } from "./fake-guest.ts";
 
 const seconds = 15;
 
 let home: fleet.Home;
-let real: fleet.Guest;
-let played: PlayedGuests;
+let real: fleet.GuestCluster;
+let fake: FakeGuests;
 let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
   [home, real] = await Promise.all([fleet.startHome(), fleet.startGuest()]);
-  played = await PlayedGuests.start(home.cluster.directory);
+  fake = await FakeGuests.start(home.cluster.directory);
 });
 after(async () => {
   for (const one of [home, real]) one?.cluster.down();
-  await played?.[Symbol.asyncDispose]();
+  await fake?.[Symbol.asyncDispose]();
 });
 afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
   await fleet.clear(home, [real]);
+  const ill = [...fake.manners.keys()];
+  await home.cluster.kubectl("label", "namespace", ...ill, "capi-pull-secret-");
+  fake.manners.clear();
 });
 
 const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });
@@ -52,33 +56,72 @@ function costs(pid: number) {
   return { processor: (user + system) / 100, mebibytes: Number(resident) / 1024 };
 }
 
-test("a cluster whose watch floods costs a tenth of a processor and bounded memory, and the other follows meanwhile", async () => {
-  played.manners.set("ill", "floods");
-  await fleet.declareGuest(home, "ill", played.kubeconfig("ill"), labelled);
+for (const manner of ["floods", "bloats"] as const)
+  test(`a cluster whose watch ${manner} costs a tenth of a processor and bounded memory, status says why, and the other follows meanwhile`, async (t) => {
+    const name = `ill-${manner}`;
+    fake.manners.set(name, manner);
+    await fleet.declareGuest(home, name, fake.kubeconfig(name), labelled);
+    await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
+    await home.cluster.apply(fleetSecret({ rollout: { canary: 0, maxConcurrency: "100%" } }));
+    controller = fleet.startFleet(home, { asDeployed: true });
+    await follows("1");
+    const poured = fake.poured;
+    await until("it pours", () => fake.poured > poured);
+    const { pid } = controller;
+    const [before, since] = [costs(pid), new Date()];
+    const asked = fake.requests.get(name)?.length ?? 0;
+    await follows("2");
+    const over = since.getTime() + seconds * 1000;
+    await until("the time is over", () => Date.now() >= over, { every: 250 });
+    const now = costs(pid);
+    const found = {
+      processor: (now.processor - before.processor) / seconds,
+      mebibytes: now.mebibytes,
+      there: (fake.requests.get(name)?.length ?? 0) - asked,
+      here: auditOf(home.cluster, { since: since.toISOString() }).filter(
+        ({ user, resource }) => user.endsWith(":global-pull-secret-fleet") && resource !== "leases",
+      ).length,
+    };
+    t.diagnostic(JSON.stringify(found));
+    assert.equal(controller.exited(), undefined);
+    assert.ok(found.processor < 0.1, JSON.stringify(found));
+    assert.ok(found.mebibytes < 200, JSON.stringify(found));
+    // Twenty events, a list and a watch are the most between two pauses, which grow.
+    assert.ok(found.there < 40, JSON.stringify(found));
+    assert.ok(found.here < 10 * seconds, JSON.stringify(found));
+    const ill = (await fleet.objectIn(home))?.status?.clusters?.find((one) => one.name === name);
+    assert.match(ill?.reason ?? "", /^GPS460: /, JSON.stringify(ill));
+  });
+
+/** Manner → what is said of a cluster of that manner in the end. */
+const quiet = {
+  drips: ["Unreachable", "GPS438"],
+  stutters: ["Done", ""],
+  ends: ["Done", ""],
+  forgets: ["Unreachable", "GPS461"],
+} as const;
+
+test("clusters whose answers drip, whose watches do or end at once, or that forget what they got: few requests each, and the other is served", async (t) => {
+  const manners = Object.keys(quiet) as (keyof typeof quiet)[];
+  for (const manner of manners) {
+    fake.manners.set(`ill-${manner}`, manner);
+    const kubeconfig = fake.kubeconfig(`ill-${manner}`);
+    await fleet.declareGuest(home, `ill-${manner}`, kubeconfig, labelled);
+  }
   await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
-  await home.cluster.apply(fleetSecret({ rollout: { canary: 0, maxConcurrency: "100%" } }));
+  // By their names the ill ones come first, so that each may be the canary.
+  await home.cluster.apply(fleetSecret({ rollout: { canary: 1, maxConcurrency: 1 } }));
   controller = fleet.startFleet(home, { asDeployed: true });
+  const over = Date.now() + seconds * 1000;
   await follows("1");
-  await until("it pours", () => played.poured > 0);
-  const { pid } = controller;
-  const [before, since] = [costs(pid), new Date()];
-  const asked = played.requests.get("ill")?.length ?? 0;
-  await follows("2");
-  const over = since.getTime() + seconds * 1000;
   await until("the time is over", () => Date.now() >= over, { every: 250 });
-  const now = costs(pid);
-  const found = {
-    processor: (now.processor - before.processor) / seconds,
-    mebibytes: now.mebibytes,
-    there: (played.requests.get("ill")?.length ?? 0) - asked,
-    here: auditOf(home.cluster, { since: since.toISOString() }).filter(
-      ({ user, resource }) => user.endsWith(":global-pull-secret-fleet") && resource !== "leases",
-    ).length,
-  };
-  assert.equal(controller.exited(), undefined);
-  assert.ok(found.processor < 0.1, JSON.stringify(found));
-  assert.ok(found.mebibytes < 200, JSON.stringify(found));
-  // Twenty events, a list and a watch are the most between two pauses, which grow.
-  assert.ok(found.there < 40, JSON.stringify(found));
-  assert.ok(found.here < 10 * seconds, JSON.stringify(found));
+  const asked = manners.map((one) => [one, fake.requests.get(`ill-${one}`)?.length ?? 0] as const);
+  t.diagnostic(JSON.stringify(asked));
+  for (const [manner, requests] of asked) {
+    const [state, reason] = quiet[manner];
+    await untilState(home, `ill-${manner}`, state, reason);
+    // A list and a watch a pause, of which there are six, and five writes.
+    assert.ok(requests > 1 && requests < 30, `${manner}: ${requests}`);
+  }
+  await follows("2");
 });

@@ -1,6 +1,6 @@
 /**
  * Success is proof: a guest whose own controller, with the rights of manifests/, takes the target
- * over, and one beside it that has none. Both API servers are real; the nodes are played.
+ * over, and one beside it that has none. Both API servers are real; the nodes are fake.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
@@ -18,8 +18,8 @@ const target = `kube-system/${name}`;
 let home: fleet.Home;
 let on: plane.Plane;
 let kubelets: Kubelets;
-let proving: fleet.Guest;
-let plain: fleet.Guest;
+let proving: fleet.GuestCluster;
+let plain: fleet.GuestCluster;
 const running: AsyncDisposable[] = [];
 
 before(async () => {
@@ -83,7 +83,7 @@ const dataOf = (word: string) => ({
 });
 const source = (word: string) =>
   home.cluster.apply(pullSecret("source-pull-secret", document({ "quay.io": `robot:${word}` })));
-const placedIn = (guest: fleet.Guest, word: string) =>
+const placedIn = (guest: fleet.GuestCluster, word: string) =>
   untilPlaced(guest, dataOf(word), undefined, name);
 
 /** The guest's own installation lists the target; the fleet's controller runs. */
@@ -178,7 +178,7 @@ test("who is late by rollout.progressDeadline counts as failed, and no longer wh
   await placedIn(plain, "1");
 });
 
-test("a cluster whose own administrator paused it holds up no other, and is done when he resumes", async () => {
+test("a cluster whose own administrator paused it holds up no other, and is done when it resumes", async () => {
   await begin({ managementState: "Paused" });
   await source("1");
   await placedIn(plain, "1");

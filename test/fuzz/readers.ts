@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { readDocument } from "#agent/delivery/config-json/document.ts";
 import {
   absent,
-  atRest,
+  idle,
   decide,
   facts,
   quarantine,
@@ -93,13 +93,13 @@ const displaced = {
 const owned = { entries: [displaced], rest: [{ ...displaced, key: "x" }] };
 const file = { bytes: Buffer.from("{}"), mode: 0o600 };
 const journals: readonly Journal[] = [
-  { ...atRest, before: file, owned },
+  { ...idle, before: file, owned },
   { ...restarting, owned },
   { ...tried(2, 1000), quarantine },
   { ...settling, undo: { file, owned, revision: 6, content: "six" } },
   { ...tried(3, 1000), phase: "restoring", owned },
   { ...restarting, phase: "reviving" },
-  { ...atRest, phase: "applying", matters: true },
+  { ...idle, phase: "applying", matters: true },
 ];
 
 const open = (name: string) =>
@@ -110,7 +110,7 @@ const open = (name: string) =>
 const stored: readonly unknown[] = [
   ...journals.map((journal) => JSON.parse(writeJournal(journal).bytes.toString()) as unknown),
   {
-    ...atRest,
+    ...idle,
     version: 1,
     reads: 1,
     before: { bytes: "e30=", mode: 0o600, uid: 0, gid: 0 },

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { BusError, CouldNotAsk } from "#agent/systemd/bus.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
 import { Random } from "../random.ts";
-import { Node, inTime } from "../faults/agent.ts";
+import { NodeDirectory, inTime } from "../faults/agent.ts";
 import { startBus } from "../faults/bus.ts";
 import { Relay } from "../faults/relay.ts";
 import { ScriptedSystemd } from "../faults/scripted-systemd.ts";
@@ -53,7 +53,7 @@ function damage(random: Random, data: Buffer): Buffer {
  * only our own errors are thrown, both end in bounded time, and no descriptor is kept.
  */
 export async function fuzzReplies(cases: number, from: number): Promise<void> {
-  using node = new Node();
+  using node = new NodeDirectory();
   await using bus = await startBus(join(node.root, "bus"));
   await using _systemd = await ScriptedSystemd.start(bus.address);
   await using relay = await Relay.between(node.dbus, bus.directory, "hangs up");

@@ -158,7 +158,7 @@ test("an annotation that lets pods use the sources is set by whom a binding allo
     "editors may write",
     async () => (await createdBy("editor", account("e", {}))) === "",
   );
-  await until("the wall stands", async () =>
+  await until("the policy is in force", async () =>
     /needs the verb use on globalpullsecrets\/cluster; bind ClusterRole/.test(
       await createdBy("editor", account("annotated", use)),
     ),

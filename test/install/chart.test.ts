@@ -15,16 +15,16 @@ import { byName, charted, kustomized, nameOf } from "./kustomize.ts";
 const isHook = ({ metadata }: KubeObject): boolean =>
   "helm.sh/hook" in (metadata.annotations ?? {});
 
-const definition = "CustomResourceDefinition/globalpullsecrets.globalpullsecret.io";
-
-/** What the release holds, by name; the definition without what keeps it at an uninstall. */
+/** What the release holds, by name; a definition without what keeps it at an uninstall. */
 async function released(...args: readonly string[]): Promise<Record<string, KubeObject>> {
-  const objects = byName((await charted(...args)).filter((one) => !isHook(one)));
-  const crd = objects[definition];
-  if (crd === undefined) return objects;
-  const { annotations, ...metadata } = crd.metadata;
+  return byName((await charted(...args)).filter((one) => !isHook(one)).map(withoutKeep));
+}
+
+function withoutKeep(object: KubeObject): KubeObject {
+  if (object.kind !== "CustomResourceDefinition") return object;
+  const { annotations, ...metadata } = object.metadata;
   assert.deepEqual(annotations, { "helm.sh/resource-policy": "keep" });
-  return { ...objects, [definition]: { ...crd, metadata } };
+  return { ...object, metadata };
 }
 
 test("helm finds nothing to complain of", async () => {
@@ -74,6 +74,71 @@ for (const [component, sets, patches] of optional)
       await released(...sets.map((one) => `--set=${one}`)),
       byName(await kustomized({ resources: ["."], components, patches })),
     );
+  });
+
+const guest = ["--set=role=Hosted", "--namespace=clusters-guest"];
+
+test("role Hosted is kubectl kustomize manifests/hosted, in the release's namespace", async () => {
+  const hosted = await kustomized({ resources: ["hosted"], namespace: "clusters-guest" });
+  assert.deepEqual(await released(...guest), byName(hosted));
+});
+
+test("role Hosted takes the names of both Secrets, as Cluster API has them", async () => {
+  const patch = (kind: string, path: string, value: unknown) => ({
+    target: { kind, name: "global-pull-secret-controller" },
+    patch: JSON.stringify([{ op: "replace", path, value }]),
+  });
+  const secret = "/spec/template/spec/volumes/0/secret";
+  const patches = [
+    patch("Role", "/rules/0/resourceNames/0", "original"),
+    patch(
+      "Deployment",
+      "/spec/template/spec/containers/0/args/1",
+      "--original=$(POD_NAMESPACE)/original",
+    ),
+    patch("Deployment", `${secret}/secretName`, "guest-kubeconfig"),
+    patch("Deployment", `${secret}/items/0/key`, "value"),
+  ];
+  const namespace = "clusters-guest";
+  const hosted = await kustomized({ resources: ["hosted"], namespace, patches });
+  const sets = ["original=original", "kubeconfig.secret=guest-kubeconfig", "kubeconfig.key=value"];
+  const given = sets.map((one) => `--set=hosted.${one}`);
+  assert.deepEqual(await released(...guest, ...given), byName(hosted));
+});
+
+test("role Fleet is kubectl kustomize manifests/fleet; its sources and its component are values", async () => {
+  const fleet = "--set=role=Fleet";
+  assert.deepEqual(await released(fleet), byName(await kustomized({ resources: ["fleet"] })));
+  const patches = [
+    {
+      target: { kind: "Role", name: "global-pull-secret-fleet", namespace: "kube-system" },
+      patch: JSON.stringify([
+        { op: "replace", path: "/rules/0/resourceNames", value: ["team-a", "team-b"] },
+      ]),
+    },
+  ];
+  const components = ["fleet/cluster-resource-set"];
+  const sets = ["--set=fleet.sources={team-a,team-b}", "--set=fleet.clusterResourceSet=true"];
+  assert.deepEqual(
+    await released(fleet, ...sets),
+    byName(await kustomized({ resources: ["fleet"], components, patches })),
+  );
+});
+
+for (const [role, namespace, name] of [
+  ["Cluster", "kube-system", "controller"],
+  ["Hosted", "clusters-guest", "controller"],
+  ["Fleet", "kube-system", "fleet"],
+] as const)
+  test(`role ${role}: an uninstall takes the Lease, which the program made, and no role keeps another's hooks`, async () => {
+    const objects = await charted(`--set=role=${role}`, `--namespace=${namespace}`);
+    const leases = objects.filter(({ kind }) => kind === "Lease");
+    assert.deepEqual(
+      leases.map((one) => [one.metadata.namespace, one.metadata.name, isHook(one)]),
+      [[namespace, `global-pull-secret-${name}`, true]],
+    );
+    const jobs = objects.filter(({ kind }) => kind === "Job");
+    assert.equal(jobs.length, role === "Cluster" ? 2 : 0);
   });
 
 test("with one controller there is no PodDisruptionBudget, which would hold up drains", async () => {
@@ -168,6 +233,9 @@ const refused: readonly (readonly [set: string, told: RegExp])[] = [
   ["flags.protect=quay.io", /protect/],
   ["controller.replicas=0", /replicas/],
   ["networkPolicy=true", /networkPolicy/],
+  ["role=Guest", /role/],
+  ["hosted.kubeconfig.key=a/b", /key/],
+  ["fleet.sources={Team_A}", /sources/],
   ["uninstall.timeout=soon", /timeout/],
   ["tolerations=x", /tolerations/],
 ];

@@ -7,7 +7,7 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { buildImage } from "../cluster/image.ts";
+import { buildImage } from "../cluster/kit/image.ts";
 import { auths, kubelets } from "../e2e/nodes.ts";
 import * as product from "../e2e/product.ts";
 import { chart, helmOn } from "./helm.ts";

@@ -2,13 +2,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { buildParts } from "../cluster/parts.ts";
+import { buildParts } from "../cluster/kit/parts.ts";
 import { run } from "../cluster/run.ts";
 import { manifests, objectsOf, type KubeObject } from "../../tools/install/yaml.ts";
 import { chart, helm } from "./helm.ts";
 
 type Overlay = Readonly<{
   resources: readonly string[];
+  namespace?: string;
   components?: readonly string[];
   patches?: readonly object[];
   images?: readonly object[];
@@ -37,6 +38,11 @@ export async function charted(...args: readonly string[]): Promise<KubeObject[]>
 
 export const nameOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name}`;
 
-/** Name → object, whatever the order. */
+/** Name → object, whatever the order; outside kube-system with the namespace. */
 export const byName = (objects: readonly KubeObject[]): Record<string, KubeObject> =>
-  Object.fromEntries(objects.map((one) => [nameOf(one), one]));
+  Object.fromEntries(
+    objects.map((one) => {
+      const { namespace = "kube-system" } = one.metadata;
+      return [namespace === "kube-system" ? nameOf(one) : `${namespace}/${nameOf(one)}`, one];
+    }),
+  );

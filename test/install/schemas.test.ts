@@ -62,6 +62,12 @@ const installed: Readonly<Record<string, () => Promise<KubeObject[]> | KubeObjec
     kustomized({ resources: ["."], components: components.map((one) => `components/${one}`) }),
   "install.yaml": () => installObjects("registry.example.com/global-pull-secret:1"),
   chart: () => charted(),
+  "chart, role Hosted": () => charted("--set=role=Hosted", "--namespace=clusters-guest"),
+  // A Namespace has nothing but its name.
+  "chart, role Fleet": async () =>
+    (await charted("--set=role=Fleet", "--set=fleet.clusterResourceSet=true")).filter(
+      ({ kind }) => kind !== "Namespace",
+    ),
   "chart with everything": () =>
     charted(
       "--set=networkPolicy.enabled=true",

@@ -2,6 +2,8 @@
 import type { Mutant } from "./mutant.ts";
 
 const real = "test/clusters/clusters.test.ts";
+const theft = "test/clusters/theft.test.ts";
+const cut = "test/clusters/cut.test.ts";
 const conditions = "fleet/joined/conditions.test.ts";
 const provider = "fleet/inventory/provider.test.ts";
 const profiles = "fleet/inventory/cluster-profiles.test.ts";
@@ -10,7 +12,7 @@ export const clusters: readonly Mutant[] = [
   {
     breaks: "M1",
     effect: "a join leaves nothing that says where the cluster is",
-    file: "cli/clusters/join.ts",
+    file: "cli/joining/join.ts",
     text: "await host.apply(`${profilePath(name)}/status`, access, how);",
     instead: "void access;",
     tests: [real],
@@ -73,10 +75,75 @@ export const clusters: readonly Mutant[] = [
   {
     breaks: "M13",
     effect: "a removed cluster keeps the account, whose token still opens it",
-    file: "cli/clusters/leave.ts",
-    text: "    paths.account,\n",
-    instead: "",
+    file: "cli/joining/leave.ts",
+    text: "dropAll([paths.account, paths.bound,",
+    instead: "dropAll([paths.bound,",
     tests: [real],
+  },
+  {
+    effect: "a joined account turns a Secret into another account's token",
+    file: "contract/joined/guards.ts",
+    text: '{ resources: ["secrets"], operations: ["CREATE", "UPDATE"] },',
+    instead: '{ resources: ["secrets"], operations: ["CREATE"] },',
+    tests: [theft],
+  },
+  {
+    effect: "a joined account makes itself a token that is bound to a Secret of its own",
+    file: "contract/joined/guards.ts",
+    text: "`object.spec.boundObjectRef.name == '${boundName}' && ` +",
+    instead: "`object.spec.boundObjectRef.name != '' && ` +",
+    tests: [theft],
+  },
+  {
+    effect: "a joined account's token is good for as long as it asks",
+    file: "contract/joined/guards.ts",
+    text: "`object.spec.expirationSeconds <= ${tokenSeconds}`,",
+    instead: "`object.spec.expirationSeconds > ${tokenSeconds * 0}`,",
+    tests: [theft],
+  },
+  {
+    effect: "a join believes that the policies are in force",
+    file: "cli/joining/guarded.ts",
+    text: "if (refused.every(Boolean)) return;",
+    instead: "if (refused.length > 0) return;",
+    tests: [theft],
+  },
+  {
+    effect: "a policy that somebody changed is told as the one that was made",
+    file: "fleet/joined/guarded.ts",
+    text: "covers(live[at]?.spec, body.spec)",
+    instead: "covers(live[at], {})",
+    tests: [real],
+  },
+  {
+    effect: "a join that is killed leaves an account that nobody finds",
+    file: "cli/joining/join.ts",
+    text: "const { metadata } = await host.apply<ClusterProfile>(profilePath(name), wanted, how);",
+    instead:
+      "const { metadata } = await host.apply<ClusterProfile>(profilePath(name), wanted, { ...how, dryRun: true });",
+    tests: [cut],
+  },
+  {
+    effect: "a removal that is killed forgets which Secrets were placed",
+    file: "cli/joining/leave.ts",
+    text: 'await dropAll(\n    spaces.map((where) => pathOf("rolebindings", where)),\n    made,\n  );',
+    instead:
+      'await dropAll(spaces.flatMap((one) => [pathOf("rolebindings", one), pathOf("roles", one)]), made);',
+    tests: [cut],
+  },
+  {
+    effect: "an address of the caller's own machine is given to the host's controller",
+    file: "cli/joining/address.ts",
+    text: "if (given.server === undefined && isLoopback(server))",
+    instead: "if (given.server === server && isLoopback(server))",
+    tests: ["cli/joining/address.test.ts"],
+  },
+  {
+    effect: "a token is believed to be good for as long as was asked",
+    file: "kube/token.ts",
+    text: "return { token, issued, expires };",
+    instead: "return { token, issued, expires: new Date(issued.getTime() + tokenSeconds * 1000) };",
+    tests: [cut],
   },
   {
     effect: "a profile names any token of its namespace for a server of its author's",

@@ -2,6 +2,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const real = "test/fleet/fleet.test.ts";
+const steering = "test/fleet/steering.test.ts";
 const content = "fleet/secret/content.test.ts";
 const order = "fleet/order/order.test.ts";
 const standing = "fleet/order/standing.test.ts";
@@ -154,10 +155,59 @@ export const fleet: readonly Mutant[] = [
     tests: [order],
   },
   {
-    effect: "a renewed kubeconfig is read only when the old one's watch has ended",
+    effect: "a renewed kubeconfig is read, and the connection of the old one kept",
     file: "fleet/guest/link.ts",
-    text: "this.#renew ||= !answered;",
-    instead: "void answered;",
+    text: "else if (this.#open?.made !== read.made) {",
+    instead: "else if (this.#open === undefined) {",
     tests: ["test/fleet/faults.test.ts"],
+  },
+  {
+    effect: "a cluster may send any number of bytes, if its events are few",
+    file: "kube/watch/watch.ts",
+    text: "bytes?.take(Buffer.byteLength(line)) === false",
+    instead: "false",
+    tests: ["kube/watch/watch.test.ts"],
+  },
+  {
+    effect: "a write that no watch has shown is made again at once",
+    file: "fleet/guest/link.ts",
+    text: "informer.doubted)",
+    instead: 'informer.shown === "list")',
+    tests: ["fleet/guest/guest.test.ts"],
+  },
+  {
+    effect: "a cluster that undoes each write is written to for ever, and no other",
+    file: "fleet/guest/contest.ts",
+    text: "this.#left.take(1, now);",
+    instead: "void now;",
+    tests: ["fleet/guest/contest.test.ts"],
+  },
+  {
+    effect: "a paused object goes on to change its clusters",
+    file: "fleet/fleet.ts",
+    text: 'source.ok && object.spec.managementState !== "Paused"',
+    instead: "source.ok",
+    tests: [steering],
+  },
+  {
+    effect: "who orphans what was placed has it deleted",
+    file: "fleet/fleet.ts",
+    text: 'const orphan = spec.removalPolicy === "Orphan";',
+    instead: "const orphan = false;",
+    tests: [steering],
+  },
+  {
+    effect: "a removal goes to every cluster at once",
+    file: "fleet/fleet.ts",
+    text: 'maxConcurrency: spec.rollout?.maxConcurrency ?? "10%"',
+    instead: 'maxConcurrency: "100%"',
+    tests: [steering],
+  },
+  {
+    effect: "status is written at every change",
+    file: "fleet/fleet.ts",
+    text: "const statusMilliseconds = 2000;",
+    instead: "const statusMilliseconds = 0;",
+    tests: [steering],
   },
 ];

@@ -131,10 +131,18 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L19",
     effect: "a copy has no finalizer, and goes before its Secret",
-    file: "sync/management/side.ts",
-    text: 'finalizer: "globalpullsecret.io/sync",',
-    instead: 'finalizer: "globalpullsecret.io/sync-tenant",',
+    file: "sync/engine.ts",
+    text: "writeFinalizer(from, found, finalizer, true);",
+    instead: 'writeFinalizer(from, found, finalizer, this.#side.noun !== "Secret");',
     tests: [real],
+  },
+  {
+    breaks: "L3",
+    effect: "a namespace that is deleted takes our rights before its SyncSecrets, and hangs",
+    file: "sync/rules/hold.ts",
+    text: "(!leaving || terminating)",
+    instead: "!leaving",
+    tests: ["sync/rules/hold.test.ts", real],
   },
   {
     breaks: "L23",

@@ -11,7 +11,7 @@ const bail = join(import.meta.dirname, "bail.ts");
 const left: ReadonlySet<string> = new Set([".git", "dist", "node_modules"]);
 
 /** What came of a file's tests: how many there were, how many turned red, and those by name. */
-export type Outcome = Readonly<{
+export type MutantOutcome = Readonly<{
   tests: number;
   red: number;
   redNames: readonly string[];
@@ -34,7 +34,7 @@ export class Workshop implements Disposable {
    * Runs the tests of one file on the copy as it is: all of them, or those whose name has `word`.
    * Where one is red, none after it is run: each would wait a minute for what does not come.
    */
-  async run(file: string, word?: string): Promise<Outcome> {
+  async run(file: string, word?: string): Promise<MutantOutcome> {
     const real = file.startsWith("test/");
     // What is under test/ needs the programs as they ship, which have to be built from the copy.
     if (real) await this.#node(["build/bundle.ts"], patience.unit);

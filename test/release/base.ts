@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Descriptor } from "../../tools/release/layout.ts";
-import { architecture, writeLayout } from "../cluster/images.ts";
+import { architecture, writeLayout } from "../cluster/kit/images.ts";
 import { setUp } from "../cluster/setup.ts";
 
 export const architectures = ["amd64", "arm64"];

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { auditOf, isWrite, type Asked } from "../cluster/audit.ts";
+import { auditOf, isWrite, type AuditedRequest } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
 import { document } from "../controller/plane.ts";
 import type { Rig } from "./rig.ts";
@@ -59,6 +59,19 @@ export function lifeTests(rig: () => Rig): void {
       assert.equal(annotations["globalpullsecret.io/original-type"], isToken ? type : undefined);
       assert.ok(Object.keys(annotations).every((name) => !name.includes("kubernetes.io/")));
     }
+  });
+
+  test("L12: a value that is empty arrives as one; what is not base64 is refused by the tenant's API server", async () => {
+    const { management, tenant, start } = rig();
+    start();
+    await tenant.cluster.apply(syncSecret("empty", { data: { a: "" }, stringData: { b: "" } }));
+    await untilSecret(tenant, management, "empty", { data: { a: "", b: "" } });
+    for (const odd of ["a", "eA=", "e===", "=", "eA==eA==", "e A="])
+      await assert.rejects(
+        tenant.cluster.apply(syncSecret("odd", { data: { a: odd } })),
+        /data\.a/,
+        odd,
+      );
   });
 
   test("L4, L6, L9, L23: names are UIDs, the owner is the copy, and of a tenant's metadata only name and namespace travel", async () => {
@@ -133,7 +146,7 @@ export function lifeTests(rig: () => Rig): void {
     await tenant.cluster.kubectl("patch", "syncsecret", "one", "--type=merge", "-p", words);
     const object = await untilReason(tenant, "one", "Synced");
     assert.equal(object.status?.observedGeneration, object.metadata.generation);
-    const ours = ({ userAgent, resource }: Asked) =>
+    const ours = ({ userAgent, resource }: AuditedRequest) =>
       userAgent === "global-pull-secret-sync" && resource !== "leases";
     const asked = (from: string) =>
       [management, tenant].flatMap(({ cluster }) =>

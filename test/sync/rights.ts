@@ -88,6 +88,51 @@ export function rightsTests(rig: () => Rig): void {
     assert.ok(!(await can("deletecollection", "secrets", "tenant-a")));
   });
 
+  test("L21: its right to hold a Role widens none: neither a tenant's, nor its own of kube-system", async () => {
+    const { management } = rig();
+    const account = apiOf(management.kubeconfig);
+    const name = "global-pull-secret-sync-management";
+    const wide = [
+      { apiGroups: [""], resources: ["secrets"], verbs: ["*"] },
+      { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
+    ];
+    for (const where of ["tenant-a", "kube-system"])
+      for (const rule of wide) {
+        const path = `${rbac}/namespaces/${where}/roles/${name}`;
+        const role = await account.get<{ rules: readonly object[] }>(path);
+        const asked = account.replace(path, { ...role, rules: [...(role?.rules ?? []), rule] });
+        await assert.rejects(
+          asked,
+          (error) => error instanceof ApiError && error.status === 403,
+          `${where} ${rule.resources[0]}`,
+        );
+      }
+    for (const kind of ["roles", "rolebindings"])
+      await assert.rejects(
+        account.create(`${rbac}/namespaces/tenant-a/${kind}`, { metadata: { name } }),
+        (error) => error instanceof ApiError && error.status === 403,
+      );
+  });
+
+  test("a drain takes one pod of either side at a time: the budget that is shipped selects the Deployment's pods", async () => {
+    const { management, tenant } = rig();
+    for (const [side, { cluster }] of Object.entries({ management, tenant })) {
+      const its = [`global-pull-secret-sync-${side}`, "-n", "kube-system"] as const;
+      const budget = await cluster.get<{
+        spec: { minAvailable: number; selector: { matchLabels: Record<string, string> } };
+      }>("poddisruptionbudget", ...its);
+      const deployment = await cluster.get<{
+        spec: { template: { metadata: { labels: Record<string, string> } } };
+      }>("deployment", ...its);
+      assert.equal(budget?.spec.minAvailable, 1);
+      assert.deepEqual(
+        budget.spec.selector.matchLabels,
+        deployment?.spec.template.metadata.labels,
+        side,
+      );
+    }
+  });
+
   test("L32: no role of Kubernetes' own has SyncSecrets: who edits a namespace neither reads nor makes them", async () => {
     const { tenant } = rig();
     const { cluster } = tenant;

@@ -1,7 +1,9 @@
 /** How the page has an API server keep content out of etcd and of the audit log. */
 import { randomBytes } from "node:crypto";
 import type { ClusterOptions } from "../cluster/cluster.ts";
-import { yamlOf } from "./page.ts";
+import { pageOf } from "../page.ts";
+
+const { yamlOf } = pageOf("syncsecret.md");
 
 export function sealedOptions(): ClusterOptions {
   const encryption = JSON.stringify(yamlOf("encryption.yaml"));

@@ -1,7 +1,9 @@
 /** A tenant's Secrets in the management cluster: two real API servers, both programs as shipped. */
 import { after, afterEach, before } from "node:test";
+import { boundsTests } from "./bounds.ts";
 import { holesTests } from "./holes.ts";
 import { killTests } from "./kills.ts";
+import { leavingTests } from "./leaving.ts";
 import { lifeTests } from "./life.ts";
 import { rightsTests } from "./rights.ts";
 import { startRig, type Rig } from "./rig.ts";
@@ -29,8 +31,10 @@ afterEach(async () => {
 });
 
 lifeTests(rig);
+boundsTests(rig);
 rightsTests(rig);
 holesTests(rig);
 troubleTests(rig);
+leavingTests(rig);
 killTests(rig);
 toldTests(rig);

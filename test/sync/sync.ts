@@ -18,7 +18,7 @@ import { dataKubeconfig } from "../controller/guest.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
 
 const root = join(import.meta.dirname, "../..");
-export const plugin = join(root, "dist/kubectl-pull_secret.cjs");
+const plugin = join(root, "dist/kubectl-pull_secret.cjs");
 
 /** `kubeconfig`: of the account that the program has in this cluster. */
 export type Place = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string }>;

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { until } from "../cluster/await.ts";
 import { run } from "../cluster/run.ts";
-import { blocksBelow, deskOf, plain } from "./page.ts";
+import { plain } from "../page.ts";
+import { blocksBelow, deskOf } from "./page.ts";
 import type { Rig } from "./rig.ts";
 import { base64, objectIn, startTenantSide, syncSecret, untilReason, untilSecret } from "./sync.ts";
 

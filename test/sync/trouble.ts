@@ -157,6 +157,34 @@ export function troubleTests(rig: () => Rig): void {
     assert.equal((await untilReason(tenant, "rests", "Synced")).metadata.uid, rests.metadata.uid);
   });
 
+  test("L1: a tenant's side that is run in the management cluster by mistake copies no copies, and says so in one line", async () => {
+    const { management, tenant, access, start } = rig();
+    start();
+    await tenant.cluster.apply(syncSecret("once", { stringData: { a: "1" } }));
+    await untilSecret(tenant, management, "once", { data });
+    const copy = (await objectIn(tenant, "once"))?.metadata.uid ?? "";
+    const mistaken = { ...management, kubeconfig: management.cluster.kubeconfig };
+    await using side = startTenantSide(mistaken, access);
+    // What its users declare there is copied: it does work.
+    await management.cluster.apply(syncSecret("own", { stringData: { a: "1" } }));
+    await untilReason(mistaken, "own", "Synced");
+    const own = (await objectIn(management, "own"))?.metadata.uid ?? "";
+    const told = (name: string) =>
+      side
+        .output()
+        .split("\n")
+        .filter((line) => line.includes("GPS471: ") && line.includes(`"name":"${name}"`));
+    for (const name of [copy, own])
+      await until(`it says that ${name} is a copy`, () => told(name).length > 0);
+    const all = ["get", "syncsecrets", "-n", "tenant-a", "-o", "name"];
+    const names = (await management.cluster.kubectl(...all)).trim().split("\n");
+    const wanted = [copy, own].map((name) => `syncsecret.globalpullsecret.io/${name}`);
+    assert.deepEqual(names.toSorted(), wanted.toSorted());
+    const { finalizers } = (await objectIn(management, copy, "tenant-a"))?.metadata ?? {};
+    assert.deepEqual(finalizers, ["globalpullsecret.io/sync"]);
+    await management.cluster.kubectl("delete", "syncsecret", "own", "--timeout=60s");
+  });
+
   test("of two processes of each side one writes; when it dies the other goes on", async () => {
     const { management, tenant, access, start, stop, programs } = rig();
     await stop();

@@ -7,7 +7,7 @@ import { progress, run } from "../cluster/run.ts";
 const here = import.meta.dirname;
 const script = join(here, "../../manifests/argocd/health.lua");
 
-export type Judgement = Readonly<{
+export type ViewerJudgement = Readonly<{
   /** Current, InProgress, Failed, Terminating … */
   kstatus: string;
   /** Argo CD's: Healthy, Progressing, Degraded, Suspended … */
@@ -29,11 +29,11 @@ async function build(): Promise<string> {
 }
 
 /** The judgements, in the order of the objects. */
-export async function ask(objects: readonly object[]): Promise<readonly Judgement[]> {
+export async function ask(objects: readonly object[]): Promise<readonly ViewerJudgement[]> {
   const input = objects.map((one) => JSON.stringify(one)).join("\n");
   const output = await run([await build(), script], { input });
   return output
     .trimEnd()
     .split("\n")
-    .map((line) => JSON.parse(line) as Judgement);
+    .map((line) => JSON.parse(line) as ViewerJudgement);
 }

@@ -5,37 +5,93 @@
 import { valuesSchema } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
 
-/** File of manifests/ → the condition on which the chart has it. */
-const copied = {
-  "base/serviceaccount.yaml": undefined,
-  "base/role.yaml": undefined,
-  "base/rolebinding.yaml": undefined,
-  "base/clusterrole.yaml": undefined,
-  "base/clusterrolebinding.yaml": undefined,
-  "base/viewer.yaml": undefined,
-  // With one controller it would hold up drains.
-  "base/poddisruptionbudget.yaml": "gt (int .Values.controller.replicas) 1",
-  "components/network-policy/networkpolicy.yaml": ".Values.networkPolicy.enabled",
-  "components/admission/policy.yaml": ".Values.admission.enabled",
-  "components/admission/binding.yaml": ".Values.admission.enabled",
-  "components/annotated/audience.yaml": ".Values.annotated.enabled",
-  "components/annotated/audience-binding.yaml": ".Values.annotated.enabled",
-  "components/annotated/user.yaml": ".Values.annotated.enabled",
-  "components/annotated/policy.yaml": ".Values.annotated.enabled",
-  "components/annotated/binding.yaml": ".Values.annotated.enabled",
-} as const;
+type Part = Readonly<{
+  /** Which of the three installations has it. */
+  role: "Cluster" | "Hosted" | "Fleet";
+  /** A further condition. */
+  when?: string;
+  /** What stands there → the value that stands there in the chart. */
+  values?: Readonly<Record<string, string>>;
+}>;
 
-const definition = "crds/globalpullsecrets.yaml";
+const cluster: Part = { role: "Cluster" };
+const fleet: Part = { role: "Fleet" };
+const optional = (value: string): Part => ({ role: "Cluster", when: `.Values.${value}.enabled` });
+const delegated: Part = { role: "Fleet", when: ".Values.fleet.clusterResourceSet" };
+
+/** With one controller it would hold up drains. */
+const several = "gt (int .Values.controller.replicas) 1";
+
+/** `namespace:` of a kustomization, as a release has it. */
+const place = "namespace: {{ .Release.Namespace }}";
+const placed = (name: string) => ({
+  [`metadata:\n  name: ${name}\n`]: `metadata:\n  name: ${name}\n  ${place}\n`,
+});
+const hosted = (values: Part["values"] = {}, when?: string): Part => ({
+  role: "Hosted",
+  ...(when && { when }),
+  values: { ...placed("global-pull-secret-controller"), ...values },
+});
+const account = "  - kind: ServiceAccount\n    name: global-pull-secret-controller\n";
+
+/** File of manifests/ → how the chart has it. */
+const copied: Readonly<Record<string, Part>> = {
+  "base/serviceaccount.yaml": cluster,
+  "base/role.yaml": cluster,
+  "base/rolebinding.yaml": cluster,
+  "base/clusterrole.yaml": cluster,
+  "base/clusterrolebinding.yaml": cluster,
+  "base/viewer.yaml": cluster,
+  "base/poddisruptionbudget.yaml": { role: "Cluster", when: several },
+  "components/network-policy/networkpolicy.yaml": optional("networkPolicy"),
+  "components/admission/policy.yaml": optional("admission"),
+  "components/admission/binding.yaml": optional("admission"),
+  "components/annotated/audience.yaml": optional("annotated"),
+  "components/annotated/audience-binding.yaml": optional("annotated"),
+  "components/annotated/user.yaml": optional("annotated"),
+  "components/annotated/policy.yaml": optional("annotated"),
+  "components/annotated/binding.yaml": optional("annotated"),
+  "hosted/serviceaccount.yaml": hosted(),
+  "hosted/role.yaml": hosted({ "[pull-secret]": "[{{ .Values.hosted.original | quote }}]" }),
+  "hosted/rolebinding.yaml": hosted({ [account]: `${account}    ${place}\n` }),
+  "hosted/poddisruptionbudget.yaml": hosted({}, several),
+  "fleet/serviceaccount.yaml": fleet,
+  "fleet/role.yaml": {
+    ...fleet,
+    values: { "[source-pull-secret]": "{{ toJson .Values.fleet.sources }}" },
+  },
+  "fleet/rolebinding.yaml": fleet,
+  "fleet/clusterrole.yaml": fleet,
+  "fleet/clusterrolebinding.yaml": fleet,
+  "fleet/clusters-namespace.yaml": fleet,
+  "fleet/clusters-role.yaml": fleet,
+  "fleet/clusters-rolebinding.yaml": fleet,
+  "fleet/cluster-resource-set/policy.yaml": delegated,
+  "fleet/cluster-resource-set/policy-binding.yaml": delegated,
+  "fleet/cluster-resource-set/clusterrole.yaml": delegated,
+  "fleet/cluster-resource-set/clusterrolebinding.yaml": delegated,
+};
+
+/** Definition → the file that has it in the chart. */
+const definitions: Readonly<Record<string, Readonly<{ role: Part["role"]; file: string }>>> = {
+  "crds/globalpullsecrets.yaml": { role: "Cluster", file: "crd" },
+  "crds/fleetsecrets/fleetsecrets.yaml": { role: "Fleet", file: "fleet-crd" },
+};
 
 /** File → its text. */
 export function chartParts(): Readonly<Record<string, string>> {
-  const templates = Object.entries(copied).map(([file, condition]) => {
-    const text = condition === undefined ? textOf(file) : given(condition, textOf(file));
-    return [nameOf(file), `${headOf(file)}${text}`] as const;
+  const templates = Object.entries(copied).map(([file, { role, when, values = {} }]) => {
+    const condition = given(role, when);
+    return [nameOf(file), `${headOf(file)}${within(condition, valued(file, values))}`] as const;
+  });
+  const crds = Object.entries(definitions).map(([file, { role, file: name }]) => {
+    const condition = given(role, ".Values.crds.install");
+    const text = `${headOf(file)}${within(condition, kept(file))}`;
+    return [`manifests/chart/templates/${name}.yaml`, text] as const;
   });
   return {
     ...Object.fromEntries(templates),
-    "manifests/chart/templates/crd.yaml": `${headOf(definition)}${given(".Values.crds.install", kept())}`,
+    ...Object.fromEntries(crds),
     "manifests/chart/values.schema.json": valuesSchema(),
   };
 }
@@ -43,17 +99,28 @@ export function chartParts(): Readonly<Record<string, string>> {
 const headOf = (file: string) =>
   `{{- /* Written from manifests/${file} by node build/run.mjs tools/docs.ts. */}}\n`;
 
-const given = (condition: string, text: string) =>
+const given = (role: string, when?: string) =>
+  when === undefined ? `eq .Values.role "${role}"` : `and (eq .Values.role "${role}") (${when})`;
+
+const within = (condition: string, text: string) =>
   `{{- if ${condition} }}\n${text.trimEnd()}\n{{- end }}\n`;
 
+function valued(file: string, values: Readonly<Record<string, string>>): string {
+  return Object.entries(values).reduce((text, [there, value]) => {
+    if (!text.includes(there)) throw new Error(`manifests/${file}: has no ${there.trim()}`);
+    return text.replace(there, () => value);
+  }, textOf(file));
+}
+
 /** Among templates/, so that an upgrade of the release upgrades it; and no uninstall deletes it. */
-function kept(): string {
+function kept(file: string): string {
   const annotation = "  annotations:\n    helm.sh/resource-policy: keep\n";
-  return textOf(definition).replace(/^metadata:\n/m, (head) => `${head}${annotation}`);
+  return textOf(file).replace(/^metadata:\n/m, (head) => `${head}${annotation}`);
 }
 
 /** `components/admission/policy.yaml` is templates/admission-policy.yaml. */
 function nameOf(file: string): string {
-  const [, ...words] = file.split("/");
-  return `manifests/chart/templates/${words.join("-")}`;
+  const words = file.split("/");
+  const said = words[0] === "base" || words[0] === "components" ? words.slice(1) : words;
+  return `manifests/chart/templates/${said.join("-")}`;
 }

@@ -54,6 +54,10 @@ function flagSchema({ what, standard, repeated }: Flag): Schema {
 }
 
 const values = group("Values of the chart.", {
+  role: text(
+    "What this release is: Cluster, the controller of this cluster's nodes; Hosted, that of one guest, in the namespace of its control plane; Fleet, that of FleetSecrets. The values below are of all three, or say of which.",
+    { enum: ["Cluster", "Hosted", "Fleet"] },
+  ),
   image: group("The one image, of controller and agents.", {
     repository: text("Where the nodes pull it from, without tag.", { minLength: 1 }),
     tag: text("Empty: the chart's appVersion."),
@@ -66,19 +70,19 @@ const values = group("Values of the chart.", {
     required: ["name"],
     properties: { name },
   }),
-  crds: group("The definition of GlobalPullSecret.", {
+  crds: group("The definition of GlobalPullSecret, or with role Fleet of FleetSecret.", {
     install: toggle("false: somebody else applies and upgrades it. An uninstall never deletes it."),
   }),
   original: text(
-    "Secret with the original pull secret, NAMESPACE/NAME; empty: each node's own file. The right to read it comes with it.",
+    "Role Cluster: Secret with the original pull secret, NAMESPACE/NAME; empty: each node's own file. The right to read it comes with it.",
     { pattern: "^([a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*)?$" },
   ),
   extraSources: list(
-    "Names of Secrets of kube-system that spec.sources may name: the right to read them.",
+    "Role Cluster: names of Secrets of kube-system that spec.sources may name: the right to read them.",
     name,
   ),
   flags: group(
-    "The controller's flags, in camelCase; what is absent is as docs/configuration.md says.",
+    "Roles Cluster and Hosted: the controller's flags, in camelCase; what is absent is as docs/configuration.md says.",
     Object.fromEntries(Object.entries(flagValues).map(([key, flag]) => [key, flagSchema(flag)])),
   ),
   controller: group("The controller's pods.", {
@@ -106,7 +110,25 @@ const values = group("Values of the chart.", {
       "Adds what kubelets need for it, and a ValidatingAdmissionPolicy: who may annotate.",
     ),
   }),
-  uninstall: group("helm uninstall.", {
+  hosted: group("Role Hosted: one guest.", {
+    original: {
+      ...name,
+      description: "Secret with the original pull secret, in the release's namespace.",
+    },
+    kubeconfig: group("Where the guest's kubeconfig is, in the release's namespace.", {
+      secret: { ...name, description: "The Secret's name; with Cluster API NAME-kubeconfig." },
+      key: text("Its key; with Cluster API value.", { pattern: "^[-._a-zA-Z0-9]+$" }),
+    }),
+    tolerations: list("Taints that it bears, in the place of controller.tolerations.", {
+      type: "object",
+    }),
+    priorityClassName: text("In the place of controller.priorityClassName."),
+  }),
+  fleet: group("Role Fleet: one Secret, many clusters.", {
+    sources: list("Names of Secrets of kube-system that FleetSecrets may bring.", name),
+    clusterResourceSet: toggle("Adds the rights for via: ClusterResourceSet."),
+  }),
+  uninstall: group("helm uninstall, with role Cluster.", {
     withdraw: toggle("Before it, let the nodes give back what is ours; false: they keep it."),
     timeout: text(
       "How long they may take (s, m, h); then the uninstall fails. Keep it below helm's --timeout.",

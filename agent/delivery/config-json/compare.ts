@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { identity } from "#pullsecret/registry/registry.ts";
 import type { NodeDocument } from "./document.ts";
-import { credentialOf, isObject, type Json } from "./value.ts";
+import { credentialOf, isObject, type RawJson } from "./value.ts";
 
 /**
  * Whether both say the same: order of keys and white space do not count; an empty `auths` is as
@@ -17,7 +17,7 @@ export function giveTheSame(one: NodeDocument, other: NodeDocument): boolean {
   return haveTheSame(one.auths, other.auths, credentialOf);
 }
 
-type Values = ReadonlyMap<string, Json>;
+type Values = ReadonlyMap<string, RawJson>;
 
 /**
  * One by one: the whole as one text would have as many bytes as the file. What is the very same
@@ -26,7 +26,7 @@ type Values = ReadonlyMap<string, Json>;
 function haveTheSame(
   one: Values,
   other: Values,
-  of: (value: Json) => Json = (value) => value,
+  of: (value: RawJson) => RawJson = (value) => value,
 ): boolean {
   if (one.size !== other.size) return false;
   return [...one].every(([key, value]) => {
@@ -36,7 +36,7 @@ function haveTheSame(
 }
 
 /** One value of the document in a comparable form that tells nothing about it. */
-export function digest(value: Json): string {
+export function digest(value: RawJson): string {
   const known = isObject(value) ? digests.get(value) : undefined;
   if (known !== undefined) return known;
   const made = createHash("sha256").update(stable(value)).digest("base64url");
@@ -69,12 +69,12 @@ function indexOf(document: NodeDocument): Map<string, string[]> {
 
 const indexes = new WeakMap<NodeDocument, Map<string, string[]>>();
 
-function stable(value: Json): string {
-  return JSON.stringify(value, (_key, inner: Json) =>
+function stable(value: RawJson): string {
+  return JSON.stringify(value, (_key, inner: RawJson) =>
     isObject(inner) ? Object.fromEntries(Object.entries(inner).toSorted(byKey)) : inner,
   );
 }
 
-function byKey([a]: readonly [string, Json], [b]: readonly [string, Json]): number {
+function byKey([a]: readonly [string, RawJson], [b]: readonly [string, RawJson]): number {
   return a < b ? -1 : Number(a > b);
 }

@@ -10,14 +10,14 @@ import { fold } from "#pullsecret/json/fold.ts";
 import { notUtf8 } from "#pullsecret/json/json.ts";
 import { formatPath, quote } from "#pullsecret/problems/keypath.ts";
 import { treeOf } from "#pullsecret/kubelet/kubelet.ts";
-import { Fault, Members } from "#pullsecret/json/text.ts";
-import { isObject, isReadable, isStringMap, type Json, keep, membersOf } from "./value.ts";
+import { Fault, JsonMembers } from "#pullsecret/json/text.ts";
+import { isObject, isReadable, isStringMap, type RawJson, keep, membersOf } from "./value.ts";
 
 export type NodeDocument = Readonly<{
   /** Registry key → the entry as it is in the file. */
-  auths: ReadonlyMap<string, Json>;
+  auths: ReadonlyMap<string, RawJson>;
   /** Every other top-level key. */
-  rest: ReadonlyMap<string, Json>;
+  rest: ReadonlyMap<string, RawJson>;
 }>;
 
 /**
@@ -39,7 +39,7 @@ export function readDocument(bytes: Uint8Array): Reading {
   if (tree instanceof Fault)
     return { kind: "document", document: emptyDocument, healed: "it is not JSON" };
   if (tree === null) return { kind: "document", document: emptyDocument };
-  if (!(tree instanceof Members))
+  if (!(tree instanceof JsonMembers))
     return { kind: "document", document: emptyDocument, healed: "it is not a JSON object" };
   const { value, faults } = keep(tree);
   // What two readers would understand differently, so that writing it back could lose something.
@@ -59,7 +59,7 @@ export function readDocument(bytes: Uint8Array): Reading {
     rest.delete(key);
     healed.push(key);
   }
-  const auths = new Map<string, Json>();
+  const auths = new Map<string, RawJson>();
   if (!isObject(found)) healed.push("auths");
   else
     for (const [key, value] of Object.entries(found)) {

@@ -1,10 +1,10 @@
 /** config.json as it was found, with what would become of it: the pure half of the delivery. */
-import type { Found } from "../delivery.ts";
+import type { FoundFile } from "../delivery.ts";
 import type { Present } from "./file.ts";
 import { healed, isUnexplained, plan, planRestore, previous } from "./plan.ts";
 import { holds } from "./threeway.ts";
 
-export function foundOf(file: Present): Found {
+export function foundOf(file: Present): FoundFile {
   const { kind, identity } = file;
   return {
     kind,

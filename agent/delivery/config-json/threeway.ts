@@ -10,13 +10,13 @@
  */
 import { aliases, digest } from "./compare.ts";
 import type { NodeDocument } from "./document.ts";
-import { type Json, plain, valueOf } from "./value.ts";
+import { type RawJson, plain, valueOf } from "./value.ts";
 import type { Owned } from "../../journal/journal.ts";
 import type { Desired } from "../mounted.ts";
 
 type Own = Owned["entries"][number];
 
-export type Result = Readonly<{ document: NodeDocument; owned: Owned }>;
+export type MergeResult = Readonly<{ document: NodeDocument; owned: Owned }>;
 
 /**
  * How many of our own former values are recognized, should another program restore one from a copy.
@@ -24,7 +24,12 @@ export type Result = Readonly<{ document: NodeDocument; owned: Owned }>;
 const generations = 8;
 
 /** Puts `desired` in force over `current`. Applying the result again changes nothing. */
-export function put(current: NodeDocument, owned: Owned, desired: Desired, lost = false): Result {
+export function put(
+  current: NodeDocument,
+  owned: Owned,
+  desired: Desired,
+  lost = false,
+): MergeResult {
   const cleared = withdraw(current, {
     entries: owned.entries.filter(({ key }) => !desired.entries.has(key)),
     rest: owned.rest.filter(({ key }) => !desired.rest.has(key)),
@@ -36,7 +41,7 @@ export function put(current: NodeDocument, owned: Owned, desired: Desired, lost 
     const mine = known.get(key);
     // After a lost journal, an additional entry equal to ours counts as ours. Otherwise it could
     // never be withdrawn.
-    const ours = (raw: Json, at: string) =>
+    const ours = (raw: RawJson, at: string) =>
       (mine !== undefined && isOurs(raw, mine)) ||
       (at === key && lost && !mine && !original && digest(raw) === digest(value));
     const foreign = aliases(cleared, key).filter((alias) => !ours(auths.get(alias), alias));
@@ -67,7 +72,7 @@ export function put(current: NodeDocument, owned: Owned, desired: Desired, lost 
  * before us, and the original pull secret has one too, the original's present value stays: a
  * rotation must not be undone.
  */
-export function release(current: NodeDocument, owned: Owned, desired: Desired): Result {
+export function release(current: NodeDocument, owned: Owned, desired: Desired): MergeResult {
   const entries = owned.entries.map((one) => {
     const now = desired.entries.get(one.key);
     const kept =
@@ -105,7 +110,7 @@ export function restore(
   const auths = new Map(current.auths);
   for (const [key, known] of knownValues(owned.entries, ownedBefore.entries)) {
     const now = aliases(current, key);
-    const isKnown = (raw: Json) => known.has(digest(raw)) || known.has(digest(plain(raw)));
+    const isKnown = (raw: RawJson) => known.has(digest(raw)) || known.has(digest(plain(raw)));
     if (now.some((alias) => !isKnown(current.auths.get(alias)))) continue;
     for (const alias of now) auths.delete(alias);
     for (const alias of aliases(before, key)) auths.set(alias, before.auths.get(alias));
@@ -136,7 +141,7 @@ function knownValues(...lists: readonly (readonly Own[])[]): Map<string, Set<str
  * password, or under `https://`. Taken for theirs, it would be given back on removal, and the
  * withdrawn credential would stay on the node.
  */
-function isOurs(raw: Json, { wrote }: Own): boolean {
+function isOurs(raw: RawJson, { wrote }: Own): boolean {
   return wrote.includes(digest(raw)) || wrote.includes(digest(plain(raw)));
 }
 
@@ -163,7 +168,7 @@ export function holds(current: NodeDocument, owned: Owned): boolean {
   );
 }
 
-function stands({ key, wrote }: Own, there: ReadonlyMap<string, Json>): boolean {
+function stands({ key, wrote }: Own, there: ReadonlyMap<string, RawJson>): boolean {
   return there.has(key) && digest(there.get(key)) === wrote.at(-1);
 }
 
@@ -187,7 +192,7 @@ function withdraw(current: NodeDocument, owned: Owned): NodeDocument {
   return { auths, rest };
 }
 
-function own(key: string, value: Json, mine: Own | undefined, displaced: Own["displaced"]): Own {
+function own(key: string, value: RawJson, mine: Own | undefined, displaced: Own["displaced"]): Own {
   const now = digest(value);
   const before = (mine?.wrote ?? []).filter((one) => one !== now);
   const wrote = [...before, now].slice(-generations);
@@ -205,6 +210,6 @@ function withOlder(mine: Own | undefined, displaced: Own["displaced"]): Own["dis
   return [...(mine?.displaced ?? []).filter((one) => !newer.has(one.key)), ...displaced];
 }
 
-function same(raw: string, value: Json): boolean {
+function same(raw: string, value: RawJson): boolean {
   return digest(valueOf(raw)) === digest(value);
 }

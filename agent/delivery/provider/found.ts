@@ -1,12 +1,12 @@
 /** config.json and the answer as they were found, with what would become of both. Pure. */
-import { providerFiles, type Scope } from "#contract/names.ts";
+import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { answerOf } from "#pullsecret/provider/answer.ts";
 import { digestOf, type Journal, nothingOwned, type Owned } from "../../journal/journal.ts";
-import type { Found, Plan, Put } from "../delivery.ts";
+import type { FoundFile, Plan, Put } from "../delivery.ts";
 import { givesBack } from "../gives-back.ts";
 import type { Document } from "../mounted.ts";
-import type { Installed } from "./installed.ts";
+import type { InstalledProvider } from "./installed.ts";
 import { share } from "./share.ts";
 
 export const notAsked = "the kubelet has not asked its credential provider yet";
@@ -15,7 +15,11 @@ const stillTold =
 const emptyAnswer = answerOf(new Map());
 
 /** With the credential provider in force. `config`: config.json by itself. */
-export function providedBy(config: Found, installed: Installed, scope: Scope): Found {
+export function providedBy(
+  config: FoundFile,
+  installed: InstalledProvider,
+  scope: ProviderScope,
+): FoundFile {
   return {
     ...config,
     unfit: installed.unfit,
@@ -44,7 +48,11 @@ export function providedBy(config: Found, installed: Installed, scope: Scope): F
  * With config.json in force, after the credential provider was: once that is proved the answer is
  * emptied, and not before. `told`: kubeadm's file still has our flags.
  */
-export function afterProvider(config: Found, installed: Installed, told = false): Found {
+export function afterProvider(
+  config: FoundFile,
+  installed: InstalledProvider,
+  told = false,
+): FoundFile {
   return {
     ...config,
     note: told ? stillTold : undefined,
@@ -66,8 +74,8 @@ export function afterProvider(config: Found, installed: Installed, told = false)
 
 /** config.json is given back first, so that what it held is in force when the answer is emptied. */
 export function planRelease(
-  config: Found,
-  installed: Pick<Installed, "answer" | "identity">,
+  config: FoundFile,
+  installed: Pick<InstalledProvider, "answer" | "identity">,
   journal: Journal | undefined,
   document: Document,
   lost: boolean,
@@ -86,7 +94,7 @@ export function planRelease(
 
 function withAnswer(
   planned: Plan,
-  installed: Pick<Installed, "answer" | "identity">,
+  installed: Pick<InstalledProvider, "answer" | "identity">,
   bytes: Buffer,
   order: "first" | "last",
 ): Plan {
@@ -97,7 +105,7 @@ function withAnswer(
 
 /** Nothing, where the answer has these bytes. */
 export function putAnswer(
-  { answer, identity }: Pick<Installed, "answer" | "identity">,
+  { answer, identity }: Pick<InstalledProvider, "answer" | "identity">,
   bytes: Buffer,
 ): Put[] {
   if (answer?.equals(bytes)) return [];
@@ -109,7 +117,7 @@ export function withDigest(owned: Owned, answer: Buffer): Owned {
 }
 
 export function isThere(
-  { answer }: Pick<Installed, "answer">,
+  { answer }: Pick<InstalledProvider, "answer">,
   digest: string | undefined,
 ): boolean {
   return digest === undefined || (answer !== undefined && digestOf(answer) === digest);

@@ -4,13 +4,13 @@
  */
 import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { providerFiles, type Scope } from "#contract/names.ts";
+import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { describe } from "../../files/errno.ts";
 import type { FileIdentity } from "../../files/atomic-write.ts";
 import { readOwn } from "../../files/own-file.ts";
 
-export type Installed = Readonly<{
+export type InstalledProvider = Readonly<{
   /** The images that the kubelet asks our script for; none where it is unfit. */
   rows: readonly string[];
   /** Its bytes; undefined where there is none. */
@@ -29,7 +29,7 @@ const writableByOthers = 0o022;
 const executable = 0o100;
 
 /** What is there below the kubelet's directory, and whether a kubelet can take its answer. */
-export function readInstalled(kubeletDirectory: string, scope: Scope): Installed {
+export function readInstalled(kubeletDirectory: string, scope: ProviderScope): InstalledProvider {
   const under = (name: string) => join(kubeletDirectory, name);
   const asked = there(under(providerFiles.stamp));
   const { answer, identity, unfit: spoilt } = readAnswer(under(providerFiles.answer));
@@ -39,7 +39,7 @@ export function readInstalled(kubeletDirectory: string, scope: Scope): Installed
   return { rows, answer, identity, asked, ...(unfit !== undefined && { unfit }) };
 }
 
-export function readAnswer(path: string): Pick<Installed, "answer" | "identity" | "unfit"> {
+export function readAnswer(path: string): Pick<InstalledProvider, "answer" | "identity" | "unfit"> {
   const nothing = { answer: undefined, identity: "absent" };
   const found = trying(() => readOwn(path, mostAnswer));
   if (typeof found === "string") return { ...nothing, unfit: found };
@@ -55,7 +55,10 @@ export function readAnswer(path: string): Pick<Installed, "answer" | "identity" 
 }
 
 /** The rows of the configuration, or why a kubelet would not start with it, or not ask us. */
-function readConfig(under: (name: string) => string, scope: Scope): readonly string[] | string {
+function readConfig(
+  under: (name: string) => string,
+  scope: ProviderScope,
+): readonly string[] | string {
   const { folder, bin, script, configs, config } = providerFiles;
   for (const directory of [folder, bin, configs]) {
     const found = lstatSync(under(directory), { throwIfNoEntry: false });

@@ -14,11 +14,11 @@ import type { Desired, Document } from "../mounted.ts";
 import type { Plan, Put } from "../delivery.ts";
 import { digestOf, firstJournal, type Journal, type Owned } from "../../journal/journal.ts";
 import { afterProvider, providedBy } from "./found.ts";
-import { type Installed, readInstalled } from "./installed.ts";
+import { type InstalledProvider, readInstalled } from "./installed.ts";
 import { configAfterProvider, preinstalledProvider } from "./provider.ts";
 import { registeredBy } from "./registered.ts";
 import { share } from "./share.ts";
-import { readTree, type Tree } from "./tree.ts";
+import { readTree, type ProviderTree } from "./tree.ts";
 
 const { script, config: configFile, answer, bin, configs } = providerFiles;
 const value = { auth: "dTpw" };
@@ -34,7 +34,7 @@ const document = (...keys: readonly string[]): Document => ({
   desired: desired(...keys),
   intent: keys.length > 0 ? "apply" : "release",
 });
-const installed: Installed = {
+const installed: InstalledProvider = {
   rows: rowsFor([]),
   answer: answerOf(new Map()),
   identity: "1",
@@ -59,7 +59,7 @@ const keysOf = ({ file }: Plan) =>
 
 type Row = readonly [
   what: string,
-  given: Partial<Installed>,
+  given: Partial<InstalledProvider>,
   owned: Owned,
   answer: string[],
   config: string[],
@@ -148,7 +148,7 @@ test("after the provider: the answer stays until config.json is proved, and is n
 });
 
 const without = 'KUBELET_KUBEADM_ARGS="--v=2"\n';
-const fresh: Tree = {
+const fresh: ProviderTree = {
   ...installed,
   asked: false,
   answer: undefined,
@@ -159,7 +159,7 @@ const fresh: Tree = {
   flags: "without",
   env: { kind: "file", identity: "2", bytes: Buffer.from(without), mode: 0o644 },
 };
-const there: Tree = {
+const there: ProviderTree = {
   ...fresh,
   answer: answerOf(new Map([["a.io", value]])),
   script: true,
@@ -199,7 +199,7 @@ test("registered: a rotation writes the answer alone, and makes room in config.j
 });
 
 test("registered: another scope is another configuration, for one restart, and its rollback takes the flags out", () => {
-  const tree: Tree = {
+  const tree: ProviderTree = {
     ...there,
     config: undefined,
     otherScope: true,
@@ -242,7 +242,12 @@ test("registered: a withdrawal takes the flags out first, and what they named on
   assert.deepEqual(namesOf(away.last), [answer, kubeadmFlagsFile]);
   assert.deepEqual(env(away.last), [without]);
   assert.ok(away.matters && away.owned.flags === undefined);
-  const out: Tree = { ...there, answer: answerOf(new Map()), flags: "without", env: fresh.env };
+  const out: ProviderTree = {
+    ...there,
+    answer: answerOf(new Map()),
+    flags: "without",
+    env: fresh.env,
+  };
   const found = registeredBy(config({}), out, "All");
   assert.ok(!found.plan({ ...journal, phase: "restarting" }, document(), false).changed);
   const gone = found.plan(journal, document(), false);

@@ -5,12 +5,12 @@
  */
 import { existsSync, rmdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { kubeadmFlagsFile, nodeFiles, providerFiles, type Scope } from "#contract/names.ts";
+import { kubeadmFlagsFile, nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
 import { remove, replace, sync } from "../../files/atomic-write.ts";
 import { unless } from "../../files/errno.ts";
 import { makeDirectory } from "../../journal/folder.ts";
 import { configJson } from "../config-json/config-json.ts";
-import type { Delivery, Found, Put } from "../delivery.ts";
+import type { Delivery, FoundFile, Put } from "../delivery.ts";
 import { afterProvider, providedBy } from "./found.ts";
 import { readInstalled } from "./installed.ts";
 import { registeredBy } from "./registered.ts";
@@ -21,13 +21,13 @@ const { folder, script, config, answer } = providerFiles;
 const tree = [folder, script, config, answer];
 
 /** The kubelet has flags, script and configuration already, which are not ours to change. */
-export function preinstalledProvider(scope: Scope): Delivery {
+export function preinstalledProvider(scope: ProviderScope): Delivery {
   return besides(tree, (found, at) => providedBy(found, readInstalled(at, scope), scope));
 }
 
 /** The agent gives the kubelet flags, script and configuration, by one restart. */
-export function registeredProvider(scope: Scope): Delivery {
-  const read = (found: Found, at: string) => registeredBy(found, readTree(at, scope), scope);
+export function registeredProvider(scope: ProviderScope): Delivery {
+  const read = (found: FoundFile, at: string) => registeredBy(found, readTree(at, scope), scope);
   return { ...besides([...tree, kubeadmFlagsFile], read), registers: true };
 }
 
@@ -38,7 +38,7 @@ export const configAfterProvider = besides([...tree, kubeadmFlagsFile], (found, 
 
 function besides(
   names: readonly string[],
-  together: (config: Found, kubeletDirectory: string) => Found,
+  together: (config: FoundFile, kubeletDirectory: string) => FoundFile,
 ): Delivery {
   return {
     names: [...configJson.names, ...names],

@@ -4,21 +4,25 @@
  * A kubelet whose flags name what is missing does not start. So flags come last and go first, and
  * the files that they name are removed only when a kubelet without them is proved.
  */
-import { kubeadmFlagsFile, providerFiles, type Scope } from "#contract/names.ts";
+import { kubeadmFlagsFile, providerFiles, type ProviderScope } from "#contract/names.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { answerOf, script } from "#pullsecret/provider/answer.ts";
 import { providerConfig, rowsFor } from "#pullsecret/provider/config.ts";
 import { withFlags, withoutFlags } from "#pullsecret/provider/flags.ts";
 import { type Journal, nothingOwned } from "../../journal/journal.ts";
-import type { Found, Plan, Put, Rewrite } from "../delivery.ts";
+import type { FoundFile, Plan, Put, Rewrite } from "../delivery.ts";
 import { givesBack } from "../gives-back.ts";
 import type { Document } from "../mounted.ts";
 import { isThere, notAsked, planRelease, putAnswer, withDigest } from "./found.ts";
 import { share } from "./share.ts";
-import type { Tree } from "./tree.ts";
+import type { ProviderTree } from "./tree.ts";
 
 /** With the credential provider in force, and registered by us. */
-export function registeredBy(config: Found, tree: Tree, scope: Scope): Found {
+export function registeredBy(
+  config: FoundFile,
+  tree: ProviderTree,
+  scope: ProviderScope,
+): FoundFile {
   return {
     ...config,
     unfit: tree.unfit,
@@ -40,21 +44,21 @@ export function registeredBy(config: Found, tree: Tree, scope: Scope): Found {
 }
 
 /** A kubelet reads flags, and the scope in what they name, at its start only. */
-function isToBeTold({ flags, otherScope }: Tree): boolean {
+function isToBeTold({ flags, otherScope }: ProviderTree): boolean {
   return flags !== "with" || otherScope;
 }
 
-function isWhole({ flags, script, config }: Tree): boolean {
+function isWhole({ flags, script, config }: ProviderTree): boolean {
   return flags === "with" && script && config !== undefined;
 }
 
 function planIn(
-  config: Found,
-  tree: Tree,
+  config: FoundFile,
+  tree: ProviderTree,
   journal: Journal | undefined,
   document: Document,
   lost: boolean,
-  scope: Scope,
+  scope: ProviderScope,
 ): Plan {
   const owned = journal?.owned ?? nothingOwned;
   const { desired } = document;
@@ -102,8 +106,8 @@ function planIn(
 
 /** First what we gave goes, and the flags with it; then, once that is proved, what they named. */
 function planAway(
-  config: Found,
-  tree: Tree,
+  config: FoundFile,
+  tree: ProviderTree,
   journal: Journal | undefined,
   document: Document,
   lost: boolean,
@@ -131,15 +135,18 @@ function withLast<R extends Rewrite>(rewrite: R, more: readonly Put[]): R {
   return { ...rewrite, changed: true, ...(kept && { kept }), last };
 }
 
-function flagsInto({ flags, env }: Tree): Put[] {
+function flagsInto({ flags, env }: ProviderTree): Put[] {
   return flags === "without" && env.kind === "file" ? [edited(env, withFlags)] : [];
 }
 
-function flagsOut({ flags, env }: Tree): Put[] {
+function flagsOut({ flags, env }: ProviderTree): Put[] {
   return flags === "with" && env.kind === "file" ? [edited(env, withoutFlags)] : [];
 }
 
-function edited(env: Extract<Tree["env"], { kind: "file" }>, edit: (text: string) => string): Put {
+function edited(
+  env: Extract<ProviderTree["env"], { kind: "file" }>,
+  edit: (text: string) => string,
+): Put {
   const bytes = Buffer.from(edit(env.bytes.toString("latin1")), "latin1");
   const { identity: expected, mode } = env;
   return { name: kubeadmFlagsFile, file: { bytes, mode }, expected };

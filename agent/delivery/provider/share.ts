@@ -6,11 +6,11 @@
  * the answer's would win: its place is kept empty. But only once the kubelet was seen to ask: until
  * then an entry there is the only one that it surely has.
  */
-import type { Scope } from "#contract/names.ts";
+import type { ProviderScope } from "#contract/names.ts";
 import { answerable } from "#pullsecret/provider/answer.ts";
 import type { Owned } from "../../journal/journal.ts";
 import type { Desired } from "../mounted.ts";
-import type { Installed } from "./installed.ts";
+import type { InstalledProvider } from "./installed.ts";
 
 export type Shares = Readonly<{
   answer: ReadonlyMap<string, unknown>;
@@ -22,9 +22,9 @@ export type Shares = Readonly<{
 /** Originals stay in config.json, and what the kubelet would not ask our script for goes there. */
 export function share(
   { entries, rest }: Desired,
-  { rows, asked }: Pick<Installed, "rows" | "asked">,
+  { rows, asked }: Pick<InstalledProvider, "rows" | "asked">,
   owned: Owned,
-  scope: Scope,
+  scope: ProviderScope,
 ): Shares {
   const answer = new Map<string, unknown>();
   const config = new Map<string, typeof entries extends ReadonlyMap<string, infer T> ? T : never>();

@@ -1,14 +1,14 @@
 /** The provider's tree and kubeadm's file, where both are the agent's to write. Reads only. */
 import { lstatSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { kubeadmFlagsFile, providerFiles, type Scope, scopes } from "#contract/names.ts";
+import { kubeadmFlagsFile, providerFiles, type ProviderScope, scopes } from "#contract/names.ts";
 import { script } from "#pullsecret/provider/answer.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { type Flags, flagsIn } from "#pullsecret/provider/flags.ts";
 import { type OwnFile, readOwn } from "../../files/own-file.ts";
-import { isNoexec, readAnswer, there, trying, type Installed } from "./installed.ts";
+import { isNoexec, readAnswer, there, trying, type InstalledProvider } from "./installed.ts";
 
-export type Tree = Installed &
+export type ProviderTree = InstalledProvider &
   Readonly<{
     /** Whether it is there as it has to be. */
     script: boolean;
@@ -24,7 +24,7 @@ export type Tree = Installed &
 
 const most = 1024 * 1024;
 
-export function readTree(kubeletDirectory: string, scope: Scope): Tree {
+export function readTree(kubeletDirectory: string, scope: ProviderScope): ProviderTree {
   const under = (name: string) => join(kubeletDirectory, name);
   const { answer, identity, unfit } = readAnswer(under(providerFiles.answer));
   const files = Object.entries(providerFiles).filter(([key]) => isFile(key));

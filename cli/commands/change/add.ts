@@ -9,7 +9,7 @@ import { command } from "../../terminal/command.ts";
 import { Misuse, type Io } from "../../terminal/io.ts";
 import { registry } from "./registry.ts";
 
-/** A Secret has 1 MiB for all of them. */
+/** Most bytes of a password. A Secret holds 1 MiB, for all entries together. */
 const longestPassword = 512 * 1024;
 
 export const add = command(

@@ -2,7 +2,6 @@
 import { text, Wrong } from "#contract/values.ts";
 import { clusterFlags } from "../../cluster/flags.ts";
 import { clusterName } from "../../clusters/names.ts";
-import type { Target } from "../../clusters/rights.ts";
 import type { Reach } from "../../terminal/io.ts";
 
 /** Two clusters: that which is joined by --context, the host by a context of its own. */
@@ -28,14 +27,3 @@ export function clusterNames(value: string): readonly string[] | Wrong {
     ? names
     : new Wrong("is no list of clusters; give one such as east,west");
 }
-
-export function target(value: string): Target | Wrong {
-  const [namespace = "", name = "", ...more] = value.split("/");
-  const fits = clusterName.test(namespace) && more.length === 0 && isSecret(name);
-  return fits
-    ? { namespace, name }
-    : new Wrong("is no NAMESPACE/NAME; give one such as kube-system/pull-secret");
-}
-
-const isSecret = (name: string): boolean =>
-  name.length <= 253 && name.split(".").every((label) => clusterName.test(label));

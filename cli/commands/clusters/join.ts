@@ -1,9 +1,12 @@
 /** `clusters join`: another cluster becomes one of the host's. */
 import { namespace } from "#contract/names.ts";
-import { join as joinCluster } from "../../clusters/join.ts";
+import { text } from "#contract/values.ts";
+import { addressFor } from "../../joining/address.ts";
+import { join as joinCluster } from "../../joining/join.ts";
 import { cluster } from "../../clusters/names.ts";
+import { target } from "../../clusters/target.ts";
 import { command } from "../../terminal/command.ts";
-import { hostOf, pairFlags, target } from "./flags.ts";
+import { hostOf, pairFlags } from "./flags.ts";
 
 /** What FleetSecrets place by the walk-through, and for a cluster's own installation. */
 const usual = ["pull-secret", "fleet-pull-secret"].map((name) => ({ namespace, name }));
@@ -14,8 +17,9 @@ export const join = command(
     what: "join a cluster to the host, so that FleetSecrets reach it",
     example: "east --context east",
     more:
-      "Makes an account there with just the rights that FleetSecrets need, takes a token of it for 30\n" +
-      "days, and writes a ClusterProfile and the token's Secret in the host, whose fleet controller\n" +
+      "Makes an account there with just the rights that FleetSecrets need, and admission policies that\n" +
+      "hold it to them (Kubernetes 1.30, and your right to write them), takes a token of it for 30 days,\n" +
+      "and writes a ClusterProfile and the token's Secret in the host, whose fleet controller\n" +
       "renews the token at half its time. To join again renews rights and token. Where one side\n" +
       "refuses, what was made on the other is taken away.",
     flags: {
@@ -27,6 +31,14 @@ export const join = command(
       },
       ...pairFlags,
       context: { ...pairFlags.context, required: true },
+      server: {
+        read: text,
+        what: "https URL at which the host reaches it, where that is not the context's",
+      },
+      "tls-server-name": {
+        read: text,
+        what: "the name in its certificate, where that is not the server's",
+      },
       secret: {
         read: target,
         repeated: true,
@@ -36,10 +48,11 @@ export const join = command(
   },
   async ({ NAME: name, secret, ...how }, io) => {
     const context = how.context ?? "";
-    const place = await io.place(how);
+    const place = addressFor(await io.place(how), how, context);
     const [host, there] = await Promise.all([io.reach(hostOf(how)), io.reach(how)]);
     const targets = secret.length === 0 ? usual : secret;
-    const expires = await joinCluster({ host, there }, { name, context, place, targets });
+    const as = (token: string) => io.reach({ ...how, as: undefined, token });
+    const expires = await joinCluster({ host, there }, { name, context, place, targets, as });
     io.out(`${name}: joined; its token is good until ${expires.toISOString()}\n`);
     io.out("next: kubectl pull-secret clusters list\n");
     return 0;

@@ -11,11 +11,12 @@ import { paintFor, type Paint } from "../../terminal/paint.ts";
 export const list = command(
   {
     group: "clusters",
-    what: "show the joined clusters: whether the token is taken, and the control plane healthy",
+    what: "show the joined clusters: is the token taken, the control plane healthy",
     example: "-o json",
     more:
       "Reads the ClusterProfiles that joining has made, whose conditions the host's fleet controller\n" +
-      "writes. With -o json or yaml it prints a list of {name, joined, healthy, version, message}.",
+      "writes. With -o json or yaml it prints a list of {name, joined, healthy, guarded,\n" +
+      "version, message}. GUARDED says whether the policies are there that hold the account to its task.",
     flags: { ...outputFlag, ...clusterFlags },
   },
   async ({ output, ...how }, io) => {
@@ -29,6 +30,8 @@ type Row = Readonly<{
   name: string;
   joined: string;
   healthy: string;
+  /** Whether its account is held to its task there. */
+  guarded: string;
   version: string;
   /** Of the first condition that is not True. */
   message?: string;
@@ -37,25 +40,30 @@ type Row = Readonly<{
 function rowOf({ metadata, status }: ClusterProfile): Row {
   const of = (type: string): V1Condition | undefined =>
     status?.conditions?.find((one) => one.type === type);
-  const both = [of("Joined"), of("ControlPlaneHealthy")];
-  const [joined = "Unknown", healthy = "Unknown"] = both.map((one) => one?.status ?? "Unknown");
-  const said = both.find((one) => one !== undefined && one.status !== "True")?.message;
+  const all = ["Joined", "ControlPlaneHealthy", "AccountGuarded"].map(of);
+  const [joined = "", healthy = "", guarded = ""] = all.map((one) => one?.status ?? "Unknown");
+  const said = all.find((one) => one !== undefined && one.status !== "True")?.message;
   const version = status?.version?.kubernetes ?? "";
-  const row = { name: metadata.name ?? "", joined, healthy, version };
+  const row = { name: metadata.name ?? "", joined, healthy, guarded, version };
   return said === undefined ? row : { ...row, message: said };
 }
 
 function lines(rows: readonly Row[], paint: Paint): string[] {
   if (rows.length === 0) return ["No cluster is joined: kubectl pull-secret clusters join --help."];
-  const cells = rows.map(({ name, joined, healthy, version, message = "" }) => [
+  const cells = rows.map(({ name, joined, healthy, guarded, version, message = "" }) => [
     name,
     joined,
     healthy,
+    guarded,
     version,
     message,
   ]);
-  const [head = "", ...body] = columns([["NAME", "JOINED", "HEALTHY", "VERSION", ""], ...cells]);
-  const good = ({ joined, healthy }: Row) => joined === "True" && healthy === "True";
+  const [head = "", ...body] = columns([
+    ["NAME", "JOINED", "HEALTHY", "GUARDED", "VERSION", ""],
+    ...cells,
+  ]);
+  const good = ({ joined, healthy, guarded }: Row) =>
+    [joined, healthy, guarded].every((one) => one === "True");
   return [
     paint.strong(head),
     ...body.map((line, at) => (rows.slice(at, at + 1).every(good) ? line : paint.doubt(line))),

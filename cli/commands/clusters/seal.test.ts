@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import { beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { load } from "js-yaml";
 import { file, folder, run } from "../../cases.fixture.ts";
 import { east, west } from "../../seal/seal.fixture.ts";
 
@@ -133,6 +134,23 @@ test("a link that somebody committed is not followed, and no name in the folder 
   assert.ok(!`${checked.out}${changed.err}`.includes("\u001b"));
 });
 
+test("a Secret of any namespace may be meant, and its names stay texts in YAML", async () => {
+  for (const secret of ["web/regcred", "123/1e5", "no/true", "null/0x1f"]) {
+    rmSync(sealed, { recursive: true, force: true });
+    assert.equal((await seal(`--cert east=east.pem --secret ${secret}`)).code, 0);
+    const [namespace, name] = secret.split("/");
+    const made = load(readFileSync(join(sealed, "east.yaml"), "utf8")) as {
+      metadata: object;
+      spec: { template: { metadata: object } };
+    };
+    assert.deepEqual(made.metadata, { name, namespace });
+    assert.deepEqual(made.spec.template.metadata, { name, namespace });
+    const other = await seal("--cert east=east.pem");
+    assert.equal(other.code, 1, "this directory is for another Secret");
+    assert.match(other.err, /^sealed: holds .*, strict; give --secret/);
+  }
+});
+
 test("an index that somebody spoiled stops the command before it writes", async () => {
   await seal("--cert east=east.pem");
   for (const text of ["", "{}", "[]", '{"version":2}', '{"version":1,"clusters":{"east":1}}']) {
@@ -150,7 +168,9 @@ const wrong: readonly (readonly [line: string, err: RegExp])[] = [
   [`-f ${good} -o sealed --cert east=nowhere.pem`, /^nowhere\.pem: no such file; /],
   [`-f ${good} -o sealed ${both} --cert east=west.pem`, /^--cert east: given 2 times\n$/],
   [`-f ${good} -o ${good} ${both}`, /cannot be used \((?:ENOTDIR|EEXIST)\); give another/],
-  [`-f ${good} -o sealed ${both} --secret a/b`, /is no name of a Secret; /],
+  [`-f ${good} -o sealed ${both} --secret a/b/c`, /is no NAME or NAMESPACE\/NAME of a Secret; /],
+  [`-f ${good} -o sealed ${both} --secret A/b`, /is no NAME or NAMESPACE\/NAME of a Secret; /],
+  [`-f ${good} -o sealed ${both} --secret /b`, /is no NAME or NAMESPACE\/NAME of a Secret; /],
   [`-f ${good} ${both}`, /^--output-directory: is missing; /],
   [`-o sealed ${both}`, /^--file: is missing; /],
   [`--check sealed -o sealed ${both}`, /^--check: writes nothing; /],

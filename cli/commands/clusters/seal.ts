@@ -12,7 +12,7 @@ import { whyNot } from "../../clusters/place.ts";
 import { path } from "../../document/path.ts";
 import { verdictOn } from "../../document/verdict.ts";
 import { longestCertificate, readCertificate, type Certificate } from "../../seal/certificate.ts";
-import type { Target } from "../../seal/encrypt.ts";
+import type { SealTarget } from "../../seal/encrypt.ts";
 import { fetchCertificate } from "../../seal/fetch.ts";
 import { clustersIn, foreignIn, indexOf, writeFiles } from "../../seal/folder.ts";
 import { fileOf, indexName, type Sealed, writeIndex } from "../../seal/sealed-index.ts";
@@ -33,10 +33,13 @@ function certificateFile(text: string): Given | Wrong {
     : new Wrong("is no CLUSTER=FILE; give one such as east=east.pem");
 }
 
-/** A DNS subdomain, as names of Secrets are: the label binds it, and YAML holds it unquoted. */
-function secretName(text: string): string | Wrong {
-  const fits = text.length <= 253 && text.split(".").every((label) => clusterName.test(label));
-  return fits ? text : new Wrong("is no name of a Secret; give one such as team-pull-secret");
+/** NAME or NAMESPACE/NAME. A DNS label and a DNS subdomain: the sealing's label binds both. */
+function secretAt(text: string): Readonly<{ namespace: string; name: string }> | Wrong {
+  const [name = "", where = namespace, ...more] = text.split("/").toReversed();
+  const isName = name.length <= 253 && name.split(".").every((label) => clusterName.test(label));
+  return isName && clusterName.test(where) && more.length === 0
+    ? { namespace: where, name }
+    : new Wrong("is no NAME or NAMESPACE/NAME of a Secret; give one such as web/regcred");
 }
 
 const flags = {
@@ -57,9 +60,9 @@ const flags = {
     what: "what each file is bound to besides its cluster, strict for namespace and name",
   },
   secret: {
-    read: secretName,
+    read: secretAt,
     standard: additionalSecretName,
-    what: `the Secret of ${namespace} that it becomes`,
+    what: `the Secret that it becomes, NAME of ${namespace} or NAMESPACE/NAME`,
   },
   renewed: {
     read: cluster,
@@ -116,7 +119,7 @@ export const seal = command(
     const certificates = withFetched(await readAll(cert, io), fetched);
     const document = await io.read(file, documentLimits.bytes);
     for (const line of (await verdictOn(document, [])).warnings) io.err(line);
-    const target: Target = { namespace, name: how.secret, scope: how.scope };
+    const target: SealTarget = { ...how.secret, scope: how.scope };
     const before = sealedBefore(output, target);
     refuseChanged(before, certificates, new Set(how.renewed));
     for (const line of sharedLines({ ...before, ...certificates })) io.err(line);
@@ -212,11 +215,11 @@ function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
 /** What the directory has been sealed with; refused where that is another Secret, or scope. */
 function sealedBefore(
   directory: string,
-  { name, scope }: Target,
+  { namespace: where, name, scope }: SealTarget,
 ): Readonly<Record<string, Sealed>> {
   const index = indexOf(directory);
   if (index === undefined) return {};
-  if (index.namespace !== namespace || index.name !== name || index.scope !== scope)
+  if (index.namespace !== where || index.name !== name || index.scope !== scope)
     throw new Refused(
       `${directory}: holds ${escape(`${index.namespace}/${index.name}`)}, ${index.scope}; ` +
         "give --secret and --scope as then, or another directory",

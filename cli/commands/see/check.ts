@@ -11,16 +11,16 @@ import { secretPath, sourceSecret } from "../../cluster/secrets.ts";
 import { path } from "../../document/path.ts";
 import { verdictOn } from "../../document/verdict.ts";
 import { hostAndPort } from "../../login/hosts.ts";
-import { logInToAll, type Outcome } from "../../login/login.ts";
+import { logInToAll, type LoginOutcome } from "../../login/login.ts";
 import { columns } from "../../terminal/columns.ts";
 import { command } from "../../terminal/command.ts";
 import { Refused, type Io, type Reach } from "../../terminal/io.ts";
 import { outputFlag, print } from "../../terminal/output.ts";
 
-/** A stable shape: `-o json` prints it. */
+/** The result as `-o json` prints it: a stable shape. */
 type Answer = Readonly<{
   /** `answer` and `why` with --login. */
-  registries: readonly (Readonly<{ registry: string }> & Partial<Outcome>)[];
+  registries: readonly (Readonly<{ registry: string }> & Partial<LoginOutcome>)[];
 }>;
 
 export const check = command(
@@ -73,7 +73,7 @@ export const check = command(
   },
 );
 
-const failures: ReadonlySet<Outcome["answer"]> = new Set(["refuses", "unreachable"]);
+const failures: ReadonlySet<LoginOutcome["answer"]> = new Set(["refuses", "unreachable"]);
 
 async function ofCluster(how: Reach, source: string | undefined, io: Io) {
   const cluster = await io.reach(how);

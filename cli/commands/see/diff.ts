@@ -15,7 +15,7 @@ import { columns } from "../../terminal/columns.ts";
 import { command } from "../../terminal/command.ts";
 import { outputFlag, print } from "../../terminal/output.ts";
 
-/** A stable shape: `-o json` prints it. */
+/** The result as `-o json` prints it: a stable shape. */
 type Answer = Readonly<{
   secret: string;
   changes: readonly (Difference & Readonly<{ servedBy?: string }>)[];
@@ -83,7 +83,10 @@ function restarts(
   return nodes === undefined ? {} : { restarts: nodes.desired };
 }
 
-/** A provider that agents register is asked anew; a registry that comes or goes may displace. */
+/**
+ * True when the changes restart no kubelet. A provider that agents register is asked anew at each
+ * pull; only a registry that comes or goes may displace an entry of config.json.
+ */
 function isSpared(object: GlobalPullSecret | undefined, changes: readonly Difference[]): boolean {
   const { mode = "Restart", credentialProvider } = object?.spec?.delivery ?? {};
   if (credentialProvider?.registration !== "Agent") return mode !== "Restart";

@@ -45,7 +45,7 @@ test("with a provider the original's entries come first, for they alone are in c
   assert.match(some.err, /ServiceAccount is annotated globalpullsecret\.io\/use/);
 });
 
-test("`explain -o json` has a stable shape, and says when status does not list all", async () => {
+test("`explain -o json` and `-o yaml` have a stable shape, and says when status does not list all", async () => {
   const setting = { cluster: cluster(3) };
   const { out, err } = await call(["explain", "ghcr.io/x", "-o", "json"], setting);
   const { image, tries, omitted } = JSON.parse(out) as Record<string, unknown>;
@@ -58,6 +58,8 @@ test("`explain -o json` has a stable shape, and says when status does not list a
     },
   );
   assert.match(err, /does not list 3 registries/);
+  const yaml = await call(["explain", "ghcr.io/x", "-o", "yaml"], setting);
+  assert.deepEqual(JSON.parse(yaml.out), JSON.parse(out));
 });
 
 test("`explain` of an image that nothing serves, of none at all, and without an object", async () => {

@@ -1,8 +1,6 @@
 /** `explain`: what the kubelet would do for an image, with a file or with what is in force. */
 import { sourceIds, useAnnotation } from "#contract/names.ts";
-import { oneOf } from "#contract/values.ts";
 import { explain as explainFile, type Explanation } from "#pullsecret/kubelet/explain.ts";
-import { escape } from "#pullsecret/problems/keypath.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { clusterFlags } from "../../cluster/flags.ts";
 import { readObject } from "../../cluster/object.ts";
@@ -12,7 +10,7 @@ import { explainObject, type Explained } from "../../show/explained.ts";
 import { columns } from "../../terminal/columns.ts";
 import { command } from "../../terminal/command.ts";
 import { Misuse } from "../../terminal/io.ts";
-import { textOf } from "../../terminal/output.ts";
+import { outputFlag, print } from "../../terminal/output.ts";
 
 /** The kubelet reads any size; 16 MiB is 16 times what a Secret can hold. */
 const longestFile = 16 * 1024 * 1024;
@@ -37,12 +35,7 @@ export const explain = command(
         read: path,
         what: "a pull secret, or a node's /var/lib/kubelet/config.json",
       },
-      output: {
-        read: oneOf("text", "json"),
-        standard: "text",
-        short: "o",
-        what: "how to print, text or json",
-      },
+      ...outputFlag,
       ...clusterFlags,
     },
   },
@@ -55,7 +48,7 @@ export const explain = command(
         io.err(`status does not list ${found.omitted} registries; one of them may serve it, too`);
       if (isScoped(object) && found.tries.some(({ source }) => source !== sourceIds.original))
         io.err(`only pods whose ServiceAccount is annotated ${useAnnotation} are served by others`);
-      io.out(output === "json" ? `${JSON.stringify(found)}\n` : textOf(supplied(found)));
+      await print(output, found, supplied, io);
       return 0;
     }
     const bytes = await io.read(file, longestFile);
@@ -65,8 +58,7 @@ export const explain = command(
     if (answer === undefined) throw notAnImage;
     if (answer.dropped !== undefined)
       io.err(`${formatProblem(answer.dropped)} (the kubelet drops the whole file)`);
-    const { explanation } = answer;
-    io.out(output === "json" ? `${JSON.stringify(explanation)}\n` : textOf(lines(explanation)));
+    await print(output, answer.explanation, lines, io);
     return 0;
   },
 );
@@ -100,5 +92,5 @@ function linesOf(
     `${image} is pulled ${how}`,
     ...columns(tried),
     ...(left.length === 0 ? [] : ["not tried:", ...columns(left)]),
-  ].map(escape);
+  ];
 }

@@ -14,7 +14,7 @@ import { Refused } from "../../terminal/io.ts";
 import { outputFlag, print } from "../../terminal/output.ts";
 import { paintFor } from "../../terminal/paint.ts";
 
-/** A DNS label: it becomes part of a path. */
+/** A DNS label. It becomes part of a path, so nothing else is taken. */
 const label = (value: string): string | Wrong =>
   /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(value)
     ? value
@@ -76,7 +76,7 @@ export const fleet = command(
   },
 );
 
-/** Cursor home, and nothing below: what is redrawn does not flicker. */
+/** Moves the cursor home and erases what is below, so that redrawing does not flicker. */
 const home = "\u001b[H\u001b[J";
 
 async function read(cluster: Cluster, namespace: string): Promise<FleetSecret[]> {
@@ -92,7 +92,10 @@ async function read(cluster: Cluster, namespace: string): Promise<FleetSecret[]>
   return all;
 }
 
-/** Who last wrote which field is nobody's question here, and longer than all the rest. */
+/**
+ * The object without managedFields, which nobody asks for here and which are longer than all the
+ * rest.
+ */
 function withoutFields(object: FleetSecret): FleetSecret {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };

@@ -3,13 +3,13 @@ import { toggle } from "#contract/values.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { clusterFlags } from "../../cluster/flags.ts";
 import { followObject, readObject } from "../../cluster/object.ts";
-import { headline, statusLines, type Look } from "../../show/status.ts";
+import { headline, statusLines, type Screen } from "../../show/status.ts";
 import { command } from "../../terminal/command.ts";
 import type { Io } from "../../terminal/io.ts";
 import { outputFlag, print } from "../../terminal/output.ts";
 import { paintFor } from "../../terminal/paint.ts";
 
-/** Where nobody looks at a terminal. */
+/** Columns where the output is no terminal. */
 const columns = 80;
 
 export const status = command(
@@ -34,36 +34,39 @@ export const status = command(
   },
   async ({ watch, output, ...how }, io) => {
     const cluster = await io.reach(how);
-    const look = { paint: paintFor(io.terminal), columns: io.terminal?.columns ?? columns };
+    const screen = { paint: paintFor(io.terminal), columns: io.terminal?.columns ?? columns };
     const object = await readObject(cluster);
     if (watch) {
-      const each = (now: GlobalPullSecret | undefined) => show(now, look, io);
+      const each = (now: GlobalPullSecret | undefined) => show(now, screen, io);
       await followObject(cluster, { seconds: undefined, signal: io.signal, each });
       return 0;
     }
-    await print(output, withoutFields(object), (one) => statusLines(one, look), io);
+    await print(output, withoutFields(object), (one) => statusLines(one, screen), io);
     return 0;
   },
 );
 
-/** Who last wrote which field is nobody's question here, and longer than all the rest. */
+/**
+ * The object without managedFields, which nobody asks for here and which are longer than all the
+ * rest.
+ */
 function withoutFields(object: GlobalPullSecret): GlobalPullSecret {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
-/** Cursor home, and nothing below: what is redrawn does not flicker. */
+/** Moves the cursor home and erases what is below, so that redrawing does not flicker. */
 const home = "\u001b[H\u001b[J";
 
-function show(object: GlobalPullSecret | undefined, look: Look, io: Io): undefined {
+function show(object: GlobalPullSecret | undefined, screen: Screen, io: Io): undefined {
   if (object === undefined) {
     io.err("globalpullsecret/cluster: not found");
     return;
   }
   const short = (one: GlobalPullSecret) => [
-    `${one.status?.nodes?.summary ?? "-"}\t${headline(one, look.paint)}`,
+    `${one.status?.nodes?.summary ?? "-"}\t${headline(one, screen.paint)}`,
   ];
-  const whole = (one: GlobalPullSecret) => statusLines(one, look);
+  const whole = (one: GlobalPullSecret) => statusLines(one, screen);
   if (io.terminal === undefined) return void print("text", object, short, io);
   io.out(home);
   void print("text", object, whole, io);

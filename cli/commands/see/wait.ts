@@ -3,7 +3,7 @@ import { clusterFlags, sourceFlag, timeoutFlag } from "../../cluster/flags.ts";
 import { followObject, peekObject } from "../../cluster/object.ts";
 import { sourceSecret, sourceSecrets, versionOf } from "../../cluster/secrets.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { judgeServed, type Present, type Served } from "../../show/served.ts";
+import { judgeServed, type PresentSource, type Served } from "../../show/served.ts";
 import { command } from "../../terminal/command.ts";
 import type { Io } from "../../terminal/io.ts";
 
@@ -43,12 +43,15 @@ export const wait = command(
   },
 );
 
-/** The Secrets' versions as they are now; of none that may not be read, which is said. */
+/**
+ * The present versions of the Secrets. Secrets that may not be read are left out, and the output
+ * says so.
+ */
 async function presentVersions(
   cluster: Cluster,
   source: string | undefined,
   io: Io,
-): Promise<readonly Present[]> {
+): Promise<readonly PresentSource[]> {
   const object = await peekObject(cluster);
   const wanted = source === undefined ? sourceSecrets(object) : [sourceSecret(object, source)];
   const found = await Promise.all(

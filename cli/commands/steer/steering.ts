@@ -6,7 +6,7 @@ import { steer, type Change } from "../../cluster/steer.ts";
 import { command, type Command } from "../../terminal/command.ts";
 import type { Reach } from "../../terminal/io.ts";
 
-/** As long as the condition's message has room for. */
+/** Most characters of a reason: the condition's message has room for so many. */
 const longestReason = 256;
 
 function reason(value: string): string | undefined | Wrong {
@@ -27,7 +27,7 @@ const more =
 
 type Given = Readonly<{ reason: string | undefined }> & Reach;
 
-/** What all four have in common; `then` is what to do next. */
+/** The part that all four commands share. `then`: what to do next. */
 function steering(
   about: Readonly<{ what: string; example: string }>,
   change: Change,

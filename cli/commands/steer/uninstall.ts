@@ -9,11 +9,11 @@ import { command } from "../../terminal/command.ts";
 import { Misuse, type Io } from "../../terminal/io.ts";
 import { outputFlag, print } from "../../terminal/output.ts";
 
-/** A stable shape: `-o json` prints it. */
+/** The result as `-o json` prints it: a stable shape. */
 type Answer = Readonly<{
-  /** KIND/NAME each; empty where nothing was left to delete. */
+  /** The deleted objects, as KIND/NAME; empty where nothing was left to delete. */
   deleted: readonly string[];
-  /** Secrets of the user's. */
+  /** The user's own Secrets, which are kept. */
   kept: readonly string[];
 }>;
 

@@ -3,7 +3,7 @@
  * (kubernetes/pkg/controller/daemon/update.go, maxSurge 0) as a model. Nothing of ours but the
  * template, the Secret and the strategy reaches it.
  */
-import { askingSeconds, type Content, type Registration } from "#contract/names.ts";
+import { askingSeconds, type RevisionContent, type Registration } from "#contract/names.ts";
 import { budgetNodes, type Strategy } from "#controller/rollout/turn/strategy.ts";
 import type { Survey } from "#controller/rollout/turn/surveyed.ts";
 
@@ -24,7 +24,7 @@ type Pod = {
 
 export type ModelNode = {
   name: string;
-  dead: boolean;
+  unreachable: boolean;
   since: number;
   pods: Pod[];
   /** The document in force. */
@@ -47,7 +47,7 @@ export class DaemonSetModel {
   now = 0;
   nodes: ModelNode[] = [];
   /** What global-pull-secret has said, by revision; the last is what is mounted. */
-  readonly contents = new Map<number, Content>();
+  readonly contents = new Map<number, RevisionContent>();
   published = 0;
   /** Seconds until a pod pulls on a node; undefined: agents tell kubelets of no provider. */
   pulls: number | undefined;
@@ -66,7 +66,7 @@ export class DaemonSetModel {
 
   join(): ModelNode {
     const made = {
-      dead: false,
+      unreachable: false,
       since: 0,
       pods: [],
       applied: undefined,
@@ -81,27 +81,34 @@ export class DaemonSetModel {
   }
 
   /** By its kubelet's clock: what the API says of it. */
-  #lasts(ready: number | undefined, { dead, behind }: ModelNode, least: number): boolean {
-    return !dead && ready !== undefined && this.now - (ready - behind) >= least;
+  #lasts(ready: number | undefined, { unreachable, behind }: ModelNode, least: number): boolean {
+    return !unreachable && ready !== undefined && this.now - (ready - behind) >= least;
   }
 
   /** It works, whatever anybody thinks. */
   works(node: ModelNode, pod: Pod): boolean {
     return (
-      !node.dead && pod.phase === "done" && pod.ready !== undefined && this.now - pod.ready >= guard
+      !node.unreachable &&
+      pod.phase === "done" &&
+      pod.ready !== undefined &&
+      this.now - pod.ready >= guard
     );
   }
 
   /** As the DaemonSet controller's last look at the pods has it. */
   #available(node: ModelNode, pod: Pod): boolean {
-    return this.#lasts(pod.seen, { ...node, dead: false }, this.template === 0 ? 86_400 : guard);
+    return this.#lasts(
+      pod.seen,
+      { ...node, unreachable: false },
+      this.template === 0 ? 86_400 : guard,
+    );
   }
 
   /** One sync: manage, rollingUpdate, status. With `old` it goes by what it saw the last time. */
   sync(old = false): void {
     if (this.template === undefined) return;
     for (const node of this.nodes)
-      for (const pod of node.pods) if (!old) pod.seen = node.dead ? undefined : pod.ready;
+      for (const pod of node.pods) if (!old) pod.seen = node.unreachable ? undefined : pod.ready;
     for (const node of this.nodes) if (node.pods.length === 0) node.pods.push(this.#made());
     this.#replace();
     const oldest = this.nodes.map((node) => [node, node.pods[0]] as const);
@@ -174,7 +181,7 @@ export class DaemonSetModel {
   kubelet(index: number): void {
     const node = this.nodes[index % this.nodes.length];
     const pod = node?.pods[0];
-    if (node === undefined || node.dead || pod === undefined) return;
+    if (node === undefined || node.unreachable || pod === undefined) return;
     if (pod.leaving) return void node.pods.shift();
     // An agent that refused stays, and heals as soon as its node is fit.
     if (pod.phase === "new" || (pod.phase === "refused" && node.odd === undefined))
@@ -228,7 +235,7 @@ export class DaemonSetModel {
     return this.now - told < Math.min(this.pulls ?? 0, askingSeconds);
   }
 
-  /** That the DaemonSet controller's watch breaks in this very second is not played. */
+  /** That the DaemonSet controller's watch breaks in this very second is not modelled. */
   #endFalseReady(pod: Pod): void {
     this.#unready(pod);
     pod.seen = undefined;
@@ -244,7 +251,7 @@ export class DaemonSetModel {
     this.now += seconds;
     for (const node of this.nodes)
       for (const pod of node.pods)
-        if (!node.dead && pod.phase === "restarting") this.#endFalseReady(pod);
+        if (!node.unreachable && pod.phase === "restarting") this.#endFalseReady(pod);
   }
 
   /** A probe of a working agent comes too late once. */
@@ -255,15 +262,15 @@ export class DaemonSetModel {
 
   die(index: number): void {
     const node = this.nodes[index % this.nodes.length];
-    if (node === undefined || node.dead) return;
-    node.dead = true;
+    if (node === undefined || node.unreachable) return;
+    node.unreachable = true;
     node.since = this.now;
   }
 
   revive(index: number): void {
     const node = this.nodes[index % this.nodes.length];
-    if (node === undefined || !node.dead) return;
-    node.dead = false;
+    if (node === undefined || !node.unreachable) return;
+    node.unreachable = false;
     for (const pod of node.pods) this.#unready(pod);
   }
 
@@ -275,15 +282,15 @@ export class DaemonSetModel {
       const proved = ready !== undefined && node.since - ready >= 60;
       return {
         name: node.name,
-        silent: node.dead,
+        silent: node.unreachable,
         controlPlane: false,
         podlessSeconds: 0,
-        silentSeconds: node.dead ? this.now - node.since : 0,
+        silentSeconds: node.unreachable ? this.now - node.since : 0,
         agent: pod && {
           current: this.#isCurrent(pod),
           available: this.#lasts(ready, node, guard),
-          running: !node.dead && pod.phase !== "new",
-          started: !node.dead || pod.phase !== "new",
+          running: !node.unreachable && pod.phase !== "new",
+          started: !node.unreachable || pod.phase !== "new",
           proved: this.template === 0 || harmless || proved,
           ageSeconds: this.now - pod.created,
           unavailableSeconds: ready === undefined ? this.now - pod.unready : 0,

@@ -1,54 +1,13 @@
 /** The DaemonSet of the agents, as we declare it. */
 import { createHash } from "node:crypto";
-import type {
-  V1Container,
-  V1DaemonSet,
-  V1PodTemplateSpec,
-  V1Volume,
-} from "@kubernetes/client-node";
+import type { V1DaemonSet, V1PodTemplateSpec } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
-import { restartOf } from "#controller/policy/delivery.ts";
 import type { Agent } from "./agent.ts";
-import { providerFlags, providerWrites } from "./delivery.ts";
-import { confined, firstContainer } from "./first-container.ts";
+import { container, volumes } from "./container.ts";
+import { firstContainer } from "./first-container.ts";
 import { annotations, ownerLabels } from "#kube/client/ownership.ts";
 import { affinityOf, nodeSelector } from "./placement.ts";
-import { resourcesOf } from "./resources.ts";
 import type { Strategy } from "#controller/rollout/turn/strategy.ts";
-
-/**
- * Node's flags. They keep V8's heap small: a 1 MiB Secret needs 12 MiB of it, and 26 MiB with the
- * largest config.json beside it, rolled back. No flag changes how V8 compiles, such as
- * --optimize-for-size, because Node's own code cache is refused then (docs/decisions/0007). Node's
- * permission model is a second wall: the agent may write the kubelet's file, our folder beside it
- * and its termination message, start no process and load no native code.
- */
-const nodeFlags = [
-  "--max-old-space-size=32",
-  "--max-semi-space-size=1",
-  "--permission",
-  "--allow-fs-read=*",
-  `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.config}`,
-  // The star is needed: Node takes a path that does not exist yet for a file, and would refuse
-  // writes below it.
-  `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
-  `--allow-fs-write=${names.mountPaths.terminationLog}`,
-  `--allow-fs-write=${names.mountPaths.pod}/*`,
-  // This keeps memory out of core files.
-  "--allow-fs-write=/proc/self/coredump_filter",
-];
-
-/**
- * Variables that make the C library return freed memory: one arena; pages of their own for buffers
- * above 128 KiB (glibc would raise that bound to the largest it has seen); one thread for files.
- * With a 1 MiB Secret this saves 4 MiB at rest.
- */
-const memoryEnvironment = Object.entries({
-  MALLOC_ARENA_MAX: "1",
-  MALLOC_MMAP_THRESHOLD_: "131072",
-  MALLOC_TRIM_THRESHOLD_: "131072",
-  UV_THREADPOOL_SIZE: "1",
-}).map(([name, value]) => ({ name, value }));
 
 /**
  * minReadySeconds at birth. Agents that touch nothing are then Ready but not available, so that
@@ -148,102 +107,3 @@ function podSpec(agent: Agent, revision: number): NonNullable<V1PodTemplateSpec[
     volumes: volumes(agent),
   };
 }
-
-function container(agent: Agent, revision: number): V1Container {
-  return {
-    name: names.agentContainer,
-    image: agent.image,
-    imagePullPolicy: "IfNotPresent",
-    command: [
-      "/nodejs/bin/node",
-      ...nodeFlags,
-      ...providerWrites(agent.delivery),
-      "/app/agent.cjs",
-    ],
-    args: Object.entries({
-      unit: agent.kubeletUnit,
-      restart: restartOf(agent.delivery),
-      "restart-control-plane": agent.restartControlPlane,
-      ...providerFlags(agent.delivery),
-      "hidden-files": agent.hiddenFiles,
-      probation: `${agent.probationSeconds}s`,
-      "healthz-port": agent.healthzPort,
-      "probe-port": agent.probePort,
-    }).flatMap(([name, value]) => [`--${name}`, String(value)]),
-    env: [
-      fromAnnotation(names.agentEnvironment.revision, names.revisionAnnotation),
-      fromAnnotation(names.agentEnvironment.digest, names.digestAnnotation),
-      {
-        name: names.agentEnvironment.node,
-        valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } },
-      },
-      ...memoryEnvironment,
-    ],
-    // The period is 1 s because of names.guardSeconds.
-    readinessProbe: {
-      // The path names the revision. Otherwise a pod that waits for the port would be called Ready
-      // for what another pod has done.
-      httpGet: { host: "127.0.0.1", path: `/readyz?revision=${revision}`, port: agent.probePort },
-      // A probe before the agent listens fails, and its Event and status would take up the moment
-      // in which the kubelet is restarted.
-      initialDelaySeconds: 1,
-      periodSeconds: 1,
-      failureThreshold: 1,
-      timeoutSeconds: 1,
-    },
-    resources: resourcesOf(agent),
-    securityContext: confined,
-    terminationMessagePath: names.mountPaths.terminationLog,
-    terminationMessagePolicy: "File",
-    volumeMounts: [
-      { name: "global-pull-secret", mountPath: names.mountPaths.secret, readOnly: true },
-      // HostToContainer lets the agent see the kubelet's unmounts. Without it, its own copies of
-      // other pods' mounts would keep their devices busy.
-      { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
-      ...(asksSystemd(agent)
-        ? [{ name: "dbus", mountPath: names.mountPaths.dbus, readOnly: true }]
-        : []),
-      { name: "pod", mountPath: names.mountPaths.pod },
-    ],
-  };
-}
-
-/**
- * True when agents get the system bus. Access to it as root is root on the node, so agents that
- * restart nothing have none, and run where there is no bus.
- */
-function asksSystemd(agent: Agent): boolean {
-  return restartOf(agent.delivery) === "Always";
-}
-
-function fromAnnotation(name: string, annotation: string) {
-  return { name, valueFrom: { fieldRef: { fieldPath: `metadata.annotations['${annotation}']` } } };
-}
-
-/**
- * Volumes of the agents' pods. They are directories, never single files: when a mounted file is
- * replaced, the mount keeps the old one for ever.
- */
-function volumes(agent: Agent): V1Volume[] {
-  return [
-    { name: "global-pull-secret", secret: mountedSecret },
-    { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type: "Directory" } },
-    ...(asksSystemd(agent)
-      ? [{ name: "dbus", hostPath: { path: agent.dbusDirectory, type: "Directory" } }]
-      : []),
-    // Holds what the init container saw, and the mark that this pod has ended once to write its
-    // termination message.
-    { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
-    ...(agent.hiddenFiles === "Look"
-      ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }]
-      : []),
-  ];
-}
-
-/** The mounted keys are named, so that keys which a later version adds reach no node. */
-const mountedSecret = {
-  secretName: names.globalSecretName,
-  defaultMode: 0o400,
-  optional: false,
-  items: Object.values(names.secretKeys).map((key) => ({ key, path: key })),
-};

@@ -3,13 +3,13 @@
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { agentContainer, kubeadmFlagsFile, mountPaths, providerFiles } from "#contract/names.ts";
-import type { Delivery } from "#controller/policy/delivery.ts";
+import type { DeliveryPolicy } from "#controller/policy/delivery.ts";
 
 /**
  * The agent's flags of mode CredentialProvider. Other modes have none, because they are the agent's
  * default.
  */
-export function providerFlags(delivery: Delivery): Readonly<Record<string, string>> {
+export function providerFlags(delivery: DeliveryPolicy): Readonly<Record<string, string>> {
   if (delivery.mode !== "CredentialProvider") return {};
   const { mode, registration, scope } = delivery;
   return { delivery: mode, registration, scope };
@@ -19,7 +19,7 @@ export function providerFlags(delivery: Delivery): Readonly<Record<string, strin
  * The paths of a provider that an agent may write, by Node's permission model: all that registers
  * it, or only the answer, which is emptied once another mode is in force.
  */
-export function providerWrites(delivery: Delivery): string[] {
+export function providerWrites(delivery: DeliveryPolicy): string[] {
   const { folder, answer } = providerFiles;
   const registers = delivery.mode === "CredentialProvider" && delivery.registration === "Agent";
   const written = registers ? [`${folder}/*`, kubeadmFlagsFile] : [answer];
@@ -30,7 +30,7 @@ export function providerWrites(delivery: Delivery): string[] {
  * True when the live template has all of these flags. Somebody's admission may have removed some,
  * which we leave so; its agents then do something else.
  */
-export function tellsProvider(live: V1DaemonSet | undefined, delivery: Delivery): boolean {
+export function tellsProvider(live: V1DaemonSet | undefined, delivery: DeliveryPolicy): boolean {
   const containers = live?.spec?.template.spec?.containers ?? [];
   const { args = [] } = containers.find(({ name }) => name === agentContainer) ?? {};
   const flags = Object.entries(providerFlags(delivery));

@@ -1,15 +1,15 @@
 /** The controller's configuration: the values of its flags, grouped by the parts that need them. */
 import { namespace } from "#contract/names.ts";
-import { readFlags, type Outcome, type Rule } from "#contract/flags.ts";
-import type { Values } from "#contract/table.ts";
+import { readFlags, type ParsedFlags, type Rule } from "#contract/flags.ts";
+import type { TableValues } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { flags } from "./flags.ts";
 import { moved } from "./moved.ts";
 import { podOf, requestsFit } from "./pod.ts";
 import type { Installed } from "#controller/policy/policy.ts";
-import { standardModes } from "#controller/policy/values.ts";
+import { standardModes } from "#controller/policy/delivery.ts";
 
-export type Config = Readonly<{
+export type ControllerConfig = Readonly<{
   /** The installer's part of the policy. */
   installed: Installed;
   /**
@@ -60,12 +60,12 @@ const rules = [portsDiffer, kubeconfigHasOriginal, oneLease, requestsFit];
  * Reads the command line after the program's name. All errors are reported at once, one sentence
  * each.
  */
-export function parseConfig(argv: readonly string[]): Outcome<Config> {
+export function parseConfig(argv: readonly string[]): ParsedFlags<ControllerConfig> {
   const read = readFlags(flags, { argv, quote, moved }, ...rules);
   return read.ok ? { ok: true, value: toConfig(read.value) } : read;
 }
 
-function toConfig(given: Values<typeof flags>): Config {
+function toConfig(given: TableValues<typeof flags>): ControllerConfig {
   return {
     installed: installedOf(given),
     original: given.original,
@@ -79,7 +79,7 @@ function toConfig(given: Values<typeof flags>): Config {
   };
 }
 
-function installedOf(given: Values<typeof flags>): Installed {
+function installedOf(given: TableValues<typeof flags>): Installed {
   const modes = [...new Set(given["delivery-modes"].flat())];
   return {
     protect: given.protect,

@@ -5,7 +5,7 @@
 import type { PodPolicy } from "#controller/policy/policy.ts";
 import { dnsName, pullSecretName } from "#controller/policy/values.ts";
 import type { Rule } from "#contract/flags.ts";
-import type { Table, Values } from "#contract/table.ts";
+import type { Table, TableValues } from "#contract/table.ts";
 import { Wrong } from "#contract/values.ts";
 import { annotation, label } from "#controller/policy/labels.ts";
 import {
@@ -54,7 +54,7 @@ export const podFlags = {
   },
 } as const satisfies Table;
 
-type Given = Values<typeof podFlags>;
+type Given = TableValues<typeof podFlags>;
 
 export function podOf(given: Given): PodPolicy {
   return {

@@ -8,8 +8,8 @@ import type {
 } from "#api/global-pull-secret.ts";
 import { parseConfig } from "#controller/policy/flags/config.ts";
 import { allowedDefaults, defaults } from "./defaults.ts";
-import type { Delivery, DeliveryMode } from "#controller/policy/delivery.ts";
-import { inForce, readAccepted, type Accepted, type Declared } from "./in-force.ts";
+import type { DeliveryPolicy, DeliveryMode } from "#controller/policy/delivery.ts";
+import { inForce, readAccepted, type AcceptedSpec, type DeclaredObject } from "./in-force.ts";
 import { beyondLimits } from "./limits.ts";
 import { policyOf } from "./spec.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
@@ -20,10 +20,10 @@ function installedBy(...argv: string[]) {
   return parsed.value.installed;
 }
 const installed = installedBy("--protect", "platform.example");
-const object = (spec?: GlobalPullSecretSpec, annotations = {}): Declared =>
+const object = (spec?: GlobalPullSecretSpec, annotations = {}): DeclaredObject =>
   ({ metadata: { name: "cluster", annotations }, ...(spec && { spec }) }) as GlobalPullSecret;
 
-const remember = (spec: GlobalPullSecretSpec, sourcesFrom = "u"): Accepted => ({
+const remember = (spec: GlobalPullSecretSpec, sourcesFrom = "u"): AcceptedSpec => ({
   spec,
   sourcesFrom,
 });
@@ -61,7 +61,7 @@ test("every field of spec reaches the policy, and protection only grows", () => 
   });
 });
 
-const deliveries: readonly (readonly [DeliverySpec, Delivery])[] = [
+const deliveries: readonly (readonly [DeliverySpec, DeliveryPolicy])[] = [
   [{ mode: "Restart" }, { mode: "Restart" }],
   [
     { mode: "CredentialProvider" },
@@ -195,12 +195,12 @@ test("wishes are read off the annotations, a reason of any length cut", () => {
 const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
 const another = [{ name: "team-b", secretRef: { name: "team-b-pull" } }];
 /** The object with this uid, as the API server fills it. */
-const declared = (uid: string, spec?: GlobalPullSecretSpec): Declared =>
+const declared = (uid: string, spec?: GlobalPullSecretSpec): DeclaredObject =>
   ({ metadata: { uid }, spec: { ...defaults, ...spec } }) as GlobalPullSecret;
 
 const takenOver: readonly (readonly [
   what: string,
-  now: Declared,
+  now: DeclaredObject,
   names: string,
   orphans: string,
 ])[] = [

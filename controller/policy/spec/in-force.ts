@@ -13,7 +13,7 @@ import type { Installed, Policy } from "#controller/policy/policy.ts";
  * The object as it was read. `absent`: there is none, or no definition of it. `unreadable`: nobody
  * can tell, because the right to read it is missing or it has just been deleted.
  */
-export type Declared = GlobalPullSecret | "absent" | "unreadable";
+export type DeclaredObject = GlobalPullSecret | "absent" | "unreadable";
 
 /** One-time requests, made by annotations on the object. */
 export type Wishes = Readonly<{
@@ -26,12 +26,15 @@ export type Wishes = Readonly<{
 }>;
 
 /** The spec that was last followed, and the uid of the object that named the sources in it. */
-export type Accepted = Readonly<{ spec: GlobalPullSecretSpec; sourcesFrom: string | undefined }>;
+export type AcceptedSpec = Readonly<{
+  spec: GlobalPullSecretSpec;
+  sourcesFrom: string | undefined;
+}>;
 
 export type InForce = Readonly<{
   policy: Policy;
   /** The spec to remember, for when what is declared cannot be followed. */
-  accepted: Accepted | undefined;
+  accepted: AcceptedSpec | undefined;
   /** Names of sources in force that only a deleted object named. */
   orphans: readonly string[];
   /** Why the spec is not in force; empty when it is. */
@@ -49,8 +52,8 @@ const longestReason = 256;
 /** The policy in force. `accepted`: what was remembered of the last spec that could be followed. */
 export function inForce(
   installed: Installed,
-  declared: Declared,
-  accepted: Accepted | undefined,
+  declared: DeclaredObject,
+  accepted: AcceptedSpec | undefined,
 ): InForce {
   const nothing = { orphans: [], problems: [], waits: false, wishes: noWishes };
   const kept = keptPolicy(installed, accepted?.spec);
@@ -94,7 +97,7 @@ export function inForce(
 export function readAccepted(
   installed: Installed,
   { policy, sourcesFrom }: Readonly<{ policy: unknown; sourcesFrom: string | undefined }>,
-): Accepted | undefined {
+): AcceptedSpec | undefined {
   if (typeof policy !== "object" || policy === null) return undefined;
   const spec = policy as GlobalPullSecretSpec;
   return policyOf(installed, spec).ok ? { spec, sourcesFrom } : undefined;
@@ -114,7 +117,7 @@ function outlasting({ sources, managementState }: GlobalPullSecretSpec): GlobalP
  * object must withdraw nothing. The API server's default is an empty list as well, and nobody owns
  * an empty list, so a declared one cannot be told from it (docs/decisions/0030).
  */
-function orphaned({ metadata, spec }: GlobalPullSecret, accepted: Accepted | undefined) {
+function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec | undefined) {
   const sources = accepted?.spec.sources ?? [];
   const theirs = accepted?.sourcesFrom;
   if (sources.length === 0 || theirs === undefined || theirs === metadata.uid) return undefined;

@@ -2,16 +2,11 @@
  * For tests: our controller over the model of the DaemonSet controller. What it decides is decided
  * by the shipped code.
  */
-import type { Content, Intent } from "#contract/names.ts";
+import type { RevisionContent, Intent } from "#contract/names.ts";
 import { publishesIn, remembered, targetOf, wasServed } from "#controller/rollout/halt/course.ts";
 import { DaemonSetModel, emptyDocument } from "#controller/objects/daemonset/daemonset.fixture.ts";
-import {
-  contentOf,
-  heldContent,
-  knownOf,
-  noRollouts,
-  retrySeconds,
-} from "#controller/rollout/halt/halt.ts";
+import { contentOf, heldContent, knownOf, retrySeconds } from "#controller/rollout/halt/halt.ts";
+import { noRollouts } from "#controller/rollout/halt/rollouts.ts";
 import { createLookout } from "../lookout.ts";
 import { fatesOf, standing } from "#controller/rollout/turn/node-state.ts";
 import { decide } from "./decide.ts";
@@ -44,7 +39,7 @@ export class Model extends DaemonSetModel {
     for (let one = 0; one < size; one++) this.join();
   }
 
-  get wanted(): Content {
+  get wanted(): RevisionContent {
     const document = this.intent === "release" ? emptyDocument : `document ${this.content}`;
     return { document, sources: this.sources, intent: this.intent };
   }
@@ -60,7 +55,7 @@ export class Model extends DaemonSetModel {
     };
     const now = this.contents.get(published);
     const goal = targetOf(rollouts, asked, wanted, this.served);
-    const isPending = (target: Content) =>
+    const isPending = (target: RevisionContent) =>
       now?.document !== target.document ||
       now.intent !== target.intent ||
       published < (template ?? 0) ||
@@ -140,7 +135,7 @@ export class Model extends DaemonSetModel {
     return this.survey(complete || intent === "hold");
   }
 
-  #carryOut(turn: Exclude<Turn, { kind: "survey" }>, publish: Content | undefined): void {
+  #carryOut(turn: Exclude<Turn, { kind: "survey" }>, publish: RevisionContent | undefined): void {
     const before = this.contents.get(this.template ?? 0);
     if (wasServed(turn) && before !== undefined && before.intent !== "hold")
       this.served = {
@@ -189,7 +184,7 @@ export class Model extends DaemonSetModel {
     return this.now - start;
   }
 
-  settle(): number {
+  converge(): number {
     return this.pass(300_000, () => this.isDone());
   }
 
@@ -203,7 +198,7 @@ export class Model extends DaemonSetModel {
     )
       return false;
     return this.nodes.every(
-      (node) => node.dead || node.odd !== undefined || node.broken || this.has(node),
+      (node) => node.unreachable || node.odd !== undefined || node.broken || this.has(node),
     );
   }
 

@@ -58,7 +58,7 @@ test("with a tolerance the wave goes on past so many failures, and no further", 
   some.maxFailures = 2;
   for (const node of some.nodes.slice(9, 11)) node.broken = true;
   some.content = 2;
-  some.settle();
+  some.converge();
   assert.equal(having(some, 2), 18);
   const many = deployed(20, 2);
   many.maxFailures = "10%";
@@ -74,14 +74,14 @@ test("a node at fault: the content is tried once more after ten minutes, goes pa
   model.content = 2;
   model.pass(9 * minutes);
   assert.deepEqual([isHeld(model), having(model, 2)], [true, 0]);
-  model.settle();
+  model.converge();
   assert.ok(model.now < 13 * minutes, `${model.now} s`);
   assert.equal(having(model, 2), 5);
   model.pass(minutes);
   assert.equal(phase(model), "served");
   assert.deepEqual(model.rollouts, { ...model.rollouts, halt: undefined, excused: ["n0"] });
   model.content = 3;
-  const seconds = model.settle();
+  const seconds = model.converge();
   assert.ok(seconds < 80, `the next change takes ${seconds} s`);
 });
 
@@ -105,14 +105,14 @@ test("a changed document ends the hold, and so does an asked-for retry", () => {
   assert.ok(isHeld(model));
   model.bad.clear();
   model.retry = "please";
-  model.settle();
+  model.converge();
   assert.ok(model.now < 5 * minutes && having(model, 2) === 6, `${model.now} s`);
   model.bad.add("document 3");
   model.content = 3;
   model.pass(2 * minutes);
   assert.ok(isHeld(model));
   model.content = 4;
-  assert.ok(model.settle() < 2 * minutes);
+  assert.ok(model.converge() < 2 * minutes);
   assert.equal(model.rollouts.halt, undefined);
 });
 
@@ -143,7 +143,7 @@ test("a rack that dies in mid-wave and returns does not widen it", () => {
   out(model, (index) => index >= 70 && index < 90);
   model.pass(2 * minutes);
   back(model);
-  model.settle();
+  model.converge();
   assert.ok(model.isDone() && model.mostTaken <= 10, `${model.mostTaken} at once`);
 });
 
@@ -154,7 +154,7 @@ test("a removal under a hold goes first: the credential leaves every node that c
   model.pass(2 * minutes);
   assert.ok(isHeld(model));
   model.intent = "release";
-  assert.ok(model.settle() < 2 * minutes);
+  assert.ok(model.converge() < 2 * minutes);
   assert.ok(model.nodes.every(({ applied }) => applied === undefined));
 });
 
@@ -164,7 +164,7 @@ test("a release that fails on a node stops, is never turned into a hold, and goe
   model.intent = "release";
   model.pass(5 * minutes);
   assert.deepEqual([phase(model), isHeld(model)], ["halted", false]);
-  model.settle();
+  model.converge();
   assert.ok(model.now < 13 * minutes, `${model.now} s`);
   assert.deepEqual(
     [...model.contents.values()].map(({ intent }) => intent),
@@ -180,7 +180,7 @@ test("a minimum interval holds back a change, not a removal", () => {
   model.pass(30);
   assert.deepEqual([phase(model), model.published], ["interval", 1]);
   model.intent = "release";
-  model.settle();
+  model.converge();
   assert.equal(model.contents.get(model.published)?.intent, "release");
 });
 
@@ -195,7 +195,7 @@ function withdrawsOne(nodes: number) {
 test("a minimum interval does not hold back what takes one source of several away", () => {
   const model = withdrawsOne(3);
   model.restSeconds = 60;
-  model.settle();
+  model.converge();
   assert.deepEqual([model.published, having(model, 2)], [2, 3]);
   // The next change is one like any other.
   model.content = 3;
@@ -211,7 +211,7 @@ test("one source's withdrawal that a node fails with stands, and nobody gets bac
   const joiner = model.join();
   model.pass(minutes);
   assert.equal(joiner.applied, "document 2");
-  model.settle();
+  model.converge();
   assert.ok(model.now < 15 * minutes, `${model.now} s`);
   assert.deepEqual(
     [...model.contents.values()].map(({ intent }) => intent),

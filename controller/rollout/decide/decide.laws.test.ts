@@ -109,7 +109,7 @@ test("law: as long as no node is in trouble, no more nodes than the budget are a
     fc.property(sizes, budgets, calm, (size, budget, schedule) => {
       const model = new Model(size, budget);
       play(model, schedule);
-      model.settle();
+      model.converge();
       // An edit is rolled with the strategy in force, and what was edited gives way at once.
       const edited = schedule.includes("edit") || schedule.includes("lost");
       // A repair goes by counters; an old view may take a joiner, which works, for one that does
@@ -142,7 +142,7 @@ test("law: where any node can have it, every schedule ends with the last content
       for (const index of model.nodes.keys()) model.revive(index);
       // Where nobody can have it there is nothing to go by.
       if (!model.nodes.some((node) => node.odd === undefined && !node.broken)) return;
-      const seconds = model.settle();
+      const seconds = model.converge();
       assert.ok(model.isDone(), `not done after ${seconds} s: ${status(model)}`);
     }),
     runs,

@@ -1,4 +1,4 @@
-/** Odd and dead nodes in the model of the DaemonSet controller: nobody holds up another. */
+/** Odd and unreachable nodes in the model of the DaemonSet controller: nobody holds up another. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Model } from "./decide.fixture.ts";
@@ -25,7 +25,7 @@ for (const odd of ["refuses", "hangs"] as const)
         model.pass(10 * minutes);
         if (change === "change") model.content = 2;
         else model.intent = "release";
-        const seconds = model.settle();
+        const seconds = model.converge();
         assert.ok(model.isDone() && seconds < size * 12, `${seconds} s`);
         assert.equal(model.mostTaken, 1);
       });
@@ -33,7 +33,7 @@ for (const odd of ["refuses", "hangs"] as const)
 test("an unfit node is known at birth, and the first revision passes it", () => {
   const model = new Model(4, 1);
   at(model, 1).odd = "refuses";
-  const seconds = model.settle();
+  const seconds = model.converge();
   assert.ok(model.isDone() && seconds < 60, `${seconds} s`);
   model.pass(20);
   assert.equal(phase(model), "served");
@@ -42,7 +42,7 @@ test("an unfit node is known at birth, and the first revision passes it", () => 
 test("an agent that hangs at birth delays the first revision by five minutes, not for ever", () => {
   const model = new Model(4, 1);
   at(model, 1).odd = "hangs";
-  const seconds = model.settle();
+  const seconds = model.converge();
   assert.ok(seconds > 4 * minutes && seconds < 8 * minutes, `${seconds} s`);
 });
 
@@ -55,7 +55,7 @@ test("more than a third of the nodes out is an outage: nothing rolls until it is
   assert.equal(phase(model), "outage");
   assert.deepEqual([having(model, 2), model.template], [0, 1]);
   back(model);
-  model.settle();
+  model.converge();
   assert.ok(model.isDone() && model.mostTaken === 1, String(model.mostTaken));
 });
 
@@ -64,11 +64,11 @@ test("nodes that were switched off for an hour are no outage", () => {
   out(model, (index) => index < 5);
   model.pass(61 * minutes);
   model.content = 2;
-  model.settle();
+  model.converge();
   assert.equal(having(model, 2), 4);
 });
 
-test("slots of dead nodes are taken back within half a minute of their return, while the wave moves", () => {
+test("slots of unreachable nodes are taken back within half a minute of their return, while the wave moves", () => {
   const model = deployed(60, 2);
   out(model, (index) => index < 2);
   model.pass(2 * minutes);
@@ -95,7 +95,7 @@ test("an edit of Secret or template after an outage waits for the agents, though
     else model.edit();
     model.reconcile();
     if (what === "lost") assert.deepEqual([model.published, model.template], [2, 1]);
-    model.settle();
+    model.converge();
     assert.ok(model.isDone() && model.mostTaken <= 10, `${what}: ${model.mostTaken} at once`);
   }
 });
@@ -112,7 +112,7 @@ test("a kubelet whose clock is behind: its false Ready costs one node more at a 
   assert.ok(restarts(model, 2).filter((count) => count > 0).length <= 2);
 });
 
-test("a node that is dead for weeks costs a survey in five minutes, however often the controller looks", () => {
+test("a node that is unreachable for weeks costs a survey in five minutes, however often the controller looks", () => {
   const model = deployed(10);
   out(model, (index) => index === 3);
   model.pass(10 * minutes);

@@ -16,7 +16,7 @@ const odd =
 const troubles: readonly (readonly [string, Trouble])[] = [
   ["is unfit", odd("refuses")],
   ["hangs", odd("hangs")],
-  ["is dead", (model) => (model.die(1), model.pass(600))],
+  ["is unreachable", (model) => (model.die(1), model.pass(600))],
   ["died a moment ago", (model) => (model.die(1), model.pass(1))],
 ];
 

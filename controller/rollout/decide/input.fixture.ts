@@ -1,5 +1,5 @@
 /** For tests: what a decision is asked about, each with its changes to a wave of 20 nodes. */
-import { standing as standingOf, type Standing } from "#controller/rollout/turn/node-state.ts";
+import { standing as standingOf, type FateCounts } from "#controller/rollout/turn/node-state.ts";
 import type { DaemonSetState, RolloutInput } from "#controller/rollout/turn/turn.ts";
 
 /** Every node has the template. */
@@ -44,7 +44,7 @@ export const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
 });
 
 /** A survey of 20 nodes of which nothing is known. */
-export const standing = (changes: Partial<Standing> = {}): Standing => ({
+export const standing = (changes: Partial<FateCounts> = {}): FateCounts => ({
   ...standingOf([]),
   total: 20,
   ...changes,

@@ -9,7 +9,7 @@ export const hours = 3600;
 export function deployed(size: number, budget: number | string = 1, sources = "{}"): Model {
   const model = new Model(size, budget);
   model.sources = sources;
-  model.settle();
+  model.converge();
   assert.ok(model.isDone());
   model.pass(20, () => phase(model) === "served");
   return model;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { remembered } from "./course.ts";
-import { noRollouts } from "./halt.ts";
+import { noRollouts } from "./rollouts.ts";
 import type { Fates } from "#controller/rollout/turn/node-state.ts";
 
 const asked = {

@@ -1,5 +1,5 @@
 /** What is published in view of a halt, and what a turn leaves to remember. Pure. */
-import type { Content } from "#contract/names.ts";
+import type { RevisionContent } from "#contract/names.ts";
 import { pick, type Fates } from "#controller/rollout/turn/node-state.ts";
 import {
   afterHalt,
@@ -9,10 +9,9 @@ import {
   heldContent,
   isHeld,
   isTold,
-  mostNames,
-  type Asked,
-  type Rollouts,
+  type AskedContent,
 } from "./halt.ts";
+import { mostNames, type Rollouts } from "./rollouts.ts";
 import type { Turn } from "#controller/rollout/turn/turn.ts";
 
 /**
@@ -21,10 +20,10 @@ import type { Turn } from "#controller/rollout/turn/turn.ts";
  */
 export function targetOf(
   rollouts: Rollouts,
-  asked: Asked,
-  wanted: Content,
+  asked: AskedContent,
+  wanted: RevisionContent,
   served: { document: string; sources: string } | undefined,
-): Content {
+): RevisionContent {
   return isHeld(rollouts, asked) ? heldContent(served) : wanted;
 }
 
@@ -32,9 +31,9 @@ type Outcome = Readonly<{
   turn: Turn;
   fates: Fates;
   /** What is published before the turn, and its revision. If anything halts, it is this. */
-  current: Content | undefined;
+  current: RevisionContent | undefined;
   revision: number;
-  target: Content;
+  target: RevisionContent;
   /**
    * The Secret was ahead of the template, so agents without a revision of their own could not
    * begin.
@@ -45,7 +44,7 @@ type Outcome = Readonly<{
 }>;
 
 /** What to remember before the turn is carried out. */
-export function remembered(before: Rollouts, asked: Asked, outcome: Outcome): Rollouts {
+export function remembered(before: Rollouts, asked: AskedContent, outcome: Outcome): Rollouts {
   const { turn, fates, current, revision, target, overtaken, takesBack } = outcome;
   const troubled = names(fates, "failed", "stuck");
   if ("halt" in turn && turn.halt !== undefined) {

@@ -8,15 +8,14 @@ import {
   heldContent,
   isHeld,
   knownOf,
-  noRollouts,
-  readRollouts,
   retrySeconds,
-  type Asked,
+  type AskedContent,
 } from "./halt.ts";
+import { noRollouts, readRollouts } from "./rollouts.ts";
 
 const start = Date.parse("2026-11-23T00:00:00Z");
 const minutes = 60_000;
-const asked = (at: number, changes: Partial<Asked> = {}): Asked => ({
+const asked = (at: number, changes: Partial<AskedContent> = {}): AskedContent => ({
   content: "c",
   intent: "apply",
   takesBack: false,

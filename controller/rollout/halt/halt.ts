@@ -4,39 +4,10 @@
  * the content were at fault.
  */
 import { createHash } from "node:crypto";
-import type { Content, Intent } from "#contract/names.ts";
+import type { RevisionContent, Intent } from "#contract/names.ts";
 import { nobody, type Excuses } from "#controller/rollout/turn/node-state.ts";
 import type { HaltReason } from "#controller/rollout/turn/turn.ts";
-
-export type Halt = Readonly<{
-  /**
-   * Digest of the content that halted. The Secret that keeps it holds the content as well, so it
-   * gives nothing away.
-   */
-  content: string;
-  revision: number;
-  /** `stalled`: in a retry it failed on other nodes. */
-  reason: HaltReason | "stalled";
-  /** Names of the nodes that failed with it, over all tries. */
-  nodes: readonly string[];
-  since: string;
-  /** How often it was tried again. */
-  tries: number;
-  retryAt: string;
-  /**
-   * The retry that had been asked for by annotation when it halted. Another value is a new request.
-   */
-  asked: string;
-}>;
-
-/** What a rollout must remember that no object tells. */
-export type Rollouts = Readonly<{
-  halt: Halt | undefined;
-  /** Names of the nodes that were alive but unavailable when the present template came. */
-  excused: readonly string[];
-  /** When the last rollout of a change began. */
-  rolledAt: string | undefined;
-}>;
+import { mostNames, type Halt, type Rollouts } from "./rollouts.ts";
 
 /**
  * Pause before the first retry, in milliseconds: 10 minutes, as long as a node quarantines a
@@ -45,13 +16,7 @@ export type Rollouts = Readonly<{
 const firstPause = 600_000;
 const longestPause = 6 * 3_600_000;
 
-/**
- * Most names in a list. Both lists together are 4,000 of 50 characters: 200 KB of the 1 MiB that a
- * Secret holds.
- */
-export const mostNames = 2000;
-
-export function contentOf({ document, sources, intent }: Content): string {
+export function contentOf({ document, sources, intent }: RevisionContent): string {
   return createHash("sha256")
     .update(JSON.stringify([intent, sources, document]))
     .digest("hex");
@@ -61,7 +26,9 @@ export function contentOf({ document, sources, intent }: Content): string {
  * The order to keep what is there. A node that has nothing of ours gets the last served document,
  * or none.
  */
-export function heldContent(served: { document: string; sources: string } | undefined): Content {
+export function heldContent(
+  served: { document: string; sources: string } | undefined,
+): RevisionContent {
   return {
     document: served?.document ?? '{"auths":{}}',
     sources: served?.sources ?? "{}",
@@ -69,7 +36,7 @@ export function heldContent(served: { document: string; sources: string } | unde
   };
 }
 
-export type Asked = Readonly<{
+export type AskedContent = Readonly<{
   content: string;
   intent: Intent;
   /** It lacks a source of what was served: a withdrawal, which is never held. */
@@ -79,14 +46,14 @@ export type Asked = Readonly<{
 }>;
 
 /** True while the wanted content must not be published: it halted, and no retry is due. */
-export function isHeld({ halt }: Rollouts, asked: Asked): boolean {
+export function isHeld({ halt }: Rollouts, asked: AskedContent): boolean {
   return isHoldable(asked) && halt?.content === asked.content && !isDue(halt, asked);
 }
 
-const isHoldable = ({ intent, takesBack }: Pick<Asked, "intent" | "takesBack">) =>
+const isHoldable = ({ intent, takesBack }: Pick<AskedContent, "intent" | "takesBack">) =>
   intent === "apply" && !takesBack;
 
-function isDue(halt: Halt, asked: Asked): boolean {
+function isDue(halt: Halt, asked: AskedContent): boolean {
   return isNewWish(halt, asked) || pauseLeft(halt, asked) === 0;
 }
 
@@ -94,12 +61,12 @@ function isDue(halt: Halt, asked: Asked): boolean {
  * True when a retry is asked for that was not when it halted. Removing the annotation asks for
  * nothing.
  */
-export function isNewWish(halt: Halt, { retry }: Pick<Asked, "retry">): boolean {
+export function isNewWish(halt: Halt, { retry }: Pick<AskedContent, "retry">): boolean {
   return retry !== "" && retry !== halt.asked;
 }
 
 /** Seconds until the next try; 0 when there is nothing to wait for. */
-export function retrySeconds({ halt }: Rollouts, { now }: Pick<Asked, "now">): number {
+export function retrySeconds({ halt }: Rollouts, { now }: Pick<AskedContent, "now">): number {
   return halt === undefined ? 0 : pauseLeft(halt, { now }) / 1000;
 }
 
@@ -107,13 +74,13 @@ export function retrySeconds({ halt }: Rollouts, { now }: Pick<Asked, "now">): n
  * Milliseconds until the next try. A time further away than any pause was written by a clock ahead
  * of this one, so the try is due at once rather than in a year.
  */
-function pauseLeft({ retryAt }: Halt, { now }: Pick<Asked, "now">): number {
+function pauseLeft({ retryAt }: Halt, { now }: Pick<AskedContent, "now">): number {
   const left = Date.parse(retryAt) - now.getTime();
   return left > longestPause ? 0 : Math.max(0, left);
 }
 
 /** Nodes whose trouble is known already under the present template. */
-export function knownOf({ halt, excused }: Rollouts, asked: Asked): Excuses {
+export function knownOf({ halt, excused }: Rollouts, asked: AskedContent): Excuses {
   const again = halt !== undefined && halt.content === asked.content && isDue(halt, asked);
   return {
     ...nobody,
@@ -133,7 +100,7 @@ export function afterHalt(
     revision,
     reason,
     nodes,
-  }: { asked: Asked; revision: number; reason: HaltReason; nodes: readonly string[] },
+  }: { asked: AskedContent; revision: number; reason: HaltReason; nodes: readonly string[] },
 ): Rollouts {
   const { content, now, retry } = asked;
   const last = before.halt?.content === content ? before.halt : undefined;
@@ -163,7 +130,11 @@ export function afterHalt(
  * What to remember when a revision goes to the nodes. `excused`: those that are alive but
  * unavailable now.
  */
-export function afterRoll(before: Rollouts, asked: Asked, excused: readonly string[]): Rollouts {
+export function afterRoll(
+  before: Rollouts,
+  asked: AskedContent,
+  excused: readonly string[],
+): Rollouts {
   const { halt } = before;
   const again = asked.intent === "apply" && halt?.content === asked.content;
   return {
@@ -181,7 +152,11 @@ export function afterRoll(before: Rollouts, asked: Asked, excused: readonly stri
 }
 
 /** True when a halt adds nothing to what is remembered. */
-export function isTold({ halt }: Rollouts, { content }: Asked, nodes: readonly string[]): boolean {
+export function isTold(
+  { halt }: Rollouts,
+  { content }: AskedContent,
+  nodes: readonly string[],
+): boolean {
   return halt?.content === content && nodes.every((name) => halt.nodes.includes(name));
 }
 
@@ -192,50 +167,3 @@ export function isTold({ halt }: Rollouts, { content }: Asked, nodes: readonly s
 export function afterServed(before: Rollouts, excused: readonly string[]): Rollouts {
   return { ...before, halt: undefined, excused: excused.slice(0, mostNames) };
 }
-
-export const noRollouts: Rollouts = { halt: undefined, excused: [], rolledAt: undefined };
-
-/** Reads what was remembered. Whatever is malformed reads as nothing. */
-export function readRollouts(value: unknown): Rollouts {
-  if (typeof value !== "object" || value === null) return noRollouts;
-  const { halt, excused, rolledAt } = value as Record<string, unknown>;
-  return {
-    halt: readHalt(halt),
-    excused: names(excused),
-    rolledAt: isTime(rolledAt) ? rolledAt : undefined,
-  };
-}
-
-function readHalt(value: unknown): Halt | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { content, revision, reason, nodes, since, tries, retryAt, asked } = value as Record<
-    string,
-    unknown
-  >;
-  const known = reason === "failed" || reason === "outage" || reason === "stalled";
-  if (
-    typeof content !== "string" ||
-    typeof asked !== "string" ||
-    !known ||
-    !isTime(since) ||
-    !isTime(retryAt)
-  )
-    return undefined;
-  return {
-    content,
-    revision: count(revision),
-    reason,
-    nodes: names(nodes),
-    since,
-    tries: count(tries),
-    retryAt,
-    asked,
-  };
-}
-
-const names = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
-const count = (value: unknown): number =>
-  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : 0;
-const isTime = (value: unknown): value is string =>
-  typeof value === "string" && !Number.isNaN(Date.parse(value));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Content, Intent } from "#contract/names.ts";
-import type { Delivery } from "#controller/policy/delivery.ts";
+import type { RevisionContent, Intent } from "#contract/names.ts";
+import type { DeliveryPolicy } from "#controller/policy/delivery.ts";
 import {
   registeredAfter,
   registeredBy,
@@ -16,7 +16,11 @@ const auth = (word: string) => Buffer.from(`user:${word}`, "latin1").toString("b
 /** Registry → credential, by who supplies it. */
 type Entries = Readonly<Record<string, string>>;
 
-function content(additional: Entries, original: Entries = {}, intent: Intent = "apply"): Content {
+function content(
+  additional: Entries,
+  original: Entries = {},
+  intent: Intent = "apply",
+): RevisionContent {
   const all = Object.entries({ ...original, ...additional }).toSorted(([one], [other]) =>
     one < other ? -1 : 1,
   );
@@ -33,14 +37,14 @@ const [restart, reread] = [{ mode: "Restart" }, { mode: "Reread" }] as const;
 const agent = provider("Agent");
 
 const before = content({ "quay.io": "1" }, { "ghcr.io": "1" });
-const had = (delivery: Delivery): Base => ({ ...before, registered: registeredBy(delivery) });
+const had = (delivery: DeliveryPolicy): Base => ({ ...before, registered: registeredBy(delivery) });
 const rotated = content({ "quay.io": "2" }, { "ghcr.io": "1" });
 
 const table: readonly (readonly [
   sentence: string,
-  delivery: Delivery,
+  delivery: DeliveryPolicy,
   base: Base | undefined,
-  next: Content | undefined,
+  next: RevisionContent | undefined,
   restarts: boolean,
 ])[] = [
   ["Restart: a rotation", restart, had(restart), rotated, true],
@@ -91,8 +95,8 @@ for (const [sentence, delivery, base, next, restarts] of table)
     assert.equal(restartsKubelets(delivery, base, next), restarts));
 
 type Step =
-  | Readonly<{ what: "publish"; next: Content }>
-  | Readonly<{ what: "mode"; delivery: Delivery }>
+  | Readonly<{ what: "publish"; next: RevisionContent }>
+  | Readonly<{ what: "mode"; delivery: DeliveryPolicy }>
   | Readonly<{ what: "node"; at: number }>
   | Readonly<{ what: "all" }>;
 
@@ -100,7 +104,7 @@ const entries = fc.dictionary(fc.constantFrom("a.io", "b.io", "c.io"), fc.consta
   maxKeys: 3,
 });
 const intents = fc.constantFrom<Intent[]>("apply", "apply", "apply", "release", "hold");
-const deliveries = fc.constantFrom<Delivery[]>(
+const deliveries = fc.constantFrom<DeliveryPolicy[]>(
   restart,
   reread,
   agent,
@@ -122,7 +126,10 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 
 /** What a kubelet must have been started with, told without the code under test. */
-function startedWith(delivery: Delivery, { document, sources, intent }: Content): string {
+function startedWith(
+  delivery: DeliveryPolicy,
+  { document, sources, intent }: RevisionContent,
+): string {
   const suppliers = JSON.parse(sources) as Entries;
   const { auths } = JSON.parse(document) as { auths: Record<string, object> };
   const lasting = Object.keys(auths).map((one) =>
@@ -134,7 +141,7 @@ function startedWith(delivery: Delivery, { document, sources, intent }: Content)
 test("law: whatever is published, in whichever mode, and wherever waves stop, what is spared of the budget restarts the kubelet of no node that has been reached", () => {
   fc.assert(
     fc.property(steps, (schedule) => {
-      let delivery: Delivery = agent;
+      let delivery: DeliveryPolicy = agent;
       let published = content({});
       let base: Base | undefined;
       const nodes: (string | undefined)[] = [undefined, undefined, undefined];
@@ -170,7 +177,13 @@ test("law: whatever is published, in whichever mode, and wherever waves stop, wh
   );
 });
 
-const telling: readonly (readonly [string, Delivery, Base | undefined, Content, boolean])[] = [
+const telling: readonly (readonly [
+  string,
+  DeliveryPolicy,
+  Base | undefined,
+  RevisionContent,
+  boolean,
+])[] = [
   ["the first revision", agent, undefined, before, true],
   ["another mode before", agent, had(restart), before, true],
   ["a rotation", agent, had(agent), rotated, false],

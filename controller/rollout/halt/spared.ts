@@ -1,14 +1,14 @@
 /** Whether a revision restarts kubelets, so that its wave obeys the budget. Pure. */
-import { type Content, sourceIds } from "#contract/names.ts";
+import { type RevisionContent, sourceIds } from "#contract/names.ts";
 import { answerable } from "#pullsecret/provider/answer.ts";
 import { rowsFor } from "#pullsecret/provider/config.ts";
-import { restartOf, type Delivery } from "#controller/policy/delivery.ts";
+import { restartOf, type DeliveryPolicy } from "#controller/policy/delivery.ts";
 
 /**
  * What every living node has, proved. `registered`: how agents told kubelets of our provider, as
  * long as nothing that restarts a kubelet was published since.
  */
-export type Base = Content & Readonly<{ registered?: string | undefined }>;
+export type Base = RevisionContent & Readonly<{ registered?: string | undefined }>;
 
 /**
  * True unless no kubelet of a node that has `base` needs a restart for `next`. None does where
@@ -16,9 +16,9 @@ export type Base = Content & Readonly<{ registered?: string | undefined }>;
  * ours displace, are in config.json, which a kubelet keeps for five minutes.
  */
 export function restartsKubelets(
-  delivery: Delivery,
+  delivery: DeliveryPolicy,
   base: Base | undefined,
-  next: Content | undefined,
+  next: RevisionContent | undefined,
 ): boolean {
   const registered = registeredBy(delivery);
   if (registered === undefined) return restartOf(delivery) === "Always";
@@ -34,9 +34,9 @@ export function restartsKubelets(
  * reached at once.
  */
 export function registeredAfter(
-  delivery: Delivery,
+  delivery: DeliveryPolicy,
   base: Base,
-  next: Content | undefined,
+  next: RevisionContent | undefined,
 ): string | undefined {
   return restartsKubelets(delivery, base, next)
     ? undefined
@@ -48,16 +48,16 @@ export function registeredAfter(
  * that a kubelet asks it (agent/restart/asking.ts).
  */
 export function registersKubelets(
-  delivery: Delivery,
+  delivery: DeliveryPolicy,
   base: Base | undefined,
-  next: Content | undefined,
+  next: RevisionContent | undefined,
 ): boolean {
   const registered = registeredBy(delivery);
   return registered !== undefined && next?.intent === "apply" && base?.registered !== registered;
 }
 
 /** How agents tell kubelets of our provider; undefined where they tell them nothing. */
-export function registeredBy(delivery: Delivery): string | undefined {
+export function registeredBy(delivery: DeliveryPolicy): string | undefined {
   const tells = delivery.mode === "CredentialProvider" && delivery.registration === "Agent";
   return tells ? `Agent, ${delivery.scope}` : undefined;
 }
@@ -66,7 +66,7 @@ export function registeredBy(delivery: Delivery): string | undefined {
  * All of a content but the credentials that a provider answers. An entry that its answer cannot
  * carry is treated like the original's.
  */
-function lastingPart({ document, sources }: Content): string {
+function lastingPart({ document, sources }: RevisionContent): string {
   try {
     const { auths = {}, ...others } = JSON.parse(document) as { auths?: Record<string, unknown> };
     const suppliers = new Map(Object.entries(JSON.parse(sources) as Record<string, unknown>));

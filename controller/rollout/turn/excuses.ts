@@ -1,5 +1,5 @@
 /** Which nodes a rollout goes on without, and when these are too many to be odd. */
-import type { Standing } from "./node-state.ts";
+import type { FateCounts } from "./node-state.ts";
 import { budgetNodes, failuresAllowed } from "./strategy.ts";
 import type { DaemonSetState, RolloutInput } from "./turn.ts";
 
@@ -7,7 +7,7 @@ import type { DaemonSetState, RolloutInput } from "./turn.ts";
  * How many nodes have an agent that cannot be available. Each has a slot of its own beside the
  * budget, and proves nothing.
  */
-export function unavailableFor({ unreachable, refused, excused }: Standing): number {
+export function unavailableFor({ unreachable, refused, excused }: FateCounts): number {
   return unreachable + refused + excused;
 }
 
@@ -15,7 +15,7 @@ export function unavailableFor({ unreachable, refused, excused }: Standing): num
  * The same, with the nodes in trouble under the present template. The next template replaces their
  * agents and counts them at once.
  */
-export function brokenFor(standing: Standing): number {
+export function brokenFor(standing: FateCounts): number {
   return unavailableFor(standing) + standing.failed + standing.stuck;
 }
 
@@ -24,7 +24,7 @@ export function brokenFor(standing: Standing): number {
  * the template, or fails again in a retry, is excused.
  */
 export function tooManyFailed(
-  { failed, total }: Standing,
+  { failed, total }: FateCounts,
   { maxFailures }: Pick<RolloutInput, "maxFailures">,
 ): boolean {
   return failed > failuresAllowed(maxFailures, total);
@@ -37,7 +37,7 @@ export function tooManyFailed(
  * the new template together. A budget of every node asks for just that, so it knows no outage.
  */
 export function isOutage(
-  { out, fallen, total }: Standing,
+  { out, fallen, total }: FateCounts,
   input: RolloutInput,
   daemonSet: DaemonSetState,
 ): boolean {

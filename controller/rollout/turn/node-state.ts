@@ -44,7 +44,7 @@ export type Fate =
   /** Its agent is being replaced or started, and nothing tells yet how that ends. */
   | "moving";
 
-export type Standing = Readonly<Record<Fate | "total" | "out" | "fallen", number>>;
+export type FateCounts = Readonly<Record<Fate | "total" | "out" | "fallen", number>>;
 
 /** Each node with its fate, in the survey's order. */
 export type Fates = readonly (readonly [SurveyedNode, Fate])[];
@@ -109,7 +109,7 @@ export function fatesOf(
  */
 const switchedOffSeconds = 3600;
 
-export function standing(fates: Fates, known: Excuses = nobody): Standing {
+export function standing(fates: Fates, known: Excuses = nobody): FateCounts {
   const none = { served: 0, waiting: 0, moving: 0, unreachable: 0 };
   const counts: Record<Fate, number> = { ...none, refused: 0, excused: 0, failed: 0, stuck: 0 };
   for (const [, fate] of fates) counts[fate] += 1;

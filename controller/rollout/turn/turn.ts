@@ -1,6 +1,6 @@
 /** The input of a rollout's decision, and its possible answers. Pure. */
 import type { Intent } from "#contract/names.ts";
-import type { Standing } from "./node-state.ts";
+import type { FateCounts } from "./node-state.ts";
 import type { RolloutPolicy } from "#controller/policy/policy.ts";
 import type { Strategy } from "./strategy.ts";
 
@@ -70,7 +70,7 @@ export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
     /** Seconds until the halted content is tried again. */
     retrySeconds: number;
     /** Nodes counted by fate; undefined until a decision asks for a survey. */
-    standing: Standing | undefined;
+    standing: FateCounts | undefined;
     /**
      * The published revision restarts kubelets. If it does not, the nodes after the canary need no
      * budget.

@@ -1,6 +1,6 @@
 /** Where the original Secret is, and how it is read there. */
 import type { Logger } from "pino";
-import type { Config } from "#controller/policy/flags/config.ts";
+import type { ControllerConfig } from "#controller/policy/flags/config.ts";
 import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
@@ -16,7 +16,7 @@ const now = () => new Date();
  * kubeconfig's cluster; undefined when they name none.
  */
 export function openOriginal(
-  { original, originalKubeconfig: file }: Config,
+  { original, originalKubeconfig: file }: ControllerConfig,
   home: Cluster,
   asked: (method: string, status: number) => void,
   log: Logger,

@@ -1,3 +1,12 @@
+{{/* Of the Deployment, its account and its Lease. */}}
+{{- define "name" -}}
+global-pull-secret-{{ eq .Values.role "Fleet" | ternary "fleet" "controller" }}
+{{- end }}
+
+{{- define "namespace" -}}
+{{ eq .Values.role "Hosted" | ternary .Release.Namespace "kube-system" }}
+{{- end }}
+
 {{- define "image" -}}
 {{- with .Values.image }}
 {{- .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
@@ -6,8 +15,14 @@
 
 {{/* A flag for each value: camelCase as kebab-case, a list as one flag for each item. */}}
 {{- define "args" -}}
+{{- if eq .Values.role "Hosted" }}
+- --namespace=$(POD_NAMESPACE)
+- --original=$(POD_NAMESPACE)/{{ .Values.hosted.original }}
+- --guest-kubeconfig=/etc/guest/kubeconfig
+{{- else }}
 {{- with .Values.original }}
 - --original={{ . }}
+{{- end }}
 {{- end }}
 {{- range $name, $value := .Values.flags }}
 {{- range $one := kindIs "slice" $value | ternary $value (list $value) }}
@@ -18,7 +33,8 @@
 
 {{/* Where every pod of this chart may run, and as whom. */}}
 {{- define "pod" -}}
-{{- with .Values.controller.priorityClassName }}
+{{- $own := eq .Values.role "Hosted" | ternary .Values.hosted .Values.controller }}
+{{- with $own.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
 {{- with .Values.imagePullSecrets }}
@@ -27,13 +43,17 @@ imagePullSecrets: {{ toJson . }}
 {{- with .Values.controller.nodeSelector }}
 nodeSelector: {{ toJson . }}
 {{- end }}
-{{- with .Values.controller.tolerations }}
+{{- with $own.tolerations }}
 tolerations: {{ toJson . }}
 {{- end }}
 securityContext:
   runAsNonRoot: true
   runAsUser: 65532
   runAsGroup: 65532
+  {{- if eq .Values.role "Hosted" }}
+  # The guest's kubeconfig is readable for this group alone.
+  fsGroup: 65532
+  {{- end }}
   seccompProfile:
     type: RuntimeDefault
 {{- end }}

@@ -1,0 +1,134 @@
+/**
+ * The clusters of a fleet: ten real API servers, each with its etcd, and the rest fakes of
+ * one small server that speaks the calls.
+ */
+import type { V1Secret } from "@kubernetes/client-node";
+import { fleetManager } from "#fleet/guest/manager.ts";
+import { auditEnd, auditOf } from "../../test/cluster/audit.ts";
+import { until } from "../../test/cluster/await.ts";
+import { startCluster } from "../../test/cluster/cluster.ts";
+import * as fleet from "../../test/fleet/fleet.ts";
+import { FakeGuests } from "../../test/fleet/fake-guest.ts";
+import { secrets } from "../objects.ts";
+import { WatchedObjects } from "../watched.ts";
+
+/** Real ones that are started side by side: each takes a core for some seconds. */
+const batch = 2;
+
+export type RealGuest = fleet.GuestCluster &
+  Readonly<{ name: string; target: WatchedObjects<V1Secret> }>;
+
+/** The content under which a pull secret keeps its document, in base64. */
+const contentOf = ({ data }: V1Secret): string | undefined => data?.[".dockerconfigjson"];
+
+export class Clusters implements AsyncDisposable {
+  readonly real: readonly RealGuest[];
+  readonly faked: FakeGuests;
+  /** The real ones first. */
+  readonly names: readonly string[];
+  #ends: readonly number[];
+
+  private constructor(real: readonly RealGuest[], faked: FakeGuests, count: number) {
+    this.real = real;
+    this.faked = faked;
+    this.names = Array.from({ length: count }, (_, index) => nameOf(index));
+    this.#ends = this.#auditEnds();
+  }
+
+  /** So many in all, declared in the management cluster, and none of them selected. */
+  static async start(home: fleet.Home, count: number, real: number): Promise<Clusters> {
+    const guests: RealGuest[] = [];
+    for (let at = 0; at < real; at += batch) {
+      const size = Math.min(batch, real - at);
+      const names = Array.from({ length: size }, (_, index) => nameOf(at + index));
+      guests.push(...(await Promise.all(names.map((name) => startReal(name)))));
+    }
+    const faked = await FakeGuests.start(home.cluster.directory);
+    const clusters = new Clusters(guests, faked, count);
+    await fleet.declareGuests(
+      home,
+      clusters.names.map((name, at) => [name, guests[at]?.kubeconfig ?? faked.kubeconfig(name)]),
+    );
+    return clusters;
+  }
+
+  /** Requests of the fleet's controller so far are counted no more. */
+  forget(): void {
+    this.faked.requests.clear();
+    this.#ends = this.#auditEnds();
+  }
+
+  /** Requests of the fleet's controller, watches included. */
+  get requests(): number {
+    const faked = [...this.faked.requests.values()].map((one) => one.length);
+    const real = this.real.map((_, at) => this.#asked(at).length);
+    return [...faked, ...real].reduce((sum, one) => sum + one, 0);
+  }
+
+  /** Waits until each of the first `count` is followed. */
+  async untilFollowed(count: number): Promise<void> {
+    const isFollowed = (name: string, at: number) =>
+      at < this.real.length
+        ? this.#asked(at).some(({ verb }) => verb === "watch")
+        : (this.faked.requests.get(name)?.length ?? 0) > 1;
+    await until(`${count} are followed`, () => this.names.slice(0, count).every(isFollowed));
+  }
+
+  /** Waits until each of the first `count` has this content; `since` in milliseconds. */
+  async untilDelivered(content: string, count: number, since: number): Promise<void> {
+    const names = this.names.slice(this.real.length, count);
+    await Promise.all([
+      untilReal(
+        this.real.map(({ target }) => target),
+        content,
+        since,
+      ),
+      until(
+        "the last fake has it",
+        () => names.every((name) => contentOf(this.faked.secretOf(name) ?? {}) === content),
+        { every: 10 },
+      ),
+    ]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.faked[Symbol.asyncDispose]();
+    for (const { target, cluster } of this.real) {
+      target[Symbol.dispose]();
+      cluster.down();
+    }
+  }
+
+  #asked(at: number) {
+    const guest = this.real[at];
+    if (guest === undefined) return [];
+    const all = auditOf(guest.cluster, { after: this.#ends[at] ?? 0 });
+    // By its program, not its user: Cluster API's kubeconfigs are an administrator's.
+    return all.filter(({ userAgent }) => userAgent === fleetManager);
+  }
+
+  #auditEnds(): readonly number[] {
+    return this.real.map(({ cluster }) => auditEnd(cluster));
+  }
+}
+
+/** Waits until each of these watches has shown this content; `since` in milliseconds. */
+export async function untilReal(
+  targets: readonly WatchedObjects<V1Secret>[],
+  content: string,
+  since: number,
+): Promise<void> {
+  const fits = ({ object, gone }: { object: V1Secret; gone: boolean }) =>
+    !gone && contentOf(object) === content;
+  await Promise.all(targets.map((one) => one.first("the content", fits, since, 60)));
+}
+
+const nameOf = (index: number): string => `guest-${index}`;
+
+async function startReal(name: string): Promise<RealGuest> {
+  const guest = await fleet.guestOf(await startCluster({ apiOnly: true }));
+  const target = new WatchedObjects<V1Secret>(guest.api, secrets, {
+    fieldSelector: "metadata.name=pull-secret",
+  });
+  return { ...guest, name, target };
+}

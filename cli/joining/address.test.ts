@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
+import { Misuse } from "../terminal/io.ts";
+import { addressFor } from "./address.ts";
+
+const none = { server: undefined, "tls-server-name": undefined };
+const at = (server: string) => ({ server, "certificate-authority-data": authority });
+
+test("the context's own address is taken as it is", () => {
+  const found = { ...at("https://east.example:6443"), "tls-server-name": "kubernetes" };
+  assert.deepEqual(addressFor(found, none, "east"), found);
+});
+
+test("what is given takes its place, an address of this machine too", () => {
+  const given = { server: "https://127.0.0.1:6443", "tls-server-name": "kubernetes" };
+  assert.deepEqual(addressFor(at("https://localhost:1"), given, "kind"), {
+    ...at(given.server),
+    "tls-server-name": "kubernetes",
+  });
+});
+
+const loopback = [
+  "https://127.0.0.1:6443",
+  "https://127.1:6443",
+  "https://localhost",
+  "https://LOCALHOST.:6443",
+  "https://east.localhost:6443",
+  "https://0.0.0.0:6443",
+  "https://[::1]:6443",
+  "https://[::]:6443",
+  "https://[::ffff:127.0.0.1]:6443",
+];
+for (const server of loopback)
+  test(`${server} of a context leads the controller elsewhere, and is refused`, () =>
+    assert.throws(() => addressFor(at(server), none, "kind"), {
+      name: Misuse.name,
+      message:
+        "GPS419 --context kind: clusters[0].cluster.server: is an address of this machine, from " +
+        "which the controller reaches only itself; give --server with one that the host reaches",
+    }));
+
+for (const server of [
+  "https://127.example.com",
+  "https://localhost.example.com",
+  "https://10.0.0.1",
+])
+  test(`${server} is no address of this machine`, () =>
+    assert.equal(addressFor(at(server), none, "east").server, server));
+
+const refused: readonly (readonly [code: string, found: object, given: object])[] = [
+  ["GPS405", {}, { server: "http://east.example" }],
+  ["GPS405", {}, { server: "east.example:6443" }],
+  ["GPS405", { server: "https://robot:pl4nted@east.example" }, {}],
+  ["GPS406", { "certificate-authority-data": "QQ==" }, {}],
+  ["GPS407", {}, { "tls-server-name": "not a name" }],
+];
+for (const [code, found, given] of refused)
+  test(`${code}: what the controller would refuse is refused at the join: ${JSON.stringify([found, given])}`, () =>
+    assert.throws(
+      () => addressFor({ ...at("https://east.example"), ...found }, { ...none, ...given }, "east"),
+      (error: unknown) =>
+        error instanceof Misuse &&
+        error.message.startsWith(`${code} --context east: `) &&
+        !error.message.includes("pl4nted"),
+    ));

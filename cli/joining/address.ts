@@ -1,0 +1,47 @@
+/** Where the host's controller connects to, judged as it will judge it itself. Pure. */
+import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
+import { problemAt } from "#kube/kubeconfig/problems.ts";
+import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
+import { Misuse, type ServerAddress } from "../terminal/io.ts";
+
+type Given = Readonly<{
+  server: string | undefined;
+  "tls-server-name": string | undefined;
+}>;
+
+/**
+ * The address of the context, with what is given in its place. Throws Misuse for one that the
+ * controller would refuse, and for one of this machine: kind, minikube and tunnels write such ones,
+ * and from a pod of the host they lead to the pod. Given outright it is believed.
+ */
+export function addressFor(found: ServerAddress, given: Given, context: string): ServerAddress {
+  const { server = found.server, "tls-server-name": name = found["tls-server-name"] } = given;
+  const address = {
+    ...found,
+    server,
+    ...(name === undefined ? {} : { "tls-server-name": name }),
+  };
+  const source = `--context ${context}`;
+  const read = parseKubeconfig(configOf(address), source);
+  if (!read.ok) throw new Misuse(read.problems.map(told).join("\n"));
+  if (given.server === undefined && isLoopback(server))
+    throw new Misuse(told(problemAt("loopback", source, ["clusters", 0, "cluster", "server"])));
+  return address;
+}
+
+const told = (one: Problem): string => `${one.code} ${formatProblem(one)}`;
+
+const configOf = (cluster: ServerAddress) => ({
+  clusters: [{ name: "joined", cluster }],
+  users: [{ name: "joined", user: { token: "none" } }],
+  contexts: [{ name: "joined", context: { cluster: "joined", user: "joined" } }],
+  "current-context": "joined",
+});
+
+/** URL makes one form of each: 127.1 is 127.0.0.1 by then. */
+function isLoopback(server: string): boolean {
+  const { hostname } = new URL(server);
+  return /^(?:127\.\d+\.\d+\.\d+$|0\.0\.0\.0$|\[::1?\]$|\[::ffff:7f|(?:.*\.)?localhost\.?$)/.test(
+    hostname,
+  );
+}

@@ -1,0 +1,78 @@
+/** Whether what guards a joined account is in force: only the account itself can tell. */
+import { setTimeout as pause } from "node:timers/promises";
+import { joinedName } from "#contract/joined/names.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { secretsIn } from "#kube/client/paths.ts";
+import { manager } from "../cluster/names.ts";
+import { Refused } from "../terminal/io.ts";
+import { paths, type Target } from "./rights.ts";
+
+/** An API server takes up a policy within two seconds, and rights about as soon. */
+const attempts = 60;
+const pauseMilliseconds = 250;
+
+/** Seconds; the least that an API server gives. What is asked for is to be refused. */
+const shortest = 600;
+
+/**
+ * Returns once the account is refused what its guards are for: a token that is bound to nothing,
+ * and a Secret that would be filled with one. Refused where that is not so within 15 s: then no
+ * token of the account may be kept anywhere. `there`: as the account.
+ */
+export async function untilGuarded(there: Cluster, targets: readonly Target[]): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const refused = await Promise.all([
+      isRefused(askToken(there)),
+      ...targets.slice(0, 1).map((target) => isRefused(askSecret(there, target))),
+    ]);
+    if (refused.every(Boolean)) return;
+    if (attempt === attempts)
+      throw new Refused(
+        "its API server does not hold the account to the admission policies " +
+          `${joinedName}-secrets and -tokens; see that admission plugin ` +
+          "ValidatingAdmissionPolicy is not disabled there",
+      );
+    await pause(pauseMilliseconds);
+  }
+}
+
+const askToken = (there: Cluster) =>
+  there.create(`${paths.account}/token`, {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { expirationSeconds: shortest },
+  });
+
+/** Nothing is written. One that is there has a type, which cannot be changed: refused as well. */
+const askSecret = (there: Cluster, { namespace: where, name }: Target) =>
+  there.apply(
+    `${secretsIn(where)}/${name}`,
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      type: "kubernetes.io/service-account-token",
+      metadata: {
+        name,
+        namespace: where,
+        annotations: { "kubernetes.io/service-account.name": joinedName },
+      },
+    },
+    { manager, force: true, dryRun: true },
+  );
+
+/**
+ * By a policy, 422. RBAC says 403, and an API server that does not know the token yet 401: neither
+ * tells anything.
+ */
+async function isRefused(asked: Promise<unknown>): Promise<boolean> {
+  try {
+    await asked;
+    return false;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 422) return true;
+    if ([401, 403].includes(error.status)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,147 @@
+/** Joins a cluster: an account there, its token here. Either all of it stands, or it is told. */
+import type { ClusterProfile } from "#api/cluster-profile.ts";
+import { clusterManager, clustersNamespace, joinedByAnnotation } from "#contract/joined/names.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { requestToken, tokenSecret } from "#kube/token.ts";
+import { manager } from "../cluster/names.ts";
+import { Refused, type ServerAddress } from "../terminal/io.ts";
+import { untilGuarded } from "./guarded.ts";
+import { drop, isMadeBy, titleOf } from "./leave.ts";
+import { profilePath, tokenPath, type Named } from "../clusters/names.ts";
+import { accessOf, clusterId, idOf, joinedIn, profileOf } from "../clusters/profile.ts";
+import { guardsOf, paths, rightsOf, type Made, type Target } from "./rights.ts";
+
+export type Pair = Readonly<{ host: Cluster; there: Cluster }>;
+
+type Asked = Readonly<{
+  name: string;
+  /** The kubeconfig's context that leads there. */
+  context: string;
+  place: ServerAddress;
+  targets: readonly Target[];
+  /** That cluster, as whoever has this token. */
+  as: (token: string) => Promise<Cluster>;
+}>;
+
+const how = { manager, force: true } as const;
+
+/**
+ * Joins it, or joins it again: rights and token are renewed then. What a join that fails has made
+ * is taken away, unless it was there before; what cannot be is told. The ClusterProfile is written
+ * first: a join that is killed anywhere is found by it, and either removed or joined again. Returns
+ * when the token ends.
+ */
+export async function join(pair: Pair, asked: Asked): Promise<Date> {
+  const { host, there } = pair;
+  const { name, context, targets } = asked;
+  const [hostId, id] = await Promise.all([clusterId(host), clusterId(there)]);
+  const before = await refuseAnother(host, name, id);
+  const joinedBy = `${hostId}/${name}`;
+  const known = await refuseForeign(there, joinedBy);
+  // Whoever may not write here changes nothing there.
+  const wanted = profileOf(name, id, context);
+  const { metadata } = await host.apply<ClusterProfile>(profilePath(name), wanted, how);
+  const uid = metadata.uid ?? "";
+  const made: string[] = [];
+  try {
+    for (const one of [...guardsOf(joinedBy), ...rightsOf(targets, joinedBy)]) {
+      await place(there, one);
+      made.push(one.path);
+    }
+    const token = await requestToken(there);
+    await untilGuarded(await asked.as(token.token), targets);
+    const { metadata: times, ...secret } = tokenSecret(token);
+    const ownerReferences = [
+      { apiVersion: wanted.apiVersion, kind: wanted.kind, name, uid, blockOwnerDeletion: false },
+    ];
+    const body = { ...secret, metadata: { ...times, name, ownerReferences } };
+    await host.apply(tokenPath(name), body, how);
+    const access = accessOf(name, uid, asked.place);
+    await host.apply(`${profilePath(name)}/status`, access, how);
+    await host.apply(profilePath(name), profileOf(name, id, context, token.issued), how);
+    return token.expires;
+  } catch (error) {
+    const its = { name, joinedBy, made: known ? [] : made, here: before };
+    const stands = await undo(pair, its);
+    throw new Refused(`${name}: ${(error as Error).message}; ${stands}`);
+  }
+}
+
+/** One object of a join, in the cluster that is joined. */
+async function place(there: Cluster, { path, body }: Made): Promise<void> {
+  try {
+    await there.apply(path, body, how);
+  } catch (error) {
+    const isUnknown = error instanceof ApiError && error.status === 404;
+    if (!isUnknown || !path.includes("/validatingadmissionpolic")) throw error;
+    throw new Refused(
+      "its API server has no ValidatingAdmissionPolicies, without which the account could make " +
+        "itself other accounts' tokens; join a cluster of Kubernetes 1.30 or newer",
+    );
+  }
+}
+
+/** Whether it is joined already; refused where that name or that cluster is another's. */
+async function refuseAnother(host: Cluster, name: string, id: string): Promise<boolean> {
+  if ((await host.get<Named>(`/api/v1/namespaces/${clustersNamespace}`)) === undefined)
+    throw new Refused(
+      `namespace/${clustersNamespace}: not found in the host; apply manifests/fleet`,
+    );
+  const joined = await joinedIn(host);
+  const there = await host.get<ClusterProfile>(profilePath(name));
+  if (there !== undefined && there.spec.clusterManager.name !== clusterManager)
+    throw new Refused(`${name}: is a ClusterProfile of another manager; give another name`);
+  if (there !== undefined && idOf(there) !== id)
+    throw new Refused(
+      `${name}: is another cluster than this context leads to; give another name, or ` +
+        `kubectl pull-secret clusters remove ${name}`,
+    );
+  const twice = joined.find((one) => idOf(one) === id && one.metadata.name !== name);
+  if (twice !== undefined)
+    throw new Refused(`${name}: this cluster is joined already, as ${twice.metadata.name}`);
+  return there !== undefined;
+}
+
+/** Whether the account is there already; refused where somebody else made it. */
+async function refuseForeign(there: Cluster, joinedBy: string): Promise<boolean> {
+  const account = await there.get<Named>(paths.account);
+  if (account === undefined) return false;
+  const by = account.metadata?.annotations?.[joinedByAnnotation];
+  if (by !== joinedBy)
+    throw new Refused(
+      `serviceaccount/${account.metadata?.name}: is there, and was made by ${by ?? "somebody else"}; ` +
+        "a cluster is joined from one host: remove it from that one first",
+    );
+  return true;
+}
+
+type Begun = Readonly<{
+  name: string;
+  joinedBy: string;
+  /** Paths of what was made there, in their order. */
+  made: readonly string[];
+  /** It was joined before. */
+  here: boolean;
+}>;
+
+/** Takes away what this join has made; the sentence that says what stands. */
+async function undo({ host, there }: Pair, begun: Begun): Promise<string> {
+  const { name, joinedBy, made, here } = begun;
+  const left: string[] = [];
+  for (const path of made.toReversed()) {
+    const gone = await drop(there, path, isMadeBy(joinedBy)).catch(() => false);
+    if (!gone) left.push(`${titleOf(path)} there: delete it`);
+  }
+  try {
+    const path = profilePath(name);
+    const profile = here ? undefined : await host.get<Named>(path);
+    // Its Secret goes with it.
+    if (profile !== undefined) await host.remove(path, profile.metadata?.uid ?? "");
+  } catch {
+    left.push(`clusterprofile/${name} here: delete it`);
+  }
+  if (here && made.length > 0) left.push("what an earlier join has made is still there");
+  if (left.length > 0) return left.join(", ");
+  return made.length === 0 ? "nothing is changed" : "nothing of it stands";
+}

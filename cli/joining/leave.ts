@@ -1,0 +1,84 @@
+/** Takes away in a cluster what joining it has made there. */
+import type { V1Role, V1RoleList, V1Secret } from "@kubernetes/client-node";
+import { joinedByAnnotation, joinedName } from "#contract/joined/names.ts";
+import { fleetOwnerAnnotation } from "#contract/names.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { secretsIn } from "#kube/client/paths.ts";
+import type { Named } from "../clusters/names.ts";
+import { guardPaths, pathOf, paths } from "./rights.ts";
+
+const roles = "/apis/rbac.authorization.k8s.io/v1/roles";
+
+/**
+ * Deletes the account first, so that its token opens nothing any more and nobody repairs what goes
+ * next; then its rights; then the Secrets that this host's FleetSecrets have placed by them, unless
+ * they are to be kept. The Roles go after these: they are all that says where such Secrets may be,
+ * for a removal that is cut off and made again. Only what carries `joinedBy`, or this host's mark,
+ * is touched. Returns what was deleted, a line each.
+ */
+export async function leave(
+  there: Cluster,
+  joinedBy: string,
+  keepSecrets = false,
+): Promise<readonly string[]> {
+  const made = isMadeBy(joinedBy);
+  const found = await rolesIn(there, made);
+  const spaces = found.map(({ metadata }) => metadata?.namespace ?? "");
+  const [hostId] = joinedBy.split("/");
+  const placed = ({ metadata }: V1Secret) =>
+    metadata?.annotations?.[fleetOwnerAnnotation]?.startsWith(`${hostId}/`) === true;
+  const deleted: string[] = [];
+  const dropAll = async (all: readonly string[], isOurs: (one: Named) => boolean) => {
+    for (const path of all) if (await drop(there, path, isOurs)) deleted.push(titleOf(path));
+  };
+  await dropAll([paths.account, paths.bound, paths.clusterBinding, paths.clusterRole], made);
+  await dropAll(
+    spaces.map((where) => pathOf("rolebindings", where)),
+    made,
+  );
+  if (!keepSecrets) await dropAll(found.flatMap(secretsOf), placed);
+  await dropAll(
+    spaces.map((where) => pathOf("roles", where)),
+    made,
+  );
+  // Without the account they guard nothing.
+  await dropAll(guardPaths.toReversed(), made);
+  return deleted;
+}
+
+/** Deletes what is there and ours; false where it is not. */
+export async function drop(
+  there: Cluster,
+  path: string,
+  isOurs: (one: Named) => boolean,
+): Promise<boolean> {
+  const found = await there.get<Named>(path, { as: "metadata" });
+  if (found === undefined || !isOurs(found)) return false;
+  await there.remove(path, found.metadata?.uid ?? "");
+  return true;
+}
+
+/** Whether that join has made it. */
+export const isMadeBy =
+  (joinedBy: string) =>
+  ({ metadata }: Named): boolean =>
+    metadata?.annotations?.[joinedByAnnotation] === joinedBy;
+
+/** `serviceaccount/NAME`. */
+export function titleOf(path: string): string {
+  const [resource = "", name = ""] = path.split("/").slice(-2);
+  return `${resource.replace(/ies$/, "y").replace(/s$/, "")}/${name}`;
+}
+
+/** Our Roles in whatever namespaces: they say where Secrets may have been placed. */
+async function rolesIn(there: Cluster, made: (one: Named) => boolean): Promise<readonly V1Role[]> {
+  const query = new URLSearchParams({ fieldSelector: `metadata.name=${joinedName}` });
+  const list = await there.get<V1RoleList>(`${roles}?${query}`);
+  return (list?.items ?? []).filter(made);
+}
+
+const secretsOf = ({ metadata, rules = [] }: V1Role): readonly string[] =>
+  rules
+    .filter(({ resources }) => resources?.includes("secrets"))
+    .flatMap(({ resourceNames = [] }) => resourceNames)
+    .map((name) => `${secretsIn(metadata?.namespace ?? "")}/${name}`);

@@ -1,0 +1,112 @@
+/** What a joined cluster gets: an account with the rights that a FleetSecret needs there. Pure. */
+import { joinedGuards, objectsOf } from "#contract/joined/guards.ts";
+import { boundName, joinedByAnnotation, joinedName } from "#contract/joined/names.ts";
+import { globalPullSecretName, namespace } from "#contract/names.ts";
+
+/** A Secret that a FleetSecret may place there. */
+export type Target = Readonly<{ namespace: string; name: string }>;
+
+export type Made = Readonly<{ path: string; body: object }>;
+
+const rbac = "rbac.authorization.k8s.io";
+const group = `/apis/${rbac}/v1`;
+const core = "/api/v1";
+
+/**
+ * What holds the account to its task where RBAC cannot; made first, so that it is in force before
+ * anybody has a token.
+ */
+export const guardsOf = (joinedBy: string): readonly Made[] =>
+  joinedGuards.flatMap((one) =>
+    objectsOf(one, { annotations: { [joinedByAnnotation]: joinedBy } }),
+  );
+
+/** Paths of these. */
+export const guardPaths: readonly string[] = guardsOf("").map(({ path }) => path);
+
+/** The objects in the order in which they are made; `joinedBy` says who joined the cluster. */
+export function rightsOf(targets: readonly Target[], joinedBy: string): readonly Made[] {
+  const spaces = [...new Set([namespace, ...targets.map((one) => one.namespace)])];
+  const its = (apiVersion: string, kind: string, name: string, where?: string) => ({
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      ...(where === undefined ? {} : { namespace: where }),
+      annotations: { [joinedByAnnotation]: joinedBy },
+    },
+  });
+  const roles = spaces.map((where) => ({
+    path: pathOf("roles", where),
+    body: { ...its(`${rbac}/v1`, "Role", joinedName, where), rules: rulesIn(where, targets) },
+  }));
+  const bindings = spaces.map((where) => ({
+    path: pathOf("rolebindings", where),
+    body: { ...its(`${rbac}/v1`, "RoleBinding", joinedName, where), ...binding("Role") },
+  }));
+  return [
+    { path: paths.account, body: its("v1", "ServiceAccount", joinedName, namespace) },
+    { path: paths.bound, body: its("v1", "Secret", boundName, namespace) },
+    ...roles,
+    { path: paths.clusterRole, body: { ...its(`${rbac}/v1`, "ClusterRole", joinedName), rules } },
+    ...bindings,
+    {
+      path: paths.clusterBinding,
+      body: { ...its(`${rbac}/v1`, "ClusterRoleBinding", joinedName), ...binding("ClusterRole") },
+    },
+  ];
+}
+
+export const pathOf = (resource: "roles" | "rolebindings", where: string): string =>
+  `${group}/namespaces/${where}/${resource}/${joinedName}`;
+
+export const paths = {
+  account: `${core}/namespaces/${namespace}/serviceaccounts/${joinedName}`,
+  /** Without it the token is void. */
+  bound: `${core}/namespaces/${namespace}/secrets/${boundName}`,
+  clusterRole: `${group}/clusterroles/${joinedName}`,
+  clusterBinding: `${group}/clusterrolebindings/${joinedName}`,
+} as const;
+
+/**
+ * Whether that cluster's nodes have it, by its GlobalPullSecret, in which no content is; and
+ * whether what guards the account is still there.
+ */
+const rules = [
+  {
+    apiGroups: ["globalpullsecret.io"],
+    resources: ["globalpullsecrets"],
+    resourceNames: [globalPullSecretName],
+    verbs: ["get", "list", "watch"],
+  },
+  {
+    apiGroups: ["admissionregistration.k8s.io"],
+    resources: ["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+    resourceNames: joinedGuards.map(({ name }) => name),
+    verbs: ["get"],
+  },
+];
+
+function rulesIn(where: string, targets: readonly Target[]): readonly object[] {
+  const names = targets.filter((one) => one.namespace === where).map(({ name }) => name);
+  const secrets = {
+    apiGroups: [""],
+    resources: ["secrets"],
+    resourceNames: names,
+    verbs: ["get", "list", "watch", "create", "patch", "update", "delete"],
+  };
+  // To renew its own token, and no other account's.
+  const renewal = {
+    apiGroups: [""],
+    resources: ["serviceaccounts/token"],
+    resourceNames: [joinedName],
+    verbs: ["create"],
+  };
+  // A rule without names would be one for all of them.
+  return [...(names.length === 0 ? [] : [secrets]), ...(where === namespace ? [renewal] : [])];
+}
+
+const binding = (kind: "Role" | "ClusterRole") => ({
+  roleRef: { apiGroup: rbac, kind, name: joinedName },
+  subjects: [{ kind: "ServiceAccount", name: joinedName, namespace }],
+});

@@ -1,0 +1,82 @@
+/** One step towards every node having what the sources say, unless a pause holds it. */
+import { pinnedOf } from "#controller/objects/daemonset/pinned.ts";
+import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import type { Admitted } from "#kube/apply/admitted.ts";
+import { owned } from "#kube/client/paths.ts";
+import type { Again } from "#kube/loop.ts";
+import { readPublished } from "./objects/global-secret.ts";
+import { readState, writeState } from "./objects/state.ts";
+import type { Reconciler } from "./reconciler.ts";
+import { takeStep, type Progress } from "./rollout/step.ts";
+import type { SourcesVerdict } from "./sources/accept.ts";
+import { sincesOf, type Withdrawal } from "./withdrawal/grace.ts";
+
+/**
+ * Seconds to the next run while objects are being deleted: there is nothing to wait for but the
+ * API.
+ */
+const soon: Again = { seconds: 1 };
+
+/** Remembers what is accepted, then brings it to the nodes; undefined: nothing more is due. */
+export async function serve(
+  reconciler: Reconciler,
+  snapshot: Snapshot,
+  verdict: SourcesVerdict,
+  absences: ReadonlyMap<string, Withdrawal>,
+): Promise<Again | undefined> {
+  if (verdict.wanted === undefined && absences.size === 0) return undefined;
+  if (holdsAll(reconciler, snapshot)) {
+    reconciler.report.paused();
+    return undefined;
+  }
+  // The state is written before the Secret: what is in force must be known even if its source
+  // breaks in the next moment.
+  const state = await writeState(reconciler.cluster, snapshot.state, {
+    ...readState(snapshot.state),
+    accepted: verdict.accepted,
+    absentSince: sincesOf(absences),
+    policy: reconciler.steering.accepted?.spec,
+    sourcesFrom: reconciler.steering.accepted?.sourcesFrom,
+  });
+  if (verdict.wanted === undefined) return undefined;
+  if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
+  if (pinnedOf(snapshot.daemonSet) !== undefined) {
+    // A pinned DaemonSet is left from a removal, and most nodes have lost their agent. A new one
+    // reaches them by its budget, not all of them at once.
+    const { uid = "", resourceVersion } = snapshot.daemonSet?.metadata ?? {};
+    await reconciler.cluster.remove(owned.daemonSet, uid, resourceVersion);
+    return soon;
+  }
+  if (snapshot.global?.immutable === true) {
+    // Somebody made it immutable, which no apply can undo.
+    const { uid = "", resourceVersion } = snapshot.global.metadata ?? {};
+    await reconciler.cluster.remove(owned.global, uid, resourceVersion);
+    return soon;
+  }
+  const progress = await takeStep(reconciler, { ...snapshot, state }, verdict.wanted);
+  await reconciler.report.progress(progress, snapshot);
+  return againAfter(progress, reconciler.admitted);
+}
+
+/**
+ * True under a pause before anything was in force, or after it was given back: then nothing is
+ * made.
+ */
+function holdsAll({ policy }: Reconciler, { global, state }: Snapshot): boolean {
+  if (policy.managementState !== "Paused") return false;
+  const { intent } = readPublished(global) ?? {};
+  return intent === "release" || (intent === undefined && readState(state).served === undefined);
+}
+
+/** When the next run is due after this step; undefined if only a change calls for one. */
+export function againAfter(
+  { turn, nudgeIn }: Progress,
+  { againSeconds }: Admitted,
+): Again | undefined {
+  if (turn.kind === "served") {
+    const seconds = Math.min(turn.again ?? Infinity, againSeconds ?? Infinity);
+    return seconds === Infinity ? undefined : { seconds };
+  }
+  const { seconds } = turn.kind === "wait" ? { seconds: turn.again } : soon;
+  return { seconds: Math.min(seconds, nudgeIn || seconds) };
+}

@@ -1,0 +1,80 @@
+/** The revision by which every node gives back our entries, until the last one has. */
+import { pick } from "#controller/rollout/turn/node-state.ts";
+import { withdrawn } from "#controller/sources/read/given.ts";
+import type { Snapshot } from "#controller/sources/read/snapshot.ts";
+import { pinnedOf } from "#controller/objects/daemonset/pinned.ts";
+import { recall, remember } from "../objects/annotations.ts";
+import { isPending, readPublished } from "../objects/global-secret.ts";
+import { takeStep } from "../rollout/step.ts";
+import { accept, type Sources, type WantedContent } from "../sources/accept.ts";
+import { askedOf, awaitReturn } from "./giveback.ts";
+import { overdue, standing, type Removal, type Remover } from "./removal.ts";
+import { pauseAfter } from "./withdrawal.ts";
+
+/**
+ * The content for nodes that were away. After a withdrawal that was asked for, not even
+ * global-pull-secret may hold the credential.
+ */
+const noCredential: WantedContent = {
+  document: '{"auths":{}}',
+  sources: "{}",
+  intent: "release",
+  entries: 0,
+  fromAdditional: 0,
+};
+
+/** One step towards every node having given back. */
+export async function release(
+  remover: Remover,
+  snapshot: Snapshot,
+  sources: Sources,
+): Promise<Removal> {
+  const pinned = pinnedOf(snapshot.daemonSet);
+  const { wanted = noCredential } = accept(
+    { ...sources, given: withdrawn(sources.given) },
+    remover.policy.merge,
+  );
+  const due = pinned === undefined ? wanted : noCredential;
+  // The other nodes are awaited one by one as they return, so there is no outage and no wave.
+  const context =
+    pinned === undefined
+      ? remover
+      : {
+          ...remover,
+          policy: {
+            ...remover.policy,
+            rollout: { ...remover.policy.rollout, maxUnavailable: "100%" },
+          },
+          agent: { ...remover.agent, pinned },
+        };
+  const progress = await takeStep(context, snapshot, due);
+  const { revision, turn, view, fates } = progress;
+  const releasing = !isPending(readPublished(progress.global), due, { revision: 0, digest: "" });
+  const common = { ...standing, step: "release", revision, progress, releasing } as const;
+  const counters = [revision, view?.template, view?.desired, view?.updated, view?.available].join(
+    "/",
+  );
+  if (turn.kind !== "served" || !releasing || view?.template !== revision) {
+    const waiting = pick(fates, "failed", "stuck", "moving", "waiting").map(({ name }) => name);
+    return {
+      ...common,
+      overdue: overdue(remover, remover.stillSeconds(counters), waiting),
+      again: undefined,
+    };
+  }
+  const { lacking, away, beyond } = await askedOf(context, progress);
+  const still = remover.stillSeconds(`${counters} ${lacking.length}`);
+  if (lacking.length > 0)
+    return {
+      ...common,
+      overdue: overdue(remover, still, lacking),
+      again: { seconds: pauseAfter(still) },
+    };
+  const awaited = await awaitReturn(context, snapshot, away);
+  if (awaited !== undefined) return { ...common, awaited, again: { seconds: awaited.seconds } };
+  await remember(remover.cluster, progress.global, {
+    ...recall(progress.global),
+    released: revision,
+  });
+  return { ...common, released: true, leftBehind: [...away, ...beyond], again: { seconds: 1 } };
+}

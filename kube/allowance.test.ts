@@ -1,0 +1,39 @@
+/** Laws of an allowance, whatever is taken when. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Allowance } from "./allowance.ts";
+
+const rate = { perSecond: 2, atOnce: 20 };
+
+test("what was saved up is there at once, and then so much a second", () => {
+  const one = new Allowance(rate, 0);
+  const taken = Array.from({ length: 25 }, () => one.take(1, 0));
+  assert.equal(taken.filter(Boolean).length, 20);
+  // Five are owed: after 2.5 s nothing is, and half a second later there is one.
+  assert.equal(one.when(1, 0), 3000);
+  assert.equal(one.take(1, 2999), false);
+});
+
+test("in any time no more is given than was saved up and came since", () => {
+  const step = fc.record({ wait: fc.nat(3000), amount: fc.nat(30) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
+      const one = new Allowance(rate, 0);
+      let [now, given] = [0, 0];
+      for (const { wait, amount } of steps) {
+        now += wait;
+        if (one.take(amount, now)) given += amount;
+        assert.ok(given <= rate.atOnce + (now / 1000) * rate.perSecond + 1e-6);
+        assert.equal(one.take(0, one.when(0, now)), true, "it comes when it is said to");
+      }
+    }),
+  );
+});
+
+test("a clock that is put back neither gives nor takes, and goes on from there", () => {
+  const one = new Allowance(rate, 10_000);
+  assert.equal(one.take(20, 10_000), true);
+  assert.equal(one.take(1, 0), false);
+  assert.equal(one.when(1, 0), 1000);
+});

@@ -1,0 +1,133 @@
+/**
+ * Every process of a cluster lives in control groups of its own, so that all of them can be found
+ * and ended, also those that nobody recorded. Each node gets its own group in *every* hierarchy:
+ * its systemd, its containers and what they leave behind are below that, and no two nodes' systemd
+ * manage the same tree.
+ */
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmdirSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { untilSync } from "../await.ts";
+
+/**
+ * Where a cluster's groups may stand: this process's own group in each mounted hierarchy. On a
+ * machine with nothing but cgroup v2 it is the root instead, because below a group that holds
+ * processes no controller can be enabled.
+ */
+export function parentGroups(): string[] {
+  const mounts = new Map<string, string>();
+  for (const line of readFileSync("/proc/mounts", "utf8").split("\n")) {
+    const [, path = "", type, options = ""] = line.split(" ");
+    if (type === "cgroup2") mounts.set("", path);
+    if (type === "cgroup") for (const option of options.split(",")) mounts.set(option, path);
+  }
+  if (mounts.size === 1) return [...mounts.values()];
+  return readFileSync("/proc/self/cgroup", "utf8")
+    .trim()
+    .split("\n")
+    .flatMap((line) => {
+      const [, controllers = "", ...path] = line.split(":");
+      const mount = mounts.get(controllers.split(",")[0] ?? "");
+      return mount === undefined ? [] : [join(mount, path.join(":"))];
+    });
+}
+
+/** Makes the group `name` below each of `parents` and returns the new directories. */
+export function makeGroups(parents: readonly string[], name: string): string[] {
+  return parents.map((parent) => {
+    const group = join(parent, name);
+    mkdirSync(group, { recursive: true });
+    // A new cpuset is empty, and an empty one takes no process.
+    for (const file of ["cpuset.cpus", "cpuset.mems"]) {
+      if (existsSync(join(group, file)))
+        writeFileSync(join(group, file), readFileSync(join(parent, file), "utf8"));
+    }
+    return group;
+  });
+}
+
+/** Gives the groups below `groups` the controllers of cgroup v2; v1 knows no such switch. */
+export function delegate(groups: readonly string[]): void {
+  for (const group of groups) {
+    const available = join(group, "cgroup.controllers");
+    if (!existsSync(available)) continue;
+    const wanted = readFileSync(available, "utf8")
+      .trim()
+      .split(" ")
+      .filter((name) => name !== "");
+    writeFileSync(
+      join(group, "cgroup.subtree_control"),
+      wanted.map((name) => `+${name}`).join(" "),
+    );
+  }
+}
+
+/** The arguments of a shell that enters `groups` and then becomes the program. */
+export function inGroups(groups: readonly string[], argv: readonly string[]): string[] {
+  const script =
+    'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 1; shift; done; shift; exec "$@"';
+  return ["/bin/sh", "-c", script, "sh", ...groups, "--", ...argv];
+}
+
+/**
+ * Ends every process below `groups` and removes them. Throws when something cannot be ended.
+ * Killing and removing go together until nothing is left: a program that was just being started may
+ * enter its group in between.
+ */
+export function removeGroups(groups: readonly string[]): void {
+  const removed = untilSync(() => {
+    const all = groups.flatMap(tree);
+    for (const pid of all.flatMap(processes)) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // Already gone.
+      }
+    }
+    return all.map(removeGroup).every((gone) => gone);
+  }, 20_000);
+  if (removed) return;
+  const left = groups
+    .flatMap(tree)
+    .map((group) => `${group} (processes ${processes(group).join(" ")})`);
+  throw new Error(`could not remove the control groups ${left.join(", ")}`);
+}
+
+/** Process ids in this group itself, as this process sees them. */
+export function processes(group: string): number[] {
+  try {
+    const text = readFileSync(join(group, "cgroup.procs"), "utf8");
+    return text.split("\n").flatMap((line) => (Number(line) > 0 ? [Number(line)] : []));
+  } catch {
+    return [];
+  }
+}
+
+/** The group and all below it, deepest first. */
+function tree(group: string): string[] {
+  if (!existsSync(group)) return [];
+  let below: string[] = [];
+  try {
+    below = readdirSync(group, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [entry.name] : [],
+    );
+  } catch {
+    // Removed meanwhile.
+  }
+  return [...below.flatMap((name) => tree(join(group, name))), group];
+}
+
+function removeGroup(group: string): boolean {
+  try {
+    rmdirSync(group);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT";
+  }
+}

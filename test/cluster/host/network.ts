@@ -1,0 +1,122 @@
+/**
+ * One cluster's network, apart from the machine's: a namespace "hub" with the control plane, the
+ * registries and a bridge, and one namespace per node. A single veth pair leads from the machine
+ * into the hub. Nothing leads further out.
+ *
+ * With slot N all addresses are in 10.(100+N).0.0/16: hub .0.1, node i .0.(10+i), pods of node i
+ * .i.0/24, Services .255.0/24. The first Service address, which in-cluster clients call, is the
+ * hub's own: the API server answers there, so it needs no kube-proxy.
+ */
+import { existsSync } from "node:fs";
+import { run, runSync } from "../run.ts";
+
+export type Network = Readonly<{
+  /** Prefix of every name in the kernel: namespaces NAME-hub, NAME-nodeI, device NAME. */
+  device: string;
+  all: string;
+  hub: string;
+  services: string;
+  /** ClusterIP of the Service default/kubernetes. */
+  api: string;
+  node: (index: number) => string;
+  pods: (index: number) => string;
+}>;
+
+/** 100 slots: 10.100.0.0/16 to 10.199.0.0/16. */
+export const slots = 100;
+
+export function networkOf(slot: number): Network {
+  const prefix = `10.${100 + slot}`;
+  return {
+    device: `gps${slot}`,
+    all: `${prefix}.0.0/16`,
+    hub: `${prefix}.0.1`,
+    services: `${prefix}.255.0/24`,
+    api: `${prefix}.255.1`,
+    node: (index) => `${prefix}.0.${10 + index}`,
+    pods: (index) => `${prefix}.${index}.0/24`,
+  };
+}
+
+/** The command line that runs a program in one of the cluster's namespaces (`hub`, `node1`, …). */
+export function inNamespace(network: Network, name: string, argv: readonly string[]): string[] {
+  return ["nsenter", `--net=/run/netns/${network.device}-${name}`, ...argv];
+}
+
+/** True when somebody on this machine uses these names or addresses. */
+export async function isTaken(network: Network): Promise<boolean> {
+  if (existsSync(`/run/netns/${network.device}-hub`)) return true;
+  const routes = JSON.parse(await run(["ip", "-json", "-4", "route", "show", "table", "all"])) as {
+    dst: string;
+  }[];
+  const ours = network.all.split(".").slice(0, 2).join(".");
+  return routes.some(({ dst }) => dst.startsWith(`${ours}.`));
+}
+
+export async function makeHub(network: Network): Promise<void> {
+  const { device } = network;
+  const [up, down] = [network.hub.replace(".0.1", ".254.2"), network.hub.replace(".0.1", ".254.1")];
+  await run(["ip", "netns", "add", `${device}-hub`]);
+  await batch([
+    `link add ${device} type veth peer name uplink netns ${device}-hub`,
+    `addr add ${down}/30 dev ${device}`,
+    `link set ${device} up`,
+    `route add ${network.all} via ${up}`,
+  ]);
+  await batch(
+    [
+      "link set lo up",
+      `addr add ${network.api}/32 dev lo`,
+      "link add bridge type bridge",
+      `addr add ${network.hub}/24 dev bridge`,
+      "link set bridge up",
+      `addr add ${up}/30 dev uplink`,
+      "link set uplink up",
+    ],
+    `${device}-hub`,
+  );
+  await run(inNamespace(network, "hub", ["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]));
+}
+
+export async function makeNodeNetwork(network: Network, index: number): Promise<void> {
+  const name = `${network.device}-node${index}`;
+  await run(["ip", "netns", "add", name]);
+  await batch(
+    [
+      `link add node${index} type veth peer name eth0 netns ${name}`,
+      `link set node${index} master bridge up`,
+      `route add ${network.pods(index)} via ${network.node(index)} dev bridge`,
+    ],
+    `${network.device}-hub`,
+  );
+  await batch(
+    [
+      "link set lo up",
+      `addr add ${network.node(index)}/24 dev eth0`,
+      "link set eth0 up",
+      `route add default via ${network.hub}`,
+    ],
+    name,
+  );
+  // The CNI plugin ptp wants it so and could not write it from inside the node, where /proc/sys is
+  // read-only.
+  await run(
+    inNamespace(network, `node${index}`, ["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]),
+  );
+}
+
+/** Removes every namespace and device of the cluster; what is not there is no error. */
+export function removeNetwork(network: Network): void {
+  const names = (runSync(["ip", "netns", "list"]) ?? "")
+    .split("\n")
+    .map((line) => line.split(" ")[0] ?? "");
+  for (const name of names)
+    if (name.startsWith(`${network.device}-`)) runSync(["ip", "netns", "delete", name]);
+  // It goes with the hub, but not at once.
+  runSync(["ip", "link", "delete", network.device]);
+}
+
+async function batch(commands: readonly string[], namespace?: string): Promise<void> {
+  const where = namespace === undefined ? [] : ["-netns", namespace];
+  await run(["ip", ...where, "-batch", "-"], { input: `${commands.join("\n")}\n` });
+}

@@ -1,0 +1,117 @@
+/**
+ * What is written down of a running cluster, so that another process can attach to it, remove it,
+ * or sweep it when its owner was killed. One directory per cluster, named by its slot; the slot
+ * decides addresses and kernel names.
+ */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { parentGroups } from "./cgroup.ts";
+import { isTaken, networkOf, slots } from "./network.ts";
+import { isAlive, thisProcess, type Owner } from "./owner.ts";
+
+export type ClusterState = Readonly<{
+  name: string;
+  slot: number;
+  /** The cluster goes when this process is gone, unless it is kept. */
+  owner: Owner;
+  /** Stays until it is removed by name. */
+  keep: boolean;
+  /** Control groups, one per hierarchy, that hold all processes. */
+  groups: readonly string[];
+  /** Indexes of the nodes; node i is called `nodeI`. */
+  nodes: readonly number[];
+  /** Registry users and their passwords: test values, made for this cluster. */
+  users: Readonly<Record<string, string>>;
+}>;
+
+/**
+ * One place per machine, whatever XDG_CACHE_HOME or HOME say: names in the kernel are machine-wide,
+ * and two places would give the same slot to two clusters.
+ */
+const clusters = join(userInfo().homedir, ".cache/global-pull-secret/clusters");
+
+export function directoryOf(state: Pick<ClusterState, "slot">): string {
+  return join(clusters, String(state.slot));
+}
+
+/**
+ * Takes the first free slot: a rename onto an existing directory fails, so two processes never take
+ * the same.
+ */
+export async function claim(fresh: Pick<ClusterState, "name" | "users">): Promise<ClusterState> {
+  mkdirSync(clusters, { recursive: true });
+  for (let slot = 0; slot < slots; slot++) {
+    const groups = parentGroups().map((group) => join(group, networkOf(slot).device));
+    // What stands in the kernel under these names is somebody's, written down or not.
+    if ([join(clusters, String(slot)), ...groups].some((path) => existsSync(path))) continue;
+    if (await isTaken(networkOf(slot))) continue;
+    const state: ClusterState = {
+      ...fresh,
+      slot,
+      owner: thisProcess,
+      groups,
+      keep: false,
+      nodes: [],
+    };
+    const draft = mkdtempSync(join(clusters, ".draft-"));
+    writeFileSync(join(draft, "state.json"), JSON.stringify(state), { mode: 0o600 });
+    try {
+      renameSync(draft, directoryOf(state));
+      return state;
+    } catch {
+      rmSync(draft, { recursive: true });
+    }
+  }
+  throw new Error(
+    `all ${slots} address ranges from 10.100.0.0/16 on are in use: see ${clusters} and ip route`,
+  );
+}
+
+/**
+ * Changes what is written down; read afresh, because another process may have attached and added a
+ * node.
+ */
+export function update(
+  slot: number,
+  change: (state: ClusterState) => Partial<ClusterState>,
+): ClusterState {
+  const path = join(clusters, String(slot), "state.json");
+  const old = JSON.parse(readFileSync(path, "utf8")) as ClusterState;
+  const state = { ...old, ...change(old) };
+  writeFileSync(`${path}.new`, JSON.stringify(state), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+  return state;
+}
+
+/** Slots that are taken, also those of clusters that are just being made or removed. */
+export function takenSlots(): Set<number> {
+  return new Set(existsSync(clusters) ? readdirSync(clusters).map(Number) : []);
+}
+
+/** Every cluster on this machine. */
+export function allStates(): ClusterState[] {
+  if (!existsSync(clusters)) return [];
+  return readdirSync(clusters).flatMap((entry) => {
+    try {
+      return [
+        JSON.parse(readFileSync(join(clusters, entry, "state.json"), "utf8")) as ClusterState,
+      ];
+    } catch {
+      return []; // being made or removed
+    }
+  });
+}
+
+export function isLeftover(state: ClusterState): boolean {
+  return !state.keep && !isAlive(state.owner);
+}

@@ -1,0 +1,71 @@
+/**
+ * What the machine itself must have: Debian packages, installed where we may, named where we may
+ * not.
+ */
+import { existsSync } from "node:fs";
+import { run, progress, runSync } from "../run.ts";
+
+/** Program that shows that the package is there → package. */
+const needed: Readonly<Record<string, string>> = {
+  "/usr/sbin/debootstrap": "debootstrap", // makes a node's root file system
+  "/usr/bin/systemd-nspawn": "systemd-container", // boots it
+  "/usr/bin/buildah": "buildah", // builds our image
+  "/usr/bin/strace": "strace", // injects faults
+  "/usr/bin/openssl": "openssl", // certificates
+  "/usr/bin/nsenter": "util-linux",
+  "/usr/bin/zsh": "zsh", // complete the plugin's commands, as bash does
+  "/usr/bin/fish": "fish",
+  "/usr/bin/perl": "perl-base", // hashes the registry's passwords (bcrypt)
+};
+
+/** Installs what is missing, or fails with the one command to run. */
+export async function installPackages(): Promise<void> {
+  if (process.getuid?.() !== 0)
+    throw new Error("the real cluster needs root: run the same command as root");
+  const missing = Object.entries(needed).flatMap(([program, name]) =>
+    existsSync(program) ? [] : [name],
+  );
+  if (runSync(["ip", "-V"]) === undefined) missing.push("iproute2");
+  if (runSync(["go", "version"]) === undefined) {
+    throw new Error(
+      "Go is missing: install the version that test/go.mod names (https://go.dev/doc/install)",
+    );
+  }
+  if (missing.length === 0) return;
+  const install = `apt-get install --yes --no-install-recommends ${missing.join(" ")}`;
+  if (!existsSync("/usr/bin/apt-get")) {
+    throw new Error(`missing on this machine: ${missing.join(", ")}; on Debian: ${install}`);
+  }
+  progress(`installing ${missing.join(", ")}`);
+  const env = { ...(process.env as Record<string, string>), DEBIAN_FRONTEND: "noninteractive" };
+  await run(install.split(" "), { env }).catch(async () => {
+    // Fails on a machine whose package lists are absent or old; only then are they fetched.
+    await run(["apt-get", "update", "-qq"], { env });
+    await run(install.split(" "), { env }).catch((error: unknown) => {
+      throw new Error(`could not install packages; run as root: apt-get update && ${install}`, {
+        cause: error,
+      });
+    });
+  });
+}
+
+/** Where this machine gets its Debian packages from, as apt has it configured. */
+export async function debianMirror(): Promise<string> {
+  const mirror =
+    (await configuredMirror()) ?? (await run(["apt-get", "update", "-qq"]).then(configuredMirror));
+  if (mirror !== undefined) return mirror;
+  throw new Error(
+    "apt knows no Debian mirror: name one in /etc/apt/sources.list.d and run apt-get update",
+  );
+}
+
+/** apt lists its index files only after an update. */
+async function configuredMirror(): Promise<string | undefined> {
+  const targets = await run([
+    "apt-get",
+    "indextargets",
+    "--format",
+    "$(REPO_URI) $(LABEL) $(COMPONENT)",
+  ]);
+  return /^(https?:\S+) Debian main$/m.exec(targets)?.[1];
+}

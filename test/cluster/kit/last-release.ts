@@ -1,0 +1,32 @@
+/** The last release, built once per machine from its own sources with its own locked packages. */
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { lastArchive, lastRelease } from "../../../tools/last-release.ts";
+import { cacheRoot, once } from "../cache.ts";
+import { progress, run } from "../run.ts";
+
+const repository = join(import.meta.dirname, "../../..");
+/** A folder with its manifests/, Containerfile and dist/ (5 s; a minute with other packages). */
+export async function buildLastRelease(): Promise<string> {
+  const { version, commit } = lastRelease;
+  return await once(join(cacheRoot, "releases", commit), async (draft) => {
+    progress(`building release ${version}`);
+    rmSync(draft, { recursive: true, force: true });
+    mkdirSync(draft, { recursive: true });
+    await run(["tar", "-x", "-C", draft], { input: lastArchive() });
+    const packages = join(draft, "node_modules");
+    const same = packagesOf(draft) === packagesOf(repository);
+    // The very same ones need not be fetched again; others its own door installs.
+    if (same) symlinkSync(join(repository, "node_modules"), packages);
+    const door = same ? [] : ["build/run.mjs"];
+    await run([process.execPath, ...door, "build/bundle.ts"], { cwd: draft });
+    rmSync(packages, { recursive: true, force: true });
+    if (!existsSync(join(draft, "dist/agent.cjs"))) throw new Error("there is no bundle in dist/");
+  });
+}
+
+/** The locked packages of a checkout, itself apart: each release has another version. */
+function packagesOf(root: string): string {
+  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  return JSON.stringify({ ...lock.packages, "": undefined });
+}

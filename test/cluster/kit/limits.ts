@@ -1,0 +1,25 @@
+/**
+ * Limits of this machine that several clusters at once would run into. All their nodes are root's,
+ * so they share what a real node has for itself.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { progress } from "../run.ts";
+
+const file = "/proc/sys/fs/inotify/max_user_instances";
+
+/**
+ * inotify instances for all clusters at once. A node takes some 15 (systemd, journald, containerd,
+ * kubelet, agent), and three files of tests with five nodes each run at a time; the kernel's
+ * default is 128. A kubelet that gets none ends, and its node never comes back.
+ */
+const enough = 1024;
+
+/** Raises the limit, until the next boot, where it is lower. Where it may not, it says so. */
+export function raiseLimits(): void {
+  if (Number(readFileSync(file, "utf8")) >= enough) return;
+  try {
+    writeFileSync(file, String(enough));
+  } catch {
+    progress(`${file} is below ${enough} and cannot be raised: nodes may fail to come back`);
+  }
+}

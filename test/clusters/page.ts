@@ -1,0 +1,56 @@
+/** What docs/clusters.md and docs/sealed.md show as printed, held against what a run prints. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const docs = join(import.meta.dirname, "../../docs");
+
+/** The first command of a page that begins so, as its reader types it. */
+export function commandOf(page: string, begin: string): string {
+  const line = readFileSync(join(docs, page), "utf8")
+    .replaceAll("\\\n", "")
+    .split("\n")
+    .find((one) => one.startsWith(begin));
+  return line?.replaceAll(/\s+/g, " ") ?? assert.fail(`${page} has no line ${begin}`);
+}
+
+/** The rows of the block that follows the one in which this command is the last. */
+function printedBelow(page: string, command: string): readonly string[] {
+  const text = readFileSync(join(docs, page), "utf8");
+  const [, below = ""] = text.split(`${command}\n\`\`\`\n`);
+  const [, body = ""] = /^\s*(?:[^`#]*\n)?```\n(.*?)^```/ms.exec(below) ?? [];
+  const rows = rowsOf(body);
+  assert.ok(rows.length > 0, `${page} shows nothing below ${command}`);
+  return rows;
+}
+
+/** Without what differs from run to run: widths of columns, times, the version of Kubernetes. */
+const rowsOf = (printed: string): readonly string[] =>
+  printed
+    .split("\n")
+    .map((line) => line.trim().replaceAll(/ +/g, " "))
+    .filter((line) => line !== "")
+    .map((line) =>
+      line
+        .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
+        .replaceAll(/\bv\d+\.\d+\.\d+\b/g, "VERSION"),
+    );
+
+/** The page shows these rows and no other; where it ends with an ellipsis, these first. */
+export function assertShown(page: string, command: string, printed: string): void {
+  const shown = printedBelow(page, command);
+  const rows = rowsOf(printed);
+  if (shown.at(-1) !== "…") assert.deepEqual(rows, shown, `${page}: ${command}`);
+  else assert.deepEqual(rows.slice(0, shown.length - 1), shown.slice(0, -1), `${page}: ${command}`);
+}
+
+/** Each row that the page shows is among these, in this order. */
+export function assertAmong(page: string, command: string, printed: string): void {
+  const shown = printedBelow(page, command);
+  const rows = rowsOf(printed);
+  assert.deepEqual(
+    rows.filter((row) => shown.includes(row)),
+    shown,
+    `${page}: ${command}\n${printed}`,
+  );
+}

@@ -1,0 +1,211 @@
+/**
+ * What a thief of a joined cluster's token tries: to become another account, and to outlive the
+ * token's revocation. RBAC allows each of these requests, since it knows their names and not what
+ * is in them; the real token controller fills what they make.
+ */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
+import { joinedGuards } from "#contract/joined/guards.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import { connect } from "#kube/client/client.ts";
+import type { Cluster as Api } from "#kube/client/cluster.ts";
+import { requestToken } from "#kube/token.ts";
+import { call } from "../../cli/fake.fixture.ts";
+import { untilGuarded } from "../../cli/joining/guarded.ts";
+import { guardsOf, rightsOf } from "../../cli/joining/rights.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { writeKubeconfig } from "../controller/plane.ts";
+
+const target = "fleet-pull-secret";
+const targets = [{ namespace: "kube-system", name: target }];
+const core = "/api/v1/namespaces/kube-system";
+const path = `${core}/secrets/${target}`;
+const tokens = `${core}/serviceaccounts/global-pull-secret-joined/token`;
+const bound = { apiVersion: "v1", kind: "Secret", name: "global-pull-secret-joined-token" };
+const its = ["-n", "kube-system"];
+const how = { manager: "test", force: true };
+const aDay = 24 * 3600;
+
+let cluster: Cluster;
+let admin: Api;
+let thief: Api;
+
+before(async () => {
+  cluster = await startCluster({ nodes: 0 });
+  const config = new KubeConfig();
+  config.loadFromFile(cluster.kubeconfig);
+  admin = connect(config, () => {});
+  for (const one of rightsOf(targets, "host/east")) await admin.apply(one.path, one.body, how);
+  thief = apiWith("joined", (await requestToken(admin)).token);
+  await untilMay(thief);
+});
+after(() => cluster.down());
+
+function apiWith(name: string, token: string): Api {
+  const config = new KubeConfig();
+  config.loadFromFile(writeKubeconfig(cluster, name, cluster.server, token));
+  return connect(config, () => {});
+}
+
+/** RBAC takes a moment to know a Role. */
+const untilMay = (one: Api) =>
+  until("its rights are known", () =>
+    one.get(path).then(
+      () => true,
+      () => false,
+    ),
+  );
+
+const secret = (type: string, annotations = {}, data = {}) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  type,
+  metadata: { name: target, namespace: "kube-system", annotations },
+  data,
+});
+const tokenOf = (account: string) =>
+  secret("kubernetes.io/service-account-token", { "kubernetes.io/service-account.name": account });
+
+const request = (boundObjectRef?: object, expirationSeconds = aDay) => ({
+  apiVersion: "authentication.k8s.io/v1",
+  kind: "TokenRequest",
+  spec: { expirationSeconds, ...(boundObjectRef === undefined ? {} : { boundObjectRef }) },
+});
+type Answer = Readonly<{ status: { token: string } }>;
+
+/** Whose token it is, as the API server says. */
+async function whose(name: string, token: string): Promise<string> {
+  const review = await apiWith(name, token).create<{ status: { userInfo: { username: string } } }>(
+    "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+    { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
+  );
+  return review.status.userInfo.username;
+}
+
+/** Whose token the token controller puts into the target; what is there is deleted then. */
+async function filled(): Promise<string> {
+  const token = await until("the token controller fills it", async () => {
+    const made = await admin.get<V1Secret>(path);
+    return made?.data?.["token"];
+  });
+  const user = await whose("filled", Buffer.from(token, "base64").toString());
+  await clear();
+  return user;
+}
+const clear = () => cluster.kubectl("delete", "secret", target, ...its, "--ignore-not-found");
+
+/** An admission policy refuses it: RBAC would say 403. */
+async function refused(what: string, made: Promise<unknown>): Promise<void> {
+  const status = await made.then(
+    () => "made",
+    (error: unknown) => (error instanceof ApiError ? error.status : error),
+  );
+  assert.equal(status, 422, what);
+}
+
+/** Of another account, by a Secret that Kubernetes fills: made, or turned into one. */
+async function refusedAll(as: Api): Promise<void> {
+  // Somebody else may: the policies judge this account alone.
+  await admin.apply(path, tokenOf("default"), how);
+  const other = tokenOf("replicaset-controller");
+  await refused("another account's name on one that is there", as.apply(path, other, how));
+  assert.equal(await filled(), "system:serviceaccount:kube-system:default");
+  for (const account of ["default", "replicaset-controller", "clusterrole-aggregation-controller"])
+    await refused(account, as.apply(path, tokenOf(account), how));
+  const tokenId = { "token-id": Buffer.from("abcdef").toString("base64") };
+  const bootstrap = secret("bootstrap.kubernetes.io/token", {}, tokenId);
+  await refused("a bootstrap token", as.apply(path, bootstrap, how));
+  for (const name of [target, undefined]) {
+    const metadata = { ...tokenOf("default").metadata, name, generateName: `${target}-` };
+    const made = as.create(`${core}/secrets`, { ...tokenOf("default"), metadata });
+    await assert.rejects(made, { status: 403 });
+  }
+  assert.equal(await admin.get(path), undefined);
+  // What a fleet places it may.
+  for (const type of ["kubernetes.io/dockerconfigjson", "Opaque"]) {
+    const data = { ".dockerconfigjson": Buffer.from('{"auths":{}}').toString("base64") };
+    const { metadata } = await as.apply<V1Secret>(path, secret(type, {}, data), how);
+    await as.remove(path, metadata?.uid ?? "");
+  }
+}
+
+test("with RBAC alone the account has any other account's token, and one of its own that nothing revokes", async () => {
+  await thief.apply(path, tokenOf("replicaset-controller"), how);
+  const user = await filled();
+  assert.equal(user, "system:serviceaccount:kube-system:replicaset-controller");
+  const unbound = await thief.create<Answer>(tokens, request());
+  await cluster.kubectl("delete", "secret", bound.name, ...its);
+  const kept = apiWith("kept", unbound.status.token);
+  await until("the bound one is void", () =>
+    thief.get(path).then(
+      () => false,
+      (error: unknown) => error instanceof ApiError && error.status === 401,
+    ),
+  );
+  assert.equal(await kept.get(path), undefined, "and this one still opens");
+});
+
+test("held by the policies of a join it makes no token of another account", async () => {
+  for (const one of [...guardsOf("host/east"), ...rightsOf(targets, "host/east")])
+    await admin.apply(one.path, one.body, how);
+  thief = apiWith("joined", (await requestToken(admin)).token);
+  await untilGuarded(thief, targets);
+  await refusedAll(thief);
+});
+
+test("nor one of its own but as it should: bound to that Secret, for 30 days at most", async () => {
+  await thief.apply(path, secret("Opaque"), how);
+  const to = (kind: string, name: string) => request({ ...bound, kind, name });
+  await refused("bound to nothing", thief.create(tokens, request()));
+  await refused("bound to a Secret of its own", thief.create(tokens, to("Secret", target)));
+  await refused("bound to a Pod", thief.create(tokens, to("Pod", bound.name)));
+  await refused("bound to a Node", thief.create(tokens, to("Node", bound.name)));
+  await refused("for 31 days", thief.create(tokens, request(bound, 31 * aDay)));
+  const { token } = await requestToken(thief);
+  const user = await whose("renewed", token);
+  assert.equal(user, "system:serviceaccount:kube-system:global-pull-secret-joined");
+  await clear();
+});
+
+test("it changes neither the policies nor its rights", async () => {
+  for (const one of [...guardsOf("host/east"), ...rightsOf(targets, "host/east")]) {
+    if (one.path === path) continue;
+    await assert.rejects(thief.apply(one.path, one.body, how), { status: 403 }, one.path);
+    const { metadata } = (await admin.get<V1Secret>(one.path)) ?? {};
+    await assert.rejects(thief.remove(one.path, metadata?.uid ?? ""), { status: 403 }, one.path);
+  }
+});
+
+test("what `fleet rbac` prints holds its account to the same", async () => {
+  const { out } = await call(["fleet rbac", "--target", `kube-system/${target}`]);
+  const file = join(cluster.directory, "fleet-rbac.yaml");
+  writeFileSync(file, out);
+  await cluster.kubectl("apply", "-f", file);
+  const asks = ["create", "token", "global-pull-secret-fleet", ...its];
+  const guest = apiWith("fleet", (await cluster.kubectl(...asks)).trim());
+  await untilMay(guest);
+  await until("its policy is in force", () =>
+    guest.apply(path, tokenOf("default"), { ...how, dryRun: true }).then(
+      () => false,
+      (error: unknown) => error instanceof ApiError && error.status === 422,
+    ),
+  );
+  await refusedAll(guest);
+  await assert.rejects(guest.create(tokens, request(bound)), { status: 403 });
+});
+
+test("where the policies are not in force a join says so, and goes no further", async () => {
+  for (const { name } of joinedGuards)
+    await cluster.kubectl("delete", "validatingadmissionpolicybinding", name);
+  await until("they are no longer in force", () =>
+    thief.create(tokens, request()).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await assert.rejects(untilGuarded(thief, targets), /does not hold the account to the admission/);
+});

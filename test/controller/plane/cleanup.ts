@@ -1,0 +1,43 @@
+/** Leaves nothing of one test to the next. */
+import { until } from "../../cluster/await.ts";
+import { forgetEvents } from "./events.ts";
+import { ownPaths } from "./paths.ts";
+import type { Plane } from "./start.ts";
+
+/**
+ * Deletes all of ours by hand, while no controller runs: for the next test, without a removal that
+ * nobody looks at.
+ */
+export async function wipe(plane: Plane): Promise<void> {
+  const kubectl = (...args: string[]) =>
+    plane.cluster.kubectl("-n", "kube-system", ...args, "--ignore-not-found");
+  const secrets = ["additional-pull-secret", "global-pull-secret", "global-pull-secret-state"];
+  const syncer = "global-pull-secret-syncer";
+  await Promise.all([
+    kubectl("delete", "secrets", ...secrets),
+    kubectl("delete", "daemonset", syncer, "--cascade=foreground", "--timeout=60s"),
+    kubectl("delete", "rolebinding,role,serviceaccount", syncer),
+  ]);
+  await forgetEvents(plane);
+}
+
+/** Deletes additional-pull-secret, waits until nothing of ours is left, and forgets the Events. */
+export async function clear(plane: Plane): Promise<void> {
+  await plane.cluster.kubectl(
+    "delete",
+    "secret",
+    "additional-pull-secret",
+    "-n",
+    "kube-system",
+    "--ignore-not-found",
+  );
+  await untilGone(plane);
+  await forgetEvents(plane);
+}
+
+export async function untilGone(plane: Plane, timeout = 180_000): Promise<void> {
+  const left = async () =>
+    (await Promise.all(ownPaths.map((path) => plane.api.get(path)))).filter((o) => o !== undefined)
+      .length;
+  await until("nothing of ours is left", async () => (await left()) === 0, { timeout, seen: left });
+}

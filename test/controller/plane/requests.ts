@@ -1,0 +1,38 @@
+/** What the controller asked of the API server, by its audit log. */
+import { auditOf, isWrite, type AuditedRequest } from "../../cluster/audit.ts";
+import type { Plane } from "./start.ts";
+
+const leases = "coordination.k8s.io/leases";
+const account = "system:serviceaccount:kube-system:global-pull-secret-controller";
+
+export type Request = AuditedRequest;
+
+/**
+ * What the controller asked of the API server from `since` on, watches when they ended; what keeps
+ * its Lease apart.
+ */
+export function requests(plane: Plane, since = ""): Request[] {
+  return allRequests(plane, since).filter(({ resource }) => resource !== leases);
+}
+
+/**
+ * What the controller asked to change; also what was refused. Without its Lease and what only
+ * tells: Events and status.
+ */
+export function writes(plane: Plane, since: string): Request[] {
+  return requests(plane, since).filter(
+    (one) => isWrite(one) && one.resource !== "events" && one.subresource !== "status",
+  );
+}
+
+function withGroup({ group, resource, ...request }: AuditedRequest): Request {
+  const path = [group, resource, request.subresource].filter(Boolean).join("/");
+  return { ...request, group, resource: path };
+}
+
+/** As `requests`, with what keeps its Lease. A resource has its API group before it. */
+export function allRequests(plane: Plane, since = ""): Request[] {
+  return auditOf(plane.cluster, { since })
+    .filter(({ user }) => user === account)
+    .map((one) => withGroup(one));
+}

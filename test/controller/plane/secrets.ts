@@ -1,0 +1,87 @@
+/** Pull secrets: what a test declares, and what the controller makes of it. */
+import type { V1Secret } from "@kubernetes/client-node";
+import { until } from "../../cluster/await.ts";
+import { untilEvent } from "./events.ts";
+import { paths } from "./paths.ts";
+import type { Plane } from "./start.ts";
+
+/** A pull secret's document with one entry per pair. */
+export function document(entries: Record<string, string>): string {
+  const auths = Object.entries(entries).map(([registry, pair]) => [
+    registry,
+    { auth: Buffer.from(pair).toString("base64") },
+  ]);
+  return JSON.stringify({ auths: Object.fromEntries(auths) });
+}
+
+export function pullSecret(name: string, text: string, more: object = {}): object {
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name, namespace: "kube-system" },
+    type: "kubernetes.io/dockerconfigjson",
+    data: { ".dockerconfigjson": Buffer.from(text).toString("base64") },
+    ...more,
+  };
+}
+
+/** Creates or replaces additional-pull-secret. */
+export async function declare(
+  plane: Plane,
+  text: string,
+  name = "additional-pull-secret",
+): Promise<void> {
+  await plane.api.apply(`${paths.secrets}/${name}`, pullSecret(name, text), {
+    manager: "test",
+    force: true,
+  });
+}
+
+/** global-pull-secret as people read it; undefined when it is not there. */
+export async function published(
+  plane: Plane,
+): Promise<{ document: string; revision: number; sources: string } | undefined> {
+  const secret = await plane.api.get<V1Secret>(paths.global);
+  if (secret === undefined) return undefined;
+  const text = (key: string) => Buffer.from(secret.data?.[key] ?? "", "base64").toString();
+  return {
+    document: text(".dockerconfigjson"),
+    revision: Number(text("revision")),
+    sources: text("sources"),
+  };
+}
+
+/** Waits until the published document is this one; returns its revision. */
+export async function untilPublished(
+  plane: Plane,
+  expected: string,
+  timeout = 20_000,
+): Promise<number> {
+  const seen = await until(
+    `${expected} is published`,
+    async () => {
+      const now = await published(plane);
+      return now?.document === expected && now;
+    },
+    { timeout, seen: () => published(plane) },
+  );
+  return seen.revision;
+}
+
+/** Waits until every living node has this revision, as the Event says; returns what it says. */
+export async function untilRolledOut(
+  plane: Plane,
+  revision: number,
+  timeout = 180_000,
+): Promise<string> {
+  return (await untilEvent(plane, "RolledOut", `revision ${revision} is on`, timeout)).message;
+}
+
+/** Declares this document and waits until it is rolled out; returns its revision. */
+export async function deployed(plane: Plane, text: string): Promise<number> {
+  await declare(plane, text);
+  const revision = await untilPublished(plane, text);
+  await until("the DaemonSet is there", async () => await plane.api.get(paths.daemonSet));
+  await untilRolledOut(plane, revision);
+  return revision;
+}

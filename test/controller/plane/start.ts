@@ -1,0 +1,71 @@
+/**
+ * A control plane with manifests/ applied, and no controller: a real etcd, API server, DaemonSet
+ * controller and scheduler.
+ */
+import { KubeConfig } from "@kubernetes/client-node";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connect } from "#kube/client/client.ts";
+import type { Cluster as Api } from "#kube/client/cluster.ts";
+import { freshBundle } from "../../../build/bundle.ts";
+import { startCluster, type Cluster } from "../../cluster/cluster.ts";
+import { steer } from "../steer.ts";
+
+const root = join(import.meta.dirname, "../../..");
+
+export type Plane = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string; token: string }> &
+  AsyncDisposable;
+
+/**
+ * Control plane up, manifests/ applied, their Deployment scaled to nothing: tests start the
+ * controller themselves.
+ */
+export async function startPlane(): Promise<Plane> {
+  const cluster = await startCluster({ nodes: 0 });
+  const rights = await installed(cluster);
+  const admin = new KubeConfig();
+  admin.loadFromFile(cluster.kubeconfig);
+  const plane = {
+    cluster,
+    ...rights,
+    api: connect(admin, () => {}),
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  };
+  await steer(plane);
+  return plane;
+}
+
+/** Applies manifests/, their Deployment scaled to nothing; returns what a controller is told. */
+export async function installed(cluster: Cluster): Promise<Pick<Plane, "kubeconfig" | "token">> {
+  await freshBundle();
+  const name = "global-pull-secret-controller";
+  const its = ["-n", "kube-system"];
+  await cluster.kubectl("apply", "-k", join(root, "manifests"));
+  await cluster.kubectl("apply", "-f", join(root, "manifests/components/original/role.yaml"));
+  await cluster.kubectl("scale", `deployment/${name}`, ...its, "--replicas=0");
+  const token = (await cluster.kubectl("create", "token", name, ...its, "--duration=4h")).trim();
+  return { token, kubeconfig: writeKubeconfig(cluster, "controller", cluster.server, token) };
+}
+
+/**
+ * A kubeconfig with the controller's token; `server` may lead through a proxy that the test can
+ * close.
+ */
+export function writeKubeconfig(
+  cluster: Cluster,
+  name: string,
+  server: string,
+  token: string,
+): string {
+  const file = join(cluster.directory, `${name}.kubeconfig`);
+  const content = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "test", cluster: { server, "certificate-authority": cluster.ca } }],
+    users: [{ name: "controller", user: { token } }],
+    contexts: [{ name: "test", context: { cluster: "test", user: "controller" } }],
+    "current-context": "test",
+  };
+  writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
+  return file;
+}

@@ -1,0 +1,133 @@
+/** What the agent finds on a node: directories that a test makes. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { digestOf as digestOfBytes, previousPrefix } from "#agent/journal/journal.ts";
+import type { FileContent } from "#agent/facts/search.ts";
+import { credentialFiles, podFiles } from "#contract/names.ts";
+import { digestFor, filesFor, type MountedSources } from "./mounted.ts";
+import { inTime } from "./waiting.ts";
+
+/** What our folder keeps where these files are still to come back. */
+export function keeping(...texts: readonly string[]): string[] {
+  return [
+    "journal.json",
+    ...texts.map((text) => previousPrefix + digestOfBytes(Buffer.from(text))).toSorted(),
+  ];
+}
+
+/**
+ * A directory that looks to the agent like a node: kubelet directory, mounted Secret, termination
+ * log.
+ */
+export class NodeDirectory implements Disposable {
+  readonly root: string;
+  readonly kubelet: string;
+  readonly secret: string;
+  readonly dbus: string;
+  readonly terminationLog: string;
+  /** The pod's own directory: a new node's pod has ended before, to say its words (word.ts). */
+  readonly pod: string;
+  readonly config: string;
+  readonly folder: string;
+  /** Of its agents, where a test gives no others. */
+  flags: readonly string[] = [];
+  #swaps = 0;
+  readonly #digests = new Map<number, string>();
+
+  /** `kubelet`: a kubelet directory that is there already, such as a booted node's. */
+  constructor(root = mkdtempSync(join(tmpdir(), "gps-node-")), kubelet = join(root, "kubelet")) {
+    this.root = root;
+    this.kubelet = kubelet;
+    this.secret = join(root, "secret");
+    this.dbus = join(root, "dbus");
+    this.terminationLog = join(root, "termination-log");
+    this.config = join(kubelet, "config.json");
+    this.folder = join(kubelet, "global-pull-secret");
+    this.pod = join(root, "pod");
+    for (const directory of [kubelet, this.secret, this.pod])
+      mkdirSync(directory, { recursive: true });
+    writeFileSync(join(this.pod, "word"), "refused\nreleased\n");
+    this.sees({});
+    writeFileSync(this.terminationLog, "");
+  }
+
+  /**
+   * What the pod's first container saw at the places that a kubelet searches besides its own
+   * directory.
+   */
+  sees(others: Readonly<Record<string, FileContent>>): void {
+    const files = {
+      ...Object.fromEntries(credentialFiles.map((path) => [path, "none"])),
+      ...others,
+    };
+    writeFileSync(join(this.pod, podFiles.hidden), JSON.stringify({ kind: "seen", files }));
+  }
+
+  /**
+   * Mounts a revision as the kubelet does: new directory, then the `..data` link swapped by rename.
+   */
+  mount(revision: number, content: MountedSources): void {
+    this.#digests.set(revision, digestFor(revision, content));
+    this.mountFiles(filesFor(revision, content));
+  }
+
+  /** What the template of this revision's agents says; that of the last mount of this number. */
+  digest(revision: number): string {
+    return this.#digests.get(revision) ?? "";
+  }
+
+  mountFiles(files: Readonly<Record<string, string>>): void {
+    const before = existsSync(join(this.secret, "..data")) ? `..${this.#swaps}` : undefined;
+    const name = `..${++this.#swaps}`;
+    mkdirSync(join(this.secret, name));
+    for (const [file, text] of Object.entries(files))
+      writeFileSync(join(this.secret, name, file), text);
+    symlinkSync(name, join(this.secret, "..data_tmp"));
+    renameSync(join(this.secret, "..data_tmp"), join(this.secret, "..data"));
+    for (const file of Object.keys(files))
+      if (!existsSync(join(this.secret, file)))
+        symlinkSync(`..data/${file}`, join(this.secret, file));
+    if (before !== undefined) rmSync(join(this.secret, before), { recursive: true });
+  }
+
+  /** config.json as text; `undefined` if absent. */
+  get file(): string | undefined {
+    return existsSync(this.config) ? readFileSync(this.config, "utf8") : undefined;
+  }
+
+  /** From now on the pod is a new one, which has said nothing. */
+  newPod(): void {
+    rmSync(join(this.pod, "word"), { force: true });
+  }
+
+  /** What lies in our folder, but for the lock. */
+  get kept(): string[] {
+    const names = readdirSync(this.folder).filter((name) => !name.startsWith("lock-"));
+    return names.toSorted();
+  }
+
+  get message(): string {
+    return readFileSync(this.terminationLog, "utf8");
+  }
+
+  /** Waits for these last words: they are written after readiness has changed. */
+  async says(words: RegExp): Promise<void> {
+    if (!(await inTime(() => words.test(this.message))))
+      throw new Error(`the last words are ${this.message || "none"}`);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}

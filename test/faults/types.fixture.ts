@@ -1,0 +1,69 @@
+/**
+ * A real systemd with the kubelet's unit as distributions write it, kubelets that die early and
+ * late, and other people's jobs.
+ */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { until } from "../cluster/await.ts";
+import { type Death, getsItsFileBack, types } from "./deaths.ts";
+import { fresh } from "./machine.ts";
+import { ours } from "./place.ts";
+
+test("H17: a unit of Type simple, exec or notify is restarted once, and proved", async () => {
+  for (const type of types) {
+    const { inside, revision } = await fresh();
+    await inside.machine.breakKubelet(`[Service]\nType=${type}\n`);
+    const old = await inside.kubelet();
+    await inside.start(revision);
+    await inside.shows(200, "GPS200");
+    const now = await inside.kubelet();
+    assert.deepEqual([inside.node.file, now.NRestarts], [ours, "0"], type);
+    assert.notEqual(now.InvocationID, old.InvocationID);
+    assert.equal((await inside.jobs(revision)).join(), "done", type);
+  }
+});
+
+/** The others, and every death after 15 s, are in types.long.test.ts. */
+const deaths: readonly Death[] = [
+  { type: "simple", seconds: 0, restarts: "always" },
+  { type: "exec", seconds: 3, restarts: "always" },
+  { type: "notify", seconds: 0, restarts: "no" },
+];
+
+test("H18: a kubelet that dies at once or after 3 s with the new file gets the old one back, whatever its unit's Type", async () => {
+  for (const death of deaths) {
+    const { inside, revision } = await fresh();
+    await getsItsFileBack(inside, revision, death);
+  }
+});
+
+test("somebody stops the kubelet in the middle of our restart: the job is canceled, and the kubelet is started again", async () => {
+  const { inside, revision } = await fresh();
+  await inside.machine.breakKubelet("[Service]\nExecStartPre=/bin/sleep 3\n");
+  const old = await inside.kubelet();
+  await inside.start(revision);
+  await until(
+    "the start is under way",
+    async () => (await inside.kubelet()).InvocationID !== old.InvocationID,
+    {
+      every: 50,
+    },
+  );
+  await inside.machine.exec(["systemctl", "stop", "kubelet"]);
+  await inside.shows(200, "GPS200", 60_000);
+  assert.deepEqual(await inside.jobs(revision), ["canceled", "done"]);
+  assert.deepEqual([inside.node.file, (await inside.kubelet()).ActiveState], [ours, "active"]);
+});
+
+test("a kubelet that somebody stops when the agent comes is not started by it; started by them, it gets the new file", async () => {
+  const { inside, revision } = await fresh();
+  await inside.machine.breakKubelet("[Service]\nExecStop=/bin/sleep 3\n");
+  await inside.machine.exec(["systemctl", "stop", "--no-block", "kubelet"]);
+  await inside.start(revision);
+  await inside.shows("5nn", "kubelet.service is inactive", 60_000);
+  assert.equal(inside.node.file, undefined);
+  assert.deepEqual(await inside.jobs(revision), []);
+  await inside.machine.exec(["systemctl", "start", "kubelet"]);
+  await inside.shows(200, "GPS200", 60_000);
+  assert.deepEqual([inside.node.file, (await inside.kubelet()).ActiveState], [ours, "active"]);
+});

@@ -1,0 +1,74 @@
+/**
+ * The fleet's account narrowed by the component manifests/fleet/narrow, as kustomize makes it: a
+ * real API server says what the account may do, and the fleet goes on serving.
+ */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { document, pullSecret } from "../controller/plane.ts";
+import { kustomized } from "../install/kustomize.ts";
+import * as fleet from "./fleet.ts";
+import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
+
+let home: fleet.Home;
+let guest: fleet.GuestCluster;
+let controller: ReturnType<typeof fleet.startFleet> | undefined;
+
+before(async () => {
+  [home, guest] = await Promise.all([fleet.startHome(), fleet.startGuest()]);
+});
+after(async () => {
+  await controller?.[Symbol.asyncDispose]();
+  for (const one of [home, guest]) one?.cluster.down();
+});
+
+const account = "--as=system:serviceaccount:kube-system:global-pull-secret-fleet";
+const mayRead = async (namespace: string, secret: string): Promise<boolean> =>
+  await home.cluster
+    .kubectl("auth", "can-i", "get", `secrets/${secret}`, "-n", namespace, account)
+    .then(
+      (answer) => answer.startsWith("yes"),
+      () => false, // kubectl ends with 1 where the answer is no
+    );
+
+/** The grant for one cluster's namespace, as docs/fleet.md has an administrator write it. */
+const granted = (namespace: string) =>
+  kustomized({
+    resources: ["fleet/narrow/namespace"],
+    namespace,
+    patches: [
+      {
+        target: { kind: "Role" },
+        patch: `- { op: replace, path: /rules/0/resourceNames/0, value: ${namespace}-kubeconfig }`,
+      },
+    ],
+  });
+
+test("with the component the account reads the kubeconfigs that are granted it and no other Secret, and serves these clusters", async () => {
+  for (const name of ["guest-a", "guest-b"])
+    await fleet.declareGuest(home, name, guest.kubeconfig, labelled);
+  assert.equal(await mayRead("default", "any"), true, "the right was never there");
+  const rights = await kustomized({ resources: ["fleet"], components: ["fleet/narrow"] });
+  await home.cluster.apply(...rights.filter(({ kind }) => kind.startsWith("ClusterRole")));
+  await home.cluster.apply(...(await granted("guest-a")));
+  const may: readonly (readonly [namespace: string, secret: string, may: boolean])[] = [
+    ["guest-a", "guest-a-kubeconfig", true],
+    ["guest-a", "other", false],
+    ["guest-b", "guest-b-kubeconfig", false],
+    ["default", "any", false],
+    ["kube-system", "any", false],
+    ["kube-system", "source-pull-secret", true],
+  ];
+  for (const [namespace, secret, is] of may)
+    assert.equal(await mayRead(namespace, secret), is, `${namespace}/${secret}`);
+
+  await home.cluster.apply(fleetSecret());
+  controller = fleet.startFleet(home);
+  const content = document({ "quay.io": "robot:1" });
+  await home.cluster.apply(pullSecret("source-pull-secret", content));
+  await untilPlaced(guest, { ".dockerconfigjson": Buffer.from(content).toString("base64") });
+  await untilState(home, "guest-a", "Done");
+  // What is not granted is told, and holds up no other; granted, it is served.
+  await untilState(home, "guest-b", "Unreachable", "403 Forbidden");
+  await home.cluster.apply(...(await granted("guest-b")));
+  await untilState(home, "guest-b", "Done");
+});

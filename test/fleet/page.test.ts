@@ -1,0 +1,51 @@
+/** docs/fleet.md's walk-through, as it stands, on a management cluster and two guests. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { startCluster } from "../cluster/cluster.ts";
+import { deskAt, pageOf, plain } from "../page.ts";
+import * as fleet from "./fleet.ts";
+
+const password = "planted-7d40";
+const names = ["guest-a", "guest-b"] as const;
+
+let home: fleet.Home;
+let guests: readonly fleet.GuestCluster[];
+
+before(async () => {
+  const guest = async () => await fleet.guestOf(await startCluster({ apiOnly: true }));
+  [home, ...guests] = await Promise.all([fleet.startHome(), guest(), guest()]);
+  // As Cluster API has them; nothing is selected yet.
+  for (const [at, name] of names.entries())
+    await fleet.declareGuest(home, name, guests[at]?.kubeconfig ?? assert.fail(name), {});
+});
+after(() => [home, ...(guests ?? [])].forEach((one) => one?.cluster.down()));
+
+test("K2, K3, K6, K8: the page's walk-through runs as it stands, and prints what the page shows", async () => {
+  const [a, b] = guests.map(({ cluster }) => cluster);
+  assert.ok(a && b);
+  const contexts = { management: home.cluster, "guest-a": a, "guest-b": b };
+  const desk = deskAt(join(home.cluster.directory, "desk"), {
+    contexts,
+    env: { PASSWORD: password },
+  });
+  await using controller = fleet.startFleet(home);
+  let shown = 0;
+  for (const { kind, body, printed } of pageOf("fleet.md").blocksBelow("## Walk-through")) {
+    if (kind === "yaml") {
+      const [, file = ""] = /^# (\S+)/.exec(body) ?? [];
+      writeFileSync(join(desk.folder, file), body);
+      continue;
+    }
+    const told = await desk.run(body);
+    assert.ok(!told.includes(password));
+    if (printed === undefined) continue;
+    assert.equal(plain(told), plain(printed));
+    shown += 1;
+  }
+  assert.equal(shown, 3);
+  const document = (await fleet.targetIn(guests[1]!))?.data?.[".dockerconfigjson"] ?? "";
+  assert.ok(Buffer.from(document, "base64").includes(password), "the Secret came back whole");
+  assert.ok(!controller.output().includes(password));
+});

@@ -1,0 +1,127 @@
+/** A page of docs/, as its reader has it: files to write, commands to run, what they print. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { load } from "js-yaml";
+import { directEnvironment } from "./cluster/run.ts";
+import type { Cluster } from "./cluster/cluster.ts";
+
+const root = join(import.meta.dirname, "..");
+const plugin = join(root, "dist/kubectl-pull_secret.cjs");
+
+export type Block = Readonly<{ kind: string; body: string; printed: string | undefined }>;
+
+/** The page in this file of docs/. */
+export function pageOf(file: string) {
+  const text = readFileSync(join(root, "docs", file), "utf8");
+  return {
+    /** The fenced blocks below a heading; what a block prints is the `text` block after it. */
+    blocksBelow: (heading: string): readonly Block[] => {
+      const [, below = ""] = text.split(`\n${heading}\n`);
+      const part = below.split(/\n#{2,3} /)[0] ?? "";
+      const all = Array.from(
+        part.matchAll(/^```(\w+)\n(.*?)^```/gms),
+        ([, kind = "", body = ""]) => ({ kind, body }),
+      );
+      assert.ok(all.length > 0, `no block below ${heading}`);
+      return all.flatMap((one, at) => {
+        const next = all[at + 1];
+        return one.kind === "text"
+          ? []
+          : [{ ...one, printed: next?.kind === "text" ? next.body : undefined }];
+      });
+    },
+    /** The value of the YAML block that begins with a comment on this file. */
+    yamlOf: (name: string): unknown => {
+      const blocks = Array.from(text.matchAll(/^```yaml\n(.*?)^```/gms), ([, body = ""]) => body);
+      return load(blocks.find((body) => body.startsWith(`# ${name}`)) ?? assert.fail(name));
+    },
+  };
+}
+
+/** UIDs, times and ages differ from run to run. */
+export const plain = (printed: string): string =>
+  printed
+    .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UID")
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "TIME")
+    .replaceAll(/\b\d+(?:s|m\d+s)$/gm, "AGE")
+    .trim();
+
+export type Desk = Readonly<{
+  folder: string;
+  /** Runs a block as it stands; its output of both kinds. Fails where a command does. */
+  run: (body: string) => Promise<string>;
+}>;
+
+type Surroundings = Readonly<{
+  /** Context → its cluster; the first one is the current one. */
+  contexts: Readonly<Record<string, Cluster>>;
+  /** Variables that the page takes for granted. */
+  env?: Readonly<Record<string, string>>;
+  /**
+   * What `kubectl logs` prints: the programs of these tests are in no pod, so it is faked with what
+   * they wrote.
+   */
+  logs?: () => string;
+}>;
+
+/** A folder with what the page takes for granted: contexts, the manifests, the plugin. */
+export function deskAt(
+  folder: string,
+  { contexts, env = {}, logs = () => "" }: Surroundings,
+): Desk {
+  mkdirSync(join(folder, "bin"), { recursive: true });
+  symlinkSync(join(root, "manifests"), join(folder, "manifests"));
+  const entries = Object.entries(contexts).map(([name, { kubeconfig }]) => {
+    const file = JSON.stringify(load(readFileSync(kubeconfig, "utf8")));
+    const { clusters, users } = JSON.parse(file) as Record<
+      "clusters" | "users",
+      { cluster?: object; user?: object }[]
+    >;
+    return { name, cluster: clusters[0]?.cluster, user: users[0]?.user };
+  });
+  const [[current, { kit }] = assert.fail("no context")] = Object.entries(contexts);
+  const merged = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: entries.map(({ name, cluster }) => ({ name, cluster })),
+    users: entries.map(({ name, user }) => ({ name, user })),
+    contexts: entries.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
+    "current-context": current,
+  };
+  writeFileSync(join(folder, "kubeconfig"), JSON.stringify(merged));
+  const program = (name: string, script: string) => {
+    const file = join(folder, "bin", name);
+    writeFileSync(file, `#!/bin/bash\n${script}\n`);
+    chmodSync(file, 0o755);
+  };
+  const kubectl = kit.parts.path("kubectl");
+  program("kubectl", `[ "$3" = logs ] && exec cat ${folder}/logs\nexec ${kubectl} "$@"`);
+  program("kubectl-pull_secret", `exec ${process.execPath} ${plugin} "$@"`);
+  const path = [join(folder, "bin"), dirname(process.execPath), process.env["PATH"]];
+  const around = {
+    ...directEnvironment(),
+    ...env,
+    PATH: path.join(delimiter),
+    KUBECONFIG: join(folder, "kubeconfig"),
+  };
+  return {
+    folder,
+    async run(body) {
+      writeFileSync(join(folder, "logs"), logs());
+      const child = spawn("bash", ["--norc", "-euo", "pipefail", "-c", body], {
+        cwd: folder,
+        env: around,
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      let told = "";
+      for (const stream of [child.stdout, child.stderr])
+        stream.on("data", (chunk: Buffer) => (told += chunk.toString()));
+      const [code] = (await once(child, "close")) as [number];
+      assert.equal(code, 0, `${body}\n${told}`);
+      return told;
+    },
+  };
+}

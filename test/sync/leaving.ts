@@ -1,0 +1,104 @@
+/** A tenant's namespace is deleted, and what holds up its end. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { until } from "../cluster/await.ts";
+import type { Rig } from "./rig.ts";
+import { grant, objectIn, readyOf, syncSecret, type Management } from "./sync.ts";
+
+const account = "global-pull-secret-sync-management";
+const finalizer = "globalpullsecret.io/sync";
+
+type Metadata = Readonly<{
+  metadata: Readonly<{ finalizers?: readonly string[]; deletionTimestamp?: string }>;
+}>;
+
+const rightsIn = async ({ api }: Management, where: string) =>
+  Promise.all(
+    ["roles", "rolebindings"].map((kind) =>
+      api.get<Metadata>(
+        `/apis/rbac.authorization.k8s.io/v1/namespaces/${where}/${kind}/${account}`,
+      ),
+    ),
+  );
+
+/** Whether both, or neither, of the rights are held. */
+async function untilHeld(management: Management, where: string, wanted: boolean): Promise<void> {
+  await until(
+    `its rights are ${wanted ? "" : "not "}held`,
+    async () =>
+      (await rightsIn(management, where)).every(
+        (one) => (one?.metadata.finalizers?.includes(finalizer) === true) === wanted,
+      ),
+    { timeout: 30_000, seen: async () => JSON.stringify(await rightsIn(management, where)) },
+  );
+}
+
+/** A tenant's namespace with copies, as a tenant's side makes them, of which there are Secrets. */
+async function tenantWith(management: Management, where: string, ...names: readonly string[]) {
+  await grant(management, where);
+  await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", where);
+  const copies = names.map((name) => syncSecret(name, { stringData: { a: "1" } }, where));
+  await management.cluster.apply(...copies);
+  for (const name of names)
+    await until(`${name} has its Secret`, async () => {
+      return readyOf(await objectIn(management, name, where))?.reason === "Synced";
+    });
+}
+
+const leave = ({ cluster }: Management, where: string) =>
+  cluster.kubectl("delete", "namespace", where, "--wait=false");
+
+const untilGone = ({ api }: Management, where: string) =>
+  until(
+    `namespace ${where} is gone`,
+    async () => (await api.get(`/api/v1/namespaces/${where}`)) === undefined,
+    {
+      timeout: 90_000,
+      seen: async () => JSON.stringify(await api.get(`/api/v1/namespaces/${where}`)),
+    },
+  );
+
+export function leavingTests(rig: () => Rig): void {
+  test("L3, L18: a tenant's namespace that is deleted with SyncSecrets in it goes, and takes all along", async () => {
+    const { management, start } = rig();
+    start();
+    await tenantWith(management, "tenant-leaves", "one", "two");
+    await leave(management, "tenant-leaves");
+    await untilGone(management, "tenant-leaves");
+  });
+
+  test("L3: deleted while nobody serves it, it goes when somebody does again", async () => {
+    const on = rig();
+    on.start();
+    await tenantWith(on.management, "tenant-alone", "one");
+    await on.stop("killed");
+    await leave(on.management, "tenant-alone");
+    await until("its rights are told to go", async () =>
+      (await rightsIn(on.management, "tenant-alone")).every(
+        (one) => one?.metadata.deletionTimestamp !== undefined,
+      ),
+    );
+    on.start();
+    await untilGone(on.management, "tenant-alone");
+  });
+
+  test("L21: rights that are taken away on purpose go at once; those of a namespace without SyncSecrets are never held", async () => {
+    const { management, start } = rig();
+    const { cluster } = management;
+    start();
+    await tenantWith(management, "tenant-revoked", "one");
+    await untilHeld(management, "tenant-revoked", true);
+    const its = ["-n", "tenant-revoked"];
+    await cluster.kubectl("delete", "rolebinding", account, ...its, "--timeout=30s");
+    const can = ["auth", "can-i", "get", "secrets", ...its];
+    const as = `--as=system:serviceaccount:kube-system:${account}`;
+    await assert.rejects(cluster.kubectl(...can, as));
+    // Given back, they serve the copy to its end, and are free after it.
+    await grant(management, "tenant-revoked");
+    await untilHeld(management, "tenant-revoked", true);
+    await cluster.kubectl("delete", "syncsecret", "one", ...its, "--timeout=60s");
+    await untilHeld(management, "tenant-revoked", false);
+    await leave(management, "tenant-revoked");
+    await untilGone(management, "tenant-revoked");
+  });
+}

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { Registry } from "prom-client";
+import { createMetrics } from "#controller/metrics/metrics.ts";
+import { createMetrics as createSyncMetrics } from "#sync/metrics.ts";
+import { metricsPage } from "./metrics.ts";
+
+const prefix = "global_pull_secret_";
+
+test("every metric of ours is on the page, whichever program serves it", () => {
+  const sync = new Registry();
+  createSyncMetrics(sync);
+  const registries = [createMetrics().registry, sync];
+  const made = registries.flatMap((one) => one.getMetricsAsArray().map(({ name }) => name));
+  // The fleet makes its own where it runs.
+  const fleet = globSync("fleet/**/*.ts").flatMap((file) =>
+    Array.from(
+      readFileSync(file, "utf8").matchAll(/name: "(global_pull_secret_\w+)"/g),
+      ([, name = ""]) => name,
+    ),
+  );
+  assert.ok(fleet.length > 0);
+  const names = [...made, ...fleet].filter((name) => name.startsWith(prefix));
+  const page = metricsPage();
+  const lacking = names
+    .map((name) => name.slice(prefix.length))
+    .filter((name) => !new RegExp(`\`(?:${prefix})?${name}\\b`).test(page));
+  assert.deepEqual(lacking, []);
+});

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { conditions, newsReasons, troubleReasons } from "#api/reasons.ts";
+import { troubles } from "#controller/status/troubles.ts";
+
+test("every reason of an Event is told by somebody: no name on the page is only a name", () => {
+  const lasting = new Set(Object.values(troubles).map(({ event }) => event));
+  assert.deepEqual([...lasting].toSorted(), Object.keys(troubleReasons).toSorted());
+  const messages = readFileSync("controller/report/messages.ts", "utf8");
+  for (const reason of Object.keys(newsReasons))
+    assert.ok(messages.includes(`reason: "${reason}"`), reason);
+});
+
+test("a condition's name is compared with a ConditionType, never with a string", () => {
+  const names = Object.keys(conditions).filter((name) => name !== "Ready");
+  const compared = new RegExp(`(?:type|\\["type"\\])\\s*[!=]==\\s*"(?:${names.join("|")})"`);
+  const loose = globSync("{agent,cli,controller,fleet,sync,program,kube}/**/*.ts").filter(
+    (file) => !file.includes(".test.") && compared.test(readFileSync(file, "utf8")),
+  );
+  assert.deepEqual(loose, []);
+});

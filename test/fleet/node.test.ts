@@ -25,15 +25,16 @@ let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
   [home, cluster] = await Promise.all([fleet.startHome(), startCluster({ nodes: 1 })]);
-  const rollout = { maxUnavailable: allAtOnce };
-  const wish = { rollout, sources: [{ name: "fleet", secretRef: { name } }] };
-  await product.installProduct(cluster, { wish });
-  // What docs/sources.md has an administrator grant for a further source.
+  // What docs/sources.md has an administrator grant for a further source: before the installation,
+  // whose status would else say Forbidden until the controller asks again.
   const role = `global-pull-secret-source-${name}`;
   const asks = ["--verb=get,list,watch", "--resource=secrets", `--resource-name=${name}`];
   await cluster.kubectl("create", "role", role, ...its, ...asks);
   const account = `--serviceaccount=${names.namespace}:global-pull-secret-controller`;
   await cluster.kubectl("create", "rolebinding", role, ...its, `--role=${role}`, account);
+  const rollout = { maxUnavailable: allAtOnce };
+  const wish = { rollout, sources: [{ name: "fleet", secretRef: { name } }] };
+  await product.installProduct(cluster, { wish });
 });
 after(async () => {
   await controller?.[Symbol.asyncDispose]();

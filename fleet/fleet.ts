@@ -98,7 +98,7 @@ export class Fleet {
     const { canary = 1, maxConcurrency = "10%", maxFailures = 0 } = object.spec.rollout ?? {};
     const turn = order(judged, { canary, maxConcurrency, maxFailures });
     const refusing = judged.filter(({ state }) => state === "Failed").map(({ name }) => name);
-    const halted = turn.halted && { reason: "Halted", message: refusedBy(refusing) };
+    const halted = turn.halted && { reason: "Halted" as const, message: refusedBy(refusing) };
     const stalled = source.ok ? halted || (tooMany ? tooManyClusters() : undefined) : source;
     const clusters = [
       ...judged.map(({ name, state, reason }) => ({ name, state, ...(reason && { reason }) })),
@@ -202,7 +202,9 @@ export class Fleet {
 }
 
 const refusedBy = (names: readonly string[]) => sentence("halted", names.slice(0, 5).join(", "));
-const tooManyClusters = () => ({ reason: "TooManyClusters", message: sentence("tooMany") });
+const tooManyClusters = () => {
+  return { reason: "TooManyClusters" as const, message: sentence("tooMany") };
+};
 
 /** Seconds until the first of these moments, in milliseconds, that is still ahead. */
 function soonest(moments: readonly (number | undefined)[], now: number): Again | undefined {

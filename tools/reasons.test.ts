@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import * as fleet from "#api/fleet-reasons.ts";
 import { conditions, newsReasons, troubleReasons } from "#api/reasons.ts";
+import * as sync from "#api/sync-reasons.ts";
 import { troubles } from "#controller/status/troubles.ts";
 
 test("every reason of an Event is told by somebody: no name on the page is only a name", () => {
@@ -10,6 +12,21 @@ test("every reason of an Event is told by somebody: no name on the page is only 
   const messages = readFileSync("controller/report/messages.ts", "utf8");
   for (const reason of Object.keys(newsReasons))
     assert.ok(messages.includes(`reason: "${reason}"`), reason);
+});
+
+test("every name of FleetSecret, ClusterProfile and SyncSecret is given by their programs", () => {
+  for (const [folder, tables] of [
+    ["fleet", fleet],
+    ["sync", sync],
+  ] as const) {
+    const sources = globSync(`${folder}/**/*.ts`).filter((file) => !file.includes(".test."));
+    const text = sources.map((file) => readFileSync(file, "utf8")).join("\n");
+    const names = Object.values(tables).flatMap((table) => Object.keys(table));
+    assert.deepEqual(
+      names.filter((name) => !text.includes(`"${name}"`)),
+      [],
+    );
+  }
 });
 
 test("a condition's name is compared with a ConditionType, never with a string", () => {

@@ -1,5 +1,7 @@
 /** docs/reference/reasons.md: what the names mean that conditions and Events have. */
+import * as fleet from "#api/fleet-reasons.ts";
 import * as reasons from "#api/reasons.ts";
+import * as sync from "#api/sync-reasons.ts";
 import { table } from "./markdown.ts";
 
 /** The page, a section for each table of api/reasons.ts. */
@@ -53,6 +55,46 @@ Warnings on \`additional-pull-secret\`, repeated every half hour; [the condition
 go with them](../metrics.md).
 
 ${named("reason", reasons.troubleReasons)}
+
+## FleetSecret
+
+[How to read them](../fleet.md).
+
+${named("condition", fleet.fleetConditions, "when it is True")}
+
+Reasons of Ready and Reconciling:
+
+${named("reason", fleet.fleetReasons)}
+
+Stalled is True with these, and Ready False:
+
+${named("reason", fleet.fleetStalledReasons)}
+
+Of Warning:
+
+${named("reason", fleet.fleetWarningReasons)}
+
+## ClusterProfile of a joined cluster
+
+[How to join one](../clusters.md).
+
+${named("condition", fleet.joinedConditions, "when it is True")}
+
+${named("reason", fleet.joinedReasons)}
+
+## SyncSecret
+
+[How to use one](../syncsecret.md).
+
+${named("condition", sync.syncConditions, "when it is True")}
+
+Reasons of Ready, or of what goes on by itself:
+
+${named("reason", sync.syncReasons)}
+
+Stalled is True with these, and Ready False:
+
+${named("reason", sync.syncStalledReasons)}
 `;
 }
 

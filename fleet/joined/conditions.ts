@@ -1,6 +1,7 @@
 /** What a joined cluster's ClusterProfile says of it. Pure. */
 import type { V1Condition } from "@kubernetes/client-node";
 import type { ClusterProfile, ClusterProfileStatus } from "#api/cluster-profile.ts";
+import type { JoinedConditionType, JoinedReason } from "#api/fleet-reasons.ts";
 import { contextAnnotation } from "#contract/joined/names.ts";
 import type { Age } from "./token.ts";
 
@@ -13,7 +14,11 @@ export type FoundCluster =
   /** There is no way to it: no credential, or one that is refused before a connection. */
   | Readonly<{ kind: "noWay"; why: string }>;
 
-type Word = Readonly<{ status: "True" | "False" | "Unknown"; reason: string; message: string }>;
+type Word = Readonly<{
+  status: "True" | "False" | "Unknown";
+  reason: JoinedReason;
+  message: string;
+}>;
 
 /** The part of status that is ours: conditions and version; the way to the cluster is not. */
 export function statusOf(
@@ -23,7 +28,7 @@ export function statusOf(
   now: Date,
 ): Pick<ClusterProfileStatus, "conditions" | "version"> {
   const former = profile.status ?? {};
-  const condition = (type: string, word: Word): V1Condition => {
+  const condition = (type: JoinedConditionType, word: Word): V1Condition => {
     const known = former.conditions?.find((one) => one.type === type);
     const same = known?.status === word.status;
     const at = now.toISOString().replace(/\.\d+Z$/, "Z") as unknown as Date;
@@ -63,7 +68,11 @@ function joined(
     case "away":
       return known === undefined
         ? { status: "Unknown", reason: "NotReached", message: "It has not been reached yet" }
-        : { status: known.status as Word["status"], reason: known.reason, message: known.message };
+        : {
+            status: known.status as Word["status"],
+            reason: known.reason as JoinedReason,
+            message: known.message,
+          };
   }
 }
 

@@ -31,7 +31,8 @@ const said = (one: FoundClusters): string =>
     .filter(Boolean)
     .join();
 
-const stalled = { reason: "SourceMissing", message: "GPS431" };
+const stalled = { reason: "Halted", message: "guest-f refuses it" } as const;
+const warning = { reason: "EveryNamespace", message: "every namespace" } as const;
 const table: readonly (readonly [string, string, string, Partial<FoundClusters>?])[] = [
   ["nobody is selected", "", "Ready"],
   ["everybody has it", "DD", "Ready"],
@@ -42,7 +43,7 @@ const table: readonly (readonly [string, string, string, Partial<FoundClusters>?
     "something is asked for that not everybody means",
     "D",
     "Ready,Warning",
-    { warnings: [stalled] },
+    { warnings: [warning] },
   ],
   ["one leaves", "DL", "Reconciling"],
   ["one refuses", "DF", ""],

@@ -5,6 +5,12 @@ import type {
   FleetCounts,
   FleetSecretStatus,
 } from "#api/fleet-secret.ts";
+import type {
+  FleetConditionType,
+  FleetReason,
+  FleetStalledReason,
+  FleetWarningReason,
+} from "#api/fleet-reasons.ts";
 import { failuresOf } from "./failures.ts";
 import type { Warning } from "./warnings.ts";
 
@@ -16,7 +22,7 @@ export type FoundClusters = Readonly<{
   version: string | undefined;
   clusters: readonly Omit<ClusterStatus, "since">[];
   /** Why nothing can go on as declared; undefined when it can. */
-  stalled: Readonly<{ reason: string; message: string }> | undefined;
+  stalled: Readonly<{ reason: FleetStalledReason; message: string }> | undefined;
   paused: boolean;
   warnings: readonly Warning[];
 }>;
@@ -72,7 +78,12 @@ function countsOf(clusters: FoundClusters["clusters"]): FleetCounts {
   };
 }
 
-type Condition = Pick<FleetCondition, "type" | "status" | "reason"> & Readonly<{ message: string }>;
+type Condition = Readonly<{
+  type: FleetConditionType;
+  status: FleetCondition["status"];
+  reason: FleetReason | FleetStalledReason | FleetWarningReason;
+  message: string;
+}>;
 
 /** Ready, Reconciling and Stalled, by the rules of kstatus: at most one of them is True. */
 function conditionsOf({
@@ -114,7 +125,7 @@ function warned(warnings: FoundClusters["warnings"]): Condition {
 }
 
 const truth = (is: boolean) => (is ? "True" : "False");
-const reasonOf = (moving: boolean): string => (moving ? "Progressing" : "Done");
+const reasonOf = (moving: boolean): FleetReason => (moving ? "Progressing" : "Done");
 
 /** True when two statuses say the same, in whatever order: an apply may reorder a list. */
 export function sameStatus(one: FleetSecretStatus, other: FleetSecretStatus | undefined): boolean {

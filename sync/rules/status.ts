@@ -1,17 +1,17 @@
 /** What a SyncSecret says of itself. Pure. */
+import { syncStalledReasons, type SyncConditionType, type SyncReason } from "#api/sync-reasons.ts";
 import type { SyncSecretCondition, SyncSecretStatus } from "#api/sync-secret.ts";
 
 /** What one look found. */
 export type Found = Readonly<{
-  /** Waiting: something is going to happen by itself. The last three wait for a person. */
-  reason: "Synced" | "Waiting" | "Leaving" | "Unreachable" | "Invalid" | "Foreign" | "Refused";
+  reason: SyncReason;
   message: string;
   /** The Secret, as far as it is known. */
   secretName?: string;
   resourceVersion?: string;
 }>;
 
-const stalls: ReadonlySet<Found["reason"]> = new Set(["Invalid", "Foreign", "Refused"]);
+const stalls = (reason: SyncReason): boolean => Object.hasOwn(syncStalledReasons, reason);
 
 /** Status after a look; a condition that says the same keeps its time. */
 export function statusOf(
@@ -21,7 +21,7 @@ export function statusOf(
   former: SyncSecretStatus = {},
 ): SyncSecretStatus {
   const time = now.toISOString().replace(/\.\d+Z$/, "Z");
-  const condition = (type: string, isTrue: boolean): SyncSecretCondition => {
+  const condition = (type: SyncConditionType, isTrue: boolean): SyncSecretCondition => {
     const status = isTrue ? "True" : "False";
     const known = former.conditions?.find((one) => one.type === type);
     const lastTransitionTime = known?.status === status ? known.lastTransitionTime : time;
@@ -31,7 +31,7 @@ export function statusOf(
     observedGeneration: generation,
     ...(secretName === undefined ? {} : { secretName }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    conditions: [condition("Ready", reason === "Synced"), condition("Stalled", stalls.has(reason))],
+    conditions: [condition("Ready", reason === "Synced"), condition("Stalled", stalls(reason))],
   };
 }
 

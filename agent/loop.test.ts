@@ -10,7 +10,7 @@ const long = 3_600_000;
 function turn(next: () => Promise<Step> | Step, change: Partial<Round> = {}): Round {
   return {
     next: async () => await next(),
-    tell: () => {},
+    report: () => {},
     act: () => Promise.resolve(),
     failed: () => wait("GPS228", long),
     idle: () => {},
@@ -80,7 +80,7 @@ test("a step that gives up ends the loop with 1, after it was told and done; a f
   let acts = 0;
   const code = await loop.run(
     turn(() => giveUp, {
-      tell: (step) => void order.push(`tell ${step.code}`),
+      report: (step) => void order.push(`report ${step.code}`),
       act: () =>
         (acts += 1) === 1
           ? Promise.reject(new Error("disk full"))
@@ -89,7 +89,7 @@ test("a step that gives up ends the loop with 1, after it was told and done; a f
     }),
   );
   assert.equal(code, 1);
-  assert.deepEqual(order, ["tell GPS218", "tell GPS208", "tell GPS218", "act"]);
+  assert.deepEqual(order, ["report GPS218", "report GPS208", "report GPS218", "act"]);
 });
 
 test("a hint comes at once, and those that follow it cost no more than ten looks a second", async (t) => {
@@ -136,9 +136,9 @@ test("a step that ends the container ends the loop with its code, after it was t
   const end: Step = { action: "end", code: "GPS206", ready: false, again: 0, exit: 3 };
   const code = await new Loop(new AbortController().signal, () => performance.now()).run(
     turn(() => end, {
-      tell: ({ code }) => void order.push(`tell ${code}`),
+      report: ({ code }) => void order.push(`report ${code}`),
       act: ({ action }) => Promise.resolve(void order.push(action)),
     }),
   );
-  assert.deepEqual([code, ...order], [3, "tell GPS206", "end"]);
+  assert.deepEqual([code, ...order], [3, "report GPS206", "end"]);
 });

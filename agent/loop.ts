@@ -11,7 +11,7 @@ export type Round = Readonly<{
   /** Looks and decides. */
   next: () => Promise<Step>;
   /** Makes the step known: readiness, log, termination message. */
-  tell: (step: Step) => void;
+  report: (step: Step) => void;
   /** Executes the step. */
   act: (step: Step) => Promise<void>;
   /** What a failed look or act means. */
@@ -67,11 +67,11 @@ export class Loop {
     let step: Step;
     try {
       step = await round.next();
-      round.tell(step);
+      round.report(step);
       await round.act(step);
     } catch (error) {
       step = round.failed(error);
-      if (!this.#stop.aborted) round.tell(step);
+      if (!this.#stop.aborted) round.report(step);
     }
     const { again, code } = step;
     const exit =

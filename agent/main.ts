@@ -121,9 +121,9 @@ async function serve(config: Config): Promise<number> {
       if (step.again === "back off" || step.again > fast) watching ??= watch();
       return step;
     },
-    tell: (step) => {
+    report: (step) => {
       const taken = probe.taken();
-      status.tell(
+      status.report(
         step.ready && taken !== undefined ? wait(codes.portTaken, step.again, taken) : step,
       );
     },

@@ -104,7 +104,7 @@ export class Fleet {
       ...judged.map(({ name, state, reason }) => ({ name, state, ...(reason && { reason }) })),
       ...left.map(({ name }) => ({ name, state: "Leaving" as const })),
     ];
-    const again = await this.#tell(object, { clusters, stalled, source });
+    const again = await this.#report(object, { clusters, stalled, source });
     const goesOn = source.ok && object.spec.managementState !== "Paused";
     if (goesOn) {
       // Only clusters that status names are changed, so that the next controller finds them again
@@ -175,10 +175,10 @@ export class Fleet {
 
   /** Changes nothing, and tells why in status. */
   async #leave(object: FleetSecret, stalled: FoundClusters["stalled"]): Promise<Again | undefined> {
-    return await this.#tell(object, { clusters: object.status?.clusters ?? [], stalled });
+    return await this.#report(object, { clusters: object.status?.clusters ?? [], stalled });
   }
 
-  async #tell(object: FleetSecret, { source, ...told }: Told): Promise<Again | undefined> {
+  async #report(object: FleetSecret, { source, ...told }: Told): Promise<Again | undefined> {
     const { spec, metadata } = object;
     const now = new Date();
     const status = statusOf(

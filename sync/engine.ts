@@ -52,7 +52,7 @@ export class Engine {
     const uids = new Set(all.map(({ uid }) => uid));
     for (const uid of this.#known.keys()) if (!uids.has(uid)) this.#known.delete(uid);
     const there = await elsewhere(metadataOf(to, made)).catch(async (error: unknown) => {
-      if (error instanceof Elsewhere && from !== to) await this.#tellAll(all, error);
+      if (error instanceof Elsewhere && from !== to) await this.#reportAll(all, error);
       throw error;
     });
     const byName = new Map(there.map((one) => [one.name, one]));
@@ -92,7 +92,7 @@ export class Engine {
       count("error");
       const times = (failed?.times ?? 0) + 1;
       this.#log.error({ namespace, name, times, error: (error as Error).message }, "failed");
-      if (error instanceof Elsewhere) await this.#tellOf(metadata, error.found);
+      if (error instanceof Elsewhere) await this.#reportOf(metadata, error.found);
       const pause = backoff(times);
       known.failed = { at, times, next: Date.now() + pause };
       return { seconds: pause / 1000 };
@@ -107,14 +107,14 @@ export class Engine {
     const object = await writeFinalizer(from, found, finalizer, true);
     const judged = judge(object);
     if (!judged.ok)
-      return await this.#tell(object, made, { reason: "Invalid", message: judged.message });
+      return await this.#report(object, made, { reason: "Invalid", message: judged.message });
     const wanted = wantedOf(object, judged.content);
     const path = this.#pathOf(object);
     const live = made && (await elsewhere(to.get<Live>(path)));
     const step = stepOf(live, wanted, live !== undefined && isOurs(live.metadata, uidOf(object)));
-    if (step === "nothing") return await this.#tell(object, live?.metadata, told(live ?? found));
+    if (step === "nothing") return await this.#report(object, live?.metadata, told(live ?? found));
     if (step === "foreign")
-      return await this.#tell(object, live?.metadata, {
+      return await this.#report(object, live?.metadata, {
         reason: "Foreign",
         message: sentence("foreign", `${wanted.kind} ${wanted.metadata.name}`),
       });
@@ -152,22 +152,22 @@ export class Engine {
       this.#log.info({ namespace, name, made: live.metadata.name }, `the ${noun} is deleted`);
     }
     const message = `deleted when the ${noun} is gone`;
-    await this.#tellStatus(object, { reason: "Leaving", message });
+    await this.#writeStatus(object, { reason: "Leaving", message });
     return { seconds: 1 };
   }
 
-  /** Says what was found; then nothing is left to do until one of the two changes. */
-  async #tell(
+  /** Reports what was found; then nothing is left to do until one of the two changes. */
+  async #report(
     object: SyncSecret,
     made: V1ObjectMeta | undefined,
     found: Found,
   ): Promise<Again | undefined> {
-    const written = await this.#tellStatus(object, found);
+    const written = await this.#writeStatus(object, found);
     this.#knownOf(object.metadata).settled = versions(written.metadata, made);
     return found.reason === "Waiting" ? { seconds: waitSeconds } : undefined;
   }
 
-  async #tellStatus(object: SyncSecret, found: Found): Promise<SyncSecret> {
+  async #writeStatus(object: SyncSecret, found: Found): Promise<SyncSecret> {
     const { namespace, name, generation = 0 } = object.metadata;
     const status = statusOf({ ...kept(object), ...found }, generation, new Date(), object.status);
     if (sameStatus(status, object.status)) return object;
@@ -182,7 +182,7 @@ export class Engine {
   }
 
   /** What cannot be told is in the log already. */
-  async #tellOf(metadata: V1ObjectMeta, found: Found): Promise<void> {
+  async #reportOf(metadata: V1ObjectMeta, found: Found): Promise<void> {
     try {
       const object = await readObject(this.#side.from, metadata);
       const ready = object?.status?.conditions?.find(({ type }) => type === "Ready");
@@ -190,15 +190,15 @@ export class Engine {
       const rests = object?.metadata.deletionTimestamp === undefined && current;
       // What is in sync stays so while the other side is away.
       if (object === undefined || (found.reason === "Unreachable" && rests)) return;
-      await this.#tellStatus(object, found);
+      await this.#writeStatus(object, found);
     } catch (error) {
       const { namespace, name } = metadata;
       this.#log.debug({ namespace, name, error: (error as Error).message }, "status not written");
     }
   }
 
-  async #tellAll(all: readonly V1ObjectMeta[], { found }: Elsewhere): Promise<void> {
-    for (const metadata of all) await this.#tellOf(metadata, found);
+  async #reportAll(all: readonly V1ObjectMeta[], { found }: Elsewhere): Promise<void> {
+    for (const metadata of all) await this.#reportOf(metadata, found);
   }
 
   #pathOf({ metadata }: SyncSecret): string {

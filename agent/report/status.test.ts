@@ -23,7 +23,7 @@ const ready: Step = { action: "nothing", code: "GPS200", ready: true, again: 10_
 
 test("an hour of rest leaves one line, and no last words", () => {
   const { status, log, words } = listen();
-  for (let looks = 0; looks < 360; looks += 1) status.tell(ready);
+  for (let looks = 0; looks < 360; looks += 1) status.report(ready);
   assert.deepEqual(log, ["GPS200"]);
   assert.deepEqual(words, []);
   assert.equal(status.readiness.ready, true);
@@ -32,10 +32,10 @@ test("an hour of rest leaves one line, and no last words", () => {
 test("an operation that fails again and again leaves two lines, and two more once something was achieved", () => {
   const { status, log } = listen();
   const failing = [wait("GPS226", 0), wait("GPS208", "back off", "ENOSPC")];
-  for (let tries = 0; tries < 100; tries += 1) for (const step of failing) status.tell(step);
+  for (let tries = 0; tries < 100; tries += 1) for (const step of failing) status.report(step);
   assert.deepEqual(log, ["GPS226", "GPS208"]);
-  status.tell(record("GPS212", {} as never));
-  for (const step of failing) status.tell(step);
+  status.report(record("GPS212", {} as never));
+  for (const step of failing) status.report(step);
   assert.deepEqual(log, ["GPS226", "GPS208", "GPS212", "GPS226", "GPS208"]);
 });
 
@@ -43,7 +43,7 @@ test("what changes all the time is followed by a line a minute, for as long as i
   const { status, log, clock } = listen();
   for (let revision = 0; revision < 10_000; revision += 1) {
     clock.now += 1000;
-    status.tell(wait("GPS203", 1000, `mounted ${revision}`));
+    status.report(wait("GPS203", 1000, `mounted ${revision}`));
   }
   assert.equal(log.length, Math.ceil(10_000 / 60));
   assert.match(status.readiness.line, /mounted 9999.*\(revision 7\)$/);
@@ -52,7 +52,7 @@ test("what changes all the time is followed by a line a minute, for as long as i
 test("the last words are the present reason, and none while ready", () => {
   const { status, words } = listen();
   for (const step of [wait("GPS210", 1000), wait("GPS210", 1000), ready, wait("GPS221", 1000)])
-    status.tell(step);
+    status.report(step);
   assert.deepEqual(
     words.map((word) => word.slice(0, 6)),
     ["GPS210", "", "GPS221"],
@@ -69,7 +69,7 @@ test("last words that cannot be left change nothing else", () => {
     full,
     () => 0,
   );
-  status.tell(wait("GPS210", 1000));
+  status.report(wait("GPS210", 1000));
   assert.equal(log.length, 1);
   assert.match(status.readiness.line, /^GPS210/);
 });

@@ -30,8 +30,8 @@ export class Status {
     return this.#readiness;
   }
 
-  /** Tells a step before it is done; in the log where it is news (news.ts). */
-  tell(step: Step): void {
+  /** Reports a step before it is done; in the log where it is news (news.ts). */
+  report(step: Step): void {
     const line = say(step.code, step.detail);
     const signed = this.#signed(line);
     // A record is over at once, and its successor sets the readiness: it must not flicker between.

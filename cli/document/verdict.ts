@@ -70,9 +70,9 @@ export async function verdictOn(bytes: Uint8Array, protect: readonly string[]): 
 }
 
 /**
- * Tells what is to be said of the files, one line each; prints what `print` makes of a good one.
+ * Prints problems and warnings of the files, one line each, and what `print` makes of a good one.
  */
-export function tell(
+export function printVerdict(
   verdict: DocumentVerdict,
   print: (good: Extract<DocumentVerdict, { ok: true }>) => string,
   io: Io,

@@ -22,8 +22,11 @@ export function newsOf(
   return { notice: haltOf(progress) };
 }
 
-function rolledOut({ revision, view, standing, fates, rollouts }: Progress, now: Date): Notice {
-  const total = standing?.total ?? view?.desired ?? 0;
+function rolledOut(
+  { revision, daemonSetState, standing, fates, rollouts }: Progress,
+  now: Date,
+): Notice {
+  const total = standing?.total ?? daemonSetState?.desired ?? 0;
   const began = Date.parse(rollouts.rolledAt ?? now.toISOString());
   const seconds = Math.max(0, Math.round((now.getTime() - began) / 1000));
   const missing = pick(fates, "unreachable", "refused", "excused", "failed", "stuck").map(

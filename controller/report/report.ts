@@ -87,11 +87,14 @@ export function createReport({
     for (const area of areas) stands(area, []);
   }
 
-  function logTurn({ turn, revision, view }: Progress) {
+  function logTurn({ turn, revision, daemonSetState }: Progress) {
     const reason = turn.kind === "survey" ? "" : turn.reason;
     const line = `${turn.kind}/${revision}/${reason}`;
     if (line !== lastTurn)
-      log({ turn: turn.kind, revision, template: view?.template ?? null, reason }, "rollout");
+      log(
+        { turn: turn.kind, revision, template: daemonSetState?.template ?? null, reason },
+        "rollout",
+      );
     lastTurn = line;
   }
 
@@ -203,7 +206,7 @@ export function createReport({
       secret = undefined;
       metrics.accepted.reset();
       const life = (notice: Notice) => inThisLife(snapshot.global ?? snapshot.state, notice);
-      const tell = (notice: Notice) => announce(life(notice), undefined);
+      const event = (notice: Notice) => announce(life(notice), undefined);
       const found: Trouble[] = [];
       if (progress === undefined) log({ step, revision }, "removal");
       else logTurn(progress);
@@ -223,11 +226,11 @@ export function createReport({
       ends("cluster", "objects", "sources", "template", "rollout");
       stands("removal", found);
       status.reached({ kind: "removal", removal });
-      if (leftBehind.length > 0) tell(messages.leftBehind(revision, leftBehind));
-      if (progress !== undefined && releasing) tell(messages.removing(revision));
+      if (leftBehind.length > 0) event(messages.leftBehind(revision, leftBehind));
+      if (progress !== undefined && releasing) event(messages.removing(revision));
       if (step !== "delete global" && step !== "delete state") return;
       gauges.show(metrics, gauges.nothing);
-      tell(messages.removed(revision, removal.abandoned));
+      event(messages.removed(revision, removal.abandoned));
     },
 
     idle() {
@@ -245,7 +248,7 @@ export function createReport({
     succeeded() {
       refusals = 0;
       ends("requests");
-      status.tell(standingTroubles());
+      status.report(standingTroubles());
     },
 
     failed(error) {
@@ -257,7 +260,7 @@ export function createReport({
       refusals += 1;
       if (refusals < refusalsTold) return;
       stands("requests", [["refused", messages.refused((error as Error).message)]]);
-      status.tell(standingTroubles());
+      status.report(standingTroubles());
     },
   };
 }

@@ -27,7 +27,7 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
   let known: ServedVersions = nothingKnown;
   let uid: string | undefined;
 
-  function tell(troubles: StatusFacts["troubles"]): void {
+  function report(troubles: StatusFacts["troubles"]): void {
     const { object, policy, wishes, waits } = steered ?? {};
     if (object === undefined || policy === undefined) return;
     if (stage.kind === "rollout") {
@@ -57,7 +57,7 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
       if (object === undefined || object.metadata.uid === uid) return;
       uid = object.metadata.uid;
       known = { ...known, served: { ...servedIn(object), ...known.served } };
-      if ((object.status?.conditions ?? []).length === 0) tell([]);
+      if ((object.status?.conditions ?? []).length === 0) report([]);
     },
     judged(found: JudgedSources): void {
       judged = found;
@@ -68,7 +68,7 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
       if (found.kind === "removal") judged = nothingJudged;
     },
     /** The run has ended, with these troubles standing. */
-    tell,
+    report,
   };
 }
 

@@ -74,12 +74,15 @@ export async function decided(
   context: RolloutContext,
   snapshot: Snapshot,
   wanted: WantedContent,
-  view: DaemonSetState | undefined,
+  daemonSetState: DaemonSetState | undefined,
 ): Promise<Decision> {
   const published = readPublished(snapshot.global);
   const state = readState(snapshot.state);
   const before = readRollouts(state.halted);
-  const template = { revision: view?.template ?? 0, digest: view?.digest ?? "" };
+  const template = {
+    revision: daemonSetState?.template ?? 0,
+    digest: daemonSetState?.digest ?? "",
+  };
   const isPaused = context.policy.managementState === "Paused";
   const held = isPaused ? heldByPause(snapshot, { published, state, template }) : undefined;
   const due = held ?? wanted;
@@ -90,7 +93,7 @@ export async function decided(
   const goal = targetOf(before, asked, due, state.served);
   const pending = isPending(published, goal, template);
   const input = {
-    ...(await inputOf(context, { published, state, view, before })),
+    ...(await inputOf(context, { published, state, daemonSetState, before })),
     lost: isLost(published, template) || (isEdited(snapshot.global) && pending),
     pending,
     wanted: goal.intent,
@@ -118,7 +121,10 @@ export async function decided(
     takesBack: input.takesBack.published,
   });
   const served =
-    wasServed(turn) && current?.intent === "apply" && revision > 0 && revision === view?.template;
+    wasServed(turn) &&
+    current?.intent === "apply" &&
+    revision > 0 &&
+    revision === daemonSetState?.template;
   const { delivery } = context.agent;
   const now = served
     ? {
@@ -187,14 +193,17 @@ export function restSeconds(
 type Found = Readonly<{
   published: Published | undefined;
   state: RememberedState;
-  view: DaemonSetState | undefined;
+  daemonSetState: DaemonSetState | undefined;
   before: Rollouts;
 }>;
 
 /** The part of the input that does not depend on what is wanted. */
-async function inputOf(context: RolloutContext, { published, state, view, before }: Found) {
+async function inputOf(
+  context: RolloutContext,
+  { published, state, daemonSetState, before }: Found,
+) {
   const { agent, cluster, lookout, policy } = context;
-  const template = view?.template ?? 0;
+  const template = daemonSetState?.template ?? 0;
   const intent = published?.intent ?? "apply";
   const current = published && { ...published, sources: published.sourcesText };
   const idle = { stallSeconds: 0, readySeconds: 0, surveySeconds: 0 };
@@ -202,14 +211,16 @@ async function inputOf(context: RolloutContext, { published, state, view, before
     published: published?.revision ?? 0,
     intent,
     complete: template > 0 && state.served?.revision === template,
-    daemonSet: view,
-    ...(view === undefined ? idle : lookout.clocks(view)),
+    daemonSet: daemonSetState,
+    ...(daemonSetState === undefined ? idle : lookout.clocks(daemonSetState)),
     suspicious:
-      view !== undefined && lookout.glances(view) && lookout.suspects(await glance(cluster)),
+      daemonSetState !== undefined &&
+      lookout.glances(daemonSetState) &&
+      lookout.suspects(await glance(cluster)),
     haltKnown:
       intent === "hold" ||
       before.halt?.revision === template ||
-      (view !== undefined && lookout.isTroubled(view)),
+      (daemonSetState !== undefined && lookout.isTroubled(daemonSetState)),
     standing: undefined,
     ...policy.rollout,
     restarts: restartsKubelets(agent.delivery, state.served, current),
@@ -234,22 +245,27 @@ type Question = Readonly<{ input: RolloutInput; before: Rollouts; asked: AskedCo
 
 async function decideWith(context: RolloutContext, { input, before, asked }: Question) {
   const { cluster, agent, lookout } = context;
-  const view = input.daemonSet;
+  const daemonSetState = input.daemonSet;
   const turn = decide(input);
-  if (turn.kind !== "survey" || view === undefined) return { turn, fates: [], seen: undefined };
+  if (turn.kind !== "survey" || daemonSetState === undefined)
+    return { turn, fates: [], seen: undefined };
   // A revision that restarts no kubelet cannot be why a node fell silent.
   const harmless = input.complete || input.intent === "hold";
   const known = { ...knownOf(before, asked), harmless, overtaken: isOvertaken(input) };
-  const mark = { revision: view.template, digest: templateDigest(agent), complete: harmless };
+  const mark = {
+    revision: daemonSetState.template,
+    digest: templateDigest(agent),
+    complete: harmless,
+  };
   const read = async () =>
     amongPinned(await survey(cluster, agent, mark, asked.now.getTime()), agent.pinned);
-  const recent = input.suspicious ? undefined : lookout.recent(view, input.pending);
-  const found = recent ?? lookout.seen(view, await read());
+  const recent = input.suspicious ? undefined : lookout.recent(daemonSetState, input.pending);
+  const found = recent ?? lookout.seen(daemonSetState, await read());
   const fates = fatesOf(found, agent.probationSeconds, known, waitsOf(agent, input));
   lookout.judged(fates);
   const seen = standing(fates, known);
   const last = decide({ ...input, standing: seen });
-  return { turn: sooner(last, lookout.outdated(view)), fates, seen };
+  return { turn: sooner(last, lookout.outdated(daemonSetState)), fates, seen };
 }
 
 /**

@@ -4,7 +4,7 @@ import { createLookout } from "./lookout.ts";
 import type { Survey } from "#controller/rollout/turn/surveyed.ts";
 import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
 
-const view = (changes: Partial<DaemonSetState> = {}): DaemonSetState => ({
+const daemonSetState = (changes: Partial<DaemonSetState> = {}): DaemonSetState => ({
   template: 3,
   digest: "",
   stage: "wave",
@@ -48,48 +48,52 @@ function start() {
 
 test("a survey is believed while the counters stand still: five minutes at rest, half a minute before a rollout", () => {
   const { lookout, pass } = start();
-  lookout.seen(view(), missing(0));
+  lookout.seen(daemonSetState(), missing(0));
   pass(29);
-  assert.ok(lookout.recent(view(), true));
+  assert.ok(lookout.recent(daemonSetState(), true));
   pass(2);
-  assert.equal(lookout.recent(view(), true), undefined);
-  assert.ok(lookout.recent(view(), false));
-  assert.equal(lookout.recent(view({ available: 1 }), false), undefined);
-  assert.equal(lookout.recent(view({ template: 4 }), false), undefined);
+  assert.equal(lookout.recent(daemonSetState(), true), undefined);
+  assert.ok(lookout.recent(daemonSetState(), false));
+  assert.equal(lookout.recent(daemonSetState({ available: 1 }), false), undefined);
+  assert.equal(lookout.recent(daemonSetState({ template: 4 }), false), undefined);
   pass(270);
-  assert.equal(lookout.recent(view(), false), undefined);
+  assert.equal(lookout.recent(daemonSetState(), false), undefined);
 });
 
 test("a survey older than the counters says when there may be another: two seconds after it", () => {
   const { lookout, pass } = start();
-  assert.equal(lookout.outdated(view()), undefined, "there is none");
-  lookout.seen(view(), missing(0));
+  assert.equal(lookout.outdated(daemonSetState()), undefined, "there is none");
+  lookout.seen(daemonSetState(), missing(0));
   pass(0.5);
-  assert.equal(lookout.outdated(view()), undefined, "it is of these counters");
-  assert.equal(lookout.outdated(view({ available: 1 })), 1.5);
+  assert.equal(lookout.outdated(daemonSetState()), undefined, "it is of these counters");
+  assert.equal(lookout.outdated(daemonSetState({ available: 1 })), 1.5);
   pass(1.5);
-  assert.equal(lookout.outdated(view({ available: 1 })), undefined, "there may be one now");
+  assert.equal(
+    lookout.outdated(daemonSetState({ available: 1 })),
+    undefined,
+    "there may be one now",
+  );
 });
 
 test("while a node is moving or stuck, a survey is believed for ten seconds", () => {
   const { lookout, pass } = start();
-  const found = lookout.seen(view(), missing(0));
+  const found = lookout.seen(daemonSetState(), missing(0));
   lookout.judged(found.map((node) => [node, "moving"]));
   pass(9);
-  assert.ok(lookout.recent(view(), false));
+  assert.ok(lookout.recent(daemonSetState(), false));
   pass(2);
-  assert.equal(lookout.recent(view(), false), undefined);
+  assert.equal(lookout.recent(daemonSetState(), false), undefined);
 });
 
 test("a Ready that flickers is no break: an agent has been unavailable since it was first seen so", () => {
   const { lookout, pass } = start();
   const since = (survey: Survey) => survey[0]?.agent?.unavailableSeconds;
-  lookout.seen(view(), missing(5));
+  lookout.seen(daemonSetState(), missing(5));
   pass(200);
-  assert.equal(since(lookout.seen(view(), missing(0))), 200);
-  lookout.seen(view(), missing(0, true));
+  assert.equal(since(lookout.seen(daemonSetState(), missing(0))), 200);
+  lookout.seen(daemonSetState(), missing(0, true));
   pass(100);
-  assert.equal(since(lookout.seen(view(), missing(0))), 0);
+  assert.equal(since(lookout.seen(daemonSetState(), missing(0))), 0);
 });
 
 test("in a wave agents that ended are looked for every 10 s, among 5,000 every 50 s", () => {
@@ -98,7 +102,7 @@ test("in a wave agents that ended are looked for every 10 s, among 5,000 every 5
     [5000, 50],
   ] as const) {
     const { lookout, pass } = start();
-    const wave = view({ desired, updated: 2 });
+    const wave = daemonSetState({ desired, updated: 2 });
     assert.equal(lookout.glances(wave), false);
     pass(seconds - 1);
     assert.equal(lookout.glances(wave), false);
@@ -114,13 +118,13 @@ test("in a wave agents that ended are looked for every 10 s, among 5,000 every 5
 test("outside a wave agents that ended are not looked for", () => {
   const { lookout, pass } = start();
   pass(1000);
-  assert.equal(lookout.glances(view()), false);
-  assert.equal(lookout.glances(view({ template: 0, updated: 0 })), false);
+  assert.equal(lookout.glances(daemonSetState()), false);
+  assert.equal(lookout.glances(daemonSetState({ template: 0, updated: 0 })), false);
 });
 
 test("for how long a node has had no pod is counted from when that was first seen", () => {
   const { lookout, pass } = start();
-  const podless = (survey: Survey) => lookout.seen(view(), survey)[0]?.podlessSeconds;
+  const podless = (survey: Survey) => lookout.seen(daemonSetState(), survey)[0]?.podlessSeconds;
   const [node] = missing(0);
   assert.ok(node);
   const without = [{ ...node, agent: undefined }];

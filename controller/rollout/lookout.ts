@@ -11,24 +11,24 @@ import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
 type Clocks = Readonly<{ stallSeconds: number; readySeconds: number; surveySeconds: number }>;
 
 export type Lookout = Readonly<{
-  clocks: (view: DaemonSetState) => Clocks;
+  clocks: (daemonSetState: DaemonSetState) => Clocks;
   /** The last survey, as long as another one would not tell more. */
-  recent: (view: DaemonSetState, pending: boolean) => Survey | undefined;
+  recent: (daemonSetState: DaemonSetState, pending: boolean) => Survey | undefined;
   /**
    * Seconds until another survey may be made, where the counters have changed since the last one.
    */
-  outdated: (view: DaemonSetState) => number | undefined;
+  outdated: (daemonSetState: DaemonSetState) => number | undefined;
   /**
    * Keeps a survey, and returns it with what earlier ones knew: how long a node has been
    * unavailable, or without a pod.
    */
-  seen: (view: DaemonSetState, survey: Survey) => Survey;
+  seen: (daemonSetState: DaemonSetState, survey: Survey) => Survey;
   /** True when it is time, in a wave, to look for agents that have ended. */
-  glances: (view: DaemonSetState) => boolean;
+  glances: (daemonSetState: DaemonSetState) => boolean;
   /** Takes the agents that have ended; true when one of them is new. */
   suspects: (ended: readonly string[]) => boolean;
   /** True when the last survey under this template found failed or stuck nodes. */
-  isTroubled: (view: DaemonSetState) => boolean;
+  isTroubled: (daemonSetState: DaemonSetState) => boolean;
   /**
    * Takes what became of the nodes. While something is going on there, the next survey comes
    * sooner.
@@ -50,24 +50,27 @@ export function createLookout(now: () => Date): Lookout {
     last === undefined ? Number.POSITIVE_INFINITY : (now().getTime() - last.at) / 1000;
 
   return {
-    clocks: (view) => ({
-      stallSeconds: stalledFor(view),
-      readySeconds: readySince(view),
+    clocks: (daemonSetState) => ({
+      stallSeconds: stalledFor(daemonSetState),
+      readySeconds: readySince(daemonSetState),
       surveySeconds: age(),
     }),
 
-    recent(view, pending) {
-      if (last === undefined || last.template !== view.template) return undefined;
-      const pause = last.key === keyOf(view) ? surveyPause(transient, pending) : leastSeconds;
+    recent(daemonSetState, pending) {
+      if (last === undefined || last.template !== daemonSetState.template) return undefined;
+      const pause =
+        last.key === keyOf(daemonSetState) ? surveyPause(transient, pending) : leastSeconds;
       return age() < pause ? last.survey : undefined;
     },
 
-    outdated(view) {
+    outdated(daemonSetState) {
       const left = leastSeconds - age();
-      return last === undefined || last.key === keyOf(view) || left <= 0 ? undefined : left;
+      return last === undefined || last.key === keyOf(daemonSetState) || left <= 0
+        ? undefined
+        : left;
     },
 
-    seen(view, survey) {
+    seen(daemonSetState, survey) {
       const at = now().getTime();
       const missing = new Set<string>();
       const patient = survey.map((node) => {
@@ -92,7 +95,7 @@ export function createLookout(now: () => Date): Lookout {
         if (!missing.has(name)) unavailableSince.delete(name);
       const present = new Set(survey.map(({ name }) => name));
       for (const name of podlessSince.keys()) if (!present.has(name)) podlessSince.delete(name);
-      last = { survey: patient, at, key: keyOf(view), template: view.template };
+      last = { survey: patient, at, key: keyOf(daemonSetState), template: daemonSetState.template };
       return patient;
     },
 

@@ -4,7 +4,7 @@
  */
 import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
 
-export function stallClock(now: () => Date): (view: DaemonSetState) => number {
+export function stallClock(now: () => Date): (daemonSetState: DaemonSetState) => number {
   let key = "";
   let since = 0;
   return ({ template, stage, maxUnavailable, desired, updated, available, observed }) => {
@@ -21,7 +21,7 @@ export function stallClock(now: () => Date): (view: DaemonSetState) => number {
  * Seconds since we last saw more agents Ready, or another template. Measured by our own clock,
  * whatever time the nodes' kubelets give for it.
  */
-export function readyClock(now: () => Date): (view: DaemonSetState) => number {
+export function readyClock(now: () => Date): (daemonSetState: DaemonSetState) => number {
   let last = { template: -1, ready: 0 };
   let since = 0;
   return ({ template, ready }) => {

@@ -34,7 +34,7 @@ export type Progress = Readonly<{
   revision: number;
   published: boolean;
   global: V1Secret;
-  view: DaemonSetState | undefined;
+  daemonSetState: DaemonSetState | undefined;
   /** Nodes counted by fate, where a survey was needed. With every agent available none is. */
   standing: FateCounts | undefined;
   fates: Fates;
@@ -58,23 +58,23 @@ export async function takeStep(
   wanted: WantedContent,
 ): Promise<Progress> {
   const { cluster, agent } = context;
-  const view = snapshot.daemonSet && (await look(context, snapshot.daemonSet));
+  const daemonSetState = snapshot.daemonSet && (await look(context, snapshot.daemonSet));
   const { turn, published, publish, state, rollouts, registers, ...seen } = await decided(
     context,
     snapshot,
     wanted,
-    view,
+    daemonSetState,
   );
   // The state comes first: a halt that is not remembered would publish again what halted.
   if (snapshot.state !== undefined) await writeState(cluster, snapshot.state, state);
   const revision =
     publish === undefined
       ? (published?.revision ?? 0)
-      : nextRevision(published, view?.template ?? 0, state.served?.revision ?? 0);
+      : nextRevision(published, daemonSetState?.template ?? 0, state.served?.revision ?? 0);
   const kept = published && { ...published, sources: published.sourcesText };
   const content =
     publish === undefined && kept ? kept : { ...(publish ?? wanted), salt: newSalt() };
-  const declaration = declarationOf(turn, revision, view);
+  const declaration = declarationOf(turn, revision, daemonSetState);
   let global = await ensure<V1Secret>(
     context,
     owned.global,
@@ -89,7 +89,7 @@ export async function takeStep(
     // for them back.
     global = await remember(cluster, global, { ...recall(global), rolled: true });
   }
-  const digest = digestFor(declaration.template, { global, revision, view });
+  const digest = digestFor(declaration.template, { global, revision, daemonSetState });
   const declaredSet = daemonSet(
     agent,
     { revision: declaration.template, digest },
@@ -103,7 +103,7 @@ export async function takeStep(
     revision,
     published: publish !== undefined,
     global,
-    view,
+    daemonSetState,
     intent: content.intent,
     served: state.served?.revision,
     rollouts,
@@ -116,16 +116,20 @@ async function look(context: RolloutContext, live: V1DaemonSet): Promise<DaemonS
   return daemonSetState(live, await isDrifted(context, live, declaredAsIs(live, context.agent)));
 }
 
-type Written = Readonly<{ global: V1Secret; revision: number; view: DaemonSetState | undefined }>;
+type Written = Readonly<{
+  global: V1Secret;
+  revision: number;
+  daemonSetState: DaemonSetState | undefined;
+}>;
 
 /**
  * Digest for the template. The published revision's comes from the Secret as the API server
  * answered it; a template that is kept keeps its own.
  */
-function digestFor(template: number, { global, revision, view }: Written): string {
+function digestFor(template: number, { global, revision, daemonSetState }: Written): string {
   if (template === 0) return "";
   const published = template === revision ? readPublished(global) : undefined;
-  return published === undefined ? (view?.digest ?? "") : publishedDigest(published);
+  return published === undefined ? (daemonSetState?.digest ?? "") : publishedDigest(published);
 }
 
 /**
@@ -141,10 +145,13 @@ type Declaration = { template: number; strategy: Strategy };
 function declarationOf(
   turn: Turn,
   revision: number,
-  view: DaemonSetState | undefined,
+  daemonSetState: DaemonSetState | undefined,
 ): Declaration {
-  const template = view?.template ?? 0;
-  const kept = { stage: view?.stage ?? "wave", maxUnavailable: view?.maxUnavailable ?? 1 } as const;
+  const template = daemonSetState?.template ?? 0;
+  const kept = {
+    stage: daemonSetState?.stage ?? "wave",
+    maxUnavailable: daemonSetState?.maxUnavailable ?? 1,
+  } as const;
   switch (turn.kind) {
     case "roll":
       return {

@@ -15,10 +15,10 @@ const longestMessage = 1024;
  * counters tell enough.
  */
 export function nodesOf(
-  { view, standing, fates }: Progress,
+  { daemonSetState, standing, fates }: Progress,
   before: NodesStatus | undefined,
 ): NodesStatus {
-  const { desired = 0, updated = 0, available = 0 } = view ?? {};
+  const { desired = 0, updated = 0, available = 0 } = daemonSetState ?? {};
   const summary = `${available}/${desired}`;
   const counted = {
     summary,
@@ -56,11 +56,12 @@ function prospectsBefore(before: NodesStatus | undefined): Prospects {
 
 /** Nodes that failed, that are alive but cannot be served, or that are unfit: the worst first. */
 export function failuresOf(
-  { fates, standing, view }: Progress,
+  { fates, standing, daemonSetState }: Progress,
   before: readonly NodeFailure[],
   now: Date,
 ): readonly NodeFailure[] {
-  if (standing === undefined) return view?.available === view?.desired ? [] : before;
+  if (standing === undefined)
+    return daemonSetState?.available === daemonSetState?.desired ? [] : before;
   return pick(fates, "failed", "stuck", "excused", "refused")
     .slice(0, mostNames)
     .map((node) => failureOf(node, before, now));

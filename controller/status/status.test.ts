@@ -15,14 +15,14 @@ const strategy = { stage: "wave", maxUnavailable: 1 } as const;
 const served: Turn = { kind: "served", strategy, reason: "", again: undefined };
 const wait = (phase: Phase): Turn => ({ kind: "wait", phase, strategy, reason: "why", again: 1 });
 const counters = { desired: 3, updated: 3, ready: 3, available: 3, observed: true };
-const view = { ...strategy, template: 7, digest: "", drifted: false, ...counters };
+const daemonSetState = { ...strategy, template: 7, digest: "", drifted: false, ...counters };
 
 const progressWith = (changes: Partial<Progress>): Progress => ({
   turn: served,
   revision: 7,
   published: false,
   global: {},
-  view,
+  daemonSetState,
   standing: undefined,
   fates: [],
   complete: true,
@@ -90,7 +90,11 @@ const paused = { managementState: "Paused" } as const;
 const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ["nothing looked at", { stage: { kind: "starting" } }, "Unknown Starting R - Unknown"],
   ["served", {}, "True InForce - - True"],
-  ["no node", { stage: rollout({ view: { ...view, desired: 0 } }) }, "True NoNodes - - True"],
+  [
+    "no node",
+    { stage: rollout({ daemonSetState: { ...daemonSetState, desired: 0 } }) },
+    "True NoNodes - - True",
+  ],
   ["no source", { stage: { kind: "nothing" }, sources: [] }, "True NoSource - - True"],
   [
     "birth",
@@ -295,8 +299,8 @@ test("a time changes with its condition's status, not with its words; what was c
     now,
   );
   const later = new Date(now.getTime() + 60_000);
-  const short = { ...view, available: 2 };
-  const second = statusOf(factsWith({ stage: rollout({ view: short }) }), first, later);
+  const short = { ...daemonSetState, available: 2 };
+  const second = statusOf(factsWith({ stage: rollout({ daemonSetState: short }) }), first, later);
   assert.deepEqual(second.failures, first.failures);
   assert.equal(second.nodes?.unfit, 1250);
   const timeOf = (status: typeof first, type: string) =>

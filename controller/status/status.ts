@@ -130,7 +130,7 @@ function rolledOut(progress: Progress | undefined, summary: Summary): Said {
     return {
       type,
       status: "True",
-      reason: progress.view?.desired === 0 ? "NoNodes" : "InForce",
+      reason: progress.daemonSetState?.desired === 0 ? "NoNodes" : "InForce",
       message: `revision ${progress.revision} is on every node that can be served`,
     };
   const status = summary.next === "nobody" ? "True" : summary.ready;
@@ -155,7 +155,9 @@ function nodesLeftOut(
     return { type, status: "True", reason: "NodesAwaited", message: listOf(awaited.names) };
   if (progress?.standing === undefined) {
     const last = before?.conditions?.find((one) => one.type === type);
-    const all = progress?.view !== undefined && progress.view.available === progress.view.desired;
+    const all =
+      progress?.daemonSetState !== undefined &&
+      progress.daemonSetState.available === progress.daemonSetState.desired;
     return last === undefined || all ? none : asBefore(type, last);
   }
   const { names, count } = leftOut(progress.fates);

@@ -115,9 +115,9 @@ function neverRead({ sources, served }: StatusFacts): Summary | undefined {
 function ofRollout(facts: StatusFacts): Summary | undefined {
   if (facts.stage.kind !== "rollout") return undefined;
   const { progress } = facts.stage;
-  const { revision, turn, view, rollouts } = progress;
+  const { revision, turn, daemonSetState, rollouts } = progress;
   if (isOut(progress))
-    return view?.desired === 0
+    return daemonSetState?.desired === 0
       ? done("NoNodes", `revision ${revision} is ready for nodes; there are none`)
       : done("InForce", `revision ${revision} is on every node that can be served`);
   const phase = turn.kind === "wait" ? turn.phase : "wave";
@@ -142,9 +142,16 @@ const reasonOf = {
  * True when what is published is what is wanted, and every node that can be served had it. What
  * becomes of a node or its agent later is no news of the rollout.
  */
-export function isOut({ waiting, complete, turn, view, intent, revision }: Progress): boolean {
+export function isOut({
+  waiting,
+  complete,
+  turn,
+  daemonSetState,
+  intent,
+  revision,
+}: Progress): boolean {
   if (waiting || intent === "hold") return false;
-  return turn.kind === "served" || (complete && view?.template === revision);
+  return turn.kind === "served" || (complete && daemonSetState?.template === revision);
 }
 
 const because = (reason: string) => (reason === "" ? "" : ` (${reason})`);

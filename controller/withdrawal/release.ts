@@ -48,13 +48,17 @@ export async function release(
           agent: { ...remover.agent, pinned },
         };
   const progress = await takeStep(context, snapshot, due);
-  const { revision, turn, view, fates } = progress;
+  const { revision, turn, daemonSetState, fates } = progress;
   const releasing = !isPending(readPublished(progress.global), due, { revision: 0, digest: "" });
   const common = { ...standing, step: "release", revision, progress, releasing } as const;
-  const counters = [revision, view?.template, view?.desired, view?.updated, view?.available].join(
-    "/",
-  );
-  if (turn.kind !== "served" || !releasing || view?.template !== revision) {
+  const counters = [
+    revision,
+    daemonSetState?.template,
+    daemonSetState?.desired,
+    daemonSetState?.updated,
+    daemonSetState?.available,
+  ].join("/");
+  if (turn.kind !== "served" || !releasing || daemonSetState?.template !== revision) {
     const waiting = pick(fates, "failed", "stuck", "moving", "waiting").map(({ name }) => name);
     return {
       ...common,

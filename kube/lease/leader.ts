@@ -75,7 +75,7 @@ export function createLeader({
   const write = async (holderName: string) =>
     readLease(await cluster.apply<V1Lease>(path, heldBy(holderName, found, now(), name), options));
 
-  function tell(name: string): void {
+  function announce(name: string): void {
     if (name !== told) holder(name);
     told = name;
   }
@@ -107,14 +107,14 @@ export function createLeader({
     const { watched: seen, take: free, again } = watch(watched, found, me, clock());
     watched = seen;
     if (!free) {
-      tell(found?.holder ?? "");
+      announce(found?.holder ?? "");
       return again;
     }
     renewed = Number.NEGATIVE_INFINITY;
     await take();
     if (!holds(renewed, clock())) return lease.retry;
     role = "leader";
-    tell(me);
+    announce(me);
     elect();
     return lease.renew;
   }

@@ -113,7 +113,7 @@ export const seal = command(
     if (check !== undefined) {
       const given = await readAll(cert, io);
       const every = cert.length === 0 || how.cluster.length > 0;
-      return tell(check, given, every ? await fetchAll(how, io) : [], io);
+      return printStates(check, given, every ? await fetchAll(how, io) : [], io);
     }
     const fetched = how.cluster.length === 0 ? [] : await fetchAll(how, io);
     const certificates = withFetched(await readAll(cert, io), fetched);
@@ -243,7 +243,7 @@ function refuseChanged(
   if (lines.length > 0) throw new Refused(lines.join("\n"));
 }
 
-function tell(
+function printStates(
   directory: string,
   given: Readonly<Record<string, Certificate>>,
   fetched: readonly Fetched[],

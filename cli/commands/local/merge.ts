@@ -4,7 +4,7 @@ import type { Table } from "#contract/table.ts";
 import { oneOf } from "#contract/values.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 import { path } from "../../document/path.ts";
-import { judge, tell } from "../../document/verdict.ts";
+import { judge, printVerdict } from "../../document/verdict.ts";
 import { command } from "../../terminal/command.ts";
 
 const flags = {
@@ -40,6 +40,6 @@ export const merge = command(
   },
   async ({ original, additional, ...policy }, io) => {
     const verdict = await judge({ original, additional }, policy, io);
-    return tell(verdict, ({ document }) => `${document}\n`, io);
+    return printVerdict(verdict, ({ document }) => `${document}\n`, io);
   },
 );

@@ -61,7 +61,7 @@ export class Model extends DaemonSetModel {
       published < (template ?? 0) ||
       this.lost;
     const complete = this.served?.revision === template;
-    const view =
+    const daemonSetState =
       template === undefined
         ? undefined
         : {
@@ -75,7 +75,7 @@ export class Model extends DaemonSetModel {
     const known = {
       ...knownOf(rollouts, asked),
       harmless: complete || now?.intent === "hold",
-      overtaken: isOvertaken({ published, daemonSet: view }),
+      overtaken: isOvertaken({ published, daemonSet: daemonSetState }),
     };
     const input: RolloutInput = {
       published,
@@ -88,10 +88,10 @@ export class Model extends DaemonSetModel {
       pending: isPending(goal),
       lost: this.lost || published === 0,
       complete,
-      daemonSet: view,
-      ...(view === undefined
+      daemonSet: daemonSetState,
+      ...(daemonSetState === undefined
         ? { stallSeconds: 0, readySeconds: 0, surveySeconds: 0 }
-        : this.#lookout.clocks(view)),
+        : this.#lookout.clocks(daemonSetState)),
       suspicious: false,
       haltKnown: this.haltKnown,
       probationSeconds,
@@ -105,10 +105,10 @@ export class Model extends DaemonSetModel {
     };
     let turn = decide(input);
     let fates: ReturnType<typeof fatesOf> = [];
-    if (turn.kind === "survey" && view !== undefined) {
+    if (turn.kind === "survey" && daemonSetState !== undefined) {
       const found =
-        this.#lookout.recent(view, input.pending) ??
-        this.#lookout.seen(view, this.#surveyed(input));
+        this.#lookout.recent(daemonSetState, input.pending) ??
+        this.#lookout.seen(daemonSetState, this.#surveyed(input));
       fates = fatesOf(found, probationSeconds, known);
       this.#lookout.judged(fates);
       turn = decide({ ...input, standing: standing(fates, known) });

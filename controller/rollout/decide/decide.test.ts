@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "./decide.ts";
-import { input, standing, view } from "./input.fixture.ts";
+import { input, standing, daemonSetState } from "./input.fixture.ts";
 import type { RolloutInput, Turn } from "#controller/rollout/turn/turn.ts";
 
 /** A turn in one line: what is done, with which revision, stage and number of nodes. */
@@ -20,7 +20,7 @@ function brief(turn: Turn): string {
 
 const canary = { stage: "canary", maxUnavailable: 1 } as const;
 const rolling = { updated: 6, available: 18 };
-const born = view({ template: 0, ...canary, available: 0 });
+const born = daemonSetState({ template: 0, ...canary, available: 0 });
 const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: string])[] = [
   ["the DaemonSet is born at revision 0", input({ daemonSet: undefined }), "roll 0 canary 1"],
   [
@@ -30,17 +30,17 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   [
     "where no kubelet is restarted what follows the canary needs no budget",
-    input({ restarts: false, daemonSet: view({ ...canary, updated: 1 }) }),
+    input({ restarts: false, daemonSet: daemonSetState({ ...canary, updated: 1 }) }),
     "wait wave wave 100%",
   ],
   [
     "nothing is decided on the status of another spec",
-    input({ pending: true, daemonSet: view({ observed: false }) }),
+    input({ pending: true, daemonSet: daemonSetState({ observed: false }) }),
     "wait wave wave 10%",
   ],
   [
     "agents that are starting are waited for",
-    input({ daemonSet: view({ template: 0, ...canary, ready: 3, available: 0 }) }),
+    input({ daemonSet: daemonSetState({ template: 0, ...canary, ready: 3, available: 0 }) }),
     "wait birth canary 1",
   ],
   [
@@ -70,33 +70,33 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   [
     "the canary is at work",
-    input({ daemonSet: view({ ...canary, updated: 1, available: 19 }) }),
+    input({ daemonSet: daemonSetState({ ...canary, updated: 1, available: 19 }) }),
     "wait canary canary 1",
   ],
   [
     "the canary is available: the budget applies",
-    input({ daemonSet: view({ ...canary, updated: 1 }) }),
+    input({ daemonSet: daemonSetState({ ...canary, updated: 1 }) }),
     "wait wave wave 10%",
   ],
   [
     "more nodes updated than unavailable: one of them is available",
-    input({ daemonSet: view({ ...canary, updated: 2, available: 19 }) }),
+    input({ daemonSet: daemonSetState({ ...canary, updated: 2, available: 19 }) }),
     "wait wave wave 10%",
   ],
-  ["a wave goes on", input({ daemonSet: view(rolling) }), "wait wave wave 10%"],
+  ["a wave goes on", input({ daemonSet: daemonSetState(rolling) }), "wait wave wave 10%"],
   [
     "a later change waits for a healthy wave",
-    input({ pending: true, daemonSet: view(rolling) }),
+    input({ pending: true, daemonSet: daemonSetState(rolling) }),
     "wait wave wave 10%",
   ],
   [
     "a later change asks after a wave that has halted",
-    input({ pending: true, haltKnown: true, stallSeconds: 2, daemonSet: view(rolling) }),
+    input({ pending: true, haltKnown: true, stallSeconds: 2, daemonSet: daemonSetState(rolling) }),
     "survey",
   ],
   [
     "… and leaves one that may be on probation alone",
-    input({ pending: true, stallSeconds: 12, daemonSet: view(rolling) }),
+    input({ pending: true, stallSeconds: 12, daemonSet: daemonSetState(rolling) }),
     "wait wave wave 10%",
   ],
   [
@@ -104,7 +104,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       pending: true,
       stallSeconds: 2,
-      daemonSet: view(rolling),
+      daemonSet: daemonSetState(rolling),
       standing: standing({ served: 5, failed: 1, waiting: 14 }),
     }),
     "roll published canary 2",
@@ -114,7 +114,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       pending: true,
       stallSeconds: 2,
-      daemonSet: view(rolling),
+      daemonSet: daemonSetState(rolling),
       standing: standing({ served: 5, stuck: 1, moving: 1, waiting: 13 }),
     }),
     "wait wave wave 10%",
@@ -124,7 +124,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       pending: true,
       stallSeconds: 2,
-      daemonSet: view(rolling),
+      daemonSet: daemonSetState(rolling),
       standing: standing({ served: 5, stuck: 2, waiting: 13 }),
     }),
     "roll published canary 3",
@@ -133,7 +133,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "without a change every node is told to keep what it has",
     input({
       stallSeconds: 13,
-      daemonSet: view({ ...canary, updated: 1, available: 19 }),
+      daemonSet: daemonSetState({ ...canary, updated: 1, available: 19 }),
       standing: standing({ failed: 1, waiting: 19 }),
     }),
     "roll published halt failed wave 100%",
@@ -143,7 +143,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       intent: "release",
       wanted: "release",
-      daemonSet: view({ ...canary, updated: 1, available: 19 }),
+      daemonSet: daemonSetState({ ...canary, updated: 1, available: 19 }),
       stallSeconds: 13,
       standing: standing({ failed: 1, waiting: 19 }),
     }),
@@ -154,14 +154,18 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       complete: true,
       stallSeconds: 13,
-      daemonSet: view({ available: 19 }),
+      daemonSet: daemonSetState({ available: 19 }),
       standing: standing({ failed: 1, served: 19 }),
     }),
     "served wave 10%",
   ],
   [
     "the order to keep goes out at once, whatever the status is of",
-    input({ wanted: "hold", pending: true, daemonSet: view({ ...rolling, observed: false }) }),
+    input({
+      wanted: "hold",
+      pending: true,
+      daemonSet: daemonSetState({ ...rolling, observed: false }),
+    }),
     "roll published wave 100%",
   ],
   [
@@ -177,14 +181,14 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   [
     "an outage in mid-wave holds",
     input({
-      daemonSet: view({ updated: 6, available: 3 }),
+      daemonSet: daemonSetState({ updated: 6, available: 3 }),
       standing: standing({ unreachable: 15, out: 15, fallen: 11, served: 3, waiting: 2 }),
     }),
     "roll published halt outage wave 100%",
   ],
   [
     "a possible outage is looked into at once",
-    input({ daemonSet: view({ updated: 6, available: 3 }) }),
+    input({ daemonSet: daemonSetState({ updated: 6, available: 3 }) }),
     "survey",
   ],
   [
@@ -192,7 +196,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       maxFailures: 2,
       stallSeconds: 13,
-      daemonSet: view({ updated: 6, available: 18 }),
+      daemonSet: daemonSetState({ updated: 6, available: 18 }),
       standing: standing({ failed: 2, served: 4, waiting: 14 }),
     }),
     "wait wave wave 4",
@@ -200,7 +204,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   [
     "never more slots than agents are missing",
     input({
-      daemonSet: view({ maxUnavailable: 8, updated: 6, available: 19 }),
+      daemonSet: daemonSetState({ maxUnavailable: 8, updated: 6, available: 19 }),
       surveySeconds: 30,
       standing: standing({ unreachable: 6, served: 14 }),
     }),
@@ -208,7 +212,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   [
     "raised, a wave is looked into every half minute",
-    input({ surveySeconds: 30, daemonSet: view({ ...rolling, maxUnavailable: 4 }) }),
+    input({ surveySeconds: 30, daemonSet: daemonSetState({ ...rolling, maxUnavailable: 4 }) }),
     "survey",
   ],
   [
@@ -223,24 +227,24 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   [
     "nothing builds on a false Ready, though the node's clock makes it count",
-    input({ readySeconds: 0, daemonSet: view({ ...canary, updated: 1 }) }),
+    input({ readySeconds: 0, daemonSet: daemonSetState({ ...canary, updated: 1 }) }),
     "wait canary canary 1",
   ],
   [
     "a longer probation is silent for longer",
-    input({ probationSeconds: 60, stallSeconds: 67, daemonSet: view(rolling) }),
+    input({ probationSeconds: 60, stallSeconds: 67, daemonSet: daemonSetState(rolling) }),
     "wait wave wave 10%",
   ],
   [
     "a wave that stands still is looked into",
-    input({ stallSeconds: 13, daemonSet: view(rolling) }),
+    input({ stallSeconds: 13, daemonSet: daemonSetState(rolling) }),
     "survey",
   ],
   [
     "unreachable nodes are added to the canary",
     input({
       stallSeconds: 13,
-      daemonSet: view({ ...canary, updated: 0, available: 18 }),
+      daemonSet: daemonSetState({ ...canary, updated: 0, available: 18 }),
       standing: standing({ unreachable: 2, waiting: 18 }),
     }),
     "wait canary canary 3",
@@ -249,7 +253,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "unreachable nodes are added to the budget",
     input({
       stallSeconds: 13,
-      daemonSet: view(rolling),
+      daemonSet: daemonSetState(rolling),
       standing: standing({ unreachable: 2, served: 6, waiting: 12 }),
     }),
     "wait wave wave 4",
@@ -258,20 +262,22 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "their slots are taken back when they return",
     input({
       stallSeconds: 13,
-      daemonSet: view({ maxUnavailable: 4, updated: 6, available: 19 }),
+      daemonSet: daemonSetState({ maxUnavailable: 4, updated: 6, available: 19 }),
       standing: standing({ served: 6, moving: 1, waiting: 13 }),
     }),
     "wait wave wave 10%",
   ],
   [
     "with an unreachable node only a survey can prove the canary",
-    input({ daemonSet: view({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }) }),
+    input({
+      daemonSet: daemonSetState({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }),
+    }),
     "survey",
   ],
   [
     "a survey proves the canary beside an unreachable node",
     input({
-      daemonSet: view({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }),
+      daemonSet: daemonSetState({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }),
       standing: standing({ unreachable: 1, served: 1, waiting: 18 }),
     }),
     "wait wave wave 3",
@@ -279,7 +285,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   [
     "an unreachable node's new pod proves nothing",
     input({
-      daemonSet: view({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }),
+      daemonSet: daemonSetState({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }),
       standing: standing({ unreachable: 1, waiting: 19 }),
     }),
     "wait canary canary 2",
@@ -288,7 +294,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "… also when the next node was taken before the canary's Ready had stood: nobody looked since",
     input({
       surveySeconds: 2,
-      daemonSet: view({ ...canary, maxUnavailable: 2, updated: 2, available: 18 }),
+      daemonSet: daemonSetState({ ...canary, maxUnavailable: 2, updated: 2, available: 18 }),
     }),
     "survey",
   ],
@@ -297,33 +303,38 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       readySeconds: 6,
       surveySeconds: 2,
-      daemonSet: view({ ...canary, maxUnavailable: 2, updated: 2, available: 18 }),
+      daemonSet: daemonSetState({ ...canary, maxUnavailable: 2, updated: 2, available: 18 }),
     }),
     "wait canary canary 2",
   ],
   [
     "a wave of which only odd nodes may be missing is looked into at once",
-    input({ daemonSet: view({ maxUnavailable: 4, updated: 18, available: 18 }) }),
+    input({ daemonSet: daemonSetState({ maxUnavailable: 4, updated: 18, available: 18 }) }),
     "survey",
   ],
   [
     "… not while one that is missing has no slot of its own",
-    input({ daemonSet: view({ maxUnavailable: 4, updated: 20, available: 17 }) }),
+    input({ daemonSet: daemonSetState({ maxUnavailable: 4, updated: 20, available: 17 }) }),
     "wait wave wave 4",
   ],
   [
     "… nor while one may lack the template",
-    input({ daemonSet: view({ maxUnavailable: 4, updated: 17, available: 18 }) }),
+    input({ daemonSet: daemonSetState({ maxUnavailable: 4, updated: 17, available: 18 }) }),
     "wait wave wave 4",
   ],
   [
     "a change that finds agents missing where every node had the previous revision asks at once",
-    input({ pending: true, complete: true, daemonSet: view({ available: 19 }) }),
+    input({ pending: true, complete: true, daemonSet: daemonSetState({ available: 19 }) }),
     "survey",
   ],
   [
     "… but not while the least interval lasts",
-    input({ pending: true, complete: true, restSeconds: 9, daemonSet: view({ available: 19 }) }),
+    input({
+      pending: true,
+      complete: true,
+      restSeconds: 9,
+      daemonSet: daemonSetState({ available: 19 }),
+    }),
     "wait wave wave 10%",
   ],
   [
@@ -333,13 +344,13 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       complete: true,
       wanted: "release",
       restSeconds: 9,
-      daemonSet: view({ available: 19 }),
+      daemonSet: daemonSetState({ available: 19 }),
     }),
     "survey",
   ],
   [
     "without a change a survey can wait",
-    input({ complete: true, daemonSet: view({ available: 19 }) }),
+    input({ complete: true, daemonSet: daemonSetState({ available: 19 }) }),
     "served wave 10%",
   ],
   ["every node has it", input(), "served wave 10%"],
@@ -348,7 +359,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       pending: true,
       stallSeconds: 13,
-      daemonSet: view({ ...born, ready: 18 }),
+      daemonSet: daemonSetState({ ...born, ready: 18 }),
       standing: standing({ unreachable: 1, served: 19 }),
     }),
     "wait birth canary 1",
@@ -358,7 +369,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       pending: true,
       stallSeconds: 13,
-      daemonSet: view({ updated: 18, available: 19, maxUnavailable: 2 }),
+      daemonSet: daemonSetState({ updated: 18, available: 19, maxUnavailable: 2 }),
       standing: standing({ unreachable: 1, served: 19 }),
     }),
     "wait wave wave 3",
@@ -367,7 +378,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "every node but the unreachable has it",
     input({
       stallSeconds: 13,
-      daemonSet: view({ updated: 19, available: 19 }),
+      daemonSet: daemonSetState({ updated: 19, available: 19 }),
       standing: standing({ unreachable: 1, served: 19 }),
     }),
     "served wave 10%",
@@ -382,39 +393,42 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       pending: true,
       stallSeconds: 13,
-      daemonSet: view({ updated: 19, available: 19 }),
+      daemonSet: daemonSetState({ updated: 19, available: 19 }),
       standing: standing({ unreachable: 1, served: 19 }),
     }),
     "roll published canary 2",
   ],
   [
     "a revision that was published but not staged goes on",
-    input({ published: 5, daemonSet: view(rolling) }),
+    input({ published: 5, daemonSet: daemonSetState(rolling) }),
     "roll published canary 1",
   ],
   [
     "an edited template is put right with its own revision",
-    input({ published: 5, daemonSet: view({ drifted: true, ...rolling }) }),
+    input({ published: 5, daemonSet: daemonSetState({ drifted: true, ...rolling }) }),
     "roll 4 canary 1",
   ],
   [
     "… but not while its controller would take every agent for unavailable",
-    input({ published: 5, daemonSet: view({ drifted: true, updated: 20, available: 3 }) }),
+    input({
+      published: 5,
+      daemonSet: daemonSetState({ drifted: true, updated: 20, available: 3 }),
+    }),
     "survey",
   ],
   [
     "a lost Secret is replaced at once",
-    input({ lost: true, pending: true, daemonSet: view(rolling) }),
+    input({ lost: true, pending: true, daemonSet: daemonSetState(rolling) }),
     "roll published canary 1",
   ],
   [
     "a Secret lost before the first revision changes no template",
-    input({ lost: true, pending: true, daemonSet: view({ template: 0 }) }),
+    input({ lost: true, pending: true, daemonSet: daemonSetState({ template: 0 }) }),
     "roll 0 canary 1",
   ],
   [
     "a cluster without nodes is served",
-    input({ daemonSet: view({ desired: 0, updated: 0, available: 0 }) }),
+    input({ daemonSet: daemonSetState({ desired: 0, updated: 0, available: 0 }) }),
     "served wave 10%",
   ],
 ];
@@ -429,7 +443,7 @@ test("a canary whose Ready has not stood yet is looked at as soon as it has, wha
       input({
         readySeconds,
         stallSeconds: 0.5,
-        daemonSet: view({ ...canary, updated: 2, available: 19 }),
+        daemonSet: daemonSetState({ ...canary, updated: 2, available: 19 }),
       }),
     );
   const waits = [2.5, 3]
@@ -442,7 +456,7 @@ test("a canary whose Ready has not stood yet is looked at as soon as it has, wha
 });
 
 test("beside odd nodes a canary that was looked at before its Ready had stood is looked at again, 2 s later", () => {
-  const odd = view({ ...canary, maxUnavailable: 2, updated: 2, available: 18 });
+  const odd = daemonSetState({ ...canary, maxUnavailable: 2, updated: 2, available: 18 });
   const again = (surveySeconds: number, readySeconds: number) => {
     const turn = decide(input({ surveySeconds, readySeconds, daemonSet: odd }));
     return turn.kind === "wait" ? turn.again : turn.kind;

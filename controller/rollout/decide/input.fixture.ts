@@ -3,7 +3,7 @@ import { standing as standingOf, type FateCounts } from "#controller/rollout/tur
 import type { DaemonSetState, RolloutInput } from "#controller/rollout/turn/turn.ts";
 
 /** Every node has the template. */
-export const view = (changes: Partial<DaemonSetState> = {}): DaemonSetState => ({
+export const daemonSetState = (changes: Partial<DaemonSetState> = {}): DaemonSetState => ({
   digest: "",
   template: 4,
   drifted: false,
@@ -26,7 +26,7 @@ export const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
   takesBack: { published: false, wanted: false },
   lost: false,
   complete: false,
-  daemonSet: view(),
+  daemonSet: daemonSetState(),
   stallSeconds: 0,
   readySeconds: 3,
   surveySeconds: 0,

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "./decide.ts";
 import { isOutage } from "#controller/rollout/turn/excuses.ts";
-import { input, standing, view } from "./input.fixture.ts";
+import { input, standing, daemonSetState } from "./input.fixture.ts";
 import { failuresAllowed } from "#controller/rollout/turn/strategy.ts";
 
 const inWave = { maxUnavailable: 3, updated: 8, ready: 17, available: 17 };
-const daemonSet = view(inWave);
+const daemonSet = daemonSetState(inWave);
 const wave = input({ daemonSet, maxUnavailable: 3, standing: standing() });
 
 test("in mid-wave as many nodes as the budget may fall, and one more is an outage; under a hold or at birth none is", () => {
@@ -15,7 +15,10 @@ test("in mid-wave as many nodes as the budget may fall, and one more is an outag
   assert.equal(isOutage(fallen, wave, daemonSet), false);
   assert.equal(isOutage({ ...fallen, fallen: 4 }, wave, daemonSet), true);
   assert.equal(isOutage({ ...fallen, fallen: 4 }, { ...wave, intent: "hold" }, daemonSet), false);
-  assert.equal(isOutage({ ...fallen, fallen: 4 }, wave, view({ ...inWave, template: 0 })), false);
+  assert.equal(
+    isOutage({ ...fallen, fallen: 4 }, wave, daemonSetState({ ...inWave, template: 0 })),
+    false,
+  );
 });
 
 test("a percentage of nodes that may fail is rounded down: 1% of 20 allows none", () => {
@@ -32,7 +35,13 @@ test("a percentage of nodes that may fail is rounded down: 1% of 20 allows none"
 });
 
 test("a repair whose first agent failed stays at one node, whoever else is well", () => {
-  const one = view({ stage: "canary", maxUnavailable: 1, updated: 2, ready: 17, available: 19 });
+  const one = daemonSetState({
+    stage: "canary",
+    maxUnavailable: 1,
+    updated: 2,
+    ready: 17,
+    available: 19,
+  });
   const stageWith = (failed: number) => {
     const fates = standing({ served: 1, waiting: 18, failed });
     const turn = decide({ ...wave, complete: true, daemonSet: one, standing: fates });

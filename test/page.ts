@@ -42,7 +42,7 @@ export function pageOf(file: string) {
 }
 
 /** UIDs, times and ages differ from run to run. */
-export const plain = (printed: string): string =>
+const plain = (printed: string): string =>
   printed
     .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UID")
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "TIME")
@@ -54,6 +54,30 @@ export type Desk = Readonly<{
   /** Runs a block as it stands; its output of both kinds. Fails where a command does. */
   run: (body: string) => Promise<string>;
 }>;
+
+/**
+ * Follows a part of a page: writes the files, runs the commands, and holds what they print against
+ * what the page shows. `edited` changes a file as its reader is told to. Returns all that was
+ * printed.
+ */
+export async function follow(
+  desk: Desk,
+  blocks: readonly Block[],
+  edited: (file: string) => string = (file) => file,
+): Promise<string> {
+  let told = "";
+  for (const { kind, body, printed } of blocks) {
+    if (kind === "yaml") {
+      const [, name = assert.fail(body)] = /^# ([\w.-]+)/.exec(body) ?? [];
+      writeFileSync(join(desk.folder, name), edited(body));
+      continue;
+    }
+    const its = await desk.run(body);
+    if (printed !== undefined) assert.equal(plain(its), plain(printed));
+    told += its;
+  }
+  return told;
+}
 
 type Surroundings = Readonly<{
   /** Context → its cluster; the first one is the current one. */

@@ -31,7 +31,7 @@ import {
   type ControlPlane,
   type ControlPlanePlace,
 } from "./controlplane.ts";
-import { inNamespace, makeHub, networkOf } from "./host/network.ts";
+import { inNamespace, joinHubs, makeHub, networkOf } from "./host/network.ts";
 import { Node, type NodePlace } from "./node.ts";
 import { sandboxImage } from "./host/nodefiles.ts";
 import { askedBy, reader } from "./reading.ts";
@@ -168,6 +168,11 @@ export class Cluster {
     type Status = { status?: { conditions?: { type: string; status: string }[] } };
     const { status } = (await this.get<Status>("node", name)) ?? {};
     return status?.conditions?.find(({ type }) => type === "Ready")?.status;
+  }
+
+  /** From now on pods of either cluster reach the other's API server. */
+  async connect(other: Cluster): Promise<void> {
+    await joinHubs(this.#place.network, other.#place.network);
   }
 
   /** Kills the API server; what runs on the nodes goes on without it. */

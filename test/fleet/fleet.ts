@@ -42,6 +42,11 @@ export async function startHome(): Promise<Home> {
   return { cluster, api: apiOf(cluster), kubeconfig };
 }
 
+/** A cluster in which the program is a pod, with the rights of its own account. */
+export const homeOf = (cluster: Cluster): Home => {
+  return { cluster, api: apiOf(cluster), kubeconfig: cluster.kubeconfig };
+};
+
 /** With an account that may do what `fleet rbac` prints for this target, and no more. */
 export async function startGuest(target = "kube-system/pull-secret"): Promise<GuestCluster> {
   return await guestOf(await startCluster({ nodes: 0 }), target);

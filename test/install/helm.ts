@@ -14,8 +14,8 @@ export async function helm(home: string, ...args: readonly string[]): Promise<st
   return await run([await program(), ...args], { env });
 }
 
-/** With the release in kube-system. */
+/** With the release in kube-system, unless another namespace is among `args`. */
 export async function helmOn(cluster: Cluster, ...args: readonly string[]): Promise<string> {
   const where = ["--kubeconfig", cluster.kubeconfig, "--namespace", "kube-system"];
-  return await helm(cluster.directory, ...args, ...where);
+  return await helm(cluster.directory, ...where, ...args);
 }

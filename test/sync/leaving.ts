@@ -3,7 +3,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
 import type { Rig } from "./rig.ts";
-import { grant, objectIn, readyOf, syncSecret, type Management } from "./sync.ts";
+import {
+  grant,
+  objectIn,
+  readyOf,
+  syncSecret,
+  tenantAccess,
+  untilReason,
+  type Management,
+} from "./sync.ts";
 
 const account = "global-pull-secret-sync-management";
 const finalizer = "globalpullsecret.io/sync";
@@ -100,5 +108,28 @@ export function leavingTests(rig: () => Rig): void {
     await untilHeld(management, "tenant-revoked", false);
     await leave(management, "tenant-revoked");
     await untilGone(management, "tenant-revoked");
+  });
+
+  test("L20: after its namespace there was deleted a tenant's object waits in deletion and says so; the namespace given back, it goes by itself", async () => {
+    const { management, tenant, start } = rig();
+    start();
+    await tenant.cluster.apply(syncSecret("left", { stringData: { a: "1" } }));
+    await untilReason(tenant, "left", "Synced");
+    await leave(management, "tenant-a");
+    await untilGone(management, "tenant-a");
+    await tenant.cluster.kubectl("delete", "syncsecret", "left", "--wait=false");
+    const said = async () => readyOf(await objectIn(tenant, "left"))?.message ?? "";
+    await until("it says so", async () => (await said()).startsWith("GPS467"), {
+      timeout: 60_000,
+      seen: said,
+    });
+    await grant(management, "tenant-a");
+    await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
+    // The account is another one now, and so is its token: the same file is read again.
+    await tenantAccess(management);
+    await until("it is gone", async () => (await objectIn(tenant, "left")) === undefined, {
+      timeout: 90_000,
+      seen: said,
+    });
   });
 }

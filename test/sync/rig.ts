@@ -7,8 +7,6 @@ export type Rig = Readonly<{
   tenant: sync.Tenant;
   /** Both programs run, once for all tests that need no others. */
   start: () => void;
-  /** The management side alone. */
-  startManagement: () => void;
   /** Ends them, as a crash would if asked. */
   stop: (how?: "killed") => Promise<void>;
   /** All that both wrote. */
@@ -36,7 +34,6 @@ export async function startRig(): Promise<Rig> {
       if (programs.length > 0) return;
       programs.push(sync.startManagementSide(management), sync.startTenantSide(tenant, access));
     },
-    startManagement: () => void programs.push(sync.startManagementSide(management)),
     async stop(how) {
       for (const one of programs.splice(0)) {
         await (how === "killed" ? one.kill() : one[Symbol.asyncDispose]());

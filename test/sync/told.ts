@@ -1,15 +1,14 @@
 /** What is told: the page, its commands, the metrics, the logs. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { until } from "../cluster/await.ts";
 import { run } from "../cluster/run.ts";
-import { plain } from "../page.ts";
 import { blocksBelow, deskOf } from "./page.ts";
 import type { Rig } from "./rig.ts";
-import { base64, objectIn, startTenantSide, syncSecret, untilReason, untilSecret } from "./sync.ts";
+import { base64, objectIn, syncSecret, untilReason, untilSecret } from "./sync.ts";
 
 const folders: string[] = [];
 after(() => folders.forEach((one) => rmSync(one, { recursive: true, force: true })));
@@ -21,32 +20,6 @@ const deskFor = (rig: Rig) => {
 };
 
 export function toldTests(rig: () => Rig): void {
-  test("L33: the page's walk-through runs as it stands, and prints what the page shows", async () => {
-    const on = rig();
-    on.start();
-    const desk = deskFor(on);
-    let mine: ReturnType<typeof startTenantSide> | undefined;
-    for (const { kind, body, printed } of blocksBelow("## Walk-through")) {
-      if (kind === "yaml") {
-        const [, file = ""] = /^# (\S+)/.exec(body) ?? [];
-        writeFileSync(join(desk.folder, file), body);
-        continue;
-      }
-      const told = await desk.run(body);
-      if (printed !== undefined) assert.equal(plain(told), plain(printed));
-      if (!body.includes("manifests/sync/tenant")) continue;
-      // From here on the tenant's side has what the page handed over.
-      await on.stop("killed");
-      on.startManagement();
-      mine = startTenantSide(on.tenant, join(desk.folder, "handover"));
-    }
-    assert.ok(mine);
-    await mine[Symbol.asyncDispose]();
-    const quota = ["resourcequota", "--all", "-n", "tenant-a"];
-    await on.management.cluster.kubectl("delete", ...quota);
-    await on.stop("killed");
-  });
-
   test("L17, L31: the page's recipes run, and show what they are for; orphans are found by name, and nothing else", async () => {
     const on = rig();
     const { management, tenant } = on;

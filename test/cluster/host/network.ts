@@ -105,6 +105,36 @@ export async function makeNodeNetwork(network: Network, index: number): Promise<
   );
 }
 
+/**
+ * A veth pair from hub to hub, so that pods of either cluster reach the other's API server. It goes
+ * with either hub. The far hub answers for its own address, so the pair needs none.
+ */
+export async function joinHubs(one: Network, other: Network): Promise<void> {
+  const [here, there] = [`to-${other.device}`, `to-${one.device}`];
+  const hub = `${other.device}-hub`;
+  await run(
+    ["ip", "-netns", `${one.device}-hub`].concat([
+      "link",
+      "add",
+      here,
+      "type",
+      "veth",
+      "peer",
+      "name",
+      there,
+      "netns",
+      hub,
+    ]),
+  );
+  for (const [{ device }, name, far] of [
+    [one, here, other],
+    [other, there, one],
+  ] as const) {
+    const route = `route add ${far.all} via ${far.hub} dev ${name} onlink`;
+    await batch([`link set ${name} up`, route], `${device}-hub`);
+  }
+}
+
 /** Removes every namespace and device of the cluster; what is not there is no error. */
 export function removeNetwork(network: Network): void {
   const names = (runSync(["ip", "netns", "list"]) ?? "")

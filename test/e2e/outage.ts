@@ -1,6 +1,7 @@
 /** One whole life of a pull secret, during which the API server goes away at one stage. */
 import assert from "node:assert/strict";
 import * as names from "#contract/names.ts";
+import { auditOf, isWrite } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { auths } from "./nodes.ts";
@@ -47,23 +48,28 @@ export async function outlives(
   assert.deepEqual(await starts(cluster), since(1), "every kubelet was restarted once");
   for (const node of cluster.nodes)
     assert.deepEqual(auths(node)[cluster.registry.host], cluster.registry.auth("additional"));
-  assert.equal(
-    mostAtOnce(await restarts(cluster, begun), probation),
-    1,
-    "one node after the other",
-  );
+  await oneAfterTheOther(cluster, begun);
 
   await product.deleteAdditional(cluster);
   if (stage === "withdrawal") await outage(cluster, stage, seconds);
   await product.untilRemoved(cluster);
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);
   assert.deepEqual(await starts(cluster), since(2), "and once more for the removal");
-  assert.equal(
-    mostAtOnce(await restarts(cluster, begun), probation),
-    1,
-    "one node after the other",
-  );
+  await oneAfterTheOther(cluster, begun);
   await cluster.kubectl("delete", "events", "-n", names.namespace, "--all");
+}
+
+/** Fails with the restarts, and with who wrote agents' pods and the DaemonSet meanwhile. */
+async function oneAfterTheOther(cluster: Cluster, begun: number): Promise<void> {
+  const all = await restarts(cluster, begun);
+  if (mostAtOnce(all, probation) === 1) return;
+  const written = auditOf(cluster, { since: new Date(begun).toISOString() })
+    .filter((one) => isWrite(one) && one.name.startsWith(names.agentName))
+    .filter(({ resource }) => resource === "pods" || resource === "daemonsets")
+    .map(({ at, user, verb, resource, subresource, name }) =>
+      [at, user, verb, `${resource}/${subresource}`, name].join(" "),
+    );
+  assert.fail(["not one node after the other", JSON.stringify(all), ...written].join("\n"));
 }
 
 async function outage(cluster: Cluster, stage: OutageStage, seconds: number): Promise<void> {

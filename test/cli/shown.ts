@@ -23,8 +23,8 @@ function shownIn(page: string, text: string): Shown[] {
       .filter((line) =>
         /\bkubectl pull-secret\b|\bkubectl\b.*\b(?:gps|globalpullsecrets?)\b/.test(line),
       )
-      // Those of docs/syncsecret.md need two clusters: test/sync runs them.
-      .filter((line) => !/--context (?:tenant|management)\b/.test(line))
+      // The pages that follow two clusters are run whole: test/e2e/two-clusters, test/sync.
+      .filter((line) => !/--context (?:management|guest|tenant)\b/.test(line))
       .map((line) => ({ page, line }))
   );
 }

@@ -33,7 +33,8 @@ export const reconcilingReasons = {
   StartingAgents: "The first agents are being started; they touch nothing yet.",
   OneNodeFirst: "A revision is on its first node.",
   RollingOut: "A revision is on its way to the other nodes.",
-  RollingOutLater: "A change waits until `spec.rollout.minInterval` is over.",
+  RollingOutLater:
+    "A change waits until `spec.rollout.minInterval` is over, or for 75 s after an outage.",
   NodesOutOfReach: "Too many nodes are unreachable; the rollout goes on when they are back.",
   WithdrawalAwaited:
     "The Secret is deleted, and may be created again until the grace period is over.",

@@ -17,8 +17,6 @@ import { createReport } from "./report/report.ts";
 import { Admitted } from "#kube/apply/admitted.ts";
 import { stillClock } from "./withdrawal/still.ts";
 
-const now = () => new Date();
-
 /** `live` is `cluster` without informers. */
 type Open = Readonly<{
   log: Logger;
@@ -27,11 +25,14 @@ type Open = Readonly<{
   cluster: Cluster;
   original: Reconciler["original"];
   extras: Reconciler["extras"];
+  /** Since the API server came back from an absence in which nodes may have been missed. */
+  backSeconds: () => number;
+  now: () => Date;
 }>;
 
 /** Makes a reconciler for each run, from what steers that run. `run`: what the agents run. */
 export function assembled(
-  { log, metrics, live, cluster, original, extras }: Open,
+  { log, metrics, live, cluster, original, extras, backSeconds, now }: Open,
   run: AgentImage,
 ): (steering: Steering) => Reconciler {
   const admitted = new Admitted({
@@ -60,7 +61,7 @@ export function assembled(
     extras,
     admitted,
     now,
-    lookout: createLookout(now),
+    lookout: createLookout(now, backSeconds),
     nudgeSeconds: nudgeClock(now),
     stillSeconds: stillClock(now),
     platform: platformClock(live, now),

@@ -23,6 +23,7 @@ import { createLoop, sooner } from "#kube/loop.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#program/remote-file.ts";
 import { labels, type ControllerMetrics } from "./metrics/metrics.ts";
+import { absenceClock } from "#controller/rollout/clocks.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { cached } from "#kube/watch/cached-client.ts";
 import { followExtras } from "#controller/sources/read/extras.ts";
@@ -75,9 +76,16 @@ export type ServedCluster = Readonly<{
 export function openCluster({ config, log, metrics, end, leave }: Options): ServedCluster {
   const asked = (method: string, status: number) =>
     metrics.requests.inc({ method, status: String(status) });
-  const home = connect(loadKubeConfig(config.kubeconfig), asked);
+  const now = () => new Date();
+  const absence = absenceClock(now);
+  /** Of the cluster whose nodes are served. */
+  const answered = (method: string, status: number) => {
+    asked(method, status);
+    absence.answered(status);
+  };
   const { guestKubeconfig: file } = config;
-  const connected = (access: Access) => connect(kubeConfigOf(access), asked);
+  const home = connect(loadKubeConfig(config.kubeconfig), file === undefined ? answered : asked);
+  const connected = (access: Access) => connect(kubeConfigOf(access), answered);
   const guest = { flag: "--guest-kubeconfig", log, connected, moved: leave };
   const served = file === undefined ? home : openRemote({ file, ...guest });
   const place = { cluster: home, path: leaseIn(config.namespace) };
@@ -87,8 +95,9 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const policyHere = { live, target: policyTarget, informer: new Informer() };
   const original = openOriginal(config, home, asked, log);
   const cluster = cached(live, [...here, policyHere]);
-  const open = { log, metrics, live, cluster, original };
-  const steering = steeringOf({ cluster, installed: config.installed, log, now: () => new Date() });
+  const { backSeconds } = absence;
+  const open = { log, metrics, live, cluster, original, backSeconds, now };
+  const steering = steeringOf({ cluster, installed: config.installed, log, now });
 
   let finished = Date.now();
   let succeeded = false;
@@ -151,7 +160,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
           hint: loop.hint,
           failed: (name, error) =>
             log.warn({ error: error.message, name }, "a source cannot be watched; it is asked for"),
-          now: () => new Date(),
+          now,
           signal,
         });
         reconcilerOf = assembled({ ...open, extras }, run);

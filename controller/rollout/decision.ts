@@ -32,6 +32,7 @@ import {
   type Waits,
   type FateCounts,
 } from "#controller/rollout/turn/node-state.ts";
+import { isOutage } from "#controller/rollout/turn/excuses.ts";
 import { restartOf } from "../policy/delivery.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import { amongPinned } from "#controller/objects/daemonset/pinned.ts";
@@ -206,7 +207,7 @@ async function inputOf(
   const template = daemonSetState?.template ?? 0;
   const intent = published?.intent ?? "apply";
   const current = published && { ...published, sources: published.sourcesText };
-  const idle = { stallSeconds: 0, readySeconds: 0, surveySeconds: 0 };
+  const idle = { stallSeconds: 0, readySeconds: 0, surveySeconds: 0, calmSeconds: 0 };
   return {
     published: published?.revision ?? 0,
     intent,
@@ -262,8 +263,8 @@ async function decideWith(context: RolloutContext, { input, before, asked }: Que
   const recent = input.suspicious ? undefined : lookout.recent(daemonSetState, input.pending);
   const found = recent ?? lookout.seen(daemonSetState, await read());
   const fates = fatesOf(found, agent.probationSeconds, known, waitsOf(agent, input));
-  lookout.judged(fates);
   const seen = standing(fates, known);
+  lookout.judged(fates, isOutage(seen, input, daemonSetState));
   const last = decide({ ...input, standing: seen });
   return { turn: sooner(last, lookout.outdated(daemonSetState)), fates, seen };
 }

@@ -78,7 +78,10 @@ test("a survey older than the counters says when there may be another: two secon
 test("while a node is moving or stuck, a survey is believed for ten seconds", () => {
   const { lookout, pass } = start();
   const found = lookout.seen(daemonSetState(), missing(0));
-  lookout.judged(found.map((node) => [node, "moving"]));
+  lookout.judged(
+    found.map((node) => [node, "moving"]),
+    false,
+  );
   pass(9);
   assert.ok(lookout.recent(daemonSetState(), false));
   pass(2);
@@ -134,4 +137,30 @@ test("for how long a node has had no pod is counted from when that was first see
   assert.equal(podless(missing(0)), 0);
   pass(30);
   assert.equal(podless(without), 0, "counted anew");
+});
+
+test("at birth a survey is believed for as long as the Ready agents are as many", () => {
+  const { lookout, pass } = start();
+  const born = { template: 0, available: 0 };
+  lookout.seen(daemonSetState({ ...born, ready: 20 }), missing(0));
+  pass(3);
+  assert.ok(lookout.recent(daemonSetState({ ...born, ready: 20 }), false));
+  assert.equal(lookout.recent(daemonSetState({ ...born, ready: 0 }), false), undefined);
+});
+
+test("calm is counted from the last survey that found an outage, or from the API server's return", () => {
+  let back = 100;
+  let at = 0;
+  const lookout = createLookout(
+    () => new Date(at * 1000),
+    () => back,
+  );
+  const calm = () => lookout.clocks(daemonSetState()).calmSeconds;
+  assert.equal(calm(), 100);
+  lookout.judged([], true);
+  at += 40;
+  lookout.judged([], false);
+  assert.equal(calm(), 40);
+  back = 5;
+  assert.equal(calm(), 5);
 });

@@ -4,11 +4,11 @@
  */
 import type { Fates } from "#controller/rollout/turn/node-state.ts";
 import { glancePause, leastSeconds, surveyPause } from "#controller/rollout/turn/patience.ts";
-import { stallClock, readyClock } from "./stall.ts";
+import { stallClock, readyClock } from "./clocks.ts";
 import type { Survey } from "#controller/rollout/turn/surveyed.ts";
-import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
+import { type DaemonSetState, provedBy, type RolloutInput } from "#controller/rollout/turn/turn.ts";
 
-type Clocks = Readonly<{ stallSeconds: number; readySeconds: number; surveySeconds: number }>;
+type Clocks = Pick<RolloutInput, "stallSeconds" | "readySeconds" | "surveySeconds" | "calmSeconds">;
 
 export type Lookout = Readonly<{
   clocks: (daemonSetState: DaemonSetState) => Clocks;
@@ -30,13 +30,17 @@ export type Lookout = Readonly<{
   /** True when the last survey under this template found failed or stuck nodes. */
   isTroubled: (daemonSetState: DaemonSetState) => boolean;
   /**
-   * Takes what became of the nodes. While something is going on there, the next survey comes
-   * sooner.
+   * Takes what became of the nodes, and whether too many are away. While something is going on
+   * there, the next survey comes sooner.
    */
-  judged: (fates: Fates) => void;
+  judged: (fates: Fates, outage: boolean) => void;
 }>;
 
-export function createLookout(now: () => Date): Lookout {
+/** `backSeconds`: since the API server came back from an absence in which nodes may be missed. */
+export function createLookout(
+  now: () => Date,
+  backSeconds = () => Number.POSITIVE_INFINITY,
+): Lookout {
   const stalledFor = stallClock(now);
   const readySince = readyClock(now);
   const unavailableSince = new Map<string, number>();
@@ -44,6 +48,7 @@ export function createLookout(now: () => Date): Lookout {
   let last: { survey: Survey; at: number; key: string; template: number } | undefined;
   let transient = 0;
   let troubled = false;
+  let outage = Number.NEGATIVE_INFINITY;
   let ended: ReadonlySet<string> = new Set();
   let glanced = now().getTime();
   const age = () =>
@@ -54,6 +59,7 @@ export function createLookout(now: () => Date): Lookout {
       stallSeconds: stalledFor(daemonSetState),
       readySeconds: readySince(daemonSetState),
       surveySeconds: age(),
+      calmSeconds: Math.min(backSeconds(), (now().getTime() - outage) / 1000),
     }),
 
     recent(daemonSetState, pending) {
@@ -114,20 +120,15 @@ export function createLookout(now: () => Date): Lookout {
 
     isTroubled: ({ template }) => troubled && last?.template === template,
 
-    judged(fates) {
+    judged(fates, isOutage) {
+      if (isOutage) outage = now().getTime();
       troubled = fates.some(([, fate]) => fate === "failed" || fate === "stuck");
       transient = fates.filter(([, fate]) => fate === "moving" || fate === "stuck").length;
     },
   };
 }
 
-function keyOf({
-  desired,
-  updated,
-  available,
-  observed,
-  stage,
-  maxUnavailable,
-}: DaemonSetState): string {
-  return [desired, updated, available, observed, stage, maxUnavailable].join("/");
+function keyOf(state: DaemonSetState): string {
+  const { desired, updated, observed, stage, maxUnavailable } = state;
+  return [desired, updated, provedBy(state), observed, stage, maxUnavailable].join("/");
 }

@@ -162,7 +162,7 @@ class World {
     admitted: new Admitted({ now: () => new Date() }),
     lookout: {
       ...createLookout(() => new Date(start + this.seconds * 1000)),
-      clocks: () => ({ stallSeconds: 60, readySeconds: 60, surveySeconds: 60 }),
+      clocks: () => ({ stallSeconds: 60, readySeconds: 60, surveySeconds: 60, calmSeconds: 600 }),
       recent: () => undefined,
       glances: () => false,
     },

@@ -8,6 +8,9 @@ import { auths } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts } from "./restarts.ts";
 
+/** Seconds without an API server after which nodes may have been missed. */
+const missed = 30;
+
 export const stages = ["birth", "canary", "wave", "withdrawal"] as const;
 export type OutageStage = (typeof stages)[number];
 
@@ -42,13 +45,15 @@ export async function outlives(
   const before = await starts(cluster);
   const since = (more: number) => before.map((count) => count + more);
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  if (stage !== "withdrawal") await outage(cluster, stage, seconds);
+  let back = 0;
+  if (stage !== "withdrawal") back = await outage(cluster, stage, seconds);
   await product.untilServed(cluster, 1);
   await product.untilEvent(cluster, "RolledOut", /revision 1 is on/);
   assert.deepEqual(await starts(cluster), since(1), "every kubelet was restarted once");
   for (const node of cluster.nodes)
     assert.deepEqual(auths(node)[cluster.registry.host], cluster.registry.auth("additional"));
   await oneAfterTheOther(cluster, begun);
+  if (stage === "birth" && seconds >= missed) await settles(cluster, back);
 
   await product.deleteAdditional(cluster);
   if (stage === "withdrawal") await outage(cluster, stage, seconds);
@@ -72,7 +77,14 @@ async function oneAfterTheOther(cluster: Cluster, begun: number): Promise<void> 
   assert.fail(["not one node after the other", JSON.stringify(all), ...written].join("\n"));
 }
 
-async function outage(cluster: Cluster, stage: OutageStage, seconds: number): Promise<void> {
+/** Fails where a kubelet was restarted before kubelets and controllers had time to watch again. */
+async function settles(cluster: Cluster, back: number): Promise<void> {
+  const [first] = await restarts(cluster, back);
+  assert.ok(first && first.down - back >= 75_000, `${first?.down} after ${back}`);
+}
+
+/** Stops the API server at the stage, for so many seconds; when it is back, in milliseconds. */
+async function outage(cluster: Cluster, stage: OutageStage, seconds: number): Promise<number> {
   await until(`the rollout is at its ${stage}`, async () => (await stageOf(cluster)) === stage, {
     seen: () => stageOf(cluster),
   });
@@ -83,7 +95,9 @@ async function outage(cluster: Cluster, stage: OutageStage, seconds: number): Pr
       () => true,
     );
   await stays("the API server is away", isAway, seconds * 1000, 1000);
+  const back = Date.now();
   await cluster.startApiServer();
+  return back;
 }
 
 type DaemonSet = {

@@ -74,10 +74,7 @@ test("the node of the controller that writes is pulled: the other writes within 
   const [host, ...others] = (await hostFirst(cluster)) as [Node, Node, Node];
   const begun = Date.now();
   host.stop();
-  await product.writeAdditional(
-    cluster,
-    JSON.stringify({ auths: { "pulled.example": { auth: "dTpw" } } }),
-  );
+  await writeEntry("pulled.example");
   await until("it is published", async () => ((await product.revision(cluster)) ?? 0) > before);
   context.diagnostic(
     `published ${Math.round((Date.now() - begun) / 1000)} s after the node was pulled`,
@@ -91,24 +88,49 @@ test("the node of the controller that writes is pulled: the other writes within 
   await product.untilRemoved(cluster);
 });
 
-test("H4: two of three nodes that die unnoticed as a rollout begins hold it up only until they are missed", async (context) => {
+test("H4: a node that dies unnoticed as a rollout begins holds it up only until it is missed", async (context) => {
   await product.installProduct(cluster, { wish: 1 });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
-  const [host, ...dead] = (await hostFirst(cluster)) as [Node, Node, Node];
-  for (const node of dead) node.stop();
+  const [dead, ...others] = (await hostFirst(cluster)).toReversed() as [Node, Node, Node];
+  dead.stop();
   const begun = Date.now();
-  await product.writeAdditional(
-    cluster,
-    JSON.stringify({ auths: { "second.example": { auth: "dTpw" } } }),
-  );
-  const has = (node: Node): boolean => "second.example" in auths(node);
-  await until("the living node has it", () => has(host), { timeout: 180_000 });
+  await writeEntry("second.example");
+  for (const node of others)
+    await until(`${node.name} has it`, () => has(node, "second.example"), { timeout: 180_000 });
   context.diagnostic(`after ${Math.round((Date.now() - begun) / 1000)} s`);
-  const event = await product.untilEvent(cluster, "RolledOut", /revision 2 is on 1 of 3 nodes/);
-  for (const { name } of dead) assert.match(event.message, new RegExp(name));
-  for (const node of dead) await node.start();
-  for (const node of dead)
-    await until(`${node.name} catches up`, () => has(node), { timeout: 180_000 });
+  const event = await product.untilEvent(cluster, "RolledOut", /revision 2 is on 2 of 3 nodes/);
+  assert.match(event.message, new RegExp(dead.name));
+  await dead.start();
+  await until("it catches up", () => has(dead, "second.example"), { timeout: 180_000 });
   await product.untilServed(cluster, 2);
 });
+
+test("H4: two of three nodes that die unnoticed are an outage; when they are back every node gets it by itself", async () => {
+  const [host, ...dead] = (await hostFirst(cluster)) as [Node, Node, Node];
+  for (const node of dead) node.stop();
+  await writeEntry("third.example");
+  // One of three is the first, and the DaemonSet controller chooses it: the living one is served at
+  // once, a dead one holds the rollout up for as long as it is away.
+  const told = async () =>
+    (await product.events(cluster, "RolledOut")).some(({ message }) =>
+      message.includes("revision 3 is on 1 of 3 nodes"),
+    ) ||
+    (await product.events(cluster, "RolloutHeld")).some(({ message }) =>
+      message.includes("out of reach"),
+    );
+  await until("the outage is told", told, { timeout: 180_000 });
+  for (const node of dead) assert.ok(!has(node, "third.example"), node.name);
+  for (const node of dead) await node.start();
+  for (const node of [host, ...dead])
+    await until(`${node.name} has it`, () => has(node, "third.example"), { timeout: 300_000 });
+  await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
+});
+
+const has = (node: Node, registry: string): boolean => registry in auths(node);
+
+/** Writes a Secret with one entry, of this registry. */
+async function writeEntry(registry: string): Promise<void> {
+  const document = { auths: { [registry]: { auth: "dTpw" } } };
+  await product.writeAdditional(cluster, JSON.stringify(document));
+}

@@ -76,6 +76,20 @@ export const rollout: readonly Mutant[] = [
     edges,
   ),
   of(
+    "turn/node-state.ts",
+    "agents that fell together are stuck at once where every node had the template",
+    "known.harmless ? agent.unavailableSeconds : agent.ageSeconds",
+    "agent.ageSeconds",
+    odd,
+  ),
+  of(
+    "decide/served.ts",
+    "a change begins while the nodes of an outage come back",
+    "if (settles > 0) {",
+    "if (false) {",
+    odd,
+  ),
+  of(
     "decide/decide.ts",
     "the order to keep what is in force waits for the wave",
     'if (input.wanted === "hold" && waits)',

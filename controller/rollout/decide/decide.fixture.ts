@@ -9,6 +9,7 @@ import { contentOf, heldContent, knownOf, retrySeconds } from "#controller/rollo
 import { noRollouts } from "#controller/rollout/halt/rollouts.ts";
 import { createLookout } from "../lookout.ts";
 import { fatesOf, standing } from "#controller/rollout/turn/node-state.ts";
+import { isOutage } from "#controller/rollout/turn/excuses.ts";
 import { decide } from "./decide.ts";
 import { takesBack } from "#controller/rollout/halt/taking.ts";
 import { isOvertaken, type RolloutInput, type Turn } from "#controller/rollout/turn/turn.ts";
@@ -90,7 +91,7 @@ export class Model extends DaemonSetModel {
       complete,
       daemonSet: daemonSetState,
       ...(daemonSetState === undefined
-        ? { stallSeconds: 0, readySeconds: 0, surveySeconds: 0 }
+        ? { stallSeconds: 0, readySeconds: 0, surveySeconds: 0, calmSeconds: 0 }
         : this.#lookout.clocks(daemonSetState)),
       suspicious: false,
       haltKnown: this.haltKnown,
@@ -110,8 +111,9 @@ export class Model extends DaemonSetModel {
         this.#lookout.recent(daemonSetState, input.pending) ??
         this.#lookout.seen(daemonSetState, this.#surveyed(input));
       fates = fatesOf(found, probationSeconds, known);
-      this.#lookout.judged(fates);
-      turn = decide({ ...input, standing: standing(fates, known) });
+      const seen = standing(fates, known);
+      this.#lookout.judged(fates, isOutage(seen, input, daemonSetState));
+      turn = decide({ ...input, standing: seen });
     }
     if (turn.kind === "survey") throw new Error("a survey after a survey");
     const target =

@@ -134,3 +134,43 @@ test("a flickering Ready of one node holds nobody up for longer than five minute
   });
   assert.ok(seconds < 10 * minutes, `${seconds} s`);
 });
+
+/** Nodes that have begun the second content, which no kubelet survives. */
+const harmed = (model: Model) => restarts(model, 2).filter((count) => count > 0).length;
+
+/** A second content that no kubelet survives is asked for. */
+function changed(model: Model): void {
+  model.bad.add("document 2");
+  model.content = 2;
+}
+
+test("agents that are NotReady on nodes that are back are not all replaced: a change that waited reaches one node first", () => {
+  const model = deployed(20);
+  model.pass(5 * minutes);
+  // What the node controller does to the pods of the nodes that it missed.
+  for (const index of model.nodes.keys()) model.flicker(index);
+  changed(model);
+  // Nodes report at once; their kubelets have yet to see what became of their pods.
+  for (let second = 0; second < 60; second++) {
+    model.tick();
+    model.sync();
+    model.reconcile();
+  }
+  assert.equal(model.template, 1);
+  model.pass(3 * minutes);
+  assert.equal(harmed(model), 1);
+});
+
+test("as long as the nodes of an outage come back, a change that waits begins nowhere", () => {
+  const model = deployed(9);
+  out(model, (index) => index < 4);
+  model.pass(10 * minutes);
+  changed(model);
+  model.pass(minutes);
+  for (const index of [0, 1, 2, 3]) {
+    model.revive(index);
+    model.pass(15);
+  }
+  model.pass(5 * minutes);
+  assert.equal(harmed(model), 1);
+});

@@ -20,12 +20,13 @@ import {
   standsIn,
 } from "#controller/rollout/turn/patience.ts";
 import { repair } from "./repair.ts";
-import { allLivingServed, isBorn, nextAfterServed, provedBy } from "./served.ts";
+import { allLivingServed, isBorn, nextAfterServed } from "./served.ts";
 import { halt, isHalted, isHopeless } from "./stop.ts";
 import { everyNode, firstStrategy, type Strategy } from "#controller/rollout/turn/strategy.ts";
 import {
   type DaemonSetState,
   isOvertaken,
+  provedBy,
   type RolloutInput,
   type Turn,
 } from "#controller/rollout/turn/turn.ts";

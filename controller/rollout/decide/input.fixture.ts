@@ -30,6 +30,7 @@ export const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
   stallSeconds: 0,
   readySeconds: 3,
   surveySeconds: 0,
+  calmSeconds: Number.POSITIVE_INFINITY,
   suspicious: false,
   haltKnown: false,
   probationSeconds: 5,

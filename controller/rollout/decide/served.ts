@@ -3,11 +3,13 @@ import { guardSeconds } from "#contract/names.ts";
 import { roll, wait } from "#controller/rollout/turn/answers.ts";
 import { brokenFor, tooManyFailed, unavailableFor } from "#controller/rollout/turn/excuses.ts";
 import { everyNode, type Strategy } from "#controller/rollout/turn/strategy.ts";
-import type { DaemonSetState, RolloutInput, Turn } from "#controller/rollout/turn/turn.ts";
-
-/** How many agents have proved the template. At birth agents are Ready, never available (0023). */
-export const provedBy = ({ template, ready, available }: DaemonSetState) =>
-  template === 0 ? ready : available;
+import { settlesIn } from "#controller/rollout/turn/patience.ts";
+import {
+  type DaemonSetState,
+  provedBy,
+  type RolloutInput,
+  type Turn,
+} from "#controller/rollout/turn/turn.ts";
 
 /**
  * True when a survey at birth is worth its cost: agents are missing, or all have been Ready for as
@@ -55,6 +57,11 @@ export function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetState, 
       !input.takesBack.wanted &&
       daemonSet.template > 0 &&
       input.intent !== "hold";
+    const settles = settlesIn(input);
+    if (settles > 0) {
+      const reason = "many nodes, or the API server, were out of reach a moment ago";
+      return { ...wait("interval", strategy, reason, settles), served: true };
+    }
     if (spared && restSeconds > 0)
       return {
         ...wait(

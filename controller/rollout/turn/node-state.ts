@@ -166,7 +166,10 @@ function fateOf(node: SurveyedNode, { known, patience, runs, held, waits }: Cont
   if (known.excused.has(name)) return "excused";
   if (agent.gaveUp) return known.failed.has(name) ? "excused" : "failed";
   const longer = agent.running ? secondsOf(waits, node) : 0;
-  if (agent.ageSeconds < patience + longer) return "moving";
+  // Where it worked once, it is as young as its trouble: the pods of nodes that were missed turn
+  // NotReady all at once, and Ready again when their kubelets watch again (docs/decisions/0047).
+  const seconds = known.harmless ? agent.unavailableSeconds : agent.ageSeconds;
+  if (seconds < patience + longer) return "moving";
   if (known.failed.has(name) || (held && agent.unavailableSeconds >= excusedSeconds + longer))
     return "excused";
   // The container cannot even start here, though it can elsewhere, so it has touched nothing.

@@ -15,6 +15,12 @@ const stallWhenHalted = 2;
  * Most seconds for which slots of nodes that have returned serve other nodes (docs/decisions/0021).
  */
 const raisedSeconds = 30;
+/**
+ * Seconds after an outage before which no template begins (docs/decisions/0047). In this time nodes
+ * come back, and kubelets and the DaemonSet controller watch again: their tries are 60 s apart at
+ * most (client-go's reflector: 30 s, twice that with jitter).
+ */
+const settledSeconds = 75;
 /** Least seconds between two surveys. */
 export const leastSeconds = 2;
 
@@ -101,6 +107,11 @@ export function canaryPause(input: RolloutInput, daemonSet: DaemonSetState): num
   const surveySeconds = input.standing === undefined ? input.surveySeconds : 0;
   const again = slotsOf(daemonSet, input) > 0 && lookedTooEarly({ ...input, surveySeconds });
   return Math.max(standsIn(input), again ? leastSeconds - surveySeconds : 0);
+}
+
+/** Seconds until an outage is long enough ago for a template to begin; 0 at once. */
+export function settlesIn({ calmSeconds, maxUnavailable }: RolloutInput): number {
+  return maxUnavailable === "100%" ? 0 : Math.max(0, settledSeconds - calmSeconds);
 }
 
 /**

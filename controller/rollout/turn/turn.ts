@@ -61,6 +61,11 @@ export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
     readySeconds: number;
     /** Seconds since nodes and pods were last read. */
     surveySeconds: number;
+    /**
+     * Seconds since an outage of nodes, or one of the API server in which nodes may be missed; 0
+     * during one, infinite where none was seen.
+     */
+    calmSeconds: number;
     /** Agents have ended that no survey has looked into. */
     suspicious: boolean;
     /** An earlier step found the template's revision halted, or its nodes in trouble. */
@@ -82,6 +87,10 @@ export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
      */
     registers: boolean;
   }>;
+
+/** How many agents have proved the template. At birth agents are Ready, never available (0023). */
+export const provedBy = ({ template, ready, available }: DaemonSetState) =>
+  template === 0 ? ready : available;
 
 /**
  * True when the Secret is ahead of the template: an agent that starts now finds no revision of its
@@ -144,5 +153,5 @@ export type Phase =
   | "held"
   /** Too many nodes are unreachable; nothing rolls until they return. */
   | "outage"
-  /** The next change may not begin yet (`minInterval`). */
+  /** The next change may not begin yet: `minInterval`, or an outage a moment ago. */
   | "interval";

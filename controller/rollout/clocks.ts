@@ -1,0 +1,72 @@
+/** How long something has been as it is, as far as this process has seen. */
+import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
+
+/**
+ * Seconds since the DaemonSet's counters last changed. A restart forgets it, which only makes the
+ * next survey later.
+ */
+export function stallClock(now: () => Date): (daemonSetState: DaemonSetState) => number {
+  let key = "";
+  let since = 0;
+  return ({ template, stage, maxUnavailable, desired, updated, available, observed }) => {
+    const seen = [template, stage, maxUnavailable, desired, updated, available, observed].join("/");
+    if (seen !== key) {
+      key = seen;
+      since = now().getTime();
+    }
+    return (now().getTime() - since) / 1000;
+  };
+}
+
+/**
+ * Seconds since we last saw more agents Ready, or another template. Measured by our own clock,
+ * whatever time the nodes' kubelets give for it.
+ */
+export function readyClock(now: () => Date): (daemonSetState: DaemonSetState) => number {
+  let last = { template: -1, ready: 0 };
+  let since = 0;
+  return ({ template, ready }) => {
+    if (template !== last.template || ready > last.ready) since = now().getTime();
+    last = { template, ready };
+    return (now().getTime() - since) / 1000;
+  };
+}
+
+/**
+ * Seconds without an answer after which nodes may have been missed: a kubelet renews its Lease
+ * every 10 s, and node controllers wait for 40 s at least (--node-monitor-grace-period).
+ */
+const missedSeconds = 30;
+/** Seconds without an answer after which the controller before this one ended (kube/lease). */
+const endedSeconds = 10;
+
+export type AbsenceClock = Readonly<{
+  /** Takes the status of an answer of the API server; 0 where none came. */
+  answered: (status: number) => void;
+  /**
+   * Seconds since the API server came back from an absence in which nodes may have been missed; 0
+   * during one, infinite where there was none. One that was under way when this process began is
+   * taken for the one that ended its predecessor.
+   */
+  backSeconds: () => number;
+}>;
+
+export function absenceClock(now: () => Date): AbsenceClock {
+  const seconds = () => now().getTime() / 1000;
+  let away: number | undefined;
+  let back = Number.NEGATIVE_INFINITY;
+  let begun = false;
+  const isLong = () => away !== undefined && seconds() - away >= missedSeconds;
+  return {
+    answered(status) {
+      // 5xx: its store, or what stands before it, has none either.
+      if (status === 0 || status >= 500) away ??= seconds() - (begun ? 0 : endedSeconds);
+      else {
+        if (isLong()) back = seconds();
+        away = undefined;
+      }
+      begun = true;
+    },
+    backSeconds: () => (isLong() ? 0 : seconds() - back),
+  };
+}

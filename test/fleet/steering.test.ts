@@ -150,17 +150,20 @@ test("many changes in a row are told in status at most once in two seconds", asy
   await declare();
   controller = fleet.startFleet(home);
   const since = new Date().toISOString();
-  for (let n = 1; n <= 8; n++) {
+  const told = () =>
+    auditOf(home.cluster, { since })
+      .filter(({ resource, subresource }) => `${resource}/${subresource}` === "fleetsecrets/status")
+      .map(({ at }) => Date.parse(at))
+      .toSorted((one, other) => one - other);
+  // On a quick machine a change takes a third of a second: as many as four writes of status need.
+  for (let n = 1; told().length < 4 && n <= 200; n++) {
     await source(String(n));
     await placed(String(n));
   }
   await untilState(home, "guest-a", "Done");
-  const told = auditOf(home.cluster, { since })
-    .filter(({ resource, subresource }) => `${resource}/${subresource}` === "fleetsecrets/status")
-    .map(({ at }) => Date.parse(at))
-    .toSorted((one, other) => one - other);
-  assert.ok(told.length > 2, "there was little to tell");
-  const pauses = told.slice(1).map((at, index) => at - (told[index] ?? 0));
+  const all = told();
+  assert.ok(all.length >= 4, "there was little to tell");
+  const pauses = all.slice(1).map((at, index) => at - (all[index] ?? 0));
   // They are counted from the decision to write, and seen when the request arrives.
   assert.ok(Math.min(...pauses) > 1900, pauses.join(", "));
 });

@@ -77,7 +77,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const asked = (method: string, status: number) =>
     metrics.requests.inc({ method, status: String(status) });
   const now = () => new Date();
-  const absence = absenceClock(now);
+  const absence = absenceClock(() => performance.now() / 1000);
   /** Of the cluster whose nodes are served. */
   const answered = (method: string, status: number) => {
     asked(method, status);

@@ -51,18 +51,21 @@ export type AbsenceClock = Readonly<{
   backSeconds: () => number;
 }>;
 
-export function absenceClock(now: () => Date): AbsenceClock {
-  const seconds = () => now().getTime() / 1000;
-  let away: number | undefined;
+/** `seconds`: a clock that never goes back. */
+export function absenceClock(seconds: () => number): AbsenceClock {
+  // From the first to the last request without an answer: a time without requests is no absence.
+  let away: { first: number; last: number } | undefined;
   let back = Number.NEGATIVE_INFINITY;
   let begun = false;
-  const isLong = () => away !== undefined && seconds() - away >= missedSeconds;
+  const isLong = () => away !== undefined && away.last - away.first >= missedSeconds;
   return {
     answered(status) {
-      // 5xx: its store, or what stands before it, has none either.
-      if (status === 0 || status >= 500) away ??= seconds() - (begun ? 0 : endedSeconds);
-      else {
-        if (isLong()) back = seconds();
+      const now = seconds();
+      if (status === 0)
+        away = { first: away?.first ?? now - (begun ? 0 : endedSeconds), last: now };
+      // 5xx tells nothing: it may be of one webhook, or of a store that is away.
+      else if (status < 500) {
+        if (isLong()) back = now;
         away = undefined;
       }
       begun = true;

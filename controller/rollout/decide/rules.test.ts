@@ -49,3 +49,11 @@ test("a repair whose first agent failed stays at one node, whoever else is well"
   };
   assert.deepEqual([stageWith(0), stageWith(1)], ["wave", "canary"]);
 });
+
+test("75 s after an outage a change begins, and at once where the budget is every node", () => {
+  const kindAfter = (calmSeconds: number, maxUnavailable: number | string = 3) => {
+    const daemonSet = daemonSetState({ maxUnavailable });
+    return decide(input({ pending: true, daemonSet, maxUnavailable, calmSeconds })).kind;
+  };
+  assert.deepEqual([kindAfter(74), kindAfter(75), kindAfter(0, "100%")], ["wait", "roll", "roll"]);
+});

@@ -14,9 +14,17 @@ import { fleetReference, reference, syncReference } from "./reference.ts";
 import { configurationPage } from "./pages/configuration.ts";
 import { errorsPage } from "./pages/errors.ts";
 import { metricsPage } from "./pages/metrics.ts";
+import { wrapped } from "./markdown.ts";
 
 /** File → its whole text. */
 export function pages(): Readonly<Record<string, string>> {
+  const all = written();
+  return Object.fromEntries(
+    Object.entries(all).map(([file, text]) => [file, file.endsWith(".md") ? wrapped(text) : text]),
+  );
+}
+
+function written(): Readonly<Record<string, string>> {
   return {
     "docs/errors.md": errorsPage(),
     "docs/configuration.md": configurationPage(),

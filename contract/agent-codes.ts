@@ -176,7 +176,7 @@ export const catalogue = {
   readableByOthers: [
     "GPS253",
     "a credential was written into a config.json that others than its owner can read",
-    "its mode is kept as it is; chmod 600 it unless that is meant",
+    "its mode is kept as it is; chmod 600 it unless that is intended",
   ],
   toBeReread: [
     "GPS254",

@@ -21,7 +21,11 @@ export const catalogue = {
     "the target exists and was not placed by this object",
     "delete or rename it there; it is not touched",
   ],
-  noKubeconfig: ["GPS436", "there is no Secret {}", "nothing, while the cluster is being made"],
+  noKubeconfig: [
+    "GPS436",
+    "there is no Secret {}",
+    "no action needed while the cluster is being made",
+  ],
   kubeconfig: [
     "GPS437",
     "the kubeconfig cannot be used: {}",
@@ -33,7 +37,7 @@ export const catalogue = {
   halted: ["GPS441", "{} refuse the Secret", "correct the Secret or these clusters"],
   tooMany: ["GPS442", "more than 1,000 namespaces are selected", "select fewer with each object"],
   unreadable: ["GPS443", "{}", "grant it, or wait until the API server answers"],
-  noProfile: ["GPS445", "there is no ClusterProfile {}", "nothing, if the cluster is gone"],
+  noProfile: ["GPS445", "there is no ClusterProfile {}", "no action needed if the cluster is gone"],
   noProvider: [
     "GPS446",
     "the ClusterProfile has no access provider {}",
@@ -48,9 +52,13 @@ export const catalogue = {
   everyProfile: [
     "GPS449",
     "clusterProfiles.selector is {}: every ClusterProfile of these managers there is selected",
-    "name labels, unless this is meant",
+    "name labels, unless all of them are intended",
   ],
-  awaited: ["GPS451", "it is there, and not proved: {}", "nothing; its own controller is at it"],
+  awaited: [
+    "GPS451",
+    "it is there, and not proved: {}",
+    "no action needed; its own controller is rolling it out",
+  ],
   held: [
     "GPS452",
     "it is there, and its own controller does not take it up: {}",
@@ -94,7 +102,7 @@ export const catalogue = {
   everyNamespace: [
     "GPS457",
     "namespaceSelector is {}: every namespace is selected",
-    "name labels, unless this is meant",
+    "name labels, unless all of them are intended",
   ],
   byClusterAPI: [
     "GPS458",

@@ -164,7 +164,7 @@ export const catalogue = {
   versionPath: [
     "GPS158",
     "is read as a repository path, not as the host",
-    "end it with a slash if the host is meant",
+    "end it with a slash to name the host",
   ],
   defaultPort: [
     "GPS159",

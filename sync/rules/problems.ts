@@ -23,7 +23,7 @@ export const catalogue = {
   unreachable: [
     "GPS467",
     "the management cluster cannot be asked: {}",
-    "nothing, if it is away for a while",
+    "no action needed if it is away for a while",
   ],
   copied: [
     "GPS471",

@@ -7,6 +7,16 @@ import { catalogue as documents } from "#pullsecret/problems/problems.ts";
 import { catalogue as sync } from "#sync/rules/problems.ts";
 import { table, type Row } from "../markdown.ts";
 
+/** Of every program, and of what they read. */
+export const catalogues: readonly Readonly<Record<string, readonly [string, string, string]>>[] = [
+  documents,
+  agent,
+  controller,
+  kubeconfigs,
+  fleet,
+  sync,
+];
+
 /** The page of every code, a section for each catalogue. */
 export function errorsPage(): string {
   const parts = [

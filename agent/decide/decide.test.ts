@@ -61,7 +61,7 @@ test("what comes before everything else", () => {
   ]);
 });
 
-test("nobody is asked for what no rule needs", () => {
+test("decide asks for nothing that no rule needs", () => {
   const newer = (owes: boolean): Facts["journal"] => ({ kind: "newer", why: "version 9", owes });
   const rows: readonly (readonly [when: string, change: FactsChange, ...asked: string[]])[] = [
     ["at rest", { journal: idle }, "mounted", "healthz"],

@@ -84,7 +84,7 @@ test("a rollback under the very hold is told before the node is Ready with what 
   ]);
 });
 
-test("a node that has nothing of ours takes what a hold carries, as it would under apply; of nothing it writes nothing", () => {
+test("a node with nothing of ours applies what a hold carries; a hold that carries nothing writes nothing", () => {
   check([
     ["a joiner", { ...carried, file: absent }, "apply GPS226 → applying"],
     [
@@ -130,7 +130,7 @@ test("drift under a hold is put right, without a restart, where the hold carries
   ]);
 });
 
-test("what is under way is taken to what a hold carries like to any newer revision; a probation is let finish", () => {
+test("a hold replaces a change under way like any newer revision; a running probation ends first", () => {
   const probation = { running: 5000, healthy: 5000 };
   check([
     [

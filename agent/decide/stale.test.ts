@@ -25,7 +25,7 @@ test("a bus whose socket is dead or missing for five minutes ends the container,
   check([["before the first revision", { config: { revision: 0 }, ...long }, "end GPS241"]]);
 });
 
-test("not where nobody needs the bus, or systemd has answered", () => {
+test("an agent does not end where the bus is not needed, or systemd has answered", () => {
   check([
     ["in force", { journal: idle, ...long }, "nothing GPS200 ready"],
     ["config.json changes", { journal: idle, file: { kind: "changing" }, ...long }, "wait GPS209"],

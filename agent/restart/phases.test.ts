@@ -33,7 +33,7 @@ import { byTable, table } from "./phases.ts";
 import { type KubeletState, stateOf } from "../facts/kubelet-state.ts";
 
 const journals: Readonly<Record<Journal["phase"], Journal>> = {
-  // As a rule nobody's name is kept at rest.
+  // Usually no unit is named in this phase.
   applied: { ...idle, owed: "old" },
   applying: { ...restarting, phase: "applying" },
   restarting,
@@ -431,7 +431,7 @@ test("a kubelet that is stopped is not started because config.json drifted: the 
   assert.deepEqual(steps, ["apply GPS225 → applying", "record GPS200 → applied", "wait GPS221"]);
 });
 
-test("a rollback that nobody heard of does not pass for the next one", () => {
+test("a rollback that was never reported is not taken for the report of the next one", () => {
   const untold = { ...quarantine, content: "six", revision: 6, told: false };
   const step = decide(facts({ file: absent, journal: { ...idle, quarantine: untold } }));
   assert.ok(step.action === "apply");

@@ -80,7 +80,7 @@ async function decision(...program: readonly string[]): Promise<number> {
   return took;
 }
 
-/** As much of Node as says one word: its end is in neither of the two. */
+/** Milliseconds to the first word of a bare Node. The end of the process is counted for neither. */
 async function nothing(): Promise<number> {
   const begun = performance.now();
   const child = spawn(process.execPath, ["-e", 'require("node:fs").writeSync(1, "ok")'], {

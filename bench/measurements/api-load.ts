@@ -12,7 +12,7 @@ export const apiLoad: Measurement = {
   name: "api-load",
   run: async (bench) => {
     const rounds = bench.quick ? 1 : 4;
-    // At once first: a change of the budget is none of the credential.
+    // All nodes at once first: setting the budget is not to be counted as a change.
     const few = await byBudget(bench, 2, rounds);
     const more = await byBudget(bench, 4, rounds);
     const agents = [few, more].flatMap(({ atOnce, oneByOne }) => atOnce.concat(oneByOne));

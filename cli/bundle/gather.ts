@@ -30,7 +30,7 @@ import { redactAll } from "./redact.ts";
 
 type Missing = { what: string; why: string };
 
-/** Rejects only where the API server is not reached, or knows nobody by these credentials. */
+/** Rejects only if the API server cannot be reached, or refuses these credentials with 401. */
 export async function gather(cluster: Cluster): Promise<object> {
   const missing: Missing[] = [];
   const tried = async <T>(what: string, read: () => Promise<T>): Promise<T | undefined> => {
@@ -97,7 +97,7 @@ type Bundle = Readonly<{
   events: readonly ReturnType<typeof eventOf>[] | undefined;
 }>;
 
-/** What the kubelets and the API server call things: words that a credential does not become. */
+/** Names that kubelets and the API server use. They are shown, because none is a credential. */
 function namesIn({ pods = [], nodes = [], events = [] }: Bundle): ReadonlySet<string> {
   const found = [
     ...pods.flatMap(({ metadata, containers }) => [

@@ -30,7 +30,7 @@ const marks = /[-_./:@+%*<>[\]{}]+|[!?]$/;
  * catalogue.
  */
 const number = /^(?:\d{1,10}(?:ms|[smhd]|[KMG]i?B?)?|v\d{1,4}|GPS\d{3}|amd64|arm64)$/;
-/** A word, or a name such as ImagePullBackOff; base64 turns more often. */
+/** A word, or a name such as ImagePullBackOff. Base64 changes between cases more often. */
 const letters = /^[A-Z]{0,8}[a-z]*(?:[A-Z][a-z]+)*$/;
 const longestWord = 32;
 

@@ -68,7 +68,7 @@ export async function joinedIn(host: Cluster): Promise<readonly ClusterProfile[]
 export const idOf = ({ metadata }: ClusterProfile): string =>
   metadata.annotations?.[clusterIdAnnotation] ?? "";
 
-/** Uid of kube-system: what tells a cluster from any other. */
+/** UID of namespace kube-system, which identifies a cluster. */
 export async function clusterId(cluster: Cluster): Promise<string> {
   const found = await cluster.get<V1Namespace>(`/api/v1/namespaces/${namespace}`);
   const uid = found?.metadata?.uid;

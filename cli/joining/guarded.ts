@@ -44,7 +44,10 @@ const askToken = (there: Cluster) =>
     spec: { expirationSeconds: shortest },
   });
 
-/** Nothing is written. One that is there has a type, which cannot be changed: refused as well. */
+/**
+ * Tries to make the Secret, by a dry run. Where one is there already its type cannot be changed, so
+ * that is refused as well.
+ */
 const askSecret = (there: Cluster, { namespace: where, name }: Target) =>
   there.apply(
     `${secretsIn(where)}/${name}`,

@@ -27,9 +27,8 @@ const mostRedirects = 5;
 const longest = 256 * 1024;
 
 /**
- * Follows redirects of the same origin. Another one is told nothing: whoever answers there is
- * nobody that the pull secret names, and its answer would not be the registry's. Rejects with
- * Unreachable.
+ * Follows redirects of the same origin. Another origin gets no request, because the pull secret
+ * does not name it, and its answer would not be the registry's. Rejects with Unreachable.
  */
 export async function ask({ url, authorization, signal }: Question): Promise<RegistryAnswer> {
   const headers = authorization === undefined ? {} : { authorization };

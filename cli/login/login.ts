@@ -95,8 +95,8 @@ async function byToken(one: Handshake, challenge: Challenge): Promise<LoginOutco
 }
 
 /**
- * Realm, service and scope as the challenge has them. Another host is told the credential over TLS
- * only, but where the registry itself is spoken to without.
+ * The token service's URL, from the challenge's realm, service and scope. The credential is sent to
+ * another host over TLS alone, unless the registry itself is asked over plain HTTP.
  */
 function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge): URL {
   const url = urlOf(parameters.get("realm") ?? "");

@@ -22,17 +22,17 @@ export function judgeServed(
     return waiting("the controller has not made globalpullsecret/cluster yet");
   if (!isObserved(object))
     return waiting(`generation ${object.metadata.generation} of spec ${notRead}`);
-  // Then no version is served, and none is wanted to be.
+  // A withdrawn object serves no version, whatever the sources are.
   if (object.spec?.managementState === "Withdrawn") return judgeWithdrawn(object);
   const told = present.map((one) => judgeSource(object, one));
   const open = told.find(({ is }) => is === "failed") ?? told.find(({ is }) => is === "waiting");
   if (open === undefined && isTrue(object, "Ready"))
     return { is: "served", why: conditionOf(object, "Ready")?.message ?? "" };
   if (open?.is === "failed") return open;
-  // Once paused, what is not read yet will not be served either.
+  // A change that the controller had not read before the pause is not served during it.
   if (object.spec?.managementState === "Paused")
     return failed("it is paused; kubectl pull-secret resume, when changes may go on");
-  // What stalls may be about the version before.
+  // Stalled may still speak of the version before.
   const unread = told.some(({ why }) => why.endsWith(notRead));
   if (!unread && isTrue(object, "Stalled")) return failed(messageOf(object, "Stalled"));
   return open ?? waiting(messageOf(object, "Ready"));

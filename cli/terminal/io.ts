@@ -12,7 +12,7 @@ export type Io = Readonly<{
   err(line: string): void;
   /** Asks the person a question of yes or no; undefined where nobody can be asked. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
-  /** What standard output is shown on; undefined where nobody looks: a file, a pipe. */
+  /** The terminal that standard output goes to; undefined for a file or a pipe. */
   terminal: Terminal | undefined;
   /** Throws Misuse where the kubeconfig cannot be used. */
   reach(how: Reach): Promise<Cluster>;
@@ -23,13 +23,13 @@ export type Io = Readonly<{
   yaml(value: unknown): Promise<string>;
   /** The documents of a YAML text. Throws where it is none; what it says may quote the text. */
   documents(text: string): Promise<readonly unknown[]>;
-  /** Aborts when the person has had enough. */
+  /** Aborts on Ctrl-C. */
   signal: AbortSignal;
 }>;
 
 export type Terminal = Readonly<{ columns: number; colour: boolean }>;
 
-/** How a cluster is reached: the flags that every command has which needs one. */
+/** How a cluster is reached: the flags of every command that needs one. */
 export type Reach = Readonly<{
   kubeconfig: string | undefined;
   context: string | undefined;

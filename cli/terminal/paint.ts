@@ -15,8 +15,8 @@ export function paintFor(terminal: Terminal | undefined): Paint {
 }
 
 /**
- * Parts of a whole as a bar of so many columns, each with its letter. A part that is not nothing is
- * seen, at the cost of the longest.
+ * Parts of a whole as a bar of so many columns, each with its letter. Every part above 0 gets a
+ * column, taken from the longest.
  */
 export function bar(
   parts: readonly (readonly [letter: string, count: number])[],

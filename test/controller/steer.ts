@@ -16,7 +16,7 @@ type On = Readonly<{ api: Api; cluster: Pick<Cluster, "kubectl"> }>;
 /** A spec, or no more of it than the budget. */
 export type Wish = GlobalPullSecretSpec | number | string;
 
-/** Most tests end with a removal, and mean it; and none has five seconds for each node. */
+/** The spec with no grace, since most tests end with a removal, and a short probation. */
 function specOf(wish: Wish): GlobalPullSecretSpec {
   const spec = typeof wish === "object" ? wish : { rollout: { maxUnavailable: wish } };
   return {

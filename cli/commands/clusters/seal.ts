@@ -1,4 +1,7 @@
-/** `seal`: a pull secret as files that are safe in Git, one for each cluster that can open its. */
+/**
+ * `seal`: writes a pull secret into files that are safe in Git, one a cluster, which alone can open
+ * it.
+ */
 import type { Rule } from "#contract/flags.ts";
 import type { Table } from "#contract/table.ts";
 import { additionalSecretName, namespace } from "#contract/names.ts";

@@ -57,7 +57,7 @@ export const fleet = command(
     let shown = "";
     const show = async () => {
       const all = await read(cluster, namespace);
-      // A pipe gets what is news; of the times in a status that is for a person.
+      // A pipe gets a line per change; the times, which change all the while, are for a terminal.
       const lines = io.terminal === undefined ? short : whole;
       const now = JSON.stringify(lines(all));
       if (now === shown || io.signal.aborted) return;

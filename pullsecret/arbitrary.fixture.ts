@@ -48,7 +48,7 @@ const credential = fc.record({
   username: fc.stringMatching(/^[a-z][a-zA-Z0-9äß€ -]{0,8}[a-z]$/),
   password: fc.oneof(
     fc.stringMatching(/^[!-~]{1,30}$/),
-    fc.string({ unit: "binary", maxLength: 20 }),
+    fc.string({ unit: "binary", maxLength: 20, size: "max" }),
   ),
 });
 
@@ -132,7 +132,7 @@ export function reordered(value: Json): string {
 
 /** Bytes from a good document with some of them lost, doubled or changed; or any bytes. */
 export const spoiledBytes: fc.Arbitrary<Uint8Array> = fc.oneof(
-  fc.uint8Array({ maxLength: 300 }),
+  fc.uint8Array({ maxLength: 300, size: "max" }),
   fc
     .tuple(
       documentText,

@@ -68,7 +68,7 @@ const fleets = fc.array(
     name: fc.string({ minLength: 1, maxLength: 3 }),
     standing: fc.constantFrom(...Object.values(letters)),
   }),
-  { maxLength: 60 },
+  { maxLength: 60, size: "max" },
 );
 const paces = fc.record({
   canary: fc.nat(5),
@@ -86,7 +86,7 @@ test("law: who does not answer, has it or is at it is never changed, and takes n
     fc.property(
       fc.uniqueArray(
         fleets.map((all) => all[0] ?? { name: "x", standing: "done" as const }),
-        { selector: ({ name }) => name, maxLength: 40 },
+        { selector: ({ name }) => name, maxLength: 40, size: "max" },
       ),
       paces,
       (all, pace) => {

@@ -34,8 +34,11 @@ export async function agentBundle(): Promise<string> {
   return resolve((await bundles).find((path) => path.endsWith("/agent.cjs")) ?? "");
 }
 
+/** Where the DaemonSet's mounts are on a node, and the agent's own flags there. */
+type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "pod" | "terminationLog" | "flags">;
+
 /** Node's flags in the DaemonSet, its mount paths replaced by the node's. */
-export function nodeFlags(node: NodeDirectory): string[] {
+export function nodeFlags(node: Mounts): string[] {
   const [, ...flags] = container?.command?.slice(0, -1) ?? [];
   const registering = { mode: "CredentialProvider", registration: "Agent", scope: "All" } as const;
   const registers = node.flags.includes("--registration=Agent");

@@ -1,13 +1,13 @@
 /**
- * The bundled agent inside a real node of the test cluster: no capabilities, the node's own
- * systemd, kubelet and bus.
+ * The bundled agent inside a real node of the test cluster: the DaemonSet's flags and environment,
+ * no capabilities, the node's own systemd, kubelet and bus.
  */
 import { cpSync, existsSync, linkSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { until } from "../cluster/await.ts";
 import type { Node as ClusterNode } from "../cluster/node.ts";
 import { type ProbeAnswer, isAnswer, NodeDirectory, withProbation } from "./agent.ts";
-import { agentBundle } from "./deployed.ts";
+import { agentBundle, environment, nodeFlags } from "./deployed.ts";
 
 /** Below the node's root; what is put there is the same file inside and outside. */
 const place = "root/agent";
@@ -59,6 +59,13 @@ export class Inside {
 
   /** Starts the agent as a transient unit; systemd does not start it again. */
   async start(revision: number, ...flags: readonly string[]): Promise<void> {
+    const mounts = {
+      kubelet: "/var/lib/kubelet",
+      secret: `/${place}/secret`,
+      pod: `/${place}/pod`,
+      terminationLog: `/${place}/termination-log`,
+      flags,
+    };
     await this.machine.exec([
       "systemd-run",
       "--quiet",
@@ -68,13 +75,15 @@ export class Inside {
       `--setenv=REVISION=${revision}`,
       `--setenv=DIGEST=${this.node.digest(revision)}`,
       "--setenv=NODE_NAME=node1",
+      ...Object.entries(environment).map(([name, value]) => `--setenv=${name}=${value}`),
       `/${place}/node`,
+      ...nodeFlags(mounts),
       `/${place}/agent.cjs`,
-      `--secret-directory=/${place}/secret`,
-      "--kubelet-directory=/var/lib/kubelet",
+      `--secret-directory=${mounts.secret}`,
+      `--kubelet-directory=${mounts.kubelet}`,
       "--dbus-directory=/run/dbus",
-      `--pod-directory=/${place}/pod`,
-      `--termination-log=/${place}/termination-log`,
+      `--pod-directory=${mounts.pod}`,
+      `--termination-log=${mounts.terminationLog}`,
       ...withProbation(3, flags),
     ]);
   }

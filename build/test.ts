@@ -30,6 +30,8 @@ const chosen = {
 }[part];
 if (chosen === undefined) throw new Error(`${part}: give all, unit, long or faults`);
 
+const begun = performance.now();
+
 /** Only a whole run is recorded, for docs/faults.md. */
 const record = words.length === 0 && isRecorded(part) ? begin() : undefined;
 const taps = mkdtempSync(join(tmpdir(), "tests-"));
@@ -75,5 +77,11 @@ if (real.length > 0) {
 rmSync(taps, { recursive: true });
 const { counts, skipped } = readTap(told);
 for (const name of skipped) process.stderr.write(`skipped: ${name}\n`);
+if (words.length === 0) {
+  const minutes = Math.round((performance.now() - begun) / 6000) / 10;
+  // What makes CI wait: on a machine where all is built already, 30 minutes are what it may take.
+  const slow = part === "all" && minutes > 30 ? ", of 30 that it may take where all is built" : "";
+  process.stderr.write(`${minutes} minutes${slow}\n`);
+}
 if (record !== undefined && isRecorded(part)) record(part, { counts, skipped });
 process.exit(passed ? 0 : 1);

@@ -1,21 +1,20 @@
-/** What an agent at rest does: answer a probe a second and look twice a minute. */
-import { join } from "node:path";
+/**
+ * What an agent costs that has nothing to do: it answers the kubelet's probe, one a second, and
+ * looks twice a minute. Counted from the start of its process, and once more for the later half,
+ * when V8 has compiled what is done every second. Beside it, for the same minutes and asked by the
+ * same kubelet, is a bare Node.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import * as names from "#contract/names.ts";
 import { agentOn, cpuOf, processOn } from "../agent-process.ts";
 import type { Testbed, TestbedNode } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
-import { slotOf } from "../healthz.ts";
 import { compare, measure } from "../result.ts";
-import { inNamespace, networkOf } from "../../test/cluster/host/network.ts";
-import { run } from "../../test/cluster/run.ts";
+import { until } from "../../test/cluster/await.ts";
 
 const hour = 3600;
-/** Seconds of a round. */
-const seconds = 60;
-/** Milliseconds in which an agent at rest looks for certain. */
-const aLook = 32_000;
+const against = "a bare Node that answers probes";
 
 export const agentCpu: Measurement = {
   name: "agent-cpu",
@@ -24,56 +23,44 @@ export const agentCpu: Measurement = {
     await calm();
     const [one] = testbed.nodes;
     if (one === undefined) throw new Error("no node");
-    await startBare(testbed, one);
-    const [pid, bare] = [agentOn(testbed, one), processOn(testbed, one, String(barePort))];
-    if (pid === undefined || bare === undefined)
-      throw new Error("no agent runs, or no bare server");
-    const network = networkOf(slotOf(testbed.cluster));
-    const ask = (port: number, count: number) =>
-      run(
-        inNamespace(network, one.node.name, [
-          process.execPath,
-          prober,
-          String(count),
-          String(port),
-        ]),
-      );
-    const askBoth = (count: number) =>
-      Promise.all([ask(names.defaultProbePort, count), ask(barePort, count)]);
-    // An agent runs for days: V8 compiles what it does every second, and forgets a part whenever it
-    // collects. Hence two hours' probes at once, then before each round a quarter of an hour's and
-    // a look, which is when an agent collects. Not before it rests: it does with its second look
-    // after its last deed, and collects then what its work has left.
-    await sleep(2 * aLook);
-    await askBoth(2 * hour);
-    const rounds = bench.quick ? 1 : 4;
-    const [before, since] = [await lines(testbed), performance.now()];
-    const used: (readonly [agent: number, bare: number])[] = [];
-    for (let round = 0; round < rounds; round++) {
-      await askBoth(hour / 4);
-      await sleep(aLook);
-      const [begun, ...cpu] = [performance.now(), cpuOf(pid), cpuOf(bare)] as const;
-      await sleep(seconds * 1000);
-      const passed = (performance.now() - begun) / 1000;
-      used.push([
-        ((cpuOf(pid) - cpu[0]) / passed) * hour,
-        ((cpuOf(bare) - cpu[1]) / passed) * hour,
-      ]);
-    }
+    const minutes = bench.quick ? 6 : 60;
+    const half = minutes * 30_000;
+    const [agent, bare] = await startBoth(testbed, one);
+    const used = (): readonly [number, number] => [cpuOf(agent), cpuOf(bare)];
+    await sleep(half);
+    const [before, middle, since] = [await lines(testbed), used(), performance.now()];
+    await sleep(half);
+    const [end, now] = [used(), performance.now()];
+    const said = ((await lines(testbed)) - before) * ((hour * 1000) / (now - since));
     await testbed.cluster.kubectl("delete", "pod", bareName, "-n", names.namespace);
-    const said = ((await lines(testbed)) - before) * ((hour * 1000) / (performance.now() - since));
-    const unit = "CPU s/h";
+    const anHour = (hour * 1000) / (now - since);
     return [
-      compare(
-        { name: "agent-cpu, idle", unit, against: "a bare Node that answers probes", atMost: 1.5 },
-        used,
-      ),
+      compare({ name: `agent-cpu, its first ${minutes} minutes`, unit: "CPU s", against }, [
+        [end[0], end[1]],
+      ]),
+      compare({ name: "agent-cpu, settled", unit: "CPU s/h", against, atMost: 1.5 }, [
+        [(end[0] - middle[0]) * anHour, (end[1] - middle[1]) * anHour],
+      ]),
       measure({ name: "agent-cpu, log", unit: "lines/h", atMost: 1 }, [said]),
     ];
   },
 };
 
-const prober = join(import.meta.dirname, "../probes.ts");
+/** A new agent and a bare Node, both just started; their process ids. */
+async function startBoth(testbed: Testbed, one: TestbedNode): Promise<readonly [number, number]> {
+  const old = agentOn(testbed, one);
+  const its = ["-n", names.namespace, "-l", `name=${names.agentName}`];
+  await testbed.cluster.kubectl("delete", "pod", ...its, "--wait=false");
+  const agent = await until("a new agent runs", () => {
+    const found = agentOn(testbed, one);
+    return found === old ? undefined : found;
+  });
+  await startBare(testbed, one);
+  const bare = processOn(testbed, one, String(barePort));
+  if (bare === undefined) throw new Error("no bare server runs");
+  return [agent, bare];
+}
+
 const bareName = "bench-bare";
 const barePort = 31249;
 

@@ -77,6 +77,14 @@ async function atBudget(bench: Bench, testbed: Testbed, budget: Budget): Promise
       },
       rounds,
     ),
+    measure(
+      {
+        name: name("Secret written to last node's next pull, CredentialProvider"),
+        unit: "s",
+        atMost: 2.5,
+      },
+      rounds.map(([seconds]) => seconds),
+    ),
     row(
       `kubelet restarts of ${restarting.served.length} rotations, Restart`,
       "restarts",

@@ -15,6 +15,7 @@ import { noWishes } from "#controller/policy/spec/in-force.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 import type { ExtraSource, ManagementState } from "./policy/policy.ts";
 import { ranked } from "#controller/sources/read/declared.ts";
+import { givenExtra } from "#controller/sources/read/given.ts";
 import { reconcile } from "./reconcile.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { Admitted } from "#kube/apply/admitted.ts";
@@ -96,12 +97,10 @@ function start(graceSeconds: number) {
     },
     extras: {
       read: async (declared: readonly ExtraSource[]) =>
-        ranked(declared).map(({ name, secretName }) => ({
-          kind: "extra",
-          id: name,
-          secret: `kube-system/${secretName}`,
-          found: objects.get(`${collections.secrets}/${secretName}`) ?? "absent",
-        })),
+        ranked(declared).map(({ name, secretName }) => {
+          const found = objects.get(`${collections.secrets}/${secretName}`);
+          return givenExtra(name, `kube-system/${secretName}`, found ?? "absent");
+        }),
     },
     policy: {
       ...policyWith({ maxUnavailable: "100%" }, { graceSeconds }),

@@ -44,7 +44,7 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
   const given = givenOf(snapshot, reconciler);
   if (isAbsent(snapshot, reconciler) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
     report.idle();
-    if (given.some(({ kind }) => kind === "extra"))
+    if (given.some(({ core }) => !core))
       await report.verdict(accept({ given, ...known }, policy.merge), snapshot);
     return undefined;
   }

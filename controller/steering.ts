@@ -51,7 +51,7 @@ const pauseSeconds = 30;
  * deletes everything at once, a withdrawn object first, does not see the credential return
  * meanwhile.
  */
-const graceSeconds = 30;
+const missingSeconds = 30;
 
 /**
  * Reads the policy. While the object cannot be read, the policy stays as it was. Rejects only after
@@ -84,7 +84,7 @@ export function steeringOf({ cluster, installed, log, now }: Options) {
   /** Keeps the policy for the grace period, then creates the object with the defaults. */
   async function missing(time: number): Promise<DeclaredObject> {
     if (known) goneSince = Math.min(goneSince ?? time, time);
-    const left = goneSince === undefined ? 0 : graceSeconds - (time - goneSince) / 1000;
+    const left = goneSince === undefined ? 0 : missingSeconds - (time - goneSince) / 1000;
     if (left <= 0) return made();
     again = { seconds: left };
     return "unreadable";

@@ -1,7 +1,7 @@
 /** For tests: the policy where nobody declares one, and what a test decides otherwise. */
 import { parseConfig } from "#controller/policy/flags/config.ts";
 import { inForce } from "#controller/policy/spec/in-force.ts";
-import type { Policy, RolloutPolicy, WithdrawalPolicy } from "./policy.ts";
+import type { Policy, WithdrawalPolicy } from "./policy.ts";
 
 const parsed = parseConfig([]);
 if (!parsed.ok) throw new Error(parsed.errors.join());
@@ -9,7 +9,7 @@ const { installed } = parsed.value;
 const { policy } = inForce(installed, "absent", undefined);
 
 export function policyWith(
-  rollout: Partial<RolloutPolicy> = {},
+  rollout: Partial<Policy["rollout"]> = {},
   withdrawal: Partial<WithdrawalPolicy> = {},
 ): Policy {
   return {

@@ -14,6 +14,7 @@ export type NodeCount = number | string;
 
 export type ManagementState = NonNullable<GlobalPullSecretSpec["managementState"]>;
 
+/** What each step of a rollout takes. */
 export type RolloutPolicy = Readonly<{
   /** How many nodes may be without a working agent at a time. */
   maxUnavailable: NodeCount;
@@ -21,8 +22,6 @@ export type RolloutPolicy = Readonly<{
   maxFailures: NodeCount;
   /** Seconds for which a restarted kubelet must stay well before its node counts. */
   probationSeconds: number;
-  /** Seconds from the beginning of one rollout of a change to the next. */
-  minIntervalSeconds: number;
 }>;
 
 export type WithdrawalPolicy = Readonly<{
@@ -80,7 +79,11 @@ export type Policy = Readonly<{
   managementState: ManagementState;
   sources: readonly ExtraSource[];
   merge: MergePolicy;
-  rollout: RolloutPolicy;
+  rollout: RolloutPolicy &
+    Readonly<{
+      /** Seconds from the beginning of one rollout of a change to the next. */
+      minIntervalSeconds: number;
+    }>;
   withdrawal: WithdrawalPolicy;
   agent: AgentPolicy;
 }>;

@@ -5,6 +5,7 @@ import { secretType } from "#contract/names.ts";
 import { accept, type Sources, type SourcesVerdict } from "./accept.ts";
 import {
   givenAdditional,
+  givenExtra,
   givenOriginal,
   type AdditionalGiven,
   type ExtraGiven,
@@ -48,9 +49,9 @@ export function sources(changes: Partial<Finds>): Sources {
     state: noState,
     ...changes,
   };
-  const between = Object.entries(extras).map(([id, found]): ExtraGiven => {
-    return { kind: "extra", id, secret: `kube-system/${id}-pull`, found };
-  });
+  const between = Object.entries(extras).map(([id, found]) =>
+    givenExtra(id, `kube-system/${id}-pull`, found),
+  );
   const last = originalName === undefined ? [] : [givenOriginal(originalName, original)];
   return {
     given: [givenAdditional(additional ?? "absent"), ...between, ...last],

@@ -39,11 +39,10 @@ export type Sources = Remembered & Readonly<{ given: readonly Given[] }>;
 
 /** True when no source but the original supplies anything, so that there is nothing to apply. */
 export function nobodyAsks({ given, ...known }: Sources): boolean {
-  return !given.some((one) =>
-    one.kind === "extra"
-      ? readSource(one, known).now.present
-      : one.kind === "additional" && one.found !== "absent",
-  );
+  return !given.some((one) => {
+    if (one.asks === "whileThere") return one.found !== "absent";
+    return one.asks === "onceInOrder" && readSource(one, known).now.present;
+  });
 }
 
 /**
@@ -52,7 +51,7 @@ export function nobodyAsks({ given, ...known }: Sources): boolean {
  */
 export function accept({ given, ...known }: Sources, asked: MergePolicy): SourcesVerdict {
   const readings = given.map((one) => ({ given: one, ...readSource(one, known) }));
-  const asking = readings.filter(({ given: { kind }, now }) => kind !== "original" && now.present);
+  const asking = readings.filter(({ given: { asks }, now }) => asks !== "never" && now.present);
   // Protection is against sources other than the original. A registry that cannot be protected must
   // not stop a withdrawal.
   const policy = asking.length === 0 ? { ...asked, protect: [] } : asked;
@@ -115,7 +114,7 @@ function refused(
     problems: { additional, original: problemsOf("original") ?? [] },
     warnings: [],
     sources: readings.flatMap(({ given, now }) => {
-      const found = given.kind === "additional" ? additional : now.problems;
+      const found = given.id === sourceIds.additional ? additional : now.problems;
       return verdictOf(given, found, wanted !== undefined && now.entries !== undefined, false);
     }),
     registries: [],
@@ -126,7 +125,7 @@ function refused(
 }
 
 const isUnknown = (readings: readonly SourceReading[]) =>
-  readings.some(({ given }) => given.kind === "original" && given.found === "unknown");
+  readings.some(({ given }) => given.asks === "never" && given.found === "unknown");
 
 /**
  * What is published, when a changed flag makes even that unacceptable. It stays in force, and its

@@ -1,6 +1,6 @@
 /**
  * Which document of each source goes into the merge: the present one, its last accepted one, or
- * none. Pure. The additional and the original are settled first, as if there were no other source.
+ * none. Pure. The additional and the original are chosen first, as if there were no other source.
  * Then each extra joins them, highest first, as far as it fits, so that no extra is in another
  * source's way.
  */
@@ -9,7 +9,7 @@ import { bytesOf, judgeSize } from "#pullsecret/merge/capacity.ts";
 import { merge, type Merged, type MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { Given } from "#controller/sources/read/given.ts";
-import type { ReadSource, Source } from "./source.ts";
+import type { ReadSource, Supply } from "./source.ts";
 
 /** A source as it was read; highest first, the original last. */
 export type SourceReading = Readonly<{ given: Given }> & ReadSource;
@@ -18,7 +18,7 @@ export type SourceReading = Readonly<{ given: Given }> & ReadSource;
  * The document that is taken of a source. `leftOut`: it is in order, but does not fit together with
  * higher sources.
  */
-type Choice = Readonly<{ given: Given; source: Source; leftOut: boolean }>;
+type Choice = Readonly<{ given: Given; source: Supply; leftOut: boolean }>;
 
 export type JoinedSources = Readonly<{
   ok: true;
@@ -29,7 +29,7 @@ export type JoinedSources = Readonly<{
 }>;
 type Outcome = JoinedSources | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
-const nothing: Source = { entries: undefined, text: undefined, problems: [], present: false };
+const nothing: Supply = { entries: undefined, text: undefined, problems: [], present: false };
 
 /**
  * Chooses a document of each source. Not ok when a flag has changed so that not even what was
@@ -41,26 +41,28 @@ export function choose(readings: readonly SourceReading[], policy: MergePolicy):
     policy,
   );
   if (all.ok) return all;
-  const isExtra = ({ given }: SourceReading) => given.kind === "extra";
-  const others = readings.some((reading) => isExtra(reading) && reading.now.present);
-  const core = readings.filter((reading) => !isExtra(reading));
+  const others = readings.some(({ given, now }) => !given.core && now.present);
+  const core = readings.filter(({ given }) => given.core);
   let joined = chooseCore(core, policy, others);
   for (const reading of readings) {
     if (!joined.ok) return joined;
-    if (isExtra(reading)) joined = withExtra(joined, reading, readings, policy);
+    if (!reading.given.core) joined = withExtra(joined, reading, readings, policy);
   }
   return joined;
 }
 
-const take = ({ given }: SourceReading, source: Source, leftOut = false): Choice => ({
+const take = ({ given }: SourceReading, source: Supply, leftOut = false): Choice => ({
   given,
   source,
   leftOut,
 });
 
+/** True for the original: what others ask for is added to it. */
+const isBase = ({ given }: SourceReading) => given.asks === "never";
+
 /**
- * Settles the additional and the original: whichever is not at fault keeps flowing. `others`: there
- * are extras, and an additional that was never in force may be left out for their sake.
+ * Chooses for the additional and the original: whichever is not at fault keeps flowing. `others`:
+ * there are extras, and an additional that was never in force may be left out for their sake.
  */
 function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others: boolean): Outcome {
   const first = join(
@@ -68,31 +70,30 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
     policy,
   );
   if (first.ok) return first;
-  const instead = ({ now, before }: SourceReading, other = before): Source | undefined =>
+  const instead = ({ now, before }: SourceReading, other = before): Supply | undefined =>
     other && { ...other, present: now.present, problems: [...now.problems, ...first.problems] };
-  const older = (reading: SourceReading): Source | undefined =>
-    reading.given.kind === "original"
+  const older = (reading: SourceReading): Supply | undefined =>
+    isBase(reading)
       ? (instead(reading) ?? { ...nothing, problems: first.problems })
       : (instead(reading) ?? (others ? instead(reading, nothing) : undefined));
   const attempt = (
-    pick: (reading: SourceReading) => Source | undefined,
+    pick: (reading: SourceReading) => Supply | undefined,
   ): readonly Choice[] | undefined => {
     const sources = core.map(pick);
     return sources.includes(undefined)
       ? undefined
       : core.map((reading, at) => take(reading, sources[at] ?? nothing));
   };
-  const isOriginal = ({ given }: SourceReading) => given.kind === "original";
-  const asks = core.some(({ given, now }) => given.kind === "additional" && now.present);
+  const asks = core.some((reading) => !isBase(reading) && reading.now.present);
   // Two documents that once fitted together always do, as long as the policy stays.
   const attempts = [
-    asks ? attempt((reading) => (isOriginal(reading) ? reading.now : older(reading))) : undefined,
-    attempt((reading) => (isOriginal(reading) ? older(reading) : reading.now)),
+    asks ? attempt((reading) => (isBase(reading) ? reading.now : older(reading))) : undefined,
+    attempt((reading) => (isBase(reading) ? older(reading) : reading.now)),
     asks ? attempt(older) : undefined,
     asks
       ? undefined
       : attempt((reading) =>
-          isOriginal(reading) ? { ...nothing, problems: first.problems } : reading.now,
+          isBase(reading) ? { ...nothing, problems: first.problems } : reading.now,
         ),
   ];
   for (const choices of attempts) {

@@ -18,7 +18,8 @@ import { grantFor } from "./rights.ts";
 import type { Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 
-export type Source = Readonly<{
+/** What a source supplies, as one of its documents says. */
+export type Supply = Readonly<{
   entries: Accepted | undefined;
   /** The document that the entries come from, or one with the same meaning. */
   text: string | undefined;
@@ -28,9 +29,9 @@ export type Source = Readonly<{
 }>;
 
 /** `before`: its last accepted document; undefined when it never had one. */
-export type ReadSource = Readonly<{ now: Source; before: Source | undefined }>;
+export type ReadSource = Readonly<{ now: Supply; before: Supply | undefined }>;
 
-const none: Source = { entries: undefined, text: undefined, problems: [], present: false };
+const none: Supply = { entries: undefined, text: undefined, problems: [], present: false };
 
 /** What is remembered of the sources. */
 export type Remembered = Readonly<{ published: Published | undefined; state: RememberedState }>;
@@ -95,7 +96,7 @@ function readOriginal({ id, secret, found }: OriginalGiven, known: Remembered): 
  * even without one.
  */
 function instead(
-  before: Source | undefined,
+  before: Supply | undefined,
   asks: boolean,
   ...problems: readonly Problem[]
 ): ReadSource {
@@ -110,7 +111,7 @@ function readAdded(
   secret: V1Secret,
   id: string,
   name: string,
-  before: Source | undefined,
+  before: Supply | undefined,
   asks: boolean,
 ): ReadSource {
   if (secret.type === secretType) return read(secret, id, "additional", before, asks);
@@ -121,7 +122,7 @@ function read(
   secret: V1Secret,
   id: string,
   role: Role,
-  before: Source | undefined,
+  before: Supply | undefined,
   asks: boolean,
 ): ReadSource {
   const refused = (...problems: readonly Problem[]) => instead(before, asks, ...problems);
@@ -147,7 +148,7 @@ function read(
  * The document to remember: the one before, where the new one means the same in as many bytes or
  * more. Rewriting a Secret without a change of meaning, however often, must cost no write.
  */
-function toRemember(text: string, before: Source | undefined, id: string, role: Role): string {
+function toRemember(text: string, before: Supply | undefined, id: string, role: Role): string {
   if (before?.text === undefined || before.entries === undefined) return text;
   if (before.text.length > text.length) return text;
   const again = reread(text, id, role);
@@ -172,7 +173,7 @@ export function lastGood(
   { published, state }: Remembered,
   id: string,
   role: Role,
-): Source | undefined {
+): Supply | undefined {
   const text = Object.hasOwn(state.accepted, id) ? state.accepted[id] : undefined;
   const kept = text === undefined ? undefined : reread(text, id, role);
   if (kept !== undefined) return { entries: kept, text, problems: [], present: true };

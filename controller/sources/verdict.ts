@@ -56,8 +56,7 @@ export function registriesOf(entries: readonly MergedEntry[]): readonly Registry
 }
 
 /**
- * The verdict on one source. There is none on an additional that does not exist, because nobody
- * must have one. `inForce`: entries of it are, from now or from before. `leftOut`: it is in order,
+ * The verdict on one source. There is none on an absent one that nobody declared. `inForce`: entries of it are, from now or from before. `leftOut`: it is in order,
  * but does not fit together with higher sources.
  */
 export function verdictOf(
@@ -67,9 +66,8 @@ export function verdictOf(
   leftOut: boolean,
 ): readonly SourceVerdict[] {
   const { found, id, secret } = given;
-  if (given.kind === "additional" && found === "absent") return [];
+  if (!given.expected && found === "absent") return [];
   const reason = leftOut && typeof found === "object" ? "LeftOut" : reasonOf(found, problems);
-  const until = given.kind === "original" ? undefined : given.until;
   return [
     {
       name: nameOf(id),
@@ -77,7 +75,7 @@ export function verdictOf(
       resourceVersion: typeof found === "object" ? found.metadata?.resourceVersion : undefined,
       accepted: statusOf[reason],
       reason,
-      message: found === "kept" ? awaited(until) : messageOf(problems, inForce),
+      message: found === "kept" ? awaited(given.until) : messageOf(problems, inForce),
       problems,
     },
   ];

@@ -78,11 +78,10 @@ export function withdrawals(
 ): ReadonlyMap<string, Withdrawal> {
   const state = readState(snapshot.state);
   const known = { published: readPublished(snapshot.global), state };
-  const loses = ({ kind, id, found }: Given) =>
-    found === "absent" &&
-    (kind === "additional" ||
-      (kind === "extra" &&
-        (state.absentSince.has(id) || lastGood(known, id, "additional") !== undefined)));
+  const hadEntries = (id: string) =>
+    state.absentSince.has(id) || lastGood(known, id, "additional") !== undefined;
+  const loses = ({ asks, id, found }: Given) =>
+    found === "absent" && (asks === "whileThere" || (asks === "onceInOrder" && hadEntries(id)));
   return new Map(
     given
       .filter(loses)
@@ -98,7 +97,7 @@ export function keptOf(
 ): readonly Given[] {
   return given.map((one) => {
     const absence = absences.get(one.id);
-    if (absence === undefined || (absence.due && !held) || one.kind === "original") return one;
+    if (absence === undefined || (absence.due && !held) || one.asks === "never") return one;
     return { ...one, found: "kept", until: absence.begins };
   });
 }

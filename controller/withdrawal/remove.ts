@@ -38,12 +38,7 @@ export async function remove(
   sources: Sources,
 ): Promise<Removal> {
   const snapshot = ours(found);
-  const {
-    cluster,
-    policy: {
-      withdrawal: { deadlineSeconds },
-    },
-  } = remover;
+  const { cluster } = remover;
   const revision = readPublished(snapshot.global)?.revision ?? 0;
   let next = inputOf(snapshot);
   let step = nextWithdrawalStep(next);
@@ -55,7 +50,7 @@ export async function remove(
     const left = await agentsLeft(cluster);
     still = remover.stillSeconds(`${step} ${left}`);
     // They have given everything back, so a pod that does not end must not block the rest.
-    if (still >= deadlineSeconds) abandoned = left;
+    if (overdue(remover, still, []) !== undefined) abandoned = left;
     next = { ...next, agents: left - abandoned };
     step = nextWithdrawalStep(next);
   }

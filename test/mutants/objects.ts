@@ -65,6 +65,13 @@ export const objects: readonly Mutant[] = [
     tests: [accepting],
   },
   {
+    effect: "a source of the spec that never was in order holds up a withdrawal",
+    file: "controller/sources/read/given.ts",
+    text: 'extra: { asks: "onceInOrder"',
+    instead: 'extra: { asks: "whileThere"',
+    tests: ["controller/reconcile.test.ts"],
+  },
+  {
     breaks: "H8",
     effect: "the original is looked for in the cluster itself, whatever --original-kubeconfig says",
     file: "controller/sources/read/original-place.ts",

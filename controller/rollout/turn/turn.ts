@@ -27,7 +27,7 @@ export type DaemonSetState = Strategy &
     available: number;
   }>;
 
-export type RolloutInput = Omit<RolloutPolicy, "minIntervalSeconds"> &
+export type RolloutInput = RolloutPolicy &
   Readonly<{
     /** Revision that global-pull-secret holds, and the intent that it tells the nodes. */
     published: number;

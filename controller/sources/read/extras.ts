@@ -11,7 +11,7 @@ import { collections } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
 import type { ExtraSource } from "#controller/policy/policy.ts";
 import { isReserved, ranked } from "./declared.ts";
-import type { ExtraGiven } from "./given.ts";
+import { givenExtra, type ExtraGiven } from "./given.ts";
 
 /** Where the extras' Secrets are read. */
 export type Extras = Readonly<{
@@ -99,12 +99,10 @@ export function followExtras({ live, hint, failed, now, signal }: Options): Extr
         followed.delete(name);
       }
       return Promise.all(
-        ranked(sources).map(async (source) => ({
-          kind: "extra" as const,
-          id: source.name,
-          secret: `${namespace}/${source.secretName}`,
-          found: isReserved(source) ? ("reserved" as const) : await find(source.secretName, fresh),
-        })),
+        ranked(sources).map(async (source) => {
+          const found = isReserved(source) ? "reserved" : await find(source.secretName, fresh);
+          return givenExtra(source.name, `${namespace}/${source.secretName}`, found);
+        }),
       );
     },
   };

@@ -1,6 +1,7 @@
 /**
- * What was found of each source, the input of every judgement. A new kind of source has its type
- * here.
+ * Sources, the input of every judgement: each with its id, where its Secret is, what was found
+ * there, and its traits. Its priority is its place in the list, highest first. A new kind of source
+ * has its type and its traits here.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { additionalSecretName, namespace, sourceIds } from "#contract/names.ts";
@@ -12,34 +13,48 @@ import { additionalSecretName, namespace, sourceIds } from "#contract/names.ts";
  */
 type Found = V1Secret | "absent" | "kept" | "forbidden" | "unknown";
 
-type Common = Readonly<{
-  /** The name of the source in the persisted `sources`. */
-  id: string;
-  /** NAMESPACE/NAME of its Secret. */
-  secret: string;
+/** What rules ask of a source. None asks for its kind: a new kind has its answers here. */
+type Traits = Readonly<{
+  /**
+   * When it asks for its entries to be on nodes: `whileThere`, in order or not; `onceInOrder`, so
+   * that one that never was cannot hold up a withdrawal; `never`: it is only merged with what
+   * others ask for, its absence takes nothing back, and it stays when they are withdrawn.
+   */
+  asks: "whileThere" | "onceInOrder" | "never";
+  /** Chosen first, as if there were no other source. Others then join as far as they fit. */
+  core: boolean;
+  /** Somebody declared that it exists, so its absence is told. */
+  expected: boolean;
 }>;
 
-/** additional-pull-secret, the highest source. */
-export type AdditionalGiven = Common &
+const traits = {
+  additional: { asks: "whileThere", core: true, expected: false },
+  extra: { asks: "onceInOrder", core: false, expected: true },
+  original: { asks: "never", core: true, expected: true },
+} as const satisfies Readonly<Record<string, Traits>>;
+
+type GivenOf<Kind extends keyof typeof traits, F> = (typeof traits)[Kind] &
   Readonly<{
-    kind: "additional";
-    found: V1Secret | "absent" | "kept";
+    kind: Kind;
+    /** The name of the source in the persisted `sources`. */
+    id: string;
+    /** NAMESPACE/NAME of its Secret. */
+    secret: string;
+    found: F;
     /** Until when it is kept, if it is. */
     until?: Date;
   }>;
 
+/** additional-pull-secret, the highest source. */
+export type AdditionalGiven = GivenOf<"additional", V1Secret | "absent" | "kept">;
+
 /**
  * A Secret that `spec.sources` names. `reserved`: that Secret may not be a source, and is not read.
  */
-export type ExtraGiven = Common &
-  Readonly<{
-    kind: "extra";
-    found: Found | "reserved";
-    until?: Date;
-  }>;
+export type ExtraGiven = GivenOf<"extra", Found | "reserved">;
 
 /** The credentials that nodes may have had before us; the lowest source. */
-export type OriginalGiven = Common & Readonly<{ kind: "original"; found: Original }>;
+export type OriginalGiven = GivenOf<"original", Original>;
 
 /** The original Secret. Without the right to read it, it counts as absent. */
 export type Original = V1Secret | "absent" | "unknown";
@@ -47,16 +62,21 @@ export type Original = V1Secret | "absent" | "unknown";
 export type Given = AdditionalGiven | ExtraGiven | OriginalGiven;
 
 export function givenAdditional(found: AdditionalGiven["found"]): AdditionalGiven {
-  const { additional: id } = sourceIds;
-  return { kind: "additional", id, secret: `${namespace}/${additionalSecretName}`, found };
+  const secret = `${namespace}/${additionalSecretName}`;
+  return { ...traits.additional, kind: "additional", id: sourceIds.additional, secret, found };
+}
+
+/** `name`: in `spec.sources`. `secret`: NAMESPACE/NAME. */
+export function givenExtra(name: string, secret: string, found: ExtraGiven["found"]): ExtraGiven {
+  return { ...traits.extra, kind: "extra", id: name, secret, found };
 }
 
 /** `secret`: NAMESPACE/NAME. */
 export function givenOriginal(secret: string, found: Original): OriginalGiven {
-  return { kind: "original", id: sourceIds.original, secret, found };
+  return { ...traits.original, kind: "original", id: sourceIds.original, secret, found };
 }
 
-/** The sources that remain after all but the original are withdrawn. */
+/** The sources that remain after all that ask for anything are withdrawn. */
 export function withdrawn(given: readonly Given[]): readonly Given[] {
-  return given.filter(({ kind }) => kind === "original");
+  return given.filter(({ asks }) => asks === "never");
 }

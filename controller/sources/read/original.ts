@@ -14,7 +14,7 @@ import type { Original } from "./given.ts";
  * Seconds that a read may take: a tenth of what the loop takes for a hang, and enough for an API
  * server on the other side of the world.
  */
-const deadlineSeconds = 5;
+const readSeconds = 5;
 
 type Options = Readonly<{
   /** Reads from `informer` while its watch is up to date. */
@@ -32,7 +32,7 @@ type Options = Readonly<{
 
 /** A reader of the original. It never rejects, and takes five seconds at most. */
 export function originalReader(options: Options): () => Promise<Original> {
-  const { cluster, path, informer, now, changed, milliseconds = deadlineSeconds * 1000 } = options;
+  const { cluster, path, informer, now, changed, milliseconds = readSeconds * 1000 } = options;
   let failures = 0;
   let next = 0;
 

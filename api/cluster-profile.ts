@@ -3,6 +3,7 @@
  * it is read and written here. Its definition is not ours.
  */
 import type { V1Condition, V1ObjectMeta } from "@kubernetes/client-node";
+import type { JoinedConditionType } from "./fleet-reasons.ts";
 
 export type ClusterProfile = Readonly<{
   apiVersion: typeof clusterProfileVersion;
@@ -13,13 +14,16 @@ export type ClusterProfile = Readonly<{
 }>;
 
 export type ClusterProfileStatus = Readonly<{
-  conditions?: readonly V1Condition[];
+  /** Ours; others may have written more. */
+  conditions?: readonly ProfileCondition[];
   version?: Readonly<{ kubernetes?: string }>;
   /** How the cluster is reached; of each only what is asked for by name is believed. */
   accessProviders?: readonly AccessProvider[];
   /** What the former field is called; what `accessProviders` names as well is taken from there. */
   credentialProviders?: readonly AccessProvider[];
 }>;
+
+export type ProfileCondition = V1Condition & Readonly<{ type: JoinedConditionType }>;
 
 /** `cluster` is a kubeconfig's cluster, of which nothing has been judged. */
 export type AccessProvider = Readonly<{

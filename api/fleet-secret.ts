@@ -4,6 +4,7 @@
  * `node build/run.mjs tools/docs.ts`.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { FleetConditionType } from "./fleet-reasons.ts";
 
 /** One Secret, brought to many clusters and kept there, and how far that is. */
 export type FleetSecret = Readonly<{
@@ -239,7 +240,7 @@ export type FleetFailure = Readonly<{
 /** A condition. */
 export type FleetCondition = Readonly<{
   /** Ready, Reconciling, Stalled or Warning. */
-  type: string;
+  type: FleetConditionType;
   /** Whether it is so. */
   status: "True" | "False" | "Unknown";
   /** Why, in one word. */

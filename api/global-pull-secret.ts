@@ -4,6 +4,7 @@
  * `node build/run.mjs tools/docs.ts`.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { ConditionType } from "./reasons.ts";
 
 /**
  * How the pull secrets of kube-system reach every node, and how far they are. There is one, named
@@ -303,7 +304,7 @@ export type NodeFailure = Readonly<{
 /** A condition, as Kubernetes defines it. */
 export type StatusCondition = Readonly<{
   /** What is said of. */
-  type: string;
+  type: ConditionType;
   /** Whether it is so. */
   status: "True" | "False" | "Unknown";
   /** The generation of spec that the condition speaks of. */

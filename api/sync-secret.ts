@@ -4,6 +4,7 @@
  * `node build/run.mjs tools/docs.ts`.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { SyncConditionType } from "./sync-reasons.ts";
 
 /**
  * A Secret that a tenant hands to the management cluster on purpose; whatever is not wrapped so
@@ -51,7 +52,7 @@ export type SyncSecretStatus = Readonly<{
 /** A condition. */
 export type SyncSecretCondition = Readonly<{
   /** Ready or Stalled. */
-  type: string;
+  type: SyncConditionType;
   /** Whether it is so. */
   status: "True" | "False" | "Unknown";
   /** Why, in one word. */

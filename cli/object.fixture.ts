@@ -1,4 +1,5 @@
 /** For tests: GlobalPullSecrets as the controller tells them. */
+import type { ConditionType } from "#api/reasons.ts";
 import type {
   GlobalPullSecret,
   GlobalPullSecretSpec,
@@ -16,7 +17,7 @@ type Told = Readonly<{
 const since = "2026-11-23T09:00:00Z";
 
 function condition(
-  type: string,
+  type: ConditionType,
   status: StatusCondition["status"],
   reason: string,
   message: string,

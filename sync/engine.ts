@@ -7,6 +7,7 @@ import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
+import { conditionOf } from "#kube/conditions.ts";
 import { backoff, sooner, type Again } from "#kube/loop.ts";
 import type { Metrics, Result } from "./metrics.ts";
 import { metadataOf, readObject, writeFinalizer, writeStatus } from "./objects.ts";
@@ -185,7 +186,7 @@ export class Engine {
   async #reportOf(metadata: V1ObjectMeta, found: Found): Promise<void> {
     try {
       const object = await readObject(this.#side.from, metadata);
-      const ready = object?.status?.conditions?.find(({ type }) => type === "Ready");
+      const ready = conditionOf(object?.status, "Ready");
       const current = ready?.observedGeneration === object?.metadata.generation;
       const rests = object?.metadata.deletionTimestamp === undefined && current;
       // What is in sync stays so while the other side is away.

@@ -34,6 +34,13 @@ const names: Readonly<Record<string, string>> = {
   "status.conditions[]": "StatusCondition",
 };
 
+/** Kind → the type of its conditions' names, and the file in api/ that has it. */
+const conditionTypes: Readonly<Record<string, readonly [type: string, file: string]>> = {
+  GlobalPullSecret: ["ConditionType", "reasons"],
+  FleetSecret: ["FleetConditionType", "fleet-reasons"],
+  SyncSecret: ["SyncConditionType", "sync-reasons"],
+};
+
 const fleetNames: typeof names = {
   "": "FleetSecret",
   spec: "FleetSecretSpec",
@@ -76,17 +83,23 @@ function typesOf(file: string, names: Readonly<Record<string, string>>): string 
     if (object === undefined) throw new Error(`${path}: is no object of the CRD: tools/api.ts`);
     return typeOf(name, object, names);
   });
+  const { kind } = crd.spec.names;
+  const [conditionType, reasons] = conditionTypes[kind] ?? [];
+  if (conditionType === undefined) throw new Error(`${kind}: name its conditions in tools/api.ts`);
   const head = `/**
- * ${crd.spec.names.kind} as TypeScript. Written from
+ * ${kind} as TypeScript. Written from
  * ${file}: change that, then run
  * \`node build/run.mjs tools/docs.ts\`.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { ${conditionType} } from "./${reasons}.ts";
 `;
   const literals: Record<string, string> = {
     "apiVersion?: string": `apiVersion: "${apiVersion}"`,
-    "kind?: string": `kind: "${crd.spec.names.kind}"`,
+    "kind?: string": `kind: "${kind}"`,
     "metadata?: object": "metadata: V1ObjectMeta",
+    // Of all fields called so, only a condition's is a string that the CRD leaves open.
+    "  type: string": `  type: ${conditionType}`,
   };
   const text = [head, ...types].join("\n");
   return Object.entries(literals).reduce((all, [from, to]) => all.replace(from, to), text);

@@ -6,7 +6,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { followObject } from "../cluster/object.ts";
 import { steer } from "../cluster/steer.ts";
-import { conditionOf } from "../show/condition.ts";
+import { conditionOf } from "#kube/conditions.ts";
 import { judgeServed } from "../show/served.ts";
 import { Refused, type Io } from "../terminal/io.ts";
 import { isThere } from "./delete.ts";
@@ -49,7 +49,7 @@ const withdrawn: ReadyReason = "Withdrawn";
 function judge(object: GlobalPullSecret | undefined): Answer {
   const { is, why } = judgeServed(object, []);
   if (is === "failed") return { is, why };
-  const reason = object && conditionOf(object, "Ready")?.reason;
+  const reason = conditionOf(object?.status, "Ready")?.reason;
   return { is: is === "served" && reason === withdrawn ? "back" : "not yet", why };
 }
 

@@ -1,16 +1,10 @@
-/** The object's conditions, by name. */
-import type { GlobalPullSecret, StatusCondition } from "#api/global-pull-secret.ts";
+/** What GlobalPullSecret's status says. */
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import type { ConditionType } from "#api/reasons.ts";
+import { conditionOf } from "#kube/conditions.ts";
 
-export function conditionOf(
-  object: GlobalPullSecret,
-  type: ConditionType,
-): StatusCondition | undefined {
-  return object.status?.conditions?.find((one) => one.type === type);
-}
-
-export function isTrue(object: GlobalPullSecret, type: ConditionType): boolean {
-  return conditionOf(object, type)?.status === "True";
+export function isTrue({ status }: GlobalPullSecret, type: ConditionType): boolean {
+  return conditionOf(status, type)?.status === "True";
 }
 
 /** Whether the status speaks of the spec as it is now. */

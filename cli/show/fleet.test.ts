@@ -9,7 +9,7 @@ const said = (...types: readonly string[]): FleetSecret => ({
   ...wholeFleet,
   status: {
     ...wholeFleet.status,
-    conditions: ["Ready", "Reconciling", "Stalled", "Warning"].map((type) => ({
+    conditions: (["Ready", "Reconciling", "Stalled", "Warning"] as const).map((type) => ({
       type,
       status: types.includes(type) ? "True" : "False",
       reason: "Why",

@@ -1,14 +1,15 @@
 /** A FleetSecret as lines for people: how far it is, and each cluster. */
 import type { FleetSecret } from "#api/fleet-secret.ts";
+import type { FleetConditionType } from "#api/fleet-reasons.ts";
+import { conditionOf } from "#kube/conditions.ts";
 import { columns } from "../terminal/columns.ts";
 import type { Paint } from "../terminal/paint.ts";
 
 /** The state in one line: of several that are true, the one that a person must know first. */
 export function fleetHeadline(object: FleetSecret, paint: Paint): string {
   const { metadata, status } = object;
-  const said = (type: string) => status?.conditions?.find((one) => one.type === type);
-  const is = (type: string) => said(type)?.status === "True";
-  const { reason = "", message = "" } = said("Ready") ?? {};
+  const is = (type: FleetConditionType) => conditionOf(status, type)?.status === "True";
+  const { reason = "", message = "" } = conditionOf(status, "Ready") ?? {};
   const name = `${metadata.namespace}/${metadata.name}`;
   if (status?.conditions === undefined)
     return paint.doubt(`${name}  Unknown: its controller has said nothing yet; does it run?`);
@@ -22,7 +23,7 @@ export function fleetHeadline(object: FleetSecret, paint: Paint): string {
 export function fleetLines(object: FleetSecret, paint: Paint): string[] {
   const { spec, status } = object;
   const { namespace = "kube-system", name } = spec.target;
-  const warning = status?.conditions?.find((one) => one.type === "Warning");
+  const warning = conditionOf(status, "Warning");
   const said = warning?.status === "True" ? [paint.doubt(`Warning   ${warning.message}`)] : [];
   const clusters = status?.clusters ?? [];
   const failures = status?.failures ?? [];

@@ -1,7 +1,8 @@
 /** Whether what a person has just written is on every node that can be served. */
 import type { ReadyReason } from "#api/reasons.ts";
 import type { GlobalPullSecret, SourceStatus } from "#api/global-pull-secret.ts";
-import { conditionOf, isObserved, isTrue } from "./condition.ts";
+import { conditionOf } from "#kube/conditions.ts";
+import { isObserved, isTrue } from "./condition.ts";
 
 /** A source, and the version of its Secret now: undefined if there is none. */
 export type PresentSource = Readonly<{ source: string; version: string | undefined }>;
@@ -27,7 +28,7 @@ export function judgeServed(
   const told = present.map((one) => judgeSource(object, one));
   const open = told.find(({ is }) => is === "failed") ?? told.find(({ is }) => is === "waiting");
   if (open === undefined && isTrue(object, "Ready"))
-    return { is: "served", why: conditionOf(object, "Ready")?.message ?? "" };
+    return { is: "served", why: conditionOf(object.status, "Ready")?.message ?? "" };
   if (open?.is === "failed") return open;
   // A change that the controller had not read before the pause is not served during it.
   if (object.spec?.managementState === "Paused")
@@ -44,7 +45,7 @@ const notRead = "is not read by the controller yet";
 const givenBack: ReadonlySet<string> = new Set<ReadyReason>(["Withdrawn", "NodesAwaited"]);
 
 function judgeWithdrawn(object: GlobalPullSecret): Served {
-  const { reason = "", message = "" } = conditionOf(object, "Ready") ?? {};
+  const { reason = "", message = "" } = conditionOf(object.status, "Ready") ?? {};
   if (isTrue(object, "Ready") && givenBack.has(reason)) return { is: "served", why: message };
   if (isTrue(object, "Stalled")) return failed(messageOf(object, "Stalled"));
   return waiting(messageOf(object, "Ready"));
@@ -80,6 +81,6 @@ const failed = (why: string): Served => ({ is: "failed", why });
 
 function messageOf(object: GlobalPullSecret, type: "Ready" | "Stalled"): string {
   const { reason = "", message = "the controller has said nothing yet" } =
-    conditionOf(object, type) ?? {};
+    conditionOf(object.status, type) ?? {};
   return reason === "" ? message : `${reason}: ${message}`;
 }

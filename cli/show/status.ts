@@ -4,7 +4,8 @@ import { columns } from "../terminal/columns.ts";
 import { bar, type Paint } from "../terminal/paint.ts";
 import { adviceOn } from "./advice.ts";
 import { deliveryLines } from "./delivery.ts";
-import { conditionOf, isObserved, isTrue } from "./condition.ts";
+import { conditionOf } from "#kube/conditions.ts";
+import { isObserved, isTrue } from "./condition.ts";
 
 export type Screen = Readonly<{ paint: Paint; columns: number }>;
 
@@ -26,7 +27,7 @@ export function statusLines(object: GlobalPullSecret, screen: Screen): string[] 
 export function headline(object: GlobalPullSecret, paint: Paint): string {
   const { spec, status, metadata } = object;
   const { managementState: state = "Managed" } = spec ?? {};
-  const said = conditionOf(object, "Ready")?.message ?? "";
+  const said = conditionOf(object.status, "Ready")?.message ?? "";
   if (status?.conditions === undefined)
     return paint.doubt("Unknown: the controller has said nothing yet; does it run?");
   if (!isObserved(object)) {
@@ -79,7 +80,7 @@ function nodeLines(object: GlobalPullSecret, screen: Screen): string[] {
     ...(unreachable > 0 ? [`${unreachable} unreachable (?)`] : []),
     ...(failed > 0 ? [`${failed} failed (x)`] : []),
   ];
-  const left = conditionOf(object, "NodesLeftOut");
+  const left = conditionOf(object.status, "NodesLeftOut");
   return [
     `Nodes     ${drawn} ${summary}`,
     `          ${counts.join(", ")}`,

@@ -6,7 +6,8 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { globalSecretName, namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { annotationOf, annotations, annotationManager } from "#kube/client/ownership.ts";
+import { annotationManager } from "#kube/client/ownership.ts";
+import { annotationOf, annotations } from "./daemonset/annotation-names.ts";
 import { owned } from "#kube/client/paths.ts";
 
 /**

@@ -11,7 +11,7 @@ import {
 } from "#contract/names.ts";
 import type { Notice } from "./events.ts";
 import type { Halt } from "#controller/rollout/halt/rollouts.ts";
-import { annotations } from "#kube/client/ownership.ts";
+import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
 import { finding } from "#controller/sources/read/problems.ts";
 import type { SourceVerdict } from "../sources/verdict.ts";
 import type { SurveyedNode } from "#controller/rollout/turn/surveyed.ts";

@@ -10,7 +10,8 @@ import type { V1DaemonSet } from "@kubernetes/client-node";
 import { guardSeconds, namespace, agentName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { annotations, annotationManager } from "#kube/client/ownership.ts";
+import { annotationManager } from "#kube/client/ownership.ts";
+import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
 import { owned } from "#kube/client/paths.ts";
 
 /** Seconds of slack after a Ready: status and watch take their time. */

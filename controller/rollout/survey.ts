@@ -14,11 +14,12 @@ import {
   revisionAnnotation,
   agentName,
 } from "#contract/names.ts";
+import { catalogue } from "#contract/agent-codes.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { Agent } from "#controller/objects/daemonset/agent.ts";
 import { nodesOf } from "#controller/objects/daemonset/placement.ts";
 import { isAgent } from "./leaving.ts";
-import { annotationOf, annotations } from "#kube/client/ownership.ts";
+import { annotationOf, annotations } from "#controller/objects/daemonset/annotation-names.ts";
 import { collections } from "#kube/client/paths.ts";
 import type { AgentPod, Survey } from "#controller/rollout/turn/surveyed.ts";
 
@@ -163,12 +164,14 @@ function prospectOf({ status }: V1Pod): AgentPod["prospect"] {
   return registrations.find((one) => said === `${prospectPrefix}${one}`);
 }
 
+const [givenBack] = catalogue.withdrawn;
+
 /**
- * True for a GPS224 message that names the pod's own revision. One of an earlier revision does not
+ * True for the message of a withdrawal that names the pod's own revision. One of an earlier revision does not
  * count.
  */
 function saysGivenBack(message = "", revision = ""): boolean {
-  return message.startsWith("GPS224") && new RegExp(`\\brevision ${revision}\\b`).test(message);
+  return message.startsWith(givenBack) && new RegExp(`\\brevision ${revision}\\b`).test(message);
 }
 
 /** Why the runtime does not start the container, in its own words. */

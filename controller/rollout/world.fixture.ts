@@ -16,7 +16,7 @@ import { DaemonSetModel } from "#controller/objects/daemonset/daemonset.fixture.
 import { readRollouts } from "#controller/rollout/halt/rollouts.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { createLookout } from "./lookout.ts";
-import { annotations } from "#kube/client/ownership.ts";
+import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import type { Report } from "../report/outcome.ts";

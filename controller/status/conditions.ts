@@ -1,6 +1,7 @@
 /** Conditions, as Kubernetes defines them. Pure. */
 import type { StatusCondition } from "#api/global-pull-secret.ts";
 import type { ConditionType, Reason } from "#api/reasons.ts";
+import { timed, timeOf } from "#kube/conditions.ts";
 
 export type Said = Readonly<{
   type: ConditionType;
@@ -16,30 +17,21 @@ export type Said = Readonly<{
 const longestMessage = 4096;
 
 /**
- * The conditions with their times, and no conditions besides. A condition's time is when its status
- * changed, whatever its message.
+ * The conditions with their times and the generation that they speak of, and none besides.
  */
 export function dated(
   said: readonly Said[],
   before: readonly StatusCondition[],
   generation: number,
   now: Date,
-): StatusCondition[] {
-  return said.map(({ type, status, reason, message }) => {
-    const last = before.find((one) => one.type === type);
-    const lastTransitionTime = last?.status === status ? last.lastTransitionTime : timeOf(now);
-    const cut =
-      message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message;
-    return {
-      type,
-      status,
-      observedGeneration: generation,
-      lastTransitionTime,
-      reason,
-      message: cut,
-    };
-  });
+): readonly StatusCondition[] {
+  const cut = (message: string) =>
+    message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message;
+  return timed(
+    said.map(({ type, status, reason, message }) => {
+      return { type, status, observedGeneration: generation, reason, message: cut(message) };
+    }),
+    before,
+    timeOf(now),
+  );
 }
-
-/** RFC 3339 in whole seconds, as Kubernetes writes times. */
-export const timeOf = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, "Z");

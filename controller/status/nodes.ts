@@ -3,7 +3,7 @@ import type { NodeFailure, NodesStatus } from "#api/global-pull-secret.ts";
 import { pick, type Fates } from "#controller/rollout/turn/node-state.ts";
 import type { SurveyedNode } from "#controller/rollout/turn/surveyed.ts";
 import type { Progress } from "../rollout/step.ts";
-import { timeOf } from "./conditions.ts";
+import { timeOf } from "#kube/conditions.ts";
 
 /** Most nodes that a status names, however many there are. */
 const mostNames = 10;

@@ -10,7 +10,8 @@ import type {
 } from "#api/global-pull-secret.ts";
 import type { Halt } from "#controller/rollout/halt/rollouts.ts";
 import type { Progress } from "../rollout/step.ts";
-import { dated, timeOf, type Said } from "./conditions.ts";
+import { conditionOf, timeOf } from "#kube/conditions.ts";
+import { dated, type Said } from "./conditions.ts";
 import type { StatusFacts, SourceFacts } from "./facts.ts";
 import { failuresOf, leftOut, nodesOf } from "./nodes.ts";
 import { isOut, summaryOf, type Summary } from "./summary.ts";
@@ -142,7 +143,7 @@ function nodesLeftOut(
   { stage }: StatusFacts,
   before: Before,
 ): Said {
-  const type = "NodesLeftOut";
+  const type = "NodesLeftOut" as const;
   const none: Said = {
     type,
     status: "False",
@@ -154,7 +155,7 @@ function nodesLeftOut(
   if (awaited !== undefined)
     return { type, status: "True", reason: "NodesAwaited", message: listOf(awaited.names) };
   if (progress?.standing === undefined) {
-    const last = before?.conditions?.find((one) => one.type === type);
+    const last = conditionOf(before, type);
     const all =
       progress?.daemonSetState !== undefined &&
       progress.daemonSetState.available === progress.daemonSetState.desired;

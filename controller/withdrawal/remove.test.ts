@@ -11,7 +11,7 @@ import { daemonSet, templateDigest } from "#controller/objects/daemonset/daemons
 import type { Cluster } from "#kube/client/cluster.ts";
 import { createLookout } from "../rollout/lookout.ts";
 import { observe } from "#controller/sources/read/snapshot.ts";
-import { annotations } from "#kube/client/ownership.ts";
+import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
 import { collections, owned, type OwnedName } from "#kube/client/paths.ts";
 import { pinnedOf } from "#controller/objects/daemonset/pinned.ts";
 import { globalSecret, newSalt, readPublished } from "../objects/global-secret.ts";

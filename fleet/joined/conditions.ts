@@ -1,8 +1,9 @@
 /** What a joined cluster's ClusterProfile says of it. Pure. */
 import type { V1Condition } from "@kubernetes/client-node";
 import type { ClusterProfile, ClusterProfileStatus } from "#api/cluster-profile.ts";
-import type { JoinedConditionType, JoinedReason } from "#api/fleet-reasons.ts";
+import type { JoinedReason } from "#api/fleet-reasons.ts";
 import { contextAnnotation } from "#contract/joined/names.ts";
+import { conditionOf, timed, timeOf } from "#kube/conditions.ts";
 import type { Age } from "./token.ts";
 
 /** What one look at a cluster found. */
@@ -28,20 +29,19 @@ export function statusOf(
   now: Date,
 ): Pick<ClusterProfileStatus, "conditions" | "version"> {
   const former = profile.status ?? {};
-  const condition = (type: JoinedConditionType, word: Word): V1Condition => {
-    const known = former.conditions?.find((one) => one.type === type);
-    const same = known?.status === word.status;
-    const at = now.toISOString().replace(/\.\d+Z$/, "Z") as unknown as Date;
-    return { type, ...word, lastTransitionTime: same ? known.lastTransitionTime : at };
-  };
-  const known = former.conditions?.find(({ type }) => type === "Joined");
+  const known = conditionOf(former, "Joined");
   const kubernetes = found.kind === "answers" ? found.version : former.version?.kubernetes;
   return {
-    conditions: [
-      condition("Joined", joined(profile, found, age, known)),
-      condition("ControlPlaneHealthy", healthy(found)),
-      condition("AccountGuarded", guarded(profile, found)),
-    ],
+    conditions: timed(
+      [
+        { type: "Joined", ...joined(profile, found, age, known) } as const,
+        { type: "ControlPlaneHealthy", ...healthy(found) } as const,
+        { type: "AccountGuarded", ...guarded(profile, found) } as const,
+      ],
+      former.conditions,
+      // The client's types say Date; on the wire it is text.
+      timeOf(now) as unknown as Date,
+    ),
     ...(kubernetes === undefined ? {} : { version: { kubernetes } }),
   };
 }

@@ -11,6 +11,7 @@ import type {
   FleetStalledReason,
   FleetWarningReason,
 } from "#api/fleet-reasons.ts";
+import { timed, timeOf } from "#kube/conditions.ts";
 import { failuresOf } from "./failures.ts";
 import type { Warning } from "./warnings.ts";
 
@@ -30,18 +31,13 @@ export type FoundClusters = Readonly<{
 /** The status after a run. What has not changed since `former` keeps its time. */
 export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): FleetSecretStatus {
   const { generation, clusters } = found;
-  const now = found.now.toISOString().replace(/\.\d+Z$/, "Z");
+  const now = timeOf(found.now);
   const before = new Map((former.clusters ?? []).map((one) => [one.name, one]));
   const sameSource = former.sourceResourceVersion === found.version;
-  const timed = (one: Omit<ClusterStatus, "since">): ClusterStatus => {
+  const since = (one: Omit<ClusterStatus, "since">): ClusterStatus => {
     const known = before.get(one.name);
     const same = known?.state === one.state && (sameSource || !ofContent.has(one.state));
     return { ...one, since: same ? known.since : now };
-  };
-  const conditioned = (one: Condition): FleetCondition => {
-    const known = former.conditions?.find(({ type }) => type === one.type);
-    const lastTransitionTime = known?.status === one.status ? known.lastTransitionTime : now;
-    return { ...one, observedGeneration: generation, lastTransitionTime };
   };
   const counts = countsOf(clusters);
   return {
@@ -49,9 +45,9 @@ export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): 
     ...(found.version === undefined ? {} : { sourceResourceVersion: found.version }),
     summary: `${counts.done}/${counts.selected}`,
     counts,
-    clusters: clusters.map(timed),
+    clusters: clusters.map(since),
     failures: failuresOf(clusters, former.failures, now),
-    conditions: conditionsOf(found).map(conditioned),
+    conditions: timed(conditionsOf(found), former.conditions, now),
   };
 }
 
@@ -78,20 +74,17 @@ function countsOf(clusters: FoundClusters["clusters"]): FleetCounts {
   };
 }
 
-type Condition = Readonly<{
+type Said = Readonly<{
   type: FleetConditionType;
   status: FleetCondition["status"];
   reason: FleetReason | FleetStalledReason | FleetWarningReason;
   message: string;
+  observedGeneration: number;
 }>;
 
 /** Ready, Reconciling and Stalled, by the rules of kstatus: at most one of them is True. */
-function conditionsOf({
-  clusters,
-  stalled,
-  paused,
-  warnings,
-}: FoundClusters): readonly Condition[] {
+function conditionsOf(found: FoundClusters): readonly Said[] {
+  const { clusters, stalled, paused, warnings, generation: observedGeneration } = found;
   const counts = countsOf(clusters);
   const { selected, done, waiting, progressing, failed, unreachable, leaving } = counts;
   const numbers = [
@@ -108,20 +101,20 @@ function conditionsOf({
   const message = stalled?.message ?? numbers;
   const going = stalled === undefined && !paused && moving;
   return [
-    { type: "Ready", status: truth(ready), reason, message },
-    { type: "Reconciling", status: truth(going), reason, message: numbers },
-    { type: "Stalled", status: truth(stalled !== undefined), reason, message },
-    warned(warnings),
+    { type: "Ready", status: truth(ready), reason, message, observedGeneration },
+    { type: "Reconciling", status: truth(going), reason, message: numbers, observedGeneration },
+    { type: "Stalled", status: truth(stalled !== undefined), reason, message, observedGeneration },
+    warned(warnings, observedGeneration),
   ];
 }
 
 /** The condition Warning: True as long as the object asks for what not everybody intends. */
-function warned(warnings: FoundClusters["warnings"]): Condition {
+function warned(warnings: FoundClusters["warnings"], observedGeneration: number): Said {
   const [first] = warnings;
   const message = warnings.map((one) => one.message).join(" | ");
   return first === undefined
-    ? { type: "Warning", status: "False", reason: "None", message: "" }
-    : { type: "Warning", status: "True", reason: first.reason, message };
+    ? { type: "Warning", status: "False", reason: "None", message: "", observedGeneration }
+    : { type: "Warning", status: "True", reason: first.reason, message, observedGeneration };
 }
 
 const truth = (is: boolean) => (is ? "True" : "False");

@@ -1,6 +1,7 @@
 /** What a SyncSecret says of itself. Pure. */
 import { syncStalledReasons, type SyncConditionType, type SyncReason } from "#api/sync-reasons.ts";
-import type { SyncSecretCondition, SyncSecretStatus } from "#api/sync-secret.ts";
+import type { SyncSecretStatus } from "#api/sync-secret.ts";
+import { timed, timeOf } from "#kube/conditions.ts";
 
 /** What one look found. */
 export type Found = Readonly<{
@@ -20,18 +21,16 @@ export function statusOf(
   now: Date,
   former: SyncSecretStatus = {},
 ): SyncSecretStatus {
-  const time = now.toISOString().replace(/\.\d+Z$/, "Z");
-  const condition = (type: SyncConditionType, isTrue: boolean): SyncSecretCondition => {
-    const status = isTrue ? "True" : "False";
-    const known = former.conditions?.find((one) => one.type === type);
-    const lastTransitionTime = known?.status === status ? known.lastTransitionTime : time;
-    return { type, status, reason, message, observedGeneration: generation, lastTransitionTime };
+  const condition = (type: SyncConditionType, isTrue: boolean) => {
+    const status = isTrue ? ("True" as const) : ("False" as const);
+    return { type, status, reason, message, observedGeneration: generation };
   };
+  const said = [condition("Ready", reason === "Synced"), condition("Stalled", stalls(reason))];
   return {
     observedGeneration: generation,
     ...(secretName === undefined ? {} : { secretName }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    conditions: [condition("Ready", reason === "Synced"), condition("Stalled", stalls(reason))],
+    conditions: timed(said, former.conditions, timeOf(now)),
   };
 }
 

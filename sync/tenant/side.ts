@@ -1,6 +1,7 @@
 /** The tenant's side: SyncSecrets of its cluster, copied to its namespace elsewhere. */
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { conditionOf } from "#kube/conditions.ts";
 import { allSyncSecrets, syncSecretsIn } from "../objects.ts";
 import type { Found } from "../rules/status.ts";
 import type { Live } from "../rules/step.ts";
@@ -24,7 +25,7 @@ export const tenantSide = (home: Cluster, management: Cluster, namespace: string
 /** What the management side says of the copy, once it speaks of what is there now. */
 function told(copy: Live): Found {
   const { status, metadata } = copy as SyncSecret;
-  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  const ready = conditionOf(status, "Ready");
   if (
     ready === undefined ||
     status === undefined ||

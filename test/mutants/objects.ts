@@ -72,6 +72,13 @@ export const objects: readonly Mutant[] = [
     tests: ["controller/reconcile.test.ts"],
   },
   {
+    effect: "a condition's time is always now",
+    file: "kube/conditions.ts",
+    text: "last?.status === one.status ? last.lastTransitionTime : now",
+    instead: "now",
+    tests: ["kube/conditions.test.ts"],
+  },
+  {
     breaks: "H8",
     effect: "the original is looked for in the cluster itself, whatever --original-kubeconfig says",
     file: "controller/sources/read/original-place.ts",

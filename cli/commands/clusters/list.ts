@@ -1,6 +1,6 @@
 /** `clusters list`: the joined clusters, and how they are. */
-import type { V1Condition } from "@kubernetes/client-node";
 import type { ClusterProfile } from "#api/cluster-profile.ts";
+import { conditionOf } from "#kube/conditions.ts";
 import { clusterFlags } from "../../cluster/flags.ts";
 import { joinedIn } from "../../clusters/profile.ts";
 import { columns } from "../../terminal/columns.ts";
@@ -38,9 +38,8 @@ type Row = Readonly<{
 }>;
 
 function rowOf({ metadata, status }: ClusterProfile): Row {
-  const of = (type: string): V1Condition | undefined =>
-    status?.conditions?.find((one) => one.type === type);
-  const all = ["Joined", "ControlPlaneHealthy", "AccountGuarded"].map(of);
+  const types = ["Joined", "ControlPlaneHealthy", "AccountGuarded"] as const;
+  const all = types.map((type) => conditionOf(status, type));
   const [joined = "", healthy = "", guarded = ""] = all.map((one) => one?.status ?? "Unknown");
   const said = all.find((one) => one !== undefined && one.status !== "True")?.message;
   const version = status?.version?.kubernetes ?? "";

@@ -1,4 +1,5 @@
 /** The agents, as the controller declares them. */
+import type { V1ResourceRequirements } from "@kubernetes/client-node";
 import type { Pinned } from "./pinned.ts";
 import type { AgentPolicy, RolloutPolicy } from "#controller/policy/policy.ts";
 
@@ -12,3 +13,14 @@ export type Agent = AgentPolicy &
     /** The only nodes that still get an agent. */
     pinned?: Pinned;
   }>;
+
+/**
+ * The resources without empty parts. The API server would drop these, and we would write them again
+ * for ever.
+ */
+export function resourcesOf({ pod: { requests, limits } }: Agent): V1ResourceRequirements {
+  return {
+    ...(Object.keys(requests).length > 0 && { requests: { ...requests } }),
+    ...(Object.keys(limits).length > 0 && { limits: { ...limits } }),
+  };
+}

@@ -2,10 +2,9 @@
 import type { V1Container, V1Volume } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import { restartOf } from "#controller/policy/delivery.ts";
-import type { Agent } from "./agent.ts";
+import { resourcesOf, type Agent } from "./agent.ts";
 import { providerFlags, providerWrites } from "./delivery.ts";
 import { confined } from "./first-container.ts";
-import { resourcesOf } from "./resources.ts";
 
 /**
  * Node's flags. They keep V8's heap small: a 1 MiB Secret needs 12 MiB of it, and 26 MiB with the

@@ -3,7 +3,7 @@ import type { V1DaemonSet } from "@kubernetes/client-node";
 import { digestAnnotation, revisionAnnotation } from "#contract/names.ts";
 import type { Agent } from "./agent.ts";
 import { daemonSet } from "./daemonset.ts";
-import { annotationOf, annotations } from "#kube/client/ownership.ts";
+import { annotationOf, annotations } from "./annotation-names.ts";
 import type { Strategy } from "#controller/rollout/turn/strategy.ts";
 import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
 

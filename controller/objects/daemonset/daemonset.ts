@@ -5,7 +5,8 @@ import * as names from "#contract/names.ts";
 import type { Agent } from "./agent.ts";
 import { container, volumes } from "./container.ts";
 import { firstContainer } from "./first-container.ts";
-import { annotations, ownerLabels } from "#kube/client/ownership.ts";
+import { ownerLabels } from "#kube/client/ownership.ts";
+import { annotations } from "./annotation-names.ts";
 import { affinityOf, nodeSelector } from "./placement.ts";
 import type { Strategy } from "#controller/rollout/turn/strategy.ts";
 

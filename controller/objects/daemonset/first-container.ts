@@ -4,8 +4,7 @@
  */
 import type { V1Container } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
-import type { Agent } from "./agent.ts";
-import { resourcesOf } from "./resources.ts";
+import { resourcesOf, type Agent } from "./agent.ts";
 
 /** Security context of every container of ours. */
 export const confined: NonNullable<V1Container["securityContext"]> = {

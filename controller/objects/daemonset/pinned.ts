@@ -4,7 +4,7 @@
  * them, so that no controller can forget them.
  */
 import type { V1Affinity, V1DaemonSet } from "@kubernetes/client-node";
-import { annotations } from "#kube/client/ownership.ts";
+import { annotations } from "./annotation-names.ts";
 
 /** `since`: when we began to wait for the first of them, ISO 8601. */
 export type Pinned = Readonly<{ names: readonly string[]; since: string }>;

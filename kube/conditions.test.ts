@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { conditionOf, timed, timeOf } from "./conditions.ts";
+
+const [then, now] = ["2026-11-24T10:00:00Z", "2026-11-24T11:00:00Z"];
+const before = [
+  { type: "Ready", status: "True", reason: "Done", lastTransitionTime: then },
+  { type: "Stalled", status: "False", reason: "Done", lastTransitionTime: then },
+] as const;
+
+test("a condition keeps its time while its status stays, whatever its reason, and a new one begins now", () => {
+  const said = [
+    { type: "Ready", status: "True", reason: "Other" },
+    { type: "Stalled", status: "True", reason: "Halted" },
+    { type: "Warning", status: "False", reason: "None" },
+  ];
+  assert.deepEqual(
+    timed(said, before, now).map((one) => [one.type, one.reason, one.lastTransitionTime]),
+    [
+      ["Ready", "Other", then],
+      ["Stalled", "Halted", now],
+      ["Warning", "None", now],
+    ],
+  );
+  assert.deepEqual(
+    timed(said, undefined, now).map((one) => one.lastTransitionTime),
+    [now, now, now],
+  );
+});
+
+test("a condition is found by its type, and a type that the kind does not have does not compile", () => {
+  const status = { conditions: before };
+  assert.equal(conditionOf(status, "Stalled"), before[1]);
+  assert.equal(conditionOf(undefined, "Stalled"), undefined);
+  assert.equal(conditionOf({}, "Ready"), undefined);
+  // @ts-expect-error: no such condition.
+  assert.equal(conditionOf(status, "Redy"), undefined);
+});
+
+test("a time is written in whole seconds", () => {
+  assert.equal(timeOf(new Date("2026-11-24T10:00:00.987Z")), then);
+});

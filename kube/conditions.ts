@@ -1,0 +1,33 @@
+/** Conditions of an object's status, as Kubernetes defines them. Pure. */
+
+/** What every condition has; `Type` are those that one kind of object may have. */
+type Typed<Type extends string> = Readonly<{ type: Type }>;
+
+/** The condition of this type. Only a type that the object's kind has compiles. */
+export function conditionOf<Type extends string, Condition extends Typed<Type>>(
+  status: Readonly<{ conditions?: readonly Condition[] }> | undefined,
+  type: Condition["type"],
+): Condition | undefined {
+  return status?.conditions?.find((one) => one.type === type);
+}
+
+type Dated<Time> = Readonly<{ type: string; status: string; lastTransitionTime: Time }>;
+
+/**
+ * The conditions with their times: that of the last change of status, whatever the reason and the
+ * message were since.
+ */
+export function timed<Said extends Readonly<{ type: string; status: string }>, Time = string>(
+  said: readonly Said[],
+  before: readonly Dated<Time>[] | undefined,
+  now: NoInfer<Time>,
+): readonly (Said & Readonly<{ lastTransitionTime: Time }>)[] {
+  return said.map((one) => {
+    const last = before?.find(({ type }) => type === one.type);
+    const lastTransitionTime = last?.status === one.status ? last.lastTransitionTime : now;
+    return { ...one, lastTransitionTime };
+  });
+}
+
+/** RFC 3339 in whole seconds, as Kubernetes writes times. */
+export const timeOf = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, "Z");

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 
 /** Flag → its one-letter form, if it has one, and whether it stands without a value. */
-type Flags = Readonly<Record<string, Readonly<{ short?: string; switch?: true }>>>;
+type KnownFlags = Readonly<Record<string, Readonly<{ short?: string; switch?: true }>>>;
 
 export type Arguments = Readonly<{
   /** Flag or operand → its texts in order; undefined where a flag stands without a value. */
@@ -32,7 +32,7 @@ export function asksForHelp(argv: readonly string[]): boolean {
 /** Sorts by the flags that the program knows; `places` are its operands' names, in order. */
 export function sortArguments(
   argv: readonly string[],
-  flags: Flags,
+  flags: KnownFlags,
   places: readonly string[],
 ): Arguments {
   const tokens = tokenize(argv, flags, 0);
@@ -54,7 +54,7 @@ export function sortArguments(
 }
 
 /** Node's tokens, but no flag is another one's value: `--kubeconfig --listen :1` is two flags. */
-function tokenize(argv: readonly string[], flags: Flags, from: number): Token[] {
+function tokenize(argv: readonly string[], flags: KnownFlags, from: number): Token[] {
   const how = { strict: false, allowPositionals: true, tokens: true } as const;
   const parsed = parseArgs({ args: argv.slice(from), options: typed(flags), ...how });
   const tokens = parsed.tokens.map((one): Token => Object.assign(one, { index: one.index + from }));
@@ -66,7 +66,7 @@ function tokenize(argv: readonly string[], flags: Flags, from: number): Token[] 
 }
 
 /** As parseArgs wants it: each flag takes a text, but for the switches. */
-function typed(flags: Flags) {
+function typed(flags: KnownFlags) {
   const rows = Object.entries(flags).map(([name, { short, switch: on }]) => {
     const type = on ? ("boolean" as const) : ("string" as const);
     return [name, short === undefined ? { type } : { type, short }] as const;
@@ -75,17 +75,17 @@ function typed(flags: Flags) {
 }
 
 /** `--watch` is `--watch=true`. */
-function withValue(token: Token, flags: Flags): Token {
+function withValue(token: Token, flags: KnownFlags): Token {
   const on = flags[token.name ?? ""]?.switch === true && token.inlineValue !== true;
   return on ? { ...token, value: "true" } : token;
 }
 
-function swallowsFlag({ inlineValue, value = "" }: Token, flags: Flags): boolean {
+function swallowsFlag({ inlineValue, value = "" }: Token, flags: KnownFlags): boolean {
   return inlineValue === false && looksLikeFlag(value, flags);
 }
 
 /** `-1` and `-dash.json` do not: one dash begins many a value. */
-function looksLikeFlag(value: string, flags: Flags): boolean {
+function looksLikeFlag(value: string, flags: KnownFlags): boolean {
   return value.startsWith("--") || Object.values(flags).some(({ short }) => value === `-${short}`);
 }
 

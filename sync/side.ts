@@ -3,7 +3,7 @@ import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import type { Content } from "./rules/content.ts";
+import type { SyncContent } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import type { Found } from "./rules/status.ts";
 import type { Live } from "./rules/step.ts";
@@ -20,7 +20,7 @@ export type Side = Readonly<{
   noun: string;
   /** Keeps a deleted object until what was made of it is gone. */
   finalizer: string;
-  wanted: (object: SyncSecret, content: Content) => Wanted;
+  wanted: (object: SyncSecret, content: SyncContent) => Wanted;
   /** True when what is there was made of the object of that UID, whatever was edited on it. */
   isOurs: (live: V1ObjectMeta, uid: string) => boolean;
   /** True for an object that is not to be served, whatever it holds. */

@@ -14,7 +14,7 @@ const written: ReadonlySet<string> = new Set([recordFile, "docs/faults.md"]);
 const parts = { faults: "npm run test:faults", long: "npm run test:long", soak: "npm run soak" };
 export type Part = keyof typeof parts;
 
-export type Run = Readonly<{
+export type RecordedRun = Readonly<{
   /** When it began: ISO 8601, UTC. */
   at: string;
   commit: string;
@@ -25,7 +25,7 @@ export type Run = Readonly<{
   skipped: readonly string[];
 }>;
 
-type Runs = Readonly<Partial<Record<Part, Run>>>;
+type Runs = Readonly<Partial<Record<Part, RecordedRun>>>;
 
 export const isRecorded = (part: string): part is Part => Object.hasOwn(parts, part);
 
@@ -38,7 +38,7 @@ const git = (...args: string[]): string =>
 
 /** Begins a run; undefined where it could not be said of what it is. */
 export function begin():
-  | ((part: Part, result: Pick<Run, "counts" | "skipped">) => void)
+  | ((part: Part, result: Pick<RecordedRun, "counts" | "skipped">) => void)
   | undefined {
   const [start, at] = [performance.now(), new Date().toISOString()];
   const commit = git("rev-parse", "--short=12", "HEAD").trim();
@@ -57,7 +57,7 @@ function recorded(): Runs {
 }
 
 /** What TAP says in the end, and which tests it calls skipped. */
-export function readTap(text: string): Pick<Run, "counts" | "skipped"> {
+export function readTap(text: string): Pick<RecordedRun, "counts" | "skipped"> {
   const count = (what: string) => {
     const all = text.matchAll(new RegExp(`^# ${what} (\\d+)$`, "gm"));
     return [...all].reduce((sum, [, number]) => sum + Number(number), 0);

@@ -69,7 +69,7 @@ function chain(facts: Facts): Answer {
   if (keeps) return held(facts, journal, file, document);
   const planned = file.plan(journal, document, facts.lost);
   if (planned.changed) return change(facts, journal, file, document, planned);
-  return standing(facts, journal, file, document, planned);
+  return asPlanned(facts, journal, file, document, planned);
 }
 
 /** A withdrawal on a node that never had anything of ours: its file does not matter. */
@@ -133,7 +133,7 @@ function withoutDocument(
 }
 
 /** config.json is as it should be. */
-function standing(
+function asPlanned(
   facts: Facts,
   journal: Journal | undefined,
   found: FoundFile,

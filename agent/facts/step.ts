@@ -4,7 +4,7 @@ import type { FoundFile, Plan, Rewrite } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mounted.ts";
 import type { Code } from "./problems.ts";
 
-type Reason = Readonly<{
+type StepReason = Readonly<{
   code: Code;
   detail?: string | undefined;
   ready: boolean;
@@ -15,7 +15,7 @@ type Reason = Readonly<{
   again: number | "back off";
 }>;
 
-export type Step = Reason &
+export type Step = StepReason &
   /**
    * `refused`: the node is not fit, and nothing on it has been touched; other nodes need not wait
    * for it.

@@ -9,14 +9,14 @@ import type { UnitFact } from "../facts/facts.ts";
 import { isAtRest, type JournalReading } from "../journal/journal.ts";
 import type { Systemd } from "../systemd/systemd.ts";
 
-type Asked = Readonly<{ systemd: Systemd; config: Pick<Config, "unit" | "restart"> }>;
+type AskedUnit = Readonly<{ systemd: Systemd; config: Pick<Config, "unit" | "restart"> }>;
 
 /**
  * The unit whose restart is or will be owed: the one that a flag names, else that the change began
  * with, else that is found. Never throws.
  */
 export async function askUnit(
-  { systemd, config }: Asked,
+  { systemd, config }: AskedUnit,
   reading: JournalReading,
 ): Promise<UnitFact> {
   if (config.restart === "Never") return { busless: true };

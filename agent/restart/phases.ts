@@ -27,13 +27,15 @@ import type { Unit } from "../systemd/unit.ts";
 import { codes, type Code } from "../facts/problems.ts";
 
 type Blind = (facts: Facts, journal: Journal) => Answer;
-type Rule = (facts: Facts, journal: Journal, unit: Unit) => Answer;
-type Row = Readonly<Record<Exclude<KubeletState, SeenState>, Blind> & Record<SeenState, Rule>>;
-type Table = Readonly<Record<Journal["phase"], Readonly<Record<Facts["config"]["restart"], Row>>>>;
+type PhaseRule = (facts: Facts, journal: Journal, unit: Unit) => Answer;
+type Row = Readonly<Record<Exclude<KubeletState, SeenState>, Blind> & Record<SeenState, PhaseRule>>;
+type PhaseTable = Readonly<
+  Record<Journal["phase"], Readonly<Record<Facts["config"]["restart"], Row>>>
+>;
 
 const untold = { unknown: awaitUnit, gone: awaitUnit } as const;
 
-export const table: Table = {
+export const table: PhaseTable = {
   applied: { Always: always(idle), Never: always(idle) },
   applying: {
     Always: {

@@ -6,7 +6,7 @@ import { Misuse, Refused, type Io, type Reach } from "../terminal/io.ts";
 import { clusterId, idOf, joinedIn } from "./profile.ts";
 
 /** A cluster as the caller reaches it; `reach` proves that it is that one. */
-export type Way = Readonly<{ name: string; context: string; reach: () => Promise<Cluster> }>;
+export type Route = Readonly<{ name: string; context: string; reach: () => Promise<Cluster> }>;
 
 /**
  * The ways to joined clusters, all of them where none is named. A context is taken that has the
@@ -17,7 +17,7 @@ export async function waysTo(
   names: readonly string[],
   how: Reach,
   io: Io,
-): Promise<readonly Way[]> {
+): Promise<readonly Route[]> {
   const joined = await joinedIn(host);
   const known = joined.map(({ metadata }) => metadata.name ?? "");
   const unknown = names.filter((name) => !known.includes(name));
@@ -29,7 +29,7 @@ export async function waysTo(
     .map((profile) => wayTo(profile, contexts, how, io));
 }
 
-function wayTo(profile: ClusterProfile, contexts: ReadonlySet<string>, how: Reach, io: Io): Way {
+function wayTo(profile: ClusterProfile, contexts: ReadonlySet<string>, how: Reach, io: Io): Route {
   const name = profile.metadata.name ?? "";
   const asJoined = profile.metadata.annotations?.[contextAnnotation] ?? name;
   const context = contexts.has(name) ? name : asJoined;

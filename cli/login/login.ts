@@ -22,14 +22,14 @@ export type Asking = Readonly<{
   seconds: number;
 }>;
 
-type Login = Readonly<{ registry: string; credential: Credential }>;
+type AskedLogin = Readonly<{ registry: string; credential: Credential }>;
 
 /** Registries that are asked at a time. More could meet a proxy's limit. */
 const together = 8;
 
 /** Asks about every entry; the outcomes are in the entries' order. */
 export async function logInToAll(
-  logins: readonly Login[],
+  logins: readonly AskedLogin[],
   asking: Asking,
 ): Promise<readonly LoginOutcome[]> {
   const outcomes: LoginOutcome[] = [];
@@ -45,7 +45,7 @@ export async function logInToAll(
  * Asks about one entry, and never rejects. The outcome repeats no word of the credential, nor of an
  * answer to it.
  */
-async function logIn({ registry, credential }: Login, asking: Asking): Promise<LoginOutcome> {
+async function logIn({ registry, credential }: AskedLogin, asking: Asking): Promise<LoginOutcome> {
   const host = hostToAsk(registry);
   if (host === undefined) return { answer: "notAsked", why: "a pattern names no one host" };
   const signal = AbortSignal.timeout(asking.seconds * 1000);

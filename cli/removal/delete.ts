@@ -8,11 +8,11 @@ import { collections } from "#kube/client/paths.ts";
 import { Refused } from "../terminal/io.ts";
 import { definition, deployment, installation, type InstalledObject } from "./objects.ts";
 
-type Named = Readonly<{ metadata?: V1ObjectMeta }>;
+type NamedObject = Readonly<{ metadata?: V1ObjectMeta }>;
 
 const read = (cluster: Cluster, path: string) =>
   // As metadata: of a Secret no more is asked for.
-  cluster.get<Named>(path, { as: "metadata" });
+  cluster.get<NamedObject>(path, { as: "metadata" });
 
 /** Refused where Helm has made the controller: its release would know nothing of it. */
 export async function refuseOfHelm(cluster: Cluster): Promise<void> {

@@ -1,8 +1,7 @@
 /** What a cluster has to grant for a FleetSecret's target to be brought there, and no more. */
 import { fleetGuard, objectsOf } from "#contract/joined/guards.ts";
 import { globalPullSecretName, namespace } from "#contract/names.ts";
-
-type Target = Readonly<{ namespace: string; name: string }>;
+import type { Target } from "../joining/rights.ts";
 
 const group = "rbac.authorization.k8s.io";
 /** The name of all the objects, and of the account that kubeconfigs are made for. */
@@ -43,10 +42,10 @@ export function guestRights(target: Target): string {
   ].join("---\n");
 }
 
-type Rule = Readonly<{ group: string; resource: string; name: string; verbs: string }>;
+type GrantedRule = Readonly<{ group: string; resource: string; name: string; verbs: string }>;
 
 /** A Role and its binding, or a ClusterRole and its binding. */
-function pair(scope: "" | "Cluster", place: string, where: string, rule: Rule): string[] {
+function pair(scope: "" | "Cluster", place: string, where: string, rule: GrantedRule): string[] {
   const head = (kind: string) =>
     `apiVersion: ${group}/v1\nkind: ${kind}\nmetadata:\n  name: ${name}${place}\n`;
   const role = `${scope}Role`;

@@ -9,8 +9,8 @@ const strategy = { stage: "wave", maxUnavailable: 1 } as const;
 const served: Turn = { kind: "served", strategy, reason: "", again: undefined };
 const wait: Turn = { kind: "wait", phase: "wave", strategy, reason: "", again: 9 };
 const daemonSetState = { desired: 3, updated: 2, available: 1 };
-const progress = (turn: Turn, standing?: object) =>
-  ({ revision: 4, turn, daemonSetState, standing }) as unknown as Progress;
+const progress = (turn: Turn, counts?: object) =>
+  ({ revision: 4, turn, daemonSetState, counts }) as unknown as Progress;
 const totals = { nodes_desired: 3, nodes_updated: 2, nodes_available: 1 };
 
 /** A state, what it is, and every series of it. */

@@ -21,13 +21,13 @@ export const nothing: Gauges = { revision: 0, rolledOut: undefined, nodes: undef
 
 /** Gauges of a rollout. `withdrawing`: it takes entries from nodes. */
 export function gaugesOf(
-  { revision, turn, daemonSetState, standing }: Progress,
+  { revision, turn, daemonSetState, counts }: Progress,
   withdrawing: boolean,
 ): Gauges {
   const { desired = 0, updated = 0, available = 0 } = daemonSetState ?? {};
   const served = turn.kind === "served";
   const rolledOut = withdrawing ? undefined : served ? 1 : 0;
-  const fates = standing ?? (served ? { served: desired } : "kept");
+  const fates = counts ?? (served ? { served: desired } : "kept");
   return { revision, rolledOut, nodes: { desired, updated, available }, fates };
 }
 

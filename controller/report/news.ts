@@ -23,16 +23,16 @@ export function newsOf(
 }
 
 function rolledOut(
-  { revision, daemonSetState, standing, fates, rollouts }: Progress,
+  { revision, daemonSetState, counts, fates, rollouts }: Progress,
   now: Date,
 ): Notice {
-  const total = standing?.total ?? daemonSetState?.desired ?? 0;
+  const total = counts?.total ?? daemonSetState?.desired ?? 0;
   const began = Date.parse(rollouts.rolledAt ?? now.toISOString());
   const seconds = Math.max(0, Math.round((now.getTime() - began) / 1000));
   const missing = pick(fates, "unreachable", "refused", "excused", "failed", "stuck").map(
     ({ name }) => name,
   );
-  return messages.rolledOut(revision, standing?.served ?? total, missing, seconds);
+  return messages.rolledOut(revision, counts?.served ?? total, missing, seconds);
 }
 
 /** What holds a rollout up, worst first; undefined when nothing was found. */

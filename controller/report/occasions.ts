@@ -4,10 +4,10 @@ import type { SourcesVerdict } from "../sources/accept.ts";
 import { contains } from "#kube/apply/contains.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 
-type Said = Readonly<Record<string, string>> | undefined;
+type SaidOnce = Readonly<Record<string, string>> | undefined;
 
 export class Occasions {
-  #edit: { said: Said; version: string } = { said: undefined, version: "" };
+  #edit: { said: SaidOnce; version: string } = { said: undefined, version: "" };
   #original = "";
 
   /**

@@ -70,15 +70,15 @@ export function createReport({
   let paused = false;
   const occasions = new Occasions();
   const podless = podlessClock(cluster, now);
-  const standing = new Map<Area, readonly Trouble[]>();
+  const lasting = new Map<Area, readonly Trouble[]>();
   let lastTurn = "";
   let refusals = 0;
   let secret: V1ObjectMeta | undefined;
 
   function stands(area: Area, found: readonly Trouble[]): void {
-    standing.set(area, found);
+    lasting.set(area, found);
     for (const [, notice] of found) announce(notice, secret);
-    const kinds = new Set([...standing.values()].flat().map(([kind]) => kind));
+    const kinds = new Set([...lasting.values()].flat().map(([kind]) => kind));
     for (const [kind, { event }] of Object.entries(troubles))
       metrics.troubles.set({ reason: event }, kinds.has(kind as keyof typeof troubles) ? 1 : 0);
   }
@@ -99,7 +99,7 @@ export function createReport({
   }
 
   const standingTroubles = () =>
-    [...standing.values()].flat().map(([kind, { message }]) => ({ kind, message }));
+    [...lasting.values()].flat().map(([kind, { message }]) => ({ kind, message }));
 
   /**
    * For the time after the additional Secret, whose uid told occasions apart: revisions begin again

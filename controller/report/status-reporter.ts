@@ -67,7 +67,7 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
       if (found.kind === "nothing") [judged, known] = [nothingJudged, nothingKnown];
       if (found.kind === "removal") judged = nothingJudged;
     },
-    /** The run has ended, with these troubles standing. */
+    /** The run has ended, with these troubles lasting. */
     report,
   };
 }

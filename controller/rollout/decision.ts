@@ -27,7 +27,7 @@ import {
 } from "#controller/rollout/halt/spared.ts";
 import {
   fatesOf,
-  standing,
+  countFates,
   type Fates,
   type Waits,
   type FateCounts,
@@ -57,7 +57,7 @@ import {
 export type Decision = Readonly<{
   turn: Turn;
   fates: Fates;
-  standing: FateCounts | undefined;
+  counts: FateCounts | undefined;
   published: Published | undefined;
   /** Content to write into global-pull-secret now; undefined when that stays as it is. */
   publish: RevisionContent | undefined;
@@ -140,7 +140,7 @@ export async function decided(
   return {
     turn,
     fates,
-    standing: seen,
+    counts: seen,
     published,
     publish,
     rollouts,
@@ -222,7 +222,7 @@ async function inputOf(
       intent === "hold" ||
       before.halt?.revision === template ||
       (daemonSetState !== undefined && lookout.isTroubled(daemonSetState)),
-    standing: undefined,
+    counts: undefined,
     ...policy.rollout,
     restarts: restartsKubelets(agent.delivery, state.served, current),
     registers: registersKubelets(agent.delivery, state.served, current),
@@ -263,9 +263,9 @@ async function decideWith(context: RolloutContext, { input, before, asked }: Que
   const recent = input.suspicious ? undefined : lookout.recent(daemonSetState, input.pending);
   const found = recent ?? lookout.seen(daemonSetState, await read());
   const fates = fatesOf(found, agent.probationSeconds, known, waitsOf(agent, input));
-  const seen = standing(fates, known);
+  const seen = countFates(fates, known);
   lookout.judged(fates, isOutage(seen, input, daemonSetState));
-  const last = decide({ ...input, standing: seen });
+  const last = decide({ ...input, counts: seen });
   return { turn: sooner(last, lookout.outdated(daemonSetState)), fates, seen };
 }
 

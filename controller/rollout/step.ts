@@ -36,7 +36,7 @@ export type Progress = Readonly<{
   global: V1Secret;
   daemonSetState: DaemonSetState | undefined;
   /** Nodes counted by fate, where a survey was needed. With every agent available none is. */
-  standing: FateCounts | undefined;
+  counts: FateCounts | undefined;
   fates: Fates;
   /** Before this step, every node that can be served had the template's revision. */
   complete: boolean;

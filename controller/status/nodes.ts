@@ -15,7 +15,7 @@ const longestMessage = 1024;
  * counters tell enough.
  */
 export function nodesOf(
-  { daemonSetState, standing, fates }: Progress,
+  { daemonSetState, counts, fates }: Progress,
   before: NodesStatus | undefined,
 ): NodesStatus {
   const { desired = 0, updated = 0, available = 0 } = daemonSetState ?? {};
@@ -25,10 +25,10 @@ export function nodesOf(
     desired,
     updated,
     available,
-    ...(standing === undefined ? prospectsBefore(before) : prospectsOf(fates)),
+    ...(counts === undefined ? prospectsBefore(before) : prospectsOf(fates)),
   };
-  if (standing !== undefined) {
-    const { refused, unreachable, excused, failed, stuck } = standing;
+  if (counts !== undefined) {
+    const { refused, unreachable, excused, failed, stuck } = counts;
     return { ...counted, unfit: refused, unreachable, failed: failed + stuck + excused };
   }
   const none = { unfit: 0, unreachable: 0, failed: 0 };
@@ -56,11 +56,11 @@ function prospectsBefore(before: NodesStatus | undefined): Prospects {
 
 /** Nodes that failed, that are alive but cannot be served, or that are unfit: the worst first. */
 export function failuresOf(
-  { fates, standing, daemonSetState }: Progress,
+  { fates, counts, daemonSetState }: Progress,
   before: readonly NodeFailure[],
   now: Date,
 ): readonly NodeFailure[] {
-  if (standing === undefined)
+  if (counts === undefined)
     return daemonSetState?.available === daemonSetState?.desired ? [] : before;
   return pick(fates, "failed", "stuck", "excused", "refused")
     .slice(0, mostNames)

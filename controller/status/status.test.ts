@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SurveyedNode } from "#controller/rollout/turn/surveyed.ts";
 import { noRollouts, type Halt } from "#controller/rollout/halt/rollouts.ts";
-import { standing as count, type Fate, type Fates } from "#controller/rollout/turn/node-state.ts";
+import { countFates as count, type Fate, type Fates } from "#controller/rollout/turn/node-state.ts";
 import type { Phase, Turn } from "#controller/rollout/turn/turn.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Removal } from "../withdrawal/removal.ts";
@@ -23,7 +23,7 @@ const progressWith = (changes: Partial<Progress>): Progress => ({
   published: false,
   global: {},
   daemonSetState,
-  standing: undefined,
+  counts: undefined,
   fates: [],
   complete: true,
   waiting: false,
@@ -249,7 +249,7 @@ const fates: Fates = Array.from({ length: 5000 }, (_, at) => [
 
 test("5,000 nodes and 1,000 registries: ten names, ten failures, 200 registries, and the rest is counted", () => {
   const registries = Array.from({ length: 1000 }, (_, at) => ({ registry: `r${at}`, source: "s" }));
-  const stage = rollout({ fates, standing: count(fates), turn: wait("wave"), complete: false });
+  const stage = rollout({ fates, counts: count(fates), turn: wait("wave"), complete: false });
   const status = statusOf(factsWith({ stage, registries }), undefined, now);
   assert.equal(status.registries?.length, 200);
   assert.equal(status.registriesOmitted, 800);
@@ -268,7 +268,7 @@ test("on how many nodes a provider is possible is counted when nodes are read, a
     "served",
   ]);
   const first = statusOf(
-    factsWith({ stage: rollout({ fates: read, standing: count(read) }) }),
+    factsWith({ stage: rollout({ fates: read, counts: count(read) }) }),
     undefined,
     now,
   );
@@ -294,7 +294,7 @@ test("a registry whose name the definition does not take is counted, and costs n
 
 test("a time changes with its condition's status, not with its words; what was counted stays until it is looked at", () => {
   const first = statusOf(
-    factsWith({ stage: rollout({ fates, standing: count(fates) }) }),
+    factsWith({ stage: rollout({ fates, counts: count(fates) }) }),
     undefined,
     now,
   );

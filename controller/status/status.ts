@@ -154,7 +154,7 @@ function nodesLeftOut(
   const awaited = stage.kind === "removal" ? stage.removal.awaited : undefined;
   if (awaited !== undefined)
     return { type, status: "True", reason: "NodesAwaited", message: listOf(awaited.names) };
-  if (progress?.standing === undefined) {
+  if (progress?.counts === undefined) {
     const last = conditionOf(before, type);
     const all =
       progress?.daemonSetState !== undefined &&

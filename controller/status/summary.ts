@@ -16,7 +16,7 @@ export type Summary = Readonly<{ message: string }> &
     | Readonly<{ next: "person"; ready: "False"; reason: StalledReason }>
   );
 
-type Rule = (facts: StatusFacts) => Summary | undefined;
+type SummaryRule = (facts: StatusFacts) => Summary | undefined;
 
 export function summaryOf(facts: StatusFacts): Summary {
   for (const rule of rules) {
@@ -27,7 +27,7 @@ export function summaryOf(facts: StatusFacts): Summary {
 }
 
 /** Each rule gives the state, or leaves it to the next rule. */
-const rules: readonly Rule[] = [
+const rules: readonly SummaryRule[] = [
   // Troubles that keep a run from its end, even the first, or the spec from being followed.
   told("unsupported", "foreign", "refused"),
   // A withdrawal is obeyed whatever else its spec asks for.
@@ -48,7 +48,7 @@ const rules: readonly Rule[] = [
 ];
 
 /** The first of these kinds of trouble that there is, with all its messages. */
-function told(...kinds: readonly TroubleKind[]): Rule {
+function told(...kinds: readonly TroubleKind[]): SummaryRule {
   return ({ troubles: found }) => {
     for (const kind of kinds) {
       const said = found.filter((one) => one.kind === kind).map(({ message }) => message);

@@ -8,7 +8,7 @@ import { isPending, readPublished } from "../objects/global-secret.ts";
 import { takeStep } from "../rollout/step.ts";
 import { accept, type Sources, type WantedContent } from "../sources/accept.ts";
 import { askedOf, awaitReturn } from "./giveback.ts";
-import { overdue, standing, type Removal, type Remover } from "./removal.ts";
+import { overdue, uneventful, type Removal, type Remover } from "./removal.ts";
 import { pauseAfter } from "./withdrawal.ts";
 
 /**
@@ -50,7 +50,7 @@ export async function release(
   const progress = await takeStep(context, snapshot, due);
   const { revision, turn, daemonSetState, fates } = progress;
   const releasing = !isPending(readPublished(progress.global), due, { revision: 0, digest: "" });
-  const common = { ...standing, step: "release", revision, progress, releasing } as const;
+  const common = { ...uneventful, step: "release", revision, progress, releasing } as const;
   const counters = [
     revision,
     daemonSetState?.template,

@@ -39,7 +39,7 @@ export type Removal = Readonly<{
 }>;
 
 /** Of a step in which nothing of this happens. */
-export const standing = {
+export const uneventful = {
   progress: undefined,
   releasing: false,
   released: false,

@@ -9,7 +9,7 @@ import { readPublished, type Published } from "../objects/global-secret.ts";
 import { agentsLeft } from "../rollout/leaving.ts";
 import type { Sources } from "../sources/accept.ts";
 import { release } from "./release.ts";
-import { overdue, standing, type Removal, type Remover } from "./removal.ts";
+import { overdue, uneventful, type Removal, type Remover } from "./removal.ts";
 import {
   nextWithdrawalStep,
   pauseAfter,
@@ -66,7 +66,7 @@ export async function remove(
     step = nextWithdrawalStep(next);
   }
   return {
-    ...standing,
+    ...uneventful,
     step: done.at(-1) ?? step,
     revision,
     overdue: overdue(remover, still, [

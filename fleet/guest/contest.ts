@@ -10,21 +10,21 @@ import { has, type Content } from "../secret/content.ts";
 const writes = { perSecond: 1 / 60, atOnce: 5 };
 
 /** What is to be there; undefined: nothing. */
-type Wanted = Content | undefined;
+type Due = Content | undefined;
 
 export class Contest {
-  #of: Wanted;
+  #of: Due;
   #left = new Allowance(writes);
 
   /** Takes a write that the cluster answered. Times are milliseconds. */
-  wrote(wanted: Wanted, now: number): void {
+  wrote(wanted: Due, now: number): void {
     if (!same(wanted, this.#of)) this.#left = new Allowance(writes, now);
     this.#of = wanted;
     this.#left.take(1, now);
   }
 
   /** Until when that may not be written again; undefined where it may be now. */
-  lostUntil(wanted: Wanted, now: number): number | undefined {
+  lostUntil(wanted: Due, now: number): number | undefined {
     const until = same(wanted, this.#of) ? this.next(now) : now;
     return until > now ? until : undefined;
   }
@@ -35,5 +35,5 @@ export class Contest {
   }
 }
 
-const same = (one: Wanted, other: Wanted): boolean =>
+const same = (one: Due, other: Due): boolean =>
   one === other || (one !== undefined && other !== undefined && has(one, other));

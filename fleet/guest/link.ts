@@ -51,7 +51,7 @@ type Options = Readonly<{
   hint: () => void;
 }>;
 
-type Followed = {
+type FollowedGuest = {
   target: WatchTarget;
   needed: boolean;
   informer: Informer;
@@ -59,7 +59,7 @@ type Followed = {
   /** Why the object cannot be followed now. */
   problem: string | undefined;
 };
-type Open = Readonly<{ made: string; cluster: Cluster; all: readonly Followed[] }>;
+type Open = Readonly<{ made: string; cluster: Cluster; all: readonly FollowedGuest[] }>;
 
 /**
  * What is known: nothing yet, why the guest is away, or what was shown of each object, the needed
@@ -196,7 +196,7 @@ export class Link {
 
   #begin(made: string, live: Cluster): void {
     const { needed, besides } = this.#options;
-    const followed = (target: WatchTarget, isNeeded: boolean): Followed => {
+    const followed = (target: WatchTarget, isNeeded: boolean): FollowedGuest => {
       const seen: Seen = { is: "unknown" };
       return { target, needed: isNeeded, informer: new Informer(), seen, problem: undefined };
     };
@@ -211,7 +211,7 @@ export class Link {
     for (const one of all) this.#follow(one, live);
   }
 
-  #follow(one: Followed, cluster: Cluster): void {
+  #follow(one: FollowedGuest, cluster: Cluster): void {
     const { signal } = this.#following;
     void follow({
       cluster,
@@ -240,7 +240,7 @@ export class Link {
   /**
    * A watch that ended in its time begins again at once. Until then what it showed last is kept.
    */
-  #show(one: Followed): void {
+  #show(one: FollowedGuest): void {
     const { shown } = one.informer;
     // The watch may not have shown our own write yet.
     if (shown === "list") this.#loop.hint();
@@ -250,7 +250,7 @@ export class Link {
   }
 
   /** Takes the end of a watch. An object that is not needed counts only when it is refused. */
-  #failed(one: Followed, error: unknown): void {
+  #failed(one: FollowedGuest, error: unknown): void {
     if (!one.needed) return this.#unseen(one, error);
     const known = this.#away;
     one.problem = away(error);
@@ -261,7 +261,7 @@ export class Link {
   }
 
   /** What such an object showed last is kept, unless it is not there or may not be read. */
-  #unseen(one: Followed, error: unknown): void {
+  #unseen(one: FollowedGuest, error: unknown): void {
     const { seen } = one;
     const { status, reason } = error instanceof ApiError ? error : { status: 0, reason: "Unknown" };
     const why = `${status || "no answer"} ${reason}`;

@@ -102,7 +102,7 @@ function accessOf(value: unknown, refuse: Refuse): Access | undefined {
   return place && proof && new Access(place, proof);
 }
 
-type Entry = Readonly<{ fields: Fields; path: Steps }>;
+type NamedEntry = Readonly<{ fields: Fields; path: Steps }>;
 
 /** The one entry of that name. `from` is where it was named. */
 function entry(
@@ -112,7 +112,7 @@ function entry(
   name: unknown,
   refuse: Refuse,
   from: Steps,
-): Entry | undefined {
+): NamedEntry | undefined {
   const all = of(config, list);
   const found = (Array.isArray(all) ? all : [])
     .map((one: unknown, at) => ({ one, at }))
@@ -135,7 +135,7 @@ function judge(fields: Fields, known: Known, path: Steps, refuse: Refuse): void 
   }
 }
 
-function placeOf({ fields, path }: Entry, refuse: Refuse) {
+function placeOf({ fields, path }: NamedEntry, refuse: Refuse) {
   judge(fields, clusterFields, path, refuse);
   const server = serverOf(of(fields, "server"));
   const authority = of(fields, "certificate-authority-data");
@@ -156,7 +156,7 @@ function serverOf(value: unknown): string | undefined {
   return plain && !/[?#@]/.test(value) ? href.replace(/\/+$/, "") : undefined;
 }
 
-function proofOf({ fields, path }: Entry, refuse: Refuse): AccessProof | undefined {
+function proofOf({ fields, path }: NamedEntry, refuse: Refuse): AccessProof | undefined {
   judge(fields, userFields, path, refuse);
   const token = of(fields, "token");
   const certificate = of(fields, "client-certificate-data");

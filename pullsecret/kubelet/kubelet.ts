@@ -11,9 +11,9 @@ import type { ProblemKind } from "../problems/problems.ts";
 import { Fault, JsonMembers, readText, type Tree } from "../json/text.ts";
 
 /** Bytes, because `auth` may hold what is no text. */
-type Credential = Readonly<{ username: Buffer; password: Buffer }>;
+type KubeletCredential = Readonly<{ username: Buffer; password: Buffer }>;
 
-export type KubeletEntry = Readonly<{ key: string }> & Credential;
+export type KubeletEntry = Readonly<{ key: string }> & KubeletCredential;
 
 /**
  * What the kubelet holds after reading; or why it drops the file, and the registries that it would
@@ -106,7 +106,7 @@ export const credentialFields: ReadonlySet<string> = new Set([
  */
 export function readFields(
   members: Iterable<readonly [name: string, value: unknown]>,
-): Credential | Readonly<{ kind: ProblemKind; field: string }> {
+): KubeletCredential | Readonly<{ kind: ProblemKind; field: string }> {
   const read: Record<string, string> = {};
   for (const [name, value] of members) {
     const field = fold(name);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judge, sameData, type Content } from "./content.ts";
+import { judge, sameData, type SyncContent } from "./content.ts";
 
 const encode = (text: string) => Buffer.from(text).toString("base64");
 
@@ -77,7 +77,7 @@ test("what no Secret could be made of is refused in one line with its code, and 
 });
 
 test("L13: every type is taken with the keys that it needs", () => {
-  const types: readonly (readonly [Content["type"], readonly string[]])[] = [
+  const types: readonly (readonly [SyncContent["type"], readonly string[]])[] = [
     ["Opaque", []],
     ["kubernetes.io/tls", ["tls.crt", "tls.key"]],
     ["kubernetes.io/basic-auth", ["password"]],

@@ -6,12 +6,12 @@ import { sentence } from "./problems.ts";
 /** Key → standard base64, padded, without line breaks: the form in which a Secret is kept. */
 export type Data = Readonly<Record<string, string>>;
 
-export type Content = Readonly<{ type: NonNullable<SyncSecret["type"]>; data: Data }>;
+export type SyncContent = Readonly<{ type: NonNullable<SyncSecret["type"]>; data: Data }>;
 
 type Held = Pick<SyncSecret, "data" | "stringData" | "type">;
 
-export type Judged =
-  | Readonly<{ ok: true; content: Content }>
+type JudgedObject =
+  | Readonly<{ ok: true; content: SyncContent }>
   | Readonly<{ ok: false; message: string }>;
 
 /** A key as the API server takes it in a Secret: 253 characters, and no way up a directory tree. */
@@ -26,7 +26,7 @@ const mostBytes = 256 * 1024;
  * The keys that the API server demands of a Secret of each type; one of them is enough where there
  * are several.
  */
-const needed: Readonly<Partial<Record<Content["type"], readonly (readonly string[])[]>>> = {
+const needed: Readonly<Partial<Record<SyncContent["type"], readonly (readonly string[])[]>>> = {
   "kubernetes.io/tls": [["tls.crt"], ["tls.key"]],
   "kubernetes.io/dockerconfigjson": [[".dockerconfigjson"]],
   "kubernetes.io/basic-auth": [["username", "password"]],
@@ -38,7 +38,7 @@ const needed: Readonly<Partial<Record<Content["type"], readonly (readonly string
  * server would refuse a Secret of it. A message names keys that a Secret may have, and never a
  * value.
  */
-export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): Judged {
+export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): JudgedObject {
   const refused = (message: string) => ({ ok: false as const, message });
   const names = [...Object.keys(data), ...Object.keys(stringData)];
   if (names.some((name) => !keyName.test(name))) return refused(sentence("keyName"));

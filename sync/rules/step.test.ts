@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { labelValue } from "./origin.ts";
-import { replacement, stepOf, type Live, type Step } from "./step.ts";
+import { replacement, stepOf, type Live, type SyncStep } from "./step.ts";
 import { copyOf, isSecretOf, secretOf, type Wanted, isCopy } from "./wanted.ts";
 
 const content = { type: "Opaque", data: { a: "eA==" } } as const;
@@ -31,32 +31,36 @@ const without = (live: Live, ...fields: readonly string[]): Live => ({
   ),
 });
 
-const table: readonly (readonly [what: string, live: Live | undefined, of: Wanted, step: Step])[] =
+const table: readonly (readonly [
+  what: string,
+  live: Live | undefined,
+  of: Wanted,
+  step: SyncStep,
+])[] = [
+  ["nothing is there", undefined, wanted, "create"],
+  ["it is as wanted", made(wanted), wanted, "nothing"],
   [
-    ["nothing is there", undefined, wanted, "create"],
-    ["it is as wanted", made(wanted), wanted, "nothing"],
-    [
-      "a label of another beside ours",
-      made({
-        ...wanted,
-        metadata: { ...wanted.metadata, labels: { ...wanted.metadata.labels, x: "y" } },
-      }),
-      wanted,
-      "nothing",
-    ],
-    ["another value", made(wanted, { data: { a: "eQ==" } }), wanted, "update"],
-    ["a key beside it", made(wanted, { data: { a: "eA==", b: "eA==" } }), wanted, "update"],
-    ["no data at all", made(wanted, { data: undefined }), wanted, "update"],
-    ["plain text beside it", made(wanted, { stringData: { b: "x" } }), wanted, "update"],
-    ["without its labels", without(made(wanted), "labels"), wanted, "update"],
-    ["without its origin", without(made(wanted), "annotations"), wanted, "update"],
-    ["without its owner", without(made(wanted), "ownerReferences"), wanted, "update"],
-    ["it is to be immutable", made(wanted), fixed, "update"],
-    ["immutable, without its labels", without(made(fixed), "labels"), fixed, "update"],
-    ["immutable, with another value", made(fixed, { data: { a: "eQ==" } }), fixed, "recreate"],
-    ["somebody made it immutable", made(wanted, { immutable: true }), wanted, "recreate"],
-    ["another type", made(wanted, { type: "kubernetes.io/tls" }), wanted, "recreate"],
-  ];
+    "a label of another beside ours",
+    made({
+      ...wanted,
+      metadata: { ...wanted.metadata, labels: { ...wanted.metadata.labels, x: "y" } },
+    }),
+    wanted,
+    "nothing",
+  ],
+  ["another value", made(wanted, { data: { a: "eQ==" } }), wanted, "update"],
+  ["a key beside it", made(wanted, { data: { a: "eA==", b: "eA==" } }), wanted, "update"],
+  ["no data at all", made(wanted, { data: undefined }), wanted, "update"],
+  ["plain text beside it", made(wanted, { stringData: { b: "x" } }), wanted, "update"],
+  ["without its labels", without(made(wanted), "labels"), wanted, "update"],
+  ["without its origin", without(made(wanted), "annotations"), wanted, "update"],
+  ["without its owner", without(made(wanted), "ownerReferences"), wanted, "update"],
+  ["it is to be immutable", made(wanted), fixed, "update"],
+  ["immutable, without its labels", without(made(fixed), "labels"), fixed, "update"],
+  ["immutable, with another value", made(fixed, { data: { a: "eQ==" } }), fixed, "recreate"],
+  ["somebody made it immutable", made(wanted, { immutable: true }), wanted, "recreate"],
+  ["another type", made(wanted, { type: "kubernetes.io/tls" }), wanted, "recreate"],
+];
 
 for (const [what, live, of, step] of table)
   test(`L16: ${what}: ${step}`, () => {

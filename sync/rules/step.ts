@@ -12,7 +12,7 @@ export type Live = Readonly<{
   immutable?: boolean;
 }>;
 
-export type Step =
+export type SyncStep =
   | "create"
   | "update"
   /** The object cannot be changed any more, so it is deleted and made anew. */
@@ -25,7 +25,7 @@ export type Step =
   | "nothing";
 
 /** `isOurs`: the live one was made by us, whatever was edited on it since. */
-export function stepOf(live: Live | undefined, wanted: Wanted, isOurs: boolean): Step {
+export function stepOf(live: Live | undefined, wanted: Wanted, isOurs: boolean): SyncStep {
   if (live === undefined) return "create";
   if (live.metadata.deletionTimestamp !== undefined) return "wait";
   if (!isOurs) return "foreign";

@@ -1,7 +1,7 @@
 /** What is made of a SyncSecret: its copy, and of that the Secret. Pure. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
-import type { Content, Data } from "./content.ts";
+import type { SyncContent, Data } from "./content.ts";
 import { hasOrigin, originAnnotations, originLabels, originOf, type Origin } from "./origin.ts";
 
 /** Owner of what is written; also the name that an audit log shows. */
@@ -39,7 +39,7 @@ export type Wanted = Readonly<{
 /** The tenant's object in its namespace of the management cluster, named by its UID. */
 export function copyOf(
   { metadata, immutable = false }: SyncSecret,
-  { type, data }: Content,
+  { type, data }: SyncContent,
   namespace: string,
 ): Wanted {
   const origin = { name: metadata.name ?? "", namespace: metadata.namespace ?? "" };
@@ -52,7 +52,7 @@ export function copyOf(
  * token of a service account becomes Opaque: the token controller would delete it for want of its
  * account, or fill it with a token of this cluster.
  */
-export function secretOf(object: SyncSecret, { type, data }: Content): Wanted {
+export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wanted {
   const { name = "", uid = "", namespace = "" } = object.metadata;
   const { labels, annotations } = told(originOf(object.metadata));
   const opaque = type === accountToken;

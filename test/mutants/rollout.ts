@@ -38,7 +38,7 @@ export const rollout: readonly Mutant[] = [
   of(
     "decide/advance.ts",
     "a first node that failed proves the revision",
-    "if (input.standing !== undefined && tooManyFailed(input.standing, input)) return false;",
+    "if (input.counts !== undefined && tooManyFailed(input.counts, input)) return false;",
     "",
     edges,
   ),
@@ -140,7 +140,7 @@ export const rollout: readonly Mutant[] = [
   of(
     "decide/stop.ts",
     "nodes that are stuck halt nothing",
-    "(standing.stuck > 0 && standing.moving === 0)",
+    "(counts.stuck > 0 && counts.moving === 0)",
     "false",
     tables,
     hold,

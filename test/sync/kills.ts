@@ -11,11 +11,11 @@ import type { Result } from "../../sync/metrics.ts";
 import { tenantSide } from "../../sync/tenant/side.ts";
 import { until } from "../cluster/await.ts";
 import type { Rig } from "./rig.ts";
-import { base64, objectIn, secretIn, syncSecret, type Place } from "./sync.ts";
+import { base64, objectIn, secretIn, syncSecret, type OneCluster } from "./sync.ts";
 
 const silent = pino({ level: "silent" });
 
-const clientOf = ({ cluster }: Place): Api => {
+const clientOf = ({ cluster }: OneCluster): Api => {
   const config = new KubeConfig();
   config.loadFromFile(cluster.kubeconfig);
   return connect(config, () => {}, { manager: "global-pull-secret-sync" });

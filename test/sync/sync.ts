@@ -21,9 +21,9 @@ const root = join(import.meta.dirname, "../..");
 const plugin = join(root, "dist/kubectl-pull_secret.cjs");
 
 /** `kubeconfig`: of the account that the program has in this cluster. */
-export type Place = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string }>;
-export type Management = Place;
-export type Tenant = Place;
+export type OneCluster = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string }>;
+export type Management = OneCluster;
+export type Tenant = OneCluster;
 
 export const apiOf = (kubeconfig: string): Api => {
   const config = new KubeConfig();
@@ -39,7 +39,7 @@ async function tokenOf(cluster: Cluster, account: string, namespace: string): Pr
 async function startPlace(
   side: "tenant" | "management",
   options: ClusterOptions = {},
-): Promise<Place> {
+): Promise<OneCluster> {
   await freshBundle();
   const cluster = await startCluster({ ...options, nodes: 0 });
   const name = `global-pull-secret-sync-${side}`;
@@ -135,7 +135,7 @@ export const syncSecret = (name: string, declared: Declared, namespace = "defaul
 const objects = (namespace: string, name = "") =>
   `/apis/globalpullsecret.io/v1alpha1/namespaces/${namespace}/syncsecrets${name && `/${name}`}`;
 
-export const objectIn = async ({ api }: Place, name: string, namespace = "default") =>
+export const objectIn = async ({ api }: OneCluster, name: string, namespace = "default") =>
   api.get<SyncSecret>(objects(namespace, name));
 
 /** The copy in the management cluster of a tenant's object. */

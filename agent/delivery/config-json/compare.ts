@@ -17,15 +17,15 @@ export function giveTheSame(one: NodeDocument, other: NodeDocument): boolean {
   return haveTheSame(one.auths, other.auths, credentialOf);
 }
 
-type Values = ReadonlyMap<string, RawJson>;
+type ComparedValues = ReadonlyMap<string, RawJson>;
 
 /**
  * One by one: the whole as one text would have as many bytes as the file. What is the very same
  * value needs no reading.
  */
 function haveTheSame(
-  one: Values,
-  other: Values,
+  one: ComparedValues,
+  other: ComparedValues,
   of: (value: RawJson) => RawJson = (value) => value,
 ): boolean {
   if (one.size !== other.size) return false;

@@ -2,7 +2,7 @@
 import { toggle } from "#contract/values.ts";
 import { clusterFlags } from "../../cluster/flags.ts";
 import { applyTo, isGood, type Outcome } from "../../clusters/apply.ts";
-import { waysTo, type Way } from "../../clusters/contexts.ts";
+import { waysTo, type Route } from "../../clusters/contexts.ts";
 import { readManifests, type Manifest } from "../../clusters/manifests.ts";
 import { whyNot } from "../../clusters/place.ts";
 import { path } from "../../document/path.ts";
@@ -53,7 +53,7 @@ export const apply = command(
 );
 
 async function rowsOf(
-  { name, reach }: Way,
+  { name, reach }: Route,
   manifests: readonly Manifest[],
   asked: Readonly<{ force: boolean; check: boolean }>,
 ): Promise<readonly Row[]> {

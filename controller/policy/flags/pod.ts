@@ -54,9 +54,9 @@ export const podFlags = {
   },
 } as const satisfies Table;
 
-type Given = TableValues<typeof podFlags>;
+type GivenFlags = TableValues<typeof podFlags>;
 
-export function podOf(given: Given): PodPolicy {
+export function podOf(given: GivenFlags): PodPolicy {
   return {
     labels: Object.fromEntries(given["agent-label"]),
     annotations: Object.fromEntries(given["agent-annotation"]),

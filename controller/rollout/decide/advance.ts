@@ -18,7 +18,7 @@ import type { DaemonSetState, Phase, RolloutInput, Turn } from "#controller/roll
  * the budget applies.
  */
 export function carryOn(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy): Turn {
-  const { standing } = input;
+  const { counts } = input;
   const halted = isHalted(input) && input.intent !== "hold";
   const again = halted ? haltedPause : stallLimit(input);
   const phase = (stage: Phase) => (halted ? "halted" : input.intent === "hold" ? "held" : stage);
@@ -33,8 +33,7 @@ export function carryOn(input: RolloutInput, daemonSet: DaemonSetState, kept: St
   }
   const progress = `${daemonSet.updated} of ${daemonSet.desired} nodes updated, ${daemonSet.available} available`;
   if (input.maxUnavailable === "100%") return wait(phase("wave"), everyNode, progress, again);
-  const odd =
-    standing && unavailableFor(standing) + (tooManyFailed(standing, input) ? 0 : standing.failed);
+  const odd = counts && unavailableFor(counts) + (tooManyFailed(counts, input) ? 0 : counts.failed);
   const proved = daemonSet.stage === "wave" || isProved(input, daemonSet);
   if (!proved) {
     const strategy =
@@ -81,7 +80,7 @@ const untilAsked = `; one whose kubelet was told of its provider is waited for u
  * unavailable all the time.
  */
 function isProved(input: RolloutInput, daemonSet: DaemonSetState): boolean {
-  if (input.standing !== undefined && tooManyFailed(input.standing, input)) return false;
+  if (input.counts !== undefined && tooManyFailed(input.counts, input)) return false;
   const counted = daemonSet.updated > daemonSet.desired - daemonSet.available;
-  return hasStood(input) && (counted || (input.standing?.served ?? 0) > 0);
+  return hasStood(input) && (counted || (input.counts?.served ?? 0) > 0);
 }

@@ -8,7 +8,7 @@ import { DaemonSetModel, emptyDocument } from "#controller/objects/daemonset/dae
 import { contentOf, heldContent, knownOf, retrySeconds } from "#controller/rollout/halt/halt.ts";
 import { noRollouts } from "#controller/rollout/halt/rollouts.ts";
 import { createLookout } from "../lookout.ts";
-import { fatesOf, standing } from "#controller/rollout/turn/node-state.ts";
+import { fatesOf, countFates } from "#controller/rollout/turn/node-state.ts";
 import { isOutage } from "#controller/rollout/turn/excuses.ts";
 import { decide } from "./decide.ts";
 import { takesBack } from "#controller/rollout/halt/taking.ts";
@@ -98,7 +98,7 @@ export class Model extends DaemonSetModel {
       probationSeconds,
       restSeconds: this.restSeconds,
       retrySeconds: retrySeconds(rollouts, asked),
-      standing: undefined,
+      counts: undefined,
       maxUnavailable: this.budget,
       restarts: true,
       registers: false,
@@ -111,9 +111,9 @@ export class Model extends DaemonSetModel {
         this.#lookout.recent(daemonSetState, input.pending) ??
         this.#lookout.seen(daemonSetState, this.#surveyed(input));
       fates = fatesOf(found, probationSeconds, known);
-      const seen = standing(fates, known);
+      const seen = countFates(fates, known);
       this.#lookout.judged(fates, isOutage(seen, input, daemonSetState));
-      turn = decide({ ...input, standing: seen });
+      turn = decide({ ...input, counts: seen });
     }
     if (turn.kind === "survey") throw new Error("a survey after a survey");
     const target =

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "./decide.ts";
-import { input, standing, daemonSetState } from "./input.fixture.ts";
+import { input, counts, daemonSetState } from "./input.fixture.ts";
 import type { RolloutInput, Turn } from "#controller/rollout/turn/turn.ts";
 
 /** A turn in one line: what is done, with which revision, stage and number of nodes. */
@@ -55,17 +55,17 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   [
     "… and the first revision goes to one node",
-    input({ stallSeconds: 3, daemonSet: born, standing: standing({ served: 20 }) }),
+    input({ stallSeconds: 3, daemonSet: born, counts: counts({ served: 20 }) }),
     "roll published canary 1",
   ],
   [
     "an agent whose Ready lies in our future would be replaced beside the budget: it is waited for",
-    input({ stallSeconds: 3, daemonSet: born, standing: standing({ served: 19, moving: 1 }) }),
+    input({ stallSeconds: 3, daemonSet: born, counts: counts({ served: 19, moving: 1 }) }),
     "wait birth canary 1",
   ],
   [
     "an unfit node is passed at birth",
-    input({ daemonSet: { ...born, ready: 19 }, standing: standing({ served: 19, refused: 1 }) }),
+    input({ daemonSet: { ...born, ready: 19 }, counts: counts({ served: 19, refused: 1 }) }),
     "roll published canary 2",
   ],
   [
@@ -105,7 +105,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       pending: true,
       stallSeconds: 2,
       daemonSet: daemonSetState(rolling),
-      standing: standing({ served: 5, failed: 1, waiting: 14 }),
+      counts: counts({ served: 5, failed: 1, waiting: 14 }),
     }),
     "roll published canary 2",
   ],
@@ -115,7 +115,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       pending: true,
       stallSeconds: 2,
       daemonSet: daemonSetState(rolling),
-      standing: standing({ served: 5, stuck: 1, moving: 1, waiting: 13 }),
+      counts: counts({ served: 5, stuck: 1, moving: 1, waiting: 13 }),
     }),
     "wait wave wave 10%",
   ],
@@ -125,7 +125,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       pending: true,
       stallSeconds: 2,
       daemonSet: daemonSetState(rolling),
-      standing: standing({ served: 5, stuck: 2, waiting: 13 }),
+      counts: counts({ served: 5, stuck: 2, waiting: 13 }),
     }),
     "roll published canary 3",
   ],
@@ -134,7 +134,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       stallSeconds: 13,
       daemonSet: daemonSetState({ ...canary, updated: 1, available: 19 }),
-      standing: standing({ failed: 1, waiting: 19 }),
+      counts: counts({ failed: 1, waiting: 19 }),
     }),
     "roll published halt failed wave 100%",
   ],
@@ -145,7 +145,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       wanted: "release",
       daemonSet: daemonSetState({ ...canary, updated: 1, available: 19 }),
       stallSeconds: 13,
-      standing: standing({ failed: 1, waiting: 19 }),
+      counts: counts({ failed: 1, waiting: 19 }),
     }),
     "wait halted halt failed canary 1",
   ],
@@ -155,7 +155,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       complete: true,
       stallSeconds: 13,
       daemonSet: daemonSetState({ available: 19 }),
-      standing: standing({ failed: 1, served: 19 }),
+      counts: counts({ failed: 1, served: 19 }),
     }),
     "served wave 10%",
   ],
@@ -182,7 +182,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "an outage in mid-wave holds",
     input({
       daemonSet: daemonSetState({ updated: 6, available: 3 }),
-      standing: standing({ unreachable: 15, out: 15, fallen: 11, served: 3, waiting: 2 }),
+      counts: counts({ unreachable: 15, out: 15, fallen: 11, served: 3, waiting: 2 }),
     }),
     "roll published halt outage wave 100%",
   ],
@@ -197,7 +197,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       maxFailures: 2,
       stallSeconds: 13,
       daemonSet: daemonSetState({ updated: 6, available: 18 }),
-      standing: standing({ failed: 2, served: 4, waiting: 14 }),
+      counts: counts({ failed: 2, served: 4, waiting: 14 }),
     }),
     "wait wave wave 4",
   ],
@@ -206,7 +206,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       daemonSet: daemonSetState({ maxUnavailable: 8, updated: 6, available: 19 }),
       surveySeconds: 30,
-      standing: standing({ unreachable: 6, served: 14 }),
+      counts: counts({ unreachable: 6, served: 14 }),
     }),
     "wait wave wave 3",
   ],
@@ -245,7 +245,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       stallSeconds: 13,
       daemonSet: daemonSetState({ ...canary, updated: 0, available: 18 }),
-      standing: standing({ unreachable: 2, waiting: 18 }),
+      counts: counts({ unreachable: 2, waiting: 18 }),
     }),
     "wait canary canary 3",
   ],
@@ -254,7 +254,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       stallSeconds: 13,
       daemonSet: daemonSetState(rolling),
-      standing: standing({ unreachable: 2, served: 6, waiting: 12 }),
+      counts: counts({ unreachable: 2, served: 6, waiting: 12 }),
     }),
     "wait wave wave 4",
   ],
@@ -263,7 +263,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       stallSeconds: 13,
       daemonSet: daemonSetState({ maxUnavailable: 4, updated: 6, available: 19 }),
-      standing: standing({ served: 6, moving: 1, waiting: 13 }),
+      counts: counts({ served: 6, moving: 1, waiting: 13 }),
     }),
     "wait wave wave 10%",
   ],
@@ -278,7 +278,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "a survey proves the canary beside an unreachable node",
     input({
       daemonSet: daemonSetState({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }),
-      standing: standing({ unreachable: 1, served: 1, waiting: 18 }),
+      counts: counts({ unreachable: 1, served: 1, waiting: 18 }),
     }),
     "wait wave wave 3",
   ],
@@ -286,7 +286,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "an unreachable node's new pod proves nothing",
     input({
       daemonSet: daemonSetState({ ...canary, maxUnavailable: 2, updated: 1, available: 19 }),
-      standing: standing({ unreachable: 1, waiting: 19 }),
+      counts: counts({ unreachable: 1, waiting: 19 }),
     }),
     "wait canary canary 2",
   ],
@@ -360,7 +360,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       pending: true,
       stallSeconds: 13,
       daemonSet: daemonSetState({ ...born, ready: 18 }),
-      standing: standing({ unreachable: 1, served: 19 }),
+      counts: counts({ unreachable: 1, served: 19 }),
     }),
     "wait birth canary 1",
   ],
@@ -370,7 +370,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       pending: true,
       stallSeconds: 13,
       daemonSet: daemonSetState({ updated: 18, available: 19, maxUnavailable: 2 }),
-      standing: standing({ unreachable: 1, served: 19 }),
+      counts: counts({ unreachable: 1, served: 19 }),
     }),
     "wait wave wave 3",
   ],
@@ -379,7 +379,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       stallSeconds: 13,
       daemonSet: daemonSetState({ updated: 19, available: 19 }),
-      standing: standing({ unreachable: 1, served: 19 }),
+      counts: counts({ unreachable: 1, served: 19 }),
     }),
     "served wave 10%",
   ],
@@ -394,7 +394,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       pending: true,
       stallSeconds: 13,
       daemonSet: daemonSetState({ updated: 19, available: 19 }),
-      standing: standing({ unreachable: 1, served: 19 }),
+      counts: counts({ unreachable: 1, served: 19 }),
     }),
     "roll published canary 2",
   ],

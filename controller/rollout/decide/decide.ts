@@ -70,17 +70,17 @@ function born({ maxUnavailable }: RolloutInput): Turn {
 }
 
 function rollOut(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy): Turn {
-  const { standing, pending, published } = input;
+  const { counts, pending, published } = input;
   const all = daemonSet.updated === daemonSet.desired && provedBy(daemonSet) === daemonSet.desired;
-  if (standing === undefined && isToBeSurveyed(input, daemonSet, all)) return { kind: "survey" };
-  if (standing === undefined && daemonSet.template === 0 && daemonSet.desired > 0)
+  if (counts === undefined && isToBeSurveyed(input, daemonSet, all)) return { kind: "survey" };
+  if (counts === undefined && daemonSet.template === 0 && daemonSet.desired > 0)
     return carryOn(input, daemonSet, kept);
-  const counted = all && (standing === undefined || daemonSet.template > 0);
+  const counted = all && (counts === undefined || daemonSet.template > 0);
   const served = counted || allLivingServed(input, daemonSet);
   const done = served && !pending && published === daemonSet.template;
-  if (standing !== undefined && !done && isOutage(standing, input, daemonSet))
+  if (counts !== undefined && !done && isOutage(counts, input, daemonSet))
     return halt(input, daemonSet, kept, "outage");
-  const odd = all || standing === undefined ? 0 : unavailableFor(standing);
+  const odd = all || counts === undefined ? 0 : unavailableFor(counts);
   if (served)
     return hasStood(input)
       ? nextAfterServed(input, daemonSet, odd)
@@ -120,10 +120,10 @@ function catchUp(
 
 /** Lets the next revision follow one that halted, or stops it where waiting would not help. */
 function giveWay(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy): Turn | undefined {
-  const { standing, intent, pending, complete } = input;
-  if (standing === undefined || daemonSet.template === 0 || intent === "hold") return undefined;
+  const { counts, intent, pending, complete } = input;
+  if (counts === undefined || daemonSet.template === 0 || intent === "hold") return undefined;
   if (!isHalted(input)) return undefined;
-  if (pending) return roll(input, daemonSet, brokenFor(standing), "the halted revision gives way");
+  if (pending) return roll(input, daemonSet, brokenFor(counts), "the halted revision gives way");
   return isHopeless(input) && !complete ? halt(input, daemonSet, kept, "failed") : undefined;
 }
 
@@ -132,8 +132,8 @@ function giveWay(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy)
  * after, but that is no news of the rollout.
  */
 function servedBefore(input: RolloutInput, daemonSet: DaemonSetState): Turn | undefined {
-  const { complete, standing, pending, intent, maxUnavailable } = input;
-  const rests = complete && standing === undefined && daemonSet.stage === "wave" && !pending;
+  const { complete, counts, pending, intent, maxUnavailable } = input;
+  const rests = complete && counts === undefined && daemonSet.stage === "wave" && !pending;
   if (!rests || daemonSet.updated !== daemonSet.desired || intent === "hold") return undefined;
   const strategy: Strategy = { stage: "wave", maxUnavailable };
   return { kind: "served", strategy, reason: "every node had it", again: stallLimit(input) };

@@ -1,5 +1,5 @@
 /** For tests: what a decision is asked about, each with its changes to a wave of 20 nodes. */
-import { standing as standingOf, type FateCounts } from "#controller/rollout/turn/node-state.ts";
+import { countFates, type FateCounts } from "#controller/rollout/turn/node-state.ts";
 import type { DaemonSetState, RolloutInput } from "#controller/rollout/turn/turn.ts";
 
 /** Every node has the template. */
@@ -36,7 +36,7 @@ export const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
   probationSeconds: 5,
   restSeconds: 0,
   retrySeconds: 0,
-  standing: undefined,
+  counts: undefined,
   maxUnavailable: "10%",
   restarts: true,
   registers: false,
@@ -45,8 +45,8 @@ export const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
 });
 
 /** A survey of 20 nodes of which nothing is known. */
-export const standing = (changes: Partial<FateCounts> = {}): FateCounts => ({
-  ...standingOf([]),
+export const counts = (changes: Partial<FateCounts> = {}): FateCounts => ({
+  ...countFates([]),
   total: 20,
   ...changes,
 });

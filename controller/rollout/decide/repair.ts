@@ -11,16 +11,16 @@ import type { DaemonSetState, RolloutInput, Turn } from "#controller/rollout/tur
  * would replace all those as well (docs/decisions/0013).
  */
 export function repair(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy): Turn {
-  const { lost, standing } = input;
+  const { lost, counts } = input;
   if (!isCalm(input, daemonSet)) {
-    if (standing === undefined && isWorthASurvey(input, daemonSet)) return { kind: "survey" };
+    if (counts === undefined && isWorthASurvey(input, daemonSet)) return { kind: "survey" };
     const reason = "to be repaired once the missing agents are back";
     return {
       ...wait(phaseOf(daemonSet), kept, reason, stallLimit(input)),
       ...(lost ? { publish: true } : {}),
     };
   }
-  const odd = standing === undefined ? slotsOf(daemonSet, input) : brokenFor(standing);
+  const odd = counts === undefined ? slotsOf(daemonSet, input) : brokenFor(counts);
   // A repair keeps the revision, so agents are replaced and no kubelet is restarted. It still
   // begins with one node, because an image can be broken.
   const revision = lost && daemonSet.template > 0 ? "published" : daemonSet.template;

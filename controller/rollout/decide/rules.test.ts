@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "./decide.ts";
 import { isOutage } from "#controller/rollout/turn/excuses.ts";
-import { input, standing, daemonSetState } from "./input.fixture.ts";
+import { input, counts, daemonSetState } from "./input.fixture.ts";
 import { failuresAllowed } from "#controller/rollout/turn/strategy.ts";
 
 const inWave = { maxUnavailable: 3, updated: 8, ready: 17, available: 17 };
 const daemonSet = daemonSetState(inWave);
-const wave = input({ daemonSet, maxUnavailable: 3, standing: standing() });
+const wave = input({ daemonSet, maxUnavailable: 3, counts: counts() });
 
 test("in mid-wave as many nodes as the budget may fall, and one more is an outage; under a hold or at birth none is", () => {
-  const fallen = standing({ fallen: 3 });
+  const fallen = counts({ fallen: 3 });
   assert.equal(isOutage(fallen, wave, daemonSet), false);
   assert.equal(isOutage({ ...fallen, fallen: 4 }, wave, daemonSet), true);
   assert.equal(isOutage({ ...fallen, fallen: 4 }, { ...wave, intent: "hold" }, daemonSet), false);
@@ -43,8 +43,8 @@ test("a repair whose first agent failed stays at one node, whoever else is well"
     available: 19,
   });
   const stageWith = (failed: number) => {
-    const fates = standing({ served: 1, waiting: 18, failed });
-    const turn = decide({ ...wave, complete: true, daemonSet: one, standing: fates });
+    const fates = counts({ served: 1, waiting: 18, failed });
+    const turn = decide({ ...wave, complete: true, daemonSet: one, counts: fates });
     return turn.kind === "wait" && turn.strategy.stage;
   };
   assert.deepEqual([stageWith(0), stageWith(1)], ["wave", "canary"]);

@@ -27,18 +27,18 @@ export function isBorn({ stallSeconds, readySeconds }: RolloutInput, all: boolea
  * the API server was away (docs/decisions/0013).
  */
 export function allLivingServed(
-  { standing, complete, intent, ...input }: RolloutInput,
+  { counts, complete, intent, ...input }: RolloutInput,
   daemonSet: DaemonSetState,
 ): boolean {
-  if (standing === undefined) return false;
-  const { served, failed, stuck, total } = standing;
+  if (counts === undefined) return false;
+  const { served, failed, stuck, total } = counts;
   const excused = intent === "hold" || complete;
   const tolerated = excused
     ? failed + stuck
-    : intent === "release" || tooManyFailed(standing, input)
+    : intent === "release" || tooManyFailed(counts, input)
       ? 0
       : failed;
-  const enough = served + unavailableFor(standing) + tolerated === total;
+  const enough = served + unavailableFor(counts) + tolerated === total;
   return enough && Math.min(daemonSet.updated, provedBy(daemonSet)) >= served;
 }
 
@@ -47,10 +47,10 @@ export function allLivingServed(
  * change follow.
  */
 export function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetState, odd: number): Turn {
-  const { standing, restSeconds } = input;
+  const { counts, restSeconds } = input;
   const strategy: Strategy = { stage: "wave", maxUnavailable: input.maxUnavailable };
   if (input.pending || input.published !== daemonSet.template) {
-    const broken = standing === undefined ? odd : brokenFor(standing);
+    const broken = counts === undefined ? odd : brokenFor(counts);
     const spared =
       input.pending &&
       input.wanted === "apply" &&

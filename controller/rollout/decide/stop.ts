@@ -43,9 +43,9 @@ export function halt(
 
 /** True when too many nodes have newly failed, or some are stuck and no other moves. */
 export function isHalted(input: RolloutInput): boolean {
-  const { standing } = input;
-  if (standing === undefined) return false;
-  return tooManyFailed(standing, input) || (standing.stuck > 0 && standing.moving === 0);
+  const { counts } = input;
+  if (counts === undefined) return false;
+  return tooManyFailed(counts, input) || (counts.stuck > 0 && counts.moving === 0);
 }
 
 /**
@@ -53,7 +53,7 @@ export function isHalted(input: RolloutInput): boolean {
  * template.
  */
 export function isHopeless(input: RolloutInput): boolean {
-  const { standing } = input;
-  if (standing === undefined) return false;
-  return tooManyFailed(standing, input) || standing.served === 0;
+  const { counts } = input;
+  if (counts === undefined) return false;
+  return tooManyFailed(counts, input) || counts.served === 0;
 }

@@ -15,8 +15,8 @@ export function unavailableFor({ unreachable, refused, excused }: FateCounts): n
  * The same, with the nodes in trouble under the present template. The next template replaces their
  * agents and counts them at once.
  */
-export function brokenFor(standing: FateCounts): number {
-  return unavailableFor(standing) + standing.failed + standing.stuck;
+export function brokenFor(counts: FateCounts): number {
+  return unavailableFor(counts) + counts.failed + counts.stuck;
 }
 
 /**

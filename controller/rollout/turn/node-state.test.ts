@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fatesOf, nobody, pick, type Waits, standing } from "./node-state.ts";
+import { fatesOf, nobody, pick, type Waits, countFates } from "./node-state.ts";
 import type { AgentPod, SurveyedNode } from "./surveyed.ts";
 
 const agent = (changes: Partial<AgentPod> = {}): AgentPod => ({
@@ -180,13 +180,13 @@ test("every node is counted once; those that are away, or excused without their 
     probation,
     known,
   );
-  const { total, out, fallen: lately, ...each } = standing(fates, known);
+  const { total, out, fallen: lately, ...each } = countFates(fates, known);
   assert.equal(
     Object.values(each).reduce((sum, count) => sum + count, 0),
     total,
   );
   assert.deepEqual([out, lately], [each.excused + each.unreachable - 1, lately]);
-  const few = standing(
+  const few = countFates(
     fatesOf([served, away, off, fallen, node({ agent: agent(old) })], probation),
   );
   assert.deepEqual([few.out, few.fallen, few.unreachable], [2, 2, 3]);

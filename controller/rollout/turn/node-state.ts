@@ -109,7 +109,7 @@ export function fatesOf(
  */
 const switchedOffSeconds = 3600;
 
-export function standing(fates: Fates, known: Excuses = nobody): FateCounts {
+export function countFates(fates: Fates, known: Excuses = nobody): FateCounts {
   const none = { served: 0, waiting: 0, moving: 0, unreachable: 0 };
   const counts: Record<Fate, number> = { ...none, refused: 0, excused: 0, failed: 0, stuck: 0 };
   for (const [, fate] of fates) counts[fate] += 1;

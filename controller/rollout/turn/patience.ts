@@ -104,7 +104,7 @@ export function standsIn({ readySeconds, stallSeconds }: RolloutInput): number {
 
 /** Seconds until the canary is worth another look even if no counter changes; 0 when it is not. */
 export function canaryPause(input: RolloutInput, daemonSet: DaemonSetState): number {
-  const surveySeconds = input.standing === undefined ? input.surveySeconds : 0;
+  const surveySeconds = input.counts === undefined ? input.surveySeconds : 0;
   const again = slotsOf(daemonSet, input) > 0 && lookedTooEarly({ ...input, surveySeconds });
   return Math.max(standsIn(input), again ? leastSeconds - surveySeconds : 0);
 }
@@ -119,11 +119,11 @@ export function settlesIn({ calmSeconds, maxUnavailable }: RolloutInput): number
  * apart from those that a survey calls broken. A pod younger than a minute is not broken: it may
  * become available, and a new template would take it from its node.
  */
-export function isCalm({ standing }: RolloutInput, daemonSet: DaemonSetState): boolean {
+export function isCalm({ counts }: RolloutInput, daemonSet: DaemonSetState): boolean {
   const { desired, available, template } = daemonSet;
   if (template === 0) return true;
-  const broken = standing === undefined ? 0 : brokenFor(standing);
-  const out = standing !== undefined && standing.out > Math.max(1, Math.floor(standing.total / 3));
+  const broken = counts === undefined ? 0 : brokenFor(counts);
+  const out = counts !== undefined && counts.out > Math.max(1, Math.floor(counts.total / 3));
   return !out && desired - available - broken <= budgetNodes(daemonSet.maxUnavailable, desired);
 }
 

@@ -75,7 +75,7 @@ export type RolloutInput = RolloutPolicy &
     /** Seconds until the halted content is tried again. */
     retrySeconds: number;
     /** Nodes counted by fate; undefined until a decision asks for a survey. */
-    standing: FateCounts | undefined;
+    counts: FateCounts | undefined;
     /**
      * The published revision restarts kubelets. If it does not, the nodes after the canary need no
      * budget.

@@ -33,7 +33,7 @@ type Options = Readonly<{
   signal: AbortSignal;
 }>;
 
-type Followed = {
+type FollowedExtra = {
   readonly informer: Informer;
   readonly end: AbortController;
   /** The last refused request: what it means, and until when it is not repeated. */
@@ -47,10 +47,10 @@ type Followed = {
 const pauseSeconds = 10;
 
 export function followExtras({ live, hint, failed, now, signal }: Options): Extras {
-  const followed = new Map<string, Followed>();
+  const followed = new Map<string, FollowedExtra>();
 
-  function begin(name: string): Followed {
-    const one: Followed = {
+  function begin(name: string): FollowedExtra {
+    const one: FollowedExtra = {
       informer: new Informer(),
       end: new AbortController(),
       refused: undefined,

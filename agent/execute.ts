@@ -18,7 +18,7 @@ export type Hands = Readonly<{
   systemd: Systemd;
   deeds: Deeds;
   delivery: Delivery;
-  lock: Pick<Lock, "release">;
+  lock: Pick<Lock, "giveUp">;
 }>;
 
 /**
@@ -50,7 +50,7 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
       setAside(under(hands, nodeFiles.folder));
       return undefined;
     case "leave":
-      await removeFolder(under(hands, nodeFiles.folder), () => hands.lock.release());
+      await removeFolder(under(hands, nodeFiles.folder), () => hands.lock.giveUp());
       return undefined;
   }
 }

@@ -16,7 +16,7 @@ import { legacyName, type Sight } from "./facts/search.ts";
 /** What is said of a node is kept by the API server as long as its pod. */
 const mostWords = 256;
 
-function look(root: string, kubeletDirectory: string): Sight {
+function search(root: string, kubeletDirectory: string): Sight {
   if (existsSync(join(root, kubeletDirectory, nodeFiles.journal))) return { kind: "ours" };
   const files = credentialFiles.map(
     (path) => [path, contentOf(join(root, path), path.endsWith(legacyName))] as const,
@@ -36,7 +36,7 @@ try {
   });
   const prospect = prospectOf(values.root, values["kubelet-directory"]);
   writeFileSync(values["termination-log"], prospect.slice(0, mostWords));
-  const sight = look(values.root, values["kubelet-directory"]);
+  const sight = search(values.root, values["kubelet-directory"]);
   writeFileSync(join(values["pod-directory"], podFiles.hidden), JSON.stringify(sight));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

@@ -136,7 +136,7 @@ async function serve(config: Config): Promise<number> {
     failed: trouble,
     idle: systemd.hangUp,
   });
-  lock.release();
+  lock.giveUp();
   if (stopping.signal.aborted) log({ code: codes.stopped }, say(codes.stopped));
   probe.close();
   return code;

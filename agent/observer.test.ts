@@ -49,7 +49,7 @@ class Place {
       systemd: this.#systemd(),
       deeds: new Deeds(clock),
       delivery: configJson,
-      lock: { release: () => {} },
+      lock: { giveUp: () => {} },
     };
     const acquire = () => Promise.resolve(true);
     const healthz = () => this.#healthz();

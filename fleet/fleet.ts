@@ -73,7 +73,7 @@ export class Fleet {
     const run: Run = { object, source, owner, now };
     const { served, leaving } = members;
     this.#guests.keep([...served, ...leaving.map(({ name }) => name)], object.spec);
-    const left = this.#release(run, members);
+    const left = this.#withdraw(run, members);
     if (deleted && left.length === 0) {
       await writeFinalizer(home, object, false);
       return undefined;
@@ -142,7 +142,7 @@ export class Fleet {
   }
 
   /** Withdraws from the clusters that are due, and returns those that are still leaving. */
-  #release({ object, owner, now }: Run, { served, leaving }: Members): Members["leaving"] {
+  #withdraw({ object, owner, now }: Run, { served, leaving }: Members): Members["leaving"] {
     const { spec, metadata } = object;
     if (spec.managementState === "Paused") return leaving;
     const due = leaving.filter((one) => one.due);
@@ -163,7 +163,7 @@ export class Fleet {
     const orphan = spec.removalPolicy === "Orphan";
     return leaving.filter(({ name, due: isDue, overdue }) => {
       const turn = isDue && change.includes(name);
-      const gone = isDue && (orphan || (turn && this.#guests.get(name)?.release(owner, now)));
+      const gone = isDue && (orphan || (turn && this.#guests.get(name)?.withdraw(owner, now)));
       if (overdue && !gone)
         this.#place.log(
           { cluster: name, object: pathOf(metadata) },

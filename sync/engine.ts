@@ -26,7 +26,7 @@ const waitSeconds = 10;
 /** What is remembered of an object: versions alone. */
 type Known = {
   /** Versions of the object and of what is made of it at which nothing was left to do. */
-  settled: string;
+  seen: string;
   failed: Readonly<{ at: string; times: number; next: number }> | undefined;
 };
 
@@ -66,9 +66,9 @@ export class Engine {
   async #serve(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
     const known = this.#knownOf(metadata);
     const at = versions(metadata, made);
-    if (known.settled === at) return undefined;
+    if (known.seen === at) return undefined;
     if (metadata.deletionTimestamp === undefined && this.#side.isCopy?.(metadata) === true) {
-      known.settled = at;
+      known.seen = at;
       this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, sentence("copied"));
       return undefined;
     }
@@ -104,7 +104,7 @@ export class Engine {
     const { from, to, finalizer, wanted: wantedOf, isOurs, told } = this.#side;
     const found = await readObject(from, metadata);
     if (found === undefined) return undefined;
-    if (found.metadata.deletionTimestamp !== undefined) return await this.#release(found);
+    if (found.metadata.deletionTimestamp !== undefined) return await this.#leave(found);
     const object = await writeFinalizer(from, found, finalizer, true);
     const judged = judge(object);
     if (!judged.ok)
@@ -137,7 +137,7 @@ export class Engine {
   }
 
   /** What was made goes first; the finalizer only when that is gone. */
-  async #release(object: SyncSecret): Promise<Again | undefined> {
+  async #leave(object: SyncSecret): Promise<Again | undefined> {
     const { from, to, finalizer, isOurs, noun } = this.#side;
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
     const path = this.#pathOf(object);
@@ -164,7 +164,7 @@ export class Engine {
     found: Found,
   ): Promise<Again | undefined> {
     const written = await this.#writeStatus(object, found);
-    this.#knownOf(object.metadata).settled = versions(written.metadata, made);
+    this.#knownOf(object.metadata).seen = versions(written.metadata, made);
     return found.reason === "Waiting" ? { seconds: waitSeconds } : undefined;
   }
 
@@ -188,9 +188,9 @@ export class Engine {
       const object = await readObject(this.#side.from, metadata);
       const ready = conditionOf(object?.status, "Ready");
       const current = ready?.observedGeneration === object?.metadata.generation;
-      const rests = object?.metadata.deletionTimestamp === undefined && current;
+      const isCurrent = object?.metadata.deletionTimestamp === undefined && current;
       // What is in sync stays so while the other side is away.
-      if (object === undefined || (found.reason === "Unreachable" && rests)) return;
+      if (object === undefined || (found.reason === "Unreachable" && isCurrent)) return;
       await this.#writeStatus(object, found);
     } catch (error) {
       const { namespace, name } = metadata;
@@ -207,7 +207,7 @@ export class Engine {
   }
 
   #knownOf({ uid = "" }: V1ObjectMeta): Known {
-    const known = this.#known.get(uid) ?? { settled: "", failed: undefined };
+    const known = this.#known.get(uid) ?? { seen: "", failed: undefined };
     this.#known.set(uid, known);
     return known;
   }

@@ -66,3 +66,27 @@ test("no file keeps for itself a word that it could import with another meaning"
   });
   assert.deepEqual(clashes, []);
 });
+
+/** Word → where alone the code has it; docs/architecture.md says what it means. */
+const words: readonly (readonly [word: RegExp, files: RegExp])[] = [
+  [/settl/i, /^agent\//],
+  [/\brelease\(|#release\b/, /^agent\/delivery\/config-json\/|^controller\/withdrawal\//],
+];
+
+test("a word with one meaning is not given another: settling is a phase of journals, a release gives back", () => {
+  const files = globSync(`${shipped}/**/*.ts`).map(
+    (file) => [file, readFileSync(file, "utf8")] as const,
+  );
+  for (const [word, where] of words) {
+    const having = files.filter(([, text]) => word.test(text)).map(([file]) => file);
+    assert.ok(
+      having.some((file) => where.test(file)),
+      String(word),
+    );
+    assert.deepEqual(
+      having.filter((file) => !where.test(file)),
+      [],
+      String(word),
+    );
+  }
+});

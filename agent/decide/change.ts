@@ -1,7 +1,7 @@
 /** config.json has to be written: when that may begin, and what the journal says first. Pure. */
 import { boundTo } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
-import { callsWithin, firstJournal, isAtRest, type Journal } from "../journal/journal.ts";
+import { callsWithin, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { preflight } from "./preflight.ts";
 import { type FoundFile, leftBy, type Plan } from "../delivery/delivery.ts";
@@ -33,16 +33,16 @@ export function change(
   const unfit =
     drift && !matters
       ? undefined
-      : isAtRest(journal)
+      : isIdle(journal)
         ? preflight(facts, planned)
         : unitMissingFor(facts);
   if (unfit !== undefined) return unfit;
   // Once written, we could never read it again, nor take it back.
   if (planned.excess !== undefined)
-    return (isAtRest(known) ? refuse : wait)(codes.unsafe, soon, `it would have ${planned.excess}`);
+    return (isIdle(known) ? refuse : wait)(codes.unsafe, soon, `it would have ${planned.excess}`);
   const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
   if (planned.unfit !== undefined)
-    return (isAtRest(known) ? refuse : wait)(unfitFor(found), soon, planned.unfit);
+    return (isIdle(known) ? refuse : wait)(unfitFor(found), soon, planned.unfit);
   if (facts.writeIn > 0) return wait(code, facts.writeIn);
   const undo = undoOf(journal, found, document, drift);
   const left = leftBy(planned);

@@ -10,7 +10,7 @@ import { change } from "./change.ts";
 import { boundTo, rebound } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
 import { held, isKept } from "./hold.ts";
-import { firstJournal, isAtRest, type Journal } from "../journal/journal.ts";
+import { firstJournal, isIdle, type Journal } from "../journal/journal.ts";
 import { givesBack } from "../delivery/gives-back.ts";
 import type { Document, Mounted } from "../delivery/mounted.ts";
 import { byTable, inForce } from "../restart/phases.ts";
@@ -53,7 +53,7 @@ function chain(facts: Facts): Answer {
     });
   const journal =
     facts.journal.kind === "journal" ? rebound(facts.journal.journal, facts.unit) : undefined;
-  if (!isAtRest(journal) && facts.unit === undefined) return ask("kubelet");
+  if (!isIdle(journal) && facts.unit === undefined) return ask("kubelet");
   // Older agents undid the journal only at the end of the revival.
   if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));
   // A rollback needs no document, and with the largest files there is no memory for one.

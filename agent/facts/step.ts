@@ -62,7 +62,7 @@ export type Asked = "mounted" | "healthz" | "kubelet" | "fitness";
 export type Answer = Step | Ask;
 type Ask = Readonly<{ action: "ask"; for: Asked; ready: false }>;
 
-/** The pause at rest, which bounds how long a lost hint matters. */
+/** The pause of an idle agent, which bounds how long a lost hint matters. */
 export const resync = 30_000;
 export const soon = 1000;
 /** The pause during a restart: the kubelet answers healthz 0.3 s after its job is done. */

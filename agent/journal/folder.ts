@@ -31,10 +31,10 @@ export function makeDirectory(folder: string): void {
 
 /**
  * Removes our folder and every file that we may have left in it: the journal after all but the
- * files that it names. Then `release` gives the lock up, and another agent may be at work. A
+ * files that it names. Then `giveUpLock` is called, and another agent may be at work. A
  * directory that somebody made in it is not ours, and stays with the folder.
  */
-export async function removeFolder(folder: string, release: () => void): Promise<void> {
+export async function removeFolder(folder: string, giveUpLock: () => void): Promise<void> {
   const isLock = (name: string) => name.startsWith(lockPrefix);
   sweep(
     folder,
@@ -44,7 +44,7 @@ export async function removeFolder(folder: string, release: () => void): Promise
   // After a power loss, a journal must not come back to name files that are gone.
   if (existsSync(folder)) await sync(folder);
   sweep(folder, (name) => !isLock(name));
-  release();
+  giveUpLock();
   unless("ENOENT", () => unless("ENOTEMPTY", () => rmdirSync(folder)));
   await sync(dirname(folder));
 }

@@ -97,7 +97,7 @@ export function confirmed(journal: Journal): Journal {
 }
 
 /** Whether nothing is under way, so that a refusal leaves the node as it is. */
-export function isAtRest(journal: Journal | undefined): boolean {
+export function isIdle(journal: Journal | undefined): boolean {
   return journal === undefined || journal.phase === "applied";
 }
 

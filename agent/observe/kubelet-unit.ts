@@ -6,7 +6,7 @@ import { owing } from "../facts/bound-unit.ts";
 import { found, kubeletUnits } from "../systemd/distributions.ts";
 import { describe } from "../files/errno.ts";
 import type { UnitFact } from "../facts/facts.ts";
-import { isAtRest, type JournalReading } from "../journal/journal.ts";
+import { isIdle, type JournalReading } from "../journal/journal.ts";
 import type { Systemd } from "../systemd/systemd.ts";
 
 type AskedUnit = Readonly<{ systemd: Systemd; config: Pick<Config, "unit" | "restart"> }>;
@@ -22,7 +22,7 @@ export async function askUnit(
   if (config.restart === "Never") return { busless: true };
   const known = owing(config.unit, reading);
   const underWay =
-    reading.kind === "newer" || (reading.kind === "journal" && !isAtRest(reading.journal));
+    reading.kind === "newer" || (reading.kind === "journal" && !isIdle(reading.journal));
   try {
     if (known !== undefined && (underWay || config.unit !== auto)) return await systemd.unit(known);
     const one = found(await systemd.states(kubeletUnits));

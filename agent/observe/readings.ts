@@ -1,6 +1,6 @@
 /**
  * Reads what lies on the node: the Secret, our journal, config.json. Each is read again only when
- * its file has changed, so a look at rest costs a few calls instead of reading and parsing 3 MiB.
+ * its file has changed, so an idle look costs a few calls instead of reading and parsing 3 MiB.
  *
  * The calls are blocking: the files are small and local, and twenty trips through Node's thread
  * pool cost three times as much as the calls themselves.

@@ -36,9 +36,9 @@ test("of two agents one has the lock, and the other one gets it when that one ha
     [false, false, false],
   );
   assert.equal(readdirSync(folder).length, 1, "who waits leaves nothing in the folder");
-  first.release();
+  first.giveUp();
   assert.deepEqual([first.held, await second.acquire()], [false, true]);
-  second.release();
+  second.giveUp();
   assert.deepEqual(readdirSync(folder), []);
 });
 
@@ -51,7 +51,7 @@ test("where there is no folder nobody has done anything, and none is made unless
   rmSync(folder, { recursive: true });
   assert.deepEqual([lock.held, await lock.acquire(), existsSync(folder)], [false, true, false]);
   assert.equal(await lock.acquire(true), true);
-  lock.release();
+  lock.giveUp();
 });
 
 test("where the kubelet's directory is missing, or something else has our name, that is told and nothing is made up", async (t) => {
@@ -81,7 +81,7 @@ test("whatever is left of the dead locks nobody out", async (t) => {
   assert.equal(await lock.acquire(), true);
   const names = readdirSync(folder).filter((name) => !/^lock-[0-9a-f]{16}$/.test(name));
   assert.deepEqual(names.toSorted(), ["journal.json", "lock-4"]);
-  lock.release();
+  lock.giveUp();
 });
 
 /**
@@ -108,7 +108,7 @@ for (;;) {
   process.stdout.write(server === undefined ? "TWO\\n" : "held\\n");
   await sleep(15 + random.fraction() * 20);
   await new Promise((resolve) => server ? server.close(resolve) : resolve());
-  lock.release();
+  lock.giveUp();
 }`;
 
 test("six processes that are killed at random: never two have it at once, and it never stays with a dead one", async (t) => {

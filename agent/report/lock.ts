@@ -41,7 +41,7 @@ export class Lock {
    */
   async acquire(make = false): Promise<boolean> {
     if (this.held) return true;
-    this.release();
+    this.giveUp();
     if (make) makeDirectory(this.#folder);
     try {
       return await this.#contend();
@@ -61,12 +61,12 @@ export class Lock {
     if (await this.#othersLive()) return false;
     await this.#raise();
     if (!(await this.#othersLive())) return true;
-    this.release();
+    this.giveUp();
     return false;
   }
 
   /** Gives it up; nothing may be done on the node afterwards. Never throws. */
-  release(): void {
+  giveUp(): void {
     if (this.#flag === undefined) return;
     const { path, server } = this.#flag;
     this.#flag = undefined;

@@ -121,8 +121,8 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
 }
 
 /**
- * Ready while the kubelet answers. A kubelet that is down at rest is not ours to start: an
- * administrator may have stopped it.
+ * Ready while the kubelet answers. A kubelet that is down while nothing is owed is not ours to
+ * start: an administrator may have stopped it.
  */
 export function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");

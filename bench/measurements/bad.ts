@@ -60,7 +60,7 @@ async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promis
   const now = () => fake.clock;
   const deeds = new Deeds(now);
   const healthz = async () => fake.runs;
-  const lock = { release: () => {} };
+  const lock = { giveUp: () => {} };
   const hands = { config, systemd: fake.systemd, deeds, delivery, lock };
   const acquire = async () => true;
   const observer = new Observer({ ...hands, healthz, acquire, now, clock: now });

@@ -102,8 +102,10 @@ export async function decided(
       published: takesBack(state.served?.sources, published?.sourcesText),
       wanted: takesBack(published?.sourcesText, due.sources),
     },
-    restSeconds:
-      before.halt !== undefined && isNewWish(before.halt, asked) ? 0 : restSeconds(before, context),
+    intervalLeft:
+      before.halt !== undefined && isNewWish(before.halt, asked)
+        ? 0
+        : intervalLeft(before, context),
     retrySeconds: retrySeconds(before, asked),
   };
   const { turn, fates, seen } = await decideWith(context, { input, before, asked });
@@ -180,7 +182,7 @@ function wish(
 }
 
 /** Seconds until a change may be rolled out, counted from when the last one was. */
-export function restSeconds(
+export function intervalLeft(
   { rolledAt }: Rollouts,
   { policy, now }: Pick<RolloutContext, "policy" | "now">,
 ): number {

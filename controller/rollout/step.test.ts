@@ -8,7 +8,7 @@ import { retryAnnotation } from "#contract/names.ts";
 import { owned } from "#kube/client/paths.ts";
 import { readState } from "../objects/state.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { restSeconds } from "./decision.ts";
+import { intervalLeft } from "./decision.ts";
 import { createLookout } from "./lookout.ts";
 import { additionalPath, deployed, text, World } from "./world.fixture.ts";
 
@@ -76,7 +76,7 @@ test("a hold never carries what is withdrawn", async () => {
 test("a rollout that another controller's clock put into the future holds no change up for longer than the interval", () => {
   const now = () => new Date("2026-11-23T00:00:00Z");
   const rest = (rolledAt: string, minIntervalSeconds: number) =>
-    restSeconds(
+    intervalLeft(
       { halt: undefined, excused: [], rolledAt },
       { policy: policyWith({ minIntervalSeconds }), now },
     );

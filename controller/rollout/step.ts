@@ -58,7 +58,7 @@ export async function takeStep(
   wanted: WantedContent,
 ): Promise<Progress> {
   const { cluster, agent } = context;
-  const daemonSetState = snapshot.daemonSet && (await look(context, snapshot.daemonSet));
+  const daemonSetState = snapshot.daemonSet && (await stateOf(context, snapshot.daemonSet));
   const { turn, published, publish, state, rollouts, registers, ...seen } = await decided(
     context,
     snapshot,
@@ -112,7 +112,7 @@ export async function takeStep(
   };
 }
 
-async function look(context: RolloutContext, live: V1DaemonSet): Promise<DaemonSetState> {
+async function stateOf(context: RolloutContext, live: V1DaemonSet): Promise<DaemonSetState> {
   return daemonSetState(live, await isDrifted(context, live, declaredAsIs(live, context.agent)));
 }
 

@@ -119,7 +119,7 @@ export class Guest {
   }
 
   /** Takes away what that owner placed, last placed first. True when nothing of it is left. */
-  release(owner: string, now: number): boolean {
+  withdraw(owner: string, now: number): boolean {
     const objects = this.#objects(now);
     if (!Array.isArray(objects) || this.busy) return false;
     const { placed } = this.#options.way;

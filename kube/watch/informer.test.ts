@@ -161,7 +161,7 @@ test("an informer that was listed, has heard everything and was relisted once sp
   );
 });
 
-test("a list settles what was in doubt when it was asked for, watch or no watch, and nothing later", () => {
+test("a list answers what was in doubt when it was asked for, watch or no watch, and nothing later", () => {
   fc.assert(
     fc.property(lives, (life) => {
       const one = new FakeObject();

@@ -11,9 +11,9 @@ type State = Readonly<{ object: KubernetesObject | undefined; version: bigint }>
 export class Informer {
   /** Undefined while there is no watch. */
   #state: State | undefined;
-  /** How many doubts there were, and how many of them a list has settled. */
+  /** How many doubts there were, and how many of them a list has answered. */
   #doubts = 0;
-  #settled = 0;
+  #answered = 0;
 
   /**
    * The object, while the informer is up to date; otherwise whether a list or only a plain read can
@@ -26,7 +26,7 @@ export class Informer {
 
   /** True while nothing has shown what our last write left, whether there is a watch or not. */
   get doubted(): boolean {
-    return this.#doubts > this.#settled;
+    return this.#doubts > this.#answered;
   }
 
   /**
@@ -43,7 +43,7 @@ export class Informer {
    */
   listed(object: KubernetesObject | undefined, version: string, asked = 0): void {
     this.#state = { object, version: numberOf(version) };
-    this.#settled = Math.max(this.#settled, asked);
+    this.#answered = Math.max(this.#answered, asked);
   }
 
   /**
@@ -86,7 +86,7 @@ export class Informer {
   relisted(object: KubernetesObject | undefined, version: string, asked: number): void {
     if (this.#state === undefined) return;
     this.heard(object, version);
-    this.#settled = Math.max(this.#settled, asked);
+    this.#answered = Math.max(this.#answered, asked);
   }
 }
 

@@ -22,23 +22,23 @@ after(() => cluster?.down());
 test("H20: a node that dies as removal begins holds nothing up, is waited for alone and gives back when it returns", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
-  const [host, dead, other] = (await hostFirst(cluster)) as [Node, Node, Node];
+  const [host, away, other] = (await hostFirst(cluster)) as [Node, Node, Node];
   const others = [host, other];
 
-  dead.stop();
+  away.stop();
   await product.deleteAdditional(cluster);
   const waits = async () => (await product.events(cluster, "NodesAwaited")).length > 0;
   await until("the removal waits for it", waits, { timeout: 180_000 });
   const event = await product.untilEvent(
     cluster,
     "NodesAwaited",
-    new RegExp(`1 node away may hold .*: ${dead.name};`),
+    new RegExp(`1 node away may hold .*: ${away.name};`),
   );
   assert.equal(event.type, "Warning");
   for (const node of others) assert.equal(node.readFile("config.json"), undefined, node.name);
-  assert.ok(cluster.registry.host in auths(dead));
-  // The dead node's pods cannot go before its kubelet says so.
-  const placed = ["-o", `jsonpath={.items[?(@.spec.nodeName!="${dead.name}")].metadata.name}`];
+  assert.ok(cluster.registry.host in auths(away));
+  // The node's pods cannot go before its kubelet says so.
+  const placed = ["-o", `jsonpath={.items[?(@.spec.nodeName!="${away.name}")].metadata.name}`];
   const elsewhere = () =>
     cluster.kubectl(
       "get",
@@ -57,8 +57,8 @@ test("H20: a node that dies as removal begins holds nothing up, is waited for al
     !secrets.includes(Buffer.from(cluster.registry.document("additional")).toString("base64")),
   );
 
-  await dead.start();
-  await cluster.untilReady(dead);
+  await away.start();
+  await cluster.untilReady(away);
   await product.untilRemoved(cluster);
   for (const node of cluster.nodes)
     assert.equal(node.readFile("config.json"), undefined, node.name);
@@ -92,26 +92,26 @@ test("H4: a node that dies unnoticed as a rollout begins holds it up only until 
   await product.installProduct(cluster, { wish: 1 });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
-  const [dead, ...others] = (await hostFirst(cluster)).toReversed() as [Node, Node, Node];
-  dead.stop();
+  const [away, ...others] = (await hostFirst(cluster)).toReversed() as [Node, Node, Node];
+  away.stop();
   const begun = Date.now();
   await writeEntry("second.example");
   for (const node of others)
     await until(`${node.name} has it`, () => has(node, "second.example"), { timeout: 180_000 });
   context.diagnostic(`after ${Math.round((Date.now() - begun) / 1000)} s`);
   const event = await product.untilEvent(cluster, "RolledOut", /revision 2 is on 2 of 3 nodes/);
-  assert.match(event.message, new RegExp(dead.name));
-  await dead.start();
-  await until("it catches up", () => has(dead, "second.example"), { timeout: 180_000 });
+  assert.match(event.message, new RegExp(away.name));
+  await away.start();
+  await until("it catches up", () => has(away, "second.example"), { timeout: 180_000 });
   await product.untilServed(cluster, 2);
 });
 
 test("H4: two of three nodes that die unnoticed are an outage; when they are back every node gets it by itself", async () => {
-  const [host, ...dead] = (await hostFirst(cluster)) as [Node, Node, Node];
-  for (const node of dead) node.stop();
+  const [host, ...away] = (await hostFirst(cluster)) as [Node, Node, Node];
+  for (const node of away) node.stop();
   await writeEntry("third.example");
   // One of three is the first, and the DaemonSet controller chooses it: the living one is served at
-  // once, a dead one holds the rollout up for as long as it is away.
+  // once, one that is away holds the rollout up for as long as it is away.
   const told = async () =>
     (await product.events(cluster, "RolledOut")).some(({ message }) =>
       message.includes("revision 3 is on 1 of 3 nodes"),
@@ -120,9 +120,9 @@ test("H4: two of three nodes that die unnoticed are an outage; when they are bac
       message.includes("out of reach"),
     );
   await until("the outage is told", told, { timeout: 180_000 });
-  for (const node of dead) assert.ok(!has(node, "third.example"), node.name);
-  for (const node of dead) await node.start();
-  for (const node of [host, ...dead])
+  for (const node of away) assert.ok(!has(node, "third.example"), node.name);
+  for (const node of away) await node.start();
+  for (const node of [host, ...away])
     await until(`${node.name} has it`, () => has(node, "third.example"), { timeout: 300_000 });
   await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
 });

@@ -1,6 +1,6 @@
 /**
- * Nodes that are dead, gone, closed or without a network: they hold nothing up, and those that live
- * are served.
+ * Nodes that are unreachable, gone, closed or without a network: they hold nothing up, and those
+ * that live are served.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -50,7 +50,7 @@ async function untilCondition(node: Node, status: "Unknown" | "False"): Promise<
   });
 }
 
-test("H4: with a dead node all others are served at the normal pace: cordoned, tainted and without a network too", async (context) => {
+test("H4: with an unreachable node all others are served at the normal pace: cordoned, tainted and without a network too", async (context) => {
   const [host, tainted, without, dead, forgotten] = [at(0), at(1), at(2), at(3), at(4)];
   for (const node of [dead, forgotten]) node.stop();
   await cluster.kubectl("delete", "node", forgotten.name);
@@ -85,7 +85,7 @@ test("H4: with a dead node all others are served at the normal pace: cordoned, t
   );
 });
 
-test("H4: a dead node that returns catches up by itself, and the budget is what it was", async () => {
+test("H4: an unreachable node that returns catches up by itself, and the budget is what it was", async () => {
   const dead = at(3);
   await dead.start();
   await until(`${dead.name} has it`, () => has(dead, "second"), {

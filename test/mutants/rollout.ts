@@ -85,7 +85,7 @@ export const rollout: readonly Mutant[] = [
   of(
     "decide/served.ts",
     "a change begins while the nodes of an outage come back",
-    "if (settles > 0) {",
+    "if (calm > 0) {",
     "if (false) {",
     odd,
   ),
@@ -172,7 +172,7 @@ export const rollout: readonly Mutant[] = [
   of(
     "decide/served.ts",
     "the next rollout begins at once, whatever minInterval says",
-    "if (spared && restSeconds > 0)",
+    "if (spared && intervalLeft > 0)",
     "if (false)",
     `${room}/decide/decide.pace.test.ts`,
     tables,
@@ -188,7 +188,7 @@ export const rollout: readonly Mutant[] = [
   ),
   of(
     "turn/node-state.ts",
-    "a node that fell silent under the new template is called dead, and the next one is tried",
+    "a node that fell silent under the new template is called unreachable, and the next one is tried",
     'if (silent && !isSuspect(agent)) return "unreachable";',
     'if (silent) return "unreachable";',
     fates,

@@ -25,7 +25,7 @@ export class Model extends DaemonSetModel {
   retry = "";
   lost = false;
   maxFailures: number | string = 0;
-  restSeconds = 0;
+  intervalLeft = 0;
   rollouts = noRollouts;
   served: { revision: number; document: string; sources: string } | undefined;
   haltKnown = false;
@@ -96,7 +96,7 @@ export class Model extends DaemonSetModel {
       suspicious: false,
       haltKnown: this.haltKnown,
       probationSeconds,
-      restSeconds: this.restSeconds,
+      intervalLeft: this.intervalLeft,
       retrySeconds: retrySeconds(rollouts, asked),
       counts: undefined,
       maxUnavailable: this.budget,

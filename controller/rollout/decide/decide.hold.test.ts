@@ -175,7 +175,7 @@ test("a release that fails on a node stops, is never turned into a hold, and goe
 
 test("a minimum interval holds back a change, not a removal", () => {
   const model = deployed(3);
-  model.restSeconds = 60;
+  model.intervalLeft = 60;
   model.content = 2;
   model.pass(30);
   assert.deepEqual([phase(model), model.published], ["interval", 1]);
@@ -194,7 +194,7 @@ function withdrawsOne(nodes: number) {
 
 test("a minimum interval does not hold back what takes one source of several away", () => {
   const model = withdrawsOne(3);
-  model.restSeconds = 60;
+  model.intervalLeft = 60;
   model.converge();
   assert.deepEqual([model.published, having(model, 2)], [2, 3]);
   // The next change is one like any other.

@@ -217,12 +217,12 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
   ],
   [
     "the next change waits for the least interval",
-    input({ pending: true, restSeconds: 9 }),
+    input({ pending: true, intervalLeft: 9 }),
     "wait interval wave 10%",
   ],
   [
     "a withdrawal does not",
-    input({ pending: true, wanted: "release", restSeconds: 9 }),
+    input({ pending: true, wanted: "release", intervalLeft: 9 }),
     "roll published canary 1",
   ],
   [
@@ -332,7 +332,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     input({
       pending: true,
       complete: true,
-      restSeconds: 9,
+      intervalLeft: 9,
       daemonSet: daemonSetState({ available: 19 }),
     }),
     "wait wave wave 10%",
@@ -343,7 +343,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
       pending: true,
       complete: true,
       wanted: "release",
-      restSeconds: 9,
+      intervalLeft: 9,
       daemonSet: daemonSetState({ available: 19 }),
     }),
     "survey",
@@ -389,7 +389,7 @@ const cases: readonly (readonly [sentence: string, facts: RolloutInput, turn: st
     "roll published canary 1",
   ],
   [
-    "and past the dead",
+    "and past the unreachable nodes",
     input({
       pending: true,
       stallSeconds: 13,

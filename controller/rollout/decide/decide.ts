@@ -133,8 +133,8 @@ function giveWay(input: RolloutInput, daemonSet: DaemonSetState, kept: Strategy)
  */
 function servedBefore(input: RolloutInput, daemonSet: DaemonSetState): Turn | undefined {
   const { complete, counts, pending, intent, maxUnavailable } = input;
-  const rests = complete && counts === undefined && daemonSet.stage === "wave" && !pending;
-  if (!rests || daemonSet.updated !== daemonSet.desired || intent === "hold") return undefined;
+  const idle = complete && counts === undefined && daemonSet.stage === "wave" && !pending;
+  if (!idle || daemonSet.updated !== daemonSet.desired || intent === "hold") return undefined;
   const strategy: Strategy = { stage: "wave", maxUnavailable };
   return { kind: "served", strategy, reason: "every node had it", again: stallLimit(input) };
 }

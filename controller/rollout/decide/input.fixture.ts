@@ -34,7 +34,7 @@ export const input = (changes: Partial<RolloutInput> = {}): RolloutInput => ({
   suspicious: false,
   haltKnown: false,
   probationSeconds: 5,
-  restSeconds: 0,
+  intervalLeft: 0,
   retrySeconds: 0,
   counts: undefined,
   maxUnavailable: "10%",

@@ -3,7 +3,7 @@ import { guardSeconds } from "#contract/names.ts";
 import { roll, wait } from "#controller/rollout/turn/answers.ts";
 import { brokenFor, tooManyFailed, unavailableFor } from "#controller/rollout/turn/excuses.ts";
 import { everyNode, type Strategy } from "#controller/rollout/turn/strategy.ts";
-import { settlesIn } from "#controller/rollout/turn/patience.ts";
+import { calmIn } from "#controller/rollout/turn/patience.ts";
 import {
   type DaemonSetState,
   provedBy,
@@ -47,7 +47,7 @@ export function allLivingServed(
  * change follow.
  */
 export function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetState, odd: number): Turn {
-  const { counts, restSeconds } = input;
+  const { counts, intervalLeft } = input;
   const strategy: Strategy = { stage: "wave", maxUnavailable: input.maxUnavailable };
   if (input.pending || input.published !== daemonSet.template) {
     const broken = counts === undefined ? odd : brokenFor(counts);
@@ -57,18 +57,18 @@ export function nextAfterServed(input: RolloutInput, daemonSet: DaemonSetState, 
       !input.takesBack.wanted &&
       daemonSet.template > 0 &&
       input.intent !== "hold";
-    const settles = settlesIn(input);
-    if (settles > 0) {
+    const calm = calmIn(input);
+    if (calm > 0) {
       const reason = "many nodes, or the API server, were out of reach a moment ago";
-      return { ...wait("interval", strategy, reason, settles), served: true };
+      return { ...wait("interval", strategy, reason, calm), served: true };
     }
-    if (spared && restSeconds > 0)
+    if (spared && intervalLeft > 0)
       return {
         ...wait(
           "interval",
           strategy,
           "the previous rollout began less than rollout.minInterval ago",
-          restSeconds,
+          intervalLeft,
         ),
         served: true,
       };

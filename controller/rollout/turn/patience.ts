@@ -20,7 +20,7 @@ const raisedSeconds = 30;
  * come back, and kubelets and the DaemonSet controller watch again: their tries are 60 s apart at
  * most (client-go's reflector: 30 s, twice that with jitter).
  */
-const settledSeconds = 75;
+const calmNeeded = 75;
 /** Least seconds between two surveys. */
 export const leastSeconds = 2;
 
@@ -48,8 +48,8 @@ export function isWorthASurvey(input: RolloutInput, daemonSet: DaemonSetState): 
  * True when a change waits only for a survey to say that the missing agents cannot be served
  * anyway.
  */
-function isAwaited({ pending, complete, restSeconds, wanted }: RolloutInput): boolean {
-  return pending && complete && (restSeconds === 0 || wanted !== "apply");
+function isAwaited({ pending, complete, intervalLeft, wanted }: RolloutInput): boolean {
+  return pending && complete && (intervalLeft === 0 || wanted !== "apply");
 }
 
 /**
@@ -110,8 +110,8 @@ export function canaryPause(input: RolloutInput, daemonSet: DaemonSetState): num
 }
 
 /** Seconds until an outage is long enough ago for a template to begin; 0 at once. */
-export function settlesIn({ calmSeconds, maxUnavailable }: RolloutInput): number {
-  return maxUnavailable === "100%" ? 0 : Math.max(0, settledSeconds - calmSeconds);
+export function calmIn({ calmSeconds, maxUnavailable }: RolloutInput): number {
+  return maxUnavailable === "100%" ? 0 : Math.max(0, calmNeeded - calmSeconds);
 }
 
 /**

@@ -71,7 +71,7 @@ export type RolloutInput = RolloutPolicy &
     /** An earlier step found the template's revision halted, or its nodes in trouble. */
     haltKnown: boolean;
     /** Seconds until the next change may begin to roll out (`minInterval`). */
-    restSeconds: number;
+    intervalLeft: number;
     /** Seconds until the halted content is tried again. */
     retrySeconds: number;
     /** Nodes counted by fate; undefined until a decision asks for a survey. */

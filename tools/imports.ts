@@ -6,6 +6,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { cyclesIn } from "./cycles.ts";
+import { effectIn, effectOf, isPure, isPureImport, saysPure } from "./purity.ts";
 
 /** The shipped rooms, each after those that it may import. */
 const order: readonly string[] = [
@@ -94,40 +95,6 @@ const programs: ReadonlySet<string> = new Set(["agent", "controller", "fleet", "
 /** Programs that reach no API server. */
 const withoutCluster: ReadonlySet<string> = new Set(["agent"]);
 
-/** What decides: whatever it loads reaches no file system, socket, clock, process or client. */
-const pure: readonly string[] = [
-  "contract",
-  "contract/joined",
-  "pullsecret",
-  "kube/kubeconfig",
-  "api",
-  "agent/facts",
-  "agent/restart",
-  "agent/decide",
-  "controller/rollout/turn",
-  "controller/rollout/halt",
-  "controller/rollout/decide",
-  "controller/status",
-  "fleet/order",
-  "fleet/secret",
-  "fleet/way",
-  "fleet/status",
-  "sync/rules",
-];
-
-/** What code that decides may load of Node and of packages: it computes, and touches nothing. */
-const pureModules = new Set([
-  "node:buffer",
-  "node:crypto",
-  "node:path",
-  "node:util",
-  "zod",
-  "zod/mini",
-]);
-
-/** Of a module with sockets, functions that only read text. */
-const pureNames: Readonly<Record<string, RegExp>> = { "node:net": /^\{\s*isIP(?:v[46])?\s*\}$/ };
-
 /** Package → the rooms that alone may import its values. */
 const packageRooms: Readonly<Record<string, readonly string[]>> = {
   "@kubernetes/client-node": ["kube"],
@@ -159,14 +126,20 @@ export function checkImports(root: string): string[] {
   const violations: string[] = [];
   const graph = new Map<string, readonly string[]>();
   const loads = new Map<string, readonly string[]>();
+  const uses = new Map<string, string>();
+  const pure = new Set<string>();
   for (const top of new Set(order.map(topOf))) {
     for (const file of globSync(`${top}/**/*.ts`, { cwd: root })) {
-      const imports = importsOf(readFileSync(join(root, file), "utf8"));
+      const source = readFileSync(join(root, file), "utf8");
+      const imports = importsOf(source);
       for (const one of imports) {
         const problem = judge(file, one);
         if (problem !== undefined) violations.push(`${file}: ${problem}`);
       }
       if (isTest(file)) continue;
+      if (saysPure(source)) pure.add(file);
+      const effect = effectOf(source);
+      if (effect !== undefined) uses.set(file, effect);
       graph.set(file, imports.map((one) => targetOf(file, one)).filter(isOurs));
       const values = imports.filter((one) => !one.typeOnly && !isPureImport(one));
       loads.set(
@@ -176,7 +149,12 @@ export function checkImports(root: string): string[] {
     }
   }
   for (const file of graph.keys()) {
-    const reached = isPure(file) ? effectIn(file, loads) : undefined;
+    const direct = (loads.get(file) ?? []).filter((target) => !isOurs(target));
+    const reached = isPure(file)
+      ? effectIn(file, { loads, uses, isOurs })
+      : pure.has(file)
+        ? effectIn(file, { loads: new Map([[file, direct]]), uses, isOurs })
+        : undefined;
     if (reached !== undefined)
       violations.push(`${file}: decides, but reaches ${reached.join(" → ")}`);
   }
@@ -194,28 +172,6 @@ function crowded(sources: readonly string[]): string[] {
 const topOf = (path: string): string => path.split("/")[0] ?? "";
 const isOurs = (target: string): boolean => order.includes(topOf(target));
 const isTest = (file: string): boolean => /\.(?:test|fixture)\.ts$/.test(file);
-const isPure = (path: string): boolean => pure.some((room) => path.startsWith(`${room}/`));
-const isPureImport = ({ specifier, names }: Import): boolean =>
-  pureModules.has(specifier) || pureNames[specifier]?.test(names) === true;
-
-/**
- * The way from a file to a module with effects, along what it loads; undefined if there is none.
- */
-function effectIn(
-  file: string,
-  loads: ReadonlyMap<string, readonly string[]>,
-  seen = new Set<string>(),
-): readonly string[] | undefined {
-  for (const target of loads.get(file) ?? []) {
-    if (!isOurs(target)) return [target];
-    if (seen.has(target)) continue;
-    seen.add(target);
-    const further = effectIn(target, loads, seen);
-    if (further !== undefined) return [target, ...further];
-  }
-  return undefined;
-}
-
 /** Path of the imported file; a package or a module of Node as it is called. */
 function targetOf(file: string, { specifier }: Import): string {
   if (specifier.startsWith("#")) return specifier.slice(1);
@@ -233,6 +189,7 @@ function judge(file: string, one: Import): string | undefined {
     return `imports ${specifier}, which belongs to ${rooms.join(" and ")}`;
   }
   if (target === "package.json") return undefined;
+  if (isTest(target) && !isTest(file)) return `imports ${target}, which only tests may`;
   if (isTest(file) && (topOf(target) === "test" || topOf(target) === topOf(file))) return undefined;
   return isOurs(target) ? judgeRooms(file, target) : `imports from ${topOf(target)}/`;
 }

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { crdFile, onlyVersion, ourCrd } from "./crd.ts";
 import { importsOf } from "./imports.ts";
+import { codeOf } from "./purity.ts";
 
 const most = 5;
 
@@ -17,9 +18,6 @@ const ports = new Set(["agent/delivery/delivery.ts", "fleet/way/way.ts"]);
 const sources = globSync("{agent,api,cli,contract,controller,fleet,kube,program,sync}/**/*.ts")
   .filter((file) => !/\.(?:test|fixture)\.ts$/.test(file))
   .map((file) => [file, readFileSync(file, "utf8")] as const);
-
-/** A source without its comments, which are read and need no change. */
-const codeOf = (text: string) => text.replaceAll(/\/\*[^]*?\*\/|(?<=^|\s)\/\/.*/g, "");
 
 /** Shipped files below a folder whose code says this, tests and generated ones apart. */
 const saying = (folder: string, what: RegExp) =>

@@ -79,6 +79,14 @@ export const objects: readonly Mutant[] = [
     tests: ["kube/conditions.test.ts"],
   },
   {
+    breaks: "H25",
+    effect: "what decides the conditions asks the clock",
+    file: "controller/status/conditions.ts",
+    text: "timeOf(now)",
+    instead: "timeOf(new Date())",
+    tests: ["tools/imports.test.ts"],
+  },
+  {
     breaks: "H8",
     effect: "the original is looked for in the cluster itself, whatever --original-kubeconfig says",
     file: "controller/sources/read/original-place.ts",

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { credentialFiles, mountPaths, nodeFiles, podFiles } from "#contract/names.ts";
 import { contentOf } from "./observe/candidates.ts";
-import { keepMemoryOutOfCores } from "./cores.ts";
+import { keepMemoryOutOfCores } from "#program/cores.ts";
 import { prospectOf } from "./observe/prospect.ts";
 import { legacyName, type Sight } from "./facts/search.ts";
 

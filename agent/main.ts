@@ -5,7 +5,7 @@ import { asksForHelp } from "#contract/arguments.ts";
 import { exitCodes, nodeFiles, secretKeys } from "#contract/names.ts";
 import { act } from "./execute.ts";
 import { parseConfig, type Config } from "./config/config.ts";
-import { keepMemoryOutOfCores } from "./cores.ts";
+import { keepMemoryOutOfCores } from "#program/cores.ts";
 import {
   configAfterProvider,
   preinstalledProvider,

@@ -1,15 +1,17 @@
-/** Keeps credentials out of core files. */
+/** Keeps credentials out of what a crash leaves behind. */
 import { writeFileSync } from "node:fs";
 
 /**
- * Leaves this process's memory, which holds credentials, out of core files. Where the node's
- * core_pattern is a program, the kernel hands it the core, whatever the container's limits. Never
- * fails: a kernel without this file makes no cores.
+ * Keeps this process's memory out of core files. A read-only root file system does not: where the
+ * node's core_pattern is a program (systemd-coredump), the kernel hands it the core on the host,
+ * whatever the container's limits. Never fails: a kernel without this file makes no cores.
  */
 export function keepMemoryOutOfCores(): void {
   try {
+    // 0 = dump no mappings; only registers remain.
     writeFileSync("/proc/self/coredump_filter", "0");
   } catch {
-    // Outside a cluster, on another system.
+    // Outside a cluster on another system, or denied by Node's permission model under a pod
+    // template without our flag.
   }
 }

@@ -29,7 +29,7 @@ export const node: readonly Mutant[] = [
   },
   {
     effect: "an agent that crashes leaves credentials in its core",
-    file: "agent/cores.ts",
+    file: "program/cores.ts",
     text: 'writeFileSync("/proc/self/coredump_filter", "0");',
     instead: 'writeFileSync("/proc/self/coredump_filter", "33");',
     tests: ["test/faults/leak.test.ts"],

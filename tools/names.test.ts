@@ -90,3 +90,14 @@ test("a word with one meaning is not given another: settling is a phase of journ
     );
   }
 });
+
+test("tests await conditions by the one until: no other is written", () => {
+  const own = /function (?:until|inTime)\b|\bwhile \(!\(?await\b|\bwhile \(!.*\) await sleep/;
+  const files = globSync(["{test,bench,tools}/**/*.ts", `${shipped}/**/*.{test,fixture}.ts`]);
+  const writing = files.filter((file) => own.test(readFileSync(file, "utf8")));
+  assert.deepEqual(writing.toSorted(), [
+    "test/cluster/await.ts",
+    // Answers whether it came true instead of failing, by that until.
+    "test/faults/agent/waiting.ts",
+  ]);
+});

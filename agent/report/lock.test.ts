@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../test/cluster/await.ts";
 import { seeded } from "../../test/random.ts";
 import { Lock } from "./lock.ts";
 
@@ -70,7 +71,7 @@ test("whatever is left of the dead locks nobody out", async (t) => {
     "-e",
     `require("net").createServer().listen(${JSON.stringify(`${folder}/lock-1`)})`,
   ]);
-  while (!existsSync(`${folder}/lock-1`)) await sleep(5);
+  await until("it has the lock", () => existsSync(`${folder}/lock-1`), { every: 5 });
   dead.kill("SIGKILL");
   await new Promise((resolve) => dead.once("exit", resolve));
   writeFileSync(`${folder}/lock-2`, "");

@@ -2,15 +2,14 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import test from "node:test";
+import { until } from "../../test/cluster/await.ts";
 import { freePort } from "../../test/free-port.ts";
 import { catalogue, statusOf } from "#contract/agent-codes.ts";
 import { codes } from "../facts/problems.ts";
 import { probeOn, type Readiness } from "./readiness.ts";
 
-/** Somebody listens. */
-async function until(port: number): Promise<void> {
-  while (!(await ask(port, "/").catch(() => false)));
-}
+const untilListening = (port: number) =>
+  until(`somebody listens on ${port}`, () => ask(port, "/"), { timeout: 10_000, every: 10 });
 
 function readiness(): Readiness {
   return { ready: true, code: codes.inForce, line: "GPS200" };
@@ -22,7 +21,7 @@ const ask = async (port: number, path: string) =>
 test("the answer is true of our revision only", async () => {
   const port = await freePort();
   const probe = probeOn(port, 1, readiness, () => {});
-  await until(port);
+  await untilListening(port);
   assert.deepEqual(
     [
       await ask(port, "/readyz"),
@@ -44,7 +43,7 @@ test("who is not ready answers with the status of its code, and no two codes sha
     () => now,
     () => {},
   );
-  await until(port);
+  await untilListening(port);
   assert.equal(await ask(port, "/readyz"), 513);
   now = { ...now, code: codes.toBeReread };
   assert.equal(await ask(port, "/readyz"), 554);
@@ -75,7 +74,7 @@ test("a port that is taken is said, tried again, and had when the other one ends
 test("whoever connects and says nothing, or too much, is cut off and keeps nobody out", async () => {
   const port = await freePort();
   const probe = probeOn(port, 1, readiness, () => {});
-  await until(port);
+  await untilListening(port);
   const ends: Promise<unknown>[] = [];
   const silent = () => {
     const socket = connect(port, "127.0.0.1").resume();

@@ -1,4 +1,7 @@
-/** Waiting for the real world: the only file of the tests that sleeps. */
+/**
+ * Waiting for the real world: every wait for a condition, and for one that is to stay. A test that
+ * lets time pass by itself does so because that time is what it is about, and says so there.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**

@@ -1,15 +1,25 @@
 /** Waiting for what other processes do. */
-import { setTimeout as sleep } from "node:timers/promises";
+import { Hopeless, until } from "../../cluster/await.ts";
 
-/** Awaits a condition; answers whether it came true in time. */
+/**
+ * Awaits a condition; answers whether it came true in time. A condition that throws ends the wait
+ * with its error.
+ */
 export async function inTime(
   condition: () => Promise<boolean> | boolean,
   within = 15_000,
 ): Promise<boolean> {
-  const deadline = performance.now() + within;
-  while (performance.now() < deadline) {
-    if (await condition()) return true;
-    await sleep(20);
+  const probe = async () => {
+    try {
+      return await condition();
+    } catch (cause) {
+      throw new Hopeless("the condition failed", { cause });
+    }
+  };
+  try {
+    return await until("it comes true", probe, { timeout: within, every: 20 });
+  } catch (error) {
+    if (error instanceof Hopeless) throw error.cause;
+    return false;
   }
-  return false;
 }

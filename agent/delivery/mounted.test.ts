@@ -111,6 +111,14 @@ test("an entry that sources do not name can be taken back like an additional one
   assert.ok(unnamed.kind === "document" && unnamed.desired.entries.get("a.io")?.original === false);
 });
 
+test("a source, or a shape of sources, that this version does not know counts as one whose entries can be taken back", () => {
+  for (const said of ['"extra-team-a"', '{"source":"original"}', '["original"]', "1", "null"]) {
+    const unknown = of({ sources: `{"a.io":${said}}` });
+    assert.ok(unknown.kind === "document", said);
+    assert.equal(unknown.desired.entries.get("a.io")?.original, false, said);
+  }
+});
+
 test("a digest tells the same document of two revisions apart, a content only other documents and a release", () => {
   const [one, salted, held, released] = [
     {},

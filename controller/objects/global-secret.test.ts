@@ -229,3 +229,18 @@ test("an older Secret's intent is read off its sources, as its agents did, and i
   assert.equal(released.intent, "release");
   assert.equal(publishedDigest(released), "");
 });
+
+test("sources of a shape that this version does not know name no source of its own, and nothing throws", () => {
+  for (const said of [
+    '{"a.io":{"source":"additional"}}',
+    '{"a.io":["additional"]}',
+    '["additional"]',
+    "null",
+    "1",
+  ]) {
+    const read = readPublished({ data: { sources: Buffer.from(said).toString("base64") } });
+    assert.ok(read, said);
+    assert.equal(read.sources["a.io"] === "additional", false, said);
+    assert.equal(read.sourcesText, said);
+  }
+});

@@ -1,0 +1,99 @@
+/** One process that serves two clusters, each an API server of a few lines over HTTP. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { text } from "node:stream/consumers";
+import { pino } from "pino";
+import { until } from "../test/cluster/await.ts";
+import { openCluster } from "./cluster.ts";
+import { createMetrics } from "./metrics/metrics.ts";
+import { parseConfig } from "./policy/flags/config.ts";
+
+/** An empty cluster whose Lease may be had; it stands for an API server that can be broken. */
+class EmptyCluster {
+  broken: boolean;
+  /** Holders of its Lease, as they were written. */
+  readonly holders = new Set<string>();
+  readonly server = createServer((request, response) => void this.#answer(request, response));
+
+  constructor(broken: boolean) {
+    this.broken = broken;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request);
+    const say = (status: number, answer: object) =>
+      void response
+        .writeHead(status, { "content-type": "application/json" })
+        .end(JSON.stringify(answer));
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://a");
+    if (this.broken) return say(500, { kind: "Status", reason: "InternalError" });
+    if (pathname.includes("/leases") && request.method !== "GET") {
+      const lease = JSON.parse(body) as { spec: { holderIdentity: string }; metadata: object };
+      this.holders.add(lease.spec.holderIdentity);
+      return say(201, { ...lease, metadata: { ...lease.metadata, resourceVersion: "1" } });
+    }
+    // Nothing ever happens here.
+    if (searchParams.has("watch")) return response.writeHead(200).flushHeaders();
+    if (searchParams.has("fieldSelector"))
+      return say(200, { items: [], metadata: { resourceVersion: "1" } });
+    return say(404, { kind: "Status", reason: "NotFound" });
+  }
+}
+
+async function opened(t: TestContext, folder: string, name: string, broken = false) {
+  const api = new EmptyCluster(broken);
+  api.server.listen(0, "127.0.0.1");
+  await once(api.server, "listening");
+  const server = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
+  const kubeconfig = join(folder, name);
+  const config = {
+    clusters: [{ name, cluster: { server, "insecure-skip-tls-verify": true } }],
+    users: [{ name, user: {} }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    "current-context": name,
+  };
+  writeFileSync(kubeconfig, JSON.stringify(config));
+  const parsed = parseConfig(["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1"]);
+  assert.ok(parsed.ok);
+  const stop = new AbortController();
+  const cluster = openCluster({
+    config: parsed.value,
+    log: pino({ level: "silent" }),
+    metrics: createMetrics(),
+    end: () => assert.fail(`${name} lost its Lease`),
+    leave: () => {},
+  });
+  const served = cluster.serve(stop.signal);
+  const end = async () => {
+    stop.abort();
+    await served;
+  };
+  t.after(async () => {
+    api.broken = false;
+    await end();
+    api.server.closeAllConnections();
+    api.server.close();
+  });
+  return { api, end, ready: () => cluster.health.ready().ready };
+}
+
+test("one process serves two clusters: what ails one, or ends it, is nothing to the other", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "gps-two-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [one, other] = [await opened(t, folder, "one", true), await opened(t, folder, "other")];
+  await until("the other one is served", other.ready, { timeout: 20_000 });
+  assert.equal(one.ready(), false);
+  assert.equal(one.api.holders.size, 0);
+  one.api.broken = false;
+  await until("the first one is served as well", one.ready, { timeout: 20_000 });
+  assert.equal(one.api.holders.size, 1);
+  assert.ok([...one.api.holders].every((holder) => !other.api.holders.has(holder)));
+  await other.end();
+  assert.equal(one.ready(), true);
+});

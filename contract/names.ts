@@ -16,7 +16,7 @@ export const additionalSecretName = "additional-pull-secret";
 export const globalSecretName = "global-pull-secret";
 
 /**
- * The controller's memory: last accepted documents, last served revision. Never mounted; removed
+ * What the controller remembers: last accepted documents, last served revision. Never mounted; removed
  * last of all.
  */
 export const stateSecretName = "global-pull-secret-state";

@@ -178,7 +178,7 @@ export function lastGood(
   const kept = text === undefined ? undefined : reread(text, id, role);
   if (kept !== undefined) return { entries: kept, text, problems: [], present: true };
   if (published === undefined) return undefined;
-  // In an installation without this memory, the published entries that are labelled as this
+  // In an installation that remembers none, the published entries that are labelled as this
   // source's. What several sources agreed on is labelled the lowest's, so this is not exact. It
   // happens once, because the outcome is remembered.
   const all = reread(published.document, id, "original");
@@ -189,7 +189,7 @@ export function lastGood(
   return { entries, text: canonical(entries), problems: [], present: true };
 }
 
-/** True for the two sources that an installation without memory had, even if without entries. */
+/** True for the two sources that an installation had before that, even if without entries. */
 const isAlways = (id: string) => id === sourceIds.additional || id === sourceIds.original;
 
 /**

@@ -62,7 +62,7 @@ export async function awaitReturn(
 
 async function pin(context: RolloutContext, snapshot: Snapshot, pinned: Pinned): Promise<void> {
   const { cluster, agent } = context;
-  // A withdrawal that somebody asked for clears our own memory of the credential as well.
+  // A withdrawal that somebody asked for clears what we remember of the credential as well.
   await writeState(cluster, snapshot.state, {
     ...readState(snapshot.state),
     accepted: {},

@@ -58,7 +58,7 @@ export function absenceOf(
     since: readState(state).absentSince.get(id),
     now: now(),
     graceSeconds: policy.withdrawal.graceSeconds,
-    // Without our own memory of it the grace would never end.
+    // Without our own note of it the grace would never end.
     begun: nothingGiven || readPublished(global)?.intent === "release" || isForeign(state),
     haste:
       policy.managementState === "Withdrawn" ||

@@ -78,14 +78,14 @@ export async function remove(
 }
 
 function inputOf(snapshot: Snapshot): WithdrawalInput {
-  const memory = recall(snapshot.global);
+  const notes = recall(snapshot.global);
   const published = readPublished(snapshot.global);
   return {
     rolled:
-      memory.rolled ||
+      notes.rolled ||
       revisionOf(snapshot.daemonSet) > 0 ||
       (snapshot.global === undefined && snapshot.daemonSet !== undefined),
-    released: memory.released === (published?.revision ?? 0) && withdraws(published),
+    released: notes.released === (published?.revision ?? 0) && withdraws(published),
     exists: {
       daemonSet: snapshot.daemonSet !== undefined,
       roleBinding: snapshot.roleBinding !== undefined,

@@ -1,6 +1,6 @@
 /**
  * Removal: first every node gives back our entries, then the objects go, the Secrets last, because
- * they are our memory. Pure and derived from what exists, so that a controller that was killed goes
+ * they are our notes. Pure and derived from what exists, so that a controller that was killed goes
  * on where the last one stopped.
  */
 import type { Survey } from "#controller/rollout/turn/surveyed.ts";

@@ -19,7 +19,7 @@ export type Translated =
 /**
  * The whole policy that this spec asks for, with defaults for what it leaves out. The API server
  * refuses most mistakes, but not what only the installer forbids. Under a definition other than
- * ours, or edited in our memory, the spec may be anything, so this never throws.
+ * ours, or edited where we remember it, the spec may be anything, so this never throws.
  */
 export function policyOf(installed: Installed, spec: GlobalPullSecretSpec): Translated {
   try {

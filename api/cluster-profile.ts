@@ -23,7 +23,7 @@ export type ClusterProfileStatus = Readonly<{
   credentialProviders?: readonly AccessProvider[];
 }>;
 
-export type ProfileCondition = V1Condition & Readonly<{ type: JoinedConditionType }>;
+type ProfileCondition = V1Condition & Readonly<{ type: JoinedConditionType }>;
 
 /** `cluster` is a kubeconfig's cluster, of which nothing has been judged. */
 export type AccessProvider = Readonly<{

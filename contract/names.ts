@@ -16,8 +16,8 @@ export const additionalSecretName = "additional-pull-secret";
 export const globalSecretName = "global-pull-secret";
 
 /**
- * What the controller remembers: last accepted documents, last served revision. Never mounted; removed
- * last of all.
+ * What the controller remembers: last accepted documents, last served revision. Never mounted;
+ * removed last of all.
  */
 export const stateSecretName = "global-pull-secret-state";
 

@@ -1,4 +1,4 @@
-/** A kubelet that keeps failing by itself, while it has flags of ours: they are taken back. Pure. */
+/** A kubelet that keeps failing by itself while it has flags of ours: they are taken back. Pure. */
 import { boundTo } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
 import type { Journal } from "../journal/journal.ts";

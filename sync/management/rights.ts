@@ -1,7 +1,7 @@
 /**
  * Keeps a tenant's Role and RoleBinding in a namespace that is being deleted until the last of its
- * SyncSecrets is gone: without them nobody could take their finalizers off, and the namespace would stay in
- * Terminating for ever.
+ * SyncSecrets is gone: without them nobody could take their finalizers off, and the namespace would
+ * stay in Terminating for ever.
  */
 import type { V1Namespace, V1ObjectMeta } from "@kubernetes/client-node";
 import type { Logger } from "pino";

@@ -282,7 +282,7 @@ export type NodesStatus = Readonly<{
    * them when nodes were last read, whatever the mode is.
    */
   registrable?: number;
-  /** Nodes that have no use for that, and could with registration Preinstalled, likewise. */
+  /** Nodes that could with registration Preinstalled, likewise; a node may be counted in both. */
   prepared?: number;
 }>;
 

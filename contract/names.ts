@@ -249,8 +249,8 @@ export const kubeletArgumentFiles = ["/etc/default/kubelet", "/etc/sysconfig/kub
 export const firstContainerName = "look";
 
 /**
- * Begins the last words of the pod's first container: the registration by which the node could have
- * mode CredentialProvider follows, or `none` and why.
+ * Begins the last words of the pod's first container: the registrations by which the node could
+ * have mode CredentialProvider follow, with commas, or `none` and why.
  */
 export const prospectPrefix = "provider: ";
 

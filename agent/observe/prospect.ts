@@ -11,6 +11,7 @@ import {
   kubeletUnitFiles,
   prospectPrefix,
   providerFiles,
+  registrations,
   scopes,
 } from "#contract/names.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
@@ -22,7 +23,10 @@ import { readRegular } from "../files/regular-file.ts";
 const mostBytes = 256 * 1024;
 const read = new RegExp(`^EnvironmentFile=-?${kubeadmDirectory}/${kubeadmFlagsFile}$`, "m");
 
-/** `provider: Agent`, `provider: Preinstalled`, or `provider: none` and why. Never throws. */
+/**
+ * `provider: Agent`, `provider: Preinstalled`, both with a comma, or `provider: none` and why.
+ * Never throws.
+ */
 export function prospectOf(root: string, kubeletDirectory: string): string {
   const bytesOf = (path: string) => bytesIn(join(root, path));
   const own = (name: string) => bytesOf(join(kubeletDirectory, name));
@@ -34,19 +38,24 @@ export function prospectOf(root: string, kubeletDirectory: string): string {
     own(providerFiles.script) !== undefined &&
     config !== undefined &&
     scopes.some((scope) => judgeConfig(config, scope).ok);
-  const why = whyNotByAgents(kubeletDirectory, own(kubeadmFlagsFile), bytesOf);
-  if (why === undefined) return say("Agent");
-  return say(isPrepared ? "Preinstalled" : `none, ${why}`);
+  const env = own(kubeadmFlagsFile)?.toString("latin1");
+  const why = whyNotByAgents(kubeletDirectory, env, bytesOf);
+  // A kubelet that reads kubeadm's file, and is told nothing there, asks no provider.
+  const isTold = why !== undefined || (env !== undefined && flagsIn(env) === "with");
+  const by = registrations.filter((one) =>
+    one === "Agent" ? why === undefined : isPrepared && isTold,
+  );
+  return say(by.length > 0 ? by.join(", ") : `none, ${why}`);
 }
 
 function whyNotByAgents(
   kubeletDirectory: string,
-  env: Buffer | undefined,
+  env: string | undefined,
   bytesOf: (path: string) => Buffer | undefined,
 ): string | undefined {
   if (kubeletDirectory !== kubeadmDirectory || env === undefined)
     return `it has no ${kubeadmDirectory}/${kubeadmFlagsFile}`;
-  const flags = flagsIn(env.toString("latin1"));
+  const flags = flagsIn(env);
   if (typeof flags === "object") return flags.why;
   if (!kubeletUnitFiles.some((file) => read.test(bytesOf(file)?.toString("latin1") ?? "")))
     return `no unit of the kubelet's is seen to read ${kubeadmFlagsFile}`;

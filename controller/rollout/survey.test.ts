@@ -117,12 +117,14 @@ test("a pod of another revision or another agent is not current", async () => {
 
 test("what a node could have is said by the last words of our first container, and by nothing else", async () => {
   const said = async (prospect?: string) =>
-    (await one(node("a", "True"), prospect === undefined ? {} : { prospect })).agent?.prospect;
-  assert.equal(await said("provider: Agent"), "Agent");
-  assert.equal(await said("provider: Preinstalled"), "Preinstalled");
-  assert.equal(await said("provider: none, it has no kubeadm-flags.env"), undefined);
-  assert.equal(await said("provider: Agent and more"), undefined);
-  assert.equal(await said(), undefined);
+    (await one(node("a", "True"), prospect === undefined ? {} : { prospect })).agent?.prospects;
+  assert.deepEqual(await said("provider: Agent"), ["Agent"]);
+  assert.deepEqual(await said("provider: Preinstalled"), ["Preinstalled"]);
+  assert.deepEqual(await said("provider: Agent, Preinstalled"), ["Agent", "Preinstalled"]);
+  assert.deepEqual(await said("provider: none, it has no kubeadm-flags.env"), []);
+  assert.deepEqual(await said("provider: Agent and more"), []);
+  assert.deepEqual(await said("Agent"), []);
+  assert.deepEqual(await said(), []);
 });
 
 test("a node is silent when its kubelet is not heard of, or has been not Ready for a minute", async () => {

@@ -152,16 +152,18 @@ function describe(pod: V1Pod, mark: TemplateMark, node: { since: number }, now: 
     gaveBack:
       ended?.exitCode === exitCodes.done &&
       saysGivenBack(ended.message, annotationOf(pod.metadata, revisionAnnotation)),
-    prospect: prospectOf(pod),
+    prospects: prospectsOf(pod),
     message: firstLine(ended?.message ?? waitsFor(container?.state?.waiting)),
   };
 }
 
-/** What the init container found, by its termination message; undefined where it said nothing. */
-function prospectOf({ status }: V1Pod): AgentPod["prospect"] {
+/** What the init container found, by its termination message; none where it said nothing. */
+function prospectsOf({ status }: V1Pod): NonNullable<AgentPod["prospects"]> {
   const first = status?.initContainerStatuses?.find(({ name }) => name === firstContainerName);
   const said = first?.state?.terminated?.message ?? "";
-  return registrations.find((one) => said === `${prospectPrefix}${one}`);
+  if (!said.startsWith(prospectPrefix)) return [];
+  const found = said.slice(prospectPrefix.length).split(", ");
+  return registrations.filter((one) => found.includes(one));
 }
 
 const [givenBack] = catalogue.withdrawn;

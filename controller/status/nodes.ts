@@ -42,7 +42,7 @@ type Prospects = Pick<NodesStatus, "registrable" | "prepared">;
 /** How many nodes could use mode CredentialProvider, of those whose agents have reported that. */
 function prospectsOf(fates: Fates): Prospects {
   const count = (by: "Agent" | "Preinstalled") =>
-    fates.filter(([{ agent }]) => agent?.prospect === by).length;
+    fates.filter(([{ agent }]) => agent?.prospects?.includes(by)).length;
   return { registrable: count("Agent"), prepared: count("Preinstalled") };
 }
 

@@ -48,6 +48,20 @@ export const agent: readonly Mutant[] = [
     tests: [provider],
   },
   {
+    effect: "that a kubelet has not asked its provider yet is said nowhere",
+    file: "agent/delivery/provider/found.ts",
+    text: "note: installed.asked ? undefined : notAsked,",
+    instead: "note: undefined,",
+    tests: [provider],
+  },
+  {
+    effect: "a kubelet that was told of no provider is counted as prepared for it",
+    file: "agent/observe/prospect.ts",
+    text: "isPrepared && isTold",
+    instead: "isPrepared",
+    tests: ["agent/observe/prospect.test.ts"],
+  },
+  {
     breaks: "H18",
     effect: "a rollback leaves the flags of a registration that failed",
     file: "agent/delivery/provider/registered.ts",

@@ -35,8 +35,8 @@ export type AgentPod = Readonly<{
   refused: boolean;
   /** The agent's last words, or why its container cannot start; never a credential. */
   message: string | undefined;
-  /** The registration by which its node could have mode CredentialProvider, by what lies there. */
-  prospect?: (typeof registrations)[number] | undefined;
+  /** The registrations by which its node could have mode CredentialProvider, by what lies there. */
+  prospects?: readonly (typeof registrations)[number][];
 }>;
 
 export type SurveyedNode = Readonly<{

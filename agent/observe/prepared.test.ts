@@ -1,0 +1,109 @@
+/** What the snippets of docs/delivery-node.md make of a node. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import test from "node:test";
+import { load } from "js-yaml";
+import { kubeadmDirectory, kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
+import { answerOf, script } from "#pullsecret/provider/answer.ts";
+import { judgeConfig, providerConfig } from "#pullsecret/provider/config.ts";
+import { toldOf } from "#pullsecret/provider/flags.ts";
+import { pageOf } from "../../test/page.ts";
+import { readInstalled } from "../delivery/provider/installed.ts";
+import { prospectOf } from "./prospect.ts";
+
+const page = pageOf("delivery-node.md");
+const bodies = (heading: string) => page.blocksBelow(heading).map(({ body }) => body);
+const env = `${kubeadmDirectory}/${kubeadmFlagsFile}`;
+const unit = "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf";
+
+type File = Readonly<{ path: string; permissions: string; content: string }>;
+function lay(root: string, files: readonly File[]): void {
+  for (const { path, permissions, content } of files) {
+    // Cluster API has what it hands to cloud-init read as a template of Jinja's.
+    assert.doesNotMatch(content, /\{[{%#]/);
+    fs.mkdirSync(dirname(join(root, path)), { recursive: true });
+    fs.writeFileSync(join(root, path), content, { mode: Number.parseInt(permissions, 8) });
+  }
+}
+
+type Registration<Arguments> = { nodeRegistration: { kubeletExtraArgs: Arguments } };
+type Listed = Registration<{ name: string; value: string }[]>;
+type Template = { spec: { template: { spec: { files: File[]; joinConfiguration: Listed } } } };
+type Mapped = { joinConfiguration: Registration<Record<string, string>> };
+
+type Row = readonly [heading: string, prepare: (root: string) => void, prospect: string];
+const snippets: readonly Row[] = [
+  [
+    "### cloud-init",
+    (root) => {
+      const [body = ""] = bodies("### cloud-init");
+      assert.match(body, /^#cloud-config\n/);
+      lay(root, (load(body) as { write_files: File[] }).write_files);
+    },
+    "provider: Preinstalled",
+  ],
+  [
+    "### A machine image",
+    (root) => {
+      const [body = ""] = bodies("### A machine image");
+      execFileSync("sh", ["-c", body], { env: { ...process.env, ROOT: root } });
+    },
+    "provider: Preinstalled",
+  ],
+  [
+    "### Cluster API",
+    (root) => {
+      const [list = "", map = ""] = bodies("### Cluster API");
+      const { files, joinConfiguration } = (load(list) as Template).spec.template.spec;
+      lay(root, files);
+      const listed = joinConfiguration.nodeRegistration.kubeletExtraArgs;
+      const given = Object.fromEntries(listed.map(({ name, value }) => [name, value]));
+      const mapped = (load(map) as Mapped).joinConfiguration.nodeRegistration.kubeletExtraArgs;
+      assert.deepEqual(mapped, given);
+      // As kubeadm writes them.
+      const flags = Object.entries(given).map(([name, value]) => `--${name}=${value}`);
+      const line = ["--v=2", ...flags].toSorted().join(" ");
+      const permissions = "0644";
+      lay(root, [
+        { path: env, permissions, content: `KUBELET_KUBEADM_ARGS="${line}"\n` },
+        { path: unit, permissions, content: `[Service]\nEnvironmentFile=-${env}\n` },
+      ]);
+    },
+    "provider: Agent, Preinstalled",
+  ],
+];
+for (const [heading, prepare, prospect] of snippets)
+  test(`a node is prepared by the page's snippet: ${heading}`, (t) => {
+    const root = fs.mkdtempSync(join(tmpdir(), "gps-prepared-"));
+    t.after(() => fs.rmSync(root, { recursive: true }));
+    prepare(root);
+    const under = (name: string) => join(root, kubeadmDirectory, name);
+    const laid: readonly (readonly [string, string, number])[] = [
+      [providerFiles.script, script, 0o700],
+      [providerFiles.config, providerConfig([], "All"), 0o600],
+      [providerFiles.answer, answerOf(new Map()).toString(), 0o600],
+    ];
+    for (const [name, text, mode] of laid) {
+      assert.equal(fs.readFileSync(under(name), "utf8"), text);
+      assert.equal(fs.statSync(under(name)).mode & 0o777, mode);
+    }
+    assert.equal(readInstalled(join(root, kubeadmDirectory), "All").unfit, undefined);
+    const told = [env, "/etc/default/kubelet"]
+      .map((file) => join(root, file))
+      .find((file) => fs.existsSync(file));
+    // The file that it names, which every kubelet takes.
+    assert.equal(toldOf(fs.readFileSync(told ?? "", "utf8")), "ours");
+    assert.equal(prospectOf(root, kubeadmDirectory), prospect);
+  });
+
+test("what the page adds for scope Annotated is what a kubelet of that scope is told", () => {
+  const [body = ""] = bodies("## Preinstalled: on a node of your own");
+  const config = JSON.parse(providerConfig([], "All")) as { providers: object[] };
+  const added = JSON.parse(`{${body}}`) as object;
+  const providers = config.providers.map((one) => ({ ...one, ...added }));
+  const bytes = Buffer.from(JSON.stringify({ ...config, providers }));
+  assert.ok(judgeConfig(bytes, "Annotated").ok);
+});

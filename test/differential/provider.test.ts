@@ -1,14 +1,14 @@
 /** Our credential provider in the hands of the kubelet's own code, with the real script. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { test, type TestContext } from "node:test";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { answerable, answerOf, script } from "#pullsecret/provider/answer.ts";
 import { judgeConfig, providerConfig } from "#pullsecret/provider/config.ts";
-import { ask, build, held, run, type Held } from "./oracle.ts";
+import { ask } from "./oracle.ts";
+import { lay, lookUp, register } from "./provider.ts";
 
 const entry = (user: string, password: string) => ({
   auth: Buffer.from(`${user}:${password}`).toString("base64"),
@@ -32,39 +32,6 @@ const images = [
   "deep.a.b.c.d.e.f.io/app",
   "other.io/app",
 ];
-
-/** A node's tree of the provider. */
-function lay(t: TestContext, config: string, answer?: Buffer): string {
-  const root = mkdtempSync(join(tmpdir(), "gps-provider-"));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
-  const put = (name: string, bytes: string | Buffer, mode: number) => {
-    mkdirSync(dirname(join(root, name)), { recursive: true });
-    writeFileSync(join(root, name), bytes, { mode });
-  };
-  put(providerFiles.script, script, 0o700);
-  put(providerFiles.config, config, 0o600);
-  if (answer !== undefined) put(providerFiles.answer, answer, 0o600);
-  return root;
-}
-
-/** `config`: its file, as agents register it, or its directory, as installers may. */
-async function lookUp(
-  root: string,
-  images: readonly string[],
-  config: string = providerFiles.configs,
-): Promise<Held[][]> {
-  const oracle = await build("provider");
-  const { bin } = providerFiles;
-  const output = await run(oracle, [join(root, config), join(root, bin), ...images], "");
-  const tries = output
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as { username: string; password: string }[]);
-  const bytes = (text: string) => Buffer.from(text, "base64");
-  return tries.map((one) =>
-    one.map(({ username, password }) => held(bytes(username), bytes(password))),
-  );
-}
 
 test("the kubelet finds by our provider what it finds by the same entries in config.json", async (t) => {
   const root = lay(t, providerConfig(entries.keys(), "All"), answerOf(entries));
@@ -101,22 +68,27 @@ test("without an answer, or with an empty one, the kubelet finds nothing and liv
   assert.deepEqual(await lookUp(lay(t, config, answerOf(new Map())), ["a.io/app"]), [[]]);
 });
 
+const answerFile = `"\${0%/*}/../answer.json"`;
 /** What somebody may make of the script, and what a kubelet then has of it. */
 const spoilt: readonly (readonly [what: string, script: string, found: number])[] = [
   ["writes rubbish", "#!/bin/sh\necho '{'\n", 0],
   ["writes another kind", `#!/bin/sh\necho '{"kind":"Status","apiVersion":"v1"}'\n`, 0],
+  ["answers in another version", `#!/bin/sh\nexec sed 's#/v1"#/v1beta1"#' ${answerFile}\n`, 0],
+  ["answers with an unknown field", `#!/bin/sh\nexec sed 's/{/{"more":1,/' ${answerFile}\n`, 0],
+  ["answers with the same bytes", `#!/bin/sh\nexec sed 's/x/x/' ${answerFile}\n`, 1],
   ["is killed", "#!/bin/sh\nkill -9 $$\n", 0],
   ["fails", `${script}exit 1\n`.replace("exec ", ""), 0],
   ["takes its time", script.replace("exec", "sleep 2; exec"), 1],
   ["hangs for longer than a kubelet waits", "#!/bin/sh\nexec sleep 90\n", 0],
 ];
 for (const [what, program, count] of spoilt)
-  test(`a kubelet whose script ${what} finds ${count}, lives, and finds all by the next one`, async (t) => {
+  test(`a kubelet whose script ${what} finds ${count}, ${count === 0 ? "says so in its log, " : ""}lives, and finds all by the next one`, async (t) => {
     const root = lay(t, providerConfig([], "All"), answerOf(entries));
     const file = join(root, providerFiles.script);
     writeFileSync(file, program);
-    const [found] = await lookUp(root, ["a.io/app"]);
-    assert.equal(found?.length, count);
+    const [found] = (await register(root, ["a.io/app"])).lookups;
+    assert.equal(found?.tries.length, count);
+    assert.equal(found.logged.includes("Failed to provide credentials for image"), count === 0);
     writeFileSync(file, script);
     const [then] = await lookUp(root, ["a.io/app"]);
     assert.equal(then?.length, 1);

@@ -1,0 +1,66 @@
+/** The kubelet's own code, given a node's credential providers. See provider/main.go. */
+import { Buffer } from "node:buffer";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { TestContext } from "node:test";
+import { providerFiles } from "#contract/names.ts";
+import { script } from "#pullsecret/provider/answer.ts";
+import { build, held, run, type Held } from "./oracle.ts";
+
+/** Lays a node's tree of the provider; where it is. */
+export function lay(t: TestContext, config: string, answer?: Buffer): string {
+  const root = mkdtempSync(join(tmpdir(), "gps-provider-"));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const put = (name: string, bytes: string | Buffer, mode: number) => {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), bytes, { mode });
+  };
+  put(providerFiles.script, script, 0o700);
+  put(providerFiles.config, config, 0o600);
+  if (answer !== undefined) put(providerFiles.answer, answer, 0o600);
+  return root;
+}
+
+type Options = Readonly<{
+  /** Its file, as agents register it, or its directory, as installers may. */
+  config?: string;
+  /** How many look each image up at the same time. */
+  atOnce?: number;
+}>;
+
+export type Registered = Readonly<{
+  /** Of the configuration, as the kubelet's metric tells it. */
+  hash: string;
+  lookups: readonly Readonly<{ tries: Held[]; logged: string }>[];
+}>;
+
+/** Starts a kubelet's providers and looks images up; rejects where that kubelet would not start. */
+export async function register(
+  root: string,
+  images: readonly string[],
+  { config = providerFiles.configs, atOnce = 1 }: Options = {},
+): Promise<Registered> {
+  const oracle = await build("provider");
+  const argv = [join(root, config), join(root, providerFiles.bin), String(atOnce), ...images];
+  const [hash, ...lookups] = (await run(oracle, argv, "")).trimEnd().split("\n");
+  type Raw = { tries: { username: string; password: string }[]; logged: string };
+  const bytes = (text: string) => Buffer.from(text, "base64");
+  return {
+    hash: JSON.parse(hash ?? "") as string,
+    lookups: lookups.map((line) => {
+      const { tries, logged } = JSON.parse(line) as Raw;
+      return { tries: tries.map((one) => held(bytes(one.username), bytes(one.password))), logged };
+    }),
+  };
+}
+
+/** What it tries for each image, in order. */
+export async function lookUp(
+  root: string,
+  images: readonly string[],
+  config?: string,
+): Promise<Held[][]> {
+  const { lookups } = await register(root, images, config === undefined ? {} : { config });
+  return lookups.map(({ tries }) => tries);
+}

@@ -110,24 +110,61 @@ test("two rotations serve the next pull on every node, and a pod that waits; the
   }
 });
 
+test("H4: a prepared node that joins later serves the next pull, and its kubelet is not restarted either", async () => {
+  const joiner = await cluster.addNode({ before: prepare });
+  const { InvocationID } = await joiner.unit(["InvocationID"]);
+  first = [...first, InvocationID];
+  marks = [...marks, await fileMark(joiner)];
+  await product.untilServed(cluster, 3);
+  await arePulled();
+  await nothingRestarted();
+});
+
 test("nodes that were prepared for another scope are unfit, named and not touched, and serve what they had", async () => {
   await product.steerProduct(cluster, by("Annotated"));
-  const found = await until("both are named", async () => {
+  const found = await until("all are named", async () => {
     const object = await cluster.get<GlobalPullSecret>("gps", globalPullSecretName);
     const { nodes, failures = [] } = object?.status ?? {};
-    return nodes?.unfit === 2 && failures.length === 2 ? failures : undefined;
+    const count = cluster.nodes.length;
+    return nodes?.unfit === count && failures.length === count ? failures : undefined;
   });
   for (const { code } of found) assert.match(code ?? "", /^GPS2\d\d$/);
   await arePulled();
   await nothingRestarted();
 });
 
+/** The hash of the configuration that each kubelet runs with, by its own metrics. */
+async function configurations(): Promise<(string | undefined)[]> {
+  const metrics = await Promise.all(
+    cluster.nodes.map(({ name }) =>
+      cluster.kubectl("get", "--raw", `/api/v1/nodes/${name}/proxy/metrics`),
+    ),
+  );
+  const info = /^kubelet_credential_provider_config_info\{hash="(.+)"\} 1$/m;
+  return metrics.map((text) => info.exec(text)?.[1]);
+}
+
+test("a kubelet reads its configuration when it starts, and no change of it before", async () => {
+  const before = await configurations();
+  assert.ok(
+    before.every((hash) => /^sha256:[0-9a-f]{64}$/.test(hash ?? "")),
+    String(before),
+  );
+  assert.equal(new Set(before).size, 1);
+  for (const node of cluster.nodes) configure(node, "Annotated");
+  // Of scope Annotated no pod without the annotation could be.
+  await arePulled();
+  assert.deepEqual(await configurations(), before);
+  await nothingRestarted();
+  for (const node of cluster.nodes) await node.exec(["systemctl", "restart", "kubelet.service"]);
+  await until("every kubelet has read another", async () => {
+    const now = await configurations().catch(() => []);
+    return now.length > 0 && now.every((hash, at) => hash !== undefined && hash !== before[at]);
+  });
+});
+
 test("scope Annotated: the pod whose ServiceAccount carries the annotation pulls, and the other does not", async () => {
-  for (const node of cluster.nodes) {
-    configure(node, "Annotated");
-    await node.exec(["systemctl", "restart", "kubelet.service"]);
-    await cluster.untilReady(node);
-  }
+  for (const node of cluster.nodes) await cluster.untilReady(node);
   first = await kubelets(cluster);
   const metadata = { namespace: "default" };
   const [apiVersion, kind] = ["v1", "ServiceAccount"];

@@ -3,9 +3,12 @@ import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, before, beforeEach } from "node:test";
+import { kubeadmFlagsFile } from "#contract/names.ts";
+import { withFlags } from "#pullsecret/provider/flags.ts";
 import { until } from "../cluster/await.ts";
 import { programs } from "../cluster/host/nodefiles.ts";
 import { olderKubelet } from "./older/kubelet.ts";
+import { installProvider, kubeadmFlags } from "./provider.ts";
 import { given, Registrant } from "./registrant.ts";
 
 let agent: Registrant;
@@ -94,4 +97,21 @@ test("scope All: a kubelet from before 1.34 is registered for the first time, an
   assert.equal(await agent.told(), "ours");
   await agent.pull("first");
   await isOlder();
+});
+
+test("scope All: a kubelet from before 1.34 that is given the configuration's directory does not start, and does with its file", async () => {
+  installProvider(agent.inside.node.kubelet);
+  agent.machine.writeFile(kubeadmFlagsFile, kubeadmFlags(), 0o644);
+  await downgrade();
+  await restart();
+  await until("the kubelet says why it ends", async () => {
+    const words = (await agent.machine.journal()).split("\n");
+    return words.some((line) => /pull-secret-provider\/config: is a directory/.test(line));
+  });
+  await until("systemd starts it again and again", async () => {
+    return Number((await agent.inside.kubelet()).NRestarts) >= 2;
+  });
+  agent.machine.writeFile(kubeadmFlagsFile, withFlags(given), 0o644);
+  await isOlder();
+  await until("it asks", async () => (await agent.told()) === "ours");
 });

@@ -5,6 +5,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, before } from "node:test";
 import { providerFiles, secretKeys, secretType } from "#contract/names.ts";
+import { answerOf } from "#pullsecret/provider/answer.ts";
 import { until } from "../cluster/await.ts";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
 import type { Node as Machine } from "../cluster/node.ts";
@@ -55,6 +56,20 @@ async function pull(name: string): Promise<void> {
   await cluster.apply(podOn(machine, name, image));
 }
 
+/** The same, with a secret of the pod's own. */
+async function pullWith(name: string, image: string, auth: string): Promise<void> {
+  const document = JSON.stringify({ auths: { [cluster.registry.host]: { auth } } });
+  const secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name, namespace: "default" },
+    type: secretType,
+    stringData: { [secretKeys.document]: document },
+  };
+  const pod = podOn(machine, name, image) as { spec: object };
+  await cluster.apply(secret, { ...pod, spec: { ...pod.spec, imagePullSecrets: [{ name }] } });
+}
+
 test("two rotations in a row serve the next pull, by one kubelet process, and a withdrawal serves none", async (t) => {
   const { InvocationID } = await inside.kubelet();
   await pull("early");
@@ -96,19 +111,7 @@ test("a script that is killed, writes rubbish or is gone keeps no other credenti
     await pull(`only-${name}`);
     await untilState(cluster, `only-${name}`, ...pullRefused);
     // A pod's own secret is another credential.
-    const image = await cluster.pushApp(`team/app:own-${name}`);
-    const { registry } = cluster;
-    const document = JSON.stringify({ auths: { [registry.host]: { auth } } });
-    const secret = {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { name: `own-${name}`, namespace: "default" },
-      type: secretType,
-      stringData: { [secretKeys.document]: document },
-    };
-    const pod = podOn(machine, `own-${name}`, image) as { spec: object };
-    const imagePullSecrets = [{ name: `own-${name}` }];
-    await cluster.apply(secret, { ...pod, spec: { ...pod.spec, imagePullSecrets } });
+    await pullWith(`own-${name}`, await cluster.pushApp(`team/app:own-${name}`), auth);
     await untilState(cluster, `own-${name}`, "Running");
     writeFileSync(file, right, { mode: 0o700 });
     await untilState(cluster, `only-${name}`, "Running");
@@ -128,4 +131,34 @@ test("an entry of the node's own for the same registry gives way once the kubele
   const isEmpty = () => Object.keys(answered(inside.node.kubelet) ?? {}).length === 0;
   await until("the answer is empty", () => Promise.resolve(isEmpty()));
   assert.equal(inside.node.file, theirs);
+});
+
+/** Who pulled the image of this pod, by the registry's log. */
+async function pulledBy(name: string): Promise<string[]> {
+  await untilState(cluster, name, "Running");
+  const its = cluster.registry
+    .accesses()
+    .filter(({ path }) => path.startsWith(`/v2/order/${name}/`));
+  return [...new Set(its.map(({ user }) => user))].filter((user) => user !== "pusher");
+}
+
+test("a kubelet tries the pod's own secret, then config.json, then the provider, until one is accepted", async () => {
+  // An agent would take out of config.json what the answer has.
+  await inside.kill("SIGTERM");
+  const { registry } = cluster;
+  const password = randomBytes(18).toString("base64url");
+  await registry.setUsers({ ...registry.users, user: password });
+  const answer = answerOf(new Map([[registry.host, { username: "user", password }]]));
+  machine.writeFile(providerFiles.answer, answer);
+  machine.writeFile("config.json", registry.document("original"));
+  await machine.exec(["systemctl", "restart", "kubelet"]);
+  const order = async (name: string) => await cluster.pushApp(`order/${name}:1`);
+  await pullWith("secret", await order("secret"), registry.auth("additional").auth);
+  assert.deepEqual(await pulledBy("secret"), ["additional"]);
+  await cluster.apply(podOn(machine, "config", await order("config")));
+  assert.deepEqual(await pulledBy("config"), ["original"]);
+  // config.json's is refused from now on.
+  await registry.setUsers({ ...registry.users, original: randomBytes(18).toString("base64url") });
+  await cluster.apply(podOn(machine, "provider", await order("provider")));
+  assert.deepEqual(await pulledBy("provider"), ["user"]);
 });

@@ -437,3 +437,10 @@ test("a rollback that was never reported is not taken for the report of the next
   assert.ok(step.action === "apply");
   assert.equal(step.journal.quarantine?.told, true);
 });
+
+test("in force: what the file's delivery has to say goes with the code, to whoever asks for readiness", () => {
+  const noted = { ...written, note: "the kubelet has not asked yet" };
+  const step = decide(facts({ journal: idle, file: noted }));
+  assert.deepEqual([step.code, step.ready, step.detail], ["GPS200", true, noted.note]);
+  assert.equal(decide(facts({ journal: idle })).detail, undefined);
+});

@@ -7,15 +7,15 @@ import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
 import { answerOf } from "#pullsecret/provider/answer.ts";
 import { judgeConfig, rowsFor } from "#pullsecret/provider/config.ts";
 import { withFlags } from "#pullsecret/provider/flags.ts";
-import { installProvider } from "../../../test/faults/provider.ts";
+import { hasAsked, installProvider } from "../../../test/faults/provider.ts";
 import { foundOf } from "../config-json/found.ts";
 import { readDocument } from "../config-json/document.ts";
 import type { Desired, Document } from "../mounted.ts";
 import type { Plan, Put } from "../delivery.ts";
 import { digestOf, firstJournal, type Journal, type Owned } from "../../journal/journal.ts";
-import { afterProvider, providedBy } from "./found.ts";
+import { afterProvider, notAsked, providedBy } from "./found.ts";
 import { type InstalledProvider, readInstalled } from "./installed.ts";
-import { configAfterProvider, preinstalledProvider } from "./provider.ts";
+import { configAfterProvider, preinstalledProvider, registeredProvider } from "./provider.ts";
 import { registeredBy } from "./registered.ts";
 import { share } from "./share.ts";
 import { readTree, type ProviderTree } from "./tree.ts";
@@ -231,6 +231,19 @@ test("after the provider: as long as kubeadm's file has our flags it is said, in
   assert.equal(note(), undefined);
   writeFileSync(join(root, kubeadmFlagsFile), withFlags(without));
   assert.match(note() ?? "", /kubeadm-flags\.env still names/);
+});
+
+test("in force: that the kubelet has not asked yet is said until the script has left its stamp", (t) => {
+  const root = tree(t);
+  writeFileSync(join(root, kubeadmFlagsFile), withFlags(without));
+  const notes = () =>
+    [preinstalledProvider("All"), registeredProvider("All")].map((delivery) => {
+      const found = delivery.read(root);
+      return "note" in found ? found.note : undefined;
+    });
+  assert.deepEqual(notes(), [notAsked, notAsked]);
+  hasAsked(root);
+  assert.deepEqual(notes(), [undefined, undefined]);
 });
 
 test("registered: a withdrawal takes the flags out first, and what they named only when that is proved", () => {

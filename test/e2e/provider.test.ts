@@ -152,7 +152,7 @@ test("a kubelet reads its configuration when it starts, and no change of it befo
   );
   assert.equal(new Set(before).size, 1);
   for (const node of cluster.nodes) configure(node, "Annotated");
-  // Of scope Annotated no pod without the annotation could be.
+  // With scope Annotated in force, no pod without the annotation would run.
   await arePulled();
   assert.deepEqual(await configurations(), before);
   await nothingRestarted();

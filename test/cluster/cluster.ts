@@ -170,6 +170,18 @@ export class Cluster {
     return status?.conditions?.find(({ type }) => type === "Ready")?.status;
   }
 
+  /**
+   * Waits until a definition is served, by its name. Not by kubectl wait, which fails at once where
+   * the API server has not written its conditions yet: on a busy machine that takes a second.
+   */
+  async untilServed(definition: string): Promise<void> {
+    type Status = { status?: { conditions?: { type: string; status: string }[] | null } };
+    await until(`${definition} is served`, async () => {
+      const { status } = (await this.get<Status>("crd", definition)) ?? {};
+      return status?.conditions?.find(({ type }) => type === "Established")?.status === "True";
+    });
+  }
+
   /** From now on pods of either cluster reach the other's API server. */
   async connect(other: Cluster): Promise<void> {
     await joinHubs(this.#place.network, other.#place.network);
@@ -185,9 +197,13 @@ export class Cluster {
     await startPart(this.#hub, this.#plane, "kube-apiserver");
   }
 
-  /** Kills etcd and starts it again on its data; returns once the API server answers from it. */
-  async restartEtcd(): Promise<void> {
+  /** Kills etcd; the API server lives on, and answers only what it need not ask for there. */
+  async stopEtcd(): Promise<void> {
     await killPart(this.#hub, "etcd");
+  }
+
+  /** Starts it again on its data; returns once the API server answers from it. */
+  async startEtcd(): Promise<void> {
     await startPart(this.#hub, this.#plane, "etcd");
   }
 
@@ -266,7 +282,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     const groups = makeGroups(state.groups, "hub");
     await makeHub(network);
     const registry = new Registry(kit.parts, directory, network, state.users);
-    const [plane] = await Promise.all([
+    const [{ plane, check }] = await Promise.all([
       startControlPlane({ parts: kit.parts, directory, network, groups }, options),
       apiOnly
         ? undefined
@@ -279,7 +295,10 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     // The controllers make it after everything else, and no pod can be made without.
     const account = ["serviceaccount", "--namespace=default", "default"];
     if (!apiOnly)
-      await until("the controllers run", async () => (await cluster.get(...account)) !== undefined);
+      await until("the controllers run", async () => {
+        check();
+        return (await cluster.get(...account)) !== undefined;
+      });
     if (options.keep === true) cluster.keep();
     return cluster;
   } catch (error) {

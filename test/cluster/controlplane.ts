@@ -62,6 +62,9 @@ type Settings = Readonly<{
   apiServer?: Readonly<{ audit?: object; encryption?: object; longestToken?: number }>;
 }>;
 
+/** A control plane, and a check for probes, which throws once a program of it has died. */
+type Started = Readonly<{ plane: ControlPlane; check: () => void }>;
+
 /** Returns once the API server is ready; the controllers, if any, are up some seconds later. */
 export async function startControlPlane(
   place: ControlPlanePlace,
@@ -70,7 +73,7 @@ export async function startControlPlane(
     apiOnly = false,
     apiServer: { audit = auditPolicy, encryption, longestToken } = {},
   }: Settings = {},
-): Promise<ControlPlane> {
+): Promise<Started> {
   const { directory, network } = place;
   const checks = [start(place, "etcd", etcdFlags(directory))];
   mkdirSync(join(directory, "pki"), { mode: 0o700 });
@@ -102,6 +105,10 @@ export async function startControlPlane(
     writeFileSync(join(directory, longestTokenFile), String(longestToken));
 
   checks.push(start(place, "kube-apiserver", apiServerFlags(directory, network, plane)));
+  const check = () => checks.forEach((one) => one());
+  await untilApiReady(place, plane, check);
+  // Not before: a controller manager ends where no API server is healthy 10 s after it began, which
+  // on a busy machine takes longer, and nothing here starts it again as a kubelet would.
   if (!apiOnly) {
     const managing = controllerManagerFlags(authority.directory, missedAfter);
     checks.push(start(place, "kube-controller-manager", managing));
@@ -110,8 +117,7 @@ export async function startControlPlane(
       start(place, "kube-scheduler", [leader, kubeconfigFlag(authority.directory, "scheduler")]),
     );
   }
-  await untilApiReady(place, plane, checks);
-  return plane;
+  return { plane, check };
 }
 
 /**
@@ -135,7 +141,7 @@ export async function startPart(
 ): Promise<void> {
   const { directory, network } = place;
   const flags = name === "etcd" ? etcdFlags(directory) : apiServerFlags(directory, network, plane);
-  await untilApiReady(place, plane, [start(place, name, flags)]);
+  await untilApiReady(place, plane, start(place, name, flags));
 }
 
 /** Starts etcd alone, for an API server that starts next. */
@@ -163,12 +169,12 @@ function isProgram(pid: number, name: string): boolean {
 async function untilApiReady(
   { parts }: ControlPlanePlace,
   plane: ControlPlane,
-  checks: readonly (() => void)[],
+  check: () => void,
 ): Promise<void> {
   await until(
     "the API server is ready",
     async () => {
-      for (const check of checks) check();
+      check();
       const admin = `--kubeconfig=${plane.adminKubeconfig}`;
       return (
         (await run([

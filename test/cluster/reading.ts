@@ -8,6 +8,7 @@ import type { Cluster as Api } from "#kube/client/cluster.ts";
 
 /** Kind, as tests write it → its collection; `*` is the namespace. */
 const collections: Readonly<Record<string, string>> = {
+  crd: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
   daemonset: "/apis/apps/v1/namespaces/*/daemonsets",
   deployment: "/apis/apps/v1/namespaces/*/deployments",
   events: "/api/v1/namespaces/*/events",

@@ -152,14 +152,10 @@ export async function startRegistries(
       log: join(directory, `${name}.log`),
       env: { OTEL_TRACES_EXPORTER: "none" },
     });
-    await until(
-      `${name} answers`,
-      async () => {
-        check();
-        return [200, 401].includes((await fetch(`http://${network.hub}:${port}/v2/`)).status);
-      },
-      { timeout: 20_000 },
-    );
+    await until(`${name} answers`, async () => {
+      check();
+      return [200, 401].includes((await fetch(`http://${network.hub}:${port}/v2/`)).status);
+    });
   }
 }
 

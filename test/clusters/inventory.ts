@@ -14,13 +14,7 @@ export async function define(cluster: Cluster): Promise<void> {
   const { Dir } = JSON.parse(told) as { Dir: string };
   const crd = "config/crd/bases/multicluster.x-k8s.io_clusterprofiles.yaml";
   await cluster.kubectl("apply", "-f", join(Dir, crd));
-  await cluster.kubectl(
-    "wait",
-    "--for=condition=Established",
-    `--timeout=30s`,
-    "-f",
-    join(Dir, crd),
-  );
+  await cluster.untilServed("clusterprofiles.multicluster.x-k8s.io");
 }
 
 /** Builds the reference secret reader, a minute for the first, once per version of the pins. */

@@ -46,7 +46,7 @@ test("etcd restarted, somebody else's writes in between: one rollout, and the la
   await until("the DaemonSet is there", () =>
     cluster.get("daemonset", names.agentName, "-n", names.namespace),
   );
-  const restarted = cluster.restartEtcd();
+  const restarted = cluster.stopEtcd().then(() => cluster.startEtcd());
   const over = new AbortController();
   const conflict = () => askedByController(cluster, since).some(({ code }) => code === 409);
   const somebody = async (name: string) => {

@@ -34,8 +34,7 @@ type Options = Readonly<{
  * controller may make the object in the same instant.
  */
 export async function steerProduct(cluster: Cluster, wish: Wish): Promise<void> {
-  const crd = "crd/globalpullsecrets.globalpullsecret.io";
-  await cluster.kubectl("wait", "--for=condition=Established", crd, "--timeout=60s");
+  await cluster.untilServed("globalpullsecrets.globalpullsecret.io");
   const file = join(cluster.directory, "globalpullsecret.json");
   writeFileSync(file, JSON.stringify(objectOf(wish)));
   await cluster.kubectl("apply", "--server-side", "--field-manager=test", "-f", file);

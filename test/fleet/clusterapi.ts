@@ -4,7 +4,6 @@ import { once as event } from "node:events";
 import { globSync, mkdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
-import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { makeAuthority } from "../cluster/host/certificates.ts";
 import { directEnvironment, progress, run } from "../cluster/run.ts";
@@ -127,10 +126,6 @@ export async function installDefinitions(
     const file = join(folder, "config/crd/bases", `${name}.yaml`);
     await cluster.kubectl("apply", "--server-side", "-f", file);
     const [group, plural] = name.split("_");
-    const crd = `crd/${plural}.${group}`;
-    const path = 'jsonpath={.status.conditions[?(@.type=="Established")].status}';
-    const established = async () => await cluster.kubectl("get", crd, "-o", path);
-    // kubectl wait fails where there are no conditions yet.
-    await until(`${crd} is served`, async () => (await established()) === "True");
+    await cluster.untilServed(`${plural}.${group}`);
   }
 }

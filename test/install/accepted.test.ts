@@ -19,8 +19,7 @@ before(async () => {
     (name) => `components/${name}`,
   );
   await cluster.apply(...(await kustomized({ resources: ["."], components })));
-  const crd = "crd/globalpullsecrets.globalpullsecret.io";
-  await cluster.kubectl("wait", "--for=condition=Established", crd, "--timeout=60s");
+  await cluster.untilServed("globalpullsecrets.globalpullsecret.io");
   const sources = [{ name: "team", secretRef: { name: team }, priority: 1 }];
   await cluster.apply(objectOf({ sources }));
   await until("the policy is in force", async () => (await refusal(opaque(team))) !== "");

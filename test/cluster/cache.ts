@@ -66,7 +66,8 @@ async function locked<T>(lock: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function take(lock: string): boolean {
+/** True where this process holds the lock now; one that its owner left is gone at the next try. */
+export function take(lock: string): boolean {
   try {
     writeFileSync(lock, JSON.stringify(thisProcess), { flag: "wx" });
     return true;

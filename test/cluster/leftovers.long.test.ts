@@ -8,9 +8,10 @@ import { after, test } from "node:test";
 import { until } from "./await.ts";
 import { attachCluster, removeCluster, startCluster } from "./cluster.ts";
 import { isTaken, networkOf } from "./host/network.ts";
+import { thisProcess } from "./host/owner.ts";
 import { run, runSync } from "./run.ts";
-import { allStates, directoryOf } from "./host/state.ts";
-import { sweep } from "./host/sweep.ts";
+import { allStates, claim, directoryOf, update } from "./host/state.ts";
+import { removeLeftover, sweep } from "./host/sweep.ts";
 import { tracesOf } from "./host/traces.ts";
 
 const names: string[] = [];
@@ -83,6 +84,24 @@ test("a sweep leaves alone what lives, also where nobody wrote it down", async (
     [false, true],
   );
   assert.equal(await isTaken(networkOf(99)), true);
+});
+
+test("of runs that begin at once one sweeps a leftover, and none a cluster that has its slot since", async () => {
+  const name = "slot";
+  names.push(name);
+  const state = await claim({ name, users: {} });
+  const seen = { ...state, owner: { pid: 1, started: "before the last boot" } };
+  removeLeftover(seen);
+  assert.ok(existsSync(directoryOf(state)), "its owner lives");
+  update(state.slot, () => ({ owner: seen.owner }));
+  const lock = join(directoryOf(state), "sweep.lock");
+  writeFileSync(lock, JSON.stringify(thisProcess));
+  removeLeftover(seen);
+  assert.ok(existsSync(directoryOf(state)), "another run is at it");
+  // A sweep that was killed itself keeps nobody from it.
+  writeFileSync(lock, JSON.stringify(seen.owner));
+  removeLeftover(seen);
+  assert.ok(!existsSync(directoryOf(state)));
 });
 
 for (const [when, file] of [

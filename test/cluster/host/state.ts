@@ -93,6 +93,13 @@ export function update(
   return state;
 }
 
+/** Gives the slot back. The state goes first: from then on nobody takes it for a leftover. */
+export function release({ slot }: ClusterState): void {
+  const directory = join(clusters, String(slot));
+  rmSync(join(directory, "state.json"), { force: true });
+  rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
+}
+
 /** Slots that are taken, also those of clusters that are just being made or removed. */
 export function takenSlots(): Set<number> {
   return new Set(existsSync(clusters) ? readdirSync(clusters).map(Number) : []);

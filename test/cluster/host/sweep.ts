@@ -3,8 +3,16 @@ import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { removeGroups } from "./cgroup.ts";
 import { networkOf, removeNetwork } from "./network.ts";
+import { take } from "../cache.ts";
 import { endRunning, progress, runSync } from "../run.ts";
-import { allStates, directoryOf, isLeftover, takenSlots, type ClusterState } from "./state.ts";
+import {
+  allStates,
+  directoryOf,
+  isLeftover,
+  release,
+  takenSlots,
+  type ClusterState,
+} from "./state.ts";
 
 const nspawn = "/run/systemd/nspawn/propagate";
 
@@ -21,7 +29,31 @@ export function remove(state: ClusterState): void {
   removeGroups(state.groups);
   removeNetwork(network);
   removeTraces(network.device, directoryOf(state));
-  rmSync(directoryOf(state), { recursive: true, force: true, maxRetries: 3 });
+  release(state);
+}
+
+/**
+ * Removes a cluster that a killed run left. Files of tests begin side by side, and what one of them
+ * saw may be gone: another removed it, and its slot is a new cluster's. So only who holds the lock
+ * removes, and only what is still a leftover.
+ */
+export function removeLeftover({ slot, name }: ClusterState): void {
+  const lock = join(directoryOf({ slot }), "sweep.lock");
+  if (!holds(lock)) return;
+  const now = allStates().find((state) => state.slot === slot);
+  if (now === undefined || !isLeftover(now)) return rmSync(lock, { force: true });
+  progress(`removing cluster ${name}, left by a run that was killed`);
+  remove(now);
+}
+
+function holds(lock: string): boolean {
+  try {
+    // Twice: the first try takes away the lock of a sweep that was killed itself.
+    return take(lock) || take(lock);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return false; // the cluster is gone
+  }
 }
 
 /**
@@ -34,8 +66,9 @@ function removeTraces(device: string, directory: string): void {
       rmSync(join(nspawn, machine), { recursive: true, force: true });
   }
   for (const entry of entries(directory)) {
-    const { dev, ino } = statSync(join(directory, entry));
-    rmSync(`/run/systemd/nspawn/locks/inode-${dev}:${ino}`, { force: true });
+    const found = statSync(join(directory, entry), { throwIfNoEntry: false });
+    if (found === undefined) continue; // another run's lock, given back
+    rmSync(`/run/systemd/nspawn/locks/inode-${found.dev}:${found.ino}`, { force: true });
   }
 }
 
@@ -45,14 +78,13 @@ function entries(directory: string): string[] {
 
 /** Removes every cluster whose process is gone and that nobody wanted to keep. */
 export function sweep(): void {
-  for (const state of allStates().filter(isLeftover)) {
-    progress(`removing cluster ${state.name}, left by a run that was killed`);
-    remove(state);
-  }
+  for (const state of allStates().filter(isLeftover)) removeLeftover(state);
   // A program that a killed run had started may have made its namespace after the cluster was
-  // removed. One that holds a process is somebody's and stays.
+  // removed. One that holds a process is somebody's and stays. The slots are read last: whoever
+  // makes a namespace has taken its slot before.
+  const names = entries("/run/netns");
   const taken = takenSlots();
-  for (const name of entries("/run/netns")) {
+  for (const name of names) {
     const slot = Number(/^gps(\d+)-/.exec(name)?.[1]);
     if (Number.isNaN(slot) || taken.has(slot)) continue;
     if (runSync(["ip", "netns", "pids", name]) === "") runSync(["ip", "netns", "delete", name]);

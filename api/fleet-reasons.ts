@@ -54,7 +54,7 @@ export const joinedReasons = {
   Ready: "ControlPlaneHealthy: `/readyz` answers ok.",
   NotReady: "ControlPlaneHealthy: `/readyz` answers something else.",
   Unreachable: "ControlPlaneHealthy: the API server cannot be reached.",
-  NotAsked: "The cluster was not asked, for want of a way or of a token that it takes.",
+  NotAsked: "It was not asked: there is no way or token, or its API server is not ready.",
   PoliciesInPlace: "AccountGuarded: they are there, as the join made them.",
   PoliciesMissing: "AccountGuarded: they are gone, or changed. Join it again.",
 } as const;

@@ -26,11 +26,11 @@ const cases: readonly (readonly [
   [answers, "due", "True TokenAccepted", "True Ready", "True PoliciesInPlace"],
   [answers, "unknown", "True TokenAccepted", "True Ready", "True PoliciesInPlace"],
   [
-    { ...answers, ready: false },
+    { ...answers, ready: false, guarded: undefined },
     "fresh",
     "True TokenAccepted",
     "False NotReady",
-    "True PoliciesInPlace",
+    "Unknown NotAsked",
   ],
   [
     { ...answers, guarded: false },

@@ -8,7 +8,13 @@ import type { Age } from "./token.ts";
 
 /** What one look at a cluster found. */
 export type FoundCluster =
-  | Readonly<{ kind: "answers"; version: string; ready: boolean; guarded: boolean }>
+  | Readonly<{
+      kind: "answers";
+      version: string;
+      ready: boolean;
+      /** undefined: not asked. */
+      guarded: boolean | undefined;
+    }>
   /** The API server does not take the token. */
   | Readonly<{ kind: "refused" }>
   | Readonly<{ kind: "away"; why: string }>
@@ -92,7 +98,7 @@ function healthy(found: FoundCluster): Word {
 
 /** Whoever deleted the policies has opened what they close: nothing is stopped, and it is said. */
 function guarded(profile: ClusterProfile, found: FoundCluster): Word {
-  if (found.kind !== "answers")
+  if (found.kind !== "answers" || found.guarded === undefined)
     return { status: "Unknown", reason: "NotAsked", message: "It was not asked" };
   if (found.guarded) {
     const message = "Admission policies hold its account to its task";

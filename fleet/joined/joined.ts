@@ -32,7 +32,9 @@ export class Joined {
       const version = told?.gitVersion;
       if (typeof version !== "string" || !/^v[-+.0-9A-Za-z]{1,63}$/.test(version))
         return { kind: "away", why: "/version is not answered as by an API server" };
-      const [ready, guarded] = await Promise.all([isReady(cluster), isGuarded(cluster)]);
+      const ready = await isReady(cluster);
+      // Without etcd it can tell no policy: a failure there must not make it one that is away.
+      const guarded = ready ? await isGuarded(cluster) : undefined;
       return { kind: "answers", version, ready, guarded };
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) return { kind: "refused" };

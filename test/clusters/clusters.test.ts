@@ -7,6 +7,7 @@ import { rmSync } from "node:fs";
 import { after, before } from "node:test";
 import { startCluster } from "../cluster/cluster.ts";
 import * as fleet from "../fleet/fleet.ts";
+import { ailing } from "./ailing.fixture.ts";
 import { applying } from "./applying.fixture.ts";
 import { personWith, type Rig } from "./clusters.ts";
 import { define } from "./inventory.ts";
@@ -38,6 +39,7 @@ const on = (): Rig => {
 };
 
 joining(on);
+ailing(on);
 applying(on);
 sealing(on);
 removing(on);

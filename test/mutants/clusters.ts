@@ -26,6 +26,13 @@ export const clusters: readonly Mutant[] = [
     tests: [conditions],
   },
   {
+    effect: "a cluster whose etcd is down is told as one that cannot be reached",
+    file: "fleet/joined/joined.ts",
+    text: "const guarded = ready ? await isGuarded(cluster) : undefined;",
+    instead: "const guarded = await isGuarded(cluster);",
+    tests: [real],
+  },
+  {
     breaks: "M3",
     effect: "only the context that a cluster was joined with leads there",
     file: "cli/clusters/contexts.ts",

@@ -1,0 +1,50 @@
+/** What the host says of a joined cluster that has no etcd, or a token that has run out. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined/names.ts";
+import { profileIn, untilCondition, type Rig } from "./clusters.ts";
+
+const its = ["east", "-n", clustersNamespace];
+
+export function ailing(on: () => Rig): void {
+  /** Any change of a profile is a hint to look. */
+  const look = (why: string) =>
+    on().home.cluster.kubectl("label", "clusterprofile", ...its, "--overwrite", `look=${why}`);
+  const untilSaid = async (type: string, status: string, says?: RegExp) =>
+    await untilCondition(on().home.cluster, "east", [type, status], says);
+
+  test("M2: a cluster without etcd is told as not ready, and as joined", async () => {
+    const { home, east } = on();
+    await east.stopEtcd();
+    try {
+      await look("etcd-is-gone");
+      await untilSaid("ControlPlaneHealthy", "False", /^\/readyz does not answer ok$/);
+      const { conditions = [] } = (await profileIn(home.cluster, "east"))?.status ?? {};
+      assert.deepEqual(
+        conditions.map(({ status, reason }) => `${status} ${reason}`),
+        ["True TokenAccepted", "False NotReady", "Unknown NotAsked"],
+      );
+    } finally {
+      await east.startEtcd();
+    }
+    await look("etcd-is-back");
+    for (const type of ["ControlPlaneHealthy", "Joined", "AccountGuarded"])
+      await untilSaid(type, "True");
+  });
+
+  test("M2: a token that has run out is told as such, with the command that joins again", async () => {
+    const { person, home } = on();
+    const times = [
+      `${issuedAnnotation}=2026-01-01T00:00:00Z`,
+      `${expiresAnnotation}=2026-01-31T00:00:00Z`,
+    ];
+    await home.cluster.kubectl("annotate", "secret", ...its, "--overwrite", ...times);
+    await look("token-has-run-out");
+    const again = "join it again: kubectl pull-secret clusters join east --context admin@east";
+    await untilSaid("Joined", "False", new RegExp(`^The token has expired; ${again}$`));
+    const { out } = await person.plugin("clusters list");
+    assert.match(out, new RegExp(`^ *east +False .*The token has expired; ${again}$`, "m"));
+    await person.ok("clusters join east --context admin@east");
+    await untilSaid("Joined", "True");
+  });
+}

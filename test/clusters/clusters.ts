@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { load } from "js-yaml";
@@ -34,6 +34,8 @@ export type Person = Readonly<{
   ok: (line: string) => Promise<string>;
   /** Fails where it does not end with 1, and this on standard error. */
   refused: (line: string, says: RegExp) => Promise<void>;
+  /** From now on each run fails that prints one of these, or leaves it in a folder of files. */
+  plant: (...values: readonly string[]) => void;
 }>;
 
 export type Rig = Readonly<{
@@ -66,6 +68,7 @@ export function personWith(contexts: Readonly<Record<string, Cluster>>): Person 
   };
   writeFileSync(kubeconfig, JSON.stringify(config), { mode: 0o600 });
   const env = directEnvironment({ KUBECONFIG: kubeconfig });
+  const planted = new Set<string>();
   const run = async (argv: readonly string[]): Promise<Ran> => {
     const [first = "", ...rest] = argv;
     const child = spawn(first, rest, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
@@ -73,6 +76,8 @@ export function personWith(contexts: Readonly<Record<string, Cluster>>): Person 
     child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
     const [code] = (await once(child, "close")) as [number];
+    for (const text of [out, err, ...writtenBelow(folder)])
+      for (const value of planted) assert.ok(!text.includes(value), `${rest.join(" ")}: a secret`);
     return { code, out, err };
   };
   const kubectl = Object.values(contexts)[0]?.kit.parts.path("kubectl") ?? "kubectl";
@@ -92,7 +97,17 @@ export function personWith(contexts: Readonly<Record<string, Cluster>>): Person 
       assert.equal(code, 1, `${line}\n${out}${err}`);
       assert.match(err, says);
     },
+    plant: (...values) => {
+      for (const value of values) planted.add(value);
+    },
   };
+}
+
+/** What is in a person's folders of files; in the folder itself are the things they began with. */
+function writtenBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.parentPath !== folder)
+    .map(({ name, parentPath }) => readFileSync(join(parentPath, name), "utf8"));
 }
 
 const its = ["-n", clustersNamespace];

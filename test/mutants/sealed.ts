@@ -34,4 +34,18 @@ export const sealed: readonly Mutant[] = [
     instead: "",
     tests: ["cli/commands/clusters/seal.test.ts"],
   },
+  {
+    effect: "the controller is told of no scope that is wider than a namespace",
+    file: "cli/seal/sealed-secret.ts",
+    text: '"cluster-wide": "sealedsecrets.bitnami.com/cluster-wide",',
+    instead: '"cluster-wide": undefined,',
+    tests: ["cli/commands/clusters/seal.test.ts"],
+  },
+  {
+    effect: "the index holds a digest of the content, against which a password can be guessed",
+    file: "cli/seal/sealed-index.ts",
+    text: "const index = { version, namespace, name, scope,",
+    instead: 'const index = { version, digest: "", namespace, name, scope,',
+    tests: ["cli/commands/clusters/seal.test.ts"],
+  },
 ];

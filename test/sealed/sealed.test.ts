@@ -1,16 +1,25 @@
 /** Sealed files, opened by the real Sealed Secrets of two clusters, each with keys of its own. */
 import assert from "node:assert/strict";
+import { createPrivateKey } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
+import type { Scope } from "../../cli/seal/encrypt.ts";
 import { open } from "../../cli/seal/seal.fixture.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { run } from "../cluster/run.ts";
-import { createPrivateKey } from "node:crypto";
-import { build, home, install, startSealedSecrets, type SealedSecrets } from "./sealedsecrets.ts";
+import { deskAt, pageOf } from "../page.ts";
+import {
+  build,
+  home,
+  install,
+  startSealedSecrets,
+  synced,
+  type SealedSecrets,
+} from "./sealedsecrets.ts";
 
 const root = join(import.meta.dirname, "../..");
 const password = "pl4nted-s3cret";
@@ -21,6 +30,8 @@ const label = `${names.namespace}/${names.additionalSecretName}`;
 type Joined = Readonly<{ name: string; cluster: Cluster; sealed: SealedSecrets }>;
 let [east, west]: Joined[] = [];
 let folder: string;
+/** Controllers that were started once more. */
+const again: SealedSecrets[] = [];
 
 before(async () => {
   [east, west] = await Promise.all(
@@ -37,10 +48,10 @@ before(async () => {
   for (const { name, sealed } of [east, west])
     writeFileSync(join(folder, `${name}.pem`), sealed.certificate);
   const certificates = ["--cert", "east=east.pem", "--cert", "west=west.pem"];
-  const argv = ["seal", "-f", "pull-secret.json", "-o", "files", ...certificates];
-  await run([process.execPath, join(root, "cli/main.ts"), ...argv], { cwd: folder });
+  await seal("-f", "pull-secret.json", "-o", "files", ...certificates);
 });
 after(async () => {
+  for (const one of again) await one[Symbol.asyncDispose]();
   for (const joined of [east, west]) {
     await joined?.sealed[Symbol.asyncDispose]();
     joined?.cluster.down();
@@ -53,17 +64,26 @@ function both(): readonly [Joined, Joined] {
 }
 
 const file = (name: string): string => join(folder, "files", `${name}.yaml`);
-const its = ["-n", names.namespace];
+const { additionalSecretName: name, namespace } = names;
 
-async function secretOf({ cluster }: Joined): Promise<V1Secret | undefined> {
-  return await cluster.get<V1Secret>("secret", names.additionalSecretName, ...its);
+/** As the command is run, in the folder of these tests. */
+async function seal(...argv: readonly string[]): Promise<void> {
+  await run([process.execPath, join(root, "cli/main.ts"), "seal", ...argv], { cwd: folder });
 }
 
-type Status = { status?: { conditions?: { type: string; status: string; message?: string }[] } };
+async function documentIn({ cluster }: Joined, at = { name, namespace }): Promise<string> {
+  const secret = await cluster.get<V1Secret>("secret", at.name, "-n", at.namespace);
+  return Buffer.from(secret?.data?.[names.secretKeys.document] ?? "", "base64").toString();
+}
 
-async function synced({ cluster }: Joined): Promise<string | undefined> {
-  const found = await cluster.get<Status>("sealedsecret", names.additionalSecretName, ...its);
-  return found?.status?.conditions?.find(({ type }) => type === "Synced")?.status;
+async function untilSynced(
+  { name: where, cluster }: Joined,
+  status: "True" | "False",
+  at = { name, namespace },
+): Promise<void> {
+  const says = () => synced(cluster, at.name, at.namespace);
+  const what = `${where} says ${status} of ${at.namespace}/${at.name}`;
+  await until(what, async () => (await says()) === status, { seen: says });
 }
 
 /** The private key that a cluster's controller has made for itself, in PEM. */
@@ -73,21 +93,46 @@ async function privateKeyOf({ cluster }: Joined): Promise<string> {
   return Buffer.from(list?.items[0]?.data?.["tls.key"] ?? "", "base64").toString();
 }
 
-test("M8, M11: a sealed file becomes the pull secret in its own cluster", async () => {
+test("M8, M11: a sealed file becomes the pull secret in its own cluster, and nothing in the other", async () => {
   const [east, west] = both();
-  // First the other's: nothing comes of it.
-  await east.cluster.kubectl("apply", "-f", file("west"));
-  await until("east cannot open west's", async () => (await synced(east)) === "False");
-  assert.equal(await secretOf(east), undefined);
+  for (const [joined, other] of [
+    [east, west],
+    [west, east],
+  ] as const) {
+    await joined.cluster.kubectl("apply", "-f", file(other.name));
+    await untilSynced(joined, "False");
+    assert.equal(await joined.cluster.get("secret", name, "-n", namespace), undefined);
+  }
   for (const joined of [east, west]) {
     await joined.cluster.kubectl("apply", "-f", file(joined.name));
-    await until(`${joined.name} opens its own`, async () => (await synced(joined)) === "True");
-    const secret = await secretOf(joined);
+    await untilSynced(joined, "True");
+    const secret = await joined.cluster.get<V1Secret>("secret", name, "-n", namespace);
     assert.equal(secret?.type, names.secretType);
-    const data = secret.data?.[names.secretKeys.document] ?? "";
-    assert.equal(Buffer.from(data, "base64").toString(), document);
+    assert.equal(await documentIn(joined), document);
   }
 });
+
+/** Where a file of a scope is brought by whoever edits it → whether it opens there. */
+const moves: readonly (readonly [scope: Scope, namespace: string, status: "True" | "False"])[] = [
+  ["strict", namespace, "False"],
+  ["namespace-wide", namespace, "True"],
+  ["namespace-wide", "default", "False"],
+  ["cluster-wide", "default", "True"],
+];
+for (const [scope, where, status] of moves)
+  test(`M8: a file of scope ${scope} under another name in ${where}: it opens is ${status}`, async () => {
+    const [east] = both();
+    const at = { name: `moved-${scope}`, namespace: where };
+    await seal("-f", "pull-secret.json", "--cert", "east=east.pem", "--scope", scope, "-o", scope);
+    const text = readFileSync(join(folder, scope, "east.yaml"), "utf8")
+      .replaceAll(`name: ${name}`, `name: ${at.name}`)
+      .replaceAll(`namespace: ${namespace}`, `namespace: ${where}`);
+    const moved = join(folder, `${scope}-${where}.yaml`);
+    writeFileSync(moved, text);
+    await east.cluster.kubectl("apply", "-f", moved);
+    await untilSynced(east, status, at);
+    assert.equal(await documentIn(east, at), status === "True" ? document : "");
+  });
 
 test("kubeseal opens what we seal, and we read what it seals", async () => {
   const [east] = both();
@@ -101,24 +146,38 @@ test("kubeseal opens what we seal, and we read what it seals", async () => {
   assert.equal(type, names.secretType);
   assert.equal(Buffer.from(data?.[names.secretKeys.document] ?? "", "base64").toString(), document);
   const argv = ["--raw", `--from-file=${join(folder, "pull-secret.json")}`];
-  const target = ["--namespace", names.namespace, "--name", names.additionalSecretName];
+  const target = ["--namespace", namespace, "--name", name];
   const certificate = ["--cert", join(folder, "east.pem")];
   const theirs = await run([kubeseal, ...argv, ...certificate, ...target]);
   assert.equal(open(theirs.trim(), createPrivateKey(readFileSync(key)), label), document);
 });
 
-test("M10: with one key pair in both clusters, one file opens in both", async () => {
+test("M10: with a pair of one's own in both clusters, as the page gives it, one file opens in both", async () => {
   const [east, west] = both();
-  const key = await east.cluster.get<{ items: V1Secret[] }>("secrets", "-n", home);
-  const shared = key?.items.find(({ type }) => type === "kubernetes.io/tls");
-  assert.ok(shared?.metadata);
-  const { name, labels } = shared.metadata;
-  await west.sealed[Symbol.asyncDispose]();
-  await west.cluster.kubectl("delete", "sealedsecret", names.additionalSecretName, ...its);
-  await until("west has nothing", async () => (await secretOf(west)) === undefined);
-  const metadata = { name: `east-${name}`, namespace: home, labels };
-  await west.cluster.apply({ ...shared, apiVersion: "v1", kind: "Secret", metadata });
-  await using _again = await startSealedSecrets(west.cluster);
-  await west.cluster.kubectl("apply", "-f", file("east"));
-  await until("west opens east's", async () => (await synced(west)) === "True");
+  const contexts = { east: east.cluster, west: west.cluster };
+  const desk = deskAt(join(folder, "desk"), { contexts });
+  const shared = JSON.stringify({ auths: { "shared.example": { auth } } });
+  writeFileSync(join(desk.folder, "additional.json"), shared);
+  const blocks = pageOf("sealed.md").blocksBelow("## One file for all clusters");
+  const [make, bring, sealing, apply] = blocks.map(({ body }) =>
+    // Where these tests have Sealed Secrets, and what its Deployment is called there.
+    body
+      .replaceAll("-n kube-system", `-n ${home}`)
+      .replaceAll("deployment/sealed-secrets-controller", "deployment/sealed-secrets"),
+  );
+  assert.ok(make && bring && sealing && apply);
+  await desk.run(make);
+  await desk.run(bring);
+  // A process stands for the pod that the page restarts.
+  for (const { cluster, sealed } of [east, west]) {
+    await sealed[Symbol.asyncDispose]();
+    again.push(await startSealedSecrets(cluster));
+  }
+  const printed = await desk.run(sealing);
+  assert.equal(printed, blocks[2]?.printed);
+  await desk.run(apply);
+  for (const joined of [east, west]) {
+    await untilSynced(joined, "True");
+    assert.equal(await documentIn(joined), shared);
+  }
 });

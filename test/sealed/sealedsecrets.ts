@@ -87,13 +87,41 @@ export async function install(cluster: Cluster): Promise<void> {
   await cluster.kubectl("apply", "-f", file);
 }
 
+type SealedSecret = Readonly<{
+  metadata: Readonly<{ generation?: number }>;
+  status?: Readonly<{
+    observedGeneration?: number;
+    conditions?: readonly Readonly<{ type: string; status: string }>[];
+  }>;
+}>;
+
+/**
+ * What the controller says of a SealedSecret: True where it could open it. undefined until it has
+ * seen what was applied last.
+ */
+export async function synced(
+  cluster: Cluster,
+  secret: string,
+  namespace: string,
+): Promise<string | undefined> {
+  const found = await cluster.get<SealedSecret>("sealedsecret", secret, "-n", namespace);
+  const { observedGeneration, conditions } = found?.status ?? {};
+  return observedGeneration === found?.metadata.generation
+    ? conditions?.find(({ type }) => type === "Synced")?.status
+    : undefined;
+}
+
 export type SealedSecrets = Readonly<{ certificate: string }> & AsyncDisposable;
 
 /**
- * Starts the controller as a process; resolves with the certificate that it gives out. It only runs
- * as in a pod, so it sees a folder of its own where a pod's token lies.
+ * Starts the controller as a process, with these flags of its own besides; resolves with the
+ * certificate that it gives out. It only runs as in a pod, so it sees a folder of its own where a
+ * pod's token lies.
  */
-export async function startSealedSecrets(cluster: Cluster): Promise<SealedSecrets> {
+export async function startSealedSecrets(
+  cluster: Cluster,
+  ...flags: readonly string[]
+): Promise<SealedSecrets> {
   const program = await build("controller");
   const asks = ["create", "token", name, "-n", home, "--duration=2h"];
   const folder = join(cluster.directory, "sealed-secrets");
@@ -107,8 +135,8 @@ export async function startSealedSecrets(cluster: Cluster): Promise<SealedSecret
   const place = "/run/secrets/kubernetes.io/serviceaccount";
   const script =
     `mount -t tmpfs sealed /run && mkdir -p ${place} && mount --bind ${folder} ${place} && ` +
-    `exec ${program} --listen-addr ${ip}:${port} --listen-metrics-addr 127.0.0.1:${metrics}`;
-  const child = spawn("unshare", ["--mount", "sh", "-c", script], {
+    `exec ${program} --listen-addr ${ip}:${port} --listen-metrics-addr 127.0.0.1:${metrics} "$@"`;
+  const child = spawn("unshare", ["--mount", "sh", "-c", script, "sh", ...flags], {
     env: directEnvironment({
       POD_NAMESPACE: home,
       KUBERNETES_SERVICE_HOST: hostname,

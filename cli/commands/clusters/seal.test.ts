@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, test } from "node:test";
@@ -46,11 +47,29 @@ test("M9: each cluster gets a file of its own, and nothing secret stands in any"
   );
 });
 
-test("the wider scopes are told to the controller, outside and in the template", async () => {
-  const annotation = /sealedsecrets\.bitnami\.com\/namespace-wide: "true"/g;
-  assert.equal((await seal("--cert east=east.pem --scope namespace-wide")).code, 0);
-  const text = readFileSync(join(sealed, "east.yaml"), "utf8");
-  assert.equal(text.match(annotation)?.length, 2);
+for (const scope of ["namespace-wide", "cluster-wide"])
+  test(`scope ${scope} is told to the controller, outside and in the template`, async () => {
+    assert.equal((await seal(`--cert east=east.pem --scope ${scope}`)).code, 0);
+    const text = readFileSync(join(sealed, "east.yaml"), "utf8");
+    const annotations = text.match(/^ *sealedsecrets\.bitnami\.com.*$/gm);
+    const told = `sealedsecrets.bitnami.com/${scope}: "true"`;
+    assert.deepEqual(
+      annotations?.map((one) => one.trim()),
+      [told, told],
+    );
+  });
+
+test("M9: the index holds names, fingerprints and dates, and no digest of the content", async () => {
+  await seal(both);
+  const { clusters, ...rest } = index();
+  const its = { namespace: "kube-system", name: "additional-pull-secret", scope: "strict" };
+  assert.deepEqual(rest, { version: 1, ...its });
+  for (const [name, pem] of Object.entries({ east, west })) {
+    const { fingerprint256, validTo } = new X509Certificate(pem);
+    const fingerprint = fingerprint256.replaceAll(":", "").toLowerCase();
+    assert.deepEqual(clusters[name], { fingerprint, until: new Date(validTo).toISOString() });
+  }
+  assert.deepEqual(Object.keys(clusters), ["east", "west"]);
 });
 
 test("a pull secret that the controller would refuse is never sealed", async () => {

@@ -35,6 +35,7 @@ export async function startHome(): Promise<Home> {
   await freshBundle();
   const cluster = await startCluster({ nodes: 0 });
   await cluster.kubectl("apply", "-k", join(root, "manifests/fleet"));
+  await cluster.untilServed("fleetsecrets.globalpullsecret.io");
   const its = ["-n", "kube-system"];
   await cluster.kubectl("scale", `deployment/${account}`, ...its, "--replicas=0");
   const token = (await cluster.kubectl("create", "token", account, ...its, "--duration=4h")).trim();

@@ -85,6 +85,7 @@ export async function install(cluster: Cluster): Promise<void> {
   const file = join(cluster.directory, "sealed-secrets.yaml");
   writeFileSync(file, await manifestsOf());
   await cluster.kubectl("apply", "-f", file);
+  await cluster.untilServed("sealedsecrets.bitnami.com");
 }
 
 type SealedSecret = Readonly<{

@@ -1,7 +1,7 @@
 /**
- * What both sides do: each object is looked at whenever it, or what is made of it, has another
- * version than at the last look, and is brought one step nearer. Of all others only metadata is
- * read, and between two looks nothing of any content is kept.
+ * Reconciles the objects of one side; both sides use it. A run lists only metadata. It reads an
+ * object, and takes one step, when the resourceVersion of the object or of what is made from it has
+ * changed since nothing was left to do. No content is kept between two runs.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { Logger } from "pino";
@@ -18,14 +18,14 @@ import { replacement, stepOf, type Live } from "./rules/step.ts";
 import type { Wanted } from "./rules/wanted.ts";
 import { Elsewhere, elsewhere, type Side } from "./side.ts";
 
-/** After a conflict it is looked again so soon. */
+/** Seconds until the next attempt after a conflict. */
 const conflictSeconds = 0.5;
-/** What waits for others is looked at again after so long, should a watch miss it. */
+/** Seconds until an object that waits for others is read again, in case a watch missed a change. */
 const waitSeconds = 10;
 
-/** What is remembered of an object: versions alone. */
+/** What is remembered of an object between runs: versions, and no content. */
 type Known = {
-  /** Versions of the object and of what is made of it at which nothing was left to do. */
+  /** Versions of the object and of what is made from it at which nothing was left to do. */
   seen: string;
   failed: Readonly<{ at: string; times: number; next: number }> | undefined;
 };
@@ -42,7 +42,7 @@ export class Engine {
     this.#metrics = metrics;
   }
 
-  /** One look at everything. Rejects where one of the two collections cannot be read. */
+  /** Reconciles every object once. Rejects where one of the two collections cannot be listed. */
   async run(): Promise<Again | undefined> {
     const { from, objects, to, made, rights } = this.#side;
     const all = await metadataOf(from, objects).catch(async (error: unknown) => {
@@ -62,7 +62,7 @@ export class Engine {
     return again;
   }
 
-  /** One object that cannot be served keeps no other waiting. */
+  /** Reconciles one object. Never rejects, so that one that fails delays no other. */
   async #serve(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
     const known = this.#knownOf(metadata);
     const at = versions(metadata, made);
@@ -136,7 +136,7 @@ export class Engine {
       await elsewhere(to.remove(path, live.metadata.uid ?? "", live.metadata.resourceVersion));
   }
 
-  /** What was made goes first; the finalizer only when that is gone. */
+  /** Deletes what was made, and removes the finalizer only when that is gone. */
   async #leave(object: SyncSecret): Promise<Again | undefined> {
     const { from, to, finalizer, isOurs, noun } = this.#side;
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
@@ -157,7 +157,7 @@ export class Engine {
     return { seconds: 1 };
   }
 
-  /** Reports what was found; then nothing is left to do until one of the two changes. */
+  /** Writes what was found to status, and remembers that nothing is left to do until a change. */
   async #report(
     object: SyncSecret,
     made: V1ObjectMeta | undefined,
@@ -182,14 +182,14 @@ export class Engine {
     return written;
   }
 
-  /** What cannot be told is in the log already. */
+  /** Reports a failure in status, if it can. It is in the log already. */
   async #reportOf(metadata: V1ObjectMeta, found: Found): Promise<void> {
     try {
       const object = await readObject(this.#side.from, metadata);
       const ready = conditionOf(object?.status, "Ready");
       const current = ready?.observedGeneration === object?.metadata.generation;
       const isCurrent = object?.metadata.deletionTimestamp === undefined && current;
-      // What is in sync stays so while the other side is away.
+      // An object in sync says so while the other cluster is away: its Secret is still right.
       if (object === undefined || (found.reason === "Unreachable" && isCurrent)) return;
       await this.#writeStatus(object, found);
     } catch (error) {
@@ -226,7 +226,7 @@ const uidOf = ({ metadata }: SyncSecret): string => metadata.uid ?? "";
 const versions = (object: V1ObjectMeta, made: V1ObjectMeta | undefined): string =>
   `${object.resourceVersion} ${made?.resourceVersion ?? ""}`;
 
-/** What is known of the Secret stays known. */
+/** The Secret that the former status named: a status without it would lose it. */
 function kept({ status }: SyncSecret): Pick<Found, "secretName" | "resourceVersion"> {
   const { secretName, resourceVersion } = status ?? {};
   return {

@@ -1,10 +1,10 @@
-/** What Prometheus sees of either side. */
+/** The metrics of both programs. */
 import { collectDefaultMetrics, Counter, Histogram, type Registry } from "prom-client";
 
 export type Result = "success" | "conflict" | "error";
 
 export type Metrics = Readonly<{
-  /** Told of each look at an object that was not known to be in sync. */
+  /** Called after each reconcile. An object that is known to be in sync is not reconciled. */
   looked: (namespace: string, result: Result, seconds: number) => void;
 }>;
 

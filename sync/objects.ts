@@ -1,4 +1,4 @@
-/** SyncSecrets as they are read and written on either side. */
+/** The requests for SyncSecrets that both sides make. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret, SyncSecretStatus } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -14,7 +14,7 @@ export const syncSecretsIn = (namespace: string): string =>
 const pathOf = ({ namespace = "", name = "" }: V1ObjectMeta): string =>
   `${syncSecretsIn(namespace)}/${name}`;
 
-/** Metadata of a collection: one list of it is small, however large the objects are. */
+/** The metadata of all objects in a collection. The list is small, however large the objects are. */
 export async function metadataOf(
   cluster: Cluster,
   path: string,
@@ -30,7 +30,7 @@ export async function metadataOf(
   return found;
 }
 
-/** The object of exactly that uid; undefined when it is gone, or another one has its name. */
+/** The object with that uid; undefined when it is gone, or when another one has its name now. */
 export async function readObject(
   cluster: Cluster,
   metadata: V1ObjectMeta,
@@ -39,7 +39,7 @@ export async function readObject(
   return object?.metadata.uid === metadata.uid ? object : undefined;
 }
 
-/** The object with the finalizer, or without it; nothing is written where it is so already. */
+/** Adds or removes the finalizer, and returns the object. Writes nothing where it is so already. */
 export async function writeFinalizer(
   cluster: Cluster,
   object: SyncSecret,
@@ -49,12 +49,14 @@ export async function writeFinalizer(
   const finalizers = object.metadata.finalizers ?? [];
   if (finalizers.includes(finalizer) === wanted) return object;
   const others = finalizers.filter((one) => one !== finalizer);
-  // The whole object in its very version: whoever put the finalizer there, it can be taken away.
+  // Replaces the whole object in the version that was read. Unlike an apply, that also removes a
+  // finalizer that another field manager wrote, as after a restore from a backup.
   const { managedFields: _written, ...rest } = object.metadata;
   const metadata = { ...rest, finalizers: wanted ? [...others, finalizer] : others };
   return await cluster.replace<SyncSecret>(pathOf(metadata), { ...object, metadata });
 }
 
+/** Replaces the status in the version of the object that was read. */
 export async function writeStatus(
   cluster: Cluster,
   { metadata: { name, namespace, uid, resourceVersion }, ...object }: SyncSecret,

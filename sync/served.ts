@@ -1,4 +1,4 @@
-/** A collection's SyncSecrets, served in a loop of their own. */
+/** Runs one side: its engine in a loop, and the watches that wake it. */
 import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
 import { watchCollection } from "#kube/watch/collection.ts";

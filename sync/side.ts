@@ -1,4 +1,4 @@
-/** One side of a SyncSecret's way: objects here, and what is made of each of them there. */
+/** A side as a value: where its objects are, where what is made from them goes, and how. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -10,40 +10,46 @@ import type { Live } from "./rules/step.ts";
 import type { Wanted } from "./rules/wanted.ts";
 
 export type Side = Readonly<{
-  /** The cluster with the SyncSecrets, and their collection. */
+  /** The cluster that has the SyncSecrets, and the path of their collection. */
   from: Cluster;
   objects: string;
-  /** The cluster with what is made of them, and that collection. Its names are the UIDs. */
+  /**
+   * The cluster in which something is made from each of them, and the path of that collection. A
+   * SyncSecret's UID is the name there.
+   */
   to: Cluster;
   made: string;
-  /** What is made, for the log: `copy`, `Secret`. */
+  /** What is made, in the log's words: `copy` or `Secret`. */
   noun: string;
-  /** Keeps a deleted object until what was made of it is gone. */
+  /** Finalizer that keeps a deleted object until what was made from it is gone. */
   finalizer: string;
   wanted: (object: SyncSecret, content: SyncContent) => Wanted;
-  /** True when what is there was made of the object of that UID, whatever was edited on it. */
+  /** True when the live one was made from the object with that UID, whatever was edited on it. */
   isOurs: (live: V1ObjectMeta, uid: string) => boolean;
-  /** True for an object that is not to be served, whatever it holds. */
+  /** True for a copy, which this side must not copy again. */
   isCopy?: (metadata: V1ObjectMeta) => boolean;
-  /** What the object says when what is made of it is as wanted. */
+  /** What the object's status says when the live one is as wanted. */
   told: (live: Live) => Found;
-  /** Rights that could go before the objects do. */
+  /** Our own rights, which a deletion of the namespace could take away before the objects. */
   rights?: Readonly<{
-    /** Collections whose changes are looked at, too. */
+    /** Collections to watch besides. */
     watched: readonly Readonly<{ path: string; query: Readonly<Record<string, string>> }>[];
-    /** Told before any object is served how many there are; undefined: nobody may list them. */
+    /** Called before each run with the number of objects; undefined: they may not be listed. */
     hold: (objects: number | undefined) => Promise<void>;
   }>;
 }>;
 
-/** A failure of what is made, not of the object: the object can tell of it. */
+/**
+ * A request about what is made failed. The object itself can usually still be written, so its
+ * status reports the failure.
+ */
 export class Elsewhere extends Error {
   readonly found: Found;
 
   constructor(error: ApiError) {
     super(error.message);
     const away = error.status === 0 || error.status >= 500 || [401, 429].includes(error.status);
-    // Only status and reason: the rest may quote what was sent.
+    // Only HTTP status and reason: the message may quote what was sent.
     const why = `${error.status || "no answer"} ${error.reason}`;
     this.found = away
       ? { reason: "Unreachable", message: sentence("unreachable", why) }
@@ -51,7 +57,7 @@ export class Elsewhere extends Error {
   }
 }
 
-/** The answer of what is made; a conflict stays what it is: look again. */
+/** Turns a failed request into Elsewhere, except a conflict, after which one looks again. */
 export async function elsewhere<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;

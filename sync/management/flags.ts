@@ -6,7 +6,7 @@ import { common as flags } from "#program/flags.ts";
 
 export type ManagementConfig = TableValues<typeof flags>;
 
-/** Reads what follows the program's name. All that is wrong is named at once. */
+/** Reads the arguments. Every error is reported, not only the first. */
 export const parseManagementConfig = (argv: readonly string[]): ParsedFlags<ManagementConfig> =>
   readFlags(flags, { argv, quote });
 

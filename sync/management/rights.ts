@@ -1,7 +1,7 @@
 /**
- * Keeps a tenant's Role and RoleBinding in a namespace that is being deleted until the last of its
- * SyncSecrets is gone: without them nobody could take their finalizers off, and the namespace would
- * stay in Terminating for ever.
+ * Keeps the Role and the RoleBinding in a tenant's namespace that is being deleted until its last
+ * SyncSecret is gone. Without them the management side could not remove its finalizers, and the
+ * namespace would stay in Terminating for ever.
  */
 import type { V1Namespace, V1ObjectMeta } from "@kubernetes/client-node";
 import type { Logger } from "pino";
@@ -17,9 +17,12 @@ type Owned = Readonly<{ metadata: V1ObjectMeta }>;
 const query = { fieldSelector: `metadata.name=${managementAccount}` };
 
 export type Rights = Readonly<{
-  /** What changes when somebody takes them away. */
+  /** Collections to watch: they change when somebody deletes the Role or the RoleBinding. */
   watched: readonly Readonly<{ path: string; query: typeof query }>[];
-  /** Holds them or lets them go. `objects`: as many SyncSecrets are there, if that is known. */
+  /**
+   * Adds or removes our finalizer on both. `objects`: how many SyncSecrets are in the namespace;
+   * undefined where they cannot be listed.
+   */
   hold: (objects: number | undefined) => Promise<void>;
 }>;
 
@@ -44,11 +47,14 @@ export function rightsIn(cluster: Cluster, namespace: string, log: Logger): Righ
     return found?.metadata?.deletionTimestamp !== undefined;
   }
 
-  /** A finalizer alone: the API server asks nobody for the rights that the Role gives. */
+  /**
+   * Changes nothing but the finalizer. The rules of the Role stay the same, so the API server does
+   * not ask whether we have the rights that it grants.
+   */
   async function write(path: string, object: Owned, held: boolean): Promise<void> {
     const { managedFields: _written, ...metadata } = object.metadata;
     const finalizers = metadata.finalizers ?? [];
-    // None can be added to what is being deleted.
+    // The API server lets nobody add a finalizer to an object that is being deleted.
     const late = held && metadata.deletionTimestamp !== undefined;
     if (finalizers.includes(finalizer) === held || late) return;
     const others = finalizers.filter((one) => one !== finalizer);
@@ -64,7 +70,7 @@ export function rightsIn(cluster: Cluster, namespace: string, log: Logger): Righ
         await hold(objects);
         told = false;
       } catch (error) {
-        // Manifests from before this: what is there is served all the same.
+        // The ClusterRole is of a version without this right: serve the namespace all the same.
         if (!(error instanceof ApiError) || error.status !== 403) throw error;
         if (!told) log.warn({ namespace }, sentence("notHeld", namespace));
         told = true;

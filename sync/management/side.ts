@@ -1,11 +1,14 @@
-/** The management side: SyncSecrets of one tenant's namespace, and their Secrets beside them. */
+/** The management side: makes a Secret of each SyncSecret in one tenant's namespace. */
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { syncSecretsIn } from "../objects.ts";
 import { isSecretOf, secretOf } from "../rules/wanted.ts";
 import type { Side } from "../side.ts";
 
-/** On a copy until its Secret is gone, and on the rights until the last copy is. */
+/**
+ * Keeps a copy until its Secret is gone, and the Role and RoleBinding of the namespace until its
+ * last copy is gone.
+ */
 export const finalizer = "globalpullsecret.io/sync";
 
 export const managementSide = (

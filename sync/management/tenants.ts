@@ -1,4 +1,7 @@
-/** Every tenant's namespace, each served by itself: one that cannot be read delays no other. */
+/**
+ * Serves every tenant's namespace in a loop of its own, so that one that cannot be read delays no
+ * other.
+ */
 import type { Logger } from "pino";
 import { tenantLabel } from "#contract/sync-names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";

@@ -1,9 +1,9 @@
-/** What a SyncSecret holds, as the one map of bytes that a Secret has. Pure. */
+/** The content of a SyncSecret, as one map as in a Secret. Pure. */
 import { Buffer } from "node:buffer";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { sentence } from "./problems.ts";
 
-/** Key → standard base64, padded, without line breaks: the form in which a Secret is kept. */
+/** Key → standard base64, padded, without line breaks: the form in which a Secret is stored. */
 export type Data = Readonly<Record<string, string>>;
 
 export type SyncContent = Readonly<{ type: NonNullable<SyncSecret["type"]>; data: Data }>;
@@ -14,17 +14,22 @@ type JudgedObject =
   | Readonly<{ ok: true; content: SyncContent }>
   | Readonly<{ ok: false; message: string }>;
 
-/** A key as the API server takes it in a Secret: 253 characters, and no way up a directory tree. */
+/**
+ * A key that the API server accepts in a Secret: at most 253 characters, and neither `.`, `..` nor
+ * a name that begins with `..`, because keys become file names.
+ */
 const keyName = /^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** As the schema has it of the copy. A definition from before these bounds lets more pass. */
+/**
+ * The limits of the copy, whose data has both maps. The schema sets them too, but of the tenant's
+ * object it counts the keys of each map alone, and characters instead of bytes.
+ */
 const mostKeys = 64;
 const mostBytes = 256 * 1024;
 
 /**
- * The keys that the API server demands of a Secret of each type; one of them is enough where there
- * are several.
+ * Type → the keys that the API server demands of such a Secret. Of an inner list one key is enough.
  */
 const needed: Readonly<Partial<Record<SyncContent["type"], readonly (readonly string[])[]>>> = {
   "kubernetes.io/tls": [["tls.crt"], ["tls.key"]],
@@ -34,15 +39,14 @@ const needed: Readonly<Partial<Record<SyncContent["type"], readonly (readonly st
 };
 
 /**
- * The content with stringData folded into data, where it wins, as in a Secret; or why the API
- * server would refuse a Secret of it. A message names keys that a Secret may have, and never a
- * value.
+ * The content with stringData folded into data, where stringData wins, as in a Secret; or why the
+ * API server would refuse such a Secret. A message may name a valid key, and never shows a value.
  */
 export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): JudgedObject {
   const refused = (message: string) => ({ ok: false as const, message });
   const names = [...Object.keys(data), ...Object.keys(stringData)];
   if (names.some((name) => !keyName.test(name))) return refused(sentence("keyName"));
-  // Go's decoder passes over line breaks, as YAML's block scalars have them.
+  // Go's base64 decoder ignores line breaks, which YAML's block scalars contain.
   const given = Object.entries(data).map(([name, text]) => [name, text.replace(/[\r\n]/g, "")]);
   const odd = given.find(([, text = ""]) => !base64.test(text));
   if (odd !== undefined) return refused(sentence("notBase64", odd[0]));

@@ -1,4 +1,7 @@
-/** Where a copy comes from: all of a tenant's metadata that ever travels. Pure. */
+/**
+ * Where a copy comes from: name and namespace, the only metadata of a tenant that is ever copied.
+ * Pure.
+ */
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 
@@ -9,29 +12,29 @@ const names = {
   namespace: "globalpullsecret.io/origin-namespace",
 } as const;
 
-/** Name of an object; a namespace's is a shorter one of the same form. */
+/** A valid name of an object. A namespace's name has the same form, and is shorter. */
 const objectName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-/** True for metadata that names an origin, whatever it is. */
+/** True when the annotations name an origin, valid or not. */
 export const hasOrigin = (annotations: Readonly<Record<string, string>>): boolean =>
   Object.values(names).every((one) => annotations[one] !== undefined);
 
-/** The annotations of a copy: the full values. */
+/** The annotations of a copy, with the full values. */
 export const originAnnotations = ({ name, namespace }: Origin): Record<string, string> => ({
   [names.name]: name,
   [names.namespace]: namespace,
 });
 
-/** The labels of a copy: the same values, by which the API server selects. */
+/** The labels of a copy, with the same values as far as they fit: selectors need labels. */
 export const originLabels = ({ name, namespace }: Origin): Record<string, string> => ({
   [names.name]: labelValue(name),
   [names.namespace]: labelValue(namespace),
 });
 
 /**
- * The value of a label: the text itself where it fits. A label's value ends at 63 characters, a
- * name at 253; of a longer one the label has the first 54 and 8 digits of its SHA-256, so that two
- * names with one beginning stay two.
+ * The text as the value of a label. A label's value has at most 63 characters, a name 253. A longer
+ * text is cut to its first 54 characters and 8 digits of its SHA-256, so that two names with the
+ * same beginning get different values.
  */
 export function labelValue(text: string): string {
   if (text.length <= 63) return text;
@@ -40,8 +43,8 @@ export function labelValue(text: string): string {
 }
 
 /**
- * What a copy says of where it comes from. The tenant's account writes that, so only what can be a
- * name is believed; an object that says nothing comes from where it is.
+ * The origin that a copy's annotations name. The tenant's account writes them, so anything that is
+ * not a valid name is ignored. An object without a valid origin is its own.
  */
 export function originOf({ annotations = {}, name = "", namespace = "" }: V1ObjectMeta): Origin {
   const said = { name: annotations[names.name], namespace: annotations[names.namespace] };

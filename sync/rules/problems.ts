@@ -1,8 +1,8 @@
-/** What either side can find wrong with a SyncSecret, each with its code. */
+/** The problems of a SyncSecret, each with its code. */
 import type { Catalogue } from "#contract/catalogue.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 
-/** Kind → code, what is wrong, what to do. `{}` stands for the detail, never for content. */
+/** Kind → code, what is wrong, what to do. `{}` is replaced by a detail, never by content. */
 export const catalogue = {
   keyName: ["GPS472", "data has a key that no Secret may have", "use letters, digits, - _ and ."],
   notBase64: ["GPS462", 'data["{}"]: not base64', "encode it, or write it to stringData"],

@@ -1,20 +1,20 @@
-/** What a SyncSecret says of itself. Pure. */
+/** The status of a SyncSecret. Pure. */
 import { syncStalledReasons, type SyncConditionType, type SyncReason } from "#api/sync-reasons.ts";
 import type { SyncSecretStatus } from "#api/sync-secret.ts";
 import { timed, timeOf } from "#kube/conditions.ts";
 
-/** What one look found. */
+/** What one reconcile found. */
 export type Found = Readonly<{
   reason: SyncReason;
   message: string;
-  /** The Secret, as far as it is known. */
+  /** Name and version of the Secret; absent until it was seen. */
   secretName?: string;
   resourceVersion?: string;
 }>;
 
 const stalls = (reason: SyncReason): boolean => Object.hasOwn(syncStalledReasons, reason);
 
-/** Status after a look; a condition that says the same keeps its time. */
+/** The status to write. A condition whose status is unchanged keeps its lastTransitionTime. */
 export function statusOf(
   { reason, message, secretName, resourceVersion }: Found,
   generation: number,
@@ -34,7 +34,7 @@ export function statusOf(
   };
 }
 
-/** True when two statuses say the same. */
+/** True when two statuses are equal, whatever the order of their conditions. */
 export function sameStatus(one: SyncSecretStatus, other: SyncSecretStatus = {}): boolean {
   return told(one) === told(other);
 }

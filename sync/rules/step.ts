@@ -1,9 +1,9 @@
-/** What brings an object nearer to what is wanted of it. Pure. */
+/** Decides what to do about an object that is there, or is not, given what is wanted. Pure. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { sameData, type Data } from "./content.ts";
 import type { Wanted } from "./wanted.ts";
 
-/** A Secret or a SyncSecret, as it is there. */
+/** A Secret or a SyncSecret, as the API server has it. */
 export type Live = Readonly<{
   metadata: V1ObjectMeta;
   type?: string;
@@ -24,7 +24,7 @@ export type SyncStep =
   /** The object is as wanted, and no call is made. */
   | "nothing";
 
-/** `isOurs`: the live one was made by us, whatever was edited on it since. */
+/** The next step. `isOurs`: we made the live object, whatever was edited on it since. */
 export function stepOf(live: Live | undefined, wanted: Wanted, isOurs: boolean): SyncStep {
   if (live === undefined) return "create";
   if (live.metadata.deletionTimestamp !== undefined) return "wait";
@@ -42,7 +42,7 @@ const sameContent = (live: Live, wanted: Wanted): boolean =>
   sameData(live.data ?? {}, wanted.data) &&
   Object.keys(live.stringData ?? {}).length === 0;
 
-/** Labels, annotations and owners of others stand beside ours. */
+/** True when the live metadata has all of ours. Others may add labels, annotations and owners. */
 function sameMetadata(live: V1ObjectMeta, { metadata }: Wanted): boolean {
   const has = (there: Readonly<Record<string, string>> = {}, ours: Readonly<typeof there>) =>
     Object.entries(ours).every(([name, value]) => there[name] === value);
@@ -57,7 +57,10 @@ function sameMetadata(live: V1ObjectMeta, { metadata }: Wanted): boolean {
   );
 }
 
-/** The whole object to put in the place of the live one, in that version and no other. */
+/**
+ * The whole object to replace the live one with, in the version that was read. It keeps the
+ * metadata that others added, and none of their data.
+ */
 export function replacement(live: Live, wanted: Wanted): object {
   const { managedFields: _written, ...metadata } = live.metadata;
   const ours = wanted.metadata.ownerReferences ?? [];

@@ -1,21 +1,21 @@
-/** What is made of a SyncSecret: its copy, and of that the Secret. Pure. */
+/** What is made from a SyncSecret: its copy, and from the copy the Secret. Pure. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { SyncContent, Data } from "./content.ts";
 import { hasOrigin, originAnnotations, originLabels, originOf, type Origin } from "./origin.ts";
 
-/** Owner of what is written; also the name that an audit log shows. */
+/** The field manager of all writes, and the user agent in the audit log. */
 export const syncManager = "global-pull-secret-sync";
 
 export const apiVersion = "globalpullsecret.io/v1alpha1";
 
-/** The annotation of a Secret that could not have the declared type. */
+/** Annotation with the declared type, on a Secret that cannot have that type. */
 const originalType = "globalpullsecret.io/original-type";
 
 const managedBy = { "app.kubernetes.io/managed-by": syncManager };
 const accountToken = "kubernetes.io/service-account-token";
 
-/** A Secret or a SyncSecret, as far as we declare it. */
+/** A Secret or a SyncSecret: the fields that we declare. */
 export type Wanted = Readonly<{
   apiVersion: string;
   kind: string;
@@ -36,7 +36,7 @@ export type Wanted = Readonly<{
   immutable: boolean;
 }>;
 
-/** The tenant's object in its namespace of the management cluster, named by its UID. */
+/** The copy of a tenant's object, named by its UID, for this namespace of the management cluster. */
 export function copyOf(
   { metadata, immutable = false }: SyncSecret,
   { type, data }: SyncContent,
@@ -48,9 +48,9 @@ export function copyOf(
 }
 
 /**
- * The Secret, named by the UID of the copy, so that no tenant chooses the name of a Secret here. A
- * token of a service account becomes Opaque: the token controller would delete it for want of its
- * account, or fill it with a token of this cluster.
+ * The Secret of a copy, named by the copy's UID, so that no tenant chooses the name of a Secret in
+ * the management cluster. A service account token becomes Opaque: the token controller would delete
+ * a real one, whose ServiceAccount is missing, or fill it with a token of this cluster.
  */
 export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wanted {
   const { name = "", uid = "", namespace = "" } = object.metadata;
@@ -78,14 +78,18 @@ const told = (origin: Origin) => ({
 });
 
 /**
- * True for what a tenant's side made. Its own cluster has none: who finds one is in a management
- * cluster, where it would copy the copies of all tenants, and in the end its own, without end.
+ * True for an object that a tenant's side made. A tenant's cluster has none; a tenant's side that
+ * finds one runs in a management cluster by mistake, where it would copy the copies of all tenants,
+ * and then its own, without end.
  */
 export const isCopy = ({ labels = {}, annotations = {} }: V1ObjectMeta): boolean =>
   Object.entries(managedBy).every(([name, value]) => labels[name] === value) &&
   hasOrigin(annotations);
 
-/** True when we made the Secret, whatever was edited on it since: managedFields outlive an edit. */
+/**
+ * True when we made the Secret, whatever was edited on it since: an edit may take the owner away,
+ * but leaves our name in managedFields.
+ */
 export function isSecretOf(live: V1ObjectMeta, uid: string): boolean {
   return (
     (live.ownerReferences ?? []).some((owner) => owner.uid === uid) ||

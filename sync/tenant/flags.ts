@@ -26,7 +26,7 @@ const flags = {
 
 export type TenantConfig = TableValues<typeof flags>;
 
-/** Reads what follows the program's name. All that is wrong is named at once. */
+/** Reads the arguments. Every error is reported, not only the first. */
 export const parseTenantConfig = (argv: readonly string[]): ParsedFlags<TenantConfig> =>
   readFlags(flags, { argv, quote });
 

@@ -10,7 +10,7 @@ import { serveSide } from "../served.ts";
 import { parseTenantConfig, tenantUsage } from "./flags.ts";
 import { tenantSide } from "./side.ts";
 
-/** Seconds that an answer of the management cluster may take. */
+/** An answer of the management cluster may take 10 s: one that hangs must not stop all others. */
 const patience = { manager: syncManager, seconds: 10 };
 
 runProgram({
@@ -24,7 +24,7 @@ runProgram({
       flag: "--management-kubeconfig",
       log,
       connected: (access) => connect(kubeConfigOf(access), () => {}, patience),
-      // What is known of the former one's copies is of no use in another.
+      // Versions that were seen in one cluster mean nothing in another: start anew.
       moved: () => process.exit(1),
     });
     const side = tenantSide(home, fenced(management, holds), config["management-namespace"]);

@@ -1,4 +1,7 @@
-/** The tenant's side: SyncSecrets of its cluster, copied to its namespace elsewhere. */
+/**
+ * The tenant's side: copies SyncSecrets of the tenant's cluster to the tenant's namespace of the
+ * management cluster.
+ */
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { conditionOf } from "#kube/conditions.ts";
@@ -16,13 +19,16 @@ export const tenantSide = (home: Cluster, management: Cluster, namespace: string
   noun: "copy",
   finalizer: "globalpullsecret.io/sync-tenant",
   wanted: (object, content) => copyOf(object, content, namespace),
-  // Whatever has the UID for a name there is a copy.
+  // Only a copy can be named by the UID of the object.
   isOurs: () => true,
   isCopy,
   told,
 });
 
-/** What the management side says of the copy, once it speaks of what is there now. */
+/**
+ * What the management side says in the copy's status. A status of a former generation says nothing
+ * of the present content: until it is current, the object waits.
+ */
 function told(copy: Live): Found {
   const { status, metadata } = copy as SyncSecret;
   const ready = conditionOf(status, "Ready");
@@ -41,5 +47,5 @@ function told(copy: Live): Found {
   };
 }
 
-/** As the management side says them of a copy that stays. */
+/** The reasons that the management side gives, except Leaving, which the tenant's side gives itself. */
 const reasons = ["Synced", "Invalid", "Foreign", "Refused", "Unreachable"] as const;

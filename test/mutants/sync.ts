@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const real = "test/sync/sync.test.ts";
 const step = "sync/rules/step.test.ts";
 const content = "sync/rules/content.test.ts";
+const page = "tools/sync-page.test.ts";
 
 export const sync: readonly Mutant[] = [
   {
@@ -85,6 +86,14 @@ export const sync: readonly Mutant[] = [
     text: "Object.fromEntries([...given, ...folded])",
     instead: "Object.fromEntries(given)",
     tests: [content],
+  },
+  {
+    breaks: "L12",
+    effect: "the schema lets more pass than the two maps may hold together",
+    file: "manifests/crds/syncsecrets/syncsecrets.yaml",
+    text: "map(key, size(self.stringData[key])).sum() : 0) <= 262144",
+    instead: "map(key, size(self.stringData[key])).sum() : 0) <= 362144",
+    tests: [real],
   },
   {
     breaks: "L13",
@@ -211,6 +220,14 @@ export const sync: readonly Mutant[] = [
     tests: [real],
   },
   {
+    breaks: "L22",
+    effect: "the tenant's side may read every Secret of its own cluster",
+    file: "manifests/sync/tenant/clusterrole.yaml",
+    text: "rules:\n",
+    instead: 'rules:\n  - { apiGroups: [""], resources: [secrets], verbs: [get, list] }\n',
+    tests: [real],
+  },
+  {
     breaks: "L24",
     effect: "what is there already is never updated",
     file: "sync/engine.ts",
@@ -232,6 +249,14 @@ export const sync: readonly Mutant[] = [
     file: "sync/metrics.ts",
     text: 'name: "global_pull_secret_sync_secret_reconcile_total",',
     instead: 'name: "global_pull_secret_sync_secret_looks_total",',
+    tests: [real],
+  },
+  {
+    breaks: "L27",
+    effect: "a conflict is counted as a success",
+    file: "sync/engine.ts",
+    text: 'count("conflict");',
+    instead: 'count("success");',
     tests: [real],
   },
   {
@@ -267,6 +292,14 @@ export const sync: readonly Mutant[] = [
     tests: [real],
   },
   {
+    breaks: "L31",
+    effect: "a recipe reads the log of one pod, which may be the one that stands by",
+    file: "docs/syncsecret.md",
+    text: "-l app.kubernetes.io/name=global-pull-secret-sync-tenant --tail=-1",
+    instead: "deployment/global-pull-secret-sync-tenant",
+    tests: [page],
+  },
+  {
     breaks: "L32",
     effect: "whoever views a namespace reads its SyncSecrets",
     file: "manifests/sync/tenant/clusterrole.yaml",
@@ -274,6 +307,14 @@ export const sync: readonly Mutant[] = [
     instead:
       '  name: global-pull-secret-sync-tenant\n  labels: { rbac.authorization.k8s.io/aggregate-to-view: "true" }\n',
     tests: [real],
+  },
+  {
+    breaks: "L32",
+    effect: "the page does not say who is to create SyncSecrets",
+    file: "docs/syncsecret.md",
+    text: "- **Creation**: ",
+    instead: "- ",
+    tests: [page],
   },
   {
     breaks: "L33",

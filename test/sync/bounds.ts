@@ -1,5 +1,10 @@
-/** What passes the schema of the tenant's object, and could not pass that of its copy. */
+/**
+ * The bounds of a SyncSecret: those of the schema, and what passes it in the tenant's cluster and
+ * could not pass it as a copy.
+ */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { Rig } from "./rig.ts";
 import { copyOf, objectIn, readyOf, syncSecret, untilReason, type Declared } from "./sync.ts";
@@ -18,7 +23,42 @@ const table: readonly (readonly [name: string, declared: Declared, code?: string
   ["more-bytes", { stringData: { a: `${wide}pp` } }, "GPS470"],
 ];
 
+/** Base64 of this many characters; the schema counts three bytes for four of them, but for two. */
+const coded = (characters: number) => "A".repeat(characters);
+
+/** What each rule of the schema refuses, and the most that it lets pass. */
+const sizes: readonly (readonly [name: string, declared: Declared, refusal?: RegExp])[] = [
+  ["most-keys", { data: keys("d", 64), stringData: keys("s", 64) }],
+  ["data", { data: keys("d", 65) }, /\bdata: Too many: 65: must have at most 64 items/],
+  ["string-data", { stringData: keys("s", 65) }, /stringData: Too many: 65: must have at most 64/],
+  ["most-text", { stringData: { a: "p".repeat(262_144) } }],
+  ["text", { stringData: { a: "p".repeat(262_145) } }, /stringData\.a: Too long: .* 262144 bytes/],
+  ["most-base64", { data: { a: coded(349_528) } }],
+  ["base64", { data: { a: coded(350_004) } }, /\bdata\.a: Too long: .* 350000 bytes/],
+  ["most-of-both", { data: { a: coded(200_000) }, stringData: { b: "p".repeat(112_146) } }],
+  [
+    "both",
+    { data: { a: coded(200_000) }, stringData: { b: "p".repeat(112_147) } },
+    /data and stringData together are larger than 256 KiB/,
+  ],
+];
+
 export function boundsTests(rig: () => Rig): void {
+  test("L12: the schema's sizes are held by either API server: what is larger is refused, by the rule that it breaks", async () => {
+    const { management, tenant } = rig();
+    for (const [{ cluster }, namespace] of [
+      [tenant, "default"],
+      [management, "tenant-a"],
+    ] as const)
+      for (const [name, declared, refusal] of sizes) {
+        const file = join(cluster.directory, `size-${name}.json`);
+        writeFileSync(file, JSON.stringify(syncSecret(name, declared, namespace)));
+        const created = cluster.kubectl("create", "--dry-run=server", "-f", file);
+        if (refusal === undefined) await created;
+        else await assert.rejects(created, refusal, name);
+      }
+  });
+
   test("L12: at its bounds a SyncSecret arrives; one key or one byte more, and it says its code, makes no copy, and leaves", async () => {
     const { management, tenant, start } = rig();
     start();

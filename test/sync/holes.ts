@@ -1,9 +1,14 @@
-/** Where a SyncSecret is plain text unless somebody sees to it: etcd and the audit log. */
+/**
+ * Where a SyncSecret is plain text unless somebody sees to it: etcd and the audit log; and what the
+ * audit log tells of it.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { until } from "../cluster/await.ts";
+import { blocksBelow, deskFor, yamlOf } from "./page.ts";
 import type { Rig } from "./rig.ts";
-import { base64, objectIn, syncSecret, untilSecret } from "./sync.ts";
+import { accessOf, apiOf, base64, objectIn, pathOf, syncSecret, untilSecret } from "./sync.ts";
 
 export function holesTests(rig: () => Rig): void {
   test("what the page configures keeps content out of etcd and of the audit log; without it etcd has it in plain text", async () => {
@@ -40,5 +45,43 @@ export function holesTests(rig: () => Rig): void {
       assert.ok(!log.includes(one));
     }
     await tenant.cluster.kubectl("delete", "configmap", "seen");
+  });
+  test("L32: the page's command shows who asked for SyncSecrets, and how often, from an audit log without content", async () => {
+    const on = rig();
+    const { tenant } = on;
+    const { cluster } = tenant;
+    await cluster.apply(
+      syncSecret("audited", { stringData: { a: "planted-in-audit" } }),
+      yamlOf("hands-over.yaml") as object,
+    );
+    // Who has the page's Role, and who has no right.
+    const places = ["hands-over", "curious"].map(async (name) => {
+      await cluster.kubectl("create", "serviceaccount", name);
+      return await accessOf(cluster, name, "default");
+    });
+    const [granted, curious] = await Promise.all(places);
+    assert.ok(granted && curious);
+    const its = ["--role=hands-over", "--serviceaccount=default:hands-over"];
+    await cluster.kubectl("create", "rolebinding", "hands-over", ...its);
+    await until("the role is in force", async () => {
+      const account = apiOf(granted);
+      return (await account.get(pathOf("default"))) !== undefined;
+    });
+    for (let times = 0; times < 3; times += 1)
+      assert.notEqual(await apiOf(granted).get(pathOf("default", "audited")), undefined);
+    await assert.rejects(apiOf(curious).get(pathOf("default", "audited")), /403 Forbidden/);
+    const desk = deskFor(on);
+    const [command] = blocksBelow("## Practices");
+    const account = "system:serviceaccount:default";
+    const shows = [
+      `3 ${account}:hands-over\tget\tdefault\taudited\t200`,
+      `1 ${account}:curious\tget\tdefault\taudited\t403`,
+    ];
+    const told = await desk.run(command?.body ?? "");
+    const lines = new Set(told.split("\n").map((line) => line.trim()));
+    for (const line of shows) assert.ok(lines.has(line), told);
+    assert.ok(!told.includes("planted-in-audit") && !told.includes(base64("planted-in-audit")));
+    await cluster.kubectl("delete", "rolebinding,role", "hands-over");
+    await cluster.kubectl("delete", "serviceaccount", "hands-over", "curious");
   });
 }

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import { match } from "#pullsecret/kubelet/match.ts";
+import { readAsKubelet } from "#pullsecret/kubelet/kubelet.ts";
 import { auditOf, isWrite, type AuditedRequest } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
 import { document } from "../controller/plane.ts";
@@ -17,6 +19,19 @@ const types: readonly (readonly [type: string, data: Readonly<Record<string, str
   ["kubernetes.io/ssh-auth", { "ssh-privatekey": "k" }],
   ["kubernetes.io/service-account-token", { token: "jwt", namespace: "default" }],
 ];
+
+/** A login with all that a pull secret may say of it, as people write it. */
+const login = `{
+  "auths": {
+    "registry.example.com": {
+      "username": "robot",
+      "password": "planted-5",
+      "email": "robot@example.com",
+      "auth": "${base64("robot:planted-5")}"
+    }
+  }
+}
+`;
 
 export function lifeTests(rig: () => Rig): void {
   test("L1, L5, L8: a wrapped Secret is in the tenant's namespace of the management cluster; one that is not wrapped stays", async () => {
@@ -37,7 +52,7 @@ export function lifeTests(rig: () => Rig): void {
     assert.ok(!output().includes("planted"));
   });
 
-  test("L12, L13, L15: data, stringData, type and immutable arrive; all six types do, a service account's token as Opaque", async () => {
+  test("L12, L13: data, stringData, type and immutable arrive; all six types do, a service account's token as Opaque", async () => {
     const { management, tenant, start } = rig();
     start();
     const nameOf = (type: string) => type.split("/").at(-1)?.toLowerCase() ?? "";
@@ -59,6 +74,23 @@ export function lifeTests(rig: () => Rig): void {
       assert.equal(annotations["globalpullsecret.io/original-type"], isToken ? type : undefined);
       assert.ok(Object.keys(annotations).every((name) => !name.includes("kubernetes.io/")));
     }
+  });
+
+  test("L15: a pull secret with username, password, email and auth arrives byte for byte, and a kubelet finds the login in it", async () => {
+    const { management, tenant, start, output } = rig();
+    start();
+    const type = "kubernetes.io/dockerconfigjson";
+    const declared = { type, stringData: { ".dockerconfigjson": login } } as const;
+    await tenant.cluster.apply(syncSecret("login", declared));
+    const wanted = { type, data: { ".dockerconfigjson": base64(login) } };
+    const secret = await untilSecret(tenant, management, "login", wanted);
+    const bytes = Buffer.from(secret.data?.[".dockerconfigjson"] ?? "", "base64");
+    const read = readAsKubelet(bytes);
+    assert.ok(read.ok);
+    const [[found] = []] = match(read.entries, "registry.example.com/shop/app").tries;
+    assert.equal(found?.username.toString(), "robot");
+    assert.equal(found?.password.toString(), "planted-5");
+    assert.ok(!output().includes("planted-5"));
   });
 
   test("L12: a value that is empty arrives as one; what is not base64 is refused by the tenant's API server", async () => {

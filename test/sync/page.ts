@@ -1,11 +1,26 @@
 /** docs/syncsecret.md, with both clusters of a rig. */
+import { mkdtempSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { deskAt, pageOf, type Desk } from "../page.ts";
 import type { Rig } from "./rig.ts";
 
-export const { blocksBelow } = pageOf("syncsecret.md");
+export const { blocksBelow, yamlOf } = pageOf("syncsecret.md");
 
-export const deskOf = ({ tenant, management, output }: Rig, folder: string): Desk =>
-  deskAt(folder, {
+/** A new desk; its folder also has the tenant's audit log, and goes with the management cluster. */
+export function deskFor({ tenant, management, output }: Rig): Desk {
+  const folder = mkdtempSync(join(management.cluster.directory, "desk-"));
+  symlinkSync(tenant.cluster.auditLog, join(folder, "audit.log"));
+  return deskAt(folder, {
     contexts: { management: management.cluster, tenant: tenant.cluster },
     logs: output,
   });
+}
+
+/** The recipes of the page, by the question that each answers. */
+export function recipes() {
+  const [notThere = "", noSecret = "", notFollowing = "", whose = "", ...others] = blocksBelow(
+    "## When something is wrong",
+  ).map(({ body }) => body);
+  if (others.length > 0 || whose === "") throw new Error("the page has other recipes than these");
+  return { notThere, noSecret, notFollowing, whose };
+}

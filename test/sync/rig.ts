@@ -1,4 +1,5 @@
 /** The two clusters that the tests of this folder share, and what runs between them. */
+import { startManagementSide, startTenantSide, type Program } from "./programs.ts";
 import { sealedOptions } from "./sealed.ts";
 import * as sync from "./sync.ts";
 
@@ -13,7 +14,7 @@ export type Rig = Readonly<{
   output: () => string;
   /** The tenant's account in the management cluster. */
   access: string;
-  programs: readonly sync.Program[];
+  programs: readonly Program[];
 }>;
 
 export async function startRig(): Promise<Rig> {
@@ -22,7 +23,7 @@ export async function startRig(): Promise<Rig> {
     sync.startTenant(sealedOptions()),
   ]);
   const access = await sync.tenantAccess(management);
-  const programs: sync.Program[] = [];
+  const programs: Program[] = [];
   let ended = "";
   return {
     management,
@@ -32,7 +33,7 @@ export async function startRig(): Promise<Rig> {
     output: () => ended + programs.map((one) => one.output()).join(""),
     start() {
       if (programs.length > 0) return;
-      programs.push(sync.startManagementSide(management), sync.startTenantSide(tenant, access));
+      programs.push(startManagementSide(management), startTenantSide(tenant, access));
     },
     async stop(how) {
       for (const one of programs.splice(0)) {

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster as Api } from "#kube/client/cluster.ts";
 import type { Rig } from "./rig.ts";
-import { apiOf, base64, grant, objectIn, syncSecret, untilSecret } from "./sync.ts";
+import { apiOf, base64, grant, objectIn, pathOf, syncSecret, untilSecret } from "./sync.ts";
 
 const own = "/apis/globalpullsecret.io/v1alpha1/namespaces/tenant-a/syncsecrets";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -36,6 +37,22 @@ const forbidden: readonly Try[] = [
   ["remove", "/api/v1/namespaces/tenant-a"],
 ];
 
+/** Asks in an account's name, and is refused for want of a right. */
+async function isForbidden(account: Api, verb: Try[0], path: string): Promise<void> {
+  const tried = {
+    get: () => account.get(path),
+    list: () => account.get(path),
+    create: () => account.create(path, { metadata: { name: "x" } }),
+    replace: () => account.replace(path, { metadata: { name: path.split("/").at(-1) } }),
+    remove: () => account.remove(path, "00000000-0000-0000-0000-000000000000"),
+  };
+  await assert.rejects(
+    tried[verb](),
+    (error) => error instanceof ApiError && error.status === 403,
+    `${verb} ${path}`,
+  );
+}
+
 export function rightsTests(rig: () => Rig): void {
   test("L2, L22: the tenant's account has SyncSecrets of its namespace; of twenty other things it may do none", async () => {
     const { management, tenant, access, start } = rig();
@@ -48,21 +65,29 @@ export function rightsTests(rig: () => Rig): void {
     const account = apiOf(access);
     for (const [verb, path] of forbidden) {
       const at = path.replace("NAME", secret.metadata?.name ?? "").replace("UID", uid);
-      const tried = {
-        get: () => account.get(at),
-        list: () => account.get(at),
-        create: () => account.create(at, { metadata: { name: "x" } }),
-        replace: () => account.replace(at, { metadata: { name: at.split("/").at(-1) } }),
-        remove: () => account.remove(at, uid),
-      };
-      await assert.rejects(
-        tried[verb](),
-        (error) => error instanceof ApiError && error.status === 403,
-        `${verb} ${at}`,
-      );
+      await isForbidden(account, verb, at);
     }
     assert.ok(forbidden.length >= 20);
     assert.notEqual(await account.get(`${own}/${uid}`), undefined);
+  });
+
+  test("L2, L22: nor has the tenant's side a right on any Secret of its own cluster", async () => {
+    const { tenant } = rig();
+    const account = apiOf(tenant.kubeconfig);
+    const [name, where] = ["global-pull-secret-sync-management", "kube-system"];
+    // The Secret with its kubeconfig: the kubelet mounts it, and the account reads none.
+    await tenant.cluster.kubectl("create", "secret", "generic", name, "-n", where);
+    await isForbidden(account, "list", "/api/v1/secrets");
+    for (const namespace of ["default", where]) {
+      const secrets = `/api/v1/namespaces/${namespace}/secrets`;
+      for (const verb of ["list", "create"] as const) await isForbidden(account, verb, secrets);
+      for (const verb of ["get", "replace", "remove"] as const)
+        await isForbidden(account, verb, `${secrets}/${name}`);
+    }
+    // It is the account that serves, and its SyncSecrets it may read.
+    await tenant.cluster.apply(syncSecret("own", { stringData: { a: "1" } }));
+    assert.notEqual(await account.get(pathOf("default", "own")), undefined);
+    await tenant.cluster.kubectl("delete", "secret", name, "-n", where);
   });
 
   test("L21: the management side has its verbs in tenants' namespaces, each by a RoleBinding there, and no Secret of any other", async () => {

@@ -1,19 +1,17 @@
 /**
- * A tenant's cluster and a management cluster, with manifests/sync and what the plugin prints, and
- * both programs as processes of their own, each with its account's rights and no other.
+ * A tenant's cluster and a management cluster, with manifests/sync and what the plugin prints.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import { connect } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "../../build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster, type ClusterOptions } from "../cluster/cluster.ts";
-import { directEnvironment, run } from "../cluster/run.ts";
+import { run } from "../cluster/run.ts";
 import { dataKubeconfig } from "../controller/guest.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
 
@@ -76,52 +74,46 @@ export async function grant(
   await cluster.kubectl("apply", "-f", file);
 }
 
-/** File with the kubeconfig of the tenant's account in the management cluster. */
-export async function tenantAccess({ cluster }: Management, namespace = "tenant-a") {
-  const token = await tokenOf(cluster, "global-pull-secret-sync-tenant", namespace);
-  const file = join(cluster.directory, `${namespace}.kubeconfig`);
+/**
+ * Makes the API server refuse one more object of this kind in the tenant's namespace, as a
+ * ResourceQuota that is full does, until the answer is disposed of.
+ */
+export async function fill(
+  { cluster, api }: Management,
+  kind: "Secret" | "SyncSecret",
+): Promise<AsyncDisposable> {
+  const path = kind === "Secret" ? "/api/v1/namespaces/tenant-a/secrets" : pathOf("tenant-a");
+  const counted = kind === "Secret" ? "secrets" : "syncsecrets.globalpullsecret.io";
+  const name = `no-${kind.toLowerCase()}`;
+  const metadata = { name, namespace: "tenant-a" };
+  const spec = { hard: { [`count/${counted}`]: "0" } };
+  await cluster.apply({ apiVersion: "v1", kind: "ResourceQuota", metadata, spec });
+  const probe = kind === "Secret" ? { metadata: { name } } : syncSecret(name, {}, "tenant-a");
+  await until(`no ${kind} more is taken`, async () => {
+    const asked = api.create(`${path}?dryRun=All`, probe);
+    return await asked.then(
+      () => false,
+      (error: unknown) => error instanceof ApiError && error.status === 403,
+    );
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      await cluster.kubectl("delete", "resourcequota", name, "-n", "tenant-a");
+    },
+  };
+}
+
+/** File with the kubeconfig of an account of this namespace. */
+export async function accessOf(cluster: Cluster, account: string, namespace: string) {
+  const token = await tokenOf(cluster, account, namespace);
+  const file = join(cluster.directory, `${namespace}-${account}.kubeconfig`);
   writeFileSync(file, dataKubeconfig(cluster, { token }), { mode: 0o600 });
   return file;
 }
 
-function startProgram(bundle: string, ...flags: readonly string[]) {
-  const argv = [join(root, "dist", bundle), "--listen", "127.0.0.1:0", ...flags];
-  const child = spawn(process.execPath, argv, {
-    env: directEnvironment(),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const end = async (signal: NodeJS.Signals) => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
-    child.kill(signal);
-    await ended;
-  };
-  return {
-    output: () => output,
-    runs: () => child.exitCode === null && child.signalCode === null,
-    /** Of /metrics and its siblings. */
-    port: () =>
-      until("its port is told", () => Number(/"port":(\d+)/.exec(output)?.[1]) || undefined),
-    kill: () => end("SIGKILL"),
-    [Symbol.asyncDispose]: () => end("SIGTERM"),
-  };
-}
-
-export type Program = ReturnType<typeof startProgram>;
-
-export const startManagementSide = ({ kubeconfig }: Management): Program =>
-  startProgram("sync-management.cjs", "--kubeconfig", kubeconfig);
-
-export const startTenantSide = ({ kubeconfig }: Tenant, access: string): Program =>
-  startProgram(
-    "sync-tenant.cjs",
-    "--management-namespace=tenant-a",
-    `--kubeconfig=${kubeconfig}`,
-    `--management-kubeconfig=${access}`,
-  );
+/** The same of the tenant's account in the management cluster. */
+export const tenantAccess = ({ cluster }: Management): Promise<string> =>
+  accessOf(cluster, "global-pull-secret-sync-tenant", "tenant-a");
 
 export type Declared = Partial<Pick<SyncSecret, "data" | "stringData" | "type" | "immutable">>;
 
@@ -132,15 +124,16 @@ export const syncSecret = (name: string, declared: Declared, namespace = "defaul
   ...declared,
 });
 
-const objects = (namespace: string, name = "") =>
+/** Path of a SyncSecret, or of all in a namespace. */
+export const pathOf = (namespace: string, name = "") =>
   `/apis/globalpullsecret.io/v1alpha1/namespaces/${namespace}/syncsecrets${name && `/${name}`}`;
 
 export const objectIn = async ({ api }: OneCluster, name: string, namespace = "default") =>
-  api.get<SyncSecret>(objects(namespace, name));
+  api.get<SyncSecret>(pathOf(namespace, name));
 
 /** The copy in the management cluster of a tenant's object. */
 export const copyOf = async ({ api }: Management, { metadata }: SyncSecret, where = "tenant-a") =>
-  api.get<SyncSecret>(objects(where, metadata.uid));
+  api.get<SyncSecret>(pathOf(where, metadata.uid));
 
 export const secretIn = async ({ api }: Management, name: string, where = "tenant-a") =>
   api.get<V1Secret>(`/api/v1/namespaces/${where}/secrets/${name}`);

@@ -1,64 +1,68 @@
-/** What is told: the page, its commands, the metrics, the logs. */
+/** What is told: the metrics and the logs. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { until } from "../cluster/await.ts";
 import { run } from "../cluster/run.ts";
-import { blocksBelow, deskOf } from "./page.ts";
+import { askedAt, type Program } from "./programs.ts";
 import type { Rig } from "./rig.ts";
-import { base64, objectIn, syncSecret, untilReason, untilSecret } from "./sync.ts";
+import {
+  base64,
+  fill,
+  objectIn,
+  pathOf,
+  syncSecret,
+  untilReason,
+  untilSecret,
+  type OneCluster,
+} from "./sync.ts";
 
-const folders: string[] = [];
-after(() => folders.forEach((one) => rmSync(one, { recursive: true, force: true })));
+const total = "global_pull_secret_sync_secret_reconcile_total";
+const seconds = "global_pull_secret_sync_secret_reconcile_duration_seconds_count";
 
-const deskFor = (rig: Rig) => {
-  const folder = mkdtempSync(join(tmpdir(), "sync-page-"));
-  folders.push(folder);
-  return deskOf(rig, folder);
-};
+/** What a program's /metrics shows. */
+async function metricsOf(program: Program) {
+  const answer = await fetch(`http://127.0.0.1:${await program.port()}/metrics`);
+  const text = await answer.text();
+  /** 0 where there is no such line: a counter appears with its first count. */
+  const count = (name: string, labels: string) =>
+    Number(new RegExp(`^${name}\\{${labels}\\} (\\d+)$`, "m").exec(text)?.[1] ?? 0);
+  return { text, count };
+}
+
+/** Both programs, each with the namespace in which its SyncSecrets are. */
+function sidesOf({ programs }: Rig) {
+  const [there, here] = programs;
+  assert.ok(there && here);
+  return [
+    { program: there, namespace: "tenant-a", noun: "Secret" },
+    { program: here, namespace: "default", noun: "copy" },
+  ] as const;
+}
+
+/** How often each side counted this result, the management side first. */
+const counted = (on: Rig, result: "success" | "conflict" | "error") =>
+  Promise.all(
+    sidesOf(on).map(async ({ program, namespace }) => {
+      const { count } = await metricsOf(program);
+      return count(total, `namespace="${namespace}",result="${result}"`);
+    }),
+  );
+
+const times = Array.from({ length: 40 }, (_, at) => at);
+
+/** Writes to an object again and again: whoever reads and then writes it meets a conflict. */
+async function contend({ api }: OneCluster, name: string, namespace: string): Promise<void> {
+  const object = syncSecret(name, {}, namespace);
+  for (const time of times) {
+    const metadata = { ...object.metadata, labels: { contender: `${time}` } };
+    const options = { manager: "contender", force: true };
+    await api.apply(pathOf(namespace, name), { ...object, metadata }, options);
+  }
+}
 
 export function toldTests(rig: () => Rig): void {
-  test("L17, L31: the page's recipes run, and show what they are for; orphans are found by name, and nothing else", async () => {
-    const on = rig();
-    const { management, tenant } = on;
-    on.start();
-    const desk = deskFor(on);
-    await tenant.cluster.apply(syncSecret("wrapped", { stringData: { a: "planted-1" } }));
-    const wanted = { data: { a: base64("planted-1") } };
-    const secret = await untilSecret(tenant, management, "wrapped", wanted);
-    const { metadata } = await untilReason(tenant, "wrapped", "Synced");
-    const name = secret.metadata?.name ?? "";
-    const shows: readonly RegExp[] = [
-      new RegExp(`${name} holds what is declared(.|\n)*the copy is created`),
-      /namespace\/tenant-a\n(.|\n)*yes\n(.|\n)*the Secret is created/,
-      /wrapped +1 +1\n/,
-      new RegExp(`tenant-a +${name}.* default +wrapped\n`),
-    ];
-    const blocks = blocksBelow("## When something is wrong");
-    assert.equal(blocks.length, shows.length);
-    for (const [at, { body }] of blocks.entries()) {
-      const told = await desk.run(body);
-      assert.match(told, shows[at] ?? /^$/);
-      assert.ok(!told.includes("planted-1") && !told.includes(base64("planted-1")));
-    }
-    const [ownerless, strays] = blocksBelow("### Orphans");
-    const find = async () => [
-      await desk.run(ownerless?.body ?? ""),
-      await desk.run(strays?.body ?? ""),
-    ];
-    assert.deepEqual(await find(), ["", ""]);
-    const labels = { "app.kubernetes.io/managed-by": "global-pull-secret-sync" };
-    const lost = { name: "lost", namespace: "tenant-a", labels };
-    await management.cluster.apply({ apiVersion: "v1", kind: "Secret", metadata: lost });
-    await management.cluster.apply(syncSecret("stray", { stringData: { a: "1" } }, "tenant-a"));
-    assert.deepEqual(await find(), ["lost\n", "stray\n"]);
-    assert.notEqual(metadata.uid, undefined);
-    await management.cluster.kubectl("delete", "secret/lost", "syncsecret/stray", "-n", "tenant-a");
-  });
-
-  test("L27, L28, L29, L30: both sides count and time by namespace at :8080/metrics, and log each step as JSON with it, never content", async () => {
+  test("L27, L28, L29: both sides count and time by namespace, and log each step as JSON with it, never content", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -72,21 +76,17 @@ export function toldTests(rig: () => Rig): void {
     await untilReason(tenant, "bad", "Invalid");
     await tenant.cluster.kubectl("delete", "syncsecret", "logged");
     await until("it is gone", async () => (await objectIn(tenant, "logged")) === undefined);
-    const [there, here] = on.programs;
-    assert.ok(there && here);
-    for (const [program, namespace, noun] of [
-      [there, "tenant-a", "Secret"],
-      [here, "default", "copy"],
-    ] as const) {
-      const answer = await fetch(`http://127.0.0.1:${await program.port()}/metrics`);
-      const metrics = await answer.text();
-      const count = (name: string, labels: string) =>
-        Number(new RegExp(`^${name}\\{${labels}\\} (\\d+)$`, "m").exec(metrics)?.[1]);
+    for (const { program, namespace, noun } of sidesOf(on)) {
+      const { text, count } = await metricsOf(program);
       const its = `namespace="${namespace}"`;
-      const total = "global_pull_secret_sync_secret_reconcile_total";
-      const seconds = "global_pull_secret_sync_secret_reconcile_duration_seconds_count";
-      assert.ok(count(total, `${its},result="success"`) > 0, metrics);
-      assert.ok(count(seconds, its) >= count(total, `${its},result="success"`));
+      assert.ok(count(total, `${its},result="success"`) > 0, text);
+      const results = ["success", "conflict", "error"].map((result) =>
+        count(total, `${its},result="${result}"`),
+      );
+      assert.equal(
+        count(seconds, its),
+        results.reduce((sum, one) => sum + one),
+      );
       const lines = program.output().trim().split("\n");
       const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
       const ours = logged.filter((one) => one["namespace"] === namespace);
@@ -104,14 +104,51 @@ export function toldTests(rig: () => Rig): void {
       for (const word of ["planted-2", "planted-3", "planted-4"])
         for (const form of [word, base64(word)]) {
           assert.ok(!program.output().includes(form), word);
-          assert.ok(!metrics.includes(form), word);
+          assert.ok(!text.includes(form), word);
         }
     }
-    assert.match(here.output(), /"reason":"Invalid".*GPS463/);
+    const [, here] = sidesOf(on);
+    assert.match(here.program.output(), /"reason":"Invalid".*GPS463/);
+  });
+
+  test("L27: a refusal is counted as an error, and a conflict as one, by each side of its own", async () => {
+    const on = rig();
+    const { management, tenant } = on;
+    on.start();
+    for (const [at, kind] of (["Secret", "SyncSecret"] as const).entries()) {
+      const before = (await counted(on, "error"))[at] ?? 0;
+      await using _full = await fill(management, kind);
+      await tenant.cluster.apply(syncSecret(`no-${kind.toLowerCase()}`, {}));
+      await untilReason(tenant, `no-${kind.toLowerCase()}`, "Refused");
+      assert.ok(((await counted(on, "error"))[at] ?? 0) > before, kind);
+    }
+
+    await tenant.cluster.apply(syncSecret("there", {}));
+    const { uid = "" } = (await untilReason(tenant, "there", "Synced")).metadata;
+    const before = await counted(on, "conflict");
+    let word = 1;
+    await until("both sides have met a conflict", async () => {
+      word += 1;
+      const changed = syncSecret("there", { stringData: { a: `${word}` } });
+      const options = { manager: "user", force: true };
+      await Promise.all([
+        tenant.api.apply(pathOf("default", "there"), changed, options),
+        contend(tenant, "there", "default"),
+        contend(management, uid, "tenant-a"),
+      ]);
+      return (await counted(on, "conflict")).every((now, at) => now > (before[at] ?? 0));
+    });
+    await untilSecret(tenant, management, "there", { data: { a: base64(`${word}`) } });
+  });
+
+  test("L30: both sides serve metrics at :8080/metrics, where the Deployments say that they are", async () => {
+    const on = rig();
     for (const side of ["tenant", "management"] as const) {
+      const metrics = await askedAt("http://127.0.0.1:8080/metrics", side, on);
+      assert.match(metrics, new RegExp(`^# TYPE ${total} counter$`, "m"));
       const bundle = join(import.meta.dirname, `../../dist/sync-${side}.cjs`);
       assert.match(await run([process.execPath, bundle, "--help"]), /--listen .*\[:8080\]/);
-      const deployment = await rig()[side].cluster.kubectl(
+      const deployment = await on[side].cluster.kubectl(
         "get",
         "deployment",
         `global-pull-secret-sync-${side}`,

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
+import { deskFor, recipes } from "./page.ts";
+import { startManagementSide, startTenantSide } from "./programs.ts";
 import type { Rig } from "./rig.ts";
 import {
   base64,
@@ -10,8 +12,6 @@ import {
   objectIn,
   readyOf,
   secretIn,
-  startManagementSide,
-  startTenantSide,
   syncSecret,
   untilReason,
   untilSecret,
@@ -126,8 +126,9 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
   });
 
-  test("L3, L20: while the management cluster is away nothing is lost: changes and deletions wait, are told, and end by themselves", async () => {
-    const { management, tenant, start, stop, programs } = rig();
+  test("L3, L20, L31: while the management cluster is away nothing is lost: changes and deletions wait, are told, and end by themselves", async () => {
+    const on = rig();
+    const { management, tenant, start, stop, programs } = on;
     start();
     const names = ["changed", "deleted", "rests"];
     await tenant.cluster.apply(
@@ -139,6 +140,8 @@ export function troubleTests(rig: () => Rig): void {
     await tenant.cluster.apply(syncSecret("changed", { stringData: { a: "2" } }));
     await tenant.cluster.kubectl("delete", "syncsecret", "deleted", "--wait=false");
     await untilReason(tenant, "changed", "Unreachable");
+    const shown = await deskFor(on).run(recipes().notFollowing);
+    assert.match(shown, /^changed +2 +2 +Unreachable$(.|\n)*^rests +1 +1 +Synced$/m);
     assert.notEqual(await objectIn(tenant, "deleted"), undefined);
     assert.equal(
       (await objectIn(tenant, "rests"))?.status?.resourceVersion,

@@ -1,0 +1,152 @@
+/** What the page tells to run when something is wrong, each with the fault that it is for. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { managementAccount } from "#contract/sync-names.ts";
+import { until } from "../cluster/await.ts";
+import { blocksBelow, deskFor, recipes } from "./page.ts";
+import type { Rig } from "./rig.ts";
+import {
+  base64,
+  copyOf,
+  fill,
+  grant,
+  syncSecret,
+  untilReason,
+  untilSecret,
+  type Management,
+} from "./sync.ts";
+
+const planted = "planted-1";
+const wanted = { data: { a: base64(planted) } };
+const wrapped = syncSecret("wrapped", { stringData: { a: planted } });
+
+/** Runs a recipe: what it prints never holds content. */
+async function ask(rig: Rig, recipe: string): Promise<string> {
+  const told = await deskFor(rig).run(recipe);
+  assert.ok(!told.includes(planted) && !told.includes(base64(planted)));
+  return told;
+}
+
+/** Takes the tenant's label off its namespace, until the answer is disposed of. */
+async function unlabel({ cluster }: Management): Promise<AsyncDisposable> {
+  const label = (value: string) =>
+    cluster.kubectl("label", "namespace", "tenant-a", `globalpullsecret.io/tenant${value}`);
+  await label("-");
+  return { [Symbol.asyncDispose]: async () => void (await label("=tenant-a")) };
+}
+
+/** Takes the management side's rights in the tenant's namespace, until the answer is disposed of. */
+async function revoke(management: Management): Promise<AsyncDisposable> {
+  const { cluster } = management;
+  const its = ["-n", "tenant-a", "--timeout=30s"];
+  await cluster.kubectl("delete", "rolebinding", managementAccount, ...its);
+  return {
+    async [Symbol.asyncDispose]() {
+      await grant(management, "tenant-a");
+      await cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
+    },
+  };
+}
+
+export function recipeTests(rig: () => Rig): void {
+  test("L31: of a copy that is refused the recipe shows the code and the log's line", async () => {
+    const on = rig();
+    const { management, tenant } = on;
+    on.start();
+    {
+      await using _full = await fill(management, "SyncSecret");
+      await tenant.cluster.apply(wrapped);
+      const object = await untilReason(tenant, "wrapped", "Refused");
+      assert.equal(await copyOf(management, object), undefined);
+      const told = await ask(on, recipes().notThere);
+      assert.match(told, /^GPS466: .*403 Forbidden.*ResourceQuota/);
+      assert.match(told, /^\{.*"name":"wrapped".*"msg":"GPS466: /m);
+    }
+    await untilSecret(tenant, management, "wrapped", wanted);
+    assert.match(await ask(on, recipes().notThere), /^Secret [-0-9a-f]+ holds what is declared\n/);
+  });
+
+  test("L31: of a copy without a Secret the recipe shows a namespace without its label", async () => {
+    const on = rig();
+    const { management, tenant } = on;
+    on.start();
+    const forsaken = () => on.output().split("no tenant's any more").length;
+    await tenant.cluster.apply(syncSecret("served", {}));
+    await untilReason(tenant, "served", "Synced");
+    const before = forsaken();
+    {
+      await using _bare = await unlabel(management);
+      await until("it is served no more", () => forsaken() > before);
+      await tenant.cluster.apply(wrapped);
+      await untilReason(tenant, "wrapped", "Waiting");
+      const told = await ask(on, recipes().noSecret);
+      assert.match(told, /^[-0-9a-f]{36} +wrapped +<none>$/m);
+      assert.doesNotMatch(told, /^namespace\/tenant-a$/m);
+      assert.match(told, /^\{.*"namespace":"tenant-a".*no tenant's any more/m);
+    }
+    await untilSecret(tenant, management, "wrapped", wanted);
+    await untilReason(tenant, "wrapped", "Synced");
+    const well = await ask(on, recipes().noSecret);
+    assert.match(well, /^[-0-9a-f]{36} +wrapped +Secret [-0-9a-f]+ holds what is declared$/m);
+    assert.match(well, /^namespace\/tenant-a\n(.|\n)*^yes\n(.|\n)*the Secret is created/m);
+  });
+
+  test("L31: of a copy without a Secret it shows that the rights are missing, and that a quota refuses", async () => {
+    const on = rig();
+    const { management, tenant } = on;
+    on.start();
+    {
+      await using _revoked = await revoke(management);
+      await tenant.cluster.apply(wrapped);
+      await untilReason(tenant, "wrapped", "Waiting");
+      // kubectl ends with 1 where the answer is no.
+      await assert.rejects(ask(on, recipes().noSecret), /^namespace\/tenant-a\n(.|\n)*^no\b/m);
+    }
+    await untilSecret(tenant, management, "wrapped", wanted);
+    await using _full = await fill(management, "Secret");
+    await tenant.cluster.apply(syncSecret("second", { stringData: { a: planted } }));
+    await untilReason(tenant, "second", "Refused");
+    const told = await ask(on, recipes().noSecret);
+    assert.match(told, /^[-0-9a-f]{36} +second +GPS466: .*403 Forbidden/m);
+    assert.match(told, /^\{.*"tenant":"tenant-a".*"msg":"GPS466: /m);
+  });
+
+  test("L31: of a change that nobody takes up the recipe shows which generation status speaks of", async () => {
+    const on = rig();
+    const { management, tenant } = on;
+    on.start();
+    await tenant.cluster.apply(wrapped);
+    await untilSecret(tenant, management, "wrapped", wanted);
+    await untilReason(tenant, "wrapped", "Synced");
+    assert.match(await ask(on, recipes().notFollowing), /^wrapped +1 +1 +Synced$/m);
+    await on.stop();
+    await tenant.cluster.apply(syncSecret("wrapped", { stringData: { a: "2" } }));
+    assert.match(await ask(on, recipes().notFollowing), /^wrapped +2 +1 +Synced$/m);
+    on.start();
+    await untilSecret(tenant, management, "wrapped", { data: { a: base64("2") } });
+    await untilReason(tenant, "wrapped", "Synced");
+    assert.match(await ask(on, recipes().notFollowing), /^wrapped +2 +2 +Synced$/m);
+  });
+
+  test("L17, L31: the page's commands find whose a Secret is, and orphans by name, and nothing else", async () => {
+    const on = rig();
+    const { management, tenant } = on;
+    on.start();
+    await tenant.cluster.apply(wrapped);
+    const secret = await untilSecret(tenant, management, "wrapped", wanted);
+    const row = new RegExp(`tenant-a +${secret.metadata?.name}.* default +wrapped\n`);
+    assert.match(await ask(on, recipes().whose), row);
+    const [ownerless, strays] = blocksBelow("### Orphans");
+    const find = async () => [
+      await ask(on, ownerless?.body ?? ""),
+      await ask(on, strays?.body ?? ""),
+    ];
+    assert.deepEqual(await find(), ["", ""]);
+    const labels = { "app.kubernetes.io/managed-by": "global-pull-secret-sync" };
+    const lost = { name: "lost", namespace: "tenant-a", labels };
+    await management.cluster.apply({ apiVersion: "v1", kind: "Secret", metadata: lost });
+    await management.cluster.apply(syncSecret("stray", { stringData: { a: "1" } }, "tenant-a"));
+    assert.deepEqual(await find(), ["lost\n", "stray\n"]);
+    await management.cluster.kubectl("delete", "secret/lost", "syncsecret/stray", "-n", "tenant-a");
+  });
+}

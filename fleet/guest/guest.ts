@@ -10,7 +10,8 @@ import type { ClusterFacts } from "../order/standing.ts";
 import { has, isPlacedBy, type Content } from "../secret/content.ts";
 import { sentence } from "../secret/problems.ts";
 import type { Placement, Way } from "../way/way.ts";
-import { Link, told } from "./link.ts";
+import { Link } from "./link.ts";
+import { told } from "./told.ts";
 
 /** Most milliseconds until a write that got no answer is tried again. */
 const longestPause = 30_000;

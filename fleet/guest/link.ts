@@ -4,51 +4,35 @@
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import { cached } from "#kube/watch/cached-client.ts";
-import { connect } from "#kube/client/client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { backoff, createLoop, type Again } from "#kube/loop.ts";
-import { kubeConfigOf } from "#kube/remote.ts";
 import { follow, type WatchTarget } from "#kube/watch/watch.ts";
+import type { Access } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "../inventory/access.ts";
-import { sentence } from "../secret/problems.ts";
 import type { Seen } from "../way/way.ts";
-import { fleetManager } from "./manager.ts";
+import { bounds, connectTo, staleAt } from "./connect.ts";
+import { away, unseen } from "./told.ts";
 
-/** Seconds that a guest may take for an answer. One that takes longer counts as away. */
-const answerSeconds = 10;
-
-/**
- * Most bytes of an answer, and of a line of a watch. etcd takes objects of 1.5 MiB, and base64
- * makes a third more of them: no list of one object is longer.
- */
-const largestAnswer = 2 * 1024 * 1024;
-
-/**
- * What the watch of one object may send. A GlobalPullSecret's status has one event a second while
- * its nodes change, of 100 KiB where there are hundreds; a Secret has next to none. At once comes
- * what was saved up in 10 s, or two objects as large as may be. To read a MiB of the worst costs
- * 80 ms of a processor, so that a cluster which sends all that it may costs a fiftieth of one.
- */
-const bounds = {
-  events: { perSecond: 2, atOnce: 20 },
-  bytes: { perSecond: 256 * 1024, atOnce: 2 * largestAnswer },
-};
-
-/** Milliseconds for which a cluster that sent more than that is said to. Pauses are no longer. */
+/** Milliseconds for which a cluster that sent more than it may is said to. Pauses are no longer. */
 const excessMilliseconds = 60_000;
 
 /** Most milliseconds between two tries to reach a guest that is away. */
 const longestPause = 30_000;
 
 type Options = Readonly<{
-  /** Called at each opening; or the cluster itself, where that is the management cluster. */
+  /**
+   * Called at each opening, and every five minutes; or the cluster itself, where that is the
+   * management cluster.
+   */
   reach: (() => Promise<AccessReading>) | Cluster;
   /** Objects without which nothing can be done. */
   needed: readonly WatchTarget[];
   /** Objects whose reading may be refused. */
   besides: readonly WatchTarget[];
   hint: () => void;
+  /** How a connection is made. */
+  connect?: (access: Access) => Cluster;
 }>;
 
 type FollowedGuest = {
@@ -77,6 +61,8 @@ export class Link {
   #shut: string | undefined;
   #failures = 0;
   #renew = false;
+  /** When the kubeconfig is to be read again. */
+  #stale = Number.POSITIVE_INFINITY;
   #exceeded = Number.NEGATIVE_INFINITY;
 
   constructor(options: Options) {
@@ -132,7 +118,8 @@ export class Link {
   }
 
   async #look(): Promise<Again | undefined> {
-    if (this.#open === undefined || this.#away !== undefined || this.#renew) {
+    const renew = this.#renew || Date.now() >= this.#stale;
+    if (this.#open === undefined || this.#away !== undefined || renew) {
       this.#renew = false;
       await this.#connect();
     }
@@ -149,7 +136,9 @@ export class Link {
       one.problem = undefined;
       this.#show(one);
     }
-    return this.#away === undefined ? undefined : this.#later();
+    if (this.#away !== undefined) return this.#later();
+    const rest = this.#stale - Date.now();
+    return Number.isFinite(rest) ? { seconds: rest / 1000 } : undefined;
   }
 
   #later(): Again {
@@ -157,33 +146,27 @@ export class Link {
     return { seconds: Math.min(backoff(this.#failures), longestPause) / 1000 };
   }
 
-  /** The management cluster could not tell how this cluster is reached. */
+  /**
+   * The management cluster did not tell how this cluster is reached. That it may not be read any
+   * more is an answer, as good as a kubeconfig that was deleted.
+   */
   #fell(error: unknown): undefined {
-    if (this.#open === undefined) this.#close(away(error));
+    const revoked = error instanceof ApiError && error.status === 403;
+    if (this.#open === undefined || revoked) this.#close(away(error));
   }
 
-  /** The kubeconfig is read at each opening: it may have been renewed, or name another cluster. */
+  /** The kubeconfig may have been renewed, or name another cluster. */
   async #connect(): Promise<void> {
-    const { reach } = this.#options;
+    const { reach, connect = connectTo } = this.#options;
     if (typeof reach !== "function") {
       if (this.#open === undefined) this.#begin("", reach);
       return;
     }
     const read = await reach();
     if (this.#stop.signal.aborted) return;
+    this.#stale = staleAt(Date.now());
     if (!read.ok) this.#close(read.why);
-    else if (this.#open?.made !== read.made) {
-      const how = {
-        manager: fleetManager,
-        seconds: answerSeconds,
-        largest: largestAnswer,
-        fixed: true,
-      };
-      this.#begin(
-        read.made,
-        connect(kubeConfigOf(read.access), () => {}, how),
-      );
-    }
+    else if (this.#open?.made !== read.made) this.#begin(read.made, connect(read.access));
   }
 
   #close(why: string): void {
@@ -237,9 +220,7 @@ export class Link {
     });
   }
 
-  /**
-   * A watch that ended in its time begins again at once. Until then what it showed last is kept.
-   */
+  /** A watch that ended in its time begins again at once. Until then what it showed is kept. */
   #show(one: FollowedGuest): void {
     const { shown } = one.informer;
     // The watch may not have shown our own write yet.
@@ -251,7 +232,12 @@ export class Link {
 
   /** Takes the end of a watch. An object that is not needed counts only when it is refused. */
   #failed(one: FollowedGuest, error: unknown): void {
-    if (!one.needed) return this.#unseen(one, error);
+    if (!one.needed) {
+      const { seen } = one;
+      one.seen = unseen(seen, error);
+      if (JSON.stringify(seen) !== JSON.stringify(one.seen)) this.#options.hint();
+      return;
+    }
     const known = this.#away;
     one.problem = away(error);
     if (known === one.problem) return;
@@ -259,20 +245,4 @@ export class Link {
     // A guest that was away already is tried again in its own time.
     if (known === undefined) this.#loop.hint();
   }
-
-  /** What such an object showed last is kept, unless it is not there or may not be read. */
-  #unseen(one: FollowedGuest, error: unknown): void {
-    const { seen } = one;
-    const { status, reason } = error instanceof ApiError ? error : { status: 0, reason: "Unknown" };
-    const why = `${status || "no answer"} ${reason}`;
-    const gone = status === 403 || status === 404 || seen.is !== "shown";
-    one.seen = gone ? { is: "refused", status, why } : { ...seen, failing: why };
-    if (JSON.stringify(seen) !== JSON.stringify(one.seen)) this.#options.hint();
-  }
 }
-
-const away = (error: unknown): string => sentence("unreachable", told(error));
-
-/** Status and reason of the guest's answer, and nothing else, because the rest may be anything. */
-export const told = (error: unknown): string =>
-  error instanceof ApiError ? error.message : "its answer is not an API server's";

@@ -11,6 +11,7 @@ const letters: Readonly<Record<string, Standing>> = {
   p: "repair",
   f: "failed",
   r: "retry",
+  t: "retrying",
   u: "unreachable",
 };
 /** A letter a cluster, named 0, 1, 2 … */
@@ -53,6 +54,8 @@ const table: readonly (readonly [
   ["a refusal that is allowed does not", "dfww", "23", { maxFailures: 1 }],
   ["one more than allowed does", "dffw", "", { maxFailures: 1 }, true],
   ["who refused is tried again, and nobody else", "dwrw", "2", {}, true],
+  ["and while it is, nobody else is, either", "dwtw", "", {}, true],
+  ["its trial takes a slot", "dtww", "2", { maxFailures: 1 }],
   ["after those who wait, where refusals are allowed", "drww", "23", { maxFailures: 1 }],
   ["a canary that refuses may be tried again alone", "rwww", "0", {}, true],
 ];
@@ -112,8 +115,9 @@ test("law: never more at a time than canary or concurrency allow, and none new b
           ? pace.maxConcurrency
           : Math.max(1, Math.floor((Number.parseInt(pace.maxConcurrency, 10) * reached) / 100));
       const limit = Math.max(share, Math.min(pace.canary, reached));
-      if (change.length > 0) assert.ok(change.length + count(all, "busy", "soaking") <= limit);
-      assert.equal(halted, count(all, "failed", "retry") > pace.maxFailures);
+      if (change.length > 0)
+        assert.ok(change.length + count(all, "busy", "soaking", "retrying") <= limit);
+      assert.equal(halted, count(all, "failed", "retry", "retrying") > pace.maxFailures);
       if (halted) assert.ok(change.length <= count(all, "retry"));
       if (count(all, "done") < Math.min(pace.canary, reached))
         assert.ok(change.length <= pace.canary);

@@ -18,6 +18,8 @@ export type Standing =
   | "failed"
   /** Refused this content, and may be tried again now. */
   | "retry"
+  /** Refused this content, and is being tried again: it still counts as refusing it. */
+  | "retrying"
   /** Does not answer, or cannot be served or proved, whatever the content. */
   | "unreachable";
 
@@ -51,9 +53,9 @@ export function order(guests: readonly RankedGuest[], pace: Pace): FleetTurn {
       .map(({ name }) => name)
       .toSorted();
   const reached = guests.filter(({ standing }) => standing !== "unreachable").length;
-  const halted = named("failed", "retry").length > pace.maxFailures;
+  const halted = named("failed", "retry", "retrying").length > pace.maxFailures;
   const candidates = halted ? named("retry") : [...named("waiting"), ...named("retry")];
-  const busy = named("busy", "soaking").length;
+  const busy = named("busy", "soaking", "retrying").length;
   const repairs = named("repair");
   const done = named("done", "repair").length;
   const canaries = Math.min(pace.canary, reached);

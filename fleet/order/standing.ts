@@ -53,6 +53,9 @@ export function standingOf(facts: ClusterFacts): Judgement {
   // The content is not at fault, so this holds up no other cluster.
   if (there.is === "foreign")
     return { standing: "unreachable", state: "Failed", reason: there.why };
+  // The others would get their turns in the instant in which one that refused is tried again.
+  if (busy && refusal !== undefined)
+    return { standing: "retrying", state: "Failed", reason: refusal.why };
   if (busy) return { standing: "busy", state: "Progressing" };
   if (there.is === "has") return withContent(facts, there.proof, there.why);
   if (refusal === undefined)

@@ -12,7 +12,8 @@ import { selectedBy } from "./inventory/inventory.ts";
 import { order } from "./order/order.ts";
 import { judge, ownerOf, type Judged } from "./secret/content.ts";
 import { sentence } from "./secret/problems.ts";
-import { membersOf, mostClusters, olderWithTarget, type Members } from "./status/members.ts";
+import { membersOf, olderWithTarget, type Members } from "./status/members.ts";
+import { stalledBy } from "./status/stalled.ts";
 import { sameStatus, statusOf, type FoundClusters } from "./status/status.ts";
 import { warningsOf } from "./status/warnings.ts";
 import { pathOf, writeFinalizer, writeStatus } from "./write.ts";
@@ -79,7 +80,7 @@ export class Fleet {
       return undefined;
     }
     return sooner(
-      await this.#serve(run, members, left, selected.length > mostClusters),
+      await this.#serve(run, members, left),
       soonest(
         [...left.map(({ next }) => next), ...served.flatMap((one) => this.#guests.again(one, now))],
         now,
@@ -89,17 +90,15 @@ export class Fleet {
 
   async #serve(
     run: Run,
-    { served }: Members,
+    { served, cut }: Members,
     left: readonly Readonly<{ name: string }>[],
-    tooMany: boolean,
   ): Promise<Again | undefined> {
     const { object, source, owner, now } = run;
     const judged = served.map((name) => ({ name, ...this.#guests.judge(name, run) }));
     const { canary = 1, maxConcurrency = "10%", maxFailures = 0 } = object.spec.rollout ?? {};
     const turn = order(judged, { canary, maxConcurrency, maxFailures });
     const refusing = judged.filter(({ state }) => state === "Failed").map(({ name }) => name);
-    const halted = turn.halted && { reason: "Halted" as const, message: refusedBy(refusing) };
-    const stalled = source.ok ? halted || (tooMany ? tooManyClusters() : undefined) : source;
+    const stalled = stalledBy({ source, halted: turn.halted, refusing, cut });
     const clusters = [
       ...judged.map(({ name, state, reason }) => ({ name, state, ...(reason && { reason }) })),
       ...left.map(({ name }) => ({ name, state: "Leaving" as const })),
@@ -200,11 +199,6 @@ export class Fleet {
     return { seconds: 0.1 };
   }
 }
-
-const refusedBy = (names: readonly string[]) => sentence("halted", names.slice(0, 5).join(", "));
-const tooManyClusters = () => {
-  return { reason: "TooManyClusters" as const, message: sentence("tooMany") };
-};
 
 /** Seconds until the first of these moments, in milliseconds, that is still ahead. */
 function soonest(moments: readonly (number | undefined)[], now: number): Again | undefined {

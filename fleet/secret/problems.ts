@@ -35,7 +35,11 @@ export const catalogue = {
   refused: ["GPS439", "{}", "let the target be written there"],
   mutated: ["GPS440", "admission there changes the Secret", "leave the target out of that policy"],
   halted: ["GPS441", "{} refuse the Secret", "correct the Secret or these clusters"],
-  tooMany: ["GPS442", "more than 1,000 namespaces are selected", "select fewer with each object"],
+  tooMany: [
+    "GPS442",
+    "1,000 clusters are the most, those that are leaving included: {} are not served",
+    "select fewer with each object",
+  ],
   unreadable: ["GPS443", "{}", "grant it, or wait until the API server answers"],
   noProfile: ["GPS445", "there is no ClusterProfile {}", "no action needed if the cluster is gone"],
   noProvider: [

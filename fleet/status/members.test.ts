@@ -43,24 +43,46 @@ const table: readonly (readonly [what: string, known: ClusterStatus[], left: obj
 for (const [what, known, left] of table)
   test(`a cluster that is not selected and ${what}`, () => {
     const members = membersOf({ object: fleetSecret(known), selected: ["a"], now });
-    assert.deepEqual(members, { served: ["a"], leaving: left });
+    assert.deepEqual(members, { served: ["a"], leaving: left, cut: 0 });
   });
 
 test("a cluster that is selected again leaves no more, however long it was out", () => {
   const object = fleetSecret([leaving("a", 9999)]);
-  assert.deepEqual(membersOf({ object, selected: ["a"], now }), { served: ["a"], leaving: [] });
+  const members = { served: ["a"], leaving: [], cut: 0 };
+  assert.deepEqual(membersOf({ object, selected: ["a"], now }), members);
 });
 
 test("a deleted object serves nobody, and begins its grace anew", () => {
   const object = fleetSecret([done("a")], { deletionTimestamp: new Date(now) });
   const leaving = [{ ...left(false, false, 300), name: "a" }];
-  assert.deepEqual(membersOf({ object, selected: ["a"], now }), { served: [], leaving });
+  const members = { served: [], leaving, cut: 0 };
+  assert.deepEqual(membersOf({ object, selected: ["a"], now }), members);
 });
 
-test("no more are served than status can hold, those that leave included", () => {
-  const selected = Array.from({ length: 2000 }, (_, n) => `n${n}`);
-  const { served, leaving: left } = membersOf({ object: fleetSecret([done("x")]), selected, now });
-  assert.equal(served.length + left.length, mostClusters);
+const names = (count: number) => Array.from({ length: count }, (_, n) => `n${n}`);
+
+const most: readonly (readonly [what: string, selected: number, leaving: number, cut: number])[] = [
+  ["as many as status can hold are served", 1000, 0, 0],
+  ["of one more it is cut", 1001, 0, 1],
+  ["those that leave take their room", 1000, 1, 1],
+  ["until they are gone, all of it", 3, 1000, 3],
+];
+for (const [what, count, left, cut] of most)
+  test(`${what}: of ${count} selected and ${left} leaving ${cut} are not served`, () => {
+    const known = Array.from({ length: left }, (_, n) => done(`x${n}`));
+    const members = membersOf({ object: fleetSecret(known), selected: names(count), now });
+    assert.deepEqual(
+      [members.served.length, members.leaving.length, members.cut],
+      [count - cut, left, cut],
+    );
+    assert.ok(members.served.length + members.leaving.length <= mostClusters);
+  });
+
+test("a cluster that is served already is not cut for one that is new, whatever their names", () => {
+  const known = names(mostClusters);
+  const object = fleetSecret(known.map(done));
+  const { served, cut } = membersOf({ object, selected: ["a", ...known], now });
+  assert.deepEqual([served, cut], [known.toSorted(), 1]);
 });
 
 test("durations are seconds", () => {

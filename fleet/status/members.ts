@@ -9,6 +9,8 @@ export type Members = Readonly<{
    * that, or what follows, changes, in milliseconds.
    */
   leaving: readonly Readonly<{ name: string; due: boolean; overdue: boolean; next: number }>[];
+  /** How many selected clusters are not served, because status has no room for them. */
+  cut: number;
 }>;
 
 type Asked = Readonly<{
@@ -24,22 +26,31 @@ export const mostClusters = 1000;
 /**
  * The clusters of an object. A cluster that status knows and that is no longer selected leaves when
  * the grace period is over, and is given up when the deadline has passed as well. A deleted object
- * selects nothing.
+ * selects nothing. Where there is not room for all, those that status knows come first: a cluster
+ * that it forgot would keep the Secret for ever.
  */
 export function membersOf({ object, selected, now }: Asked): Members {
   const { metadata, spec, status } = object;
   const deleted = metadata.deletionTimestamp;
   const wanted = new Set(deleted === undefined ? selected : []);
-  const known = (status?.clusters ?? []).filter(({ name }) => !wanted.has(name));
-  const served = [...wanted].toSorted().slice(0, mostClusters - known.length);
+  const known = status?.clusters ?? [];
+  const former = new Set(known.map(({ name }) => name));
+  const kept = [...former].filter((name) => wanted.has(name));
+  const fresh = [...wanted].filter((name) => !former.has(name));
+  const added = fresh.toSorted().slice(0, mostClusters - known.length);
   const grace = secondsOf(spec.removal?.grace ?? "5m") * 1000;
   const deadline = secondsOf(spec.removal?.deadline ?? "1h") * 1000;
-  const leaving = known.map((one) => {
+  const left = known.filter(({ name }) => !wanted.has(name));
+  const leaving = left.map((one) => {
     const since = leavingSince(one, now);
     const [end, last] = [since + grace, since + grace + deadline];
     return { name: one.name, due: now >= end, overdue: now >= last, next: now < end ? end : last };
   });
-  return { served, leaving: leaving.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+  return {
+    served: [...kept, ...added].toSorted(),
+    leaving: leaving.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    cut: fresh.length - added.length,
+  };
 }
 
 const leavingSince = ({ state, since }: ClusterStatus, now: number): number =>

@@ -157,8 +157,8 @@ export type FleetRemoval = Readonly<{
    */
   grace?: string;
   /**
-   * How long a deleted object waits for clusters that cannot be reached; then they keep the Secret.
-   * Default: 1h.
+   * How long a removal waits, beyond the grace, for clusters that cannot be reached or refuse it;
+   * then they keep the Secret. Default: 1h.
    */
   deadline?: string;
 }>;

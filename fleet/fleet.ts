@@ -2,7 +2,7 @@
  * One FleetSecret, as one value: its guests, and a run that brings them closer to what it declares.
  */
 import type { V1Secret } from "@kubernetes/client-node";
-import type { FleetSecret } from "#api/fleet-secret.ts";
+import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { sooner, type Again } from "#kube/loop.ts";
@@ -33,6 +33,9 @@ const statusMilliseconds = 2000;
 /** Seconds until the next run while something goes on. */
 const soonSeconds = 5;
 
+/** A cluster that is leaving, and why it does not give back. */
+type Left = Members["leaving"][number] & Readonly<{ reason?: string | undefined }>;
+type Found = Readonly<{ name: string; state: ClusterStatus["state"]; reason?: string | undefined }>;
 type Told = Pick<FoundClusters, "clusters" | "stalled"> & Readonly<{ source?: Judged }>;
 
 export class Fleet {
@@ -72,8 +75,8 @@ export class Fleet {
     const source = await this.#source(object);
     const owner = ownerOf(this.#place.clusterId, object.metadata);
     const run: Run = { object, source, owner, now };
-    const { served, leaving } = members;
-    this.#guests.keep([...served, ...leaving.map(({ name }) => name)], object.spec);
+    const names = [...members.served, ...members.leaving.map(({ name }) => name)];
+    this.#guests.keep(names, object.spec);
     const left = this.#withdraw(run, members);
     if (deleted && left.length === 0) {
       await writeFinalizer(home, object, false);
@@ -82,7 +85,7 @@ export class Fleet {
     return sooner(
       await this.#serve(run, members, left),
       soonest(
-        [...left.map(({ next }) => next), ...served.flatMap((one) => this.#guests.again(one, now))],
+        [...left.map(({ next }) => next), ...names.flatMap((one) => this.#guests.again(one, now))],
         now,
       ),
     );
@@ -91,7 +94,7 @@ export class Fleet {
   async #serve(
     run: Run,
     { served, cut }: Members,
-    left: readonly Readonly<{ name: string }>[],
+    left: readonly Left[],
   ): Promise<Again | undefined> {
     const { object, source, owner, now } = run;
     const judged = served.map((name) => ({ name, ...this.#guests.judge(name, run) }));
@@ -99,10 +102,8 @@ export class Fleet {
     const turn = order(judged, { canary, maxConcurrency, maxFailures });
     const refusing = judged.filter(({ state }) => state === "Failed").map(({ name }) => name);
     const stalled = stalledBy({ source, halted: turn.halted, refusing, cut });
-    const clusters = [
-      ...judged.map(({ name, state, reason }) => ({ name, state, ...(reason && { reason }) })),
-      ...left.map(({ name }) => ({ name, state: "Leaving" as const })),
-    ];
+    const leaving = left.map(({ name, reason }) => ({ name, state: "Leaving" as const, reason }));
+    const clusters = [...judged, ...leaving].map((one) => toldOf(one));
     const again = await this.#report(object, { clusters, stalled, source });
     const goesOn = source.ok && object.spec.managementState !== "Paused";
     if (goesOn) {
@@ -141,18 +142,19 @@ export class Fleet {
   }
 
   /** Withdraws from the clusters that are due, and returns those that are still leaving. */
-  #withdraw({ object, owner, now }: Run, { served, leaving }: Members): Members["leaving"] {
+  #withdraw({ object, owner, now }: Run, { served, leaving }: Members): readonly Left[] {
     const { spec, metadata } = object;
     if (spec.managementState === "Paused") return leaving;
-    const due = leaving.filter((one) => one.due);
-    const standings = due.map(({ name }) => {
-      const guest = this.#guests.get(name);
-      const there = guest?.there(undefined, owner, now).is ?? "unknown";
-      const away = there === "unknown" || there === "away";
-      return { name, standing: away ? "unreachable" : guest?.busy ? "busy" : "waiting" } as const;
-    });
+    const due = new Map(
+      leaving
+        .filter((one) => one.due)
+        .map(({ name }) => [name, this.#guests.leaving(name, owner, now)]),
+    );
     const { change } = order(
-      [...standings, ...served.map((name) => ({ name, standing: "done" as const }))],
+      [
+        ...Array.from(due, ([name, { standing }]) => ({ name, standing })),
+        ...served.map((name) => ({ name, standing: "done" as const })),
+      ],
       {
         canary: 0,
         maxFailures: leaving.length,
@@ -160,15 +162,18 @@ export class Fleet {
       },
     );
     const orphan = spec.removalPolicy === "Orphan";
-    return leaving.filter(({ name, due: isDue, overdue }) => {
-      const turn = isDue && change.includes(name);
-      const gone = isDue && (orphan || (turn && this.#guests.get(name)?.withdraw(owner, now)));
+    return leaving.flatMap((one) => {
+      const { name, overdue } = one;
+      const { standing, reason } = due.get(name) ?? {};
+      // One that refused is not written to before its pause is over, and may have lost it meanwhile.
+      const turn = standing === "failed" || change.includes(name);
+      const gone = standing && (orphan || (turn && this.#guests.get(name)?.withdraw(owner, now)));
       if (overdue && !gone)
         this.#place.log(
           { cluster: name, object: pathOf(metadata) },
           "given up: it may keep the Secret",
         );
-      return !gone && !overdue;
+      return gone || overdue ? [] : [{ ...one, reason }];
     });
   }
 
@@ -199,6 +204,10 @@ export class Fleet {
     return { seconds: 0.1 };
   }
 }
+
+/** What status has of a cluster, but for the time. */
+const toldOf = ({ name, state, reason }: Found) =>
+  reason === undefined ? { name, state } : { name, state, reason };
 
 /** Seconds until the first of these moments, in milliseconds, that is still ahead. */
 function soonest(moments: readonly (number | undefined)[], now: number): Again | undefined {

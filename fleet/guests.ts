@@ -4,7 +4,12 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { Guest } from "./guest/guest.ts";
 import { readAccess } from "./inventory/inventory.ts";
 import type { Standing } from "./order/order.ts";
-import { standingOf, type ClusterFacts, type Judgement } from "./order/standing.ts";
+import {
+  leavingStanding,
+  standingOf,
+  type ClusterFacts,
+  type Judgement,
+} from "./order/standing.ts";
 import type { Judged } from "./secret/content.ts";
 import { codeOf, sentence } from "./secret/problems.ts";
 import { secondsOf } from "./status/members.ts";
@@ -80,6 +85,17 @@ export class Guests {
       soak: secondsOf(minSuccessTime) * 1000,
       deadline: progressDeadline === "None" ? undefined : secondsOf(progressDeadline) * 1000,
       late: sentence("late"),
+    });
+  }
+
+  /** The standing of a cluster that is to give back what this owner placed there. */
+  leaving(name: string, owner: string, now: number): ReturnType<typeof leavingStanding> {
+    const guest = this.#all.get(name);
+    return leavingStanding({
+      there: guest?.there(undefined, owner, now) ?? { is: "unknown" },
+      busy: guest?.busy === true,
+      refusal: guest?.refusal(undefined),
+      now,
     });
   }
 

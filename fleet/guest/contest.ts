@@ -10,7 +10,7 @@ import { has, type Content } from "../secret/content.ts";
 const writes = { perSecond: 1 / 60, atOnce: 5 };
 
 /** What is to be there; undefined: nothing. */
-type Due = Content | undefined;
+export type Due = Content | undefined;
 
 export class Contest {
   #of: Due;
@@ -35,5 +35,5 @@ export class Contest {
   }
 }
 
-const same = (one: Due, other: Due): boolean =>
+export const same = (one: Due, other: Due): boolean =>
   one === other || (one !== undefined && other !== undefined && has(one, other));

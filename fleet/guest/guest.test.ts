@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { direct } from "../way/direct.ts";
 import { Guest } from "./guest.ts";
@@ -11,34 +13,50 @@ const content = { type: "Opaque", data: { a: "eA==" } };
 const owner = "id/kube-system/pull-secret";
 type Body = Readonly<{ metadata: object }>;
 type Watch = (signal: AbortSignal) => Promise<void>;
+const standing: Watch = async (signal) => void (await once(signal, "abort"));
 
-/** A cluster that lists nothing and takes every write; its watches say nothing, and end so. */
-async function guestWith(watch: Watch) {
-  let writes = 0;
+/**
+ * A cluster that lists these objects, takes every write and refuses every deletion; its watches say
+ * nothing, and end so.
+ */
+async function guestWith(watch: Watch, items: readonly KubernetesObject[] = []) {
+  let [writes, deletions] = [0, 0];
   const cluster = {
     async get() {
       const metadata = { resourceVersion: "1" };
-      return { kind: "SecretList", apiVersion: "v1", metadata, items: [] };
+      return { kind: "SecretList", apiVersion: "v1", metadata, items };
     },
     stream: (_path: string, _query: object, signal: AbortSignal) => watch(signal),
     async apply(_path: string, body: Body) {
       writes += 1;
       return { ...body, metadata: { ...body.metadata, uid: "u", resourceVersion: "2" } };
     },
+    async remove(path: string) {
+      deletions += 1;
+      throw new ApiError({ status: 422, reason: "Invalid", method: "DELETE", path });
+    },
   } as unknown as Cluster;
-  const listed = Promise.withResolvers<void>();
+  let hinted = Promise.withResolvers<void>();
   const guest = new Guest({
     way: direct({ namespace: "kube-system", name: "pull-secret" }),
     reach: cluster,
     holds: () => true,
-    hint: listed.resolve,
+    hint: () => hinted.resolve(),
   });
-  await listed.promise;
+  await hinted.promise;
   // Whatever its watch does at once has happened by then.
   await setImmediate();
   return {
     guest,
     writes: () => writes,
+    deletions: () => deletions,
+    /** Once it is known what a write left. */
+    async settled() {
+      while (guest.busy) {
+        hinted = Promise.withResolvers<void>();
+        await hinted.promise;
+      }
+    },
     is: () => guest.there(content, owner, Date.now()).is,
     [Symbol.dispose]: () => guest.close(),
   };
@@ -52,10 +70,45 @@ test("a write that no watch can show is not made again before a list has", async
 });
 
 test("while the watch stands, the answer to a write counts before its event comes, if it ever does", async () => {
-  using one = await guestWith(async (signal) => void (await once(signal, "abort")));
+  using one = await guestWith(standing);
   assert.equal(one.is(), "other");
   await one.guest.change(content, owner);
   assert.equal(one.is(), "has");
   assert.equal(one.guest.busy, false);
   assert.equal(one.writes(), 1);
+});
+
+const ours = {
+  metadata: {
+    name: "pull-secret",
+    uid: "u",
+    resourceVersion: "1",
+    annotations: { "globalpullsecret.io/fleet-owner": owner },
+  },
+  ...content,
+};
+
+test("a deletion that is refused is asked for again after five seconds at the earliest, later after thirty, and its reason is known meanwhile", async (t) => {
+  using one = await guestWith(standing, [ours]);
+  t.mock.timers.enable({ apis: ["Date"] });
+  for (let asked = 1; asked <= 8; asked++) {
+    assert.equal(one.guest.withdraw(owner, Date.now()), false);
+    await one.settled();
+    assert.equal(one.deletions(), asked);
+    const { why = "", next = 0 } = one.guest.refusal(undefined) ?? {};
+    assert.match(
+      why,
+      /^GPS439: DELETE .*422 Invalid; let the target be written, and deleted, there$/,
+    );
+    assert.ok(next >= Date.now() + (asked < 8 ? 5000 : 30_000));
+    assert.ok(one.guest.again(Date.now()).includes(next), "nobody looks again");
+    for (const now of [Date.now(), next - 1]) {
+      assert.equal(one.guest.withdraw(owner, now), false);
+      await one.settled();
+      assert.equal(one.deletions(), asked);
+    }
+    t.mock.timers.setTime(next);
+  }
+  // A content is no removal: what is refused of the one says nothing of the other.
+  assert.equal(one.guest.refusal(content), undefined);
 });

@@ -4,10 +4,10 @@ import { ApiError } from "#kube/client/api-error.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/loop.ts";
 import type { AccessReading } from "../inventory/access.ts";
-import { Contest } from "./contest.ts";
+import { Contest, same, type Due } from "./contest.ts";
 import { fleetManager } from "./manager.ts";
 import type { ClusterFacts } from "../order/standing.ts";
-import { has, isPlacedBy, type Content } from "../secret/content.ts";
+import { isPlacedBy, type Content } from "../secret/content.ts";
 import { sentence } from "../secret/problems.ts";
 import type { Placement, Way } from "../way/way.ts";
 import { Link } from "./link.ts";
@@ -36,8 +36,8 @@ export class Guest {
   readonly #link: Link;
   /** A write that got no answer. The guest counts as away until then. */
   #unanswered: { why: string; times: number; until: number } | undefined;
-  /** The content that was refused, why, how often, and when it may be tried again. */
-  #refusal: { of: Content; why: string; times: number; next: number } | undefined;
+  /** What was refused, a content or its removal, why, how often, and when it may be tried again. */
+  #refusal: { of: Due; why: string; times: number; next: number } | undefined;
   #writing = false;
   readonly #contest = new Contest();
 
@@ -58,11 +58,16 @@ export class Guest {
   }
 
   /**
-   * When to look again even if nothing happens, in milliseconds: a write that got no answer may be
-   * tried again, or what is said of the cluster is over.
+   * When to look again even if nothing happens, in milliseconds: a write that got no answer or was
+   * refused may be tried again, or what is said of the cluster is over.
    */
   again(now: number): readonly number[] {
-    const moments = [this.#unanswered?.until, this.#contest.next(now), this.#link.excess(now)];
+    const moments = [
+      this.#unanswered?.until,
+      this.#refusal?.next,
+      this.#contest.next(now),
+      this.#link.excess(now),
+    ];
     return moments.filter((one) => one !== undefined);
   }
 
@@ -72,7 +77,7 @@ export class Guest {
   }
 
   /** What is there, compared with this content or with none. */
-  there(content: Content | undefined, owner: string, now: number): There {
+  there(content: Due, owner: string, now: number): There {
     const { way } = this.#options;
     const objects = this.#objects(now);
     if ("is" in objects) return objects;
@@ -102,10 +107,10 @@ export class Guest {
     return seen.map((one) => (one.is === "shown" ? one.object : undefined));
   }
 
-  /** Why this content was refused here, and when it may be tried again. */
-  refusal(content: Content): Readonly<{ why: string; next: number }> | undefined {
+  /** Why this content, or its removal, was refused here, and when it may be tried again. */
+  refusal(wanted: Due): Readonly<{ why: string; next: number }> | undefined {
     const one = this.#refusal;
-    return one !== undefined && has(one.of, content) ? one : undefined;
+    return one !== undefined && same(one.of, wanted) ? one : undefined;
   }
 
   /** Brings the content there. Never rejects; the watch shows what came of it. */
@@ -119,7 +124,10 @@ export class Guest {
     });
   }
 
-  /** Takes away what that owner placed, last placed first. True when nothing of it is left. */
+  /**
+   * Takes away what that owner placed, last placed first, unless that was refused a moment ago.
+   * True when nothing of it is left.
+   */
   withdraw(owner: string, now: number): boolean {
     const objects = this.#objects(now);
     if (!Array.isArray(objects) || this.busy) return false;
@@ -129,6 +137,7 @@ export class Guest {
       return object !== undefined && isPlacedBy(object, owner) ? [{ target, object }] : [];
     });
     if (ours.length === 0) return true;
+    if ((this.refusal(undefined)?.next ?? now) > now) return false;
     void this.#write(undefined, async (cluster) => {
       for (const { target, object } of ours.toReversed()) {
         const { uid = "", resourceVersion } = object.metadata ?? {};
@@ -139,7 +148,7 @@ export class Guest {
   }
 
   async #write(
-    content: Content | undefined,
+    content: Due,
     write: (cluster: Cluster, found: Objects) => Promise<void>,
   ): Promise<void> {
     const objects = this.#objects(Date.now());
@@ -164,7 +173,7 @@ export class Guest {
         const pause = Math.min(backoff(times), longestPause);
         const why = sentence("unreachable", told(error));
         this.#unanswered = { why, times, until: Date.now() + pause };
-      } else if (content !== undefined) this.#refuse(content, error as Error);
+      } else this.#refuse(content, error as Error);
     } finally {
       this.#writing = false;
       this.#link.look(answered);
@@ -172,9 +181,9 @@ export class Guest {
     }
   }
 
-  #refuse(of: Content, error: Error): void {
+  #refuse(of: Due, error: Error): void {
     const former = this.#refusal;
-    const times = former !== undefined && has(former.of, of) ? former.times + 1 : 1;
+    const times = former !== undefined && same(former.of, of) ? former.times + 1 : 1;
     const why = error instanceof Mutated ? error.message : sentence("refused", told(error));
     this.#refusal = { of, why, times, next: Date.now() + Math.max(shortestRetry, backoff(times)) };
   }

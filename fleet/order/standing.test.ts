@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { standingOf, type ClusterFacts } from "./standing.ts";
+import { leavingStanding, standingOf, type ClusterFacts } from "./standing.ts";
 
 const now = 1_000_000;
 const late = "GPS456 late";
@@ -113,4 +113,25 @@ for (const [what, given, standing, state, next] of table)
       [found.standing, found.state, found.next && found.next - now],
       [standing, state, next],
     );
+  });
+
+const refusal = (seconds: number) => ({ why: "GPS439", next: now + seconds * 1000 });
+const leaving: readonly (readonly [
+  what: string,
+  given: Partial<ClusterFacts>,
+  standing: string,
+  reason?: string,
+])[] = [
+  ["nobody has asked yet", { there: { is: "unknown" } }, "unreachable"],
+  ["it is away", { there: away, refusal: refusal(9) }, "unreachable", "GPS438"],
+  ["it is to give back", {}, "waiting"],
+  ["it is at it", { busy: true }, "busy"],
+  ["it refused", { refusal: refusal(9) }, "failed", "GPS439"],
+  ["it may be asked again", { refusal: refusal(0) }, "retry", "GPS439"],
+  ["it is asked again", { busy: true, refusal: refusal(0) }, "busy", "GPS439"],
+];
+for (const [what, given, standing, reason] of leaving)
+  test(`of a cluster that leaves, ${what}: ${standing}, for ${reason ?? "no reason"}`, () => {
+    const found = leavingStanding(facts(given));
+    assert.deepEqual([found.standing, found.reason], [standing, reason]);
   });

@@ -22,7 +22,7 @@ export type ClusterFacts = Readonly<{
       }>;
   /** A write is under way. */
   busy: boolean;
-  /** Why this content was refused. `next`: when it may be tried again. */
+  /** Why this content, or its removal, was refused. `next`: when it may be tried again. */
   refusal: Readonly<{ why: string; next: number }> | undefined;
   /** What status last said, if that was about this content. */
   former:
@@ -66,6 +66,24 @@ export function standingOf(facts: ClusterFacts): Judgement {
   return next <= now
     ? { standing: "retry", state: "Failed", reason }
     : { standing: "failed", state: "Failed", reason, next };
+}
+
+/**
+ * The standing of a cluster that is to give back what was placed there. One that refuses takes no
+ * place of another, and its reason stays while it is asked again.
+ */
+export function leavingStanding({
+  there,
+  busy,
+  refusal,
+  now,
+}: Pick<ClusterFacts, "there" | "busy" | "refusal" | "now">): Omit<Judgement, "state"> {
+  if (there.is === "unknown") return { standing: "unreachable" };
+  if (there.is === "away") return { standing: "unreachable", reason: there.why };
+  const reason = refusal === undefined ? {} : { reason: refusal.why };
+  if (busy) return { standing: "busy", ...reason };
+  if (refusal === undefined) return { standing: "waiting" };
+  return { standing: refusal.next <= now ? "retry" : "failed", ...reason };
 }
 
 function withContent(facts: ClusterFacts, proof: string, why: string | undefined): Judgement {

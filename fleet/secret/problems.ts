@@ -32,7 +32,7 @@ export const catalogue = {
     "correct it; nothing is connected to",
   ],
   unreachable: ["GPS438", "{}", "no action needed if the cluster is away for a while"],
-  refused: ["GPS439", "{}", "let the target be written there"],
+  refused: ["GPS439", "{}", "let the target be written, and deleted, there"],
   mutated: ["GPS440", "admission there changes the Secret", "leave the target out of that policy"],
   halted: ["GPS441", "{} refuse the Secret", "correct the Secret or these clusters"],
   tooMany: [

@@ -19,6 +19,12 @@ export function lastFile(path: string): string {
   return git("show", `${lastRelease.commit}:${path}`).toString();
 }
 
+/** The paths of a folder's files in the last release, those of its folders included. */
+export function lastFilesIn(folder: string): readonly string[] {
+  const names = git("ls-tree", "-r", "--name-only", lastRelease.commit, folder).toString();
+  return names.split("\n").filter(Boolean);
+}
+
 /** All files of the last release, as a tar. */
 export function lastArchive(): Buffer {
   return git("archive", "--format=tar", lastRelease.commit);

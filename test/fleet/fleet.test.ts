@@ -339,6 +339,28 @@ test("its account reads Secrets by name, lists none, and writes nothing here but
     }
 });
 
+test("what a spec leaves out is read back as it is meant", async () => {
+  const { clusterAPI, secretRef, target } = fleetSecret().spec;
+  const { spec: _full, ...object } = fleetSecret();
+  await home.cluster.apply({ ...object, spec: { clusterAPI, secretRef, target } });
+  assert.deepEqual((await fleet.objectIn(home))?.spec, {
+    secretRef,
+    clusterAPI: { ...clusterAPI, clusterNameLabelValue: "Namespace" },
+    target: { namespace: "kube-system", name: "pull-secret" },
+    via: "Direct",
+    rollout: {
+      canary: 1,
+      maxConcurrency: "10%",
+      minSuccessTime: "0s",
+      progressDeadline: "None",
+      maxFailures: 0,
+    },
+    managementState: "Managed",
+    removalPolicy: "Delete",
+    removal: { grace: "5m", deadline: "1h" },
+  });
+});
+
 test("the definition refuses what nobody can mean, with a sentence", async () => {
   for (const [what, spec, says] of refusedSpecs)
     await assert.rejects(home.cluster.apply(fleetSecret(spec, "second")), says, what);

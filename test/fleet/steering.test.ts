@@ -1,6 +1,9 @@
-/** How a FleetSecret is held, left and taken away, and what its controller counts meanwhile. */
+/**
+ * How a FleetSecret is held, refused, left and taken away, and what its controller counts meanwhile.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
 import { auditOf, isWrite } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
 import { document, pullSecret } from "../controller/plane.ts";
@@ -120,6 +123,155 @@ test("a removal obeys maxConcurrency: with one at a time the second begins when 
   };
   // What is begun in one run of the loop comes within one; between two there are 200 ms at least.
   assert.ok((await deletions(1)) >= 200);
+});
+
+const selectB = (selected: boolean) =>
+  home.cluster.kubectl(
+    "label",
+    "namespace",
+    "guest-b",
+    "--overwrite",
+    `capi-pull-secret${selected ? "=true" : "-"}`,
+  );
+const conditionOf = async (type: string) =>
+  (await fleet.objectIn(home))?.status?.conditions?.find((one) => one.type === type);
+
+/** Whether the first guest lets its target be written and deleted; reading it always does. */
+async function letWrite(may: boolean): Promise<void> {
+  const verbs = ["get", "list", "watch", ...(may ? ["create", "patch", "update", "delete"] : [])];
+  const patch = JSON.stringify([{ op: "replace", path: "/rules/0/verbs", value: verbs }]);
+  const name = "global-pull-secret-fleet";
+  const its = ["-n", "kube-system"];
+  await a.cluster.kubectl("patch", "role", name, ...its, "--type=json", "-p", patch);
+  const account = `--as=system:serviceaccount:kube-system:${name}`;
+  const asks = ["auth", "can-i", "patch", "secrets/pull-secret", ...its, account];
+  const answer = () =>
+    a.cluster.kubectl(...asks).then(
+      () => true,
+      () => false, // kubectl ends with 1 where the answer is no
+    );
+  await until("the API server heeds it", async () => (await answer()) === may);
+}
+
+/** Milliseconds between two writes in the first guest, in their order. */
+function pausesSince(since: string): readonly number[] {
+  const times = writesIn(a, since).map(({ at }) => Date.parse(at));
+  return times.slice(1).map((at, index) => at - (times[index] ?? 0));
+}
+
+test("a cluster that refuses the content stops the fleet and is asked in pauses, a new process keeps that, and allowed it goes on", async (t) => {
+  await selectB(false);
+  t.after(() => letWrite(true));
+  await letWrite(false);
+  await declare();
+  await source("1");
+  const since = new Date().toISOString();
+  controller = fleet.startFleet(home);
+  await untilState(home, "guest-a", "Failed", "GPS439");
+  const [failure] = (await fleet.objectIn(home))?.status?.failures ?? [];
+  assert.deepEqual([failure?.name, failure?.reason], ["guest-a", "GPS439"]);
+  assert.match(failure?.message ?? "", /^PATCH \/\S+: 403 Forbidden; let the target be written/);
+  const halted = async () => (await conditionOf("Stalled"))?.reason === "Halted";
+  await until("it is Stalled", halted);
+  await until("it was asked again", () => writesIn(a, since).length > 1, { timeout: 20_000 });
+  assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());
+  await selectB(true);
+  await untilState(home, "guest-b", "Waiting");
+  await controller[Symbol.asyncDispose]();
+  controller = fleet.startFleet(home);
+  const anew = new Date().toISOString();
+  await until("the new process has asked", () => writesIn(a, anew).length > 0);
+  await stays(
+    "the other one has nothing",
+    async () => (await halted()) && (await fleet.targetIn(b)) === undefined,
+    3000,
+  );
+  await letWrite(true);
+  await placed("1");
+  for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
+});
+
+test("a cluster that refuses the deletion is asked in pauses, status says why, and allowed it gives back", async (t) => {
+  t.after(() => letWrite(true));
+  await declare();
+  controller = fleet.startFleet(home);
+  await source("1");
+  await placed("1");
+  for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
+  await letWrite(false);
+  const since = new Date().toISOString();
+  const its = ["fleetsecret", "pull-secret", "-n", "kube-system"];
+  await home.cluster.kubectl("delete", ...its, "--wait=false");
+  await untilState(home, "guest-a", "Leaving", "403 Forbidden");
+  await until("it was asked again", () => writesIn(a, since).length > 1, { timeout: 20_000 });
+  assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());
+  assert.equal(await fleet.targetIn(b), undefined);
+  await letWrite(true);
+  await home.cluster.kubectl("wait", ...its, "--for=delete", "--timeout=30s");
+  assert.equal(await fleet.targetIn(a), undefined);
+});
+
+const mutating = "mutatingadmissionpolicybinding,mutatingadmissionpolicy";
+
+/** Somebody's admission in the first guest, by which each `pull-secret` there is an empty one. */
+async function mutate(): Promise<void> {
+  const apiVersion = "admissionregistration.k8s.io/v1";
+  const metadata = { name: "empties" };
+  const rule = { apiGroups: [""], apiVersions: ["v1"], resources: ["secrets"] };
+  const expression = '[JSONPatch{op: "replace", path: "/data/.dockerconfigjson", value: "e30="}]';
+  const spec = {
+    failurePolicy: "Fail",
+    reinvocationPolicy: "Never",
+    matchConstraints: { resourceRules: [{ ...rule, operations: ["CREATE", "UPDATE"] }] },
+    matchConditions: [{ name: "it", expression: 'object.metadata.name == "pull-secret"' }],
+    mutations: [{ patchType: "JSONPatch", jsonPatch: { expression } }],
+  };
+  await a.cluster.apply(
+    { apiVersion, kind: "MutatingAdmissionPolicy", metadata, spec },
+    {
+      apiVersion,
+      kind: "MutatingAdmissionPolicyBinding",
+      metadata,
+      spec: { policyName: "empties" },
+    },
+  );
+  const path = "/api/v1/namespaces/kube-system/secrets/pull-secret?dryRun=All";
+  const how = { manager: "probe", force: true };
+  await until("the API server heeds it", async () => {
+    const made = await a.api.apply<V1Secret>(path, pullSecret("pull-secret", documentOf("0")), how);
+    return made.data?.[".dockerconfigjson"] === "e30=";
+  });
+}
+
+test("a cluster whose admission changes the content fails, and where one may fail the others get it", async (t) => {
+  await selectB(false);
+  t.after(() => a.cluster.kubectl("delete", mutating, "empties", "--ignore-not-found"));
+  await mutate();
+  await declare({ rollout: { canary: 0, maxConcurrency: 1, maxFailures: 1 } });
+  await source("1");
+  controller = fleet.startFleet(home);
+  await untilState(home, "guest-a", "Failed", "GPS440");
+  await selectB(true);
+  await untilState(home, "guest-b", "Done");
+  const said = async () => [
+    (await conditionOf("Ready"))?.reason,
+    (await conditionOf("Stalled"))?.status,
+  ];
+  assert.deepEqual(await said(), ["Refused", "False"]);
+  await a.cluster.kubectl("delete", mutating, "empties");
+  await placed("1");
+  await untilState(home, "guest-a", "Done");
+});
+
+test("the next cluster gets a change when the one before has had it for minSuccessTime", async () => {
+  await declare({ rollout: { canary: 1, minSuccessTime: "5s" } });
+  await source("1");
+  const since = new Date().toISOString();
+  controller = fleet.startFleet(home);
+  await placed("1");
+  const [first, second] = [a, b].map((guest) => Date.parse(writesIn(guest, since)[0]?.at ?? ""));
+  // Status tells since when in whole seconds, so that up to one of the five is not waited for.
+  assert.ok(Math.abs((first ?? 0) - (second ?? 0)) >= 4000, `${first} and ${second}`);
 });
 
 test("its metrics count clusters by state, and name none", async () => {

@@ -9,6 +9,8 @@ const standing = "fleet/order/standing.test.ts";
 const resourceSet = "fleet/way/resource-set.test.ts";
 const clusterAPI = "test/fleet/clusterapi.test.ts";
 const proof = "fleet/way/proof.test.ts";
+const guest = "fleet/guest/guest.test.ts";
+const link = "fleet/guest/link.test.ts";
 
 export const fleet: readonly Mutant[] = [
   {
@@ -89,6 +91,13 @@ export const fleet: readonly Mutant[] = [
     tests: [order],
   },
   {
+    effect: "while one that refused is tried again, the others get the content",
+    file: "fleet/order/standing.ts",
+    text: "if (busy && refusal !== undefined)",
+    instead: "if (busy && refusal === null)",
+    tests: [standing],
+  },
+  {
     effect: "a content that was read is taken for one that the nodes have",
     file: "fleet/way/proof.ts",
     text: 'reaches(verdict["servedResourceVersion"], version)',
@@ -105,8 +114,8 @@ export const fleet: readonly Mutant[] = [
   {
     effect: "a cluster gives up its place before it has had the content long enough",
     file: "fleet/order/order.ts",
-    text: 'named("busy", "soaking").length',
-    instead: 'named("busy").length',
+    text: 'named("busy", "soaking", "retrying").length',
+    instead: 'named("busy", "retrying").length',
     tests: [order],
   },
   {
@@ -157,9 +166,9 @@ export const fleet: readonly Mutant[] = [
   {
     effect: "a renewed kubeconfig is read, and the connection of the old one kept",
     file: "fleet/guest/link.ts",
-    text: "else if (this.#open?.made !== read.made) {",
-    instead: "else if (this.#open === undefined) {",
-    tests: ["test/fleet/faults.test.ts"],
+    text: "else if (this.#open?.made !== read.made)",
+    instead: "else if (this.#open === undefined)",
+    tests: [link],
   },
   {
     effect: "a cluster may send any number of bytes, if its events are few",
@@ -173,7 +182,7 @@ export const fleet: readonly Mutant[] = [
     file: "fleet/guest/link.ts",
     text: "informer.doubted)",
     instead: 'informer.shown === "list")',
-    tests: ["fleet/guest/guest.test.ts"],
+    tests: [guest],
   },
   {
     effect: "a cluster that undoes each write is written to for ever, and no other",
@@ -181,6 +190,48 @@ export const fleet: readonly Mutant[] = [
     text: "this.#left.take(1, now);",
     instead: "void now;",
     tests: ["fleet/guest/contest.test.ts"],
+  },
+  {
+    effect: "a cluster that refuses a deletion is asked for it again at once",
+    file: "fleet/guest/guest.ts",
+    text: "if ((this.refusal(undefined)?.next ?? now) > now) return false;",
+    instead: "",
+    tests: [guest],
+  },
+  {
+    effect: "while the old kubeconfig works, one that replaced it is never read",
+    file: "fleet/guest/link.ts",
+    text: "Date.now() >= this.#stale",
+    instead: "false",
+    tests: [link],
+  },
+  {
+    effect: "a new process forgets that a cluster refused the content",
+    file: "fleet/guests.ts",
+    text: "?? remembered(former)",
+    instead: "",
+    tests: [steering],
+  },
+  {
+    effect: "a change goes on before a cluster has had it for minSuccessTime",
+    file: "fleet/guests.ts",
+    text: "soak: secondsOf(minSuccessTime) * 1000,",
+    instead: "soak: secondsOf(minSuccessTime) * 0,",
+    tests: [steering],
+  },
+  {
+    effect: "an object's maxFailures is not heeded",
+    file: "fleet/fleet.ts",
+    text: "{ canary, maxConcurrency, maxFailures });",
+    instead: "{ canary, maxConcurrency, maxFailures: maxFailures * 0 });",
+    tests: [steering],
+  },
+  {
+    effect: "of more clusters than there is room for some are forgotten in silence",
+    file: "fleet/fleet.ts",
+    text: "refusing, cut }",
+    instead: "refusing, cut: 0 * cut }",
+    tests: ["fleet/fleet.test.ts"],
   },
   {
     effect: "a paused object goes on to change its clusters",

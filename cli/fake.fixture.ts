@@ -5,13 +5,20 @@
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
+import type { FleetSecret } from "#api/fleet-secret.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
-import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
+import { collections, fleetSecretsIn, globalPullSecretPath } from "#kube/client/paths.ts";
 import { commands } from "./commands.ts";
 import { Misuse, Refused, type Io, type Terminal } from "./terminal/io.ts";
+
+/** An object whose changes watches tell. */
+type Watched = GlobalPullSecret | FleetSecret;
+
+const pathOf = ({ kind, metadata: { namespace = "", name } }: Watched): string =>
+  kind === "FleetSecret" ? `${fleetSecretsIn(namespace)}/${name}` : globalPullSecretPath;
 
 type Write = Readonly<{ verb: string; path: string; body?: unknown; options?: unknown }>;
 
@@ -24,7 +31,7 @@ export class FakeCluster implements Cluster {
   /** No collection with a query is served: there is no definition of ours. */
   missing = false;
   /** What the first watch tells, one after the other. */
-  readonly later: GlobalPullSecret[] = [];
+  readonly later: Watched[] = [];
   readonly writes: Write[] = [];
   /** Called before a write is made: what somebody else does first. Throwing refuses the write. */
   before: (write: Write) => void = () => {};
@@ -78,11 +85,11 @@ export class FakeCluster implements Cluster {
     this.#watches.delete(line);
   }
 
-  /** A change of the GlobalPullSecret, which its watches tell. */
-  change(object: GlobalPullSecret): void {
+  /** A change of the object, which every watch tells. */
+  change(object: Watched): void {
     this.#version += 1;
     const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
-    this.objects.set(globalPullSecretPath, { ...object, metadata });
+    this.objects.set(pathOf(object), { ...object, metadata });
     const line = JSON.stringify({ type: "MODIFIED", object: { ...object, metadata } });
     for (const told of this.#watches) told(line);
   }

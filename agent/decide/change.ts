@@ -44,7 +44,7 @@ export function change(
   if (planned.unfit !== undefined)
     return (isIdle(known) ? refuse : wait)(unfitFor(found), soon, planned.unfit);
   if (facts.writeIn > 0) return wait(code, facts.writeIn);
-  const undo = undoOf(journal, found, document, drift);
+  const undo = undoOf(journal, found, document, planned, drift);
   const left = leftBy(planned);
   const { undo: _undo, renamed, registered, left: _left, quarantine, ...rest } = journal;
   const next: Journal = {
@@ -61,7 +61,7 @@ export function change(
     // A kubelet that has still to reread the file must do so; its time starts anew if there is more
     // to learn.
     ...(renamed !== undefined && !matters && { renamed }),
-    ...registeredWith(facts, found, planned, registered),
+    ...registeredWith(facts, planned, registered),
     // A rollback that was not reported yet is overtaken.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
@@ -77,12 +77,11 @@ function begun(facts: Facts, { before }: Plan): Journal {
 /** Since when the kubelet's flags are in place, once they are; a release takes them out again. */
 function registeredWith(
   { time }: Facts,
-  { registers }: FoundFile,
-  { owned }: Plan,
+  { owned, tells }: Plan,
   before: Journal["registered"],
 ): Pick<Journal, "registered"> {
   if (owned.flags === undefined) return {};
-  const registered = registers === "to be registered" ? time : before;
+  const registered = tells ? time : before;
   return registered === undefined ? {} : { registered };
 }
 
@@ -119,9 +118,9 @@ function undoOf(
   journal: Journal,
   found: FoundFile,
   document: Document,
+  { tells }: Plan,
   drift: boolean,
 ): Journal["undo"] {
-  const tells = found.registers === "to be registered";
   if ((drift && !tells) || givesBack(document)) return undefined;
   if (journal.phase !== "applied") return journal.undo;
   const { revision, digest, content } = journal;

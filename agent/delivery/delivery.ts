@@ -94,6 +94,8 @@ export type Plan = Rewrite &
      * itself.
      */
     matters: boolean;
+    /** A kubelet hears of the provider that we give it at its next start, and not before. */
+    tells?: boolean;
     /** What is ours once the file is in place. */
     owned: Owned;
     /** What may be ours until then. */

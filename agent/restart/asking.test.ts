@@ -69,6 +69,7 @@ test("the journal says since when the flags are in place, keeps it over a rotati
       ...written.plan(idle, mounted, false),
       changed: true,
       kept: true as const,
+      tells: registers === "to be registered",
       owned,
     });
     const known = { ...idle, registered: { boot: "b", monotonic: 1 } };

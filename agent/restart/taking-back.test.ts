@@ -61,7 +61,8 @@ test("what is then restored has all but the flags, and counts as nothing that wa
 });
 
 test("flags that are put back after somebody dropped them can be rolled back as well", () => {
-  const changed = () => ({ ...plan(), changed: true as const, kept: true as const, matters: true });
+  const changes = { changed: true, kept: true, matters: true, tells: true } as const;
+  const changed = () => ({ ...plan(), ...changes });
   const start = { environmentFiles: ["/var/lib/kubelet/kubeadm-flags.env"], command: "kubelet" };
   const dropped = { ...file, registers: "to be registered" as const, plan: changed };
   const step = decide(facts({ ...rests, file: dropped, healthy: true, unit, start }));

@@ -77,6 +77,28 @@ export const agent: readonly Mutant[] = [
     tests: [provider],
   },
   {
+    effect: "a spoilt configuration is put back with a row that the running kubelet has not got",
+    file: "agent/delivery/provider/registered.ts",
+    text: "const registries = told ? answeredOf(desired, owned) : [...desired.entries.keys()];",
+    instead: "const registries = [...desired.entries.keys()];",
+    tests: [provider],
+  },
+  {
+    effect: "another scope is written over a spoilt configuration, and no kubelet is told of it",
+    file: "agent/delivery/provider/registered.ts",
+    text: "journal.revision === revision &&",
+    instead: "",
+    tests: [provider],
+  },
+  {
+    effect:
+      "a kubelet's flags name a configuration that no kubelet starts with, and nobody mends it",
+    file: "agent/delivery/provider/registered.ts",
+    text: "[put(providerFiles.config, providerConfig(registries, scope), 0o600)]",
+    instead: "[]",
+    tests: [provider],
+  },
+  {
     effect: "a kubelet that runs without our flags is taken for registered",
     file: "agent/restart/probation.ts",
     text: "if (unheard) return rollBack(journal);",

@@ -1,9 +1,18 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
+import { kubeadmFlagsFile, nodeFiles, providerFiles } from "#contract/names.ts";
 import { answerOf } from "#pullsecret/provider/answer.ts";
 import { judgeConfig, rowsFor } from "#pullsecret/provider/config.ts";
 import { withFlags } from "#pullsecret/provider/flags.ts";
@@ -15,6 +24,7 @@ import type { Plan, Put } from "../delivery.ts";
 import { digestOf, firstJournal, type Journal, type Owned } from "../../journal/journal.ts";
 import { afterProvider, notAsked, providedBy } from "./found.ts";
 import { type InstalledProvider, readInstalled } from "./installed.ts";
+import { unfitFor } from "../../facts/registration.ts";
 import { configAfterProvider, preinstalledProvider, registeredProvider } from "./provider.ts";
 import { registeredBy } from "./registered.ts";
 import { share } from "./share.ts";
@@ -222,6 +232,44 @@ test("registered: another scope is another configuration, for one restart, and i
   assert.deepEqual(planned.last, []);
 });
 
+test("registered: a configuration that is gone or not ours any more is put back as the kubelet was told, without a restart", () => {
+  const keys = ["a.io", "b.io:5000", "c.io:5000"];
+  const spoilt = { ...there, config: undefined, names: [...there.names, providerFiles.stamp] };
+  // Once its row was missing, so that config.json serves it: the running kubelet has none.
+  const owned: Owned = { ...own("c.io:5000"), flags: true };
+  const at = { revision: 7, content: "seven", owned };
+  const journal: Journal = { ...firstJournal({ absent: true }), ...at };
+  const found = registeredBy(config({ "c.io:5000": value }), spoilt, "All");
+  const planned = found.plan(journal, document(...keys), false);
+  const rowsOf = ({ first }: Plan) => {
+    const file = first?.find(({ name }) => name === configFile)?.file;
+    const judged = judgeConfig(file && "bytes" in file ? file.bytes : Buffer.alloc(0), "All");
+    return judged.ok ? judged.rows : undefined;
+  };
+  assert.deepEqual(rowsOf(planned), rowsFor(["b.io:5000"]));
+  assert.deepEqual([planned.matters, planned.tells, planned.kept], [false, false, true]);
+  assert.deepEqual(
+    planned.owned.entries.map(({ key, vacant }) => [key, vacant]),
+    [["c.io:5000", undefined]],
+  );
+  const [a, b] = [["a.io", value] as const, ["b.io:5000", value] as const];
+  assert.equal(planned.owned.answer, digestOf(answerOf(new Map([a, b]))));
+
+  const unsure: readonly (readonly [why: string, journal: Journal | undefined])[] = [
+    ["the next revision may be of another scope", { ...journal, revision: 6 }],
+    ["the next content may need other rows", { ...journal, content: "six" }],
+    ["its registration is not proved", { ...journal, phase: "settling", matters: true }],
+    ["the flags are not of this journal", { ...journal, owned: own("c.io:5000") }],
+    ["the journal was lost", undefined],
+  ];
+  for (const [why, known] of unsure) {
+    const anew = found.plan(known, document(...keys), false);
+    assert.ok(anew.matters && anew.tells, why);
+    assert.deepEqual(rowsOf(anew), rowsFor(keys), why);
+    assert.deepEqual(namesOf(anew.first)[0], providerFiles.stamp, why);
+  }
+});
+
 test("after the provider: as long as kubeadm's file has our flags it is said, in force and withdrawn", (t) => {
   const root = tree(t);
   const note = () => {
@@ -288,13 +336,50 @@ test("kubeadm's file is read as it is: missing, another's provider, or ours", (t
   const other = readTree(root, "Annotated");
   assert.deepEqual([other.unfit, other.otherScope, other.config], [undefined, true, undefined]);
   assert.equal(found.otherScope, false);
-  writeFileSync(join(root, configFile), "{}");
-  assert.match(readTree(root, "Annotated").unfit ?? "", /its configuration/);
+  const { providers, ...rest } = JSON.parse(readFileSync(join(root, configFile), "utf8"));
+  const more = { ...rest, providers: [...providers, { ...providers[0], name: "another" }] };
+  for (const spoilt of ["{}", JSON.stringify(more)]) {
+    writeFileSync(join(root, configFile), spoilt);
+    const { unfit, config: none } = readTree(root, "Annotated");
+    assert.deepEqual([unfit, none], [undefined, undefined], "to be put back");
+  }
   writeFileSync(
     join(root, kubeadmFlagsFile),
     without.replace("--v", "--image-credential-provider-x"),
   );
   assert.match(readTree(root, "All").unfit ?? "", /already/);
+});
+
+/** A reader of one would wait for somebody to write. */
+function makeFifo(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+  execFileSync("mkfifo", [path]);
+}
+
+test("registered: a FIFO in the place of script or configuration is replaced, of answer or kubeadm's file refused", async (t) => {
+  const root = tree(t);
+  const env = join(root, kubeadmFlagsFile);
+  writeFileSync(env, withFlags(without));
+  for (const name of [script, configFile]) makeFifo(join(root, name));
+  const delivery = registeredProvider("All");
+  const file = delivery.read(root);
+  assert.ok("plan" in file);
+  assert.equal(file.unfit, undefined);
+  const planned = file.plan(undefined, document("a.io"), false);
+  assert.deepEqual(namesOf(planned.first), [script, answer, configFile]);
+  mkdirSync(join(root, nodeFiles.folder));
+  await delivery.write(planned, file, root);
+  const whole = readTree(root, "All");
+  assert.deepEqual([whole.script, whole.config], [true, rowsFor([])]);
+  for (const path of [join(root, answer), env]) {
+    makeFifo(path);
+    const found = delivery.read(root);
+    assert.ok("unfit" in found);
+    assert.match(found.unfit ?? "", new RegExp(`${basename(path)}: it is not a regular file`));
+    assert.equal(unfitFor(found), "GPS236");
+    rmSync(path);
+    writeFileSync(path, path === env ? withFlags(without) : answerOf(new Map()), { mode: 0o600 });
+  }
 });
 
 function tree(t: TestContext): string {
@@ -326,6 +411,13 @@ const spoilt: readonly (readonly [why: RegExp, spoil: (root: string) => void])[]
       mkdirSync(join(root, answer));
     },
   ],
+  ...[script, configFile, answer].map(
+    (name) =>
+      [
+        new RegExp(`${basename(name)}: it is not a regular file`),
+        (root: string) => makeFifo(join(root, name)),
+      ] as const,
+  ),
 ];
 for (const [why, spoil] of spoilt)
   test(`a node is unfit for the provider: ${why.source}`, (t) => {
@@ -336,6 +428,7 @@ for (const [why, spoil] of spoilt)
     assert.match(found.unfit ?? "", why);
     const file = preinstalledProvider("All").read(root);
     assert.ok("unfit" in file && file.unfit === found.unfit);
+    assert.equal(unfitFor(file), "GPS235");
     const planned = file.plan(undefined, document("a.io"), false);
     assert.equal(planned.unfit, found.unfit);
     assert.equal(file.plan(undefined, document(), false).unfit, undefined);

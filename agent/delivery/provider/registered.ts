@@ -1,8 +1,10 @@
 /**
  * What becomes of a node where the agent gives the kubelet its provider, once. Pure.
  *
- * A kubelet whose flags name what is missing does not start. So flags come last and go first, and
- * the files that they name are removed only when a kubelet without them is proved.
+ * A kubelet whose flags name what is missing or spoilt does not start. So flags come last and go
+ * first, the files that they name are removed only when a kubelet without them is proved, and what
+ * becomes of them meanwhile is put right at once: a node that is rebooted before that starts no
+ * agent which could.
  */
 import { kubeadmFlagsFile, providerFiles, type ProviderScope } from "#contract/names.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
@@ -52,6 +54,32 @@ function isWhole({ flags, script, config }: ProviderTree): boolean {
   return flags === "with" && script && config !== undefined;
 }
 
+/**
+ * Whether the kubelet that runs has all that this document needs told already: nothing was owed
+ * when it was in force, so that a configuration which was spoilt since is put back for the next
+ * start alone.
+ */
+function isTold(
+  { flags, otherScope }: ProviderTree,
+  journal: Journal | undefined,
+  { revision, content }: Document,
+): boolean {
+  return (
+    flags === "with" &&
+    !otherScope &&
+    journal?.owned.flags === true &&
+    journal.revision === revision &&
+    journal.content === content &&
+    !journal.matters
+  );
+}
+
+/** What the kubelet surely has rows for: what config.json does not serve, the answer did. */
+function answeredOf(desired: Document["desired"], { entries }: Journal["owned"]): string[] {
+  const served = new Set(entries.filter(({ vacant }) => !vacant).map(({ key }) => key));
+  return [...desired.entries.keys()].filter((key) => !served.has(key));
+}
+
 function planIn(
   config: FoundFile,
   tree: ProviderTree,
@@ -62,7 +90,9 @@ function planIn(
 ): Plan {
   const owned = journal?.owned ?? nothingOwned;
   const { desired } = document;
-  const rows = tree.config ?? rowsFor(desired.entries.keys());
+  const told = isTold(tree, journal, document);
+  const registries = told ? answeredOf(desired, owned) : [...desired.entries.keys()];
+  const rows = tree.config ?? rowsFor(registries);
   const inForce = tree.flags === "with" && owned.flags === true && journal?.phase === "applied";
   const planFor = (asked: boolean) => {
     const shares = share(desired, { rows, asked }, owned, scope);
@@ -74,7 +104,7 @@ function planIn(
   const put = (name: string, text: string, mode: number): Put => {
     return { name, file: { bytes: Buffer.from(text), mode } };
   };
-  const tells = isToBeTold(tree);
+  const tells = isToBeTold(tree) || (tree.config === undefined && !told);
   const { stamp } = providerFiles;
   const first: Put[] = [
     // What an earlier kubelet asked says nothing of the next one.
@@ -83,9 +113,7 @@ function planIn(
       : []),
     ...(tree.script ? [] : [put(providerFiles.script, script, 0o700)]),
     ...putAnswer(tree, bytes),
-    ...(tree.config
-      ? []
-      : [put(providerFiles.config, providerConfig(desired.entries.keys(), scope), 0o600)]),
+    ...(tree.config ? [] : [put(providerFiles.config, providerConfig(registries, scope), 0o600)]),
   ];
   const last = flagsInto(tree);
   const [unserved] = shares.unserved;
@@ -96,6 +124,7 @@ function planIn(
     changed: planned.changed || first.length + last.length > 0,
     // An entry that only makes room for the answer's is no reason to restart anything.
     matters: untilAsked.matters || tells,
+    tells,
     owned: all,
     meanwhile: { ...withDigest(planned.meanwhile, bytes), flags: true },
     first,

@@ -12,7 +12,10 @@ export type ProviderTree = InstalledProvider &
   Readonly<{
     /** Whether it is there as it has to be. */
     script: boolean;
-    /** The rows of a configuration that a kubelet may run with; undefined where there is none. */
+    /**
+     * The rows of a configuration that a kubelet may run with; undefined where there is none, or
+     * one that is not ours, such as with a provider of somebody else's in it.
+     */
     config: readonly string[] | undefined;
     /** Its configuration is one of ours, of the other scope. */
     otherScope: boolean;
@@ -42,13 +45,7 @@ export function readTree(kubeletDirectory: string, scope: ProviderScope): Provid
     judged?.ok === false &&
     scopes.some((one) => one !== scope && judgeConfig(text.bytes, one).ok);
   const spoilt =
-    unfit ??
-    badDirectory(under) ??
-    (typeof flags === "object" ? flags.why : undefined) ??
-    // While a kubelet's flags name it, it must stay as that kubelet was started with.
-    (flags === "with" && judged?.ok === false && !otherScope
-      ? `its configuration: ${judged.why}`
-      : undefined);
+    unfit ?? badDirectory(under) ?? (typeof flags === "object" ? flags.why : undefined);
   const isWhole = program.kind === "file" && program.bytes.equals(Buffer.from(script));
   return {
     rows: config ?? [],

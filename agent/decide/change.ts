@@ -35,7 +35,7 @@ export function change(
       ? undefined
       : isIdle(journal)
         ? preflight(facts, planned)
-        : unitMissingFor(facts);
+        : unitMissingFor(facts, journal, matters);
   if (unfit !== undefined) return unfit;
   // Once written, we could never read it again, nor take it back.
   if (planned.excess !== undefined)
@@ -86,11 +86,12 @@ function registeredWith(
 }
 
 /**
- * Why a change under way cannot be written again: its restart could not be asked for. A kubelet
- * that is down is no reason.
+ * Why a change under way cannot be written again: the restart that it owes could not be asked for.
+ * A kubelet that is down is no reason.
  */
-function unitMissingFor(facts: Facts): Step | undefined {
-  return facts.config.restart === "Always" ? unitMissing(facts) : undefined;
+function unitMissingFor(facts: Facts, journal: Journal, matters: boolean): Step | undefined {
+  const owes = matters || journal.matters || journal.owed !== undefined;
+  return owes && facts.config.restart === "Always" ? unitMissing(facts) : undefined;
 }
 
 /**

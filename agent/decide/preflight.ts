@@ -25,7 +25,7 @@ export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   if (file.kind === "refused") return refuse(codes.unsafe, soon, file.why);
   if (facts.hides === undefined) return ask("fitness");
   return (
-    kubeletAbsent(facts) ??
+    kubeletAbsent(facts, planned) ??
     unregistrable(facts, planned) ??
     hiding(facts, planned) ??
     unwatched(facts)
@@ -43,11 +43,11 @@ export function observe(facts: Facts): Answer {
   return unfit ?? { action: "nothing", code: codes.fit, ready: true, again: resync };
 }
 
-function kubeletAbsent(facts: Facts): Step | undefined {
+function kubeletAbsent(facts: Facts, planned: Plan | undefined): Step | undefined {
   const { unit, config } = facts;
   // With --restart Never nobody is asked. A unit that was asked for must run, whatever its policy.
   if (unit === undefined || !("busless" in unit)) {
-    const missing = unitMissing(facts);
+    const missing = isUntold(facts, planned) ? undefined : unitMissing(facts);
     if (missing !== undefined) return refuse(missing.code, missing.again, missing.detail);
   }
   const whole = unitOf(facts);
@@ -57,9 +57,22 @@ function kubeletAbsent(facts: Facts): Step | undefined {
   return undefined;
 }
 
+/**
+ * Whether systemd cannot be asked, and need not: a kubelet that was told of its provider reads a
+ * new answer without it. Where it can be asked, it may say that another's provider has won since.
+ */
+function isUntold({ unit, file, start }: Facts, planned: Plan | undefined): boolean {
+  const registered = "registers" in file && file.registers === "registered";
+  if (!registered || planned?.kept !== true || planned.matters) return false;
+  const unasked = unit !== undefined && "unknown" in unit && !unit.outdated;
+  return unasked || (start !== undefined && "unknown" in start);
+}
+
 /** Why this kubelet would not get the flags that we are to give it. */
-function unregistrable({ file, start }: Facts, planned: Plan | undefined): Step | undefined {
+function unregistrable(facts: Facts, planned: Plan | undefined): Step | undefined {
+  const { file, start } = facts;
   if (!("registers" in file) || file.registers === undefined) return undefined;
+  if (isUntold(facts, planned)) return undefined;
   // A withdrawal is made whatever the unit reads.
   if (planned !== undefined && planned.owned.flags === undefined) return undefined;
   const why = whyUnregistrable(start);

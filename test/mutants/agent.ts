@@ -99,6 +99,13 @@ export const agent: readonly Mutant[] = [
     tests: [provider],
   },
   {
+    effect: "a new answer waits for a bus that it does not need",
+    file: "agent/decide/preflight.ts",
+    text: 'const unasked = unit !== undefined && "unknown" in unit && !unit.outdated;',
+    instead: "const unasked = false;",
+    tests: ["agent/decide/preflight.test.ts"],
+  },
+  {
     effect: "a kubelet that runs without our flags is taken for registered",
     file: "agent/restart/probation.ts",
     text: "if (unheard) return rollBack(journal);",

@@ -21,7 +21,7 @@ import { leftBy } from "./delivery/delivery.ts";
 import { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import type { Systemd } from "./systemd/systemd.ts";
-import { firstJournal } from "./journal/journal.ts";
+import { type File, firstJournal } from "./journal/journal.ts";
 
 function place(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), "gps-act-"));
@@ -118,4 +118,24 @@ test("a credential written into a file that others can read is warned of, and it
   assert.match((await write(0o644)) ?? "", /^GPS253 .*mode 644/);
   assert.match((await write(0o640)) ?? "", /^GPS253 .*mode 640/);
   assert.equal(await write(0o600), undefined);
+});
+
+test("a write beside config.json is spaced like one of it, so that a fight over it costs as little; a removal is not", async (t) => {
+  const { hands, deeds, file } = place(t);
+  const delivery = { ...configJson, write: () => Promise.resolve() };
+  const found = configJson.read(dirname(file));
+  assert.ok(found.kind === "absent");
+  const put = async (one: File, spaced: boolean) => {
+    const plan = {
+      changed: true,
+      kept: true as const,
+      file: found.now,
+      last: [{ name: "x", file: one }],
+    };
+    const step = { action: "restore", code: "GPS216", ready: false, again: 0, found } as const;
+    await act({ ...step, plan }, { ...hands, delivery });
+    assert.equal(deeds.writeIn() > 0, spaced);
+  };
+  await put({ absent: true }, false);
+  await put({ bytes: Buffer.from("{}"), mode: 0o600 }, true);
 });

@@ -92,10 +92,16 @@ function warning({ file, kept }: Rewrite): string | undefined {
   return say(codes.readableByOthers, `mode ${file.mode.toString(8)}`);
 }
 
+/** Whether anything is put in place: what only takes away provokes nobody. */
+function writes({ file, kept, first = [], last = [] }: Rewrite): boolean {
+  const files = [...(kept ? [] : [file]), ...[...first, ...last].map((put) => put.file)];
+  return files.some((one) => !("absent" in one));
+}
+
 async function write(rewrite: Rewrite, found: FoundFile, hands: Hands): Promise<void> {
   try {
     await hands.delivery.write(rewrite, found, hands.config.kubeletDirectory);
-    if (!("absent" in rewrite.file)) hands.deeds.wrote();
+    if (writes(rewrite)) hands.deeds.wrote();
     hands.deeds.unwritable = false;
   } catch (error) {
     // Another writer is at work, and is given time. Other failures have their own back-off.

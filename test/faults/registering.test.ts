@@ -1,88 +1,21 @@
 /**
- * What may become of a node between the writing of a kubelet's flags and their proof, and of the
- * file that they stand in: the node goes down and comes up, or kubeadm writes the file anew.
+ * What may become of the file that a kubelet's flags stand in, and of what they name, while an
+ * agent runs: kubeadm writes it anew, somebody deletes or spoils a part, the bus is gone.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
-import { flagsIn, toldOf } from "#pullsecret/provider/flags.ts";
+import { providerFiles } from "#contract/names.ts";
+import { toldOf } from "#pullsecret/provider/flags.ts";
 import { AgentProcess, inTime } from "./agent.ts";
-import { atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
+import { envOf, given, isTold, kubeadmPlace, options, reads } from "./kubeadm.ts";
 import { AgentPlace } from "./place.ts";
 import { answered, installProvider } from "./provider.ts";
-import { comesBack } from "./scripted-systemd.ts";
-
-const given = 'KUBELET_KUBEADM_ARGS="--v=2"\n';
-const envOf = ({ node }: AgentPlace) => join(node.kubelet, kubeadmFlagsFile);
-const options = ({ systemd }: AgentPlace) => ({ revision: 1, healthzPort: systemd.healthzPort });
-const isTold = (place: AgentPlace) => flagsIn(readFileSync(envOf(place), "utf8")) === "with";
-
-/** Each kubelet is started with what kubeadm's file says then, and only if that is there. */
-function reads(place: AgentPlace): void {
-  const { node, systemd } = place;
-  systemd.startLimitMicros = 100_000n;
-  systemd.fate = () => ({ ...comesBack, takes: 500 });
-  systemd.commandOf = () => {
-    for (const name of isTold(place) ? [providerFiles.script, providerFiles.config] : [])
-      assert.ok(existsSync(join(node.kubelet, name)), `${name} is missing at a start`);
-    return `kubelet ${/"(.*)"/.exec(readFileSync(envOf(place), "utf8"))?.[1]}`;
-  };
-}
-
-async function prepare(): Promise<AgentPlace> {
-  const place = await AgentPlace.make();
-  place.node.flags = ["--delivery=CredentialProvider", "--registration=Agent"];
-  writeFileSync(envOf(place), given);
-  reads(place);
-  return place;
-}
-
-type Moment = Readonly<{
-  name: string;
-  when: (place: AgentPlace) => boolean;
-  /** Restarts that are still owed after a reboot at that moment. */
-  owed: number;
-}>;
-const inPhase = (place: AgentPlace, phase: string) => phaseOf(place.node) === phase;
-const moments: readonly Moment[] = [
-  {
-    name: "applying, without the flags",
-    when: (place) => inPhase(place, "applying") && !isTold(place),
-    owed: 1,
-  },
-  {
-    name: "applying, the flags just put there",
-    when: (place) => inPhase(place, "applying") && isTold(place),
-    owed: 1,
-  },
-  {
-    name: "restarting, the job under way",
-    when: (place) => inPhase(place, "restarting") && place.systemd.active === "deactivating",
-    owed: 0,
-  },
-  { name: "settling", when: (place) => inPhase(place, "settling"), owed: 0 },
-];
-
-test("a reboot in any phase of a registration is the restart that was owed, once the flags were in place, and the kubelet starts", async () => {
-  await atATime(2, moments, async ({ name, when, owed }) => {
-    await using place = await prepare();
-    const ended = await endedWhen(place.node, options(place), () => when(place), "SIGKILL");
-    assert.equal(ended, "SIGKILL", name);
-    await place.reboot();
-    reads(place);
-    place.systemd.started();
-    await carriedOn(place.node, options(place), 200, "GPS200");
-    assert.equal(toldOf(place.systemd.command), "ours", name);
-    assert.equal(place.systemd.restartCalls, owed, name);
-    assert.deepEqual(answered(place.node.kubelet), { "a.io": "ours" }, name);
-  });
-});
 
 test("kubeadm writes its file anew, as a join does: the flags come back with a restart, three times in an hour, and what was named stays", async () => {
-  await using place = await prepare();
+  await using place = await kubeadmPlace();
   const { systemd } = place;
   await using agent = await AgentProcess.start(place.node, options(place));
   await agent.shows(200, "GPS200");
@@ -100,7 +33,7 @@ test("kubeadm writes its file anew, as a join does: the flags come back with a r
 });
 
 test("kubeadm reset, which wipes all, leaves nothing that a kubelet's flags name; joined again, the node is registered anew", async () => {
-  await using place = await prepare();
+  await using place = await kubeadmPlace();
   const { node, systemd } = place;
   await using agent = await AgentProcess.start(node, options(place));
   await agent.shows(200, "GPS200");
@@ -116,7 +49,7 @@ test("kubeadm reset, which wipes all, leaves nothing that a kubelet's flags name
 });
 
 test("somebody else's provider in the file is not touched: ours is given up there, and said", async () => {
-  await using place = await prepare();
+  await using place = await kubeadmPlace();
   await using agent = await AgentProcess.start(place.node, options(place));
   await agent.shows(200, "GPS200");
   const theirs = given.replace("--v=2", "--image-credential-provider-config=/etc/x");
@@ -128,7 +61,7 @@ test("somebody else's provider in the file is not touched: ours is given up ther
 });
 
 test("a withdrawal in another mode leaves the flags with an empty answer, and its last words say so", async () => {
-  await using place = await prepare();
+  await using place = await kubeadmPlace();
   const { node, systemd } = place;
   {
     await using agent = await AgentProcess.start(node, options(place));
@@ -136,7 +69,7 @@ test("a withdrawal in another mode leaves the flags with an empty answer, and it
   }
   node.mount(2, {});
   node.newPod();
-  await using agent = await AgentProcess.start(node, { ...options(place), revision: 2, flags: [] });
+  await using agent = await AgentProcess.start(node, { ...options(place, 2), flags: [] });
   assert.equal(await agent.ended(), 0, agent.output);
   assert.match(
     node.message,
@@ -145,6 +78,98 @@ test("a withdrawal in another mode leaves the flags with an empty answer, and it
   assert.deepEqual(answered(node.kubelet), {});
   assert.ok(isTold(place));
   assert.equal(systemd.restartCalls, 1);
+});
+
+const { folder, script, config, answer, bin, configs } = providerFiles;
+const files = [script, config, answer];
+
+/** What lies there, as text. */
+function laid({ node }: AgentPlace): (string | undefined)[] {
+  const paths = files.map((name) => join(node.kubelet, name));
+  return paths.map((path) => (existsSync(path) ? readFileSync(path, "utf8") : undefined));
+}
+
+test("H17: script, configuration and answer that are deleted, spoilt or given another provider are put back without a restart, with the kubelet up or down", async () => {
+  await using place = await kubeadmPlace();
+  const { node, systemd } = place;
+  const at = (name: string) => join(node.kubelet, name);
+  await using agent = await AgentProcess.start(node, options(place));
+  await agent.shows(200, "GPS200");
+  const first = laid(place);
+  const spoils: readonly (readonly [what: string, spoil: () => void])[] = [
+    ["all spoilt", () => files.forEach((name) => writeFileSync(at(name), "{"))],
+    [
+      "another provider in our file, and the kubelet has met it",
+      () => {
+        const { providers, ...rest } = JSON.parse(readFileSync(at(config), "utf8"));
+        const another = { ...providers[0], name: "another" };
+        const spoilt = JSON.stringify({ ...rest, providers: [...providers, another] });
+        writeFileSync(at(config), spoilt);
+        systemd.died();
+      },
+    ],
+    ["all deleted", () => rmSync(at(folder), { recursive: true })],
+  ];
+  for (const [what, spoil] of spoils) {
+    spoil();
+    const same = () => JSON.stringify(laid(place)) === JSON.stringify(first);
+    assert.ok(await inTime(same, 60_000), `${what}: ${laid(place).join("\n")}\n${agent.output}`);
+    // Whoever starts it now.
+    systemd.started();
+    await agent.shows(200, "GPS200", 60_000);
+  }
+  const others = [`${configs}/another.json`, `${bin}/another`].map(at);
+  for (const other of others) writeFileSync(other, "theirs");
+  node.mount(2, {});
+  node.newPod();
+  await agent.end("SIGTERM");
+  assert.equal(systemd.restartCalls, 1);
+  await using next = await AgentProcess.start(node, options(place, 2));
+  assert.equal(await next.ended(), 0, next.output);
+  assert.match(node.message, /^GPS224 /);
+  for (const other of others) assert.equal(readFileSync(other, "utf8"), "theirs");
+  assert.deepEqual(laid(place), [undefined, undefined, undefined]);
+});
+
+test("what an installer laid is not the agent's to mend: its answer alone is put back, and the rest is said until somebody mends it", async () => {
+  await using place = await AgentPlace.make();
+  const { node } = place;
+  installProvider(node.kubelet);
+  node.flags = ["--delivery=CredentialProvider", "--restart=Never"];
+  await using agent = await AgentProcess.start(node, options(place));
+  await agent.shows(200, "GPS200");
+  const first = laid(place);
+  rmSync(join(node.kubelet, answer));
+  assert.ok(await inTime(() => laid(place)[2] === first[2], 60_000), agent.output);
+  for (const [nth, name] of [script, config].entries()) {
+    writeFileSync(join(node.kubelet, name), "{", { mode: 0o600 });
+    if (name === script) rmSync(join(node.kubelet, name));
+    await agent.shows("5nn", "GPS235", 60_000);
+    writeFileSync(join(node.kubelet, name), first[nth] ?? "", { mode: 0o700 });
+    await agent.shows(200, "GPS200", 60_000);
+  }
+  assert.deepEqual(laid(place), first);
+});
+
+test("without a bus a registered kubelet gets its new answer, and what needs a restart waits for the bus", async () => {
+  await using place = await kubeadmPlace();
+  const { node } = place;
+  {
+    await using agent = await AgentProcess.start(node, options(place));
+    await agent.shows(200, "GPS200");
+  }
+  await place.bus.signal("SIGKILL");
+  node.mount(2, { additional: { "a.io": "second" } });
+  {
+    await using agent = await AgentProcess.start(node, options(place, 2));
+    await agent.shows(200, "GPS200");
+    assert.deepEqual(answered(node.kubelet), { "a.io": "second" });
+  }
+  node.mount(3, { additional: { "a.io": "third" }, original: { "o.io": "theirs" } });
+  await using agent = await AgentProcess.start(node, options(place, 3));
+  await agent.shows("5nn", "GPS210");
+  assert.equal(node.file, undefined);
+  assert.deepEqual(answered(node.kubelet), { "a.io": "second" });
 });
 
 async function onNoexec(registration: "Agent" | "Preinstalled", code: string): Promise<void> {

@@ -10,6 +10,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
+import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { flagsIn, toldOf } from "#pullsecret/provider/flags.ts";
 import { AgentProcess, type ProbeAnswer, type MountedSources, encode, keeping } from "./agent.ts";
 import { ageJournal, atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
@@ -27,6 +28,8 @@ type Family = Readonly<{
   status: ProbeAnswer;
   code: string;
   prepare: () => Promise<AgentPlace>;
+  /** What must hold whenever an agent is killed, too. */
+  always?: (place: AgentPlace, where: string) => void;
   /** What must hold at the end. */
   check: (place: AgentPlace, where: string) => void;
   sample: number;
@@ -80,12 +83,9 @@ function told(error: unknown): string {
  * whether the first one was killed indeed: how often systemd is asked differs from run to run, and
  * it may have ended before.
  */
-async function interrupted(
-  { node, systemd }: AgentPlace,
-  family: Family,
-  point: Point,
-): Promise<boolean> {
-  const { revision, status, code } = family;
+async function interrupted(place: AgentPlace, family: Family, point: Point): Promise<boolean> {
+  const { node, systemd } = place;
+  const { revision, status, code, always } = family;
   const options = { revision, healthzPort: systemd.healthzPort };
   let was: boolean;
   {
@@ -105,6 +105,7 @@ async function interrupted(
     was = first.child.signalCode === "SIGKILL";
     systemd.onCall = () => {};
   }
+  always?.(place, `killed at ${point.call} ${point.nth}`);
   await carriedOn(node, options, status, code);
   return was;
 }
@@ -364,6 +365,13 @@ test("H18: an agent killed at any point while a registration is rolled back is m
   });
 });
 
+/** Never none: at any instant of a change from one to the other, one of them has it. */
+function served({ node }: AgentPlace, where: string): void {
+  const { auths } = JSON.parse(node.file ?? "{}") as { auths?: Record<string, { auth: string }> };
+  const inFile = auths?.["a.io"]?.auth === encode("ours");
+  assert.ok(inFile || answered(node.kubelet)?.["a.io"] === "ours", `served by nobody: ${where}`);
+}
+
 test("an agent killed at any point of a change to the credential provider is made good: both have it until the kubelet has asked", async (t) => {
   for (const asked of [false, true])
     await everywhere(t, {
@@ -377,6 +385,7 @@ test("an agent killed at any point of a change to the credential provider is mad
         return place;
       },
       sample: 3,
+      always: served,
       check: ({ node, systemd }, where) => {
         assert.deepEqual(answered(node.kubelet), { "a.io": "ours" }, where);
         assert.equal(node.file, asked ? elsewhere : both, where);
@@ -401,10 +410,63 @@ test("an agent killed at any point of a change back to config.json is made good:
       return place;
     },
     sample: 3,
+    always: served,
     check: ({ node, systemd }, where) => {
       assert.deepEqual(answered(node.kubelet), {}, where);
       assert.equal(node.file, both, where);
       assert.equal(systemd.restartCalls, 1, where);
+    },
+  });
+});
+
+/** Revision 1 is in force on a node of kubeadm's; the same comes as revision 2, by other flags. */
+async function changed(by: readonly string[], then: readonly string[]): Promise<AgentPlace> {
+  const place = await kubeadm();
+  const { node, systemd } = place;
+  node.flags = by;
+  await using agent = await AgentProcess.start(node, {
+    revision: 1,
+    healthzPort: systemd.healthzPort,
+  });
+  await agent.shows(200, "GPS200");
+  node.mount(2, content);
+  node.newPod();
+  node.flags = then;
+  return place;
+}
+
+test("an agent killed at any point of a registration after mode Restart is made good: config.json has all until the kubelet asks", async (t) => {
+  await everywhere(t, {
+    revision: 2,
+    status: 200,
+    code: "GPS200",
+    prepare: () => changed([], registering),
+    sample: 2,
+    always: served,
+    check: ({ node, systemd }, where) => {
+      assert.deepEqual(answered(node.kubelet), { "a.io": "ours" }, where);
+      assert.equal(node.file, both, where);
+      assert.equal(toldOf(systemd.command), "ours", where);
+      assert.equal(systemd.restartCalls, 2, where);
+    },
+  });
+});
+
+test("an agent killed at any point of a change of scope is made good: one restart, by the other configuration, and the answer stays", async (t) => {
+  await everywhere(t, {
+    revision: 2,
+    status: 200,
+    code: "GPS200",
+    prepare: () => changed(registering, [...registering, "--scope=Annotated"]),
+    sample: 2,
+    always: served,
+    check: ({ node, systemd }, where) => {
+      assert.deepEqual(answered(node.kubelet), { "a.io": "ours" }, where);
+      assert.equal(node.file, elsewhere, where);
+      assert.equal(toldOf(systemd.command), "ours", where);
+      const config = readFileSync(join(node.kubelet, providerFiles.config));
+      assert.ok(judgeConfig(config, "Annotated").ok, where);
+      assert.equal(systemd.restartCalls, 2, where);
     },
   });
 });

@@ -12,7 +12,7 @@ import { basename, dirname, join } from "node:path";
 import test from "node:test";
 import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
 import { keeping, type NodeDirectory } from "./agent.ts";
-import { ours, AgentPlace } from "./place.ts";
+import { content, ours, AgentPlace } from "./place.ts";
 import { answered, installProvider } from "./provider.ts";
 import { comesBack, crashes as crashesAtOnce, type ScriptedSystemd } from "./scripted-systemd.ts";
 import { inOrder, traced } from "./trace.ts";
@@ -234,7 +234,7 @@ test("H18: power loss after any call of a rollback: one document or the other, a
 });
 
 const registering = ["--delivery=CredentialProvider", "--registration=Agent"];
-const { folder, bin, configs, script, config: configFile, answer } = providerFiles;
+const { folder, bin, configs, script, config: configFile, answer, stamp } = providerFiles;
 
 /** A node of kubeadm's, and what lies there. */
 async function kubeadm(): Promise<AgentPlace & { env: string }> {
@@ -283,7 +283,18 @@ test("power loss after any call of a registration, and of its withdrawal: a kube
 
   node.mount(2, {});
   const here = (name: string) => join(node.kubelet, name);
-  const start = new Map([
+  const start = registered(place);
+  const withdrawal = crashes(await recorded(node, systemd, 2, "GPS224"), start);
+  starts(node, withdrawal, env, (file) => file === "ours");
+  const last = withdrawal.findLast(({ least }) => least)?.names;
+  for (const name of [folder, script, configFile, answer]) assert.ok(!last?.has(here(name)), name);
+  t.diagnostic(`${registration.length} and ${withdrawal.length} states`);
+});
+
+/** What a registration that is in force has laid, by names of ours. */
+function registered({ node, env }: Awaited<ReturnType<typeof kubeadm>>): Map<string, string> {
+  const here = (name: string) => join(node.kubelet, name);
+  return new Map([
     ...fresh(node),
     [node.folder, "directory"],
     ...node.kept.map((name) => [join(node.folder, name), name] as const),
@@ -291,11 +302,66 @@ test("power loss after any call of a registration, and of its withdrawal: a kube
     ...[script, configFile, answer].map((name) => [here(name), name] as const),
     [env, "ours"],
   ]);
-  const withdrawal = crashes(await recorded(node, systemd, 2, "GPS224"), start);
-  starts(node, withdrawal, env, (file) => file === "ours");
-  const last = withdrawal.findLast(({ least }) => least)?.names;
-  for (const name of [folder, script, configFile, answer]) assert.ok(!last?.has(here(name)), name);
-  t.diagnostic(`${registration.length} and ${withdrawal.length} states`);
+}
+
+test("H18: power loss after any call of a registration's rollback: the flags are there with all that they name, or taken out", async (t) => {
+  await using place = await kubeadm();
+  const { node, systemd, env } = place;
+  const theirs = readFileSync(env, "utf8");
+  systemd.startLimitMicros = 100_000n;
+  systemd.fate = () => (readFileSync(env, "utf8") === theirs ? comesBack : crashesAtOnce);
+  const begin = new Map([...fresh(node), [env, "theirs"]]);
+  const states = crashes(await recorded(node, systemd, 1, "GPS218"), begin);
+  assert.equal(readFileSync(env, "utf8"), theirs);
+  // The second file of this name is the one with flags, the third as the first.
+  const files = Array.from(new Set(states.map(({ names }) => names.get(env) ?? "")));
+  assert.equal(files.length, 3, files.join());
+  starts(node, states, env, (file) => file === files[1]);
+  assert.equal(
+    states.findLast(({ least }) => least)?.names.get(env),
+    files[2],
+    "gave up before it was durable",
+  );
+  t.diagnostic(`${states.length} states`);
+});
+
+test("power loss after any call of a change of mode, to a registration and back: config.json or the answer has it, never none", async (t) => {
+  await using place = await kubeadm();
+  const { node, systemd, env } = place;
+  node.flags = [];
+  await recorded(node, systemd, 1, "GPS200");
+  const inFile = node.file;
+
+  node.mount(2, content);
+  node.flags = registering;
+  const begin = new Map([...inForce(node), [env, "theirs"]]);
+  const towards = crashes(await recorded(node, systemd, 2, "GPS200"), begin);
+  starts(node, towards, env, (file) => file !== "theirs");
+  // Nobody has asked yet, so that config.json keeps what it has.
+  for (const { after, names, sure } of towards)
+    assert.ok(names.get(node.config) === "ours" && sure("ours"), `no config.json after ${after}`);
+
+  // As if somebody had asked: config.json is without it, and the answer is all that there is.
+  writeFileSync(join(node.kubelet, stamp), "");
+  node.mount(3, content);
+  await recorded(node, systemd, 3, "GPS200");
+  assert.notEqual(node.file, inFile);
+
+  node.mount(4, content);
+  node.flags = [];
+  const start = registered(place);
+  const back = crashes(await recorded(node, systemd, 4, "GPS200"), start);
+  assert.equal(node.file, inFile);
+  assert.deepEqual(answered(node.kubelet), {});
+  for (const { after, names, sure } of back) {
+    const [file, said] = [names.get(node.config), names.get(join(node.kubelet, answer))];
+    assert.ok(sure(file) && sure(said), `config.json or the answer is torn or gone after ${after}`);
+    assert.ok(file !== "old" || said === answer, `served by nobody after ${after}`);
+    assert.equal(names.get(env), "ours", "what a kubelet was told stays");
+  }
+  const answers = new Set(back.map(({ names }) => names.get(join(node.kubelet, answer))));
+  assert.equal(answers.size, 2, "the answer was there, and was emptied");
+  t.diagnostic(`${towards.length} and ${back.length} states`);
 });
 
 test("power loss after any call of a rotation by a provider: the answer is whole, the old one or the new one", async (t) => {

@@ -45,7 +45,7 @@ export function pageOf(file: string) {
 const plain = (printed: string): string =>
   printed
     .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UID")
-    .replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "TIME")
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
     .replaceAll(/\b\d+(?:s|m\d+s)$/gm, "AGE")
     .trim();
 
@@ -84,9 +84,11 @@ type Surroundings = Readonly<{
   contexts: Readonly<Record<string, Cluster>>;
   /** Variables that the page takes for granted. */
   env?: Readonly<Record<string, string>>;
+  /** Name → file of programs that the page calls besides kubectl and the plugin. */
+  programs?: Readonly<Record<string, string>>;
   /**
-   * What `kubectl logs` prints: the programs of these tests are in no pod, so it is faked with what
-   * they wrote.
+   * What `kubectl logs` prints where the programs are in no pod: what they wrote. Without it
+   * kubectl is asked.
    */
   logs?: () => string;
 }>;
@@ -94,7 +96,7 @@ type Surroundings = Readonly<{
 /** A folder with what the page takes for granted: contexts, the manifests, the plugin. */
 export function deskAt(
   folder: string,
-  { contexts, env = {}, logs = () => "" }: Surroundings,
+  { contexts, env = {}, programs = {}, logs }: Surroundings,
 ): Desk {
   mkdirSync(join(folder, "bin"), { recursive: true });
   symlinkSync(join(root, "manifests"), join(folder, "manifests"));
@@ -122,8 +124,10 @@ export function deskAt(
     chmodSync(file, 0o755);
   };
   const kubectl = kit.parts.path("kubectl");
-  program("kubectl", `[ "$3" = logs ] && exec cat ${folder}/logs\nexec ${kubectl} "$@"`);
+  const faked = logs === undefined ? "" : `[ "$3" = logs ] && exec cat ${folder}/logs\n`;
+  program("kubectl", `${faked}exec ${kubectl} "$@"`);
   program("kubectl-pull_secret", `exec ${process.execPath} ${plugin} "$@"`);
+  for (const [name, file] of Object.entries(programs)) program(name, `exec ${file} "$@"`);
   const path = [join(folder, "bin"), dirname(process.execPath), process.env["PATH"]];
   const around = {
     ...directEnvironment(),
@@ -134,7 +138,7 @@ export function deskAt(
   return {
     folder,
     async run(body) {
-      writeFileSync(join(folder, "logs"), logs());
+      if (logs !== undefined) writeFileSync(join(folder, "logs"), logs());
       const child = spawn("bash", ["--norc", "-euo", "pipefail", "-c", body], {
         cwd: folder,
         env: around,

@@ -18,7 +18,10 @@ const seconds = 30;
 const role = (kind: string) => ({ apiGroup: "rbac.authorization.k8s.io", kind, name: "reader" });
 const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
 
-/** A definition stands after what needs it, as files are named by chance. */
+/**
+ * The article's work: file → its objects. A definition stands after what needs it, as files are
+ * named by chance.
+ */
 const files: Readonly<Record<string, readonly object[]>> = {
   "a-widget.json": [
     { apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "one", ...space }, spec: {} },
@@ -90,6 +93,13 @@ const files: Readonly<Record<string, readonly object[]>> = {
 };
 const count = Object.values(files).flat().length;
 
+/** Makes a folder of the article's work; its image is the private registry's `team/web:1`. */
+export function writeWork(folder: string): void {
+  mkdirSync(folder);
+  for (const [name, objects] of Object.entries(files))
+    writeFileSync(join(folder, name), objects.map((one) => JSON.stringify(one)).join("\n---\n"));
+}
+
 export function applying(on: () => Rig): void {
   const apply = (rest = "") => `clusters apply -f work${rest}`;
   const rows = (out: string, state: string) =>
@@ -97,10 +107,7 @@ export function applying(on: () => Rig): void {
 
   test("M3, M4, M5, M6: one command brings namespace, rights, definition and Deployment to the clusters, by the caller's contexts", async () => {
     const { person, east, west } = on();
-    const folder = join(person.folder, "work");
-    mkdirSync(folder);
-    for (const [name, objects] of Object.entries(files))
-      writeFileSync(join(folder, name), objects.map((one) => JSON.stringify(one)).join("\n---\n"));
+    writeWork(join(person.folder, "work"));
     const since = new Date().toISOString();
     // A context that has the cluster's name is taken, whatever it was called when it was joined.
     assert.equal((await person.kubectl("config rename-context admin@east east")).code, 0);
@@ -188,8 +195,8 @@ export function applying(on: () => Rig): void {
   });
 }
 
-/** As declared, three pods of it made. */
-async function untilDeployed(cluster: Cluster): Promise<void> {
+/** The article's work is there as declared, and three pods of it are made. */
+export async function untilDeployed(cluster: Cluster): Promise<void> {
   const its = ["-n", "web"];
   const live = await cluster.get<V1Deployment>("deployment", "web", ...its);
   assert.equal(live?.spec?.replicas, 3);

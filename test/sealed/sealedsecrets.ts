@@ -1,26 +1,44 @@
 /** The real Sealed Secrets: its controller beside a control plane, and its kubeseal. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { until } from "../cluster/await.ts";
 import { cacheRoot, keyOf, once as made } from "../cluster/cache.ts";
 import type { Cluster } from "../cluster/cluster.ts";
+import { writeLayout } from "../cluster/kit/images.ts";
+import { publicRegistry } from "../cluster/registry.ts";
 import { directEnvironment, progress, run } from "../cluster/run.ts";
 import { freePort } from "../free-port.ts";
 
 const here = join(import.meta.dirname, "go");
 const modulePath = "github.com/bitnami-labs/sealed-secrets";
 
-/** Builds a program of it, a minute for the first, once per version of the pins. */
+/**
+ * Builds a program of it, a minute for the first, once per version of the pins. It needs no
+ * library, so that an image may hold it alone.
+ */
 export async function build(program: "controller" | "kubeseal"): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
-  return await made(join(cacheRoot, "sealed-secrets", keyOf(...pins), program), async (draft) => {
+  const folder = join(cacheRoot, "sealed-secrets", keyOf(...pins, "static"));
+  return await made(join(folder, program), async (draft) => {
     progress(`building Sealed Secrets' ${program} (a minute for the first)`);
     mkdirSync(dirname(draft), { recursive: true });
     const argv = ["go", "build", "-buildvcs=false", "-o", draft, `${modulePath}/cmd/${program}`];
-    await run(argv, { cwd: here });
+    await run(["env", "CGO_ENABLED=0", ...argv], { cwd: here });
   });
+}
+
+/** Pushes an image of the controller to a cluster's registry; returns the reference for pods. */
+export async function pushController({ registry }: Cluster): Promise<string> {
+  const program = await build("controller");
+  const layout = await made(`${program}-image`, async (draft) => {
+    const tree = `${draft}-tree`;
+    mkdirSync(tree, { recursive: true });
+    cpSync(program, join(tree, "controller"));
+    await writeLayout(draft, tree, { Entrypoint: ["/controller"] });
+  });
+  return await registry.push(layout, "sealed-secrets-controller:0.36.0", publicRegistry);
 }
 
 /** Where the controller and its keys live. */
@@ -31,10 +49,10 @@ const service = "sealed-secrets-controller";
 
 /**
  * Its definition as its module has it, and what its chart makes besides, as YAML: the controller
- * gets the rights of an administrator. Without nodes no pod of the Deployment ever runs: a process
- * stands for it, which startSealedSecrets puts behind the Service.
+ * gets the rights of an administrator. `image` is pushController's: its pod is behind the Service.
+ * In a cluster without nodes no pod ever runs: there startSealedSecrets puts a process behind it.
  */
-export async function manifestsOf(): Promise<string> {
+export async function manifestsOf(image?: string): Promise<string> {
   const told = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
   const { Dir } = JSON.parse(told) as { Dir: string };
   const crd = join(Dir, "helm/sealed-secrets/crds/bitnami.com_sealedsecrets.yaml");
@@ -65,7 +83,13 @@ export async function manifestsOf(): Promise<string> {
           metadata: { labels },
           spec: {
             serviceAccountName: name,
-            containers: [{ name, image: "registry.example/sealed-secrets-controller:0.36.0" }],
+            containers: [
+              {
+                name,
+                image: image ?? "registry.example/sealed-secrets-controller:0.36.0",
+                readinessProbe: { httpGet: { path: "/healthz", port: 8080 }, periodSeconds: 1 },
+              },
+            ],
           },
         },
       },
@@ -74,7 +98,10 @@ export async function manifestsOf(): Promise<string> {
       apiVersion: "v1",
       kind: "Service",
       metadata: { name: service, ...its },
-      spec: { ports: [{ name: "http", port: 8080 }] },
+      spec: {
+        ...(image === undefined ? {} : { selector: labels }),
+        ports: [{ name: "http", port: 8080 }],
+      },
     },
   ];
   return [readFileSync(crd, "utf8"), ...objects.map((one) => JSON.stringify(one))].join("\n---\n");

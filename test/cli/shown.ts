@@ -52,6 +52,12 @@ const notRun: Readonly<Record<string, string>> = {
       "needs several clusters; its like is run in test/clusters",
     ]),
   ),
+  ...Object.fromEntries(
+    ["clusters apply -f sealed/west.yaml --clusters west", "wait --context east"].map((line) => [
+      `kubectl pull-secret ${line}`,
+      "needs both clusters of docs/sealed.md, which test/e2e/two-clusters follows",
+    ]),
+  ),
   "kubectl pull-secret uninstall": "asks a person; run with --yes in uninstall.ts, last of all",
 };
 

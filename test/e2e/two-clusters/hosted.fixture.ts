@@ -1,0 +1,112 @@
+/** A guest's control plane in the management cluster, and what serves the guest's node from there. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { V1Lease } from "@kubernetes/client-node";
+import { until } from "../../cluster/await.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
+import { document, pullSecret } from "../../controller/plane.ts";
+import { chart, helmOn } from "../../install/helm.ts";
+import { follow, pageOf } from "../../page.ts";
+import { auths, kubelets } from "../nodes.ts";
+import { podOn, pullRefused, untilState } from "../pods.ts";
+import * as product from "../product.ts";
+import { imageValues, newDesk, nodeOf, password, root, withImage, type Rig } from "./rig.ts";
+
+/** HyperShift's name for it. */
+const namespace = "clusters-guest";
+const place = ["--namespace", namespace];
+const install = ["install", "guest", chart, "--set=role=Hosted", "--wait", ...place];
+
+/** What HyperShift has made in the management cluster, and a user of the registry. */
+async function prepareHosted({ management, guest }: Rig): Promise<void> {
+  const { registry } = guest;
+  await registry.setUsers({ ...registry.users, robot: password });
+  await management.kubectl("create", "namespace", namespace);
+  const original = pullSecret("pull-secret", document({ "o.example": "orig:1" }));
+  await management.apply(
+    { ...original, metadata: { name: "pull-secret", namespace } },
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "admin-kubeconfig", namespace },
+      stringData: { kubeconfig: readFileSync(guest.kubeconfig, "utf8") },
+    },
+  );
+}
+
+/** Waits until no pod of ours is in the namespace of the management cluster. */
+async function untilNoPods(management: Cluster): Promise<void> {
+  await until("its pods are gone", async () => {
+    const pods = await management.get<{ items: object[] }>("pods", "-n", namespace);
+    return pods?.items.length === 0;
+  });
+}
+
+export function hosted(on: () => Rig): void {
+  test("H8: docs/hosted.md, as it stands: a pod beside the control plane serves the guest's node, and takes all of it away", async () => {
+    const { management, guest, image } = on();
+    const node = nodeOf(guest);
+    await prepareHosted(on());
+    const app = await guest.pushApp("team/app:1");
+    const [file, before] = [node.readFile("config.json"), await kubelets(guest)];
+    await guest.apply(podOn(node, "app", app));
+    await untilState(guest, "app", ...pullRefused);
+
+    const desk = newDesk({ contexts: { management, guest } });
+    const { blocksBelow } = pageOf("hosted.md");
+    const edited = (text: string) => withImage(text, image);
+    const told = await follow(desk, blocksBelow("## Walk-through"), edited);
+    assert.ok(!told.includes(password));
+    assert.equal(auths(node)[guest.registry.host]?.auth, btoa(`robot:${password}`));
+    assert.notDeepEqual(await kubelets(guest), before, "no kubelet has read the file");
+    await untilState(guest, "app", "Running");
+    assert.ok(guest.registry.accesses().some(({ user }) => user === "robot"));
+
+    assert.ok(!(await follow(desk, blocksBelow("## Uninstall"))).includes(password));
+    assert.deepEqual(node.readFile("config.json"), file);
+    assert.equal(await guest.get("crd", "globalpullsecrets.globalpullsecret.io"), undefined);
+    await untilNoPods(management);
+  });
+
+  test("H8: the chart's role Hosted serves the guest's node, too, and its uninstall leaves nothing here", async () => {
+    const { management, guest, image } = on();
+    await guest.kubectl("apply", "-k", join(root, "manifests/crds"));
+    await helmOn(management, ...install, ...imageValues(image));
+    await product.steerProduct(guest, {});
+    await product.writeAdditional(guest, guest.registry.document("additional"));
+    await until("the node has it", () => guest.registry.host in auths(nodeOf(guest)), {
+      timeout: 120_000,
+    });
+    await product.deleteAdditional(guest);
+    await product.untilRemoved(guest);
+    await helmOn(management, "uninstall", "guest", "--wait", ...place);
+    await untilNoPods(management);
+    const kinds = "deployments,serviceaccounts,roles,rolebindings,leases,poddisruptionbudgets";
+    const left = await management.kubectl("get", kinds, ...place, "-o", "name");
+    assert.equal(left.trim(), "serviceaccount/default");
+  });
+}
+
+/** The last of the tests: the guest is gone after it. */
+export function hostedGuestDeleted(on: () => Rig): void {
+  test("H8: a guest whose API server is gone is deleted with its namespace here, and nothing of ours holds that up", async () => {
+    const { management, guest, image } = on();
+    // Of two controllers with a Lease each both would write.
+    const name = "global-pull-secret-controller";
+    await guest.kubectl("scale", `deployment/${name}`, "-n", "kube-system", "--replicas=0");
+    const its = ["-n", "kube-system", "-l", `app.kubernetes.io/name=${name}`];
+    await guest.kubectl("wait", "pods", ...its, "--for=delete", "--timeout=60s");
+    await helmOn(management, ...install, ...imageValues(image));
+    const lease = ["lease", name, "-n", namespace];
+    await until("one of its controllers leads", async () => {
+      const { spec } = (await management.get<V1Lease>(...lease)) ?? {};
+      return spec?.holderIdentity;
+    });
+    await guest.stopApiServer();
+    // Three times as long as a pod may take to end.
+    await management.kubectl("delete", "namespace", namespace, "--timeout=90s");
+    assert.equal(await management.get("namespace", namespace), undefined);
+  });
+}

@@ -1,0 +1,131 @@
+/** Both clusters joined, the host as east: the article's own work on real nodes, and sealed files. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { V1Pod } from "@kubernetes/client-node";
+import { until } from "../../cluster/await.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
+import { untilDeployed, writeWork } from "../../clusters/applying.fixture.ts";
+import { untilCondition } from "../../clusters/clusters.ts";
+import { define } from "../../clusters/inventory.ts";
+import { follow, pageOf, type Desk } from "../../page.ts";
+import * as sealedSecrets from "../../sealed/sealedsecrets.ts";
+import { auths } from "../nodes.ts";
+import { podOn, untilState } from "../pods.ts";
+import * as product from "../product.ts";
+import { newDesk, nodeOf, parts, password, type Rig } from "./rig.ts";
+
+const names = ["east", "west"] as const;
+
+/** Of the private registry, one account for what pods name, and one for the nodes. */
+const users = { web: "planted-3c9f", robot: password };
+const documentOf = (host: string, user: keyof typeof users): string =>
+  JSON.stringify({ auths: { [host]: { auth: btoa(`${user}:${users[user]}`) } } });
+
+/** Pods of the article's Deployment that run. */
+async function runningIn(cluster: Cluster): Promise<number> {
+  const pods = await cluster.get<{ items: V1Pod[] }>("pods", "-n", "web", "-l", "app=web");
+  return (pods?.items ?? []).filter(({ status }) => status?.phase === "Running").length;
+}
+
+/** Whether the registry let this user pull the image. */
+const pulledBy = ({ registry }: Cluster, user: string, repository: string): boolean =>
+  registry.accesses().some((one) => one.user === user && one.path.includes(repository));
+
+export function joined(on: () => Rig): void {
+  let desk: Desk;
+  const clusters = () => [on().management, on().guest] as const;
+
+  test("M1, M2, M7: two clusters of nodes are joined with a command each, the fleet's pods say True of both, and Sealed Secrets comes with one", async () => {
+    const { management, guest, image } = on();
+    const [kubeseal] = await Promise.all([
+      sealedSecrets.build("kubeseal"),
+      define(management),
+      ...clusters().map(({ registry }) => registry.setUsers({ ...registry.users, ...users })),
+    ]);
+    desk = newDesk({
+      contexts: { east: management, west: guest },
+      env: { SEALED_SECRETS_CONTROLLER_NAMESPACE: sealedSecrets.home },
+      programs: { kubeseal },
+    });
+    const [newName, newTag] = parts(image);
+    const images = [{ name: "global-pull-secret", newName, newTag }];
+    const overlay = JSON.stringify({ resources: ["./manifests/fleet"], images });
+    writeFileSync(join(desk.folder, "kustomization.yaml"), overlay);
+    await desk.run("kubectl apply -k .");
+    for (const name of names)
+      await desk.run(`kubectl pull-secret clusters join ${name} --context ${name}`);
+    const [controller] = await Promise.all(clusters().map(sealedSecrets.pushController));
+    const manifests = await sealedSecrets.manifestsOf(controller);
+    writeFileSync(join(desk.folder, "sealed-secrets.yaml"), manifests);
+    await desk.run("kubectl pull-secret clusters apply -f sealed-secrets.yaml");
+    for (const name of names)
+      for (const type of ["Joined", "ControlPlaneHealthy", "AccountGuarded"])
+        await untilCondition(management, name, [type, "True"]);
+    const listed = await desk.run("kubectl pull-secret clusters list");
+    for (const name of names) assert.match(listed, new RegExp(`^ *${name} +True +True +True`, "m"));
+    const rollout = `rollout status deployment/sealed-secrets -n ${sealedSecrets.home}`;
+    for (const name of names) await desk.run(`kubectl --context ${name} ${rollout} --timeout=120s`);
+  });
+
+  test("M5, M6, M11: the article's work runs on both: three replicas of a private image each, pulled with what was sealed for their namespace", async () => {
+    for (const cluster of clusters()) await cluster.pushApp("team/web:1");
+    const { host } = on().management.registry;
+    writeFileSync(join(desk.folder, "regcred.json"), documentOf(host, "web"));
+    writeWork(join(desk.folder, "work"));
+    // A Secret needs its namespace first.
+    let told = await desk.run(`kubectl pull-secret clusters apply -f work/z-namespace.json
+      kubectl pull-secret seal -f regcred.json --secret web/regcred -o sealed-web \\
+        --cluster east --cluster west --controller-namespace ${sealedSecrets.home}`);
+    for (const name of names)
+      told +=
+        await desk.run(`kubectl pull-secret clusters apply -f sealed-web/${name}.yaml --clusters ${name}
+        kubectl --context ${name} wait secret/regcred -n web --for=create --timeout=60s`);
+    told += await desk.run("kubectl pull-secret clusters apply -f work --clusters east,west");
+    for (const cluster of clusters()) {
+      await untilDeployed(cluster);
+      await until("three run", async () => (await runningIn(cluster)) === 3, {
+        timeout: 120_000,
+        seen: () => runningIn(cluster),
+      });
+      assert.ok(pulledBy(cluster, "web", "team/web"));
+    }
+    assertNothingTold(desk, "sealed-web", told);
+  });
+
+  test("M8, M11: docs/sealed.md, as it stands: what is sealed for two clusters is on the nodes of both, and goes with its file", async () => {
+    const { management, guest } = on();
+    const { host } = management.registry;
+    await Promise.all(clusters().map((cluster) => product.installProduct(cluster)));
+    for (const cluster of clusters()) assert.ok(!(host in auths(nodeOf(cluster))));
+    writeFileSync(join(desk.folder, "additional.json"), documentOf(host, "robot"));
+    const { blocksBelow } = pageOf("sealed.md");
+    let told = "";
+    for (const part of ["Once for each cluster", "Each time the credential changes", "Later"])
+      told += await follow(desk, blocksBelow(`## ${part}`));
+    told += await desk.run("kubectl pull-secret wait --context west --timeout 2m");
+    for (const cluster of clusters()) {
+      const node = nodeOf(cluster);
+      assert.equal(auths(node)[host]?.auth, btoa(`robot:${password}`));
+      await cluster.apply(podOn(node, "sealed", await cluster.pushApp("team/sealed:1")));
+      await untilState(cluster, "sealed", "Running");
+      assert.ok(pulledBy(cluster, "robot", "team/sealed"));
+    }
+    assertNothingTold(desk, "sealed", told);
+    told = await desk.run("kubectl --context east delete -f sealed/east.yaml");
+    await product.untilRemoved(management);
+    assert.ok(!(host in auths(nodeOf(management))));
+    assert.ok(host in auths(nodeOf(guest)));
+  });
+}
+
+/** No credential is in what was printed, nor in the sealed files. */
+function assertNothingTold({ folder }: Desk, sealed: string, printed: string): void {
+  const files = readdirSync(join(folder, sealed));
+  assert.deepEqual(files.toSorted(), ["east.yaml", "index.json", "west.yaml"]);
+  const texts = files.map((file) => readFileSync(join(folder, sealed, file), "utf8"));
+  for (const [user, word] of Object.entries(users))
+    for (const form of [word, btoa(word), btoa(`${user}:${word}`)])
+      for (const text of [printed, ...texts]) assert.ok(!text.includes(form), `a form of ${user}`);
+}

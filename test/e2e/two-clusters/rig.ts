@@ -1,0 +1,49 @@
+/** Two clusters with a real node each, which reach one another, and a desk with contexts of both. */
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Cluster } from "../../cluster/cluster.ts";
+import type { Node } from "../../cluster/node.ts";
+import { deskAt, type Desk } from "../../page.ts";
+
+/** `image` is ours, of one name in both clusters, as of one registry. */
+export type Rig = Readonly<{ management: Cluster; guest: Cluster; image: string }>;
+
+export const root = join(import.meta.dirname, "../../..");
+export const password = "planted-5b1e";
+
+/** The registry's name and the tag, apart. */
+export function parts(image: string): readonly [name: string, tag: string] {
+  const at = image.lastIndexOf(":");
+  return [image.slice(0, at), image.slice(at + 1)];
+}
+
+/** A page's place for the image, filled. */
+export function withImage(text: string, image: string): string {
+  const [name, tag] = parts(image);
+  return text
+    .replace(/ *newName: .*\n/, "")
+    .replace(/newTag: .*/, `newName: ${name}\n    newTag: ${tag}`);
+}
+
+/** The chart's values of the image. */
+export function imageValues(image: string): readonly string[] {
+  const [name, tag] = parts(image);
+  return [`--set=image.repository=${name}`, `--set-string=image.tag=${tag}`];
+}
+
+type Around = Readonly<{
+  contexts: Readonly<Record<string, Cluster>>;
+  env?: Readonly<Record<string, string>>;
+  programs?: Readonly<Record<string, string>>;
+}>;
+
+/** A new one, in the first context's cluster's folder. */
+export function newDesk({ contexts, env = {}, programs = {} }: Around): Desk {
+  const [{ directory }] = Object.values(contexts) as [Cluster];
+  const folder = join(directory, "desk");
+  rmSync(folder, { recursive: true, force: true });
+  return deskAt(folder, { contexts, env: { PASSWORD: password, ...env }, programs });
+}
+
+export const nodeOf = ({ nodes }: Cluster): Node => nodes[0] ?? assert.fail("no node");

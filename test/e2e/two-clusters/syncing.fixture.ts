@@ -1,0 +1,86 @@
+/** A tenant's Secrets in the management cluster, with both programs as pods. */
+import assert from "node:assert/strict";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { V1Pod } from "@kubernetes/client-node";
+import type { SyncSecret } from "#api/sync-secret.ts";
+import { follow, pageOf, type Desk } from "../../page.ts";
+import { syncSecret } from "../../sync/sync.ts";
+import { newDesk, password, root, withImage, type Rig } from "./rig.ts";
+
+const sides = ["management", "tenant"] as const;
+
+export function syncing(on: () => Rig): void {
+  const { blocksBelow } = pageOf("syncsecret.md");
+  let desk: Desk;
+
+  test("L33: docs/syncsecret.md's walk-through, as it stands, with both programs as pods", async () => {
+    const { management, guest, image } = on();
+    desk = newDesk({ contexts: { tenant: guest, management } });
+    rmSync(join(desk.folder, "manifests"));
+    cpSync(join(root, "manifests"), join(desk.folder, "manifests"), { recursive: true });
+    for (const side of sides) {
+      const file = join(desk.folder, "manifests/sync", side, "kustomization.yaml");
+      writeFileSync(file, withImage(readFileSync(file, "utf8"), image));
+    }
+    await follow(desk, blocksBelow("## Walk-through"));
+  });
+
+  test("L15: a dockerconfigjson of the tenant's pulls a private image in the management cluster", async () => {
+    const { management, guest } = on();
+    const { registry } = management;
+    await registry.setUsers({ ...registry.users, tenant: password });
+    const image = await management.pushApp("team/tenants:1");
+    // As `kubectl create secret docker-registry` makes it.
+    const login = { username: "tenant", password, email: "tenant@example.com" };
+    const entry = { ...login, auth: btoa(`tenant:${password}`) };
+    const value = JSON.stringify({ auths: { [registry.host]: entry } });
+    const type = "kubernetes.io/dockerconfigjson";
+    await guest.apply(syncSecret("wrapped", { type, stringData: { ".dockerconfigjson": value } }));
+    const object = ["syncsecret", "wrapped"] as const;
+    await guest.kubectl("wait", ...object, "--for=condition=Ready", "--timeout=60s");
+    const { status } = (await guest.get<SyncSecret>(...object)) ?? {};
+    const space = { namespace: "tenant-a" };
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "app", ...space },
+      spec: {
+        imagePullSecrets: [{ name: status?.secretName ?? assert.fail("no Secret is named") }],
+        automountServiceAccountToken: false,
+        terminationGracePeriodSeconds: 1,
+        containers: [{ name: "app", image }],
+      },
+    } satisfies V1Pod;
+    await management.apply(pod);
+    const running = "--for=jsonpath={.status.phase}=Running";
+    await management.kubectl("wait", "pod/app", "-n", space.namespace, running, "--timeout=120s");
+    const pulled = registry.accesses().filter(({ path }) => path.includes("team/tenants"));
+    assert.ok(pulled.some(({ user }) => user === "tenant"));
+  });
+
+  test("L31: the page's recipes read the logs of both replicas, whichever of them does the work", async () => {
+    const recipes = blocksBelow("## When something is wrong").filter(({ body }) =>
+      body.includes(" logs "),
+    );
+    const says = [/the copy is created/, /the Secret is created/];
+    assert.equal(recipes.length, says.length);
+    for (const side of sides) {
+      const rollout = `rollout status deployment/global-pull-secret-sync-${side} -n kube-system`;
+      await desk.run(`kubectl --context ${side} ${rollout} --timeout=60s`);
+    }
+    for (const [at, { body }] of recipes.entries()) {
+      const told = await desk.run(body);
+      assert.match(told, says[at] ?? /^$/);
+      // What kubectl says when it picks one pod, which may be the one that stands by.
+      assert.doesNotMatch(told, /^Found \d+ pods, using pod/m);
+      assert.ok(!told.includes(password) && !told.includes(btoa(`tenant:${password}`)));
+    }
+    // Nothing after this needs them.
+    for (const side of sides) {
+      const deployment = `deployment/global-pull-secret-sync-${side} -n kube-system`;
+      await desk.run(`kubectl --context ${side} scale ${deployment} --replicas=0`);
+    }
+  });
+}

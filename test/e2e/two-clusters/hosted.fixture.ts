@@ -1,4 +1,4 @@
-/** A guest's control plane in the management cluster, and what serves the guest's node from there. */
+/** A guest's control plane in the management cluster, and what serves its node from there. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

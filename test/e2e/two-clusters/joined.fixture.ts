@@ -1,4 +1,4 @@
-/** Both clusters joined, the host as east: the article's own work on real nodes, and sealed files. */
+/** Both clusters joined, the host as east: the article's work on real nodes, and sealed files. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Two clusters with a real node each, which reach one another, and a desk with contexts of both. */
+/** Two clusters with a node each, which reach one another, and a desk with contexts of both. */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";

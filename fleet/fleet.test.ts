@@ -19,7 +19,7 @@ const object: FleetSecret = {
   },
 };
 
-/** The status that one run writes, with so many namespaces selected; their kubeconfigs are missing. */
+/** The status that one run writes with so many namespaces selected, all without kubeconfigs. */
 async function statusWith(count: number): Promise<FleetSecretStatus> {
   const namespaces = Array.from({ length: count }, (_, n) => ({ metadata: { name: `n${n}` } }));
   const written: FleetSecretStatus[] = [];

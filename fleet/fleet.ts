@@ -165,7 +165,7 @@ export class Fleet {
     return leaving.flatMap((one) => {
       const { name, overdue } = one;
       const { standing, reason } = due.get(name) ?? {};
-      // One that refused is not written to before its pause is over, and may have lost it meanwhile.
+      // One that refused is written to only after its pause, and may have lost it meanwhile.
       const turn = standing === "failed" || change.includes(name);
       const gone = standing && (orphan || (turn && this.#guests.get(name)?.withdraw(owner, now)));
       if (overdue && !gone)

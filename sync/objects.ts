@@ -14,7 +14,7 @@ export const syncSecretsIn = (namespace: string): string =>
 const pathOf = ({ namespace = "", name = "" }: V1ObjectMeta): string =>
   `${syncSecretsIn(namespace)}/${name}`;
 
-/** The metadata of all objects in a collection. The list is small, however large the objects are. */
+/** The metadata of all objects in a collection: a small list, however large the objects are. */
 export async function metadataOf(
   cluster: Cluster,
   path: string,

@@ -169,8 +169,8 @@ function prospectsOf({ status }: V1Pod): NonNullable<AgentPod["prospects"]> {
 const [givenBack] = catalogue.withdrawn;
 
 /**
- * True for the message of a withdrawal that names the pod's own revision. One of an earlier revision
- * does not count.
+ * True for the message of a withdrawal that names the pod's own revision. One of an earlier
+ * revision does not count.
  */
 function saysGivenBack(message = "", revision = ""): boolean {
   return message.startsWith(givenBack) && new RegExp(`\\brevision ${revision}\\b`).test(message);

@@ -56,9 +56,9 @@ export function registriesOf(entries: readonly MergedEntry[]): readonly Registry
 }
 
 /**
- * The verdict on one source. There is none on an absent one that nobody declared. `inForce`: entries
- * of it are, from now or from before. `leftOut`: it is in order, but does not fit together with
- * higher sources.
+ * The verdict on one source. There is none on an absent one that nobody declared. `inForce`:
+ * entries of it are, from now or from before. `leftOut`: it is in order, but does not fit together
+ * with higher sources.
  */
 export function verdictOf(
   given: Given,

@@ -13,8 +13,9 @@ type Seen = Readonly<{
 
 /**
  * True while our finalizer belongs on the Role and the RoleBinding. When a namespace is deleted,
- * these two may go first, and then nobody could remove the finalizers of its SyncSecrets. Where they
- * are deleted and the namespace is not, somebody revokes the rights on purpose: they are not held.
+ * these two may go first, and then nobody could remove the finalizers of its SyncSecrets. Where
+ * they are deleted and the namespace is not, somebody revokes the rights on purpose: they are not
+ * held.
  */
 export const isHeld = ({ objects, whole, leaving, terminating }: Seen): boolean =>
   whole && objects !== 0 && (!leaving || terminating);

@@ -36,7 +36,7 @@ export type Wanted = Readonly<{
   immutable: boolean;
 }>;
 
-/** The copy of a tenant's object, named by its UID, for this namespace of the management cluster. */
+/** The copy of a tenant's object, named by its UID, in this namespace of the management cluster. */
 export function copyOf(
   { metadata, immutable = false }: SyncSecret,
   { type, data }: SyncContent,

@@ -47,5 +47,5 @@ function told(copy: Live): Found {
   };
 }
 
-/** The reasons that the management side gives, except Leaving, which the tenant's side gives itself. */
+/** The management side's reasons, except Leaving, which the tenant's side gives itself. */
 const reasons = ["Synced", "Invalid", "Foreign", "Refused", "Unreachable"] as const;

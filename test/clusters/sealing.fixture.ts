@@ -58,7 +58,7 @@ export function sealing(on: () => Rig): void {
 
   test("M8, M9, M11: certificates are fetched from the clusters, and each file opens in its own", async () => {
     const { person, east, west } = on();
-    const told = await person.ok(`${seal} ${clusters}`);
+    await person.ok(`${seal} ${clusters}`);
     await person.ok(`${check} ${clusters}`);
     assert.equal(new Set(fingerprints()).size, 2);
     for (const [name, cluster] of [

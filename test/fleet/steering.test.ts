@@ -1,6 +1,4 @@
-/**
- * How a FleetSecret is held, refused, left and taken away, and what its controller counts meanwhile.
- */
+/** How a FleetSecret is held, refused, left and taken away, and what its controller counts. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";

@@ -35,7 +35,7 @@ async function unlabel({ cluster }: Management): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: async () => void (await label("=tenant-a")) };
 }
 
-/** Takes the management side's rights in the tenant's namespace, until the answer is disposed of. */
+/** Takes the management side's rights in the tenant's namespace until the answer is disposed of. */
 async function revoke(management: Management): Promise<AsyncDisposable> {
   const { cluster } = management;
   const its = ["-n", "tenant-a", "--timeout=30s"];

@@ -294,11 +294,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     await Promise.all(Array.from({ length: nodes }, () => cluster.addNode()));
     // The controllers make it after everything else, and no pod can be made without.
     const account = ["serviceaccount", "--namespace=default", "default"];
-    if (!apiOnly)
-      await until("the controllers run", async () => {
-        check();
-        return (await cluster.get(...account)) !== undefined;
-      });
+    const isMade = async () => {
+      check();
+      return (await cluster.get(...account)) !== undefined;
+    };
+    // As long as the API server may take: 46 s of a busy machine were seen.
+    if (!apiOnly) await until("the controllers run", isMade, { timeout: 90_000 });
     if (options.keep === true) cluster.keep();
     return cluster;
   } catch (error) {

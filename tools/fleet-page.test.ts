@@ -93,3 +93,25 @@ test("every answer to an objection on the page names a test that there is", () =
     assert.ok(existsSync(join(root, file)) && file !== "", `${objection}: ${shown}`);
   }
 });
+
+/** The first line of performance.md's table, which pads its columns. */
+const measuredHead = pageOf("performance.md")
+  .split("\n")
+  .find((line) => line.startsWith("| name "));
+
+test("what the bench measured of a fleet stands in performance.md alone, by the names that the page has", () => {
+  const [, below = ""] = page.split("\n## What it costs\n");
+  const [section = ""] = below.split("\n## ");
+  assert.doesNotMatch(section, /^\|/m, "a table of its own");
+  const names = [...section.matchAll(/\*([^*]+)\*/g)].map(([, name = ""]) =>
+    name.replace(/\s+/g, " "),
+  );
+  assert.equal(names.length, 6);
+  const rows = new Set(
+    rowsUnder(measuredHead ?? "", pageOf("performance.md")).map(([name]) => name),
+  );
+  assert.deepEqual(
+    names.filter((name) => !rows.has(name)),
+    [],
+  );
+});

@@ -45,6 +45,10 @@ async function placedIn(word: string, ...guests: readonly fleet.GuestCluster[]):
   for (const guest of guests) await untilPlaced(guest, dataOf(word));
 }
 
+/** Of what is placed in each guest. */
+const versions = () =>
+  Promise.all([a, b].map(async (one) => (await fleet.targetIn(one))?.metadata?.resourceVersion));
+
 test("K1, K2, K3, K6, K8, K9: one object brings the Secret to each labelled cluster, follows it, and touches no other", async () => {
   const since = new Date().toISOString();
   await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
@@ -171,8 +175,6 @@ test("a source that is deleted or refused takes nothing away, and no cluster see
   await begin();
   await source("1");
   await placedIn("1", a, b);
-  const versions = async () =>
-    Promise.all([a, b].map(async (one) => (await fleet.targetIn(one))?.metadata?.resourceVersion));
   const before = await versions();
   const stalled = async () =>
     (await fleet.objectIn(home))?.status?.conditions?.find(({ type }) => type === "Stalled");
@@ -202,15 +204,55 @@ test("a label that is lost and back within the grace changes nothing; after the 
   await begin({ removal: { grace: "10s", deadline: "1h" } });
   await source("1");
   await placedIn("1", a, b);
-  const before = (await fleet.targetIn(a))?.metadata?.resourceVersion;
+  const before = await versions();
   await Promise.all([label("guest-a", "-"), label("guest-b", "-")]);
-  await untilState(home, "guest-a", "Leaving");
+  for (const one of ["guest-a", "guest-b"]) await untilState(home, one, "Leaving");
   await Promise.all([label("guest-a", "=true"), label("guest-b", "=true")]);
-  await untilState(home, "guest-a", "Done");
-  assert.equal((await fleet.targetIn(a))?.metadata?.resourceVersion, before);
+  for (const one of ["guest-a", "guest-b"]) await untilState(home, one, "Done");
+  assert.deepEqual(await versions(), before);
   await label("guest-a", "-");
   await until("it is gone there", async () => (await fleet.targetIn(a)) === undefined);
   await placedIn("1", b);
+});
+
+test("a cluster whose namespace is deleted loses the Secret after the grace, by the connection that there is; without one it is named and let go at the deadline", async () => {
+  await begin({ removal: { grace: "4s", deadline: "3s" } });
+  const served = async () => {
+    await placedIn("1", a, b);
+    await untilState(home, "guest-a", "Done");
+  };
+  const forgotten = () =>
+    until(
+      "status does not name it",
+      async () => (await fleet.stateOf(home, "guest-a")) === undefined,
+    );
+  await source("1");
+  await served();
+  const start = new Date().toISOString();
+  // Its kubeconfig is gone with it.
+  await home.cluster.kubectl("delete", "namespace", "guest-a");
+  const since = await until("it is leaving", async () => {
+    const one = await fleet.stateOf(home, "guest-a");
+    return one?.state === "Leaving" && one.since;
+  });
+  await until("it is gone there", async () => (await fleet.targetIn(a)) === undefined);
+  const deletion = auditOf(a.cluster, { since: start }).find(
+    ({ userAgent, verb }) => userAgent === "global-pull-secret-fleet" && verb === "delete",
+  );
+  const waited = Date.parse(deletion?.at ?? "") - Date.parse(since);
+  assert.ok(waited >= 4000, `deleted after ${waited} ms`);
+  await forgotten();
+
+  await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
+  await served();
+  await controller?.[Symbol.asyncDispose]();
+  await home.cluster.kubectl("delete", "namespace", "guest-a");
+  controller = fleet.startFleet(home);
+  await until("it is named", () => /"guest-a".*given up/.test(controller?.output() ?? ""), {
+    seen: () => controller?.output(),
+  });
+  await forgotten();
+  await placedIn("1", a, b);
 });
 
 test("a deleted object takes away what it placed, and waits for a cluster that is away no longer than its deadline", async () => {
@@ -292,10 +334,40 @@ test("of two objects with one target the older keeps it, and the other is Stalle
   await untilState(home, "guest-a", "Done");
 });
 
+test("with --fleet-namespaces the FleetSecrets of another namespace are served too, each by its own Secret, with the rights that the page names", async () => {
+  const namespace = "team-a";
+  const its = (object: object) => ({ ...object, metadata: { name: "pull-secret", namespace } });
+  await home.cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  await home.cluster.apply(...fleet.rightsIn(namespace));
+  const theirs = pullSecret("source-pull-secret", document({ "quay.io": "robot:team" }));
+  await home.cluster.apply({ ...theirs, metadata: { name: "source-pull-secret", namespace } });
+  await home.cluster.apply(its(fleetSecret()));
+  await source("1");
+  await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
+  const since = new Date().toISOString();
+  controller = fleet.startFleet(home, { flags: [`--fleet-namespaces=kube-system,${namespace}`] });
+  await placedIn("team", a);
+  await home.cluster.apply(fleetSecret());
+  await until("kube-system's is served as well, and is the younger of two", async () => {
+    const stalled = (await fleet.objectIn(home))?.status?.conditions?.find(
+      ({ type }) => type === "Stalled",
+    );
+    return stalled?.reason === "Conflict" && stalled.message?.includes(namespace);
+  });
+  await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", namespace);
+  await placedIn("1", a);
+  const refused = auditOf(home.cluster, { since }).filter(
+    ({ user, code }) => user.endsWith(":global-pull-secret-fleet") && code === 403,
+  );
+  assert.deepEqual(refused, []);
+});
+
 const profiles = { namespaces: ["clusters"], selector: {}, clusterManagers: ["a"] };
 
 const refusedSpecs: readonly (readonly [what: string, spec: object, says: RegExp])[] = [
-  ["a target of ours", { target: { name: "global-pull-secret" } }, /belong to each cluster/],
+  ...["global-pull-secret", "global-pull-secret-state", "global-pull-secrets"].map(
+    (name) => [`${name}, ours`, { target: { name } }, /belong to each cluster/] as const,
+  ),
   ["the additional's", { target: { name: "additional-pull-secret" } }, /belong to each cluster/],
   [
     "a selector of nothing",

@@ -118,7 +118,8 @@ const path = "/apis/globalpullsecret.io/v1alpha1/namespaces/kube-system/fleetsec
 export const objectIn = async ({ api }: Home, name = "pull-secret") =>
   api.get<FleetSecret>(`${path}/${name}`);
 
-async function stateOf(home: Home, guest: string): Promise<ClusterStatus | undefined> {
+/** What status says of a cluster; undefined where it names none so. */
+export async function stateOf(home: Home, guest: string): Promise<ClusterStatus | undefined> {
   return (await objectIn(home))?.status?.clusters?.find(({ name }) => name === guest);
 }
 
@@ -162,6 +163,22 @@ export async function untilPlaced(
   });
 }
 
+const manifest = (file: string): unknown =>
+  load(readFileSync(join(root, "manifests/fleet", file), "utf8"));
+
+type Granting = Readonly<{ metadata: object; rules?: readonly { resources: readonly string[] }[] }>;
+
+/** What another namespace needs, whose FleetSecrets are served: as docs/fleet.md says. */
+export function rightsIn(namespace: string): readonly object[] {
+  const role = manifest("role.yaml") as Granting;
+  const binding = manifest("rolebinding.yaml") as Granting;
+  const rules = role.rules?.filter(({ resources }) => !resources.includes("leases"));
+  return [
+    { ...role, rules, metadata: { ...role.metadata, namespace } },
+    { ...binding, metadata: { ...binding.metadata, namespace } },
+  ];
+}
+
 type Container = Readonly<{
   command: readonly string[];
   env: readonly Readonly<{ name: string; value?: string }>[];
@@ -169,18 +186,25 @@ type Container = Readonly<{
 
 /** Node's own flags and the environment, as its Deployment has them. */
 function deployed() {
-  const text = readFileSync(join(root, "manifests/fleet/deployment.yaml"), "utf8");
-  const object = load(text) as { spec: { template: { spec: { containers: Container[] } } } };
-  const [{ command, env }] = object.spec.template.spec.containers as [Container];
+  const { spec } = manifest("deployment.yaml") as {
+    spec: { template: { spec: { containers: [Container] } } };
+  };
+  const [{ command, env }] = spec.template.spec.containers;
   const given = env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]));
   return { flags: command.slice(1, -1), env: Object.fromEntries(given) as Record<string, string> };
 }
 
-/** `asDeployed`: with the limits of its Deployment. */
-export function startFleet({ kubeconfig }: Home, { asDeployed = false } = {}) {
+type Start = Readonly<{
+  /** With the limits of its Deployment. */
+  asDeployed?: boolean;
+  /** What its Deployment may be given besides, such as `--fleet-namespaces=kube-system,team-a`. */
+  flags?: readonly string[];
+}>;
+
+export function startFleet({ kubeconfig }: Home, { asDeployed = false, flags = [] }: Start = {}) {
   const { flags: limits, env } = asDeployed ? deployed() : { flags: [], env: {} };
-  const flags = ["--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0"];
-  const child = spawn(process.execPath, [...limits, join(root, "dist/fleet.cjs"), ...flags], {
+  const all = ["--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", ...flags];
+  const child = spawn(process.execPath, [...limits, join(root, "dist/fleet.cjs"), ...all], {
     env: directEnvironment(env),
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -19,7 +19,7 @@ import {
 } from "./guest.ts";
 import * as plane from "./plane.ts";
 import { document, paths, pullSecret } from "./plane.ts";
-import { condition } from "./steer.ts";
+import { untilCondition } from "./steer.ts";
 
 let guest: plane.Plane;
 let home: HomeCluster;
@@ -203,19 +203,41 @@ test("without the management cluster nobody writes there; when it is back the ne
 
 test("an original that may not be read, or is gone, stops nothing in the guest", async () => {
   await rotateOriginal("4");
-  start();
+  const controller = start();
   await declare("10");
   await plane.untilPublished(guest, merged("10", "4"));
   await home.cluster.kubectl("delete", "secret", "pull-secret", "-n", controlPlaneNamespace);
-  await until(
-    "its absence is told there",
-    async () => (await condition(guest, "SourcesAccepted"))?.status === "False",
-  );
+  await untilCondition(guest, "SourcesAccepted", "False");
   await declare("11");
   await plane.untilPublished(guest, merged("11", "4"));
   await rotateOriginal("5");
   await plane.untilPublished(guest, merged("11", "5"));
+  await untilCondition(guest, "SourcesAccepted", "True");
+
+  // The Lease is granted by the same Role, so it stays. A watch that has begun outlives its right:
+  // a process that begins without it has none.
+  assert.equal(await controller.stop(), 0);
+  await nameOriginal("pull-secret", "not-the-original");
+  start();
+  await untilCondition(guest, "SourcesAccepted", "False");
+  await rotateOriginal("6");
+  await declare("12");
+  await plane.untilPublished(guest, merged("12", "5"));
+  await nameOriginal("not-the-original", "pull-secret");
+  await plane.untilPublished(guest, merged("12", "6"), 120_000);
+  await untilCondition(guest, "SourcesAccepted", "True");
 });
+
+/** In the Role's rule on Secrets, which is refused where it names another one. */
+async function nameOriginal(former: string, name: string): Promise<void> {
+  const path = "/rules/0/resourceNames/0";
+  const patch = [
+    { op: "test", path, value: former },
+    { op: "replace", path, value: name },
+  ];
+  const its = ["role", "global-pull-secret-controller", "-n", controlPlaneNamespace];
+  await home.cluster.kubectl("patch", ...its, "--type=json", "-p", JSON.stringify(patch));
+}
 
 const hostile: readonly (readonly [code: string, what: string, user: object, cluster?: object])[] =
   [

@@ -1,4 +1,4 @@
-/** SIG Multicluster's cluster inventory: its definition, and its own reader of tokens. */
+/** SIG Multicluster's cluster inventory: its definition, and its own readers of credentials. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
@@ -17,14 +17,17 @@ export async function define(cluster: Cluster): Promise<void> {
   await cluster.untilServed("clusterprofiles.multicluster.x-k8s.io");
 }
 
-/** Builds the reference secret reader, a minute for the first, once per version of the pins. */
-export async function buildReader(): Promise<string> {
-  const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
-  const place = join(cacheRoot, "cluster-inventory", keyOf(...pins), "secretreader");
+/** The readers that the inventory names as reference: of a token, and of a kubeconfig. */
+type Reader = "secretreader" | "kubeconfig-secretreader";
+
+/** Builds a reference reader, a minute for the first, once per version of the pins. */
+export async function buildReader(name: Reader): Promise<string> {
+  const pins = ["go.mod", "go.sum"].map((file) => readFileSync(join(here, file), "utf8"));
+  const place = join(cacheRoot, "cluster-inventory", keyOf(...pins), name);
   return await once(place, async (draft) => {
-    progress("building the cluster inventory's secret reader (a minute for the first)");
+    progress(`building the cluster inventory's ${name} (a minute for the first)`);
     mkdirSync(dirname(draft), { recursive: true });
-    const plugin = `${modulePath}/plugins/secretreader/cmd/plugin`;
+    const plugin = `${modulePath}/plugins/${name}/cmd/plugin`;
     await run(["go", "build", "-buildvcs=false", "-o", draft, plugin], { cwd: here });
   });
 }

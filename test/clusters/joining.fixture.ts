@@ -5,7 +5,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
-import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined/names.ts";
+import { clusterProfileVersion, execExtension, type ClusterProfile } from "#api/cluster-profile.ts";
+import {
+  clusterManagerLabel,
+  clustersNamespace,
+  expiresAnnotation,
+  issuedAnnotation,
+} from "#contract/joined/names.ts";
 import { auditOf } from "../cluster/audit.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -13,9 +19,53 @@ import { directEnvironment, run } from "../cluster/run.ts";
 import { document, pullSecret } from "../controller/plane.ts";
 import { TcpProxy } from "../controller/tcp-proxy.ts";
 import * as fleet from "../fleet/fleet.ts";
-import { guardsIn, joinedIn, profileIn, tokenIn, untilCondition, type Rig } from "./clusters.ts";
+import {
+  guardsIn,
+  joinedIn,
+  profileIn,
+  tokenIn,
+  untilCondition,
+  type Person,
+  type Rig,
+} from "./clusters.ts";
 import { buildReader } from "./inventory.ts";
 import { assertAmong, assertShown, commandOf } from "./page.ts";
+
+type Answer = Readonly<Record<"token" | "clientCertificateData" | "clientKeyData", string>>;
+
+/** What a reader that the inventory names as reference makes of a profile's first provider. */
+async function answerOf(
+  name: "secretreader" | "kubeconfig-secretreader",
+  profile: ClusterProfile | undefined,
+  person: Person,
+): Promise<Partial<Answer>> {
+  const reader = await buildReader(name);
+  const provider = profile?.status?.accessProviders?.[0];
+  assert.equal(provider?.name, name);
+  const extensions = provider.cluster?.["extensions"] as { extension: object }[];
+  const info = {
+    apiVersion: "client.authentication.k8s.io/v1",
+    kind: "ExecCredential",
+    spec: {
+      interactive: false,
+      cluster: { ...provider.cluster, config: extensions[0]?.extension },
+    },
+  };
+  const config = JSON.parse(readFileSync(person.kubeconfig, "utf8")) as {
+    contexts: { name: string; context: object }[];
+  };
+  const contexts = config.contexts.map(({ name: one, context }) => ({
+    name: one,
+    context: { ...context, namespace: clustersNamespace },
+  }));
+  const file = join(person.folder, "reader.kubeconfig");
+  writeFileSync(file, JSON.stringify({ ...config, contexts }), { mode: 0o600 });
+  const env = directEnvironment({
+    KUBECONFIG: file,
+    KUBERNETES_EXEC_INFO: JSON.stringify(info),
+  });
+  return (JSON.parse(await run([reader], { env })) as { status: Partial<Answer> }).status;
+}
 
 export function joining(on: () => Rig): void {
   test("a join that one side refuses leaves nothing on either", async () => {
@@ -91,32 +141,10 @@ export function joining(on: () => Rig): void {
   });
 
   test("the inventory's own secret reader finds the token where a join has put it", async () => {
-    const reader = await buildReader();
     const profile = await profileIn(on().home.cluster, "east");
-    const { name, cluster } = profile?.status?.accessProviders?.[0] ?? {};
-    assert.equal(name, "secretreader");
-    const extensions = cluster?.["extensions"] as { extension: object }[];
-    const info = {
-      apiVersion: "client.authentication.k8s.io/v1",
-      kind: "ExecCredential",
-      spec: { interactive: false, cluster: { ...cluster, config: extensions[0]?.extension } },
-    };
-    const config = JSON.parse(readFileSync(on().person.kubeconfig, "utf8")) as {
-      contexts: { name: string; context: object }[];
-    };
-    const contexts = config.contexts.map(({ name: one, context }) => ({
-      name: one,
-      context: { ...context, namespace: clustersNamespace },
-    }));
-    const file = join(on().person.folder, "reader.kubeconfig");
-    writeFileSync(file, JSON.stringify({ ...config, contexts }), { mode: 0o600 });
-    const env = directEnvironment({
-      KUBECONFIG: file,
-      KUBERNETES_EXEC_INFO: JSON.stringify(info),
-    });
-    const answer = JSON.parse(await run([reader], { env })) as { status: { token: string } };
+    const answer = await answerOf("secretreader", profile, on().person);
     const token = (await tokenIn(on().home.cluster, "east"))?.data?.["token"] ?? "";
-    assert.equal(answer.status.token, Buffer.from(token, "base64").toString());
+    assert.equal(answer.token, Buffer.from(token, "base64").toString());
   });
 
   test("a FleetSecret reaches joined clusters with the rights of a join, and only those that it selects", async () => {
@@ -160,6 +188,98 @@ export function joining(on: () => Rig): void {
       asked.filter(({ code }) => code === 403),
       [],
     );
+  });
+
+  test("another manager's cluster is reached by the kubeconfig that its profile names, in that context alone, as the inventory's own reader has it", async () => {
+    const { home, west, person } = on();
+    const { clusters, users } = JSON.parse(readFileSync(west.kubeconfig, "utf8")) as {
+      clusters: { cluster: object }[];
+      users: { user: Record<string, string> }[];
+    };
+    const user = users[0]?.user ?? {};
+    const kubeconfig = {
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name: "west", cluster: clusters[0]?.cluster }],
+      users: [
+        { name: "nobody", user: { token: "good-for-nothing" } },
+        { name: "admin", user },
+      ],
+      contexts: ["nobody", "admin"].map((name) => ({
+        name,
+        context: { cluster: "west", user: name },
+      })),
+      "current-context": "nobody",
+    };
+    const profile = { name: "theirs", namespace: clustersNamespace };
+    const clusterManager = { name: "manager.example" };
+    const [secret, key] = ["west-admin", "value"];
+    const source = pullSecret("source-pull-secret", document({ "quay.io": "robot:1" }));
+    await home.cluster.apply(
+      source,
+      {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: secret, namespace: clustersNamespace },
+        stringData: { [key]: JSON.stringify(kubeconfig) },
+      },
+      {
+        apiVersion: clusterProfileVersion,
+        kind: "ClusterProfile",
+        metadata: { ...profile, labels: { [clusterManagerLabel]: clusterManager.name } },
+        spec: { clusterManager, displayName: "west" },
+      },
+    );
+    const extension = { name: secret, key, context: "admin" };
+    const extensions = [{ name: execExtension, extension }];
+    const provider = { name: "kubeconfig-secretreader" };
+    const accessProviders = [{ ...provider, cluster: { ...clusters[0]?.cluster, extensions } }];
+    const its = ["clusterprofile", profile.name, "-n", profile.namespace];
+    const status = JSON.stringify({ status: { accessProviders } });
+    await home.cluster.kubectl(
+      "patch",
+      ...its,
+      "--subresource=status",
+      "--type=merge",
+      "-p",
+      status,
+    );
+
+    const since = new Date().toISOString();
+    const clusterProfiles = {
+      namespaces: [clustersNamespace],
+      selector: {},
+      clusterManagers: [clusterManager.name],
+    };
+    const object = fleet.fleetSecret({ target: { name: "their-pull-secret" } }, "theirs");
+    const { clusterAPI: _, ...spec } = object.spec;
+    await home.cluster.apply({ ...object, spec: { ...spec, clusterProfiles } });
+    const found = () => west.get<V1Secret>("secret", "their-pull-secret", "-n", "kube-system");
+    const name = `${profile.namespace}/${profile.name}`;
+    await until("it is Done", async () => {
+      const all = (await fleet.objectIn(home, "theirs"))?.status?.clusters ?? [];
+      return all.length === 1 && all[0]?.name === name && all[0].state === "Done";
+    });
+    assert.deepEqual((await found())?.data, (source as V1Secret).data);
+    const asked = auditOf(west, { since }).filter(
+      ({ userAgent, uri }) =>
+        userAgent === "global-pull-secret-fleet" && uri.includes("their-pull-secret"),
+    );
+    assert.deepEqual(new Set(asked.map(({ user: one }) => one)), new Set(["admin"]));
+
+    const answer = await answerOf(
+      "kubeconfig-secretreader",
+      await profileIn(home.cluster, profile.name),
+      person,
+    );
+    const pem = (name: string) => Buffer.from(user[name] ?? "", "base64").toString();
+    assert.ok(answer.clientCertificateData === pem("client-certificate-data"));
+    assert.ok(answer.clientKeyData === pem("client-key-data"));
+
+    await home.cluster.kubectl("delete", "fleetsecret", "theirs", "-n", "kube-system");
+    assert.equal(await found(), undefined);
+    await home.cluster.kubectl("delete", ...its);
+    await home.cluster.kubectl("delete", "secret", secret, "-n", clustersNamespace);
   });
 
   test("the account of a join may do what FleetSecrets need there, and no more", async () => {

@@ -9,7 +9,7 @@ import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import { auditOf, isWrite } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
 import { document, pullSecret } from "../controller/plane.ts";
-import { installDefinitions } from "./clusterapi.ts";
+import { byHand, installDefinitions } from "./clusterapi.ts";
 import * as fleet from "./fleet.ts";
 import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
 
@@ -88,18 +88,6 @@ async function applied(where: string): Promise<void> {
   const its = [`clusterresourcesets.${group}`, "crs-pull-secret", "-n", where];
   await home.cluster.kubectl("patch", ...its, "--subresource=status", "--type=merge", "-p", patch);
 }
-
-/** What a template would write by hand, in the version before. */
-const byHand = (where: string) => ({
-  apiVersion: `${group}/v1beta1`,
-  kind: "ClusterResourceSet",
-  metadata: { name: "crs-pull-secret", namespace: where },
-  spec: {
-    clusterSelector: { matchLabels: { "cluster.x-k8s.io/cluster-name": where } },
-    resources: [{ kind: "Secret", name: "crs-pull-secret" }],
-    strategy: "Reconcile",
-  },
-});
 
 test("K3, K4, K5: each labelled namespace gets the Secret and the ClusterResourceSet that a template would write, and status says what this way cannot do", async () => {
   await namespace("guest-a", labelled);

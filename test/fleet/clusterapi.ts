@@ -129,3 +129,15 @@ export async function installDefinitions(
     await cluster.untilServed(`${plural}.${group}`);
   }
 }
+
+/** What a template would write by hand, in the version before. */
+export const byHand = (where: string) => ({
+  apiVersion: "addons.cluster.x-k8s.io/v1beta1",
+  kind: "ClusterResourceSet",
+  metadata: { name: "crs-pull-secret", namespace: where },
+  spec: {
+    clusterSelector: { matchLabels: { "cluster.x-k8s.io/cluster-name": where } },
+    resources: [{ kind: "Secret", name: "crs-pull-secret" }],
+    strategy: "Reconcile",
+  },
+});

@@ -23,9 +23,11 @@ export function bootsNodes(file: string): boolean {
 
 /** What the file imports of test/, and so on, but for the library that starts clusters. */
 function reached(file: string, found = new Set<string>()): ReadonlySet<string> {
-  const imports = readFileSync(file, "utf8").matchAll(/^(?:import|\} from) .*"(\.{1,2}\/.*)";$/gm);
+  const imports = readFileSync(file, "utf8").matchAll(
+    /^(?:import|\} from) .*"((?:\.{1,2}|#test)\/.*)";$/gm,
+  );
   for (const [, path = ""] of imports) {
-    const one = join(dirname(file), path);
+    const one = path.startsWith("#") ? path.slice(1) : join(dirname(file), path);
     if (!one.startsWith("test/") || one.startsWith("test/cluster/")) continue;
     if (found.has(one) || !existsSync(one)) continue;
     found.add(one);

@@ -189,6 +189,7 @@ function judge(file: string, one: Import): string | undefined {
     return `imports ${specifier}, which belongs to ${rooms.join(" and ")}`;
   }
   if (target === "package.json") return undefined;
+  if (specifier.startsWith("../../")) return `imports ${specifier}; begin with #${topOf(target)}/`;
   if (isTest(target) && !isTest(file)) return `imports ${target}, which only tests may`;
   if (isTest(file) && (topOf(target) === "test" || topOf(target) === topOf(file))) return undefined;
   return isOurs(target) ? judgeRooms(file, target) : `imports from ${topOf(target)}/`;

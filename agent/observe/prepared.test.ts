@@ -10,7 +10,7 @@ import { kubeadmDirectory, kubeadmFlagsFile, providerFiles } from "#contract/nam
 import { answerOf, script } from "#pullsecret/provider/answer.ts";
 import { judgeConfig, providerConfig } from "#pullsecret/provider/config.ts";
 import { toldOf } from "#pullsecret/provider/flags.ts";
-import { pageOf } from "../../test/page.ts";
+import { pageOf } from "#test/page.ts";
 import { readInstalled } from "../delivery/provider/installed.ts";
 import { prospectOf } from "./prospect.ts";
 

@@ -15,8 +15,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { until } from "../../test/cluster/await.ts";
-import { seeded } from "../../test/random.ts";
+import { until } from "#test/cluster/await.ts";
+import { seeded } from "#test/random.ts";
 import { Lock } from "./lock.ts";
 
 function place(t: TestContext): string {

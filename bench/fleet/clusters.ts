@@ -4,11 +4,11 @@
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { fleetManager } from "#fleet/guest/manager.ts";
-import { auditEnd, auditOf } from "../../test/cluster/audit.ts";
-import { until } from "../../test/cluster/await.ts";
-import { startCluster } from "../../test/cluster/cluster.ts";
-import * as fleet from "../../test/fleet/fleet.ts";
-import { FakeGuests } from "../../test/fleet/fake-guest.ts";
+import { auditEnd, auditOf } from "#test/cluster/audit.ts";
+import { until } from "#test/cluster/await.ts";
+import { startCluster } from "#test/cluster/cluster.ts";
+import * as fleet from "#test/fleet/fleet.ts";
+import { FakeGuests } from "#test/fleet/fake-guest.ts";
 import { secrets } from "../objects.ts";
 import { WatchedObjects } from "../watched.ts";
 

@@ -3,9 +3,9 @@
  * namespace, written as a template engine writes them.
  */
 import type { V1Secret } from "@kubernetes/client-node";
-import { pullSecret } from "../../test/controller/plane.ts";
-import { declareCluster, installAll, startManager } from "../../test/fleet/clusterapi.ts";
-import type { Home } from "../../test/fleet/fleet.ts";
+import { pullSecret } from "#test/controller/plane.ts";
+import { declareCluster, installAll, startManager } from "#test/fleet/clusterapi.ts";
+import type { Home } from "#test/fleet/fleet.ts";
 import { put, secrets } from "../objects.ts";
 import { WatchedObjects } from "../watched.ts";
 import { type RealGuest, untilReal } from "./clusters.ts";

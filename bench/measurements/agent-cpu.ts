@@ -11,7 +11,7 @@ import type { Testbed, TestbedNode } from "../testbed.ts";
 import type { Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
 import { compare, measure } from "../result.ts";
-import { until } from "../../test/cluster/await.ts";
+import { until } from "#test/cluster/await.ts";
 
 const hour = 3600;
 const against = "a bare Node that answers probes";

@@ -3,10 +3,10 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { NodeDirectory } from "../../test/faults/agent.ts";
-import { nodeFlags } from "../../test/faults/deployed.ts";
-import { startBus } from "../../test/faults/bus.ts";
-import { ScriptedSystemd } from "../../test/faults/scripted-systemd.ts";
+import { NodeDirectory } from "#test/faults/agent.ts";
+import { nodeFlags } from "#test/faults/deployed.ts";
+import { startBus } from "#test/faults/bus.ts";
+import { ScriptedSystemd } from "#test/faults/scripted-systemd.ts";
 import type { Measurement } from "../bench.ts";
 import { compare } from "../result.ts";
 import { interleave } from "../rounds.ts";

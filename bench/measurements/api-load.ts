@@ -1,6 +1,6 @@
 /** What a change costs the API server, and how that grows with the nodes. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { auditEnd } from "../../test/cluster/audit.ts";
+import { auditEnd } from "#test/cluster/audit.ts";
 import { requestsSince } from "../audit.ts";
 import type { Testbed } from "../testbed.ts";
 import type { Bench, Measurement } from "../bench.ts";

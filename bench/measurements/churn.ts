@@ -1,7 +1,7 @@
 /** A hundred changes in a minute: only the last one matters, and none may pile up. */
 import { setTimeout as sleep } from "node:timers/promises";
 import * as names from "#contract/names.ts";
-import { until } from "../../test/cluster/await.ts";
+import { until } from "#test/cluster/await.ts";
 import type { Measurement } from "../bench.ts";
 import { isServed, putAdditional, revisionOf, secrets } from "../objects.ts";
 import { compare, measure } from "../result.ts";

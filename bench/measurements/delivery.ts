@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliverySpec } from "#api/global-pull-secret.ts";
 import { providerFiles } from "#contract/names.ts";
-import { podOn, untilState } from "../../test/e2e/pods.ts";
+import { podOn, untilState } from "#test/e2e/pods.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
 import { type Budget, isServed, putAdditional, revisionOf } from "../objects.ts";

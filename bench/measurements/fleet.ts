@@ -4,10 +4,10 @@
  * Deployment's limits.
  */
 import { readFileSync } from "node:fs";
-import { until } from "../../test/cluster/await.ts";
-import { document, pullSecret } from "../../test/controller/plane.ts";
-import * as fleet from "../../test/fleet/fleet.ts";
-import { fleetSecret, labelled } from "../../test/fleet/fleet.ts";
+import { until } from "#test/cluster/await.ts";
+import { document, pullSecret } from "#test/controller/plane.ts";
+import * as fleet from "#test/fleet/fleet.ts";
+import { fleetSecret, labelled } from "#test/fleet/fleet.ts";
 import type { Measurement } from "../bench.ts";
 import { Clusters } from "../fleet/clusters.ts";
 import { ResourceSets } from "../fleet/resource-sets.ts";

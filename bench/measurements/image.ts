@@ -1,7 +1,7 @@
 /** What has to be downloaded: the image above its base, and the bundles in it. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { buildImage } from "../../test/cluster/kit/image.ts";
+import { buildImage } from "#test/cluster/kit/image.ts";
 import type { Measurement } from "../bench.ts";
 import { measure } from "../result.ts";
 

@@ -2,7 +2,7 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { guardSeconds } from "#contract/names.ts";
-import { podOn, pullRefused, untilState } from "../../test/e2e/pods.ts";
+import { podOn, pullRefused, untilState } from "#test/e2e/pods.ts";
 import type { Testbed } from "../testbed.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { calm } from "../change.ts";

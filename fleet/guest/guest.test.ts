@@ -51,7 +51,7 @@ async function guestWith(watch: Watch, items: readonly KubernetesObject[] = []) 
     writes: () => writes,
     deletions: () => deletions,
     /** Once it is known what a write left. */
-    async settled() {
+    async untilIdle() {
       while (guest.busy) {
         hinted = Promise.withResolvers<void>();
         await hinted.promise;
@@ -93,7 +93,7 @@ test("a deletion that is refused is asked for again after five seconds at the ea
   t.mock.timers.enable({ apis: ["Date"] });
   for (let asked = 1; asked <= 8; asked++) {
     assert.equal(one.guest.withdraw(owner, Date.now()), false);
-    await one.settled();
+    await one.untilIdle();
     assert.equal(one.deletions(), asked);
     const { why = "", next = 0 } = one.guest.refusal(undefined) ?? {};
     assert.match(
@@ -104,7 +104,7 @@ test("a deletion that is refused is asked for again after five seconds at the ea
     assert.ok(one.guest.again(Date.now()).includes(next), "nobody looks again");
     for (const now of [Date.now(), next - 1]) {
       assert.equal(one.guest.withdraw(owner, now), false);
-      await one.settled();
+      await one.untilIdle();
       assert.equal(one.deletions(), asked);
     }
     t.mock.timers.setTime(next);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
-import { authority, kubeconfig, token } from "../../kube/kubeconfig/kubeconfig.fixture.ts";
+import { authority, kubeconfig, token } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import { ofProfile, profilesOf } from "./cluster-profiles.ts";
 
 const place = { server: "https://east.example:6443", "certificate-authority-data": authority };

@@ -4,7 +4,7 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { folder, run, testCases } from "../../cli/cases.fixture.ts";
+import { folder, run, testCases } from "#cli/cases.fixture.ts";
 
 const [bundle, likeNode20] = ["../../dist/kubectl-pull_secret.cjs", "like-node-20.cjs"].map(
   (path) => fileURLToPath(new URL(path, import.meta.url)),

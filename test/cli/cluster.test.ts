@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
-import { inForce, object, source } from "../../cli/object.fixture.ts";
+import { inForce, object, source } from "#cli/object.fixture.ts";
 import * as plane from "../controller/plane.ts";
 import { steer } from "../controller/steer.ts";
 import { loginTests } from "./login.ts";

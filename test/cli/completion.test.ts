@@ -4,7 +4,7 @@ import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from "
 import { delimiter, dirname, join } from "node:path";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { folder } from "../../cli/cases.fixture.ts";
+import { folder } from "#cli/cases.fixture.ts";
 import { run } from "../cluster/run.ts";
 import { setUp } from "../cluster/setup.ts";
 

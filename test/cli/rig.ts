@@ -1,6 +1,6 @@
 /** The cluster that the plugin's tests share, and the plugin as it is shipped. */
 import { fileURLToPath } from "node:url";
-import { run } from "../../cli/cases.fixture.ts";
+import { run } from "#cli/cases.fixture.ts";
 import type { Plane } from "../controller/plane.ts";
 
 export const program = fileURLToPath(

@@ -3,7 +3,7 @@
  * checked. Exit 0 only when all of them hold.
  */
 import { parseArgs } from "node:util";
-import { bundle } from "../../build/bundle.ts";
+import { bundle } from "#build/bundle.ts";
 import { removeCluster, startCluster, type Cluster } from "../cluster/cluster.ts";
 import { allStates, isLeftover } from "../cluster/host/state.ts";
 import { ClaimFailed, Narrator } from "./narrator.ts";

@@ -10,11 +10,11 @@ import { buildImage } from "../cluster/kit/image.ts";
 import { fleetByChart } from "./two-clusters/fleet.fixture.ts";
 import { hosted, hostedGuestDeleted } from "./two-clusters/hosted.fixture.ts";
 import { joined } from "./two-clusters/joined.fixture.ts";
-import type { Rig } from "./two-clusters/rig.ts";
+import type { BothClusters } from "./two-clusters/rig.ts";
 import { syncing } from "./two-clusters/syncing.fixture.ts";
 
 let clusters: readonly Cluster[] = [];
-let rig: Rig | undefined;
+let rig: BothClusters | undefined;
 
 before(async () => {
   const [management, guest] = await Promise.all([
@@ -28,7 +28,7 @@ before(async () => {
 });
 after(() => clusters.forEach((one) => one.down()));
 
-const on = (): Rig => rig ?? assert.fail("no clusters");
+const on = (): BothClusters => rig ?? assert.fail("no clusters");
 
 hosted(on);
 fleetByChart(on);

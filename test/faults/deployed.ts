@@ -6,7 +6,7 @@ import { providerWrites } from "#controller/objects/daemonset/delivery.ts";
 import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { mountPaths, providerFiles } from "#contract/names.ts";
 import { resolve } from "node:path";
-import { freshBundle } from "../../build/bundle.ts";
+import { freshBundle } from "#build/bundle.ts";
 import type { NodeDirectory } from "./agent/node-directory.ts";
 
 /** The DaemonSet where nobody declares a policy. */

@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import test from "node:test";
-import { freshBundle } from "../../build/bundle.ts";
+import { freshBundle } from "#build/bundle.ts";
 import { exitCodes, mountPaths, podFiles } from "#contract/names.ts";
 import { encode, NodeDirectory, inTime } from "./agent.ts";
 import { daemonSetOf } from "./deployed.ts";

@@ -14,7 +14,7 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { begin } from "../../tools/runs.ts";
+import { begin } from "#tools/runs.ts";
 import { Random } from "../random.ts";
 import { AgentProcess, encode, inTime } from "./agent.ts";
 import { agentBundle } from "./deployed.ts";

@@ -11,7 +11,7 @@ import { load } from "js-yaml";
 import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
 import { connect } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
-import { freshBundle } from "../../build/bundle.ts";
+import { freshBundle } from "#build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { directEnvironment, run } from "../cluster/run.ts";

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { load } from "js-yaml";
 import { parseConfig } from "#controller/policy/flags/config.ts";
-import { installObjects } from "../../tools/install/install-yaml.ts";
-import { textOf, type KubeObject } from "../../tools/install/yaml.ts";
-import { flagValues } from "../../tools/install/values-schema.ts";
+import { installObjects } from "#tools/install/install-yaml.ts";
+import { textOf, type KubeObject } from "#tools/install/yaml.ts";
+import { flagValues } from "#tools/install/values-schema.ts";
 import { chart, helm } from "./helm.ts";
 import { byName, charted, kustomized, nameOf } from "./kustomize.ts";
 

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Cluster } from "../cluster/cluster.ts";
 import { directEnvironment, run } from "../cluster/run.ts";
-import { manifests } from "../../tools/install/yaml.ts";
+import { manifests } from "#tools/install/yaml.ts";
 import { helm as program } from "./go-tools.ts";
 
 export const chart = join(manifests, "chart");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { buildParts } from "../cluster/kit/parts.ts";
 import { run } from "../cluster/run.ts";
-import { manifests, objectsOf, type KubeObject } from "../../tools/install/yaml.ts";
+import { manifests, objectsOf, type KubeObject } from "#tools/install/yaml.ts";
 import { chart, helm } from "./helm.ts";
 
 type Overlay = Readonly<{

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { run } from "../cluster/run.ts";
-import { installObjects } from "../../tools/install/install-yaml.ts";
-import type { KubeObject } from "../../tools/install/yaml.ts";
+import { installObjects } from "#tools/install/install-yaml.ts";
+import type { KubeObject } from "#tools/install/yaml.ts";
 import { kubeconform } from "./go-tools.ts";
 import { charted, kustomized } from "./kustomize.ts";
 

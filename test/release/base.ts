@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Descriptor } from "../../tools/release/layout.ts";
+import type { Descriptor } from "#tools/release/layout.ts";
 import { architecture, writeLayout } from "../cluster/kit/images.ts";
 import { setUp } from "../cluster/setup.ts";
 

@@ -8,7 +8,7 @@ import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { connect } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
-import { freshBundle } from "../../build/bundle.ts";
+import { freshBundle } from "#build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster, type ClusterOptions } from "../cluster/cluster.ts";
 import { run } from "../cluster/run.ts";

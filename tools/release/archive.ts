@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { run } from "../../test/cluster/run.ts";
+import { run } from "#test/cluster/run.ts";
 
 /**
  * Packs `names` of `folder`, folders with all that is in them. Owners are root, every file may be

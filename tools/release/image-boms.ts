@@ -2,7 +2,7 @@
  * What is in the image: the packages of which its bundles hold code, Node, and the base, for each
  * architecture.
  */
-import { run } from "../../test/cluster/run.ts";
+import { run } from "#test/cluster/run.ts";
 import { only, type Boms, type Package } from "./boms.ts";
 import type { Image } from "./layout.ts";
 

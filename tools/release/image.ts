@@ -7,7 +7,7 @@
  */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { run } from "../../test/cluster/run.ts";
+import { run } from "#test/cluster/run.ts";
 import { Unready } from "./ready.ts";
 
 export type ImageOptions = Readonly<{

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "../../test/cluster/run.ts";
+import { run } from "#test/cluster/run.ts";
 import type { Boms, CycloneDx, Spdx } from "./boms.ts";
 
 type Locked = Readonly<{

@@ -1,7 +1,7 @@
 /** Whether a checkout may be released; what it says is the one line that a person reads. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "../../test/cluster/run.ts";
+import { run } from "#test/cluster/run.ts";
 
 /** The checkout cannot be released; the message says what to do. */
 export class Unready extends Error {}

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
-import { remove, replace } from "../../files/atomic-write.ts";
+import { remove, replace } from "#agent/files/atomic-write.ts";
 import type { Delivery } from "../delivery.ts";
 import { readFile } from "./file.ts";
 import { foundOf } from "./found.ts";

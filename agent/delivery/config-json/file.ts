@@ -1,9 +1,9 @@
 /** config.json as found: what it is, what it says, and whether it may be replaced. Reads only. */
 import { createHash } from "node:crypto";
 import { emptyDocument, type NodeDocument, readDocument } from "./document.ts";
-import { describe } from "../../files/errno.ts";
-import { readOwn } from "../../files/own-file.ts";
-import type { FileIdentity } from "../../files/atomic-write.ts";
+import { describe } from "#agent/files/errno.ts";
+import { readOwn } from "#agent/files/own-file.ts";
+import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import type { NodeFile } from "../delivery.ts";
 import { excess, mostBytes } from "./weight.ts";
 

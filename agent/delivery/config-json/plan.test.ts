@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { identity } from "#pullsecret/registry/registry.ts";
 import { aliases, digest } from "./compare.ts";
 import { readDocument } from "./document.ts";
-import { type File, firstJournal, type Journal } from "../../journal/journal.ts";
+import { type File, firstJournal, type Journal } from "#agent/journal/journal.ts";
 import { leftBy, type Rewrite } from "../delivery.ts";
 import type { Document } from "../mounted.ts";
 import type { Present } from "./file.ts";

@@ -1,7 +1,7 @@
 /** What config.json is to become, from the file, the journal and the mounted Secret. Pure. */
 import { digest, giveTheSame, meanTheSame } from "./compare.ts";
 import { emptyDocument, type NodeDocument, readDocument, writeDocument } from "./document.ts";
-import { type File, type Journal, nothingOwned, type Owned } from "../../journal/journal.ts";
+import { type File, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
 import type { Plan, Rewrite } from "../delivery.ts";
 import { givesBack } from "../gives-back.ts";
 import type { Document, Desired } from "../mounted.ts";

@@ -2,7 +2,7 @@
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { answerOf } from "#pullsecret/provider/answer.ts";
-import { digestOf, type Journal, nothingOwned, type Owned } from "../../journal/journal.ts";
+import { digestOf, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
 import type { FoundFile, Plan, Put } from "../delivery.ts";
 import { givesBack } from "../gives-back.ts";
 import type { Document } from "../mounted.ts";

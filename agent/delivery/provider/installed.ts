@@ -6,9 +6,9 @@ import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
-import { describe } from "../../files/errno.ts";
-import type { FileIdentity } from "../../files/atomic-write.ts";
-import { readOwn } from "../../files/own-file.ts";
+import { describe } from "#agent/files/errno.ts";
+import type { FileIdentity } from "#agent/files/atomic-write.ts";
+import { readOwn } from "#agent/files/own-file.ts";
 
 export type InstalledProvider = Readonly<{
   /** The images that the kubelet asks our script for; none where it is unfit. */

@@ -6,9 +6,9 @@
 import { existsSync, rmdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { kubeadmFlagsFile, nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
-import { remove, replace, sync } from "../../files/atomic-write.ts";
-import { unless } from "../../files/errno.ts";
-import { makeDirectory } from "../../journal/folder.ts";
+import { remove, replace, sync } from "#agent/files/atomic-write.ts";
+import { unless } from "#agent/files/errno.ts";
+import { makeDirectory } from "#agent/journal/folder.ts";
 import { configJson } from "../config-json/config-json.ts";
 import type { Delivery, FoundFile, Put } from "../delivery.ts";
 import { afterProvider, providedBy } from "./found.ts";

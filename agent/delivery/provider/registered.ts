@@ -11,7 +11,7 @@ import { quote } from "#pullsecret/problems/keypath.ts";
 import { answerOf, script } from "#pullsecret/provider/answer.ts";
 import { providerConfig, rowsFor } from "#pullsecret/provider/config.ts";
 import { withFlags, withoutFlags } from "#pullsecret/provider/flags.ts";
-import { type Journal, nothingOwned } from "../../journal/journal.ts";
+import { type Journal, nothingOwned } from "#agent/journal/journal.ts";
 import type { FoundFile, Plan, Put, Rewrite } from "../delivery.ts";
 import { givesBack } from "../gives-back.ts";
 import type { Document } from "../mounted.ts";

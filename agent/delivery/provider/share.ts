@@ -8,7 +8,7 @@
  */
 import type { ProviderScope } from "#contract/names.ts";
 import { answerable } from "#pullsecret/provider/answer.ts";
-import type { Owned } from "../../journal/journal.ts";
+import type { Owned } from "#agent/journal/journal.ts";
 import type { Desired } from "../mounted.ts";
 import type { InstalledProvider } from "./installed.ts";
 

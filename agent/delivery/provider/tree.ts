@@ -5,7 +5,7 @@ import { kubeadmFlagsFile, providerFiles, type ProviderScope, scopes } from "#co
 import { script } from "#pullsecret/provider/answer.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { type Flags, flagsIn } from "#pullsecret/provider/flags.ts";
-import { type OwnFile, readOwn } from "../../files/own-file.ts";
+import { type OwnFile, readOwn } from "#agent/files/own-file.ts";
 import { isNoexec, readAnswer, there, trying, type InstalledProvider } from "./installed.ts";
 
 export type ProviderTree = InstalledProvider &

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
-import { additionalPath, call, FakeCluster, pullSecret, refusal } from "../../fake.fixture.ts";
-import { object } from "../../object.fixture.ts";
+import { additionalPath, call, FakeCluster, pullSecret, refusal } from "#cli/fake.fixture.ts";
+import { object } from "#cli/object.fixture.ts";
 
 function clusterWith(secret: object | undefined): FakeCluster {
   const cluster = new FakeCluster();

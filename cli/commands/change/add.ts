@@ -1,12 +1,12 @@
 /** `add`: one registry's credential into a source's Secret. */
 import { toggle } from "#contract/values.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { clusterFlags, sourceFlag, waitFor } from "../../cluster/flags.ts";
-import { peekObject } from "../../cluster/object.ts";
-import { sourceSecret } from "../../cluster/secrets.ts";
-import { rewrite } from "../../document/rewrite.ts";
-import { command } from "../../terminal/command.ts";
-import { Misuse, type Io } from "../../terminal/io.ts";
+import { clusterFlags, sourceFlag, waitFor } from "#cli/cluster/flags.ts";
+import { peekObject } from "#cli/cluster/object.ts";
+import { sourceSecret } from "#cli/cluster/secrets.ts";
+import { rewrite } from "#cli/document/rewrite.ts";
+import { command } from "#cli/terminal/command.ts";
+import { Misuse, type Io } from "#cli/terminal/io.ts";
 import { registry } from "./registry.ts";
 
 /** Most bytes of a password. A Secret holds 1 MiB, for all entries together. */

@@ -1,10 +1,10 @@
 /** `remove`: one registry's credential out of a source's Secret. */
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { clusterFlags, sourceFlag, waitFor } from "../../cluster/flags.ts";
-import { peekObject } from "../../cluster/object.ts";
-import { sourceSecret } from "../../cluster/secrets.ts";
-import { rewrite } from "../../document/rewrite.ts";
-import { command } from "../../terminal/command.ts";
+import { clusterFlags, sourceFlag, waitFor } from "#cli/cluster/flags.ts";
+import { peekObject } from "#cli/cluster/object.ts";
+import { sourceSecret } from "#cli/cluster/secrets.ts";
+import { rewrite } from "#cli/document/rewrite.ts";
+import { command } from "#cli/terminal/command.ts";
 
 export const remove = command(
   {

@@ -1,14 +1,14 @@
 /** `clusters apply`: manifests to every joined cluster, by the caller's own contexts. */
 import { toggle } from "#contract/values.ts";
-import { clusterFlags } from "../../cluster/flags.ts";
-import { applyTo, isGood, type Outcome } from "../../clusters/apply.ts";
-import { waysTo, type Route } from "../../clusters/contexts.ts";
-import { readManifests, type Manifest } from "../../clusters/manifests.ts";
-import { whyNot } from "../../clusters/place.ts";
-import { path } from "../../document/path.ts";
-import { columns } from "../../terminal/columns.ts";
-import { command } from "../../terminal/command.ts";
-import { outputFlag, print } from "../../terminal/output.ts";
+import { clusterFlags } from "#cli/cluster/flags.ts";
+import { applyTo, isGood, type Outcome } from "#cli/clusters/apply.ts";
+import { waysTo, type Route } from "#cli/clusters/contexts.ts";
+import { readManifests, type Manifest } from "#cli/clusters/manifests.ts";
+import { whyNot } from "#cli/clusters/place.ts";
+import { path } from "#cli/document/path.ts";
+import { columns } from "#cli/terminal/columns.ts";
+import { command } from "#cli/terminal/command.ts";
+import { outputFlag, print } from "#cli/terminal/output.ts";
 import { clusterNames } from "./flags.ts";
 
 type Row = Readonly<{ cluster: string }> & Outcome;

@@ -1,8 +1,8 @@
 /** Flags of the commands on many clusters. */
 import { text, Wrong } from "#contract/values.ts";
-import { clusterFlags } from "../../cluster/flags.ts";
-import { clusterName } from "../../clusters/names.ts";
-import type { Reach } from "../../terminal/io.ts";
+import { clusterFlags } from "#cli/cluster/flags.ts";
+import { clusterName } from "#cli/clusters/names.ts";
+import type { Reach } from "#cli/terminal/io.ts";
 
 /** Two clusters: that which is joined by --context, the host by a context of its own. */
 export const pairFlags = {

@@ -1,11 +1,11 @@
 /** `clusters join`: another cluster becomes one of the host's. */
 import { namespace } from "#contract/names.ts";
 import { text } from "#contract/values.ts";
-import { addressFor } from "../../joining/address.ts";
-import { join as joinCluster } from "../../joining/join.ts";
-import { cluster } from "../../clusters/names.ts";
-import { target } from "../../clusters/target.ts";
-import { command } from "../../terminal/command.ts";
+import { addressFor } from "#cli/joining/address.ts";
+import { join as joinCluster } from "#cli/joining/join.ts";
+import { cluster } from "#cli/clusters/names.ts";
+import { target } from "#cli/clusters/target.ts";
+import { command } from "#cli/terminal/command.ts";
 import { hostOf, pairFlags } from "./flags.ts";
 
 /** What FleetSecrets place by the walk-through, and for a cluster's own installation. */

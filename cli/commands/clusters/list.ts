@@ -1,12 +1,12 @@
 /** `clusters list`: the joined clusters, and how they are. */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import { clusterFlags } from "../../cluster/flags.ts";
-import { joinedIn } from "../../clusters/profile.ts";
-import { columns } from "../../terminal/columns.ts";
-import { command } from "../../terminal/command.ts";
-import { outputFlag, print } from "../../terminal/output.ts";
-import { paintFor, type Paint } from "../../terminal/paint.ts";
+import { clusterFlags } from "#cli/cluster/flags.ts";
+import { joinedIn } from "#cli/clusters/profile.ts";
+import { columns } from "#cli/terminal/columns.ts";
+import { command } from "#cli/terminal/command.ts";
+import { outputFlag, print } from "#cli/terminal/output.ts";
+import { paintFor, type Paint } from "#cli/terminal/paint.ts";
 
 export const list = command(
   {

@@ -2,12 +2,12 @@
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager } from "#contract/joined/names.ts";
 import { toggle } from "#contract/values.ts";
-import { refuseOther, waysTo } from "../../clusters/contexts.ts";
-import { clusterId } from "../../clusters/profile.ts";
-import { leave } from "../../joining/leave.ts";
-import { cluster, profilePath, tokenPath, type Named } from "../../clusters/names.ts";
-import { command } from "../../terminal/command.ts";
-import { Refused } from "../../terminal/io.ts";
+import { refuseOther, waysTo } from "#cli/clusters/contexts.ts";
+import { clusterId } from "#cli/clusters/profile.ts";
+import { leave } from "#cli/joining/leave.ts";
+import { cluster, profilePath, tokenPath, type Named } from "#cli/clusters/names.ts";
+import { command } from "#cli/terminal/command.ts";
+import { Refused } from "#cli/terminal/io.ts";
 import { hostOf, pairFlags } from "./flags.ts";
 
 export const remove = command(

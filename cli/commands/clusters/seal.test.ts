@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { load } from "js-yaml";
-import { file, folder, run } from "../../cases.fixture.ts";
-import { east, west } from "../../seal/seal.fixture.ts";
+import { file, folder, run } from "#cli/cases.fixture.ts";
+import { east, west } from "#cli/seal/seal.fixture.ts";
 
 const program = fileURLToPath(new URL("../../main.ts", import.meta.url));
 const password = "pl4nted-s3cret";

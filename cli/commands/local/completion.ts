@@ -1,7 +1,7 @@
 /** `completion`: what a shell sources, so that it completes this command. */
 import { oneOf } from "#contract/values.ts";
-import { scripts } from "../../completion/scripts.ts";
-import { command } from "../../terminal/command.ts";
+import { scripts } from "#cli/completion/scripts.ts";
+import { command } from "#cli/terminal/command.ts";
 
 export const completion = command(
   {

@@ -1,8 +1,8 @@
 /** `fleet rbac`: what a cluster has to grant for a FleetSecret's target. */
 import { namespace } from "#contract/names.ts";
-import { target } from "../../clusters/target.ts";
-import { guards, guestRights } from "../../show/guest-rights.ts";
-import { command } from "../../terminal/command.ts";
+import { target } from "#cli/clusters/target.ts";
+import { guards, guestRights } from "#cli/show/guest-rights.ts";
+import { command } from "#cli/terminal/command.ts";
 
 export const fleetRbac = command(
   {

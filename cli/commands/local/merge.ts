@@ -3,9 +3,9 @@ import type { Rule } from "#contract/flags.ts";
 import type { Table } from "#contract/table.ts";
 import { oneOf } from "#contract/values.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
-import { path } from "../../document/path.ts";
-import { judge, printVerdict } from "../../document/verdict.ts";
-import { command } from "../../terminal/command.ts";
+import { path } from "#cli/document/path.ts";
+import { judge, printVerdict } from "#cli/document/verdict.ts";
+import { command } from "#cli/terminal/command.ts";
 
 const flags = {
   original: { read: path, what: "the pull secret that nodes already have" },

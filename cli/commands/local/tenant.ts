@@ -1,7 +1,7 @@
 /** `tenant`: what a tenant's namespace of the management cluster needs. */
 import { managementAccount, tenantAccount, tenantLabel } from "#contract/sync-names.ts";
 import { integer, Wrong } from "#contract/values.ts";
-import { command } from "../../terminal/command.ts";
+import { command } from "#cli/terminal/command.ts";
 
 function namespace(value: string): string | Wrong {
   const fits = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
-import { additionalPath, call, FakeCluster, pullSecret } from "../../fake.fixture.ts";
-import { say, serve } from "../../login/server.fixture.ts";
-import { object } from "../../object.fixture.ts";
+import { additionalPath, call, FakeCluster, pullSecret } from "#cli/fake.fixture.ts";
+import { say, serve } from "#cli/login/server.fixture.ts";
+import { object } from "#cli/object.fixture.ts";
 
 const password = "pl4nted-s3cret";
 

@@ -5,17 +5,17 @@ import { additionalSecretName, namespace, secretKeys } from "#contract/names.ts"
 import { toggle } from "#contract/values.ts";
 import { documentLimits } from "#pullsecret/json/json.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
-import { clusterFlags, sourceFlag } from "../../cluster/flags.ts";
-import { peekObject } from "../../cluster/object.ts";
-import { secretPath, sourceSecret } from "../../cluster/secrets.ts";
-import { path } from "../../document/path.ts";
-import { verdictOn } from "../../document/verdict.ts";
-import { hostAndPort } from "../../login/hosts.ts";
-import { logInToAll, type LoginOutcome } from "../../login/login.ts";
-import { columns } from "../../terminal/columns.ts";
-import { command } from "../../terminal/command.ts";
-import { Refused, type Io, type Reach } from "../../terminal/io.ts";
-import { outputFlag, print } from "../../terminal/output.ts";
+import { clusterFlags, sourceFlag } from "#cli/cluster/flags.ts";
+import { peekObject } from "#cli/cluster/object.ts";
+import { secretPath, sourceSecret } from "#cli/cluster/secrets.ts";
+import { path } from "#cli/document/path.ts";
+import { verdictOn } from "#cli/document/verdict.ts";
+import { hostAndPort } from "#cli/login/hosts.ts";
+import { logInToAll, type LoginOutcome } from "#cli/login/login.ts";
+import { columns } from "#cli/terminal/columns.ts";
+import { command } from "#cli/terminal/command.ts";
+import { Refused, type Io, type Reach } from "#cli/terminal/io.ts";
+import { outputFlag, print } from "#cli/terminal/output.ts";
 
 /** The result as `-o json` prints it: a stable shape. */
 type Answer = Readonly<{

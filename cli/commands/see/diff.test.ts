@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
-import { additionalPath, call, FakeCluster, pullSecret } from "../../fake.fixture.ts";
-import { object } from "../../object.fixture.ts";
+import { additionalPath, call, FakeCluster, pullSecret } from "#cli/fake.fixture.ts";
+import { object } from "#cli/object.fixture.ts";
 
 const nodes = {
   summary: "97/100",

@@ -5,15 +5,15 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { secretKeys } from "#contract/names.ts";
 import { documentLimits } from "#pullsecret/json/json.ts";
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
-import { clusterFlags, sourceFlag } from "../../cluster/flags.ts";
-import { peekObject } from "../../cluster/object.ts";
-import { secretPath, sourceSecret } from "../../cluster/secrets.ts";
-import { differences, type Difference } from "../../document/diff.ts";
-import { path } from "../../document/path.ts";
-import { verdictOn } from "../../document/verdict.ts";
-import { columns } from "../../terminal/columns.ts";
-import { command } from "../../terminal/command.ts";
-import { outputFlag, print } from "../../terminal/output.ts";
+import { clusterFlags, sourceFlag } from "#cli/cluster/flags.ts";
+import { peekObject } from "#cli/cluster/object.ts";
+import { secretPath, sourceSecret } from "#cli/cluster/secrets.ts";
+import { differences, type Difference } from "#cli/document/diff.ts";
+import { path } from "#cli/document/path.ts";
+import { verdictOn } from "#cli/document/verdict.ts";
+import { columns } from "#cli/terminal/columns.ts";
+import { command } from "#cli/terminal/command.ts";
+import { outputFlag, print } from "#cli/terminal/output.ts";
 
 /** The result as `-o json` prints it: a stable shape. */
 type Answer = Readonly<{

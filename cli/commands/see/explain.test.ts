@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import type { DeliverySpec } from "#api/global-pull-secret.ts";
-import { call, FakeCluster } from "../../fake.fixture.ts";
-import { object } from "../../object.fixture.ts";
+import { call, FakeCluster } from "#cli/fake.fixture.ts";
+import { object } from "#cli/object.fixture.ts";
 
 function cluster(omitted = 0, delivery?: DeliverySpec): FakeCluster {
   const fake = new FakeCluster();

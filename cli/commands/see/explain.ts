@@ -2,15 +2,15 @@
 import { sourceIds, useAnnotation } from "#contract/names.ts";
 import { explain as explainFile, type Explanation } from "#pullsecret/kubelet/explain.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
-import { clusterFlags } from "../../cluster/flags.ts";
-import { readObject } from "../../cluster/object.ts";
-import { path } from "../../document/path.ts";
-import { isScoped } from "../../show/delivery.ts";
-import { explainObject, type Explained } from "../../show/explained.ts";
-import { columns } from "../../terminal/columns.ts";
-import { command } from "../../terminal/command.ts";
-import { Misuse } from "../../terminal/io.ts";
-import { outputFlag, print } from "../../terminal/output.ts";
+import { clusterFlags } from "#cli/cluster/flags.ts";
+import { readObject } from "#cli/cluster/object.ts";
+import { path } from "#cli/document/path.ts";
+import { isScoped } from "#cli/show/delivery.ts";
+import { explainObject, type Explained } from "#cli/show/explained.ts";
+import { columns } from "#cli/terminal/columns.ts";
+import { command } from "#cli/terminal/command.ts";
+import { Misuse } from "#cli/terminal/io.ts";
+import { outputFlag, print } from "#cli/terminal/output.ts";
 
 /** The kubelet reads any size; 16 MiB is 16 times what a Secret can hold. */
 const longestFile = 16 * 1024 * 1024;

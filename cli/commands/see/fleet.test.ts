@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { wholeFleet } from "#api/whole-fleet.fixture.ts";
 import type { FleetSecret } from "#api/fleet-secret.ts";
-import { call, FakeCluster } from "../../fake.fixture.ts";
+import { call, FakeCluster } from "#cli/fake.fixture.ts";
 
 /** With a Ready condition, and one cluster that is as it is since that second. */
 function told(ready: boolean, second = 0): FleetSecret {

@@ -7,12 +7,12 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
 import { fleetSecretsIn } from "#kube/client/paths.ts";
-import { clusterFlags } from "../../cluster/flags.ts";
-import { fleetHeadline, fleetLines } from "../../show/fleet.ts";
-import { command } from "../../terminal/command.ts";
-import { Refused } from "../../terminal/io.ts";
-import { outputFlag, print } from "../../terminal/output.ts";
-import { paintFor } from "../../terminal/paint.ts";
+import { clusterFlags } from "#cli/cluster/flags.ts";
+import { fleetHeadline, fleetLines } from "#cli/show/fleet.ts";
+import { command } from "#cli/terminal/command.ts";
+import { Refused } from "#cli/terminal/io.ts";
+import { outputFlag, print } from "#cli/terminal/output.ts";
+import { paintFor } from "#cli/terminal/paint.ts";
 
 /** A DNS label. It becomes part of a path, so nothing else is taken. */
 const label = (value: string): string | Wrong =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections } from "#kube/client/paths.ts";
-import { call, FakeCluster } from "../../fake.fixture.ts";
+import { call, FakeCluster } from "#cli/fake.fixture.ts";
 
 type Agent = Readonly<{ ready?: boolean; last?: object }>;
 

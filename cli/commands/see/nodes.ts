@@ -3,12 +3,12 @@ import type { V1Pod } from "@kubernetes/client-node";
 import { agentName } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
-import { clusterFlags } from "../../cluster/flags.ts";
-import { nodeRows, type NodeRow, type ProbeEvent } from "../../show/nodes.ts";
-import { columns } from "../../terminal/columns.ts";
-import { command } from "../../terminal/command.ts";
-import { outputFlag, print } from "../../terminal/output.ts";
-import { paintFor, type Paint } from "../../terminal/paint.ts";
+import { clusterFlags } from "#cli/cluster/flags.ts";
+import { nodeRows, type NodeRow, type ProbeEvent } from "#cli/show/nodes.ts";
+import { columns } from "#cli/terminal/columns.ts";
+import { command } from "#cli/terminal/command.ts";
+import { outputFlag, print } from "#cli/terminal/output.ts";
+import { paintFor, type Paint } from "#cli/terminal/paint.ts";
 
 export const nodes = command(
   {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { call, FakeCluster } from "../../fake.fixture.ts";
-import { object, rolling, whole, inForce } from "../../object.fixture.ts";
+import { call, FakeCluster } from "#cli/fake.fixture.ts";
+import { object, rolling, whole, inForce } from "#cli/object.fixture.ts";
 
 function cluster(): FakeCluster {
   const fake = new FakeCluster();

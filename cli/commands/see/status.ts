@@ -1,13 +1,13 @@
 /** `status`: the object, once or for as long as a person looks. */
 import { toggle } from "#contract/values.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { clusterFlags } from "../../cluster/flags.ts";
-import { followObject, readObject } from "../../cluster/object.ts";
-import { headline, statusLines, type Screen } from "../../show/status.ts";
-import { command } from "../../terminal/command.ts";
-import type { Io } from "../../terminal/io.ts";
-import { outputFlag, print } from "../../terminal/output.ts";
-import { paintFor } from "../../terminal/paint.ts";
+import { clusterFlags } from "#cli/cluster/flags.ts";
+import { followObject, readObject } from "#cli/cluster/object.ts";
+import { headline, statusLines, type Screen } from "#cli/show/status.ts";
+import { command } from "#cli/terminal/command.ts";
+import type { Io } from "#cli/terminal/io.ts";
+import { outputFlag, print } from "#cli/terminal/output.ts";
+import { paintFor } from "#cli/terminal/paint.ts";
 
 /** Columns where the output is no terminal. */
 const columns = 80;

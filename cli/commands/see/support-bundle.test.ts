@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
-import { additionalPath, call, FakeCluster, pullSecret, refusal } from "../../fake.fixture.ts";
-import { whole } from "../../object.fixture.ts";
-import { deployment } from "../../removal/objects.ts";
+import { additionalPath, call, FakeCluster, pullSecret, refusal } from "#cli/fake.fixture.ts";
+import { whole } from "#cli/object.fixture.ts";
+import { deployment } from "#cli/removal/objects.ts";
 
 const password = "pl4nted-s3cret";
 

@@ -1,9 +1,9 @@
 /** `support-bundle`: what somebody else needs to help, and no credential. */
 import { oneOf } from "#contract/values.ts";
-import { gather } from "../../bundle/gather.ts";
-import { clusterFlags } from "../../cluster/flags.ts";
-import { command } from "../../terminal/command.ts";
-import { print } from "../../terminal/output.ts";
+import { gather } from "#cli/bundle/gather.ts";
+import { clusterFlags } from "#cli/cluster/flags.ts";
+import { command } from "#cli/terminal/command.ts";
+import { print } from "#cli/terminal/output.ts";
 
 export const supportBundle = command(
   {

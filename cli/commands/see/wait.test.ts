@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { additionalPath, call, FakeCluster, pullSecret } from "../../fake.fixture.ts";
-import { halted, inForce, object, rolling, source } from "../../object.fixture.ts";
+import { additionalPath, call, FakeCluster, pullSecret } from "#cli/fake.fixture.ts";
+import { halted, inForce, object, rolling, source } from "#cli/object.fixture.ts";
 
 const served = object({ status: { sources: [source("812")], conditions: inForce } });
 const before = object({ status: { sources: [source("790")], conditions: inForce } });

@@ -1,11 +1,11 @@
 /** `wait`: until the edit that was just made is on every node that can be served. */
-import { clusterFlags, sourceFlag, timeoutFlag } from "../../cluster/flags.ts";
-import { followObject, peekObject } from "../../cluster/object.ts";
-import { sourceSecret, sourceSecrets, versionOf } from "../../cluster/secrets.ts";
+import { clusterFlags, sourceFlag, timeoutFlag } from "#cli/cluster/flags.ts";
+import { followObject, peekObject } from "#cli/cluster/object.ts";
+import { sourceSecret, sourceSecrets, versionOf } from "#cli/cluster/secrets.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { judgeServed, type PresentSource, type Served } from "../../show/served.ts";
-import { command } from "../../terminal/command.ts";
-import type { Io } from "../../terminal/io.ts";
+import { judgeServed, type PresentSource, type Served } from "#cli/show/served.ts";
+import { command } from "#cli/terminal/command.ts";
+import type { Io } from "#cli/terminal/io.ts";
 
 export const wait = command(
   {

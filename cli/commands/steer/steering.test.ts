@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
-import { call, FakeCluster, refusal } from "../../fake.fixture.ts";
-import { object } from "../../object.fixture.ts";
+import { call, FakeCluster, refusal } from "#cli/fake.fixture.ts";
+import { object } from "#cli/object.fixture.ts";
 
 type Body = Readonly<{
   metadata: Readonly<{ annotations: Record<string, string>; resourceVersion?: string }>;

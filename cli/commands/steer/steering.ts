@@ -1,10 +1,10 @@
 /** `pause`, `resume`, `withdraw`, `retry`: each one field of the object, and why. */
 import { reasonAnnotation, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
 import { toggle, Wrong } from "#contract/values.ts";
-import { clusterFlags } from "../../cluster/flags.ts";
-import { steer, type Change } from "../../cluster/steer.ts";
-import { command, type Command } from "../../terminal/command.ts";
-import type { Reach } from "../../terminal/io.ts";
+import { clusterFlags } from "#cli/cluster/flags.ts";
+import { steer, type Change } from "#cli/cluster/steer.ts";
+import { command, type Command } from "#cli/terminal/command.ts";
+import type { Reach } from "#cli/terminal/io.ts";
 
 /** Most characters of a reason: the condition's message has room for so many. */
 const longestReason = 256;

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
-import { call, FakeCluster } from "../../fake.fixture.ts";
-import { halted, object, rolling, standing } from "../../object.fixture.ts";
-import { definition, deployment, installation } from "../../removal/objects.ts";
+import { call, FakeCluster } from "#cli/fake.fixture.ts";
+import { halted, object, rolling, standing } from "#cli/object.fixture.ts";
+import { definition, deployment, installation } from "#cli/removal/objects.ts";
 
 const spec = { managementState: "Withdrawn", sources: [] } as const;
 const told = (conditions: ReturnType<typeof standing>) => object({ spec, status: { conditions } });

@@ -1,13 +1,13 @@
 /** `uninstall`: the nodes first, then the controller, then the definition of our object. */
 import { toggle } from "#contract/values.ts";
-import { clusterFlags, timeoutFlag } from "../../cluster/flags.ts";
-import { peekObject } from "../../cluster/object.ts";
-import { sourceSecrets } from "../../cluster/secrets.ts";
-import { deleteAll, refuseOfHelm } from "../../removal/delete.ts";
-import { giveBack } from "../../removal/giveback.ts";
-import { command } from "../../terminal/command.ts";
-import { Misuse, type Io } from "../../terminal/io.ts";
-import { outputFlag, print } from "../../terminal/output.ts";
+import { clusterFlags, timeoutFlag } from "#cli/cluster/flags.ts";
+import { peekObject } from "#cli/cluster/object.ts";
+import { sourceSecrets } from "#cli/cluster/secrets.ts";
+import { deleteAll, refuseOfHelm } from "#cli/removal/delete.ts";
+import { giveBack } from "#cli/removal/giveback.ts";
+import { command } from "#cli/terminal/command.ts";
+import { Misuse, type Io } from "#cli/terminal/io.ts";
+import { outputFlag, print } from "#cli/terminal/output.ts";
 
 /** The result as `-o json` prints it: a stable shape. */
 type Answer = Readonly<{

@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { buildLayout, bundlesOf } from "../../../tools/release/image.ts";
+import { buildLayout, bundlesOf } from "#tools/release/image.ts";
 import { cacheRoot, keyOf, once } from "../cache.ts";
 import type { Cluster } from "../cluster.ts";
 import { architecture } from "./images.ts";

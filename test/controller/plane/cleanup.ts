@@ -1,5 +1,5 @@
 /** Leaves nothing of one test to the next. */
-import { until } from "../../cluster/await.ts";
+import { until } from "#test/cluster/await.ts";
 import { forgetEvents } from "./events.ts";
 import { ownPaths } from "./paths.ts";
 import type { Plane } from "./start.ts";

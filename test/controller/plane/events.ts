@@ -1,5 +1,5 @@
 /** Events on additional-pull-secret. */
-import { until } from "../../cluster/await.ts";
+import { until } from "#test/cluster/await.ts";
 import { system } from "./paths.ts";
 import type { Plane } from "./start.ts";
 

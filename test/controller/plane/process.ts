@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { directEnvironment } from "../../cluster/run.ts";
+import { directEnvironment } from "#test/cluster/run.ts";
 import type { Plane } from "./start.ts";
 
 const root = join(import.meta.dirname, "../../..");

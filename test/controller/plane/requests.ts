@@ -1,5 +1,5 @@
 /** What the controller asked of the API server, by its audit log. */
-import { auditOf, isWrite, type AuditedRequest } from "../../cluster/audit.ts";
+import { auditOf, isWrite, type AuditedRequest } from "#test/cluster/audit.ts";
 import type { Plane } from "./start.ts";
 
 const leases = "coordination.k8s.io/leases";

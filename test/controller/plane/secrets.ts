@@ -1,6 +1,6 @@
 /** Pull secrets: what a test declares, and what the controller makes of it. */
 import type { V1Secret } from "@kubernetes/client-node";
-import { until } from "../../cluster/await.ts";
+import { until } from "#test/cluster/await.ts";
 import { untilEvent } from "./events.ts";
 import { paths } from "./paths.ts";
 import type { Plane } from "./start.ts";

@@ -7,8 +7,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
-import { freshBundle } from "../../../build/bundle.ts";
-import { startCluster, type Cluster } from "../../cluster/cluster.ts";
+import { freshBundle } from "#build/bundle.ts";
+import { startCluster, type Cluster } from "#test/cluster/cluster.ts";
 import { steer } from "../steer.ts";
 
 const root = join(import.meta.dirname, "../../..");

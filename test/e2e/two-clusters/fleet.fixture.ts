@@ -1,12 +1,12 @@
 /** The fleet's controller as pods of the management cluster, installed by the chart. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { document, pullSecret } from "../../controller/plane.ts";
-import * as fleet from "../../fleet/fleet.ts";
-import { chart, helmOn } from "../../install/helm.ts";
-import { imageValues, type Rig } from "./rig.ts";
+import { document, pullSecret } from "#test/controller/plane.ts";
+import * as fleet from "#test/fleet/fleet.ts";
+import { chart, helmOn } from "#test/install/helm.ts";
+import { imageValues, type BothClusters } from "./rig.ts";
 
-export function fleetByChart(on: () => Rig): void {
+export function fleetByChart(on: () => BothClusters): void {
   test("K1, K8: the chart's role Fleet brings a Secret to a cluster, as a pod; its uninstall leaves the definition alone", async () => {
     const { management, guest, image } = on();
     const home = fleet.homeOf(management);

@@ -4,15 +4,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { V1Lease } from "@kubernetes/client-node";
-import { until } from "../../cluster/await.ts";
-import type { Cluster } from "../../cluster/cluster.ts";
-import { document, pullSecret } from "../../controller/plane.ts";
-import { chart, helmOn } from "../../install/helm.ts";
-import { follow, pageOf } from "../../page.ts";
+import { until } from "#test/cluster/await.ts";
+import type { Cluster } from "#test/cluster/cluster.ts";
+import { document, pullSecret } from "#test/controller/plane.ts";
+import { chart, helmOn } from "#test/install/helm.ts";
+import { follow, pageOf } from "#test/page.ts";
 import { auths, kubelets } from "../nodes.ts";
 import { podOn, pullRefused, untilState } from "../pods.ts";
 import * as product from "../product.ts";
-import { imageValues, newDesk, nodeOf, password, root, withImage, type Rig } from "./rig.ts";
+import { imageValues, newDesk, nodeOf, password, root, withImage, type BothClusters } from "./rig.ts";
 
 /** HyperShift's name for it. */
 const namespace = "clusters-guest";
@@ -20,7 +20,7 @@ const place = ["--namespace", namespace];
 const install = ["install", "guest", chart, "--set=role=Hosted", "--wait", ...place];
 
 /** What HyperShift has made in the management cluster, and a user of the registry. */
-async function prepareHosted({ management, guest }: Rig): Promise<void> {
+async function prepareHosted({ management, guest }: BothClusters): Promise<void> {
   const { registry } = guest;
   await registry.setUsers({ ...registry.users, robot: password });
   await management.kubectl("create", "namespace", namespace);
@@ -44,7 +44,7 @@ async function untilNoPods(management: Cluster): Promise<void> {
   });
 }
 
-export function hosted(on: () => Rig): void {
+export function hosted(on: () => BothClusters): void {
   test("H8: docs/hosted.md, as it stands: a pod beside the control plane serves the guest's node, and takes all of it away", async () => {
     const { management, guest, image } = on();
     const node = nodeOf(guest);
@@ -90,7 +90,7 @@ export function hosted(on: () => Rig): void {
 }
 
 /** The last of the tests: the guest is gone after it. */
-export function hostedGuestDeleted(on: () => Rig): void {
+export function hostedGuestDeleted(on: () => BothClusters): void {
   test("H8: a guest whose API server is gone is deleted with its namespace here, and nothing of ours holds that up", async () => {
     const { management, guest, image } = on();
     // Of two controllers with a Lease each both would write.

@@ -4,17 +4,17 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { V1Pod } from "@kubernetes/client-node";
-import { until } from "../../cluster/await.ts";
-import type { Cluster } from "../../cluster/cluster.ts";
-import { untilDeployed, writeWork } from "../../clusters/applying.fixture.ts";
-import { untilCondition } from "../../clusters/clusters.ts";
-import { define } from "../../clusters/inventory.ts";
-import { follow, pageOf, type Desk } from "../../page.ts";
-import * as sealedSecrets from "../../sealed/sealedsecrets.ts";
+import { until } from "#test/cluster/await.ts";
+import type { Cluster } from "#test/cluster/cluster.ts";
+import { untilDeployed, writeWork } from "#test/clusters/applying.fixture.ts";
+import { untilCondition } from "#test/clusters/clusters.ts";
+import { define } from "#test/clusters/inventory.ts";
+import { follow, pageOf, type Desk } from "#test/page.ts";
+import * as sealedSecrets from "#test/sealed/sealedsecrets.ts";
 import { auths } from "../nodes.ts";
 import { podOn, untilState } from "../pods.ts";
 import * as product from "../product.ts";
-import { newDesk, nodeOf, parts, password, type Rig } from "./rig.ts";
+import { newDesk, nodeOf, parts, password, type BothClusters } from "./rig.ts";
 
 const names = ["east", "west"] as const;
 
@@ -33,7 +33,7 @@ async function runningIn(cluster: Cluster): Promise<number> {
 const pulledBy = ({ registry }: Cluster, user: string, repository: string): boolean =>
   registry.accesses().some((one) => one.user === user && one.path.includes(repository));
 
-export function joined(on: () => Rig): void {
+export function joined(on: () => BothClusters): void {
   let desk: Desk;
   const clusters = () => [on().management, on().guest] as const;
 

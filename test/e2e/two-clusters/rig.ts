@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Cluster } from "../../cluster/cluster.ts";
-import type { Node } from "../../cluster/node.ts";
-import { deskAt, type Desk } from "../../page.ts";
+import type { Cluster } from "#test/cluster/cluster.ts";
+import type { Node } from "#test/cluster/node.ts";
+import { deskAt, type Desk } from "#test/page.ts";
 
 /** `image` is ours, of one name in both clusters, as of one registry. */
-export type Rig = Readonly<{ management: Cluster; guest: Cluster; image: string }>;
+export type BothClusters = Readonly<{ management: Cluster; guest: Cluster; image: string }>;
 
 export const root = join(import.meta.dirname, "../../..");
 export const password = "planted-5b1e";

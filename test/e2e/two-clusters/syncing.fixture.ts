@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { V1Pod } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
-import { follow, pageOf, type Desk } from "../../page.ts";
-import { syncSecret } from "../../sync/sync.ts";
-import { newDesk, password, root, withImage, type Rig } from "./rig.ts";
+import { follow, pageOf, type Desk } from "#test/page.ts";
+import { syncSecret } from "#test/sync/sync.ts";
+import { newDesk, password, root, withImage, type BothClusters } from "./rig.ts";
 
 const sides = ["management", "tenant"] as const;
 
-export function syncing(on: () => Rig): void {
+export function syncing(on: () => BothClusters): void {
   const { blocksBelow } = pageOf("syncsecret.md");
   let desk: Desk;
 

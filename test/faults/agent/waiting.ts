@@ -1,5 +1,5 @@
 /** Waiting for what other processes do. */
-import { Hopeless, until } from "../../cluster/await.ts";
+import { Hopeless, until } from "#test/cluster/await.ts";
 
 /**
  * Awaits a condition; answers whether it came true in time. A condition that throws ends the wait

@@ -4,8 +4,8 @@
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { cacheRoot, keyOf, once } from "../../cluster/cache.ts";
-import { progress, run } from "../../cluster/run.ts";
+import { cacheRoot, keyOf, once } from "#test/cluster/cache.ts";
+import { progress, run } from "#test/cluster/run.ts";
 
 const here = import.meta.dirname;
 const modulePath = "k8s.io/kubernetes";

@@ -12,7 +12,15 @@ import { follow, pageOf } from "#test/page.ts";
 import { auths, kubelets } from "../nodes.ts";
 import { podOn, pullRefused, untilState } from "../pods.ts";
 import * as product from "../product.ts";
-import { imageValues, newDesk, nodeOf, password, root, withImage, type BothClusters } from "./rig.ts";
+import {
+  imageValues,
+  newDesk,
+  nodeOf,
+  password,
+  root,
+  withImage,
+  type BothClusters,
+} from "./rig.ts";
 
 /** HyperShift's name for it. */
 const namespace = "clusters-guest";

@@ -78,8 +78,8 @@ test("a cluster that is away for four minutes is asked ever more rarely, costs n
   await untilState(home, "far", "Done");
   assert.ok(Math.max(...rotations) < 5, `the other had to wait ${rotations.join(" s, ")} s`);
   assert.ok(back < 35, `it was served ${back} s after its return`);
-  // Two loops knock, one that reads and one that watches. Their pauses grow from half a second on,
-  // six in a minute at most, to 30 s.
-  assert.ok(early <= 2 * (7 + (away - last) / 30), `${early} attempts before`);
+  // Two loops knock, one that reads and one that watches. Their pauses grow from half a second to
+  // 30 s: nine attempts each in the first half minute at most, then two a minute.
+  assert.ok(early <= 2 * (9 + (away - last) / 30), `${early} attempts before`);
   assert.ok(late >= 3 && late <= 2 * (1 + last / 30), `${late} attempts in the last ${last} s`);
 });

@@ -62,7 +62,10 @@ const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] =
   [{ "agent/decide/a.ts": `export const now = () => performance.now();` }, /performance/],
   [{ "agent/decide/a.ts": `export const home = process.env["HOME"];` }, /reaches process/],
   [{ "agent/decide/a.ts": `export const asked = fetch("http://a");` }, /reaches fetch/],
-  [{ "agent/decide/a.ts": `export const any = Math.${"random"}();` }, /reaches Math\.random/],
+  [
+    { "agent/decide/a.ts": ["export const any = Math", "random();"].join(".") },
+    /reaches Math\.random/,
+  ],
   [{ "agent/decide/a.ts": `setTimeout(() => {}, 1);` }, /reaches setTimeout/],
   [{ "agent/decide/a.ts": `/** Not Date.now(). */\n// Nor process.env.` }, undefined],
   [{ "pullsecret/a.ts": `import { createHash } from "node:crypto";` }, undefined],

@@ -473,5 +473,6 @@ test("an agent killed at any point of a change of scope is made good: one restar
 
 test("the agents above were really killed: at 200 points and more of a full run, at most points of a sample", (t) => {
   t.diagnostic(`${tried} points, ${killed} kills`);
-  assert.ok(killed >= (everyPoint ? 200 : tried / 2), `${killed} of ${tried}`);
+  const least = Math.max(tried / 2, everyPoint ? 200 : 1);
+  assert.ok(killed >= least, `${killed} of ${tried}`);
 });

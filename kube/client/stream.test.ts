@@ -66,8 +66,8 @@ test("a line that comes byte by byte costs no more than its bytes, and no byte b
   const { user, system } = process.cpuUsage(before);
   assert.match(error?.message ?? "", /a line of the watch is larger than 1048576 bytes/);
   assert.equal(taken, mebibyte + 1);
-  // To copy the line at each byte takes hours.
-  assert.ok(user + system < 10_000_000, `${user + system} µs`);
+  // To copy the line at each byte takes hours; this took up to 16 s of a processor that others use.
+  assert.ok(user + system < 120_000_000, `${user + system} µs`);
 });
 
 test("a refusal without an end is given up at the limit", async () => {

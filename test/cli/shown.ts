@@ -83,6 +83,7 @@ export function shownTests({ on, plugin }: PluginRig): void {
     file("token", password);
     file("east.pem", east);
     file("west.pem", west);
+    file("shared.pem", east);
     const path = [bin, dirname(process.execPath), process.env["PATH"]].join(delimiter);
     const env = { ...options.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
 

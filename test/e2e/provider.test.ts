@@ -122,12 +122,18 @@ test("H4: a prepared node that joins later serves the next pull, and its kubelet
 
 test("nodes that were prepared for another scope are unfit, named and not touched, and serve what they had", async () => {
   await product.steerProduct(cluster, by("Annotated"));
-  const found = await until("all are named", async () => {
-    const object = await cluster.get<GlobalPullSecret>("gps", globalPullSecretName);
-    const { nodes, failures = [] } = object?.status ?? {};
-    const count = cluster.nodes.length;
-    return nodes?.unfit === count && failures.length === count ? failures : undefined;
-  });
+  const status = async () =>
+    (await cluster.get<GlobalPullSecret>("gps", globalPullSecretName))?.status ?? {};
+  // One node after the other, each with a new pod.
+  const found = await until(
+    "all are named",
+    async () => {
+      const { nodes, failures = [] } = await status();
+      const count = cluster.nodes.length;
+      return nodes?.unfit === count && failures.length === count ? failures : undefined;
+    },
+    { timeout: 240_000, seen: status },
+  );
   for (const { code } of found) assert.match(code ?? "", /^GPS2\d\d$/);
   await arePulled();
   await nothingRestarted();

@@ -239,6 +239,8 @@ function controllerManagerFlags(pki: string, missedAfter: number): string[] {
     `--root-ca-file=${join(pki, "ca.crt")}`,
     `--service-account-private-key-file=${join(pki, "sa.key")}`,
     `--node-monitor-grace-period=${missedAfter}s`,
+    // 5 minutes in a stock cluster, which is how long a quota may not count a new definition.
+    "--resource-quota-sync-period=20s",
   ];
 }
 

@@ -78,8 +78,6 @@ export class FakeGuests implements AsyncDisposable {
   poured = 0;
   /** When each was asked, watches included; milliseconds since the epoch. */
   readonly requests = new Map<string, number[]>();
-  /** Called as a write reaches one of them, and again when it is answered. */
-  wrote: (moment: "asked" | "answered") => void = () => {};
 
   private constructor(ca: Buffer, server: Http2SecureServer) {
     this.#ca = ca;
@@ -144,10 +142,6 @@ export class FakeGuests implements AsyncDisposable {
     const url = new URL(request.url ?? "/", "https://guest");
     const [, name = ""] = url.pathname.split("/");
     this.requests.set(name, [...(this.requests.get(name) ?? []), Date.now()]);
-    if (request.method !== "GET") {
-      this.wrote("asked");
-      response.on("finish", () => this.wrote("answered"));
-    }
     const manner = this.manners.get(name) ?? "well";
     const watches = url.searchParams.get("watch") === "true";
     switch (manner) {
@@ -229,9 +223,8 @@ export class FakeGuests implements AsyncDisposable {
       const items = guest.secret === undefined ? [] : [guest.secret];
       return tell(response, 200, { kind: "SecretList", apiVersion: "v1", metadata, items });
     }
-    const text = await bodyOf(request);
-    // Whoever asked was killed in mid-sentence.
-    if (text === undefined) return;
+    let text = "";
+    for await (const chunk of request.setEncoding("utf8")) text += String(chunk);
     guest.version = ++version;
     const resourceVersion = String(guest.version);
     const gone = request.method === "DELETE";
@@ -243,18 +236,6 @@ export class FakeGuests implements AsyncDisposable {
     for (const watch of guest.watches) watch.write(`${event}\n`);
     tell(response, 200, secret);
   }
-}
-
-/** Undefined where its sender is gone before its end. */
-async function bodyOf(request: Http2ServerRequest): Promise<string | undefined> {
-  let text = "";
-  try {
-    for await (const chunk of request.setEncoding("utf8")) text += String(chunk);
-  } catch (error) {
-    if (request.aborted) return undefined;
-    throw error;
-  }
-  return request.aborted ? undefined : text;
 }
 
 function tell(response: Http2ServerResponse, status: number, body: object): void {

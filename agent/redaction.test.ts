@@ -11,7 +11,7 @@ import fc from "fast-check";
 import { BusError, CouldNotAsk } from "./systemd/bus.ts";
 import { readDocument } from "./delivery/config-json/document.ts";
 import { describe } from "./files/errno.ts";
-import { interpret } from "./delivery/mounted.ts";
+import { interpret } from "./delivery/mount.ts";
 import { readFile } from "./delivery/config-json/file.ts";
 import { FileError } from "./files/atomic-write.ts";
 import { trouble } from "./report/status.ts";

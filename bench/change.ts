@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { secretKeys } from "#contract/names.ts";
 import type { Testbed } from "./testbed.ts";
 import { isServed, putAdditional, revisionOf } from "./objects.ts";
-import type { Sighting } from "./watched.ts";
+import type { Sighting } from "./watched-objects.ts";
 
 export type MeasuredChange = Readonly<{
   begun: number;

@@ -23,7 +23,7 @@ import { slotOf } from "./healthz.ts";
 import { kwok } from "./kwok.ts";
 import { type Budget, daemonSets } from "./objects.ts";
 import { unreachableNode, fakeLabel, fakeNode } from "./fake-node.ts";
-import { WatchedObjects } from "./watched.ts";
+import { WatchedObjects } from "./watched-objects.ts";
 
 /** Simulated nodes with --quick: one number for all, or a second cluster would be started. */
 export const quickNodes = 200;

@@ -13,7 +13,7 @@ import { installProduct } from "../test/e2e/product.ts";
 import { prepare } from "../test/e2e/prepared.ts";
 import { Healthz } from "./healthz.ts";
 import { type Budget, daemonSets, pods, secrets } from "./objects.ts";
-import { WatchedObjects } from "./watched.ts";
+import { WatchedObjects } from "./watched-objects.ts";
 
 export type TestbedNode = Readonly<{ node: Node; healthz: Healthz }>;
 

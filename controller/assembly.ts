@@ -14,8 +14,8 @@ import type { Reconciler } from "./reconciler.ts";
 import type { Steering } from "./steering.ts";
 import { statusWriter } from "./report/status-writer.ts";
 import { createReport } from "./report/report.ts";
-import { Admitted } from "#kube/apply/admitted.ts";
-import { stillClock } from "./withdrawal/still.ts";
+import { Admitted } from "#kube/apply/admission.ts";
+import { stillClock } from "./withdrawal/standstill.ts";
 
 /** `live` is `cluster` without informers. */
 type Open = Readonly<{

@@ -14,7 +14,7 @@ import {
 import { ApiError } from "#kube/client/api-error.ts";
 import type { ControllerConfig } from "#controller/policy/flags/config.ts";
 import { stand } from "#kube/lease/stand.ts";
-import { patiently } from "./patiently.ts";
+import { patiently } from "./start-patience.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { imageOf } from "#controller/image/image.ts";
 import { connect, loadKubeConfig } from "#kube/client/client.ts";

@@ -11,14 +11,14 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import type { Report } from "./report/outcome.ts";
-import { noWishes } from "#controller/policy/spec/in-force.ts";
+import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 import type { ExtraSource, ManagementState } from "./policy/policy.ts";
 import { ranked } from "#controller/sources/read/declared.ts";
-import { givenExtra } from "#controller/sources/read/given.ts";
+import { givenExtra } from "#controller/sources/read/input.ts";
 import { reconcile } from "./reconcile.ts";
 import type { Reconciler } from "./reconciler.ts";
-import { Admitted } from "#kube/apply/admitted.ts";
+import { Admitted } from "#kube/apply/admission.ts";
 import { readState, stateSecret } from "./objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string>; spec?: object; status?: object };

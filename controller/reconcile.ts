@@ -5,7 +5,7 @@
 import { sourceIds } from "#contract/names.ts";
 import { platformPause } from "#controller/image/platform.ts";
 import { orphans, samePriorities } from "#controller/sources/read/declared.ts";
-import { givenAdditional, givenOriginal, type Given } from "#controller/sources/read/given.ts";
+import { givenAdditional, givenOriginal, type Given } from "#controller/sources/read/input.ts";
 import {
   foreignOf,
   isForeign,

@@ -1,7 +1,7 @@
 /** One step towards every node having what the sources say, unless a pause holds it. */
-import { pinnedOf } from "#controller/objects/daemonset/pinned.ts";
+import { pinnedOf } from "#controller/objects/daemonset/pinned-nodes.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
-import type { Admitted } from "#kube/apply/admitted.ts";
+import type { Admitted } from "#kube/apply/admission.ts";
 import { owned } from "#kube/client/paths.ts";
 import type { Again } from "#kube/loop.ts";
 import { readPublished } from "./objects/global-secret.ts";

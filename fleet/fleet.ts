@@ -13,7 +13,7 @@ import { order } from "./order/order.ts";
 import { judge, ownerOf, type Judged } from "./secret/content.ts";
 import { sentence } from "./secret/problems.ts";
 import { membersOf, olderWithTarget, type Members } from "./status/members.ts";
-import { stalledBy } from "./status/stalled.ts";
+import { stalledBy } from "./status/stall-reason.ts";
 import { sameStatus, statusOf, type FoundClusters } from "./status/status.ts";
 import { warningsOf } from "./status/warnings.ts";
 import { pathOf, writeFinalizer, writeStatus } from "./write.ts";

@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import { readKubeconfig } from "#kube/remote.ts";
-import { reopened } from "#kube/client/reopened.ts";
+import { reopened } from "#kube/client/renewal.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 
 type Options = Readonly<{

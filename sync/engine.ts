@@ -15,7 +15,7 @@ import { judge } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import { sameStatus, statusOf, type Found } from "./rules/status.ts";
 import { replacement, stepOf, type Live } from "./rules/step.ts";
-import type { Wanted } from "./rules/wanted.ts";
+import type { Wanted } from "./rules/copies.ts";
 import { Elsewhere, elsewhere, type Side } from "./side.ts";
 
 /** Seconds until the next attempt after a conflict. */

@@ -2,7 +2,7 @@
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret, SyncSecretStatus } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { apiVersion } from "./rules/wanted.ts";
+import { apiVersion } from "./rules/copies.ts";
 
 const group = `/apis/${apiVersion}`;
 

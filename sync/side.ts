@@ -7,7 +7,7 @@ import type { SyncContent } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import type { Found } from "./rules/status.ts";
 import type { Live } from "./rules/step.ts";
-import type { Wanted } from "./rules/wanted.ts";
+import type { Wanted } from "./rules/copies.ts";
 
 export type Side = Readonly<{
   /** The cluster that has the SyncSecrets, and the path of their collection. */

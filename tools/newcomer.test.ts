@@ -93,7 +93,7 @@ function knowing(field: string): readonly string[] {
   const outside = elsewhere[field] ?? (durations.has(field) ? `${name}Seconds` : name);
   const others = saying("controller/", new RegExp(`\\b(?:${outside})\\b`));
   // What once was a flag is named once more, to say where it went.
-  const moved = "controller/policy/flags/moved.ts";
+  const moved = "controller/policy/flags/moved-flags.ts";
   return [...new Set([...inPolicy, ...others])].filter((file) => file !== moved);
 }
 
@@ -115,7 +115,7 @@ test("a kind of source is asked for in one case, and has its answers where its t
   const asking = new RegExp(`case "(?:${kinds})":|[=!]== "(?:${kinds})"`);
   assert.deepEqual(saying("controller/", asking), ["controller/sources/source.ts"]);
   const made = new RegExp(`kind: "(?:${kinds})"`);
-  assert.deepEqual(saying("controller/", made), ["controller/sources/read/given.ts"]);
+  assert.deepEqual(saying("controller/", made), ["controller/sources/read/input.ts"]);
 });
 
 test("a delivery of nodes is chosen in one place", () => {

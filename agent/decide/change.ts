@@ -5,8 +5,8 @@ import { callsWithin, firstJournal, isIdle, type Journal } from "../journal/jour
 import { unitMissing } from "../restart/restart.ts";
 import { preflight } from "./preflight.ts";
 import { type FoundFile, leftBy, type Plan } from "../delivery/delivery.ts";
-import { givesBack } from "../delivery/gives-back.ts";
-import type { Document } from "../delivery/mounted.ts";
+import { givesBack } from "../delivery/withdrawal.ts";
+import type { Document } from "../delivery/mount.ts";
 import { unfitFor } from "../facts/registration.ts";
 import { isStopped } from "../facts/kubelet-state.ts";
 import { type Answer, ask, atOnce, named, refuse, soon, type Step, wait } from "../facts/step.ts";

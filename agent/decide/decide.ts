@@ -11,14 +11,14 @@ import { boundTo, rebound } from "../facts/bound-unit.ts";
 import type { Facts } from "../facts/facts.ts";
 import { held, isKept } from "./hold.ts";
 import { firstJournal, isIdle, type Journal } from "../journal/journal.ts";
-import { givesBack } from "../delivery/gives-back.ts";
-import type { Document, Mounted } from "../delivery/mounted.ts";
+import { givesBack } from "../delivery/withdrawal.ts";
+import type { Document, Mounted } from "../delivery/mount.ts";
 import { byTable, inForce } from "../restart/phases.ts";
 import type { FoundFile, Plan } from "../delivery/delivery.ts";
 import { observe, preflight } from "./preflight.ts";
 import { isQuarantined, quarantined, undone } from "../restart/quarantine.ts";
 import { isOurs, ours } from "../facts/revision.ts";
-import { orStale } from "./stale.ts";
+import { orStale } from "./stale-mount.ts";
 import { stateOf } from "../facts/kubelet-state.ts";
 import {
   type Answer,
@@ -33,7 +33,7 @@ import {
   type Step,
   wait,
 } from "../facts/step.ts";
-import { isFound, restoring, unreadable } from "./unreadable.ts";
+import { isFound, restoring, unreadable } from "./unreadable-file.ts";
 import { codes } from "../facts/problems.ts";
 
 export function decide(facts: Facts): Answer {

@@ -21,7 +21,7 @@ import {
   decide,
   noBus,
 } from "../facts/facts.fixture.ts";
-import type { Document } from "../delivery/mounted.ts";
+import type { Document } from "../delivery/mount.ts";
 
 /** Revision 8 holds, and carries what was served last: revision 7's document. */
 const hold: Document = { ...mounted, revision: 8, digest: "eight's", intent: "hold" };

@@ -4,8 +4,8 @@ import type { Facts } from "../facts/facts.ts";
 import type { Journal } from "../journal/journal.ts";
 import { byTable, idleAs } from "../restart/phases.ts";
 import type { FoundFile } from "../delivery/delivery.ts";
-import { givesBack } from "../delivery/gives-back.ts";
-import type { Document } from "../delivery/mounted.ts";
+import { givesBack } from "../delivery/withdrawal.ts";
+import type { Document } from "../delivery/mount.ts";
 import { type Answer, record } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 

@@ -5,7 +5,7 @@
  */
 import type { FileIdentity } from "../files/atomic-write.ts";
 import type { File, Journal, Owned } from "../journal/journal.ts";
-import type { Document } from "./mounted.ts";
+import type { Document } from "./mount.ts";
 
 export type Delivery = Readonly<{
   /** systemd is to tell the kubelet's arguments with its state. */

@@ -5,7 +5,7 @@
 import type { BootTime } from "../files/boot.ts";
 import type { Config } from "../config/config.ts";
 import type { JournalReading } from "../journal/journal.ts";
-import type { Mounted } from "../delivery/mounted.ts";
+import type { Mounted } from "../delivery/mount.ts";
 import type { NodeFile } from "../delivery/delivery.ts";
 import type { Hides } from "./search.ts";
 import type { Start, Unit } from "../systemd/unit.ts";

@@ -1,6 +1,6 @@
 /** What belongs to the one revision that this pod applies. Pure. */
 import type { Facts } from "./facts.ts";
-import type { Document } from "../delivery/mounted.ts";
+import type { Document } from "../delivery/mount.ts";
 
 type Named = Readonly<{ revision: number; digest?: string | undefined }>;
 

@@ -1,7 +1,7 @@
 /** What a decision may answer. */
 import type { Journal } from "../journal/journal.ts";
 import type { FoundFile, Plan, Rewrite } from "../delivery/delivery.ts";
-import type { Document } from "../delivery/mounted.ts";
+import type { Document } from "../delivery/mount.ts";
 import type { Code } from "./problems.ts";
 
 type StepReason = Readonly<{

@@ -11,7 +11,7 @@ import { answerOf, script } from "#pullsecret/provider/answer.ts";
 import { judgeConfig, providerConfig } from "#pullsecret/provider/config.ts";
 import { toldOf } from "#pullsecret/provider/flags.ts";
 import { pageOf } from "#test/page.ts";
-import { readInstalled } from "../delivery/provider/installed.ts";
+import { readInstalled } from "../delivery/provider/installation.ts";
 import { prospectOf } from "./prospect.ts";
 
 const page = pageOf("delivery-node.md");

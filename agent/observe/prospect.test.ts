@@ -6,7 +6,7 @@ import test, { type TestContext } from "node:test";
 import { providerFiles } from "#contract/names.ts";
 import { providerConfig } from "#pullsecret/provider/config.ts";
 import { withFlags } from "#pullsecret/provider/flags.ts";
-import { readInstalled } from "../delivery/provider/installed.ts";
+import { readInstalled } from "../delivery/provider/installation.ts";
 import { readTree } from "../delivery/provider/tree.ts";
 import { prospectOf } from "./prospect.ts";
 

@@ -16,7 +16,7 @@ import {
 } from "#contract/names.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { flagsIn } from "#pullsecret/provider/flags.ts";
-import { isNoexec } from "../delivery/provider/installed.ts";
+import { isNoexec } from "../delivery/provider/installation.ts";
 import { readRegular } from "../files/regular-file.ts";
 
 /** Units have a few hundred bytes, a provider's configuration with a thousand rows 64 KiB. */

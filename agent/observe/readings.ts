@@ -10,7 +10,7 @@ import { nodeFiles } from "#contract/names.ts";
 import { Cached } from "../files/file-cache.ts";
 import type { Config } from "../config/config.ts";
 import type { JournalReading } from "../journal/journal.ts";
-import { type Mounted, mountOf, readMounted } from "../delivery/mounted.ts";
+import { type Mounted, mountOf, readMounted } from "../delivery/mount.ts";
 import type { Delivery, NodeFile } from "../delivery/delivery.ts";
 import { identify } from "../files/atomic-write.ts";
 import { readStore } from "../journal/store.ts";

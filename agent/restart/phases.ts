@@ -17,8 +17,8 @@ import {
   watch,
 } from "./probation.ts";
 import { revived, undone } from "./quarantine.ts";
-import { awaitAsking } from "./asking.ts";
-import { takeBack } from "./taking-back.ts";
+import { awaitAsking } from "./provider-wait.ts";
+import { takeBack } from "./flags-rollback.ts";
 import { awaitReread } from "./reread.ts";
 import { unfitFor } from "../facts/registration.ts";
 import { type SeenState, type KubeletState, stateOf, unitOf } from "../facts/kubelet-state.ts";

@@ -10,7 +10,7 @@ import { isUnheard } from "../facts/registration.ts";
 import { isOurs, ours } from "../facts/revision.ts";
 import { fast, record, type Step, wait } from "../facts/step.ts";
 import type { Unit } from "../systemd/unit.ts";
-import { awaitAsking } from "./asking.ts";
+import { awaitAsking } from "./provider-wait.ts";
 import { revived } from "./quarantine.ts";
 import { answerWithin, attempt, attempts, rollBack } from "./restart.ts";
 

@@ -1,7 +1,7 @@
 /** Quarantine: a content that failed on this node is not tried again soon. Pure. */
 import type { Facts } from "../facts/facts.ts";
 import { callsWithin, confirmed, type Journal } from "../journal/journal.ts";
-import type { Document } from "../delivery/mounted.ts";
+import type { Document } from "../delivery/mount.ts";
 import { atOnce, record, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 

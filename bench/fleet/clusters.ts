@@ -10,7 +10,7 @@ import { startCluster } from "#test/cluster/cluster.ts";
 import * as fleet from "#test/fleet/fleet.ts";
 import { FakeGuests } from "#test/fleet/fake-guest.ts";
 import { secrets } from "../objects.ts";
-import { WatchedObjects } from "../watched.ts";
+import { WatchedObjects } from "../watched-objects.ts";
 
 /** Real ones that are started side by side: each takes a core for some seconds. */
 const batch = 2;

@@ -7,7 +7,7 @@ import { pullSecret } from "#test/controller/plane.ts";
 import { declareCluster, installAll, startManager } from "#test/fleet/clusterapi.ts";
 import type { Home } from "#test/fleet/fleet.ts";
 import { put, secrets } from "../objects.ts";
-import { WatchedObjects } from "../watched.ts";
+import { WatchedObjects } from "../watched-objects.ts";
 import { type RealGuest, untilReal } from "./clusters.ts";
 
 /** Beside the fleet's own target, so that both can be measured on the same clusters. */

@@ -6,11 +6,11 @@ import { podOn, pullRefused, untilState } from "#test/e2e/pods.ts";
 import type { Testbed } from "../testbed.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { calm } from "../change.ts";
-import { removeEmpty, rollEmpty } from "../empty.ts";
+import { removeEmpty, rollEmpty } from "../empty-daemonset.ts";
 import { additional, isServed, putAdditional, remove, revisionOf } from "../objects.ts";
 import { compare } from "../result.ts";
 import { interleave } from "../rounds.ts";
-import { WatchedObjects } from "../watched.ts";
+import { WatchedObjects } from "../watched-objects.ts";
 import { restarts } from "./propagate.ts";
 
 /** Seconds. */

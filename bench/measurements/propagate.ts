@@ -5,7 +5,7 @@
 import type { Testbed } from "../testbed.ts";
 import type { Bench, Measurement } from "../bench.ts";
 import { calm, change } from "../change.ts";
-import { bareRestart, rollEmpty } from "../empty.ts";
+import { bareRestart, rollEmpty } from "../empty-daemonset.ts";
 import { compare, type BenchResult } from "../result.ts";
 import { interleave } from "../rounds.ts";
 import { drawRollout } from "../rollout-picture.ts";

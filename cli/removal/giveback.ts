@@ -7,7 +7,7 @@ import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { followObject } from "../cluster/object.ts";
 import { steer } from "../cluster/steer.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import { judgeServed } from "../show/served.ts";
+import { judgeServed } from "../show/presence.ts";
 import { Refused, type Io } from "../terminal/io.ts";
 import { isThere } from "./delete.ts";
 import { definition, deployment } from "./objects.ts";

@@ -14,7 +14,7 @@ import type { Halt } from "#controller/rollout/halt/rollouts.ts";
 import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
 import { finding } from "#controller/sources/read/problems.ts";
 import type { SourceVerdict } from "../sources/verdict.ts";
-import type { SurveyedNode } from "#controller/rollout/turn/surveyed.ts";
+import type { SurveyedNode } from "#controller/rollout/turn/survey-result.ts";
 import { troubles, type TroubleKind } from "../status/troubles.ts";
 
 /** Lines beyond this number are counted instead of shown: an Event holds 1,024 characters. */

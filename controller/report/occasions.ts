@@ -1,7 +1,7 @@
 /** The occasion of a verdict: the same words about another occasion are another Event. */
 import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import type { SourcesVerdict } from "../sources/accept.ts";
-import { contains } from "#kube/apply/contains.ts";
+import { contains } from "#kube/apply/difference.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 
 type SaidOnce = Readonly<Record<string, string>> | undefined;

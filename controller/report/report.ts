@@ -18,7 +18,7 @@ import { owned } from "#kube/client/paths.ts";
 import { podlessClock } from "./podless.ts";
 import type { Report } from "./outcome.ts";
 import * as messages from "./messages.ts";
-import type { Admitted } from "#kube/apply/admitted.ts";
+import type { Admitted } from "#kube/apply/admission.ts";
 import { sourceFacts } from "../status/sources.ts";
 import { statusReporter } from "./status-reporter.ts";
 import type { StatusWriter } from "./status-writer.ts";

@@ -1,9 +1,14 @@
 /** Gathers a run's facts, and has the status written that they make. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { InForce } from "#controller/policy/spec/in-force.ts";
+import type { InForce } from "#controller/policy/spec/policy-in-force.ts";
 import type { StatusFacts, SourceFacts, Stage } from "../status/facts.ts";
-import { after, nothingKnown, type ServedVersions, type Versions } from "../status/served.ts";
+import {
+  after,
+  nothingKnown,
+  type ServedVersions,
+  type Versions,
+} from "../status/served-versions.ts";
 import { isOut } from "../status/summary.ts";
 import { statusOf } from "../status/status.ts";
 import type { StatusWriter } from "./status-writer.ts";

@@ -7,8 +7,8 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import type { Lookout } from "./lookout.ts";
 import type { NudgeClock } from "./nudge.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Wishes } from "#controller/policy/spec/in-force.ts";
-import type { Admitted } from "#kube/apply/admitted.ts";
+import type { Wishes } from "#controller/policy/spec/policy-in-force.ts";
+import type { Admitted } from "#kube/apply/admission.ts";
 
 export type RolloutContext = Readonly<{
   cluster: Cluster;

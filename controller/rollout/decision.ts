@@ -18,13 +18,13 @@ import {
   retrySeconds,
 } from "#controller/rollout/halt/halt.ts";
 import { readRollouts, type Rollouts } from "#controller/rollout/halt/rollouts.ts";
-import { heldByPause } from "./paused.ts";
+import { heldByPause } from "./pause.ts";
 import {
   registeredAfter,
   registeredBy,
   registersKubelets,
   restartsKubelets,
-} from "#controller/rollout/halt/spared.ts";
+} from "#controller/rollout/halt/restart-need.ts";
 import {
   fatesOf,
   countFates,
@@ -35,7 +35,7 @@ import {
 import { isOutage } from "#controller/rollout/turn/excuses.ts";
 import { restartOf } from "../policy/delivery.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
-import { amongPinned } from "#controller/objects/daemonset/pinned.ts";
+import { amongPinned } from "#controller/objects/daemonset/pinned-nodes.ts";
 import {
   isEdited,
   isLost,
@@ -45,7 +45,7 @@ import {
 } from "../objects/global-secret.ts";
 import { decide } from "./decide/decide.ts";
 import { readState, type RememberedState } from "../objects/state.ts";
-import { takesBack } from "#controller/rollout/halt/taking.ts";
+import { takesBack } from "#controller/rollout/halt/source-withdrawal.ts";
 import { glance, survey } from "./survey.ts";
 import {
   type DaemonSetState,

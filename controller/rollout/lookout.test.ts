@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLookout } from "./lookout.ts";
-import type { Survey } from "#controller/rollout/turn/surveyed.ts";
+import type { Survey } from "#controller/rollout/turn/survey-result.ts";
 import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
 
 const daemonSetState = (changes: Partial<DaemonSetState> = {}): DaemonSetState => ({

@@ -5,7 +5,7 @@
 import type { Fates } from "#controller/rollout/turn/node-state.ts";
 import { glancePause, leastSeconds, surveyPause } from "#controller/rollout/turn/patience.ts";
 import { stallClock, readyClock } from "./clocks.ts";
-import type { Survey } from "#controller/rollout/turn/surveyed.ts";
+import type { Survey } from "#controller/rollout/turn/survey-result.ts";
 import { type DaemonSetState, provedBy, type RolloutInput } from "#controller/rollout/turn/turn.ts";
 
 type Clocks = Pick<RolloutInput, "stallSeconds" | "readySeconds" | "surveySeconds" | "calmSeconds">;

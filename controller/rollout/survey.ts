@@ -18,10 +18,10 @@ import { catalogue } from "#contract/agent-codes.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { Agent } from "#controller/objects/daemonset/agent.ts";
 import { nodesOf } from "#controller/objects/daemonset/placement.ts";
-import { isAgent } from "./leaving.ts";
+import { isAgent } from "./ending-pods.ts";
 import { annotationOf, annotations } from "#controller/objects/daemonset/annotation-names.ts";
 import { collections } from "#kube/client/paths.ts";
-import type { AgentPod, Survey } from "#controller/rollout/turn/surveyed.ts";
+import type { AgentPod, Survey } from "#controller/rollout/turn/survey-result.ts";
 
 /** What the DaemonSet's template says about the pods made from it. */
 export type TemplateMark = Readonly<{

@@ -23,10 +23,10 @@ import type { Report } from "../report/outcome.ts";
 import { reconcile } from "../reconcile.ts";
 import type { Reconciler } from "../reconciler.ts";
 import type { Progress } from "./step.ts";
-import { noWishes } from "#controller/policy/spec/in-force.ts";
+import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
 import type { DeliveryPolicy } from "../policy/delivery.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { Admitted } from "#kube/apply/admitted.ts";
+import { Admitted } from "#kube/apply/admission.ts";
 import { readState } from "../objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string> };

@@ -8,8 +8,8 @@ import type { MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
-import { choose, type JoinedSources, type SourceReading } from "./choose.ts";
-import type { Given } from "#controller/sources/read/given.ts";
+import { choose, type JoinedSources, type SourceReading } from "./choice.ts";
+import type { Given } from "#controller/sources/read/input.ts";
 import { readSource, type Remembered } from "./source.ts";
 import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 

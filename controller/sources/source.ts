@@ -13,7 +13,7 @@ import type {
   ExtraGiven,
   Given,
   OriginalGiven,
-} from "#controller/sources/read/given.ts";
+} from "#controller/sources/read/input.ts";
 import { grantFor } from "./rights.ts";
 import type { Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";

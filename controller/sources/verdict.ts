@@ -4,7 +4,7 @@ import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import type { MergedEntry } from "#pullsecret/merge/merge.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
-import type { Given } from "#controller/sources/read/given.ts";
+import type { Given } from "#controller/sources/read/input.ts";
 
 /** What became of one source. A run's verdict lists them highest first. */
 export type SourceVerdict = Readonly<{

@@ -3,7 +3,7 @@ import type { RegistryStatus, SourceStatus } from "#api/global-pull-secret.ts";
 import type { ManagementState } from "../policy/policy.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Removal } from "../withdrawal/removal.ts";
-import type { Versions } from "./served.ts";
+import type { Versions } from "./served-versions.ts";
 import type { TroubleKind } from "./troubles.ts";
 
 /** The verdict on a source. `extra`: one of spec.sources, whose refusal holds up no other. */

@@ -1,7 +1,7 @@
 /** Nodes, counted, and ten of them named. Pure. */
 import type { NodeFailure, NodesStatus } from "#api/global-pull-secret.ts";
 import { pick, type Fates } from "#controller/rollout/turn/node-state.ts";
-import type { SurveyedNode } from "#controller/rollout/turn/surveyed.ts";
+import type { SurveyedNode } from "#controller/rollout/turn/survey-result.ts";
 import type { Progress } from "../rollout/step.ts";
 import { timeOf } from "#kube/conditions.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SurveyedNode } from "#controller/rollout/turn/surveyed.ts";
+import type { SurveyedNode } from "#controller/rollout/turn/survey-result.ts";
 import { noRollouts, type Halt } from "#controller/rollout/halt/rollouts.ts";
 import { countFates as count, type Fate, type Fates } from "#controller/rollout/turn/node-state.ts";
 import type { Phase, Turn } from "#controller/rollout/turn/turn.ts";
@@ -8,7 +8,7 @@ import type { Progress } from "../rollout/step.ts";
 import type { Removal } from "../withdrawal/removal.ts";
 import type { StatusFacts, SourceFacts } from "./facts.ts";
 import { statusOf } from "./status.ts";
-import { after, nothingKnown } from "./served.ts";
+import { after, nothingKnown } from "./served-versions.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 const strategy = { stage: "wave", maxUnavailable: 1 } as const;

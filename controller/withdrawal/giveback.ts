@@ -10,7 +10,7 @@ import { givenBack, type GivenBack } from "./withdrawal.ts";
 import { ensure } from "#kube/apply/ensure.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import { owned } from "#kube/client/paths.ts";
-import { amongPinned, type Pinned } from "#controller/objects/daemonset/pinned.ts";
+import { amongPinned, type Pinned } from "#controller/objects/daemonset/pinned-nodes.ts";
 import type { Policy } from "../policy/policy.ts";
 import { readState, writeState } from "../objects/state.ts";
 import { survey } from "../rollout/survey.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import { withdrawNowAnnotation } from "#contract/names.ts";
 import { absenceOf, withdrawal, type Absence } from "./grace.ts";
-import { noWishes } from "#controller/policy/spec/in-force.ts";
+import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 

@@ -7,10 +7,10 @@
 import { withdrawNowAnnotation } from "#contract/names.ts";
 import { isForeign, type Snapshot } from "#controller/sources/read/snapshot.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Wishes } from "#controller/policy/spec/in-force.ts";
+import type { Wishes } from "#controller/policy/spec/policy-in-force.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import { readState } from "../objects/state.ts";
-import type { Given } from "#controller/sources/read/given.ts";
+import type { Given } from "#controller/sources/read/input.ts";
 import { lastGood } from "../sources/source.ts";
 
 export type Absence = Readonly<{

@@ -1,8 +1,8 @@
 /** The revision by which every node gives back our entries, until the last one has. */
 import { pick } from "#controller/rollout/turn/node-state.ts";
-import { withdrawn } from "#controller/sources/read/given.ts";
+import { withdrawn } from "#controller/sources/read/input.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
-import { pinnedOf } from "#controller/objects/daemonset/pinned.ts";
+import { pinnedOf } from "#controller/objects/daemonset/pinned-nodes.ts";
 import { recall, remember } from "../objects/annotations.ts";
 import { isPending, readPublished } from "../objects/global-secret.ts";
 import { takeStep } from "../rollout/step.ts";

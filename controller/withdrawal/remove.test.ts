@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
-import { givenAdditional } from "#controller/sources/read/given.ts";
+import { givenAdditional } from "#controller/sources/read/input.ts";
 import { agent } from "#controller/objects/daemonset/agent.fixture.ts";
 import { daemonSet, templateDigest } from "#controller/objects/daemonset/daemonset.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -13,15 +13,15 @@ import { createLookout } from "../rollout/lookout.ts";
 import { observe } from "#controller/sources/read/snapshot.ts";
 import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
 import { collections, owned, type OwnedName } from "#kube/client/paths.ts";
-import { pinnedOf } from "#controller/objects/daemonset/pinned.ts";
+import { pinnedOf } from "#controller/objects/daemonset/pinned-nodes.ts";
 import { globalSecret, newSalt, readPublished } from "../objects/global-secret.ts";
 import { role, roleBinding, serviceAccount } from "../objects/rbac.ts";
 import { remove, takesAway } from "./remove.ts";
 import type { Removal, Remover } from "./removal.ts";
-import { noWishes } from "#controller/policy/spec/in-force.ts";
+import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { Admitted } from "#kube/apply/admitted.ts";
-import { stillClock } from "./still.ts";
+import { Admitted } from "#kube/apply/admission.ts";
+import { stillClock } from "./standstill.ts";
 import { noState, readState, stateSecret } from "../objects/state.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");

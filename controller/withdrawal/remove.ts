@@ -6,7 +6,7 @@ import { isOurs } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { recall } from "../objects/annotations.ts";
 import { readPublished, type Published } from "../objects/global-secret.ts";
-import { agentsLeft } from "../rollout/leaving.ts";
+import { agentsLeft } from "../rollout/ending-pods.ts";
 import type { Sources } from "../sources/accept.ts";
 import { release } from "./release.ts";
 import { overdue, uneventful, type Removal, type Remover } from "./removal.ts";

@@ -3,7 +3,7 @@
  * they are our notes. Pure and derived from what exists, so that a controller that was killed goes
  * on where the last one stopped.
  */
-import type { Survey } from "#controller/rollout/turn/surveyed.ts";
+import type { Survey } from "#controller/rollout/turn/survey-result.ts";
 
 export type WithdrawalInput = Readonly<{
   /** A revision above 0 may have reached a node. */

@@ -11,7 +11,7 @@ import { isPlacedBy, type Content } from "../secret/content.ts";
 import { sentence } from "../secret/problems.ts";
 import type { Placement, Way } from "../way/way.ts";
 import { Link } from "./link.ts";
-import { told } from "./told.ts";
+import { told } from "./failure-text.ts";
 
 /** Most milliseconds until a write that got no answer is tried again. */
 const longestPause = 30_000;

@@ -12,7 +12,7 @@ import type { Access } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "../inventory/access.ts";
 import type { Seen } from "../way/way.ts";
 import { bounds, connectTo, staleAt } from "./connect.ts";
-import { away, unseen } from "./told.ts";
+import { away, unseen } from "./failure-text.ts";
 
 /** Milliseconds for which a cluster that sent more than it may is said to. Pauses are no longer. */
 const excessMilliseconds = 60_000;

@@ -10,7 +10,7 @@ import { requestToken, tokenSecret } from "#kube/token.ts";
 import type { AccessReading } from "../inventory/access.ts";
 import { fleetManager } from "../guest/manager.ts";
 import type { FoundCluster } from "./conditions.ts";
-import { isGuarded } from "./guarded.ts";
+import { isGuarded } from "./guards.ts";
 
 /** A cluster may take so long for an answer, and answer so many bytes. */
 const answerSeconds = 10;

@@ -2,7 +2,7 @@
 import { globalPullSecretName, namespace } from "#contract/names.ts";
 import { collections } from "#kube/client/paths.ts";
 import { sentence } from "../secret/problems.ts";
-import { keptProof } from "./kept.ts";
+import { keptProof } from "./excerpt.ts";
 import { proofOf, type Proof } from "./proof.ts";
 import { secretAt, type Where } from "./secret-at.ts";
 import type { Seen, Way } from "./way.ts";

@@ -2,7 +2,7 @@
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import { secretsIn } from "#kube/client/paths.ts";
 import { has, isPlacedBy, placed, type Content } from "../secret/content.ts";
-import { keptSecret } from "./kept.ts";
+import { keptSecret } from "./excerpt.ts";
 import type { Placement } from "./way.ts";
 
 export type Where = Readonly<{ namespace: string; name: string }>;

@@ -5,7 +5,7 @@
  */
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
 import { revisionAnnotation } from "#contract/names.ts";
-import { differing } from "./contains.ts";
+import { differing } from "./difference.ts";
 
 /**
  * Admission changes what it must not. Nothing is written until it stops doing so; the run is

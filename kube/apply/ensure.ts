@@ -10,12 +10,12 @@ import type {
   V1ManagedFieldsEntry,
   V1ObjectMeta,
 } from "@kubernetes/client-node";
-import { contains } from "./contains.ts";
+import { contains } from "./difference.ts";
 import { demand } from "./demands.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { fieldManager, annotationManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
-import { isSame, type Admitted } from "./admitted.ts";
+import { isSame, type Admitted } from "./admission.ts";
 
 type Live<T> = T & { metadata?: V1ObjectMeta };
 type On = Readonly<{ cluster: Cluster; admitted: Admitted }>;

@@ -12,7 +12,7 @@ import {
 } from "@kubernetes/client-node";
 import { ApiError, problemOf } from "./api-error.ts";
 import type { Patience, Query } from "./cluster.ts";
-import { Gathered } from "./gathered.ts";
+import { Gathered } from "./answer-bytes.ts";
 import { fieldManager } from "./ownership.ts";
 
 /** Seconds that one request may take. */

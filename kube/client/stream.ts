@@ -3,7 +3,7 @@ import { HttpMethod } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
 import type { Query } from "./cluster.ts";
 import { bounded, type Connection, unreachable } from "./connection.ts";
-import { Gathered } from "./gathered.ts";
+import { Gathered } from "./answer-bytes.ts";
 
 /** Seconds that a watch may be silent. The server sends a bookmark about once a minute. */
 const silenceSeconds = 90;

@@ -1,7 +1,7 @@
 /** The management side: makes a Secret of each SyncSecret in the tenants' namespaces. */
 import { runProgram } from "#program/run.ts";
 import { createMetrics } from "../metrics.ts";
-import { syncManager } from "../rules/wanted.ts";
+import { syncManager } from "../rules/copies.ts";
 import { managementUsage, parseManagementConfig } from "./flags.ts";
 import { serveTenants } from "./tenants.ts";
 

@@ -2,7 +2,7 @@
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { syncSecretsIn } from "../objects.ts";
-import { isSecretOf, secretOf } from "../rules/wanted.ts";
+import { isSecretOf, secretOf } from "../rules/copies.ts";
 import type { Side } from "../side.ts";
 
 /**

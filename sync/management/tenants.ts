@@ -10,7 +10,7 @@ import { createLoop } from "#kube/loop.ts";
 import type { Metrics } from "../metrics.ts";
 import { metadataOf } from "../objects.ts";
 import type { ServedProgram } from "#program/run.ts";
-import { serveSide } from "../served.ts";
+import { serveSide } from "../service.ts";
 import { rightsIn } from "./rights.ts";
 import { managementSide } from "./side.ts";
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { labelValue } from "./origin.ts";
 import { replacement, stepOf, type Live, type SyncStep } from "./step.ts";
-import { copyOf, isSecretOf, secretOf, type Wanted, isCopy } from "./wanted.ts";
+import { copyOf, isSecretOf, secretOf, type Wanted, isCopy } from "./copies.ts";
 
 const content = { type: "Opaque", data: { a: "eA==" } } as const;
 const object: SyncSecret = {

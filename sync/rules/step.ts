@@ -1,7 +1,7 @@
 /** Decides what to do about an object that is there, or is not, given what is wanted. Pure. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { sameData, type Data } from "./content.ts";
-import type { Wanted } from "./wanted.ts";
+import type { Wanted } from "./copies.ts";
 
 /** A Secret or a SyncSecret, as the API server has it. */
 export type Live = Readonly<{

@@ -5,8 +5,8 @@ import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#program/remote-file.ts";
 import { runProgram } from "#program/run.ts";
 import { createMetrics } from "../metrics.ts";
-import { syncManager } from "../rules/wanted.ts";
-import { serveSide } from "../served.ts";
+import { syncManager } from "../rules/copies.ts";
+import { serveSide } from "../service.ts";
 import { parseTenantConfig, tenantUsage } from "./flags.ts";
 import { tenantSide } from "./side.ts";
 

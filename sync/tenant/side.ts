@@ -8,7 +8,7 @@ import { conditionOf } from "#kube/conditions.ts";
 import { allSyncSecrets, syncSecretsIn } from "../objects.ts";
 import type { Found } from "../rules/status.ts";
 import type { Live } from "../rules/step.ts";
-import { copyOf, isCopy } from "../rules/wanted.ts";
+import { copyOf, isCopy } from "../rules/copies.ts";
 import type { Side } from "../side.ts";
 
 export const tenantSide = (home: Cluster, management: Cluster, namespace: string): Side => ({

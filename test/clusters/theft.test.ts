@@ -14,7 +14,7 @@ import { connect } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { requestToken } from "#kube/token.ts";
 import { call } from "#cli/fake.fixture.ts";
-import { untilGuarded } from "#cli/joining/guarded.ts";
+import { untilGuarded } from "#cli/joining/guard-check.ts";
 import { guardsOf, rightsOf } from "#cli/joining/rights.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";

@@ -49,7 +49,7 @@ export const agent: readonly Mutant[] = [
   },
   {
     effect: "that a kubelet has not asked its provider yet is said nowhere",
-    file: "agent/delivery/provider/found.ts",
+    file: "agent/delivery/provider/observation.ts",
     text: "note: installed.asked ? undefined : notAsked,",
     instead: "note: undefined,",
     tests: [provider],
@@ -114,7 +114,7 @@ export const agent: readonly Mutant[] = [
   },
   {
     effect: "a journal forgets the answer before it is emptied, which a kill then leaves",
-    file: "agent/delivery/provider/found.ts",
+    file: "agent/delivery/provider/observation.ts",
     text: "const meanwhile = { ...planned.meanwhile, answer };",
     instead: "const { meanwhile } = planned;",
     tests: [provider],
@@ -177,18 +177,18 @@ export const agent: readonly Mutant[] = [
   },
   {
     effect: "a wave is registered that no kubelet has shown to ask its provider",
-    file: "agent/restart/asking.ts",
+    file: "agent/restart/provider-wait.ts",
     text: "if (remaining <= 0) return undefined;",
     instead: "return undefined;",
-    tests: ["agent/restart/asking.test.ts"],
+    tests: ["agent/restart/provider-wait.test.ts"],
   },
   {
     breaks: "H18",
     effect: "a kubelet that keeps failing with our flags keeps them",
-    file: "agent/restart/taking-back.ts",
+    file: "agent/restart/flags-rollback.ts",
     text: "stopwatch.silent < failsFor",
     instead: "stopwatch.silent < Infinity",
-    tests: ["agent/restart/taking-back.test.ts"],
+    tests: ["agent/restart/flags-rollback.test.ts"],
   },
   {
     effect: "an agent is Ready as soon as its kubelet answers",

@@ -82,7 +82,7 @@ export const clusters: readonly Mutant[] = [
   {
     breaks: "M13",
     effect: "a removed cluster keeps the account, whose token still opens it",
-    file: "cli/joining/leave.ts",
+    file: "cli/joining/departure.ts",
     text: "dropAll([paths.account, paths.bound,",
     instead: "dropAll([paths.bound,",
     tests: [real],
@@ -110,14 +110,14 @@ export const clusters: readonly Mutant[] = [
   },
   {
     effect: "a join believes that the policies are in force",
-    file: "cli/joining/guarded.ts",
+    file: "cli/joining/guard-check.ts",
     text: "if (refused.every(Boolean)) return;",
     instead: "if (refused.length > 0) return;",
     tests: [theft],
   },
   {
     effect: "a policy that somebody changed is told as the one that was made",
-    file: "fleet/joined/guarded.ts",
+    file: "fleet/joined/guards.ts",
     text: "covers(live[at]?.spec, body.spec)",
     instead: "covers(live[at], {})",
     tests: [real],
@@ -132,7 +132,7 @@ export const clusters: readonly Mutant[] = [
   },
   {
     effect: "a removal that is killed forgets which Secrets were placed",
-    file: "cli/joining/leave.ts",
+    file: "cli/joining/departure.ts",
     text: 'await dropAll(\n    spaces.map((where) => pathOf("rolebindings", where)),\n    made,\n  );',
     instead:
       'await dropAll(spaces.flatMap((one) => [pathOf("rolebindings", one), pathOf("roles", one)]), made);',

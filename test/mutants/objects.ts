@@ -66,7 +66,7 @@ export const objects: readonly Mutant[] = [
   },
   {
     effect: "a source of the spec that never was in order holds up a withdrawal",
-    file: "controller/sources/read/given.ts",
+    file: "controller/sources/read/input.ts",
     text: 'extra: { asks: "onceInOrder"',
     instead: 'extra: { asks: "whileThere"',
     tests: ["controller/reconcile.test.ts"],
@@ -125,10 +125,10 @@ export const objects: readonly Mutant[] = [
   {
     breaks: "H8",
     effect: "a credential for the original's cluster that was renewed is never taken up",
-    file: "kube/client/reopened.ts",
+    file: "kube/client/renewal.ts",
     text: "if (version === seen) return cluster;",
     instead: "return cluster;",
-    tests: ["kube/client/reopened.test.ts"],
+    tests: ["kube/client/renewal.test.ts"],
   },
   {
     breaks: "H9",

@@ -7,7 +7,7 @@ const odd = `${room}/decide/decide.odd.test.ts`;
 const hold = `${room}/decide/decide.hold.test.ts`;
 const laws = `${room}/decide/decide.laws.test.ts`;
 const fates = `${room}/turn/node-state.test.ts`;
-const spared = `${room}/halt/spared.test.ts`;
+const spared = `${room}/halt/restart-need.test.ts`;
 const edges = `${room}/decide/rules.test.ts`;
 
 const of = (file: string, effect: string, text: string, instead: string, ...tests: string[]) => ({
@@ -83,7 +83,7 @@ export const rollout: readonly Mutant[] = [
     odd,
   ),
   of(
-    "decide/served.ts",
+    "decide/completion.ts",
     "a change begins while the nodes of an outage come back",
     "if (calm > 0) {",
     "if (false) {",
@@ -122,7 +122,7 @@ export const rollout: readonly Mutant[] = [
     odd,
   ),
   of(
-    "decide/stop.ts",
+    "decide/wave-end.ts",
     "a withdrawal that fails on a node is held to the older document",
     'if (input.intent === "apply" && !input.takesBack.published && !held && !reached)',
     "if (!input.takesBack.published && !held && !reached)",
@@ -130,7 +130,7 @@ export const rollout: readonly Mutant[] = [
     hold,
   ),
   of(
-    "decide/stop.ts",
+    "decide/wave-end.ts",
     "a change that takes credentials back is held to the document that has them",
     'if (input.intent === "apply" && !input.takesBack.published && !held && !reached)',
     'if (input.intent === "apply" && !held && !reached)',
@@ -138,7 +138,7 @@ export const rollout: readonly Mutant[] = [
     laws,
   ),
   of(
-    "decide/stop.ts",
+    "decide/wave-end.ts",
     "nodes that are stuck halt nothing",
     "(counts.stuck > 0 && counts.moving === 0)",
     "false",
@@ -170,7 +170,7 @@ export const rollout: readonly Mutant[] = [
     laws,
   ),
   of(
-    "decide/served.ts",
+    "decide/completion.ts",
     "the next rollout begins at once, whatever minInterval says",
     "if (spared && intervalLeft > 0)",
     "if (false)",
@@ -178,7 +178,7 @@ export const rollout: readonly Mutant[] = [
     tables,
   ),
   of(
-    "decide/served.ts",
+    "decide/completion.ts",
     "a survey's word is enough, though the DaemonSet controller has not seen the agents",
     "return enough && Math.min(daemonSet.updated, provedBy(daemonSet)) >= served;",
     "return enough;",
@@ -218,21 +218,21 @@ export const rollout: readonly Mutant[] = [
     "controller/rollout/step.test.ts",
   ),
   of(
-    "halt/spared.ts",
+    "halt/restart-need.ts",
     "an original that changed is brought to every node's config.json without a budget",
     "isOriginal(registry) || !answerable(registry, entry, rows) ? [registry, entry] : [registry],",
     "[registry],",
     spared,
   ),
   of(
-    "halt/spared.ts",
+    "halt/restart-need.ts",
     "what a wave that stopped half-way left behind is taken for served",
     "return restartsKubelets(delivery, base, next)",
     "return base.registered === undefined",
     spared,
   ),
   of(
-    "halt/spared.ts",
+    "halt/restart-need.ts",
     "a registration goes on though its first kubelet was not seen to ask",
     "return registered !== undefined && next?.intent",
     "return registered === undefined && next?.intent",

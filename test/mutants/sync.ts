@@ -18,7 +18,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L4",
     effect: "the Secret is called as its tenant called the object",
-    file: "sync/rules/wanted.ts",
+    file: "sync/rules/copies.ts",
     text: "      name: uid,\n      namespace,\n      labels,",
     instead: "      name,\n      namespace,\n      labels,",
     tests: [real],
@@ -50,7 +50,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L8",
     effect: "the Secret has no data",
-    file: "sync/rules/wanted.ts",
+    file: "sync/rules/copies.ts",
     text: 'type: opaque ? "Opaque" : type,\n    data,',
     instead: 'type: opaque ? "Opaque" : type,\n    data: {},',
     tests: [real],
@@ -58,7 +58,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L9",
     effect: "the Secret has no owner",
-    file: "sync/rules/wanted.ts",
+    file: "sync/rules/copies.ts",
     text: 'ownerReferences: [{ apiVersion, kind: "SyncSecret", name, uid }],',
     instead: "",
     tests: [real],
@@ -98,7 +98,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L13",
     effect: "a service account's token is made as one, and the token controller deletes it",
-    file: "sync/rules/wanted.ts",
+    file: "sync/rules/copies.ts",
     text: "const opaque = type === accountToken;",
     instead: "const opaque = type === undefined;",
     tests: [real],
@@ -106,7 +106,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L14",
     effect: "the Secret of an immutable object can be edited",
-    file: "sync/rules/wanted.ts",
+    file: "sync/rules/copies.ts",
     text: "immutable: object.immutable ?? false,",
     instead: "immutable: false,",
     tests: [real],
@@ -156,7 +156,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L23",
     effect: "the tenant's labels travel with the copy",
-    file: "sync/rules/wanted.ts",
+    file: "sync/rules/copies.ts",
     text: 'const placed = { name: metadata.uid ?? "", namespace, ...told(origin) };',
     instead:
       'const placed = { ...told(origin), ...metadata, name: metadata.uid ?? "", namespace };',
@@ -197,7 +197,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L20",
     effect: "after an outage a deletion hangs, and somebody has to remove finalizers",
-    file: "sync/served.ts",
+    file: "sync/service.ts",
     text: "return error instanceof ApiError ? error.retryAfterSeconds : undefined;",
     instead: "return 86_400;",
     tests: [real],
@@ -286,7 +286,7 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L31",
     effect: "the page's selector finds nothing",
-    file: "sync/rules/wanted.ts",
+    file: "sync/rules/copies.ts",
     text: 'const managedBy = { "app.kubernetes.io/managed-by": syncManager };',
     instead: 'const managedBy = { "app.kubernetes.io/part-of": syncManager };',
     tests: [real],

@@ -7,7 +7,7 @@ import { nodeFiles } from "#contract/names.ts";
 import { remove, replace } from "#agent/files/atomic-write.ts";
 import type { Delivery } from "../delivery.ts";
 import { readFile } from "./file.ts";
-import { foundOf } from "./found.ts";
+import { foundOf } from "./observation.ts";
 
 export const configJson: Delivery = {
   names: [nodeFiles.config],

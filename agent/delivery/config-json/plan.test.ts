@@ -10,7 +10,7 @@ import { aliases, digest } from "./compare.ts";
 import { readDocument } from "./document.ts";
 import { type File, firstJournal, type Journal } from "#agent/journal/journal.ts";
 import { leftBy, type Rewrite } from "../delivery.ts";
-import type { Document } from "../mounted.ts";
+import type { Document } from "../mount.ts";
 import type { Present } from "./file.ts";
 import { isUnexplained, plan, planRestore, previous } from "./plan.ts";
 

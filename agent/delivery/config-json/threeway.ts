@@ -12,7 +12,7 @@ import { aliases, digest } from "./compare.ts";
 import type { NodeDocument } from "./document.ts";
 import { type RawJson, plain, valueOf } from "./value.ts";
 import type { Owned } from "#agent/journal/journal.ts";
-import type { Desired } from "../mounted.ts";
+import type { Desired } from "../mount.ts";
 
 type Own = Owned["entries"][number];
 

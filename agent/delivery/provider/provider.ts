@@ -11,8 +11,8 @@ import { unless } from "#agent/files/errno.ts";
 import { makeDirectory } from "#agent/journal/folder.ts";
 import { configJson } from "../config-json/config-json.ts";
 import type { Delivery, FoundFile, Put } from "../delivery.ts";
-import { afterProvider, providedBy } from "./found.ts";
-import { readInstalled } from "./installed.ts";
+import { afterProvider, providedBy } from "./observation.ts";
+import { readInstalled } from "./installation.ts";
 import { registeredBy } from "./registered.ts";
 import { hasFlags, readTree } from "./tree.ts";
 

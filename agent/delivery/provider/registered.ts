@@ -13,9 +13,9 @@ import { providerConfig, rowsFor } from "#pullsecret/provider/config.ts";
 import { withFlags, withoutFlags } from "#pullsecret/provider/flags.ts";
 import { type Journal, nothingOwned } from "#agent/journal/journal.ts";
 import type { FoundFile, Plan, Put, Rewrite } from "../delivery.ts";
-import { givesBack } from "../gives-back.ts";
-import type { Document } from "../mounted.ts";
-import { isThere, notAsked, planRelease, putAnswer, withDigest } from "./found.ts";
+import { givesBack } from "../withdrawal.ts";
+import type { Document } from "../mount.ts";
+import { isThere, notAsked, planRelease, putAnswer, withDigest } from "./observation.ts";
 import { share } from "./share.ts";
 import type { ProviderTree } from "./tree.ts";
 

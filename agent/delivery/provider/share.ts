@@ -9,8 +9,8 @@
 import type { ProviderScope } from "#contract/names.ts";
 import { answerable } from "#pullsecret/provider/answer.ts";
 import type { Owned } from "#agent/journal/journal.ts";
-import type { Desired } from "../mounted.ts";
-import type { InstalledProvider } from "./installed.ts";
+import type { Desired } from "../mount.ts";
+import type { InstalledProvider } from "./installation.ts";
 
 export type Shares = Readonly<{
   answer: ReadonlyMap<string, unknown>;

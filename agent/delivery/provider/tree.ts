@@ -6,7 +6,7 @@ import { script } from "#pullsecret/provider/answer.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { type Flags, flagsIn } from "#pullsecret/provider/flags.ts";
 import { type OwnFile, readOwn } from "#agent/files/own-file.ts";
-import { isNoexec, readAnswer, there, trying, type InstalledProvider } from "./installed.ts";
+import { isNoexec, readAnswer, there, trying, type InstalledProvider } from "./installation.ts";
 
 export type ProviderTree = InstalledProvider &
   Readonly<{

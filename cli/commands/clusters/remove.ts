@@ -4,7 +4,7 @@ import { clusterManager } from "#contract/joined/names.ts";
 import { toggle } from "#contract/values.ts";
 import { refuseOther, waysTo } from "#cli/clusters/contexts.ts";
 import { clusterId } from "#cli/clusters/profile.ts";
-import { leave } from "#cli/joining/leave.ts";
+import { leave } from "#cli/joining/departure.ts";
 import { cluster, profilePath, tokenPath, type Named } from "#cli/clusters/names.ts";
 import { command } from "#cli/terminal/command.ts";
 import { Refused } from "#cli/terminal/io.ts";

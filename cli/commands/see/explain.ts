@@ -6,7 +6,7 @@ import { clusterFlags } from "#cli/cluster/flags.ts";
 import { readObject } from "#cli/cluster/object.ts";
 import { path } from "#cli/document/path.ts";
 import { isScoped } from "#cli/show/delivery.ts";
-import { explainObject, type Explained } from "#cli/show/explained.ts";
+import { explainObject, type Explained } from "#cli/show/explanation.ts";
 import { columns } from "#cli/terminal/columns.ts";
 import { command } from "#cli/terminal/command.ts";
 import { Misuse } from "#cli/terminal/io.ts";

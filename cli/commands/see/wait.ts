@@ -3,7 +3,7 @@ import { clusterFlags, sourceFlag, timeoutFlag } from "#cli/cluster/flags.ts";
 import { followObject, peekObject } from "#cli/cluster/object.ts";
 import { sourceSecret, sourceSecrets, versionOf } from "#cli/cluster/secrets.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { judgeServed, type PresentSource, type Served } from "#cli/show/served.ts";
+import { judgeServed, type PresentSource, type Served } from "#cli/show/presence.ts";
 import { command } from "#cli/terminal/command.ts";
 import type { Io } from "#cli/terminal/io.ts";
 

@@ -1,6 +1,6 @@
 /** The agents, as the controller declares them. */
 import type { V1ResourceRequirements } from "@kubernetes/client-node";
-import type { Pinned } from "./pinned.ts";
+import type { Pinned } from "./pinned-nodes.ts";
 import type { AgentPolicy, RolloutPolicy } from "#controller/policy/policy.ts";
 
 /** The image that an agent runs, and the Secrets of kube-system that it is pulled with. */

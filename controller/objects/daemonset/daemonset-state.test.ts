@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contains } from "#kube/apply/contains.ts";
+import { contains } from "#kube/apply/difference.ts";
 import { agent } from "./agent.fixture.ts";
 import { daemonSet } from "./daemonset.ts";
 import { declaredAsIs, daemonSetState } from "./daemonset-state.ts";

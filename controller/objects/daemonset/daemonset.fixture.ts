@@ -5,7 +5,7 @@
  */
 import { askingSeconds, type RevisionContent, type Registration } from "#contract/names.ts";
 import { budgetNodes, type Strategy } from "#controller/rollout/turn/strategy.ts";
-import type { Survey } from "#controller/rollout/turn/surveyed.ts";
+import type { Survey } from "#controller/rollout/turn/survey-result.ts";
 
 /** Seconds of Ready that make an agent available, and that nobody may trust less. */
 const guard = 3;

@@ -4,7 +4,7 @@
  */
 import type { V1Affinity } from "@kubernetes/client-node";
 import type { Agent } from "./agent.ts";
-import { affinityTo } from "./pinned.ts";
+import { affinityTo } from "./pinned-nodes.ts";
 
 const linux = { label: "kubernetes.io/os", value: "linux" };
 

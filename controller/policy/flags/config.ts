@@ -4,7 +4,7 @@ import { readFlags, type ParsedFlags, type Rule } from "#contract/flags.ts";
 import type { TableValues } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { flags } from "./flags.ts";
-import { moved } from "./moved.ts";
+import { moved } from "./moved-flags.ts";
 import { podOf, requestsFit } from "./pod.ts";
 import type { Installed } from "#controller/policy/policy.ts";
 import { standardModes } from "#controller/policy/delivery.ts";

@@ -3,7 +3,7 @@ import { askingSeconds, guardSeconds } from "#contract/names.ts";
 import { wait } from "#controller/rollout/turn/answers.ts";
 import { tooManyFailed, unavailableFor } from "#controller/rollout/turn/excuses.ts";
 import { canaryPause, hasStood, stallLimit } from "#controller/rollout/turn/patience.ts";
-import { haltedPause, isHalted } from "./stop.ts";
+import { haltedPause, isHalted } from "./wave-end.ts";
 import {
   everyNode,
   raisedBy,

@@ -11,7 +11,7 @@ import { createLookout } from "../lookout.ts";
 import { fatesOf, countFates } from "#controller/rollout/turn/node-state.ts";
 import { isOutage } from "#controller/rollout/turn/excuses.ts";
 import { decide } from "./decide.ts";
-import { takesBack } from "#controller/rollout/halt/taking.ts";
+import { takesBack } from "#controller/rollout/halt/source-withdrawal.ts";
 import { isOvertaken, type RolloutInput, type Turn } from "#controller/rollout/turn/turn.ts";
 
 const probationSeconds = 5;

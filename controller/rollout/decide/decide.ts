@@ -20,8 +20,8 @@ import {
   standsIn,
 } from "#controller/rollout/turn/patience.ts";
 import { repair } from "./repair.ts";
-import { allLivingServed, isBorn, nextAfterServed } from "./served.ts";
-import { halt, isHalted, isHopeless } from "./stop.ts";
+import { allLivingServed, isBorn, nextAfterServed } from "./completion.ts";
+import { halt, isHalted, isHopeless } from "./wave-end.ts";
 import { everyNode, firstStrategy, type Strategy } from "#controller/rollout/turn/strategy.ts";
 import {
   type DaemonSetState,

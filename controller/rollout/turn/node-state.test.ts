@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fatesOf, nobody, pick, type Waits, countFates } from "./node-state.ts";
-import type { AgentPod, SurveyedNode } from "./surveyed.ts";
+import type { AgentPod, SurveyedNode } from "./survey-result.ts";
 
 const agent = (changes: Partial<AgentPod> = {}): AgentPod => ({
   current: true,

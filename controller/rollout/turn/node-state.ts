@@ -1,6 +1,6 @@
 /** What became of each node: pure judgements over a survey. */
 import { askingSeconds, rereadSeconds } from "#contract/names.ts";
-import type { AgentPod, Survey, SurveyedNode } from "./surveyed.ts";
+import type { AgentPod, Survey, SurveyedNode } from "./survey-result.ts";
 
 /**
  * Seconds after its pod's creation, besides the probation, at which an unavailable agent is stuck:

@@ -11,7 +11,7 @@ import { collections } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
 import type { ExtraSource } from "#controller/policy/policy.ts";
 import { isReserved, ranked } from "./declared.ts";
-import { givenExtra, type ExtraGiven } from "./given.ts";
+import { givenExtra, type ExtraGiven } from "./input.ts";
 
 /** Where the extras' Secrets are read. */
 export type Extras = Readonly<{

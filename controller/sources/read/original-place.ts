@@ -6,7 +6,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { cached } from "#kube/watch/cached-client.ts";
 import { secretsIn } from "#kube/client/paths.ts";
-import { reopened } from "#kube/client/reopened.ts";
+import { reopened } from "#kube/client/renewal.ts";
 import { originalReader } from "./original.ts";
 
 const now = () => new Date();

@@ -8,7 +8,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/loop.ts";
 import type { Informer } from "#kube/watch/informer.ts";
-import type { Original } from "./given.ts";
+import type { Original } from "./input.ts";
 
 /**
  * Seconds that a read may take: a tenth of what the loop takes for a hang, and enough for an API

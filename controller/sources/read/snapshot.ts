@@ -11,7 +11,7 @@ import { additionalSecretName } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { isOurs } from "#kube/client/ownership.ts";
 import { collections, owned, type OwnedName } from "#kube/client/paths.ts";
-import type { ExtraGiven, Original } from "./given.ts";
+import type { ExtraGiven, Original } from "./input.ts";
 
 export type Snapshot = Readonly<{
   additional: V1Secret | undefined;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { notAdditive } from "./additive.ts";
+import { notAdditive } from "./compatibility.ts";
 import { lastFile, lastFilesIn, lastRelease } from "./last-release.ts";
 import { onlyVersion, ourCrd, readCrd, type Schema } from "./crd.ts";
 

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
-import { differing } from "./contains.ts";
+import { differing } from "./difference.ts";
 
 /** Seconds for which an answer is believed. Asking is one dry run: 10 ms of the API server. */
 export const believedSeconds = 60;

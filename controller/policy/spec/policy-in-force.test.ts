@@ -9,7 +9,12 @@ import type {
 import { parseConfig } from "#controller/policy/flags/config.ts";
 import { allowedDefaults, defaults } from "./defaults.ts";
 import type { DeliveryPolicy, DeliveryMode } from "#controller/policy/delivery.ts";
-import { inForce, readAccepted, type AcceptedSpec, type DeclaredObject } from "./in-force.ts";
+import {
+  inForce,
+  readAccepted,
+  type AcceptedSpec,
+  type DeclaredObject,
+} from "./policy-in-force.ts";
 import { beyondLimits } from "./limits.ts";
 import { policyOf } from "./spec.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { globalSecret, newSalt, publishedDigest, readPublished } from "../objects/global-secret.ts";
 import { noState } from "../objects/state.ts";
 import type { Snapshot } from "#controller/sources/read/snapshot.ts";
-import { heldByPause } from "./paused.ts";
+import { heldByPause } from "./pause.ts";
 
 const content = { document: '{"auths":{}}', sources: "{}", intent: "apply" } as const;
 const before = { ...content, document: '{"auths":{"a.io":{"auth":"dTpw"}}}' };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ensure, isDrifted } from "./ensure.ts";
-import { believedSeconds, Admitted } from "./admitted.ts";
+import { believedSeconds, Admitted } from "./admission.ts";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
 

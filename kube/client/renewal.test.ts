@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Cluster } from "./cluster.ts";
-import { reopened } from "./reopened.ts";
+import { reopened } from "./renewal.ts";
 
 test("a kubeconfig that changes is opened anew, and one that is half written is not", async () => {
   const folder = mkdtempSync(join(tmpdir(), "gps-"));

@@ -45,7 +45,7 @@ export function registeredAfter(
 
 /**
  * True when agents may have to tell kubelets of our provider for `next`. The first node then shows
- * that a kubelet asks it (agent/restart/asking.ts).
+ * that a kubelet asks it (agent/restart/provider-wait.ts).
  */
 export function registersKubelets(
   delivery: DeliveryPolicy,

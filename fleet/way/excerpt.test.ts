@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
-import { keptProof, keptSecret } from "./kept.ts";
+import { keptProof, keptSecret } from "./excerpt.ts";
 import { proofOf } from "./proof.ts";
 
 const owner = { apiVersion: "v1", kind: "Node", name: "a", uid: "u", controller: true };

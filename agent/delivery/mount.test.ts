@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { interpret, readMounted } from "./mounted.ts";
+import { interpret, readMounted } from "./mount.ts";
 
 const good = {
   revision: "7",

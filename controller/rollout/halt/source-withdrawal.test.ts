@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { takesBack } from "./taking.ts";
+import { takesBack } from "./source-withdrawal.ts";
 
 const both = { "a.io": "additional", "b.io": "team-b" };
 const cases: readonly (readonly [before: object | undefined, after: object, expected: boolean])[] =

@@ -1,5 +1,5 @@
 /** Withdrawals, and what amounts to one. */
-import type { Document } from "./mounted.ts";
+import type { Document } from "./mount.ts";
 
 /**
  * Whether the node is to be as if we had never been there: under a withdrawal, or a halt before

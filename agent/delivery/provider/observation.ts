@@ -4,9 +4,9 @@ import { quote } from "#pullsecret/problems/keypath.ts";
 import { answerOf } from "#pullsecret/provider/answer.ts";
 import { digestOf, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
 import type { FoundFile, Plan, Put } from "../delivery.ts";
-import { givesBack } from "../gives-back.ts";
-import type { Document } from "../mounted.ts";
-import type { InstalledProvider } from "./installed.ts";
+import { givesBack } from "../withdrawal.ts";
+import type { Document } from "../mount.ts";
+import type { InstalledProvider } from "./installation.ts";
 import { share } from "./share.ts";
 
 export const notAsked = "the kubelet has not asked its credential provider yet";

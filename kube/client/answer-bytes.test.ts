@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Gathered } from "./gathered.ts";
+import { Gathered } from "./answer-bytes.ts";
 
 test("the text is that of all chunks, however it is cut, and then begins anew", () =>
   fc.assert(

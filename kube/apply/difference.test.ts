@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { contains, differing } from "./contains.ts";
+import { contains, differing } from "./difference.ts";
 
 const cases: readonly (readonly [
   sentence: string,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stalledBy } from "./stalled.ts";
+import { stalledBy } from "./stall-reason.ts";
 
 const source = { ok: true, content: { type: "Opaque", data: {} }, version: "1" } as const;
 const missing = { ok: false, reason: "SourceMissing", message: "GPS431" } as const;

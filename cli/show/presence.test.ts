@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { halted, inForce, object, rolling, source, standing } from "../object.fixture.ts";
-import { judgeServed, type PresentSource, type Served } from "./served.ts";
+import { judgeServed, type PresentSource, type Served } from "./presence.ts";
 
 const secret = (version: string | undefined): PresentSource[] => [
   { source: "additional-pull-secret", version },

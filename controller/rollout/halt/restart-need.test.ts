@@ -9,7 +9,7 @@ import {
   registersKubelets,
   restartsKubelets,
   type Base,
-} from "./spared.ts";
+} from "./restart-need.ts";
 
 const auth = (word: string) => Buffer.from(`user:${word}`, "latin1").toString("base64");
 

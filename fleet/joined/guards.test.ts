@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { joinedGuards, objectsOf } from "#contract/joined/guards.ts";
-import { covers } from "./guarded.ts";
+import { covers } from "./guards.ts";
 
 const [policy, binding] = joinedGuards
   .flatMap((one) => objectsOf(one))

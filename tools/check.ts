@@ -3,8 +3,8 @@
  * wrong.
  */
 import { spawnSync } from "node:child_process";
-import { checkComments } from "./comments.ts";
-import { checkImports } from "./imports.ts";
+import { checkComments } from "./rules/comments.ts";
+import { checkImports } from "./rules/imports.ts";
 
 const steps: readonly (readonly [name: string, ...argv: string[]])[] = [
   ["types", "tsc", "--noEmit"],

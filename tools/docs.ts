@@ -4,17 +4,17 @@
  * writes them; a test holds the files against it, so that they cannot drift.
  */
 import { writeFileSync } from "node:fs";
-import { apiTypes, fleetTypes, syncTypes } from "./api.ts";
-import { plugin } from "./plugin.ts";
-import { faults } from "./faults.ts";
+import { apiTypes, fleetTypes, syncTypes } from "./definition/api.ts";
+import { plugin } from "./pages/plugin.ts";
+import { faults } from "./pages/faults.ts";
 import { chartParts } from "./install/chart.ts";
-import { promisesPage } from "./promises.ts";
-import { reasonsPage } from "./reasons.ts";
-import { fleetReference, reference, syncReference } from "./reference.ts";
+import { promisesPage } from "./pages/promises.ts";
+import { reasonsPage } from "./pages/reasons.ts";
+import { fleetReference, reference, syncReference } from "./pages/reference.ts";
 import { configurationPage } from "./pages/configuration.ts";
 import { errorsPage } from "./pages/errors.ts";
 import { metricsPage } from "./pages/metrics.ts";
-import { wrapped } from "./markdown.ts";
+import { wrapped } from "./pages/markdown.ts";
 
 /** File → its whole text. */
 export function pages(): Readonly<Record<string, string>> {

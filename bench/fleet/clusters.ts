@@ -9,8 +9,8 @@ import { until } from "#test/cluster/await.ts";
 import { startCluster } from "#test/cluster/cluster.ts";
 import * as fleet from "#test/fleet/fleet.ts";
 import { FakeGuests } from "#test/fleet/fake-guest.ts";
-import { secrets } from "../objects.ts";
-import { WatchedObjects } from "../watched-objects.ts";
+import { secrets } from "../testbed/objects.ts";
+import { WatchedObjects } from "../observe/watched-objects.ts";
 
 /** Real ones that are started side by side: each takes a core for some seconds. */
 const batch = 2;

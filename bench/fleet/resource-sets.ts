@@ -6,8 +6,8 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { pullSecret } from "#test/controller/plane.ts";
 import { declareCluster, installAll, startManager } from "#test/fleet/clusterapi.ts";
 import type { Home } from "#test/fleet/fleet.ts";
-import { put, secrets } from "../objects.ts";
-import { WatchedObjects } from "../watched-objects.ts";
+import { put, secrets } from "../testbed/objects.ts";
+import { WatchedObjects } from "../observe/watched-objects.ts";
 import { type RealGuest, untilReal } from "./clusters.ts";
 
 /** Beside the fleet's own target, so that both can be measured on the same clusters. */

@@ -1,12 +1,12 @@
 /** What a change costs the API server, and how that grows with the nodes. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { auditEnd } from "#test/cluster/audit.ts";
-import { requestsSince } from "../audit.ts";
-import type { Testbed } from "../testbed.ts";
-import type { Bench, Measurement } from "../bench.ts";
-import { calm, change, ensureInForce } from "../change.ts";
-import { compare, measure } from "../result.ts";
-import { interleave } from "../rounds.ts";
+import { requestsSince } from "../observe/audit.ts";
+import type { Testbed } from "../testbed/testbed.ts";
+import type { Bench, Measurement } from "../result/bench.ts";
+import { calm, change, ensureInForce } from "../testbed/change.ts";
+import { compare, measure } from "../result/result.ts";
+import { interleave } from "../result/rounds.ts";
 
 export const apiLoad: Measurement = {
   name: "api-load",

@@ -11,8 +11,8 @@ import { Deeds } from "#agent/observe/stopwatch.ts";
 import type { Systemd } from "#agent/systemd/systemd.ts";
 import type { Unit } from "#agent/systemd/unit.ts";
 import { NodeDirectory } from "#test/faults/agent.ts";
-import type { Measurement } from "../bench.ts";
-import { measure } from "../result.ts";
+import type { Measurement } from "../result/bench.ts";
+import { measure } from "../result/result.ts";
 
 const hour = 3_600_000;
 /**

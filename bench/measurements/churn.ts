@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as names from "#contract/names.ts";
 import { until } from "#test/cluster/await.ts";
-import type { Measurement } from "../bench.ts";
-import { isServed, putAdditional, revisionOf, secrets } from "../objects.ts";
-import { compare, measure } from "../result.ts";
-import { unreachableNodes } from "../fake-node.ts";
-import { quickNodes, type Simulated } from "../simulated.ts";
+import type { Measurement } from "../result/bench.ts";
+import { isServed, putAdditional, revisionOf, secrets } from "../testbed/objects.ts";
+import { compare, measure } from "../result/result.ts";
+import { unreachableNodes } from "../simulated/fake-node.ts";
+import { quickNodes, type Simulated } from "../simulated/simulated.ts";
 
 const changes = 100;
 const everyMilliseconds = 600;

@@ -6,11 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliverySpec } from "#api/global-pull-secret.ts";
 import { providerFiles } from "#contract/names.ts";
 import { podOn, untilState } from "#test/e2e/pods.ts";
-import type { Bench, Measurement } from "../bench.ts";
-import { calm } from "../change.ts";
-import { type Budget, isServed, putAdditional, revisionOf } from "../objects.ts";
-import { compare, measure, type BenchResult } from "../result.ts";
-import type { Testbed, TestbedNode } from "../testbed.ts";
+import type { Bench, Measurement } from "../result/bench.ts";
+import { calm } from "../testbed/change.ts";
+import { type Budget, isServed, putAdditional, revisionOf } from "../testbed/objects.ts";
+import { compare, measure, type BenchResult } from "../result/result.ts";
+import type { Testbed, TestbedNode } from "../testbed/testbed.ts";
 
 const provider: DeliverySpec = {
   mode: "CredentialProvider",

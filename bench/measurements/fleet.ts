@@ -8,11 +8,11 @@ import { until } from "#test/cluster/await.ts";
 import { document, pullSecret } from "#test/controller/plane.ts";
 import * as fleet from "#test/fleet/fleet.ts";
 import { fleetSecret, labelled } from "#test/fleet/fleet.ts";
-import type { Measurement } from "../bench.ts";
+import type { Measurement } from "../result/bench.ts";
 import { Clusters } from "../fleet/clusters.ts";
 import { ResourceSets } from "../fleet/resource-sets.ts";
-import { compare, measure, type BenchResult } from "../result.ts";
-import { interleave } from "../rounds.ts";
+import { compare, measure, type BenchResult } from "../result/result.ts";
+import { interleave } from "../result/rounds.ts";
 
 /** Goals: 1 s and 20 ms a cluster until the last one has it; 300 KiB a cluster at rest. */
 const goals = { seconds: (clusters: number) => 1 + 0.02 * clusters, kibibytes: 300 };

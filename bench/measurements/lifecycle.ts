@@ -3,14 +3,14 @@ import type { V1Pod } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { guardSeconds } from "#contract/names.ts";
 import { podOn, pullRefused, untilState } from "#test/e2e/pods.ts";
-import type { Testbed } from "../testbed.ts";
-import type { Bench, Measurement } from "../bench.ts";
-import { calm } from "../change.ts";
-import { removeEmpty, rollEmpty } from "../empty-daemonset.ts";
-import { additional, isServed, putAdditional, remove, revisionOf } from "../objects.ts";
-import { compare } from "../result.ts";
-import { interleave } from "../rounds.ts";
-import { WatchedObjects } from "../watched-objects.ts";
+import type { Testbed } from "../testbed/testbed.ts";
+import type { Bench, Measurement } from "../result/bench.ts";
+import { calm } from "../testbed/change.ts";
+import { removeEmpty, rollEmpty } from "../testbed/empty-daemonset.ts";
+import { additional, isServed, putAdditional, remove, revisionOf } from "../testbed/objects.ts";
+import { compare } from "../result/result.ts";
+import { interleave } from "../result/rounds.ts";
+import { WatchedObjects } from "../observe/watched-objects.ts";
 import { restarts } from "./propagate.ts";
 
 /** Seconds. */

@@ -5,12 +5,12 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { until } from "#test/cluster/await.ts";
 import { auditEnd } from "#test/cluster/audit.ts";
-import { controllerWrites } from "../audit.ts";
-import type { Testbed } from "../testbed.ts";
-import type { Measurement } from "../bench.ts";
-import { calm } from "../change.ts";
-import { additional, putAdditional } from "../objects.ts";
-import { measure } from "../result.ts";
+import { controllerWrites } from "../observe/audit.ts";
+import type { Testbed } from "../testbed/testbed.ts";
+import type { Measurement } from "../result/bench.ts";
+import { calm } from "../testbed/change.ts";
+import { additional, putAdditional } from "../testbed/objects.ts";
+import { measure } from "../result/result.ts";
 
 const rewrites = 1000;
 

@@ -2,13 +2,13 @@
  * How long a change takes, against the least that anything built on a DaemonSet and a kubelet
  * restart can take.
  */
-import type { Testbed } from "../testbed.ts";
-import type { Bench, Measurement } from "../bench.ts";
-import { calm, change } from "../change.ts";
-import { bareRestart, rollEmpty } from "../empty-daemonset.ts";
-import { compare, type BenchResult } from "../result.ts";
-import { interleave } from "../rounds.ts";
-import { drawRollout } from "../rollout-picture.ts";
+import type { Testbed } from "../testbed/testbed.ts";
+import type { Bench, Measurement } from "../result/bench.ts";
+import { calm, change } from "../testbed/change.ts";
+import { bareRestart, rollEmpty } from "../testbed/empty-daemonset.ts";
+import { compare, type BenchResult } from "../result/result.ts";
+import { interleave } from "../result/rounds.ts";
+import { drawRollout } from "../picture/rollout-picture.ts";
 
 export const propagateOne: Measurement = {
   name: "propagate-1",

@@ -3,13 +3,13 @@
  * controller needs anyway for one node first and then a tenth of them at a time.
  */
 import * as names from "#contract/names.ts";
-import type { Bench, Measurement } from "../bench.ts";
-import { drawLines } from "../lines.ts";
-import { isServed, put, putAdditional, revisionOf, secrets, syncer } from "../objects.ts";
-import { compare, measure, type BenchResult } from "../result.ts";
-import { interleave } from "../rounds.ts";
-import { unreachableNodes } from "../fake-node.ts";
-import { quickNodes, type Simulated, type Usage } from "../simulated.ts";
+import type { Bench, Measurement } from "../result/bench.ts";
+import { drawLines } from "../picture/lines.ts";
+import { isServed, put, putAdditional, revisionOf, secrets, syncer } from "../testbed/objects.ts";
+import { compare, measure, type BenchResult } from "../result/result.ts";
+import { interleave } from "../result/rounds.ts";
+import { unreachableNodes } from "../simulated/fake-node.ts";
+import { quickNodes, type Simulated, type Usage } from "../simulated/simulated.ts";
 
 const minReadySeconds = 5;
 /** The default: a canary and ten waves, and a survey where the unreachable node is in the way. */

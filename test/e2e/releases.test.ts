@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";
-import { lastRelease } from "#tools/last-release.ts";
+import { lastRelease } from "#tools/definition/last-release.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { buildLastRelease } from "../cluster/kit/last-release.ts";

@@ -14,7 +14,7 @@ export const agent: readonly Mutant[] = [
     file: "agent/restart/restart.ts",
     text: "if (isRestartedBySystemd(unit)) return besideSystemd;",
     instead: "",
-    tests: ["agent/restart/quarantine.test.ts", "bench/bad.test.ts"],
+    tests: ["agent/restart/quarantine.test.ts", "bench/measurements/bad.test.ts"],
   },
   {
     breaks: "H15",

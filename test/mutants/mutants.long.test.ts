@@ -1,7 +1,7 @@
 /** Every deliberate breakage is found by the tests that are said to find it. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { shownBy } from "#tools/promises.ts";
+import { shownBy } from "#tools/pages/promises.ts";
 import { mutants } from "./list.ts";
 import type { Mutant } from "./mutant.ts";
 import { Workshop } from "./workshop.ts";

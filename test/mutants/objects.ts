@@ -84,7 +84,7 @@ export const objects: readonly Mutant[] = [
     file: "controller/status/conditions.ts",
     text: "timeOf(now)",
     instead: "timeOf(new Date())",
-    tests: ["tools/imports.test.ts"],
+    tests: ["tools/rules/imports.test.ts"],
   },
   {
     breaks: "H8",
@@ -248,7 +248,7 @@ export const objects: readonly Mutant[] = [
     file: "agent/facts/revision.ts",
     text: 'import type { Facts } from "./facts.ts";',
     instead: 'import type { Facts } from "./facts.ts";\nimport "#controller/objects/rbac.ts";',
-    tests: ["tools/imports.test.ts"],
+    tests: ["tools/rules/imports.test.ts"],
   },
   {
     breaks: "K11",

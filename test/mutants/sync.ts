@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const real = "test/sync/sync.test.ts";
 const step = "sync/rules/step.test.ts";
 const content = "sync/rules/content.test.ts";
-const page = "tools/sync-page.test.ts";
+const page = "tools/rules/sync-page.test.ts";
 
 export const sync: readonly Mutant[] = [
   {

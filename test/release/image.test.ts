@@ -13,10 +13,10 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
-import { imageBoms } from "#tools/release/image-boms.ts";
+import { imageBoms } from "#tools/release/boms/image-boms.ts";
 import { buildLayout, bundlesOf } from "#tools/release/image.ts";
 import { readLayout } from "#tools/release/layout.ts";
-import { npmBoms } from "#tools/release/npm-boms.ts";
+import { npmBoms } from "#tools/release/boms/npm-boms.ts";
 import { Unready } from "#tools/release/ready.ts";
 import { run } from "../cluster/run.ts";
 import { architectures, writeBase } from "./base.ts";

@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { load } from "js-yaml";
-import type { CycloneDx } from "#tools/release/boms.ts";
+import type { CycloneDx } from "#tools/release/boms/boms.ts";
 import { sha256 } from "#tools/release/archive.ts";
 import { readLayout } from "#tools/release/layout.ts";
 import { run } from "../cluster/run.ts";

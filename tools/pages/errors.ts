@@ -5,7 +5,7 @@ import { catalogue as fleet } from "#fleet/secret/problems.ts";
 import { catalogue as kubeconfigs } from "#kube/kubeconfig/problems.ts";
 import { catalogue as documents } from "#pullsecret/problems/problems.ts";
 import { catalogue as sync } from "#sync/rules/problems.ts";
-import { table, type Row } from "../markdown.ts";
+import { table, type Row } from "./markdown.ts";
 
 /** Of every program, and of what they read. */
 export const catalogues: readonly Readonly<Record<string, readonly [string, string, string]>>[] = [

@@ -1,6 +1,6 @@
 /** docs/metrics.md: metrics, and what lasts. */
 import { troubles } from "#controller/status/troubles.ts";
-import { table, type Row } from "../markdown.ts";
+import { table, type Row } from "./markdown.ts";
 
 /** The page of metrics, and of the Events and conditions of what lasts. */
 export function metricsPage(): string {

@@ -1,7 +1,7 @@
 /** The last release, built once per machine from its own sources with its own locked packages. */
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { lastArchive, lastRelease } from "#tools/last-release.ts";
+import { lastArchive, lastRelease } from "#tools/definition/last-release.ts";
 import { cacheRoot, once } from "../cache.ts";
 import { progress, run } from "../run.ts";
 

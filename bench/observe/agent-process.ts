@@ -1,0 +1,83 @@
+/** The agent's process in its pod, as the kernel accounts for it. */
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Testbed, TestbedNode } from "../testbed/testbed.ts";
+import { slotOf } from "./healthz.ts";
+
+const mebibyte = 1024 * 1024;
+
+/**
+ * MiB. `working`: what the kubelet evicts by and `kubectl top` shows; `own`: what no other process
+ * shares.
+ */
+export type Memory = Readonly<{ working: number; own: number }>;
+
+/**
+ * Process id of the agent on this node; undefined while there is none. The newest one while two are
+ * there.
+ */
+export function agentOn(testbed: Testbed, node: TestbedNode): number | undefined {
+  return processOn(testbed, node, "/app/agent.cjs");
+}
+
+/** Process id of the program on this node that has these words in its command line. */
+export function processOn(
+  testbed: Testbed,
+  { node }: TestbedNode,
+  words: string,
+): number | undefined {
+  const group = `/gps${slotOf(testbed.cluster)}/${node.name}/`;
+  const found = readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => pid > 0 && read(`/proc/${pid}/cmdline`).includes(words))
+    .filter((pid) => read(`/proc/${pid}/cgroup`).includes(group));
+  return found.length === 0 ? undefined : Math.max(...found);
+}
+
+/** Undefined when the process is gone. */
+export function memoryOf(pid: number): Memory | undefined {
+  const group = memoryGroup(pid);
+  const rollup = read(`/proc/${pid}/smaps_rollup`);
+  if (group === undefined || rollup === "") return undefined;
+  const kibibytes = (name: string) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(rollup)?.[1] ?? 0);
+  const usage = read(join(group, "memory.usage_in_bytes")) || read(join(group, "memory.current"));
+  const inactive = /^(?:total_)?inactive_file (\d+)$/m;
+  const stat = read(join(group, "memory.stat"));
+  const idle = /^total_inactive_file (\d+)$/m.exec(stat) ?? inactive.exec(stat);
+  return {
+    working: (Number(usage) - Number(idle?.[1] ?? 0)) / mebibyte,
+    own: (kibibytes("Private_Clean") + kibibytes("Private_Dirty")) / 1024,
+  };
+}
+
+/** Seconds on a CPU so far, all threads, to the nanosecond. */
+export function cpuOf(pid: number): number {
+  const tasks = readdirSync(`/proc/${pid}/task`);
+  const nanoseconds = tasks.map((task) =>
+    Number(read(`/proc/${pid}/task/${task}/schedstat`).split(" ")[0] ?? 0),
+  );
+  return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e9;
+}
+
+/** The container's group in the hierarchy that accounts for memory, of cgroup v1 or v2. */
+function memoryGroup(pid: number): string | undefined {
+  for (const line of read(`/proc/${pid}/cgroup`).split("\n")) {
+    const [, controllers = "", path = ""] = line.split(":");
+    const roots = controllers.split(",").includes("memory") ? ["/sys/fs/cgroup/memory"] : [];
+    if (controllers === "") roots.push("/sys/fs/cgroup", "/sys/fs/cgroup/unified");
+    const found = roots
+      .map((root) => join(root, path))
+      .find((group) => existsSync(join(group, "memory.stat")));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}

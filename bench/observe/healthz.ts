@@ -1,0 +1,72 @@
+/** When a node's kubelet answered its healthz and when not, to 10 ms. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
+import { until } from "#test/cluster/await.ts";
+import type { Cluster } from "#test/cluster/cluster.ts";
+import { inNamespace, networkOf } from "#test/cluster/host/network.ts";
+import type { Node } from "#test/cluster/node.ts";
+
+const everyMilliseconds = 10;
+
+type Change = Readonly<{ up: boolean; at: number }>;
+
+export class Healthz implements Disposable {
+  readonly #changes: Change[] = [];
+  readonly #child: ChildProcess;
+
+  constructor(cluster: Cluster, node: Node) {
+    const poll = [
+      process.execPath,
+      join(import.meta.dirname, "healthz-poll.ts"),
+      String(everyMilliseconds),
+    ];
+    const [program = "", ...args] = inNamespace(networkOf(slotOf(cluster)), node.name, poll);
+    this.#child = spawn(program, args, { stdio: ["ignore", "pipe", "ignore"] });
+    if (this.#child.stdout === null) throw new Error("a pipe was asked for");
+    createInterface(this.#child.stdout).on("line", (line) => {
+      const [state, at] = line.split(" ");
+      this.#changes.push({ up: state === "up", at: Number(at) });
+    });
+  }
+
+  /**
+   * The time at which the kubelet first answered again after a silence that began at `since` or
+   * later; waits for it.
+   */
+  async backAfter(since: number): Promise<number> {
+    const { at } = await until("healthz was silent and answers again", () => this.#back(since), {
+      timeout: 120_000,
+      every: 5,
+    });
+    return at;
+  }
+
+  /** Milliseconds without an answer since `since`. */
+  silence(since: number): number {
+    const changes = this.#changes.filter(({ at }) => at >= since);
+    return changes.reduce((sum, { up, at }, index) => {
+      const before = changes[index - 1];
+      return up && before !== undefined ? sum + at - before.at : sum;
+    }, 0);
+  }
+
+  /** The time at which the kubelet first fell silent since `since`. */
+  downAt(since: number): number | undefined {
+    return this.#changes.find(({ up, at }) => !up && at >= since)?.at;
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.kill("SIGKILL");
+  }
+
+  #back(since: number): Change | undefined {
+    const down = this.#changes.findIndex(({ up, at }) => !up && at >= since);
+    return down < 0 ? undefined : this.#changes.slice(down).find(({ up }) => up);
+  }
+}
+
+/** The slot of a cluster, which its directory is named by. */
+export function slotOf(cluster: Cluster): number {
+  return Number(basename(cluster.directory));
+}

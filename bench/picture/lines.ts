@@ -1,0 +1,88 @@
+/** Lines over time or over a count, linear or logarithmic, as one SVG. */
+import {
+  decades,
+  document,
+  line,
+  linear,
+  logarithmic,
+  palette,
+  text,
+  ticks,
+  type Frame,
+} from "./svg.ts";
+import { number } from "../result/table.ts";
+
+type Line = Readonly<{
+  name: string;
+  points: readonly (readonly [x: number, y: number])[];
+  dots?: boolean;
+}>;
+
+export type Chart = Readonly<{
+  title: string;
+  /** What the axes count. */
+  x: string;
+  y: string;
+  lines: readonly Line[];
+  /** Horizontal lines, such as a limit. */
+  marks?: readonly Readonly<{ name: string; y: number }>[];
+  /** Makes both axes logarithmic; all values are above 0 then. */
+  logarithmic?: boolean;
+}>;
+
+const frame: Frame = { width: 760, height: 380, left: 64, right: 150, top: 44, bottom: 52 };
+
+export function drawLines(chart: Chart): string {
+  const { lines, marks = [] } = chart;
+  const all = lines.flatMap(({ points }) => points);
+  const xs = all.map(([x]) => x);
+  const ys = [...all.map(([, y]) => y), ...marks.map(({ y }) => y)];
+  const axis = (values: readonly number[]) =>
+    chart.logarithmic === true
+      ? decades(Math.min(...values), Math.max(...values))
+      : ticks(Math.max(...values), 8);
+  const [xTicks, yTicks] = [axis(xs), axis(ys)];
+  const scale = chart.logarithmic === true ? logarithmic : linear;
+  const [right, bottom] = [frame.width - frame.right, frame.height - frame.bottom];
+  const x = scale([xTicks[0] ?? 0, xTicks.at(-1) ?? 1], [frame.left, right]);
+  const y = scale([yTicks[0] ?? 0, yTicks.at(-1) ?? 1], [bottom, frame.top]);
+  const grid = 'stroke="#ddd"';
+  return document(frame, chart.title, [
+    ...xTicks.flatMap((tick) => [
+      line(x(tick), frame.top, x(tick), bottom, grid),
+      text(x(tick), bottom + 18, number(tick), 'text-anchor="middle"'),
+    ]),
+    ...yTicks.flatMap((tick) => [
+      line(frame.left, y(tick), right, y(tick), grid),
+      text(frame.left - 8, y(tick) + 4, number(tick), 'text-anchor="end"'),
+    ]),
+    text((frame.left + right) / 2, frame.height - 14, chart.x, 'text-anchor="middle"'),
+    text(frame.left - 8, frame.top - 8, chart.y, 'text-anchor="end"'),
+    ...marks.flatMap(({ name, y: at }) => [
+      line(frame.left, y(at), right, y(at), 'stroke="#555" stroke-dasharray="5 4"'),
+      text(right - 8, y(at) - 6, name, 'text-anchor="end" fill="#555"'),
+    ]),
+    ...lines.flatMap((one, index) => drawLine(one, index, x, y)),
+    ...lines.flatMap(({ name }, index) => {
+      const at = frame.top + 14 + index * 20;
+      const colour = `stroke="${palette[index % palette.length]}" stroke-width="3"`;
+      return [line(right + 12, at - 4, right + 32, at - 4, colour), text(right + 38, at, name)];
+    }),
+  ]);
+}
+
+type Place = (value: number) => number;
+
+function drawLine({ points, dots }: Line, index: number, x: Place, y: Place): string[] {
+  const colour = palette[index % palette.length];
+  const places = points.map(([px, py]) => `${x(px).toFixed(1)},${y(py).toFixed(1)}`);
+  const path = `<polyline points="${places.join(" ")}" fill="none" stroke="${colour}" stroke-width="2"/>`;
+  if (dots !== true) return [path];
+  return [
+    path,
+    ...points.map(
+      ([px, py]) =>
+        `<circle cx="${x(px).toFixed(1)}" cy="${y(py).toFixed(1)}" r="3.5" fill="${colour}"/>`,
+    ),
+  ];
+}

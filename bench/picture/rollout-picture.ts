@@ -1,0 +1,133 @@
+/** One rollout as a picture: what happens on each node, and when. */
+import type { V1Pod } from "@kubernetes/client-node";
+import * as names from "#contract/names.ts";
+import type { Testbed } from "../testbed/testbed.ts";
+import { change } from "../testbed/change.ts";
+import { document, line, linear, palette, text, ticks, type Frame } from "./svg.ts";
+
+/** Seconds since the Secret was written, in this order. */
+type Steps = Readonly<{
+  node: string;
+  /** The DaemonSet controller has made the node's new pod. */
+  grant: number;
+  /** The agent's first line. */
+  started: number;
+  /** config.json is in place, and the restart is asked for. */
+  written: number;
+  /** systemd's job is done. */
+  job: number;
+  healthz: number;
+  ready: number;
+  available: number;
+}>;
+
+const spans = [
+  ["grant", "started", "pod and container"],
+  ["started", "written", "decide, write"],
+  ["written", "job", "restart job"],
+  ["job", "healthz", "until healthz"],
+  ["healthz", "ready", "probation"],
+  ["ready", "available", "guard"],
+] as const;
+
+const frame: Frame = { width: 860, height: 0, left: 70, right: 24, top: 62, bottom: 50 };
+
+/** Makes one change on the testbed, one node at a time, and draws it. */
+export async function drawRollout(testbed: Testbed): Promise<string> {
+  const { begun, revision } = await change(testbed);
+  return drawSteps(await stepsOf(testbed, begun, revision));
+}
+
+/** Pure part: bars from left to right, one row for each node, in the order of their turns. */
+export function drawSteps(found: readonly Steps[]): string {
+  const rows = found.toSorted((a, b) => a.grant - b.grant);
+  const height = frame.top + rows.length * 34 + frame.bottom;
+  const [right, bottom] = [frame.width - frame.right, height - frame.bottom];
+  const marks = ticks(Math.max(...rows.map(({ available }) => available)), 10);
+  const x = linear([0, marks.at(-1) ?? 1], [frame.left, right]);
+  return document({ ...frame, height }, "One rollout, one node at a time", [
+    ...spans.flatMap(([, , name], index) => {
+      const at = frame.left + index * 132;
+      return [
+        `<rect x="${at}" y="36" width="12" height="12" ${swatch(index)}/>`,
+        text(at + 17, 47, name),
+      ];
+    }),
+    ...marks.flatMap((mark) => [
+      line(x(mark), frame.top, x(mark), bottom, 'stroke="#ddd"'),
+      text(x(mark), bottom + 18, String(mark), 'text-anchor="middle"'),
+    ]),
+    text(
+      (frame.left + right) / 2,
+      height - 12,
+      "seconds since additional-pull-secret was written",
+      'text-anchor="middle"',
+    ),
+    ...rows.map((row, index) => drawRow(row, frame.top + 8 + index * 34, x)),
+  ]);
+}
+
+function drawRow(row: Steps, y: number, x: (seconds: number) => number): string {
+  const bars = spans.map(([from, to], span) => {
+    const width = Math.max(0, x(row[to]) - x(row[from]));
+    return `<rect x="${x(row[from]).toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="20" ${swatch(span)}/>`;
+  });
+  return [text(frame.left - 8, y + 15, row.node, 'text-anchor="end"'), ...bars].join("\n");
+}
+
+function swatch(index: number): string {
+  return `fill="${palette[index % palette.length]}"`;
+}
+
+/** Puts together what the API server told and what the agents logged. */
+async function stepsOf(
+  testbed: Testbed,
+  begun: number,
+  revision: number,
+): Promise<readonly Steps[]> {
+  const seconds = (at: number) => (at - begun) / 1000;
+  return await Promise.all(
+    testbed.nodes.map(async ({ node, healthz }) => {
+      // Revisions begin again after a removal: only what was seen since.
+      const mine = testbed.pods.seen.filter(({ at, object }) => {
+        const made = object.metadata?.annotations?.[names.revisionAnnotation] === String(revision);
+        return at >= begun && made && object.spec?.nodeName === node.name;
+      });
+      const [first] = mine;
+      // The first Ready may be the kubelet's word of before its first probe, and is taken back; the
+      // last one stays.
+      const ready = mine[mine.findLastIndex(({ object }) => !isReady(object)) + 1];
+      if (first === undefined || ready === undefined)
+        throw new Error(`no pod of revision ${revision} on ${node.name}`);
+      const log = await logOf(testbed, first.object);
+      const back = await healthz.backAfter(begun);
+      const time = (fits: (line: LogLine) => boolean) => Date.parse(log.find(fits)?.time ?? "");
+      return {
+        node: node.name,
+        grant: seconds(first.at),
+        started: seconds(Date.parse(log[0]?.time ?? "")),
+        written: seconds(time(({ action, msg }) => action === "restart" && !msg.startsWith("job"))),
+        job: seconds(time(({ msg }) => msg.startsWith("job"))),
+        healthz: seconds(back),
+        ready: seconds(ready.at),
+        available: seconds(ready.at) + names.guardSeconds,
+      };
+    }),
+  );
+}
+
+type LogLine = { time: string; action?: string; msg: string };
+
+async function logOf({ cluster }: Testbed, pod: V1Pod): Promise<LogLine[]> {
+  const text = await cluster.kubectl("logs", "-n", names.namespace, pod.metadata?.name ?? "");
+  return text
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as LogLine);
+}
+
+function isReady({ status }: V1Pod): boolean {
+  return (
+    status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true
+  );
+}

@@ -1,0 +1,126 @@
+/**
+ * What an agent costs that has nothing to do: it answers the kubelet's probe, one a second, and
+ * looks twice a minute. Counted from the start of its process, and once more for the later half,
+ * when V8 has compiled what is done every second. Beside it, for the same minutes and asked by the
+ * same kubelet, is a bare Node.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import * as names from "#contract/names.ts";
+import { agentOn, cpuOf, processOn } from "../observe/agent-process.ts";
+import type { Testbed, TestbedNode } from "../testbed/testbed.ts";
+import type { Measurement } from "../result/bench.ts";
+import { calm } from "../testbed/change.ts";
+import { compare, measure } from "../result/result.ts";
+import { until } from "#test/cluster/await.ts";
+
+const hour = 3600;
+const against = "a bare Node that answers probes";
+
+export const agentCpu: Measurement = {
+  name: "agent-cpu",
+  run: async (bench) => {
+    const testbed = await bench.real(1);
+    await calm();
+    const [one] = testbed.nodes;
+    if (one === undefined) throw new Error("no node");
+    const minutes = bench.quick ? 6 : 60;
+    const half = minutes * 30_000;
+    const [agent, bare] = await startBoth(testbed, one);
+    const used = (): readonly [number, number] => [cpuOf(agent), cpuOf(bare)];
+    await sleep(half);
+    const [before, middle, since] = [await lines(testbed), used(), performance.now()];
+    await sleep(half);
+    const [end, now] = [used(), performance.now()];
+    const said = ((await lines(testbed)) - before) * ((hour * 1000) / (now - since));
+    await testbed.cluster.kubectl("delete", "pod", bareName, "-n", names.namespace);
+    const anHour = (hour * 1000) / (now - since);
+    return [
+      compare({ name: `agent-cpu, its first ${minutes} minutes`, unit: "CPU s", against }, [
+        [end[0], end[1]],
+      ]),
+      compare({ name: "agent-cpu, settled", unit: "CPU s/h", against, atMost: 1.5 }, [
+        [(end[0] - middle[0]) * anHour, (end[1] - middle[1]) * anHour],
+      ]),
+      measure({ name: "agent-cpu, log", unit: "lines/h", atMost: 1 }, [said]),
+    ];
+  },
+};
+
+/** A new agent and a bare Node, both just started; their process ids. */
+async function startBoth(testbed: Testbed, one: TestbedNode): Promise<readonly [number, number]> {
+  const old = agentOn(testbed, one);
+  const its = ["-n", names.namespace, "-l", `name=${names.agentName}`];
+  await testbed.cluster.kubectl("delete", "pod", ...its, "--wait=false");
+  const agent = await until("a new agent runs", () => {
+    const found = agentOn(testbed, one);
+    return found === old ? undefined : found;
+  });
+  await startBare(testbed, one);
+  const bare = processOn(testbed, one, String(barePort));
+  if (bare === undefined) throw new Error("no bare server runs");
+  return [agent, bare];
+}
+
+const bareName = "bench-bare";
+const barePort = 31249;
+
+/**
+ * What Node costs that answers the kubelet's probe a second in a pod, as the agent does, and does
+ * nothing else.
+ */
+async function startBare(testbed: Testbed, { node }: TestbedNode): Promise<void> {
+  const path = "jsonpath={.spec.template.spec.containers[0].image}";
+  const image = await testbed.cluster.kubectl(
+    "get",
+    "daemonset",
+    names.agentName,
+    "-n",
+    names.namespace,
+    "-o",
+    path,
+  );
+  const answer = "HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\nConnection: close\\r\\n\\r\\nok\\n";
+  const program = `require("node:net").createServer((socket) =>
+    socket.on("error", () => {}).on("data", () => socket.end("${answer}"))).listen(${barePort}, "127.0.0.1")`;
+  const container = {
+    name: "bare",
+    image,
+    command: ["/nodejs/bin/node", "--max-semi-space-size=1", "-e", program],
+    readinessProbe: {
+      periodSeconds: 1,
+      httpGet: { host: "127.0.0.1", path: "/readyz", port: barePort },
+    },
+  };
+  await testbed.cluster.apply({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: bareName, namespace: names.namespace },
+    spec: {
+      nodeName: node.name,
+      hostNetwork: true,
+      terminationGracePeriodSeconds: 0,
+      containers: [container],
+    },
+  });
+  await testbed.cluster.kubectl(
+    "wait",
+    "pod",
+    bareName,
+    "-n",
+    names.namespace,
+    "--for=condition=Ready",
+    "--timeout=60s",
+  );
+}
+
+async function lines({ cluster }: Testbed): Promise<number> {
+  const text = await cluster.kubectl(
+    "logs",
+    "-n",
+    names.namespace,
+    "-l",
+    `name=${names.agentName}`,
+    "--tail=-1",
+  );
+  return text.split("\n").length;
+}

@@ -1,0 +1,102 @@
+/**
+ * What an agent occupies on every node, at rest and while it brings the largest Secret that there
+ * can be.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { agentOn, memoryOf, type Memory } from "../observe/agent-process.ts";
+import type { Testbed } from "../testbed/testbed.ts";
+import type { Measurement } from "../result/bench.ts";
+import { calm, change } from "../testbed/change.ts";
+import { capacity } from "#pullsecret/merge/capacity.ts";
+import { largeDocument } from "../testbed/objects.ts";
+import { measure } from "../result/result.ts";
+import { drawLines } from "../picture/lines.ts";
+
+/** The MiB that the closest peer, written in Go, requests. */
+const peer = 35;
+/** More is refused: nodes get `capacity` at most, of which `sources` takes 45 bytes an entry. */
+const largest = capacity - 64 * 1024;
+
+type Sample = Memory & Readonly<{ pid: number; at: number }>;
+
+export const agentMemory: Measurement = {
+  name: "agent-memory",
+  run: async (bench) => {
+    const testbed = await bench.real(1);
+    const idle: Memory[] = [];
+    const work: Memory[] = [];
+    let life: readonly Sample[] = [];
+    for (let round = 0; round < (bench.quick ? 1 : 5); round++) {
+      await calm();
+      await change(testbed);
+      await sleep(10_000);
+      idle.push(present(testbed));
+      life = await sampled(testbed, () =>
+        change(testbed, largeDocument(1000, largest, testbed.nextRevision())),
+      );
+      const most = (key: keyof Memory) => Math.max(...life.map((sample) => sample[key]));
+      work.push({ working: most("working"), own: most("own") });
+    }
+    await change(testbed);
+    bench.picture("memory", draw(life));
+    const row = (name: string, values: readonly Memory[], key: keyof Memory, atMost?: number) =>
+      measure(
+        { name: `agent-memory, ${name}`, unit: "MiB", ...(atMost && { atMost }) },
+        values.map((memory) => memory[key]),
+      );
+    return [
+      row("idle, working set", idle, "working", 28),
+      row("idle, private", idle, "own"),
+      row("largest, working set", work, "working", 48),
+      row("largest, private", work, "own"),
+    ];
+  },
+};
+
+function present(testbed: Testbed): Memory {
+  const [one] = testbed.nodes;
+  const pid = one && agentOn(testbed, one);
+  const memory = pid === undefined ? undefined : memoryOf(pid);
+  if (memory === undefined) throw new Error("no agent runs");
+  return memory;
+}
+
+/** Samples of whatever agents run until `work` is over and 3 s more. */
+async function sampled(testbed: Testbed, work: () => Promise<unknown>): Promise<Sample[]> {
+  const samples: Sample[] = [];
+  const [one] = testbed.nodes;
+  const before = one && agentOn(testbed, one);
+  const over = new AbortController();
+  const working = work()
+    .then(() => sleep(3000))
+    .finally(() => over.abort());
+  // It is awaited below; until then its failure must not end the run.
+  working.catch(() => {});
+  let pid = before;
+  while (!over.signal.aborted) {
+    await sleep(20);
+    // Looking through all processes is dear: only while the known one is not the new one.
+    if (pid === before || pid === undefined || memoryOf(pid) === undefined)
+      pid = one && agentOn(testbed, one);
+    const memory = pid === undefined || pid === before ? undefined : memoryOf(pid);
+    if (memory !== undefined && pid !== undefined) samples.push({ ...memory, pid, at: Date.now() });
+  }
+  await working;
+  return samples;
+}
+
+function draw(life: readonly Sample[]): string {
+  const begun = life[0]?.at ?? 0;
+  const line = (key: keyof Memory) =>
+    life.map((sample) => [(sample.at - begun) / 1000, sample[key]] as const);
+  return drawLines({
+    title: "One agent's memory while it brings 1,000 entries, all that fits",
+    x: "seconds since its start",
+    y: "MiB",
+    lines: [
+      { name: "working set", points: line("working") },
+      { name: "private", points: line("own") },
+    ],
+    marks: [{ name: "a Go peer's request", y: peer }],
+  });
+}

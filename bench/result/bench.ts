@@ -1,0 +1,24 @@
+/** What a measurement is given, and what it has to be. */
+import type { Testbed } from "../testbed/testbed.ts";
+import type { BenchResult } from "./result.ts";
+import type { Simulated } from "../simulated/simulated.ts";
+
+export interface Bench {
+  readonly quick: boolean;
+  /**
+   * The real cluster with at least so many nodes, the product in force with its own budget; started
+   * when it is first asked for.
+   */
+  real(nodes: number): Promise<Testbed>;
+  /** A simulated one with exactly so many nodes; the real one is ended first. */
+  simulated(nodes: number): Promise<Simulated>;
+  /** Does something once, for several measurements. */
+  once<T>(key: string, make: () => Promise<T>): Promise<T>;
+  /** Writes a picture beside docs/performance.md. */
+  picture(name: string, svg: string): void;
+}
+
+export type Measurement = Readonly<{
+  name: string;
+  run: (bench: Bench) => Promise<readonly BenchResult[]>;
+}>;

@@ -1,0 +1,243 @@
+/**
+ * Many nodes without kubelets: real etcd, API server, DaemonSet controller and scheduler, the
+ * product's controller as it is shipped, and kwok, which answers for the nodes. A pod is Ready as
+ * soon as it is bound: what a node does is measured on real ones. One more node is unreachable.
+ */
+import { KubeConfig, type V1DaemonSet } from "@kubernetes/client-node";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connect } from "#kube/client/client.ts";
+import type { Cluster as Api } from "#kube/client/cluster.ts";
+import * as names from "#contract/names.ts";
+import { until } from "#test/cluster/await.ts";
+import { parentGroups, processes } from "#test/cluster/host/cgroup.ts";
+import { startCluster, type Cluster } from "#test/cluster/cluster.ts";
+import { startDaemon } from "#test/cluster/host/daemon.ts";
+import { inNamespace, networkOf } from "#test/cluster/host/network.ts";
+import { directEnvironment } from "#test/cluster/run.ts";
+import { writeKubeconfig } from "#test/controller/plane.ts";
+import { steer } from "#test/controller/steer.ts";
+import { slotOf } from "../observe/healthz.ts";
+import { kwok } from "./kwok.ts";
+import { type Budget, daemonSets } from "../testbed/objects.ts";
+import { unreachableNode, fakeLabel, fakeNode } from "./fake-node.ts";
+import { WatchedObjects } from "../observe/watched-objects.ts";
+
+/** Simulated nodes with --quick: one number for all, or a second cluster would be started. */
+export const quickNodes = 200;
+
+const root = join(import.meta.dirname, "../..");
+
+/**
+ * The DaemonSet controller's own limit of 20 requests a second would hide everything else: 100 s
+ * for 1,000 nodes. One lease in 200 s of each node instead of 40 s: 5,000 nodes would spend the
+ * machine on leases alone.
+ */
+const controllerManagerFlags = [
+  "--kube-api-qps=1000",
+  "--kube-api-burst=2000",
+  "--concurrent-daemonset-syncs=10",
+  "--node-monitor-grace-period=600s",
+];
+const schedulerFlags = ["--kube-api-qps=2000", "--kube-api-burst=4000"];
+const leaseSeconds = 200;
+
+/** Flags and environment of the Deployment. */
+const controllerFlags = [
+  "--max-old-space-size=96",
+  "--max-semi-space-size=1",
+  join(root, "dist/controller.cjs"),
+];
+
+/** What the controller's process has used so far. */
+export type Usage = Readonly<{
+  requests: number;
+  bytes: number;
+  cpuSeconds: number;
+  rssMiB: number;
+}>;
+
+export class Simulated implements Disposable {
+  readonly cluster: Cluster;
+  readonly api: Api;
+  readonly syncer: WatchedObjects<V1DaemonSet>;
+  readonly #kubeconfig: string;
+  #nodes = 0;
+  #controller: { child: ChildProcess; metrics: string; output: string } | undefined;
+
+  private constructor(cluster: Cluster, api: Api, kubeconfig: string) {
+    this.cluster = cluster;
+    this.api = api;
+    this.#kubeconfig = kubeconfig;
+    this.syncer = new WatchedObjects(api, daemonSets, {
+      fieldSelector: `metadata.name=${names.agentName}`,
+    });
+  }
+
+  static async start(): Promise<Simulated> {
+    const { program, configuration } = await kwok();
+    const cluster = await startCluster({ nodes: 0 });
+    try {
+      await quicken(cluster);
+      const stages = join(cluster.directory, "stages.yaml");
+      writeFileSync(stages, configuration);
+      const flags = [
+        `--kubeconfig=${cluster.kubeconfig}`,
+        `--config=${stages}`,
+        "--manage-all-nodes=false",
+        `--manage-nodes-with-label-selector=${fakeLabel}`,
+        `--node-lease-duration-seconds=${leaseSeconds}`,
+      ];
+      startInHub(cluster, "kwok", [program, ...flags]);
+      await cluster.kubectl("apply", "-k", join(root, "manifests"));
+      const deployment = "deployment/global-pull-secret-controller";
+      await cluster.kubectl("scale", deployment, "-n", names.namespace, "--replicas=0");
+      const account = ["global-pull-secret-controller", "-n", names.namespace];
+      const token = (await cluster.kubectl("create", "token", ...account, "--duration=8h")).trim();
+      const admin = new KubeConfig();
+      admin.loadFromFile(cluster.kubeconfig);
+      const kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token);
+      const api = connect(admin, () => {});
+      await api.create("/api/v1/nodes", unreachableNode());
+      return new Simulated(cluster, api, kubeconfig);
+    } catch (error) {
+      cluster.down();
+      throw error;
+    }
+  }
+
+  /** The number of nodes that answer. */
+  get nodes(): number {
+    return this.#nodes;
+  }
+
+  /** Adds nodes up to this number, and waits until all of them are Ready. */
+  async grow(count: number): Promise<void> {
+    const missing = Array.from(
+      { length: Math.max(0, count - this.#nodes) },
+      (_, index) => this.#nodes + index + 1,
+    );
+    for (let at = 0; at < missing.length; at += 20) {
+      await Promise.all(
+        missing
+          .slice(at, at + 20)
+          .map((index) => this.api.create("/api/v1/nodes", fakeNode(index))),
+      );
+    }
+    this.#nodes = Math.max(count, this.#nodes);
+    await until(`${count} nodes are Ready`, async () => (await this.#ready()) >= count, {
+      timeout: 600_000,
+      every: 2000,
+    });
+  }
+
+  /** Starts the controller with this budget; returns once it is ready. */
+  async startController(maxUnavailable: Budget, minReadySeconds: number): Promise<void> {
+    const port = 18080 + slotOf(this.cluster);
+    await steer(this, { rollout: { maxUnavailable, probation: `${minReadySeconds}s` } });
+    const flags = [
+      `--kubeconfig=${this.#kubeconfig}`,
+      "--agent-image=example.invalid/agent:1",
+      `--listen=127.0.0.1:${port}`,
+    ];
+    const env = directEnvironment({ MALLOC_ARENA_MAX: "1" });
+    const child = spawn(process.execPath, [...controllerFlags, ...flags], {
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const running = { child, metrics: `http://127.0.0.1:${port}`, output: "" };
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (data) => (running.output += String(data)));
+    this.#controller = running;
+    // Not a standby: one that was killed keeps the Lease until it has run out.
+    const leads = async () => (await (await fetch(`${running.metrics}/readyz`)).text()) === "ok\n";
+    await until("the controller leads", leads, { seen: () => running.output });
+  }
+
+  async stopController(): Promise<void> {
+    const child = this.#controller?.child;
+    this.#controller = undefined;
+    if (child === undefined || child.exitCode !== null) return;
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  }
+
+  /** What the running controller has used so far. */
+  async usage(): Promise<Usage> {
+    const running = this.#controller;
+    if (running === undefined) throw new Error("the controller does not run");
+    const metrics = await (await fetch(`${running.metrics}/metrics`)).text();
+    const sum = (name: string) => {
+      const lines = metrics.split("\n").filter((line) => line.startsWith(name));
+      return lines.reduce((total, line) => total + Number(line.split(" ").at(-1)), 0);
+    };
+    const proc = (file: string, name: string) => {
+      const text = readFileSync(`/proc/${running.child.pid}/${file}`, "utf8");
+      return Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1]);
+    };
+    return {
+      requests: sum("global_pull_secret_api_requests_total{"),
+      cpuSeconds: sum("process_cpu_seconds_total "),
+      // All that it reads, of sockets and of (few, small) files.
+      bytes: proc("io", "rchar"),
+      // The highest so far.
+      rssMiB: proc("status", "VmHWM") / 1024,
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.syncer[Symbol.dispose]();
+    this.#controller?.child.kill("SIGKILL");
+    this.cluster.down();
+  }
+
+  async #ready(): Promise<number> {
+    let count = 0;
+    await this.api.pages<{ status?: { conditions?: { type: string; status: string }[] } }>(
+      "/api/v1/nodes",
+      {},
+      (page) => {
+        count += page.filter(({ status }) =>
+          status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
+        ).length;
+      },
+    );
+    return count;
+  }
+}
+
+/** The hub's own groups: what is started there goes with the cluster. */
+function hubGroups(cluster: Cluster): string[] {
+  const { device } = networkOf(slotOf(cluster));
+  return parentGroups().map((group) => join(group, device, "hub"));
+}
+
+function startInHub(cluster: Cluster, name: string, program: readonly string[]): void {
+  const argv = inNamespace(networkOf(slotOf(cluster)), "hub", program);
+  startDaemon({
+    name,
+    argv,
+    groups: hubGroups(cluster),
+    log: join(cluster.directory, `${name}.log`),
+  });
+}
+
+/** Starts controller manager and scheduler again with higher limits on their own requests. */
+async function quicken(cluster: Cluster): Promise<void> {
+  const more = {
+    "kube-controller-manager": controllerManagerFlags,
+    "kube-scheduler": schedulerFlags,
+  };
+  for (const [name, flags] of Object.entries(more)) {
+    const pids = new Set(hubGroups(cluster).flatMap(processes));
+    const commandLine = (pid: number) =>
+      readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
+    const pid = [...pids].find((one) => commandLine(one)[0]?.endsWith(`/${name}`));
+    if (pid === undefined) throw new Error(`${name} does not run`);
+    const argv = commandLine(pid);
+    process.kill(pid, "SIGKILL");
+    startInHub(cluster, name, [...argv, ...flags]);
+  }
+}

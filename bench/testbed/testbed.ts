@@ -1,0 +1,108 @@
+/**
+ * The real cluster of a run, with the product installed: grows from one node to four, as the
+ * measurements ask.
+ */
+import { KubeConfig, type V1DaemonSet, type V1Pod, type V1Secret } from "@kubernetes/client-node";
+import { connect } from "#kube/client/client.ts";
+import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { DeliverySpec } from "#api/global-pull-secret.ts";
+import * as names from "#contract/names.ts";
+import { startCluster, type Cluster } from "#test/cluster/cluster.ts";
+import type { Node } from "#test/cluster/node.ts";
+import { installProduct } from "#test/e2e/product.ts";
+import { prepare } from "#test/e2e/prepared.ts";
+import { Healthz } from "../observe/healthz.ts";
+import { type Budget, daemonSets, pods, secrets } from "./objects.ts";
+import { WatchedObjects } from "../observe/watched-objects.ts";
+
+export type TestbedNode = Readonly<{ node: Node; healthz: Healthz }>;
+
+export class Testbed implements Disposable {
+  readonly cluster: Cluster;
+  readonly api: Api;
+  /**
+   * The product's default probation, whose last part is its DaemonSet's minReadySeconds; the empty
+   * one has all of it there.
+   */
+  readonly minReadySeconds = 5;
+  readonly emptyImage: string;
+  readonly nodes: TestbedNode[] = [];
+  readonly syncer: WatchedObjects<V1DaemonSet>;
+  readonly emptySet: WatchedObjects<V1DaemonSet>;
+  readonly global: WatchedObjects<V1Secret>;
+  readonly state: WatchedObjects<V1Secret>;
+  readonly pods: WatchedObjects<V1Pod>;
+  #revision = 0;
+  #installed = "";
+
+  private constructor(cluster: Cluster, api: Api, emptyImage: string) {
+    this.cluster = cluster;
+    this.api = api;
+    this.emptyImage = emptyImage;
+    const named = (name: string) => ({ fieldSelector: `metadata.name=${name}` });
+    this.syncer = new WatchedObjects(api, daemonSets, named(names.agentName));
+    this.emptySet = new WatchedObjects(api, daemonSets, named("bench-empty"));
+    this.global = new WatchedObjects(api, secrets, named(names.globalSecretName));
+    this.state = new WatchedObjects(api, secrets, named(names.stateSecretName));
+    this.pods = new WatchedObjects(api, pods, { labelSelector: `name=${names.agentName}` });
+  }
+
+  static async start(): Promise<Testbed> {
+    // Every node is prepared for a provider, so that modes are compared on the same nodes: with an
+    // empty answer it costs a pull some milliseconds.
+    const cluster = await startCluster({ nodes: 0 });
+    await cluster.addNode({ before: prepare });
+    const admin = new KubeConfig();
+    admin.loadFromFile(cluster.kubeconfig);
+    const image = await cluster.registry.push(
+      cluster.kit.images.app,
+      "empty:1",
+      cluster.registry.publicHost,
+    );
+    const testbed = new Testbed(
+      cluster,
+      connect(admin, () => {}),
+      image,
+    );
+    testbed.#watchNodes();
+    await testbed.install();
+    return testbed;
+  }
+
+  /** Adds nodes up to this number. */
+  async grow(count: number): Promise<void> {
+    while (this.cluster.nodes.length < count) await this.cluster.addNode({ before: prepare });
+    this.#watchNodes();
+  }
+
+  /** (Re)installs the product with this budget and delivery; 10 % and Restart are its own. */
+  async install(maxUnavailable: Budget = "10%", delivery: DeliverySpec = { mode: "Restart" }) {
+    const wanted = JSON.stringify([maxUnavailable, delivery]);
+    if (this.#installed === wanted) return;
+    this.#installed = wanted;
+    const wish = { rollout: { maxUnavailable, probation: `${this.minReadySeconds}s` }, delivery };
+    await installProduct(this.cluster, {
+      args: ["--delivery-modes=Restart,Reread,CredentialProvider"],
+      wish,
+    });
+  }
+
+  /** A number that no call before returned, for templates and passwords. */
+  nextRevision(): number {
+    this.#revision += 1;
+    return this.#revision;
+  }
+
+  [Symbol.dispose](): void {
+    for (const watched of [this.syncer, this.emptySet, this.global, this.state, this.pods])
+      watched[Symbol.dispose]();
+    for (const { healthz } of this.nodes) healthz[Symbol.dispose]();
+    this.cluster.down();
+  }
+
+  #watchNodes(): void {
+    for (const node of this.cluster.nodes.slice(this.nodes.length)) {
+      this.nodes.push({ node, healthz: new Healthz(this.cluster, node) });
+    }
+  }
+}

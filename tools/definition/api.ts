@@ -1,0 +1,165 @@
+/**
+ * The types of api/, made from the CRD: the CRD is what users meet, so it is what is written by
+ * hand. Part of `node build/run.mjs tools/docs.ts`; the test of the pages holds the file to it.
+ */
+import {
+  crdFile,
+  fleetCrdFile,
+  fieldsOf,
+  meaningOf,
+  onlyVersion,
+  ourCrd,
+  syncCrdFile,
+  type Field,
+  type Schema,
+} from "./crd.ts";
+
+/** Path of an object in the schema → name of its type, in the order of the file. */
+const names: Readonly<Record<string, string>> = {
+  "": "GlobalPullSecret",
+  spec: "GlobalPullSecretSpec",
+  "spec.sources[]": "SourceSpec",
+  "spec.sources[].secretRef": "SecretReference",
+  "spec.delivery": "DeliverySpec",
+  "spec.delivery.credentialProvider": "CredentialProviderSpec",
+  "spec.rollout": "RolloutSpec",
+  "spec.withdrawal": "WithdrawalSpec",
+  status: "GlobalPullSecretStatus",
+  "status.revision": "RevisionStatus",
+  "status.revision.refused": "RefusedRevision",
+  "status.sources[]": "SourceStatus",
+  "status.registries[]": "RegistryStatus",
+  "status.nodes": "NodesStatus",
+  "status.failures[]": "NodeFailure",
+  "status.conditions[]": "StatusCondition",
+};
+
+/** Kind → the type of its conditions' names, and the file in api/ that has it. */
+const conditionTypes: Readonly<Record<string, readonly [type: string, file: string]>> = {
+  GlobalPullSecret: ["ConditionType", "reasons"],
+  FleetSecret: ["FleetConditionType", "fleet-reasons"],
+  SyncSecret: ["SyncConditionType", "sync-reasons"],
+};
+
+const fleetNames: typeof names = {
+  "": "FleetSecret",
+  spec: "FleetSecretSpec",
+  "spec.secretRef": "FleetSecretReference",
+  "spec.clusterAPI": "ClusterAPISource",
+  "spec.clusterAPI.namespaceSelector": "NamespaceSelector",
+  "spec.clusterProfiles": "ClusterProfilesSource",
+  "spec.clusterProfiles.selector": "ClusterProfileSelector",
+  "spec.target": "FleetSecretTarget",
+  "spec.rollout": "FleetRollout",
+  "spec.removal": "FleetRemoval",
+  status: "FleetSecretStatus",
+  "status.counts": "FleetCounts",
+  "status.clusters[]": "ClusterStatus",
+  "status.failures[]": "FleetFailure",
+  "status.conditions[]": "FleetCondition",
+};
+
+const syncNames: typeof names = {
+  "": "SyncSecret",
+  status: "SyncSecretStatus",
+  "status.conditions[]": "SyncSecretCondition",
+};
+
+/** The text of api/global-pull-secret.ts. */
+export const apiTypes = (): string => typesOf(crdFile, names);
+/** The text of api/fleet-secret.ts. */
+export const fleetTypes = (): string => typesOf(fleetCrdFile, fleetNames);
+/** The text of api/sync-secret.ts. */
+export const syncTypes = (): string => typesOf(syncCrdFile, syncNames);
+
+function typesOf(file: string, names: Readonly<Record<string, string>>): string {
+  const crd = ourCrd(file);
+  const { schema, apiVersion } = onlyVersion(crd);
+  const objects = fieldsOf(schema).filter((one) => isObject(one) && one.path !== "metadata");
+  for (const { path } of objects)
+    if (names[path] === undefined)
+      throw new Error(`${path}: name its type in tools/definition/api.ts`);
+  const types = Object.entries(names).map(([path, name]) => {
+    const object = objects.find((one) => one.path === path);
+    if (object === undefined)
+      throw new Error(`${path}: is no object of the CRD: tools/definition/api.ts`);
+    return typeOf(name, object, names);
+  });
+  const { kind } = crd.spec.names;
+  const [conditionType, reasons] = conditionTypes[kind] ?? [];
+  if (conditionType === undefined)
+    throw new Error(`${kind}: name its conditions in tools/definition/api.ts`);
+  const head = `/**
+ * ${kind} as TypeScript. Written from
+ * ${file}: change that, then run
+ * \`node build/run.mjs tools/docs.ts\`.
+ */
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { ${conditionType} } from "./${reasons}.ts";
+`;
+  const literals: Record<string, string> = {
+    "apiVersion?: string": `apiVersion: "${apiVersion}"`,
+    "kind?: string": `kind: "${kind}"`,
+    "metadata?: object": "metadata: V1ObjectMeta",
+    // Of all fields called so, only a condition's is a string that the CRD leaves open.
+    "  type: string": `  type: ${conditionType}`,
+  };
+  const text = [head, ...types].join("\n");
+  return Object.entries(literals).reduce((all, [from, to]) => all.replace(from, to), text);
+}
+
+/** One with fields of its own: a map has none. */
+const isObject = ({ schema }: Field): boolean =>
+  schema.type === "object" && schema.additionalProperties === undefined;
+
+function typeOf(
+  name: string,
+  { path, schema }: Field,
+  names: Readonly<Record<string, string>>,
+): string {
+  const required = new Set(schema.required);
+  const fields = Object.entries(schema.properties ?? {}).map(([field, one]) => {
+    const below = path === "" ? field : `${path}.${field}`;
+    const optional = required.has(field) ? "" : "?";
+    const line = `  ${field}${optional}: ${written(below, one, names)};`;
+    // As the formatter breaks a union that is too long for a line.
+    const broken = line.replace(": ", ":\n    | ").replaceAll('" | "', '"\n    | "');
+    const fits = line.length <= 100 || one.enum === undefined;
+    return `${comment(meaningOf(one), "  ")}${fits ? line : broken}\n`;
+  });
+  return `${comment(meaningOf(schema), "")}export type ${name} = Readonly<{\n${fields.join("")}}>;\n`;
+}
+
+/** The type of a field, as it is written. */
+function written(path: string, schema: Schema, names: Readonly<Record<string, string>>): string {
+  if (schema["x-kubernetes-int-or-string"] === true) return "number | string";
+  if (schema.enum !== undefined) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
+  if (schema.type === "array")
+    return `readonly ${written(`${path}[]`, schema.items ?? {}, names)}[]`;
+  if (schema.type === "integer") return "number";
+  if (schema.type === "boolean") return "boolean";
+  const { additionalProperties: values } = schema;
+  if (values !== undefined) return `Readonly<Record<string, ${written(path, values, names)}>>`;
+  if (schema.type === "object") return names[path] ?? "object";
+  if (schema.type === "string") return "string";
+  throw new Error(`${path}: no type for ${String(schema.type)}: tools/definition/api.ts`);
+}
+
+/** A JSDoc comment of at most 100 columns, on one line where it fits. */
+function comment(text: string, indent: string): string {
+  if (text === "") return "";
+  const single = `${indent}/** ${text} */`;
+  if (single.length <= 100) return `${single}\n`;
+  const lines = wrap(text, 100 - indent.length - 3).map((line) => `${indent} * ${line}\n`);
+  return `${indent}/**\n${lines.join("")}${indent} */\n`;
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const longer = [...lines.slice(-1), word].join(" ");
+    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}

@@ -1,0 +1,66 @@
+/** The CRD of manifests/crds, read as the schema that types, reference and checks are made from. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { load } from "js-yaml";
+
+export const crdFile = "manifests/crds/globalpullsecrets.yaml";
+export const fleetCrdFile = "manifests/crds/fleetsecrets/fleetsecrets.yaml";
+export const syncCrdFile = "manifests/crds/syncsecrets/syncsecrets.yaml";
+
+/** What a structural schema may hold, of which we use this. */
+export type Schema = Readonly<{
+  type?: string;
+  description?: string;
+  default?: unknown;
+  enum?: readonly string[];
+  properties?: Readonly<Record<string, Schema>>;
+  additionalProperties?: Schema;
+  required?: readonly string[];
+  items?: Schema;
+  maxLength?: number;
+  maxItems?: number;
+  "x-kubernetes-list-type"?: string;
+  "x-kubernetes-int-or-string"?: boolean;
+}>;
+
+type Version = Readonly<{ name: string; schema: Readonly<{ openAPIV3Schema: Schema }> }>;
+
+export type Crd = Readonly<{
+  spec: Readonly<{
+    group: string;
+    names: Readonly<{ kind: string }>;
+    versions: readonly Version[];
+  }>;
+}>;
+
+export const readCrd = (text: string): Crd => load(text) as Crd;
+
+/** A CRD of this checkout; GlobalPullSecret's where none is named. */
+export function ourCrd(file = crdFile): Crd {
+  return readCrd(readFileSync(join(import.meta.dirname, "../..", file), "utf8"));
+}
+
+/** The schema of the only version, and what objects of it give as apiVersion. */
+export function onlyVersion({ spec }: Crd): Readonly<{ schema: Schema; apiVersion: string }> {
+  const [version, ...others] = spec.versions;
+  if (version === undefined || others.length > 0)
+    throw new Error(`${spec.names.kind}: ${spec.versions.length} versions; teach tools/ of them`);
+  return { schema: version.schema.openAPIV3Schema, apiVersion: `${spec.group}/${version.name}` };
+}
+
+export type Field = Readonly<{ path: string; schema: Schema }>;
+
+/** What a field means, with its default; `quote` is put around that. */
+export function meaningOf({ description = "", default: standard }: Schema, quote = ""): string {
+  const plain = typeof standard === "string" || typeof standard === "number";
+  return plain ? `${description} Default: ${quote}${standard}${quote}.` : description;
+}
+
+/** The schema and every one below it, depth first; an array's items are `path[]`. */
+export function fieldsOf(schema: Schema, path = ""): readonly Field[] {
+  const below = Object.entries(schema.properties ?? {}).flatMap(([name, one]) =>
+    fieldsOf(one, path === "" ? name : `${path}.${name}`),
+  );
+  const items = schema.items === undefined ? [] : fieldsOf(schema.items, `${path}[]`);
+  return [{ path, schema }, ...below, ...items];
+}

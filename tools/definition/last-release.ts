@@ -1,0 +1,44 @@
+/**
+ * The release before this checkout's: what an upgrade is tried from, and what the definition is
+ * held against. A release changes the two lines. 0.1.0 was never tagged: this is the last commit
+ * that called itself so, with the object that the changelog counts to 0.2.0.
+ */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+
+export const lastRelease = {
+  version: "0.1.0",
+  commit: "3ccb27547b50b7cba0f935fd1355249e3c829496",
+} as const;
+
+/** 64 MiB: all files of a release are some 3. */
+const most = 64 << 20;
+
+/** A file of the last release. */
+export function lastFile(path: string): string {
+  return git("show", `${lastRelease.commit}:${path}`).toString();
+}
+
+/** The paths of a folder's files in the last release, those of its folders included. */
+export function lastFilesIn(folder: string): readonly string[] {
+  const names = git("ls-tree", "-r", "--name-only", lastRelease.commit, folder).toString();
+  return names.split("\n").filter(Boolean);
+}
+
+/** All files of the last release, as a tar. */
+export function lastArchive(): Buffer {
+  return git("archive", "--format=tar", lastRelease.commit);
+}
+
+function git(...args: readonly string[]): Buffer {
+  const cwd = join(import.meta.dirname, "../..");
+  const ask = (...argv: readonly string[]) => spawnSync("git", argv, { cwd, maxBuffer: most });
+  const { version, commit } = lastRelease;
+  if (ask("cat-file", "-e", `${commit}^{commit}`).status !== 0)
+    throw new Error(
+      `release ${version} (${commit.slice(0, 7)}) is not in this clone: git fetch --unshallow`,
+    );
+  const { status, stdout, stderr } = ask(...args);
+  if (status !== 0) throw new Error(`git ${args.join(" ")}: ${stderr.toString().trim()}`);
+  return stdout;
+}

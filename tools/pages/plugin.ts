@@ -1,0 +1,43 @@
+/** docs/reference/plugin.md: what `kubectl pull-secret` takes, from the table of its commands. */
+import { commands } from "#cli/commands.ts";
+import { groups, help } from "#cli/terminal/command.ts";
+
+export function plugin(): string {
+  const parts = Object.entries(groups).map(([group, title]) => {
+    const own = Object.entries(commands).filter(([, one]) => one.group === group);
+    const each = own.map(
+      ([name, one]) => `### ${name}\n\n\`\`\`\n${help(name, one).trimEnd()}\n\`\`\`\n`,
+    );
+    return `## ${title}\n\n${each.join("\n")}`;
+  });
+  return `${intro}\n${parts.join("\n")}`;
+}
+
+const intro = `# kubectl pull-secret
+
+\`npm run build\` makes \`dist/kubectl-pull_secret.cjs\`. Put it on the \`PATH\` as an executable named
+\`kubectl-pull_secret\`, and kubectl finds it. It needs Node 24 or newer; for commands on files alone
+Node 20 will do. A release has it as an archive, with a manifest for krew on Linux and macOS:
+\`kubectl krew install --manifest=pull-secret.yaml --archive=kubectl-pull_secret-VERSION.tar.gz\`.
+
+Commands that reach a cluster use your kubeconfig, and its rights. Those that only show need no right
+on Secrets: \`status\` and \`wait\` read GlobalPullSecret, which \`wait\` compares with the Secrets'
+versions where you may get these; \`nodes\` lists pods and Events in kube-system.
+
+| Exit code | Meaning                                                      |
+| --------- | ------------------------------------------------------------ |
+| 0         | done, perhaps with warnings on standard error                |
+| 1         | refused, or failed; standard error says why and what to do   |
+| 2         | the command line is wrong, or a file cannot be read          |
+| 3         | not yet, in the time that \`--timeout\` gives                  |
+
+No command prints a password. Colours are for terminals only, and for none where \`NO_COLOR\` is set.
+With \`-o json\` or \`yaml\`, \`status\` prints the object as \`kubectl explain gps\` describes it, without
+managed fields, and \`nodes\` a list of \`{node, pod, revision, ready, code, message}\`; what is not
+known is absent. \`check\` prints \`{registries: [{registry, answer, why}]}\`, the last two with
+\`--login\`, and \`uninstall\` \`{deleted, kept}\`.
+
+\`check --login\` tells a registry its credential when that asks for it, over TLS; what a redirect to
+another host leads to is told nothing. Plain HTTP is for loopback addresses, and for hosts that
+\`--plain-http\` names.
+`;

@@ -1,0 +1,172 @@
+/**
+ * docs/promises.md: what the product promises, by number, and which tests show it. A test that
+ * shows a promise begins with its number, so the page is read from the tests' names.
+ */
+import { globSync, readFileSync } from "node:fs";
+
+/** Number → what is promised. */
+export const promises: Readonly<Record<string, string>> = {
+  H1: "An administrator of the cluster adds a credential alone: whoever may write that one Secret needs nobody's help.",
+  H2: "The credential is declared as Secret `kube-system/additional-pull-secret`, type `kubernetes.io/dockerconfigjson`, key `.dockerconfigjson`, with an `auth` for each registry under `auths`.",
+  H3: "It is merged with the cluster's original pull secret, and a rotation of either flows on.",
+  H4: "Every node gets the result: cordoned, tainted, joining and returning ones too.",
+  H5: "Nothing else has to be done: the Secret alone brings everything.",
+  H6: "Its creation and each change are seen at once, by watches that survive their connection.",
+  H7: "It is validated before anything is deployed: what is refused changes nothing.",
+  H8: "The original may live on another API server, that of the hosted control plane.",
+  H9: "Where both name a registry, the additional one wins, unless policy says otherwise.",
+  H10: "The result is Secret `kube-system/global-pull-secret`.",
+  H11: "ServiceAccount, Role and RoleBinding of the agents are called `global-pull-secret-syncer`.",
+  H12: "DaemonSet `kube-system/global-pull-secret-syncer` puts an agent on each node.",
+  H13: "Its pods carry the label `name=global-pull-secret-syncer`.",
+  H14: "`kubectl get` of the DaemonSet, of the Secret and of the pods by label shows that it works.",
+  H15: "Each agent watches `global-pull-secret`, and takes its own revision of it and no other.",
+  H16: "On a change it rewrites the kubelet's `config.json`, and keeps what others wrote there.",
+  H17: "It restarts the kubelet over D-Bus to apply the change, on as many nodes at once as the budget allows.",
+  H18: "A kubelet that fails three restarts gets the old file back.",
+  H19: "Nothing is written and nothing restarted unless the content really changed.",
+  H20: "Deleting the Secret takes the entries off every node, and then the DaemonSet, the ServiceAccount, the Role and the RoleBinding.",
+  H21: "With them goes `global-pull-secret`, and all else that the product made for itself.",
+  H22: "Only kube-system is touched, and there only the Secrets that are named.",
+  H23: "Nobody has a right that is not needed: neither the controller nor the agents.",
+  H24: "An invalid document is reported early, with what is wrong and where, and never with a credential.",
+  H25: "Controller, agent and command line are programs of their own, in packages that need each other in one direction only.",
+  HD: "Things happen in the drawn order: the Secret, the controller, `global-pull-secret`, ServiceAccount, Role, RoleBinding, DaemonSet, the agent, the file, D-Bus, the kubelet.",
+  K1: "One Secret of the management cluster, `kube-system/source-pull-secret`, is brought to many clusters.",
+  K2: "One declarative object names it.",
+  K3: "The clusters are those of the namespaces with a label; no other cluster is touched.",
+  K4: "Where Cluster API delivers, each namespace gets Secret `crs-pull-secret`, type `addons.cluster.x-k8s.io/resource-set`, and a ClusterResourceSet of that name.",
+  K5: "That selects the Cluster whose label `cluster.x-k8s.io/cluster-name` is its namespace's name, with strategy Reconcile.",
+  K6: "Each gets `kube-system/pull-secret` with identical content and type.",
+  K7: "What is brought may be a Secret of any type, but for those that open one cluster; no other kind is.",
+  K8: "The object may exist before the Secret: who deploys it never reads the value.",
+  K9: "A change of the Secret reaches every cluster by itself, and so does a cluster that is declared later.",
+  K11: "It works in an air-gapped cluster whose images all come from a private registry.",
+  K12: "A cluster need not be called as its namespace, nor be the only one there.",
+  L1: "Only what is wrapped in a SyncSecret leaves the tenant's cluster.",
+  L2: "A tenant is confined to its own namespace of the management cluster.",
+  L3: "Finalizers guarantee that what was made of a SyncSecret goes with it, whoever was killed meanwhile.",
+  L4: "What is stored in the management cluster is named by UIDs, so that no name collides or is chosen by a tenant.",
+  L5: "The tenant's side brings each SyncSecret to the tenant's namespace of the management cluster.",
+  L6: "What is brought says where it comes from: origin-name and origin-namespace, and nothing else of its metadata.",
+  L7: "Deleting a SyncSecret takes away what was made of it.",
+  L8: "The management side makes a Secret of the same data.",
+  L9: "That Secret has the SyncSecret for its owner.",
+  L10: "A change of the SyncSecret reaches the Secret.",
+  L11: "The Secret goes when its SyncSecret does.",
+  L12: "A SyncSecret has a Secret's own fields: data, stringData, type and immutable.",
+  L13: "Opaque, tls, dockerconfigjson, basic-auth, ssh-auth and service-account-token all arrive, the last one as Opaque.",
+  L14: "What is immutable cannot be changed anywhere, and neither can any type.",
+  L15: "A dockerconfigjson arrives as a Secret that can be pulled with.",
+  L16: "A derived Secret that somebody edits is repaired, whatever was edited.",
+  L17: "Every Secret has its owner, and what lost it is found.",
+  L18: "The tenant's object goes last: the copy is deleted, its end awaited, then the finalizer removed.",
+  L19: "In the management cluster it is the same for the Secret.",
+  L20: "Nobody ever has to remove a finalizer: what was held up ends by itself.",
+  L21: "The management side has rights on SyncSecrets and Secrets of tenants' namespaces, and on no other Secret.",
+  L22: "The tenant's side has rights on SyncSecrets alone, and none on any Secret of the management cluster.",
+  L23: "A copy is in the tenant's namespace there, whatever namespace it comes from, with a UID of its own.",
+  L24: "What is not there is created, and what is there is updated.",
+  L25: "A conflict is tried again on what is there then.",
+  L26: "What is the same already makes no call.",
+  L27: "Both sides count and time their reconciles by namespace.",
+  L28: "Both sides log creations, updates, cleanups and errors.",
+  L29: "A line of the log is one JSON object that says which namespace it is about.",
+  L30: "Metrics are at `:8080/metrics`.",
+  L31: "The page's recipes show why something does not appear, is not made, does not follow or was orphaned.",
+  L32: "Only who is granted it reads or makes SyncSecrets; the page says how they are used well.",
+  L33: "A walk-through leads from the tenant's Secret to an Ingress that uses it.",
+  M1: "A cluster is joined from the host with one command.",
+  M2: "The host shows of every joined cluster whether it is joined and healthy.",
+  M3: "Clusters are reached by the caller's own contexts, whatever these are renamed to.",
+  M4: "One command brings manifests to all clusters, or to those that are named.",
+  M5: "A Deployment with a private image and its pull secret is brought to every cluster.",
+  M6: "So is any other kind: rights, definitions, and objects of these.",
+  M7: "The encryption's controller is installed in every cluster, in a namespace of choice.",
+  M8: "A command seals a pull secret with a cluster's public certificate.",
+  M9: "A sealed file is safe in version control.",
+  M10: "One sealed file opens in every cluster that has the same key pair.",
+  M11: "What is sealed is a pull secret that nodes can use.",
+  M13: "All of it is managed from one place, and taken away from there.",
+};
+
+type Prose = Readonly<{ sentence: string; page: string }>;
+
+/** Number → what a page says and no test can show, and where. */
+export const prose: Readonly<Record<string, Prose>> = {
+  K10: {
+    sentence: "Beside Cluster API no add-on is needed: one object and one controller do it.",
+    page: "fleet.md#few-pieces-and-air-gapped",
+  },
+  K13: {
+    sentence: "Objections to a credential on the nodes are answered.",
+    page: "fleet.md#few-pieces-and-air-gapped",
+  },
+  M12: {
+    sentence: "Which problems of secrets are solved, and which are not, is said of each.",
+    page: "clusters.md#which-problems-are-solved",
+  },
+};
+
+/** A test's name, as far as it is written in the source, and the file that has it. */
+export type NamedTest = Readonly<{ file: string; name: string }>;
+
+const number = /\b(?:[HKLM]\d+|HD)\b/g;
+const namePattern = /(?<![.\w])(?:t\.)?test\(\s*(["'`])((?:\\.|(?!\1).)*)/gs;
+
+/** The numbers that a name speaks of, wherever in it. */
+export const numbersIn = (name: string): readonly string[] => name.match(number) ?? [];
+
+/** The numbers that a name begins with, which its test claims to show: `H1, H2: …`. */
+export function shownBy(name: string): readonly string[] {
+  const [head = ""] = /^(?:(?:[HKLM]\d+|HD)(?:, |(?=: )))+(?=: )/.exec(name) ?? [];
+  return numbersIn(head);
+}
+
+/** Names of the tests in a source. */
+export const testNames = (source: string): readonly string[] =>
+  Array.from(source.matchAll(namePattern), ([, , name = ""]) => name);
+
+/**
+ * Every test of the checkout but those of this file's own rules; a table's are in a fixture, and
+ * those that share a cluster in files beside the one that starts it.
+ */
+export function allTests(): readonly NamedTest[] {
+  const exclude = ["node_modules/**", "dist/**", "tools/pages/promises.test.ts"];
+  const found = globSync(["**/*.{test,fixture}.ts", "test/sync/*.ts"], { exclude });
+  const files = [...new Set(found)];
+  return files
+    .toSorted()
+    .flatMap((file) => testNames(readFileSync(file, "utf8")).map((name) => ({ file, name })));
+}
+
+/** The page's whole text. */
+export function promisesPage(tests: readonly NamedTest[] = allTests()): string {
+  const rows = Object.entries(promises).map(([key, sentence]) => {
+    const showing = tests.filter(({ name }) => shownBy(name).includes(key));
+    const files = [...new Set(showing.map(({ file }) => `[${file}](../${file})`))];
+    return `| ${key} | ${sentence} | ${files.join("<br>")} |`;
+  });
+  const told = Object.entries(prose).map(
+    ([key, { sentence, page }]) => `| ${key} | ${sentence} | [${page}](${page}) |`,
+  );
+  return `# Every promise, and the tests that show it
+
+A test that shows a promise begins with its number. What is in \`test/\` takes real parts (a control plane, nodes with systemd and a kubelet, a
+registry); the rest needs nothing but the checkout. Written from the tests' names by \`node build/run.mjs tools/docs.ts\`; \`npm test\` holds it both
+ways: each number of the first table has a test, and no test has a number that is not in it. That the tests can fail is shown by
+[the breakages](faults.md#breakages).
+
+| number | promise | shown by |
+| --- | --- | --- |
+${rows.join("\n")}
+
+## Said, not shown
+
+No test could turn red for these.
+
+| number | promise | said in |
+| --- | --- | --- |
+${told.join("\n")}
+`;
+}

@@ -1,0 +1,76 @@
+/** docs/reference/: the fields of our objects, from their definitions. */
+import {
+  fieldsOf,
+  fleetCrdFile,
+  meaningOf,
+  onlyVersion,
+  ourCrd,
+  syncCrdFile,
+  type Crd,
+  type Field,
+  type Schema,
+} from "../definition/crd.ts";
+import { table } from "./markdown.ts";
+
+/** docs/reference/globalpullsecret.md. */
+export const reference = (): string =>
+  pageOf(ourCrd(), {
+    place: "short name `gps`, cluster-scoped, one only: `cluster`",
+    explain: "gps",
+    status: "What the conditions mean: [status](../status.md).",
+  });
+
+/** docs/reference/fleetsecret.md. */
+export const fleetReference = (): string =>
+  pageOf(ourCrd(fleetCrdFile), {
+    place: "namespaced",
+    explain: "fleetsecret",
+    status: "How it is used: [fleet](../fleet.md).",
+  });
+
+/** docs/reference/syncsecret.md. */
+export const syncReference = (): string =>
+  pageOf(ourCrd(syncCrdFile), {
+    place: "namespaced",
+    explain: "syncsecret",
+    status: "How it is used: [tenants' secrets](../syncsecret.md).",
+  });
+
+type Words = Readonly<{ place: string; explain: string; status: string }>;
+
+function pageOf(crd: Crd, { place, explain, status }: Words): string {
+  const { schema, apiVersion } = onlyVersion(crd);
+  const fields = fieldsOf(schema);
+  const below = (part: string) => fields.filter(({ path }) => path.startsWith(`${part}.`));
+  // As a Secret, one may have no spec.
+  const flat = fields.filter(({ path }) => !/^(?:$|apiVersion$|kind$|metadata$|status)/.test(path));
+  const spec = below("spec").length > 0 ? below("spec") : flat;
+  return `# ${crd.spec.names.kind}
+
+\`${apiVersion}\`, ${place}. ${schema.description ?? ""}
+The same words are in \`kubectl explain ${explain} --recursive\`.
+
+## ${spec === flat ? "content" : "spec"}
+
+${tableOf(spec)}
+
+## status
+
+${tableOf(below("status"))}
+
+${status}
+`;
+}
+
+function tableOf(fields: readonly Field[]): string {
+  const rows = fields
+    .filter(({ schema }) => schema.description !== undefined)
+    .map(({ path, schema }) => [`\`${path}\``, kindOf(schema), meaningOf(schema, "`")]);
+  return table(["field", "type", "meaning"], rows);
+}
+
+function kindOf(schema: Schema): string {
+  if (schema["x-kubernetes-int-or-string"] === true) return "integer or string";
+  if (schema.enum !== undefined) return schema.enum.map((one) => `\`${one}\``).join(", ");
+  return schema.type === "array" ? "list" : String(schema.type);
+}

@@ -1,0 +1,103 @@
+/**
+ * What is in the image: the packages of which its bundles hold code, Node, and the base, for each
+ * architecture.
+ */
+import { run } from "#test/cluster/run.ts";
+import { only, type Boms, type Package } from "./boms.ts";
+import type { Image } from "../layout.ts";
+
+type Part = Readonly<{ ref: string; type: string; name: string; version: string; purl: string }>;
+
+/** `packages`: as `name@version`. `base`: the name of the base, without registry and tag. */
+export async function imageBoms(
+  all: Boms,
+  packages: ReadonlySet<string>,
+  image: Image,
+  base: string,
+): Promise<Boms> {
+  const { cyclonedx, spdx } = only(all, packages);
+  const parts = (await Promise.all(image.platforms.map((one) => partsOf(one, base)))).flat();
+  const purl = `pkg:oci/global-pull-secret@${encodeURIComponent(image.digest)}`;
+  const component = { ...cyclonedx.metadata.component, type: "container", purl };
+  const [root, ...rest] = spdx.packages;
+  if (root === undefined) throw new Error("npm sbom lists nothing");
+  const described: Package = {
+    ...root,
+    primaryPackagePurpose: "CONTAINER",
+    externalRefs: references(purl),
+  };
+  const added = parts.map(({ ref, name, version, purl: locator }): Package => ({
+    name,
+    SPDXID: `SPDXRef-${ref.replaceAll(/[^\w.-]/g, "-")}`,
+    versionInfo: version,
+    downloadLocation: "NOASSERTION",
+    filesAnalyzed: false,
+    externalRefs: references(locator),
+  }));
+  const contains = added.map(({ SPDXID }) => ({
+    spdxElementId: root.SPDXID,
+    relatedSpdxElement: SPDXID,
+    relationshipType: "CONTAINS",
+  }));
+  return {
+    cyclonedx: {
+      ...cyclonedx,
+      metadata: { ...cyclonedx.metadata, component },
+      components: [
+        ...cyclonedx.components,
+        ...parts.map(({ ref, ...part }) => Object.assign({ "bom-ref": ref }, part)),
+      ],
+    },
+    spdx: {
+      ...spdx,
+      packages: [described, ...rest, ...added],
+      relationships: [...spdx.relationships, ...contains],
+    },
+  };
+}
+
+function references(purl: string) {
+  return [{ referenceCategory: "PACKAGE-MANAGER", referenceType: "purl", referenceLocator: purl }];
+}
+
+/** The base and its Node. */
+async function partsOf(
+  { architecture, layers, annotations }: Image["platforms"][number],
+  name: string,
+): Promise<Part[]> {
+  const digest = annotations["org.opencontainers.image.base.digest"] ?? "";
+  const version = await nodeVersion(layers);
+  return [
+    {
+      ref: `base-${architecture}`,
+      type: "container",
+      name,
+      version: digest,
+      purl: `pkg:oci/${name}@${encodeURIComponent(digest)}?arch=${architecture}`,
+    },
+    {
+      ref: `node-${architecture}@${version}`,
+      type: "application",
+      name: "node",
+      version,
+      purl: `pkg:generic/node@${version}?arch=${architecture}`,
+    },
+  ];
+}
+
+/**
+ * The version of /nodejs/bin/node, read and never run: the binary holds the address of its own
+ * headers. The base has no other record of it.
+ */
+async function nodeVersion(layers: readonly string[]): Promise<string> {
+  for (const layer of layers) {
+    const listed = await run(["tar", "-tzf", layer]);
+    const path = listed.split("\n").find((one) => /^(?:\.?\/)?nodejs\/bin\/node$/.test(one));
+    if (path === undefined) continue;
+    const search = `tar -xzOf "$0" "$1" | grep -aom1 'node-v[0-9.]*-headers' | head -n 1`;
+    const found = await run(["sh", "-c", search, layer, path]);
+    const version = /node-v([\d.]+)-headers/.exec(found)?.[1];
+    if (version !== undefined) return version;
+  }
+  throw new Error(`no layer has /nodejs/bin/node with its version: ${layers.join(", ")}`);
+}

@@ -1,0 +1,117 @@
+/** What docs/fleet.md and docs/hosted.md count and answer, held against manifests and tests. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { kustomizationOf, objectsOf, textOf, type KubeObject } from "../install/yaml.ts";
+
+const root = join(import.meta.dirname, "../..");
+const pageOf = (name: string) => readFileSync(join(root, "docs", name), "utf8");
+const page = pageOf("fleet.md");
+
+/** Every object of a folder of manifests/, as its kustomization lists them. */
+function objectsIn(folder: string): KubeObject[] {
+  return (kustomizationOf(folder).resources ?? []).flatMap((one) =>
+    one.endsWith(".yaml") ? objectsOf(textOf(join(folder, one))) : objectsIn(join(folder, one)),
+  );
+}
+
+/** Rows of a page's table with this head, each as its cells. */
+function rowsUnder(head: string, text = page): string[][] {
+  const [, below = ""] = text.split(`\n${head}\n`);
+  const [table = ""] = below.split("\n\n");
+  const lines = table.trim().split("\n").slice(1);
+  assert.ok(lines.length > 0, `no table ${head}`);
+  return lines.map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** Every text in a value, however deep, but prose. */
+function textsIn(value: unknown, name = ""): string[] {
+  if (typeof value === "string") return ["description", "message"].includes(name) ? [] : [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) => textsIn(one, key));
+}
+
+for (const folder of ["fleet", "hosted"])
+  test(`the pieces that the page counts are those of manifests/${folder}`, () => {
+    const kinds = objectsIn(folder).map(({ kind }) => kind);
+    const many = (kind: unknown) => kinds.filter((one) => one === kind).length;
+    const counted = kinds.map((kind) => `${kind} ${many(kind)}`);
+    const told = rowsUnder("| kind | how many | what for |", pageOf(`${folder}.md`)).map(
+      ([kind, count]) => `${kind} ${count}`,
+    );
+    assert.deepEqual(new Set(told), new Set(counted));
+  });
+
+test("what the fleet's accounts are granted is Kubernetes' own, ours, Cluster API's and the inventory's", () => {
+  const objects = objectsIn("fleet");
+  const groups = objects.flatMap(({ rules }) =>
+    (Array.isArray(rules) ? (rules as { apiGroups: string[] }[]) : []).flatMap(
+      ({ apiGroups }) => apiGroups,
+    ),
+  );
+  assert.deepEqual(
+    new Set(groups),
+    new Set([
+      "",
+      "cluster.x-k8s.io",
+      "coordination.k8s.io",
+      "globalpullsecret.io",
+      "multicluster.x-k8s.io",
+    ]),
+  );
+});
+
+for (const folder of ["fleet", "hosted", "fleet/cluster-resource-set", "fleet/narrow/namespace"])
+  test(`K11: manifests/${folder} pulls no image but ours, and names no host to ask`, () => {
+    const objects = objectsIn(folder);
+    const delivers = folder.includes("/");
+    assert.deepEqual([...new Set(imagesOf(objects))], delivers ? [] : ["global-pull-secret"]);
+    const hosts = /:\/\/|\.(?:com|io|net|org):\d|(?:docker|quay|gcr|ghcr)\.io/;
+    assert.deepEqual(
+      textsIn(objects).filter((text) => hosts.test(text)),
+      [],
+    );
+  });
+
+function imagesOf(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) =>
+    key === "image" && typeof one === "string" ? [one] : imagesOf(one),
+  );
+}
+
+test("every answer to an objection on the page names a test that there is", () => {
+  const rows = rowsUnder("| objection to a credential on the nodes | answer | shown by |");
+  for (const [objection, , shown = ""] of rows) {
+    const [, file = ""] = /\]\(\.\.\/([^)]+\.test\.ts)\)/.exec(shown) ?? [];
+    assert.ok(existsSync(join(root, file)) && file !== "", `${objection}: ${shown}`);
+  }
+});
+
+/** The first line of performance.md's table, which pads its columns. */
+const measuredHead = pageOf("performance.md")
+  .split("\n")
+  .find((line) => line.startsWith("| name "));
+
+test("what the bench measured of a fleet stands in performance.md alone, by the names that the page has", () => {
+  const [, below = ""] = page.split("\n## What it costs\n");
+  const [section = ""] = below.split("\n## ");
+  assert.doesNotMatch(section, /^\|/m, "a table of its own");
+  const names = [...section.matchAll(/\*([^*]+)\*/g)].map(([, name = ""]) =>
+    name.replace(/\s+/g, " "),
+  );
+  assert.equal(names.length, 6);
+  const rows = new Set(
+    rowsUnder(measuredHead ?? "", pageOf("performance.md")).map(([name]) => name),
+  );
+  assert.deepEqual(
+    names.filter((name) => !rows.has(name)),
+    [],
+  );
+});

@@ -1,0 +1,70 @@
+/** What docs/syncsecret.md tells to do, held against manifests and against itself. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { objectsOf, textOf } from "../install/yaml.ts";
+
+const page = readFileSync(join(import.meta.dirname, "../../docs/syncsecret.md"), "utf8");
+const commands = page.replaceAll("\\\n", "");
+
+const practices = [
+  "Immutable",
+  "Rotation",
+  "Scope",
+  "Names",
+  "Creation",
+  "Usage",
+  "Access audit",
+  "RBAC",
+  "Purpose",
+  "Cleanup test",
+  "Backup",
+];
+
+test("L32: the page names eleven practices, and says of each in a line what to do", () => {
+  const [, below = ""] = page.split("\n## Practices\n");
+  const [list = ""] = below.trim().split("\n\n");
+  const items = list.split(/^- /m).slice(1);
+  const found = items.map((item) => /^\*\*(.+)\*\*: (.{30,300})$/s.exec(item.trim()));
+  assert.deepEqual(
+    found.map((item) => item?.[1]),
+    practices,
+  );
+});
+
+test("L31: a recipe reads the whole log of every pod of the Deployment: only one of the two writes", () => {
+  const told = Array.from(
+    commands.matchAll(/kubectl --context (\w+) logs (.*?)(?: \| .*)?$/gm),
+    ([, context = "", flags = ""]) => ({ context, flags: flags.trim() }),
+  );
+  assert.deepEqual(told.map(({ context }) => context).toSorted(), ["management", "tenant"]);
+  for (const { context, flags } of told) {
+    const [deployment = assert.fail(context)] = objectsOf(
+      textOf(`sync/${context}/deployment.yaml`),
+    );
+    const { replicas, template } = deployment["spec"] as {
+      replicas: number;
+      template: { metadata: { labels: Record<string, string> } };
+    };
+    assert.equal(replicas, 2);
+    const [[label, value] = [], ...others] = Object.entries(template.metadata.labels);
+    assert.deepEqual(others, []);
+    assert.equal(flags, `-n kube-system -l ${label}=${value} --tail=-1`);
+  }
+});
+
+test("a link within the page leads to one of its headings", () => {
+  const headings = Array.from(page.matchAll(/^#+ (.*)$/gm), ([, words = ""]) => words);
+  const anchors = new Set(
+    headings.map((words) =>
+      words
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9 -]/g, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+  const links = Array.from(page.matchAll(/\]\(#([^)]+)\)/g), ([, anchor = ""]) => anchor);
+  assert.ok(links.length >= 4);
+  for (const anchor of links) assert.ok(anchors.has(anchor), anchor);
+});

@@ -6,8 +6,12 @@
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { asksForHelp } from "#contract/arguments.ts";
+import { readFlags } from "#contract/flags.ts";
 import { credentialFiles, mountPaths, nodeFiles, podFiles } from "#contract/names.ts";
+import { usage } from "#contract/table.ts";
+import { directory, file } from "#contract/values.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
 import { contentOf } from "./observe/candidates.ts";
 import { keepMemoryOutOfCores } from "#program/cores.ts";
 import { prospectOf } from "./observe/prospect.ts";
@@ -15,6 +19,25 @@ import { legacyName, type Sight } from "./facts/search.ts";
 
 /** What is said of a node is kept by the API server as long as its pod. */
 const mostWords = 256;
+
+const flags = {
+  root: { read: directory, standard: mountPaths.root, what: "where the node's root is mounted" },
+  "kubelet-directory": {
+    read: directory,
+    standard: "/var/lib/kubelet",
+    what: "the kubelet's root directory on the node",
+  },
+  "pod-directory": {
+    read: directory,
+    standard: mountPaths.pod,
+    what: "the pod's own directory, which the agent reads next",
+  },
+  "termination-log": {
+    read: file,
+    standard: mountPaths.terminationLog,
+    what: "the file that the kubelet reads last words from",
+  },
+};
 
 function search(root: string, kubeletDirectory: string): Sight {
   if (existsSync(join(root, kubeletDirectory, nodeFiles.journal))) return { kind: "ours" };
@@ -24,20 +47,25 @@ function search(root: string, kubeletDirectory: string): Sight {
   return { kind: "seen", files: Object.fromEntries(files) };
 }
 
+function look(argv: readonly string[]): void {
+  const read = readFlags(flags, { argv, quote });
+  if (!read.ok) throw new Error(read.errors.join("\n"));
+  const {
+    root,
+    "kubelet-directory": kubeletDirectory,
+    "pod-directory": podDirectory,
+    "termination-log": terminationLog,
+  } = read.value;
+  writeFileSync(terminationLog, prospectOf(root, kubeletDirectory).slice(0, mostWords));
+  const sight = search(root, kubeletDirectory);
+  writeFileSync(join(podDirectory, podFiles.hidden), JSON.stringify(sight));
+}
+
 try {
   keepMemoryOutOfCores();
-  const { values } = parseArgs({
-    options: {
-      root: { type: "string", default: mountPaths.root },
-      "kubelet-directory": { type: "string", default: "/var/lib/kubelet" },
-      "pod-directory": { type: "string", default: mountPaths.pod },
-      "termination-log": { type: "string", default: mountPaths.terminationLog },
-    },
-  });
-  const prospect = prospectOf(values.root, values["kubelet-directory"]);
-  writeFileSync(values["termination-log"], prospect.slice(0, mostWords));
-  const sight = search(values.root, values["kubelet-directory"]);
-  writeFileSync(join(values["pod-directory"], podFiles.hidden), JSON.stringify(sight));
+  const argv = process.argv.slice(2);
+  if (asksForHelp(argv)) process.stdout.write(usage(flags));
+  else look(argv);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
 }

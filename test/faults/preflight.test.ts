@@ -308,3 +308,11 @@ console.log(JSON.stringify(got));`,
   const { stdout, stderr } = spawnSync(process.execPath, [...flags, program], { encoding: "utf8" });
   assert.deepEqual(JSON.parse(stdout || "null"), ["allowed"], stderr);
 });
+
+test("a first container that is started wrongly says all that is wrong, a line each, and lets the agent start", async () => {
+  const program = (await freshBundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
+  const wrong = ["--root", "host", "--kubelet-dir=/var/lib/kubelet"];
+  const { status, stderr } = spawnSync(process.execPath, [program, ...wrong], { encoding: "utf8" });
+  assert.equal(status, 0);
+  assert.match(stderr, /^--kubelet-dir: is no flag; .*\n--root "host": is no absolute path.*\n$/);
+});

@@ -8,10 +8,10 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { asksForHelp } from "#contract/arguments.ts";
 import { readFlags } from "#contract/flags.ts";
-import { credentialFiles, mountPaths, nodeFiles, podFiles } from "#contract/names.ts";
+import { credentialFiles, nodeFiles, podFiles } from "#contract/names.ts";
 import { usage } from "#contract/table.ts";
-import { directory, file } from "#contract/values.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
+import { flags } from "./config/first-container.ts";
 import { contentOf } from "./observe/candidates.ts";
 import { keepMemoryOutOfCores } from "#program/cores.ts";
 import { prospectOf } from "./observe/prospect.ts";
@@ -19,25 +19,6 @@ import { legacyName, type Sight } from "./facts/search.ts";
 
 /** What is said of a node is kept by the API server as long as its pod. */
 const mostWords = 256;
-
-const flags = {
-  root: { read: directory, standard: mountPaths.root, what: "where the node's root is mounted" },
-  "kubelet-directory": {
-    read: directory,
-    standard: "/var/lib/kubelet",
-    what: "the kubelet's root directory on the node",
-  },
-  "pod-directory": {
-    read: directory,
-    standard: mountPaths.pod,
-    what: "the pod's own directory, which the agent reads next",
-  },
-  "termination-log": {
-    read: file,
-    standard: mountPaths.terminationLog,
-    what: "the file that the kubelet reads last words from",
-  },
-};
 
 function search(root: string, kubeletDirectory: string): Sight {
   if (existsSync(join(root, kubeletDirectory, nodeFiles.journal))) return { kind: "ours" };

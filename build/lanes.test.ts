@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { bootsNodes, lanes } from "./lanes.ts";
 
 test("each file runs in one lane, and no lane is empty", () => {
-  const both = lanes(["a", "b", "c"], (file) => file === "b");
+  const both = lanes(["a", "b", "c"], {}, (file) => file === "b");
   assert.deepEqual(
     both.map(({ name, files }) => [name, files]),
     [
@@ -12,7 +12,16 @@ test("each file runs in one lane, and no lane is empty", () => {
       ["others", ["a", "c"]],
     ],
   );
-  assert.equal(lanes(["a"], () => false).length, 1);
+  assert.equal(lanes(["a"], {}, () => false).length, 1);
+});
+
+test("the lane of clusters with nodes takes others until both are as long", () => {
+  const took = { nodes: 100, a: 300, b: 90, c: 20 };
+  const both = lanes(["nodes", "a", "b", "c"], took, (file) => file === "nodes");
+  assert.deepEqual(
+    both.map(({ files }) => files),
+    [["nodes", "c", "b"], ["a"]],
+  );
 });
 
 test("what boots nodes is told from what has none", () => {
@@ -21,7 +30,11 @@ test("what boots nodes is told from what has none", () => {
     assert.ok(!bootsNodes(`test/faults/${word}.test.ts`), word);
   assert.ok(!bootsNodes("test/controller/rollout.test.ts"));
   // By what they import alone.
-  for (const file of ["one-node.test.ts", "older.long.test.ts"])
-    assert.ok(bootsNodes(`test/faults/${file}`), file);
+  for (const file of [
+    "faults/one-node.test.ts",
+    "faults/older.long.test.ts",
+    "e2e/staged.long.test.ts",
+  ])
+    assert.ok(bootsNodes(`test/${file}`), file);
   assert.ok(!bootsNodes("test/fleet/fleet.test.ts"));
 });

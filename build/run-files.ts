@@ -30,7 +30,8 @@ export function inOrder(files: readonly string[], took: Seconds): string[] {
   });
 }
 
-function known(durations: string | undefined): Seconds {
+/** What the files took the last time; nothing where that was not kept. */
+export function known(durations: string | undefined): Seconds {
   if (durations === undefined || !existsSync(durations)) return {};
   return JSON.parse(readFileSync(durations, "utf8")) as Seconds;
 }

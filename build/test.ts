@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { cacheRoot } from "../test/cluster/cache.ts";
 import { begin, isRecorded, readTap } from "../tools/runs.ts";
 import { lanes } from "./lanes.ts";
-import { type How, runFiles } from "./run-files.ts";
+import { type How, known, runFiles } from "./run-files.ts";
 
 const [part = "all", ...words] = process.argv.slice(2);
 const files = globSync("**/*.test.ts", { exclude: ["node_modules/**"] })
@@ -67,9 +67,11 @@ if (real.length > 0) {
   const { setUp } = await import("../test/cluster/setup.ts");
   await freshBundle();
   await setUp();
-  const ended = lanes(real).map(async ({ name, concurrency, files }) => {
+  const durations = (name: string) => join(cacheRoot, `seconds-${part}-${name}.json`);
+  const took = { ...known(durations("nodes")), ...known(durations("others")) };
+  const ended = lanes(real, took).map(async ({ name, concurrency, files }) => {
     // A narrowed run may be one of a deliberate breakage.
-    const kept = { durations: join(cacheRoot, `seconds-${part}-${name}.json`) };
+    const kept = { durations: durations(name) };
     return await run(files, { concurrency, bound, ...(words.length > 0 ? {} : kept) });
   });
   passed = (await Promise.all(ended)).every(Boolean) && passed;

@@ -5,6 +5,7 @@ import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { newborn } from "#kube/client/cluster.ts";
 import { stays, until } from "../cluster/await.ts";
 import { freePort } from "../free-port.ts";
+import { everyPoint } from "../sample.ts";
 import { Kubelets } from "./fake-kubelets.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
@@ -114,16 +115,14 @@ test("a leader that is killed: the other serves within 20 s, with its own flags,
 
 test("a leader that is told to stop gives the Lease back: the other need not wait until it has run out", async (t) => {
   const [leading] = await pair();
-  const begun = performance.now();
+  const holder = await plane.leader(on);
   assert.equal(await leading.stop(), 0);
+  assert.notEqual(await plane.leader(on), holder, "kept, as if it had been killed");
   const seconds = await serves("two", theirs("two"));
-  t.diagnostic(
-    `${seconds.toFixed(1)} s after its end, ${((performance.now() - begun) / 1000).toFixed(1)} s in all`,
-  );
-  assert.ok(seconds < 12, `${seconds} s: as long as if it had been killed`);
+  t.diagnostic(`${seconds.toFixed(1)} s after its end`);
 });
 
-for (const pause of [0, 100]) {
+for (const pause of everyPoint ? [0, 100] : [0]) {
   test(`a leader that is frozen ${pause} ms into a change and comes back when another serves writes nothing, and ends`, async () => {
     const [leading] = await pair();
     await plane.declare(on, content("two"));

@@ -1,12 +1,15 @@
 /**
  * Removal when much goes wrong: a controller that is killed twenty times, a kubelet that fails
- * without the credential.
+ * without the credential, a file that no agent may replace.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { KubeConfig } from "@kubernetes/client-node";
+import { connect } from "#kube/client/client.ts";
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { allowSeconds } from "../controller/steer.ts";
 import { rolloutAndWithdrawalUnderKills, untouched } from "./kills.ts";
 import { allAtOnce, auths } from "./nodes.ts";
 import * as product from "./product.ts";
@@ -55,4 +58,48 @@ test("H20: a kubelet that fails without the entries does not get them back; the 
   await cluster.untilReady(stuck);
   await product.untilRemoved(cluster);
   assert.ok(!(host in auths(stuck)));
+});
+
+const finish = /: kubectl (annotate .*)$/;
+
+test("H20: a node that cannot give the entries back is waited for alone, and told with the command that finishes by hand", async () => {
+  const [stuck, other] = cluster.nodes;
+  assert.ok(stuck && other);
+  // The definition forbids deadlines of seconds, and a minute would show no more.
+  const admin = new KubeConfig();
+  admin.loadFromFile(cluster.kubeconfig);
+  await allowSeconds({ api: connect(admin, () => {}), cluster });
+  await product.steerProduct(cluster, {
+    rollout: { maxUnavailable: allAtOnce },
+    withdrawal: { deadline: "10s" },
+  });
+  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await product.untilServed(cluster, 1);
+  // A file that no agent may replace, before there is anything to give back.
+  await stuck.exec([
+    "sh",
+    "-c",
+    "cd /var/lib/kubelet && mv config.json real.json && ln -s real.json config.json",
+  ]);
+  await product.deleteAdditional(cluster);
+  const told = async () =>
+    (await product.events(cluster)).find(
+      ({ reason, message }) =>
+        ["NodesAwaited", "RemovalOverdue"].includes(reason) &&
+        message.includes(stuck.name) &&
+        finish.test(message),
+    );
+  await until(`${other.name} has given them back`, () => !(cluster.registry.host in auths(other)), {
+    timeout: 120_000,
+  });
+  const event = await until("it is told with a command", told, {
+    timeout: 120_000,
+    seen: () => product.events(cluster),
+  });
+  assert.equal(event.type, "Warning");
+  const kept = (await product.ourObjects(cluster)).filter((name) => !name.startsWith("pod/"));
+  assert.equal(kept.length, 6, "the objects stay until then");
+  const [, command = ""] = finish.exec(event.message) ?? [];
+  await cluster.kubectl(...command.split(" "));
+  await product.untilRemoved(cluster);
 });

@@ -1,15 +1,9 @@
-/**
- * Removal: nodes first, objects after, whoever dies meanwhile; it can be turned round, and finished
- * by hand.
- */
+/** Removal: nodes first, objects after, whoever dies meanwhile; it can be turned round. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { KubeConfig } from "@kubernetes/client-node";
-import { connect } from "#kube/client/client.ts";
 import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { allowSeconds } from "../controller/steer.ts";
 import { rolloutAndWithdrawalUnderKills, untouched } from "./kills.ts";
 import { allAtOnce, auths, kubelets } from "./nodes.ts";
 import { podOn, untilState } from "./pods.ts";
@@ -35,8 +29,8 @@ async function deploy(): Promise<number> {
   return revision;
 }
 
-test("H20, H21: a controller killed twice in a rollout and twice in a withdrawal comes to the same end: nodes first, objects after", async (context) => {
-  await rolloutAndWithdrawalUnderKills(cluster, 2, context);
+test("H20, H21: a controller killed once in a rollout and once in a withdrawal comes to the same end: nodes first, objects after", async (context) => {
+  await rolloutAndWithdrawalUnderKills(cluster, 1, context);
 });
 
 test("the Secret created again in mid-withdrawal turns it round", async () => {
@@ -87,44 +81,3 @@ test("without the controller's Deployment nodes go on: pulls, repairs, and a lat
   await product.untilRemoved(cluster);
   for (const index of [0, 1]) assert.ok(!holds(index));
 });
-
-test("H20: a node that cannot give the entries back is waited for alone, and told with the command that finishes by hand", async () => {
-  const [stuck, other] = cluster.nodes;
-  assert.ok(stuck && other);
-  // The definition forbids deadlines of seconds, and a minute would show no more.
-  const admin = new KubeConfig();
-  admin.loadFromFile(cluster.kubeconfig);
-  await allowSeconds({ api: connect(admin, () => {}), cluster });
-  await product.steerProduct(cluster, {
-    rollout: { maxUnavailable: allAtOnce },
-    withdrawal: { deadline: "10s" },
-  });
-  await deploy();
-  // A file that no agent may replace, before there is anything to give back.
-  await stuck.exec([
-    "sh",
-    "-c",
-    "cd /var/lib/kubelet && mv config.json real.json && ln -s real.json config.json",
-  ]);
-  await product.deleteAdditional(cluster);
-  const told = async () =>
-    (await product.events(cluster)).find(
-      ({ reason, message }) =>
-        ["NodesAwaited", "RemovalOverdue"].includes(reason) &&
-        message.includes(stuck.name) &&
-        finish.test(message),
-    );
-  await until(`${other.name} has given them back`, () => !holds(1), { timeout: 120_000 });
-  const event = await until("it is told with a command", told, {
-    timeout: 120_000,
-    seen: () => product.events(cluster),
-  });
-  assert.equal(event.type, "Warning");
-  const kept = (await product.ourObjects(cluster)).filter((name) => !name.startsWith("pod/"));
-  assert.equal(kept.length, 6, "the objects stay until then");
-  const [, command = ""] = finish.exec(event.message) ?? [];
-  await cluster.kubectl(...command.split(" "));
-  await product.untilRemoved(cluster);
-});
-
-const finish = /: kubectl (annotate .*)$/;

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
+import { everyPoint } from "../sample.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { auths, kubelets } from "./nodes.ts";
 import * as product from "./product.ts";
@@ -125,37 +126,39 @@ test("H17: two changes in quick succession never widen a wave", async () => {
   }
 });
 
-test("H18: a kubelet that dies before its agent was Ready has failed: rolled back there, and no other node is touched", async () => {
-  // Its agent is Ready from the fourth second on. It dies before, though long after its first word
-  // to the API server, and comes back when the probation would be over.
-  await product.installProduct(cluster, {
-    wish: { rollout: { maxUnavailable: "50%", probation: "8s" } },
+if (everyPoint) {
+  test("H18: a kubelet that dies before its agent was Ready has failed: rolled back there, and no other node is touched", async () => {
+    // Its agent is Ready from the fourth second on. It dies before, though long after its first
+    // word to the API server, and comes back when the probation would be over.
+    await product.installProduct(cluster, {
+      wish: { rollout: { maxUnavailable: "50%", probation: "8s" } },
+    });
+    const dies = `grep -q /bad /var/lib/kubelet/config.json && (sleep 2.5; kill -KILL $MAINPID) & true`;
+    const unit = `[Service]\nRestartSec=10\nExecStartPost=/bin/sh -c '${dies}'\n`;
+    for (const node of cluster.nodes) await node.breakKubelet(unit);
+    const before = await kubelets(cluster);
+    const files = cluster.nodes.map((node) => node.readFile("config.json")?.toString());
+    await product.writeAdditional(cluster, document("bad"));
+    const event = await product.untilEvent(cluster, "RolloutHalted", /node\d: GPS218/);
+    assert.match(event.message, /correct the Secret/);
+    const failed = cluster.nodes.findIndex(({ name }) => event.message.includes(`${name}: GPS218`));
+    const spared = (list: readonly unknown[]): unknown[] =>
+      list.filter((_, index) => index !== failed);
+    assert.deepEqual(spared(await kubelets(cluster)), spared(before));
+    assert.deepEqual(
+      cluster.nodes.map((node) => node.readFile("config.json")?.toString()),
+      files,
+    );
   });
-  const dies = `grep -q /bad /var/lib/kubelet/config.json && (sleep 2.5; kill -KILL $MAINPID) & true`;
-  const unit = `[Service]\nRestartSec=10\nExecStartPost=/bin/sh -c '${dies}'\n`;
-  for (const node of cluster.nodes) await node.breakKubelet(unit);
-  const before = await kubelets(cluster);
-  const files = cluster.nodes.map((node) => node.readFile("config.json")?.toString());
-  await product.writeAdditional(cluster, document("bad"));
-  const event = await product.untilEvent(cluster, "RolloutHalted", /node\d: GPS218/);
-  assert.match(event.message, /correct the Secret/);
-  const failed = cluster.nodes.findIndex(({ name }) => event.message.includes(`${name}: GPS218`));
-  const spared = (list: readonly unknown[]): unknown[] =>
-    list.filter((_, index) => index !== failed);
-  assert.deepEqual(spared(await kubelets(cluster)), spared(before));
-  assert.deepEqual(
-    cluster.nodes.map((node) => node.readFile("config.json")?.toString()),
-    files,
-  );
-});
 
-test("with a budget of every node a corrected Secret heals all of them at one stroke", async () => {
-  await product.installProduct(cluster, {
-    wish: { rollout: { maxUnavailable: "100%", probation: "8s" } },
+  test("with a budget of every node a corrected Secret heals all of them at one stroke", async () => {
+    await product.installProduct(cluster, {
+      wish: { rollout: { maxUnavailable: "100%", probation: "8s" } },
+    });
+    const all = await change("good");
+    assert.deepEqual(nodesOf(all), everyNode);
+    assert.equal(mostAtOnce(all, probation), 3, JSON.stringify(all));
+    for (const node of cluster.nodes)
+      assert.deepEqual(Object.keys(auths(node)), [`${cluster.registry.host}/good`]);
   });
-  const all = await change("good");
-  assert.deepEqual(nodesOf(all), everyNode);
-  assert.equal(mostAtOnce(all, probation), 3, JSON.stringify(all));
-  for (const node of cluster.nodes)
-    assert.deepEqual(Object.keys(auths(node)), [`${cluster.registry.host}/good`]);
-});
+}

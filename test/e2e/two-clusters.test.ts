@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { everyPoint } from "../sample.ts";
 import { buildImage } from "../cluster/kit/image.ts";
 import { fleetByChart } from "./two-clusters/fleet.fixture.ts";
 import { hosted, hostedGuestDeleted } from "./two-clusters/hosted.fixture.ts";
@@ -31,7 +32,7 @@ after(() => clusters.forEach((one) => one.down()));
 const on = (): BothClusters => rig ?? assert.fail("no clusters");
 
 hosted(on);
-fleetByChart(on);
+if (everyPoint) fleetByChart(on);
 syncing(on);
 joined(on);
 hostedGuestDeleted(on);

@@ -11,7 +11,7 @@ import { AgentProcess, NodeDirectory, inTime } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { content, ours } from "./place.ts";
 import { type Cut, Relay } from "./relay.ts";
-import { sample } from "./sample.ts";
+import { sample } from "../sample.ts";
 import { ScriptedSystemd } from "./scripted-systemd.ts";
 
 async function behind(node: NodeDirectory, cut: Cut) {

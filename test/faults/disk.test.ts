@@ -25,7 +25,7 @@ import { flagsIn } from "#pullsecret/provider/flags.ts";
 import { AgentProcess, encode, keeping, NodeDirectory, inTime } from "./agent.ts";
 import { startBus } from "./bus.ts";
 import { answered } from "./provider.ts";
-import { sample } from "./sample.ts";
+import { sample } from "../sample.ts";
 import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
 
 const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;

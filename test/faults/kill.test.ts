@@ -17,7 +17,7 @@ import { ageJournal, atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts"
 import { content, ours, AgentPlace } from "./place.ts";
 import { answered, hasAsked, installProvider } from "./provider.ts";
 import { killingAt, type Point, pointsOf } from "./points.ts";
-import { everyPoint, sample } from "./sample.ts";
+import { everyPoint, sample } from "../sample.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
 
 const theirs = `{"auths":{"a.io":{"auth":"${encode("theirs")}"}}}`;

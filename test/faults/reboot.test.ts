@@ -16,7 +16,7 @@ import { envOf, given, isTold, kubeadmPlace, options, reads, registering } from 
 import { atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
 import { type AgentPlace, content, ours } from "./place.ts";
 import { answered } from "./provider.ts";
-import { sample } from "./sample.ts";
+import { sample } from "../sample.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
 
 type Moment = Readonly<{

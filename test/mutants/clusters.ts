@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const real = "test/clusters/clusters.test.ts";
 const theft = "test/clusters/theft.test.ts";
-const cut = "test/clusters/cut.test.ts";
+const cut = "test/clusters/cut.long.test.ts";
 const conditions = "fleet/joined/conditions.test.ts";
 const provider = "fleet/inventory/provider.test.ts";
 const profiles = "fleet/inventory/cluster-profiles.test.ts";

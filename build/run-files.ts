@@ -19,7 +19,11 @@ export type How = Readonly<{
   tap: string;
   /** Where the seconds of each file are kept from run to run. */
   durations?: string;
+  /** Is told of each file what was counted in it. */
+  ended?: (file: string, summary: FileSummary) => void;
 }>;
+
+export type FileSummary = Readonly<{ minutes: number; counts: Readonly<Record<string, number>> }>;
 
 /** Files in the order in which they begin: what is not known yet first, then the longest. */
 export function inOrder(files: readonly string[], took: Seconds): string[] {
@@ -46,9 +50,16 @@ export async function runFiles(files: readonly string[], how: How): Promise<bool
   const tests = run({ files: inOrder(files, took), concurrency, env, execArgv, ...bounds });
   const now: Record<string, number> = { ...took };
   let passed = false;
-  tests.on("test:summary", ({ file, duration_ms: milliseconds, success }) => {
-    if (file === undefined) passed = success;
-    else now[relative(process.cwd(), file)] = Math.round(milliseconds / 1000);
+  tests.on("test:summary", ({ file, duration_ms: milliseconds, success, counts }) => {
+    if (file === undefined) {
+      passed = success;
+      return;
+    }
+    const path = relative(process.cwd(), file);
+    now[path] = Math.round(milliseconds / 1000);
+    const failed = counts.tests - counts.passed - counts.skipped - counts.todo;
+    const minutes = Math.round(milliseconds / 6000) / 10;
+    how.ended?.(path, { minutes, counts: { tests: counts.tests, failed } });
   });
   const shown = tests.compose(new spec());
   shown.pipe(process.stdout);

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { cacheRoot } from "../test/cluster/cache.ts";
 import { begin, isRecorded, readTap } from "../tools/runs.ts";
 import { lanes } from "./lanes.ts";
-import { type How, known, runFiles } from "./run-files.ts";
+import { type FileSummary, type How, known, runFiles } from "./run-files.ts";
 
 const [part = "all", ...words] = process.argv.slice(2);
 const files = globSync("**/*.test.ts", { exclude: ["node_modules/**"] })
@@ -32,8 +32,9 @@ if (chosen === undefined) throw new Error(`${part}: give all, unit, long or faul
 
 const begun = performance.now();
 
-/** Only a whole run is recorded, for docs/faults.md. */
-const record = words.length === 0 && isRecorded(part) ? begin() : undefined;
+/** Only a whole run is recorded, for docs/faults.md, but each file of test:long by itself. */
+const record = part === "long" || (words.length === 0 && isRecorded(part)) ? begin() : undefined;
+const summaries: Record<string, FileSummary> = {};
 const taps = mkdtempSync(join(tmpdir(), "tests-"));
 let told = "";
 let runs = 0;
@@ -43,7 +44,8 @@ async function run(tests: readonly string[], { env: given, ...how }: Omit<How, "
   if (tests.length === 0) return true;
   const tap = join(taps, `${(runs += 1)}.tap`);
   const env = { ...given, ...(part === "faults" ? { EVERY_POINT: "1" } : {}) };
-  const passed = await runFiles(tests, { ...how, env, tap });
+  const ended = (file: string, summary: FileSummary) => (summaries[file] = summary);
+  const passed = await runFiles(tests, { ...how, env, tap, ended });
   told += readFileSync(tap, "utf8");
   return passed;
 }
@@ -85,5 +87,6 @@ if (words.length === 0) {
   const slow = part === "all" && minutes > 30 ? ", of 30 that it may take where all is built" : "";
   process.stderr.write(`${minutes} minutes${slow}\n`);
 }
-if (record !== undefined && isRecorded(part)) record(part, { counts, skipped });
+if (part === "long") record?.files(summaries);
+else if (isRecorded(part)) record?.whole(part, { counts, skipped });
 process.exit(passed ? 0 : 1);

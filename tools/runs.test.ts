@@ -30,13 +30,21 @@ test("the counts of all stages are added up, and what was skipped is named", () 
 
 test("the page tells when, of which commit, what was counted and what was skipped", () => {
   const run = { at: "2031-02-03T04:05:06.789Z", commit: "abcdef012345", minutes: 42 };
-  const section = runsSection({
-    long: { ...run, counts: { tests: 3, failed: 0 }, skipped: ["a leak"] },
-  });
+  const section = runsSection(
+    {
+      faults: { ...run, counts: { tests: 3, failed: 0 }, skipped: ["a leak"] },
+      long: { "test/a.long.test.ts": { ...run, counts: { tests: 7, failed: 1 } } },
+    },
+    ["test/a.long.test.ts", "test/b.long.test.ts"],
+  );
   assert.match(
     section,
-    /^\| `npm run test:long` \| 2031-02-03 04:05 UTC \| `abcdef012345` \| 42 min \| 3 tests, 0 failed \| a leak \|$/m,
+    /^\| `npm run test:faults` \| 2031-02-03 04:05 UTC \| `abcdef012345` \| 42 min \| 3 tests, 0 failed \| a leak \|$/m,
   );
+  assert.match(
+    section,
+    /^\| `test\/a.long.test.ts` \| 2031-02-03 04:05 UTC \| `abcdef012345` \| 42 min \| 7 tests, 1 failed \|$/m,
+  );
+  assert.match(section, /^\| `test\/b.long.test.ts` \| never \|/m);
   assert.doesNotMatch(section, /soak/);
-  assert.equal(runsSection({}), "");
 });

@@ -1,9 +1,10 @@
 /**
  * The last whole run of what is too slow for every change, as docs/faults.md shows it. Written by
- * the run itself, and only by one of every file on a tree whose commit says what was run.
+ * the run itself, on a tree whose commit says what was run. The files of test:long take hours
+ * together, so each has a record of its own.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
@@ -11,7 +12,7 @@ const recordFile = "docs/faults-runs.json";
 /** What a run before this one may have written. */
 const written: ReadonlySet<string> = new Set([recordFile, "docs/faults.md"]);
 
-const parts = { faults: "npm run test:faults", long: "npm run test:long", soak: "npm run soak" };
+const parts = { faults: "npm run test:faults", soak: "npm run soak" };
 export type Part = keyof typeof parts;
 
 export type RecordedRun = Readonly<{
@@ -25,7 +26,19 @@ export type RecordedRun = Readonly<{
   skipped: readonly string[];
 }>;
 
-type Runs = Readonly<Partial<Record<Part, RecordedRun>>>;
+/** A file of test:long, run whole. */
+export type RecordedFile = Omit<RecordedRun, "skipped">;
+
+type Runs = Readonly<
+  Partial<Record<Part, RecordedRun>> & { long?: Readonly<Record<string, RecordedFile>> }
+>;
+
+/** What a run adds to the record. */
+export type Recorder = Readonly<{
+  whole: (part: Part, result: Pick<RecordedRun, "counts" | "skipped">) => void;
+  /** By path, each with its own duration. */
+  files: (files: Readonly<Record<string, Pick<RecordedFile, "counts" | "minutes">>>) => void;
+}>;
 
 export const isRecorded = (part: string): part is Part => Object.hasOwn(parts, part);
 
@@ -37,18 +50,26 @@ const git = (...args: string[]): string =>
   execFileSync("git", args, { cwd: root, encoding: "utf8" });
 
 /** Begins a run; undefined where it could not be said of what it is. */
-export function begin():
-  | ((part: Part, result: Pick<RecordedRun, "counts" | "skipped">) => void)
-  | undefined {
+export function begin(): Recorder | undefined {
   const [start, at] = [performance.now(), new Date().toISOString()];
   const commit = git("rev-parse", "--short=12", "HEAD").trim();
   if (!isClean(git("status", "--porcelain"))) return undefined;
-  return (part, result) => {
-    const minutes = Math.round((performance.now() - start) / 60_000);
-    const runs: Runs = { ...recorded(), [part]: { at, commit, minutes, ...result } };
-    writeFileSync(join(root, recordFile), `${JSON.stringify(runs, undefined, 2)}\n`);
-    execFileSync(process.execPath, ["tools/docs.ts"], { cwd: root });
+  return {
+    whole: (part, result) => {
+      const minutes = Math.round((performance.now() - start) / 60_000);
+      write({ ...recorded(), [part]: { at, commit, minutes, ...result } });
+    },
+    files: (files) => {
+      const each = Object.entries(files).map(([file, one]) => [file, { at, commit, ...one }]);
+      const { long, ...others } = recorded();
+      write({ ...others, long: { ...long, ...Object.fromEntries(each) } });
+    },
   };
+}
+
+function write(runs: Runs): void {
+  writeFileSync(join(root, recordFile), `${JSON.stringify(runs, undefined, 2)}\n`);
+  execFileSync(process.execPath, ["tools/docs.ts"], { cwd: root });
 }
 
 function recorded(): Runs {
@@ -67,24 +88,43 @@ export function readTap(text: string): Pick<RecordedRun, "counts" | "skipped"> {
   return { counts: { tests: count("tests"), passed: count("pass"), failed }, skipped };
 }
 
-/** The section of docs/faults.md; empty as long as nothing was recorded. */
-export function runsSection(runs: Runs = recorded()): string {
-  const rows = Object.entries(parts).flatMap(([part, verb]) => {
+const whenOf = ({ at }: RecordedFile): string => `${at.slice(0, 16).replace("T", " ")} UTC`;
+
+const countsOf = ({ counts }: RecordedFile): string =>
+  Object.entries(counts)
+    .map(([what, number]) => `${number} ${what}`)
+    .join(", ");
+
+/** The section of docs/faults.md: the runs, and each file of test:long, run or not. */
+export function runsSection(
+  runs: Runs = recorded(),
+  files: readonly string[] = globSync("test/**/*.long.test.ts", { cwd: root }).toSorted(),
+): string {
+  const wholes = Object.entries(parts).flatMap(([part, verb]) => {
     const run = runs[part as Part];
     if (run === undefined) return [];
-    const counts = Object.entries(run.counts).map(([what, number]) => `${number} ${what}`);
     const skipped = run.skipped.length === 0 ? "none" : run.skipped.join("; ");
-    const when = `${run.at.slice(0, 16).replace("T", " ")} UTC`;
     return [
-      `| \`${verb}\` | ${when} | \`${run.commit}\` | ${run.minutes} min | ${counts.join(", ")} | ${skipped} |`,
+      `| \`${verb}\` | ${whenOf(run)} | \`${run.commit}\` | ${run.minutes} min | ${countsOf(run)} | ${skipped} |`,
     ];
   });
-  if (rows.length === 0) return "";
-  return `## The last whole run
+  const each = files.map((file) => {
+    const run = runs.long?.[file];
+    if (run === undefined) return `| \`${file}\` | never | | | |`;
+    return `| \`${file}\` | ${whenOf(run)} | \`${run.commit}\` | ${run.minutes} min | ${countsOf(run)} |`;
+  });
+  return `## The last whole runs
 
-Written by the run itself: of every file, on a tree without changes.
+Written by the runs themselves, on a tree without changes.
 
 | run | begun | commit | took | counted | skipped |
 | --- | --- | --- | --- | --- | --- |
-${rows.join("\n")}`;
+${wholes.join("\n")}
+
+\`npm run test:long\` takes hours; its files may be run a few at a time (\`node build/run.mjs
+build/test.ts long WORD\`), and each has the record of its own last run.
+
+| file | begun | commit | took | counted |
+| --- | --- | --- | --- | --- |
+${each.join("\n")}`;
 }

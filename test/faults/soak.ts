@@ -269,7 +269,10 @@ try {
   );
   console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; no promise broken`);
   judge();
-  record?.("soak", { counts: { rounds, "restarts, each of them owed": restarts }, skipped: [] });
+  record?.whole("soak", {
+    counts: { rounds, "restarts, each of them owed": restarts },
+    skipped: [],
+  });
 } finally {
   await agent?.end("SIGKILL");
 }

@@ -1,13 +1,9 @@
-/** Every deliberate breakage is found by the tests that are said to find it. */
+/** Deliberate breakages, each tried on a copy: the tests that are said to find it must. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { shownBy } from "#tools/pages/promises.ts";
-import { mutants } from "./list.ts";
 import type { Mutant } from "./mutant.ts";
 import { Workshop } from "./workshop.ts";
-
-const workshop = new Workshop();
-after(() => workshop[Symbol.dispose]());
 
 /**
  * Each test of these begins and ends with nothing: those that bear the broken promise's number are
@@ -18,7 +14,7 @@ const independent: ReadonlySet<string> = new Set(["test/sync/sync.test.ts"]);
 /** Test file → how many tests it has on the copy as it is, all of them green. */
 const sound = new Map<string, number>();
 
-async function testsOf(file: string): Promise<number> {
+async function testsOf(workshop: Workshop, file: string): Promise<number> {
   const known = sound.get(file);
   if (known !== undefined) return known;
   const { tests, red, output } = await workshop.run(file);
@@ -28,8 +24,8 @@ async function testsOf(file: string): Promise<number> {
 }
 
 /** Whether the file's tests notice the breakage. */
-async function isFoundBy(file: string, mutant: Mutant): Promise<boolean> {
-  const tests = await testsOf(file);
+async function isFoundBy(workshop: Workshop, file: string, mutant: Mutant): Promise<boolean> {
+  const tests = await testsOf(workshop, file);
   const { breaks } = mutant;
   if (breaks !== undefined && independent.has(file)) {
     const broken = await workshop.broken(mutant, () => workshop.run(file, breaks));
@@ -42,10 +38,15 @@ async function isFoundBy(file: string, mutant: Mutant): Promise<boolean> {
   return broken.red > 0;
 }
 
-for (const mutant of mutants) {
-  const promise = mutant.breaks === undefined ? "" : ` (${mutant.breaks})`;
-  test(`found${promise}: ${mutant.effect}`, async () => {
-    for (const file of mutant.tests) if (await isFoundBy(file, mutant)) return;
-    assert.fail(`${mutant.tests.join(", ")}: all green with ${mutant.file} broken`);
-  });
+/** Makes a test of each. */
+export function tryEach(mutants: readonly Mutant[]): void {
+  const workshop = new Workshop();
+  after(() => workshop[Symbol.dispose]());
+  for (const mutant of mutants) {
+    const promise = mutant.breaks === undefined ? "" : ` (${mutant.breaks})`;
+    test(`found${promise}: ${mutant.effect}`, async () => {
+      for (const file of mutant.tests) if (await isFoundBy(workshop, file, mutant)) return;
+      assert.fail(`${mutant.tests.join(", ")}: all green with ${mutant.file} broken`);
+    });
+  }
 }

@@ -1,0 +1,5 @@
+/** Deliberate breakages of tenants' secrets. */
+import { sync } from "./sync.ts";
+import { tryEach } from "./trial.ts";
+
+tryEach(sync);

@@ -3,9 +3,15 @@
  * seed says (`SEED=n` repeats them); with EVERY_POINT=1 all of them are taken, as `npm run
  * test:faults` does.
  */
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 
 export const everyPoint = process.env["EVERY_POINT"] !== undefined;
+
+/** A test for which no change should wait: test:long makes it, by its file's `.long.test.ts`. */
+export function longTest(name: string, run: (t: TestContext) => Promise<void>): void {
+  if (everyPoint) void test(name, run);
+}
+
 /** One for all tests of a file, so that one number repeats them. */
 const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 

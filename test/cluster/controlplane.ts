@@ -155,7 +155,9 @@ function start(
   flags: readonly string[],
 ): () => void {
   const argv = inNamespace(network, "hub", [parts.path(name), ...flags]);
-  return startDaemon({ name, argv, groups, log: join(directory, `${name}.log`) }).check;
+  // A fifth less of a processor until all is up, for 120 MiB more.
+  const env = { GOGC: "400" };
+  return startDaemon({ name, argv, groups, log: join(directory, `${name}.log`), env }).check;
 }
 
 function isProgram(pid: number, name: string): boolean {

@@ -1,7 +1,7 @@
 /**
  * Joins and removals that are killed after each of their requests: what is left is always found,
  * and the next join or removal ends as if nothing had happened. One real API server, which is host
- * and joined cluster at once, as a host may be. Every fifth request here, each in cut.long.test.ts.
+ * and joined cluster at once, as a host may be. Every ninth request here, each in cut.long.test.ts.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -21,7 +21,7 @@ import { everyPoint } from "../sample.ts";
 import { define } from "./inventory.ts";
 
 /** An odd step, so that half of the joins are gone on with and half are removed. */
-const step = everyPoint ? 1 : 5;
+const step = everyPoint ? 1 : 9;
 
 const joinLine = ["here", "--context", "here"];
 const targets = ["kube-system/pull-secret", "web/pull-secret"];

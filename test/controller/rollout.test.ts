@@ -88,32 +88,6 @@ test("a node that joins in the middle of a rollout gets the revision at once", a
 test("a controller killed at random in rollout and withdrawal comes to the same end", (context) =>
   killedAtRandom(context, 2));
 
-test("two controllers at once: no double rollout, no lost change, one content per revision", async () => {
-  await served(1);
-  await start(1);
-  const contents = new Map<number, Set<string>>();
-  for (const word of ["two", "three"]) {
-    await plane.declare(on, content(word));
-    await until("it is published", async () => {
-      const now = await plane.published(on);
-      if (now !== undefined)
-        contents.set(now.revision, (contents.get(now.revision) ?? new Set()).add(now.document));
-      return now?.document === content(word);
-    });
-  }
-  const last = (await plane.published(on))?.revision ?? 0;
-  await plane.untilRolledOut(on, last);
-  assert.ok([...contents.values()].every((documents) => documents.size === 1));
-  for (let revision = 1; revision <= last; revision++) assert.ok(started(revision) <= names.length);
-  assert.equal(kubelets.mostAtOnce, 1);
-  assert.equal(
-    (await plane.eventsOf(on)).filter(
-      ({ reason, message }) => reason === "RolledOut" && message.includes(`revision ${last} `),
-    ).length,
-    1,
-  );
-});
-
 test("an upgrade of the agent keeps the revision and goes to one node first", async () => {
   const revision = await served(2, "--kubelet-unit", "k3s.service");
   await until("every agent was replaced", () => kubelets.starts.length === 2 * names.length);

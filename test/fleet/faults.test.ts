@@ -1,5 +1,6 @@
 /** What may befall a fleet: single parts away, ill, restored, renewed. */
 import assert from "node:assert/strict";
+import { longTest } from "../sample.ts";
 import { after, afterEach, before, test } from "node:test";
 import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
@@ -95,30 +96,35 @@ test("a cluster whose GlobalPullSecret answers 500 only says so, by status and r
   await real.cluster.kubectl("delete", "secret", name, "-n", "kube-system");
 });
 
-test("a cluster that stays away is asked in growing pauses, and costs the management cluster next to nothing", async () => {
-  fake.requests.delete("ill");
-  fake.manners.set("ill", "fails");
-  await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
-  await begin();
-  await source("1");
-  await untilState(home, "ill", "Unreachable");
-  await untilState(home, "real", "Done");
-  // Pauses of one length would never reach this one: the first is of a second.
-  const pause = await until("a pause has grown to 7 s", () => longest(fake.requests.get("ill")), {
-    timeout: 90_000,
-    seen: () => fake.requests.get("ill"),
-  });
-  // What follows an attempt, the status among it, is over after 3 s.
-  const asked = auditOf(home.cluster, { since: new Date(pause.from + 3000).toISOString() }).filter(
-    ({ user, resource, at }) =>
-      user.endsWith(":global-pull-secret-fleet") &&
-      // Clusters that no object asks for: their definition is looked for at its own pace.
-      !["leases", "clusterprofiles"].includes(resource) &&
-      Date.parse(at) < pause.until,
-  );
-  // The kubeconfig for the next attempt, and a watch's renewal; a run of the loop asks for more.
-  assert.ok(asked.length <= 2, JSON.stringify(asked.slice(0, 5)));
-});
+longTest(
+  "a cluster that stays away is asked in growing pauses, and costs the management cluster next to nothing",
+  async () => {
+    fake.requests.delete("ill");
+    fake.manners.set("ill", "fails");
+    await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
+    await begin();
+    await source("1");
+    await untilState(home, "ill", "Unreachable");
+    await untilState(home, "real", "Done");
+    // Pauses of one length would never reach this one: the first is of a second.
+    const pause = await until("a pause has grown to 7 s", () => longest(fake.requests.get("ill")), {
+      timeout: 90_000,
+      seen: () => fake.requests.get("ill"),
+    });
+    // What follows an attempt, the status among it, is over after 3 s.
+    const asked = auditOf(home.cluster, {
+      since: new Date(pause.from + 3000).toISOString(),
+    }).filter(
+      ({ user, resource, at }) =>
+        user.endsWith(":global-pull-secret-fleet") &&
+        // Clusters that no object asks for: their definition is looked for at its own pace.
+        !["leases", "clusterprofiles"].includes(resource) &&
+        Date.parse(at) < pause.until,
+    );
+    // The kubeconfig for the next attempt, and a watch's renewal; a run of the loop asks for more.
+    assert.ok(asked.length <= 2, JSON.stringify(asked.slice(0, 5)));
+  },
+);
 
 test("a credential that expired makes a cluster unreachable, and the renewed kubeconfig is taken up by itself", async () => {
   await begin();
@@ -188,26 +194,29 @@ test("without the management cluster nothing is written in any cluster, and all 
 
 const edited = (secret: V1Secret | undefined) => secret?.data?.[".dockerconfigjson"] === "e30=";
 
-test("ten kills at random moments of rotations, a lost label and a removal end in the same state", async (t) => {
-  const random = seeded(t);
-  await begin({ removal: { grace: "0s", deadline: "1h" } });
-  for (let n = 1; n <= 10; n++) {
-    await source(String(n));
-    if (n % 3 === 0) await relabel(n % 2 === 0 ? "=true" : "-");
-    const [life, started] = [random.fraction() * 1500, performance.now()];
-    await until("its moment", () => performance.now() - started > life, { every: 5 });
-    await controller?.kill();
-    const lease = ["lease", "global-pull-secret-fleet", "-n", "kube-system"];
-    await home.cluster.kubectl("delete", ...lease, "--ignore-not-found");
-    controller = fleet.startFleet(home);
-  }
-  await relabel("=true");
-  await placed("10");
-  await untilState(home, "real", "Done");
-  const its = ["fleetsecret", "pull-secret", "-n", "kube-system"];
-  await home.cluster.kubectl("delete", ...its, "--timeout=60s");
-  assert.equal(await fleet.targetIn(real), undefined);
-});
+longTest(
+  "ten kills at random moments of rotations, a lost label and a removal end in the same state",
+  async (t) => {
+    const random = seeded(t);
+    await begin({ removal: { grace: "0s", deadline: "1h" } });
+    for (let n = 1; n <= 10; n++) {
+      await source(String(n));
+      if (n % 3 === 0) await relabel(n % 2 === 0 ? "=true" : "-");
+      const [life, started] = [random.fraction() * 1500, performance.now()];
+      await until("its moment", () => performance.now() - started > life, { every: 5 });
+      await controller?.kill();
+      const lease = ["lease", "global-pull-secret-fleet", "-n", "kube-system"];
+      await home.cluster.kubectl("delete", ...lease, "--ignore-not-found");
+      controller = fleet.startFleet(home);
+    }
+    await relabel("=true");
+    await placed("10");
+    await untilState(home, "real", "Done");
+    const its = ["fleetsecret", "pull-secret", "-n", "kube-system"];
+    await home.cluster.kubectl("delete", ...its, "--timeout=60s");
+    assert.equal(await fleet.targetIn(real), undefined);
+  },
+);
 
 const relabel = (value: string) =>
   home.cluster.kubectl("label", "namespace", "real", `capi-pull-secret${value}`, "--overwrite");

@@ -112,7 +112,7 @@ export const prose: Readonly<Record<string, Prose>> = {
 export type NamedTest = Readonly<{ file: string; name: string }>;
 
 const number = /\b(?:[HKLM]\d+|HD)\b/g;
-const namePattern = /(?<![.\w])(?:t\.)?test\(\s*(["'`])((?:\\.|(?!\1).)*)/gs;
+const namePattern = /(?<![.\w])(?:t\.)?(?:test|longTest)\(\s*(["'`])((?:\\.|(?!\1).)*)/gs;
 
 /** The numbers that a name speaks of, wherever in it. */
 export const numbersIn = (name: string): readonly string[] => name.match(number) ?? [];

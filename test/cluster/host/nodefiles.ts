@@ -104,7 +104,7 @@ Description=containerd
 Requires=prepare.service
 After=prepare.service dbus.service
 [Service]
-Environment=PATH=${programs}:/usr/sbin:/usr/bin:/sbin:/bin
+Environment=PATH=${programs}:/usr/sbin:/usr/bin:/sbin:/bin GOGC=400
 ExecStart=${programs}/containerd
 Delegate=yes
 KillMode=process
@@ -124,7 +124,7 @@ After=containerd.service prepare.service
 Requires=prepare.service
 StartLimitIntervalSec=0
 [Service]
-Environment=PATH=${programs}:/usr/sbin:/usr/bin:/sbin:/bin
+Environment=PATH=${programs}:/usr/sbin:/usr/bin:/sbin:/bin GOGC=400
 EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
 EnvironmentFile=-/etc/default/kubelet
 ExecStart=${programs}/kubelet --config=/etc/kubernetes/kubelet.json --kubeconfig=/etc/kubernetes/kubeconfig --hostname-override=${name} --node-ip=${address} $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS

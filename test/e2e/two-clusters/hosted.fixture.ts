@@ -1,5 +1,5 @@
 /** A guest's control plane in the management cluster, and what serves its node from there. */
-import { everyPoint } from "#test/sample.ts";
+import { longTest } from "#test/sample.ts";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -79,8 +79,9 @@ export function hosted(on: () => BothClusters): void {
     await untilNoPods(management);
   });
 
-  if (everyPoint) {
-    test("H8: the chart's role Hosted serves the guest's node, too, and its uninstall leaves nothing here", async () => {
+  longTest(
+    "H8: the chart's role Hosted serves the guest's node, too, and its uninstall leaves nothing here",
+    async () => {
       const { management, guest, image } = on();
       await guest.kubectl("apply", "-k", join(root, "manifests/crds"));
       await helmOn(management, ...install, ...imageValues(image));
@@ -96,8 +97,8 @@ export function hosted(on: () => BothClusters): void {
       const kinds = "deployments,serviceaccounts,roles,rolebindings,leases,poddisruptionbudgets";
       const left = await management.kubectl("get", kinds, ...place, "-o", "name");
       assert.equal(left.trim(), "serviceaccount/default");
-    });
-  }
+    },
+  );
 }
 
 /** The last of the tests: the guest is gone after it. */

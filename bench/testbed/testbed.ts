@@ -75,14 +75,21 @@ export class Testbed implements Disposable {
     this.#watchNodes();
   }
 
-  /** (Re)installs the product with this budget and delivery; 10 % and Restart are its own. */
-  async install(maxUnavailable: Budget = "10%", delivery: DeliverySpec = { mode: "Restart" }) {
-    const wanted = JSON.stringify([maxUnavailable, delivery]);
+  /**
+   * (Re)installs the product with this budget and delivery, of which 10 % and Restart are its own,
+   * and flags of its controller.
+   */
+  async install(
+    maxUnavailable: Budget = "10%",
+    delivery: DeliverySpec = { mode: "Restart" },
+    ...flags: readonly string[]
+  ) {
+    const wanted = JSON.stringify([maxUnavailable, delivery, flags]);
     if (this.#installed === wanted) return;
     this.#installed = wanted;
     const wish = { rollout: { maxUnavailable, probation: `${this.minReadySeconds}s` }, delivery };
     await installProduct(this.cluster, {
-      args: ["--delivery-modes=Restart,Reread,CredentialProvider"],
+      args: ["--delivery-modes=Restart,Reread,CredentialProvider", ...flags],
       wish,
     });
   }

@@ -74,7 +74,8 @@ if (real.length > 0) {
   const ended = lanes(real, took).map(async ({ name, concurrency, files }) => {
     // A narrowed run may be one of a deliberate breakage.
     const kept = { durations: durations(name) };
-    return await run(files, { concurrency, bound, ...(words.length > 0 ? {} : kept) });
+    const env = { PATIENCE: "4" };
+    return await run(files, { concurrency, bound, env, ...(words.length > 0 ? {} : kept) });
   });
   passed = (await Promise.all(ended)).every(Boolean) && passed;
 }

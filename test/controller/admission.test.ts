@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
+import { longTest } from "../sample.ts";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import { Kubelets } from "./fake-kubelets.ts";
@@ -89,22 +90,25 @@ test("policies that add a label, an annotation, an env, a volume and a toleratio
   assert.equal(await controller.stop(), 0);
 });
 
-test("a policy that opens the budget stops the next rollout before it begins, and the log says what to do", async () => {
-  await steer(on, 1);
-  await using controller = plane.startController(on.kubeconfig);
-  await rollsOut("one");
-  const open = policies.onDaemonSets(policies.openBudget);
-  await policies.impose(on, "open", open);
-  const started = kubelets.starts.length;
-  await plane.declare(on, content("two"));
-  const line =
-    /admission changes spec\.updateStrategy\.rollingUpdate\.maxUnavailable of daemonsets\/global-pull-secret-syncer: exempt/;
-  await until("it is said", () => line.test(controller.output()));
-  await stays("no agent is replaced", () => kubelets.starts.length === started, 3000);
-  await policies.withdraw(on, "open", open);
-  await plane.untilRolledOut(on, await plane.untilPublished(on, content("two"), 90_000));
-  assert.equal(kubelets.mostAtOnce, 1);
-});
+longTest(
+  "a policy that opens the budget stops the next rollout before it begins, and the log says what to do",
+  async () => {
+    await steer(on, 1);
+    await using controller = plane.startController(on.kubeconfig);
+    await rollsOut("one");
+    const open = policies.onDaemonSets(policies.openBudget);
+    await policies.impose(on, "open", open);
+    const started = kubelets.starts.length;
+    await plane.declare(on, content("two"));
+    const line =
+      /admission changes spec\.updateStrategy\.rollingUpdate\.maxUnavailable of daemonsets\/global-pull-secret-syncer: exempt/;
+    await until("it is said", () => line.test(controller.output()));
+    await stays("no agent is replaced", () => kubelets.starts.length === started, 3000);
+    await policies.withdraw(on, "open", open);
+    await plane.untilRolledOut(on, await plane.untilPublished(on, content("two"), 90_000));
+    assert.equal(kubelets.mostAtOnce, 1);
+  },
+);
 
 test("a policy that changes what global-pull-secret says is told and never taken for ours: no node hears of it", async () => {
   const other = policies.onSecrets(policies.otherData);
@@ -122,15 +126,18 @@ test("a policy that changes what global-pull-secret says is told and never taken
   await plane.untilRolledOut(on, await plane.untilPublished(on, content("one"), 90_000));
 });
 
-test("a policy that comes while everything rests and goes again disturbs nothing, and a removal under it ends", async () => {
-  await steer(on, "100%");
-  await using controller = plane.startController(on.kubeconfig);
-  await rollsOut("one");
-  const added = policies.onDaemonSets(policies.additions.toleration, policies.mirrorImages);
-  await policies.impose(on, "additions", added);
-  await rollsOut("two");
-  assert.equal((await podSpec())?.containers[0]?.image, `informer.example/${plane.agentImage}`);
-  await untilIdle();
-  await plane.clear(on);
-  assert.equal(await controller.stop(), 0);
-});
+longTest(
+  "a policy that comes while everything rests and goes again disturbs nothing, and a removal under it ends",
+  async () => {
+    await steer(on, "100%");
+    await using controller = plane.startController(on.kubeconfig);
+    await rollsOut("one");
+    const added = policies.onDaemonSets(policies.additions.toleration, policies.mirrorImages);
+    await policies.impose(on, "additions", added);
+    await rollsOut("two");
+    assert.equal((await podSpec())?.containers[0]?.image, `informer.example/${plane.agentImage}`);
+    await untilIdle();
+    await plane.clear(on);
+    assert.equal(await controller.stop(), 0);
+  },
+);

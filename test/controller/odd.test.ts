@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { longTest } from "../sample.ts";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
@@ -36,43 +37,46 @@ test("a revision that fails stops at its first node, is told with the agent's la
   assert.equal(started(good + 1), 1);
 });
 
-test("what halted is held: joiners and replaced agents get the last good document, and an asked-for retry tries again", async () => {
-  const good = await served(1);
-  kubelets.behaviour = (_, revision) =>
-    revision === good + 1 ? "GPS203 kubelet.service did not come back" : "ready";
-  await plane.declare(on, content("bad"));
-  await untilIntent("hold");
-  const held = await plane.published(on);
-  assert.deepEqual([held?.revision, held?.document], [good + 2, content("one")]);
-  await until("every node is told to keep what it has", () => started(good + 2) === names.length);
-  const mostBefore = started(good + 1);
-  await kubelets.add("late");
-  await until("a joiner is told so as well", () => kubelets.order(good + 2).includes("late"));
-  await on.cluster.kubectl(
-    "delete",
-    "pod",
-    "-n",
-    "kube-system",
-    "-l",
-    "name=global-pull-secret-syncer",
-    "--wait=false",
-  );
-  await until("and so are replaced agents", () => started(good + 2) >= 2 * names.length + 1);
-  assert.deepEqual([started(good + 1), mostBefore], [1, 1]);
-  kubelets.behaviour = () => "ready";
-  const retry = [
-    "annotate",
-    "secret",
-    "additional-pull-secret",
-    "-n",
-    "kube-system",
-    "globalpullsecret.io/retry=now",
-  ];
-  await on.cluster.kubectl(...retry);
-  await plane.untilRolledOut(on, good + 3);
-  assert.equal((await plane.published(on))?.document, content("bad"));
-  await kubelets.remove("late");
-});
+longTest(
+  "what halted is held: joiners and replaced agents get the last good document, and an asked-for retry tries again",
+  async () => {
+    const good = await served(1);
+    kubelets.behaviour = (_, revision) =>
+      revision === good + 1 ? "GPS203 kubelet.service did not come back" : "ready";
+    await plane.declare(on, content("bad"));
+    await untilIntent("hold");
+    const held = await plane.published(on);
+    assert.deepEqual([held?.revision, held?.document], [good + 2, content("one")]);
+    await until("every node is told to keep what it has", () => started(good + 2) === names.length);
+    const mostBefore = started(good + 1);
+    await kubelets.add("late");
+    await until("a joiner is told so as well", () => kubelets.order(good + 2).includes("late"));
+    await on.cluster.kubectl(
+      "delete",
+      "pod",
+      "-n",
+      "kube-system",
+      "-l",
+      "name=global-pull-secret-syncer",
+      "--wait=false",
+    );
+    await until("and so are replaced agents", () => started(good + 2) >= 2 * names.length + 1);
+    assert.deepEqual([started(good + 1), mostBefore], [1, 1]);
+    kubelets.behaviour = () => "ready";
+    const retry = [
+      "annotate",
+      "secret",
+      "additional-pull-secret",
+      "-n",
+      "kube-system",
+      "globalpullsecret.io/retry=now",
+    ];
+    await on.cluster.kubectl(...retry);
+    await plane.untilRolledOut(on, good + 3);
+    assert.equal((await plane.published(on))?.document, content("bad"));
+    await kubelets.remove("late");
+  },
+);
 
 test("a node that is unfit holds up neither a change nor a removal: the three others get both at the normal pace", async () => {
   await kubelets.add("odd");

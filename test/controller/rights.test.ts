@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { longTest } from "../sample.ts";
 import type { V1DaemonSet, V1Deployment, V1Secret } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import { Kubelets } from "./fake-kubelets.ts";
@@ -166,33 +167,36 @@ test("the API server away in mid-rollout: no hot loop, nothing lost, and the rol
   assert.equal(await controller.stop(), 0);
 });
 
-test("the API server away for longer than the Lease: the controller ends with one line, and the next one waits and goes on", async () => {
-  await using proxy = await TcpProxy.before(on.cluster.server);
-  const kubeconfig = plane.writeKubeconfig(
-    on.cluster,
-    "behind-the-proxy",
-    `https://127.0.0.1:${proxy.port}`,
-    on.token,
-  );
-  await steer(on, 1);
-  await using controller = plane.startController(kubeconfig);
-  kubelets.starts.length = 0;
-  await plane.declare(on, content("one"));
-  await until("the rollout has begun", () => kubelets.order(1).length > 0);
-  proxy.shut();
-  await until("it ends", () => controller.exited() !== undefined, { timeout: 30_000 });
-  assert.equal(controller.exited(), 1);
-  assert.equal(controller.output().match(/the Lease is lost/g)?.length, 1, controller.output());
-  await plane.declare(on, content("two"));
-  // As the kubelet starts it again.
-  await steer(on, 1);
-  await using next = plane.startController(kubeconfig);
-  await stays("it waits", () => next.exited() === undefined, 4000);
-  proxy.open();
-  await plane.untilRolledOut(on, await plane.untilPublished(on, content("two"), 90_000));
-  await plane.clear(on);
-  assert.equal(await next.stop(), 0);
-});
+longTest(
+  "the API server away for longer than the Lease: the controller ends with one line, and the next one waits and goes on",
+  async () => {
+    await using proxy = await TcpProxy.before(on.cluster.server);
+    const kubeconfig = plane.writeKubeconfig(
+      on.cluster,
+      "behind-the-proxy",
+      `https://127.0.0.1:${proxy.port}`,
+      on.token,
+    );
+    await steer(on, 1);
+    await using controller = plane.startController(kubeconfig);
+    kubelets.starts.length = 0;
+    await plane.declare(on, content("one"));
+    await until("the rollout has begun", () => kubelets.order(1).length > 0);
+    proxy.shut();
+    await until("it ends", () => controller.exited() !== undefined, { timeout: 30_000 });
+    assert.equal(controller.exited(), 1);
+    assert.equal(controller.output().match(/the Lease is lost/g)?.length, 1, controller.output());
+    await plane.declare(on, content("two"));
+    // As the kubelet starts it again.
+    await steer(on, 1);
+    await using next = plane.startController(kubeconfig);
+    await stays("it waits", () => next.exited() === undefined, 4000);
+    proxy.open();
+    await plane.untilRolledOut(on, await plane.untilPublished(on, content("two"), 90_000));
+    await plane.clear(on);
+    assert.equal(await next.stop(), 0);
+  },
+);
 
 test("H6: connections cut while at rest: the next change is seen within seconds", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);

@@ -4,12 +4,50 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { until } from "../cluster/await.ts";
+import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
+import { paths } from "./plane.ts";
 import { allowSeconds } from "./steer.ts";
-import { agents, content, deployed, kubelets, on, rig, start, undeclare } from "./rig.ts";
+import {
+  agents,
+  content,
+  deployed,
+  kubelets,
+  on,
+  rig,
+  running,
+  served,
+  start,
+  undeclare,
+} from "./rig.ts";
 
 rig();
+
+test("a node that was away at the removal is waited for, alone, without any credential left in the cluster, and gives back", async () => {
+  const revision = await served(1);
+  await kubelets.die("c");
+  await undeclare();
+  const { message } = await plane.untilEvent(on, "NodesAwaited", "c", 150_000);
+  assert.match(message, /1 node away may hold the entries.*: c;/);
+  await until("the others have no agent any more", async () =>
+    (await agents()).every((node) => node === "c"),
+  );
+  const secrets = await on.cluster.kubectl("get", "secrets", "-n", "kube-system", "-o", "json");
+  assert.ok(!secrets.includes(Buffer.from(content("one")).toString("base64")));
+  // It is derived from what exists: another controller goes on with it.
+  for (const one of running.splice(0)) await one.kill();
+  await plane.freeLease(on);
+  await start(1);
+  await stays(
+    "it is waited for",
+    async () => (await on.api.get(paths.daemonSet)) !== undefined,
+    5000,
+  );
+  assert.ok(!kubelets.order(revision + 1).includes("c"));
+  await kubelets.revive("c");
+  await plane.untilGone(on, 150_000);
+  assert.ok(kubelets.order(revision + 1).includes("c"));
+});
 
 test("nodes that stay away are given up after spec.withdrawal.forgetAfter, and named", async () => {
   await allowSeconds(on);

@@ -123,7 +123,7 @@ test("an agent killed at any point of an apply is made good by the next one, wit
     status: 200,
     code: "GPS200",
     prepare,
-    sample: 3,
+    sample: 2,
     check: ({ node, systemd }, where) => {
       assert.equal(node.file, ours, where);
       assert.equal(systemd.restartCalls, 1, where);
@@ -154,7 +154,7 @@ test("an agent killed at any point of a withdrawal is made good by the next one,
       node.newPod();
       return place;
     },
-    sample: 3,
+    sample: 2,
     check: ({ node, systemd }, where) => {
       assert.equal(node.file, theirs, where);
       assert.equal(systemd.restartCalls, 2, where);
@@ -176,7 +176,7 @@ test("H18: an agent killed at any point of a rollback is made good by the next o
       systemd.fate = () => (node.file === ours ? crashes : comesBack);
       return place;
     },
-    sample: 3,
+    sample: 2,
     check: ({ node, systemd }, where) => {
       assert.equal(node.file, theirs, where);
       assert.equal(systemd.restartCalls, 4, where);
@@ -208,7 +208,7 @@ test("H18: a journal of version 1 is read in mid-change, and an agent killed at 
         ageJournal(node);
         return place;
       },
-      sample: 3,
+      sample: 2,
       check: ({ node, systemd }, where) => {
         assert.equal(node.file, code === "GPS200" ? ours : theirs, where);
         assert.equal(systemd.restartCalls, restarts, where);
@@ -253,7 +253,7 @@ test("an agent killed at any point of a rotation by a credential provider is mad
     status: 200,
     code: "GPS200",
     prepare: () => provided(provider, provider, { additional: { "a.io": "second" } }),
-    sample: 3,
+    sample: 2,
     check: ({ node, systemd }, where) => {
       assert.deepEqual(answered(node.kubelet), { "a.io": "second" }, where);
       assert.equal(node.file, elsewhere, where);
@@ -268,7 +268,7 @@ test("an agent killed at any point of a withdrawal from a credential provider is
     status: 200,
     code: "GPS224",
     prepare: () => provided(provider, provider, {}),
-    sample: 3,
+    sample: 2,
     check: ({ node, systemd }, where) => {
       assert.deepEqual(answered(node.kubelet), {}, where);
       assert.equal(node.file, elsewhere, where);
@@ -306,7 +306,7 @@ test("an agent killed at any point of a registration is made good, with one rest
     status: 200,
     code: "GPS200",
     prepare: kubeadm,
-    sample: 4,
+    sample: 2,
     check: ({ node, systemd }, where) => {
       assert.deepEqual(answered(node.kubelet), { "a.io": "ours" }, where);
       assert.equal(toldOf(systemd.command), "ours", where);
@@ -333,7 +333,7 @@ test("an agent killed at any point of a registration's withdrawal is made good: 
       node.newPod();
       return place;
     },
-    sample: 4,
+    sample: 2,
     check: ({ node, systemd }, where) => {
       assert.equal(readFileSync(join(node.kubelet, kubeadmFlagsFile), "utf8"), given, where);
       assert.equal(toldOf(systemd.command), "none", where);
@@ -356,7 +356,7 @@ test("H18: an agent killed at any point while a registration is rolled back is m
       systemd.fate = () => (toldOf(systemd.commandOf()) === "ours" ? crashes : comesBack);
       return place;
     },
-    sample: 4,
+    sample: 2,
     check: ({ node, systemd }, where) => {
       assert.equal(readFileSync(join(node.kubelet, kubeadmFlagsFile), "utf8"), given, where);
       assert.equal(systemd.active, "active", where);
@@ -384,7 +384,7 @@ test("an agent killed at any point of a change to the credential provider is mad
         if (asked) hasAsked(place.node.kubelet);
         return place;
       },
-      sample: 3,
+      sample: 2,
       always: served,
       check: ({ node, systemd }, where) => {
         assert.deepEqual(answered(node.kubelet), { "a.io": "ours" }, where);
@@ -409,7 +409,7 @@ test("an agent killed at any point of a change back to config.json is made good:
       };
       return place;
     },
-    sample: 3,
+    sample: 2,
     always: served,
     check: ({ node, systemd }, where) => {
       assert.deepEqual(answered(node.kubelet), {}, where);

@@ -153,7 +153,9 @@ async function rotations(
     const begun = Date.now();
     const { auth } = registry.auth(user);
     const arrivals = arrival ? testbed.nodes.map((one) => arrival(one, auth, begun)) : [];
-    const revision = Math.max(...testbed.syncer.seen.map(({ object }) => revisionOf(object)));
+    // Not the greatest ever seen: after a removal, numbers begin anew.
+    const last = testbed.syncer.seen.findLast(({ gone }) => !gone);
+    const revision = last === undefined ? 0 : revisionOf(last.object);
     await putAdditional(testbed.api, registry.document(user));
     const arrived = await Promise.all(arrivals);
     const { at } = await testbed.syncer.first(

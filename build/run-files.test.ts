@@ -17,10 +17,16 @@ test("what is not known yet begins first, then what took longest, and equals sta
 });
 
 /** Runs these files in a process of its own: a test runner inside a test runs nothing. */
-function outcome(folder: string, files: Readonly<Record<string, string>>, env: object = {}) {
+function outcome(
+  folder: string,
+  files: Readonly<Record<string, string>>,
+  env: object = {},
+  kept = "{}",
+) {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const paths = Object.keys(files).map((name) => join(folder, name));
   const durations = join(folder, "seconds.json");
+  writeFileSync(durations, kept);
   const how = { concurrency: 2, bound: 20_000, tap: join(folder, "run.tap"), durations };
   const script = `
     const { runFiles } = await import(${JSON.stringify(join(import.meta.dirname, "run-files.ts"))});
@@ -52,6 +58,17 @@ test("a run fails with one test, with a file that cannot be loaded, and with one
     'require("node:test").test("short", () => process.exit(3));',
   ])
     assert.equal(outcome(folder, { "a.cjs": passes, "b.cjs": bad }).status, 1, bad);
+});
+
+test("what files took is kept beside what others took, and a file of it that was cut off counts as none", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "run-files-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const beside = outcome(folder, { "a.cjs": passes }, {}, '{"elsewhere.ts":7}');
+  assert.equal(beside.seconds.length, 2);
+  assert.ok(beside.seconds.includes("elsewhere.ts"));
+  const cut = outcome(folder, { "a.cjs": passes }, {}, '{"elsewhere.ts":');
+  assert.equal(cut.status, 0);
+  assert.equal(cut.seconds.length, 1);
 });
 
 test("with SEED a law plays what it has played, without it something else", (t) => {

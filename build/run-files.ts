@@ -17,7 +17,7 @@ export type How = Readonly<{
   env?: Readonly<Record<string, string>>;
   /** Where the TAP goes. */
   tap: string;
-  /** Where the seconds of each file are kept from run to run. */
+  /** Where the seconds of each file are kept from run to run, of all lanes together. */
   durations?: string;
   /** Is told of each file what was counted in it. */
   ended?: (file: string, summary: FileSummary) => void;
@@ -34,21 +34,31 @@ export function inOrder(files: readonly string[], took: Seconds): string[] {
   });
 }
 
-/** What the files took the last time; nothing where that was not kept. */
+/** What the files took the last time; nothing where that was not kept, or was cut off by a kill. */
 export function known(durations: string | undefined): Seconds {
   if (durations === undefined || !existsSync(durations)) return {};
-  return JSON.parse(readFileSync(durations, "utf8")) as Seconds;
+  try {
+    return JSON.parse(readFileSync(durations, "utf8")) as Seconds;
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
+    throw error;
+  }
 }
 
 /** Runs the files; true when every test passed. */
 export async function runFiles(files: readonly string[], how: How): Promise<boolean> {
   const { concurrency, bound, durations } = how;
-  const took = known(durations);
   const bounds = bound === undefined ? {} : { timeout: bound, forceExit: true };
   const env = { ...process.env, ...how.env } as Record<string, string>;
   const execArgv = process.env["SEED"] ? ["--import", join(import.meta.dirname, "seed.ts")] : [];
-  const tests = run({ files: inOrder(files, took), concurrency, env, execArgv, ...bounds });
-  const now: Record<string, number> = { ...took };
+  const tests = run({
+    files: inOrder(files, known(durations)),
+    concurrency,
+    env,
+    execArgv,
+    ...bounds,
+  });
+  const now: Record<string, number> = {};
   let passed = false;
   tests.on("test:summary", ({ file, duration_ms: milliseconds, success, counts }) => {
     if (file === undefined) {
@@ -66,7 +76,7 @@ export async function runFiles(files: readonly string[], how: How): Promise<bool
   await Promise.all([finished(shown), pipeline(tests.compose(tap), createWriteStream(how.tap))]);
   if (durations !== undefined) {
     mkdirSync(dirname(durations), { recursive: true });
-    writeFileSync(durations, JSON.stringify(now));
+    writeFileSync(durations, JSON.stringify({ ...known(durations), ...now }));
   }
   return passed;
 }

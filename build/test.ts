@@ -69,13 +69,11 @@ if (real.length > 0) {
   const { setUp } = await import("../test/cluster/setup.ts");
   await freshBundle();
   await setUp();
-  const durations = (name: string) => join(cacheRoot, `seconds-${part}-${name}.json`);
-  const took = { ...known(durations("nodes")), ...known(durations("others")) };
-  const ended = lanes(real, took).map(async ({ name, concurrency, files }) => {
-    // A narrowed run may be one of a deliberate breakage.
-    const kept = { durations: durations(name) };
+  const durations = join(cacheRoot, `seconds-${part}.json`);
+  const ended = lanes(real, known(durations)).map(async ({ concurrency, files }) => {
     const env = { PATIENCE: "4" };
-    return await run(files, { concurrency, bound, env, ...(words.length > 0 ? {} : kept) });
+    // A narrowed run may be one of a deliberate breakage.
+    return await run(files, { concurrency, bound, env, ...(words.length === 0 && { durations }) });
   });
   passed = (await Promise.all(ended)).every(Boolean) && passed;
 }

@@ -18,7 +18,7 @@ export class Hopeless extends Error {}
  * cores, and what is waited for takes up to four times as long beside others. It makes only a run
  * longer that fails.
  */
-const patience = Number(process.env["PATIENCE"] ?? 1);
+const patience = Number(process.env["PATIENCE"]) || 1;
 
 export type WaitOptions = Readonly<{
   /** Milliseconds until the wait fails, on a machine of its own. 60 s by default. */

@@ -66,9 +66,9 @@ type Published = { data: Record<string, string> };
 async function isAtRest(simulated: Simulated, auth: string): Promise<boolean> {
   const found = await simulated.api.get<Published>(`${secrets}/${names.globalSecretName}`);
   const document = Buffer.from(found?.data[names.secretKeys.document] ?? "", "base64").toString();
-  const last = simulated.syncer.seen.at(-1);
-  if (last === undefined || last.gone || !document.includes(auth)) return false;
-  return isServed(last.object, unreachableNodes) && revisionOf(last.object) === numberOf(found);
+  const current = simulated.syncer.current();
+  if (current === undefined || !document.includes(auth)) return false;
+  return isServed(current, unreachableNodes) && revisionOf(current) === numberOf(found);
 }
 
 async function revision({ api }: Simulated): Promise<number> {

@@ -8,7 +8,13 @@ import { providerFiles } from "#contract/names.ts";
 import { podOn, untilState } from "#test/e2e/pods.ts";
 import type { Bench, Measurement } from "../result/bench.ts";
 import { calm } from "../testbed/change.ts";
-import { type Budget, isServed, putAdditional, revisionOf } from "../testbed/objects.ts";
+import {
+  type Budget,
+  currentRevision,
+  isServed,
+  putAdditional,
+  revisionOf,
+} from "../testbed/objects.ts";
 import { compare, measure, type BenchResult } from "../result/result.ts";
 import type { Testbed, TestbedNode } from "../testbed/testbed.ts";
 
@@ -153,9 +159,7 @@ async function rotations(
     const begun = Date.now();
     const { auth } = registry.auth(user);
     const arrivals = arrival ? testbed.nodes.map((one) => arrival(one, auth, begun)) : [];
-    // Not the greatest ever seen: after a removal, numbers begin anew.
-    const last = testbed.syncer.seen.findLast(({ gone }) => !gone);
-    const revision = last === undefined ? 0 : revisionOf(last.object);
+    const revision = currentRevision(testbed.syncer);
     await putAdditional(testbed.api, registry.document(user));
     const arrived = await Promise.all(arrivals);
     const { at } = await testbed.syncer.first(

@@ -14,8 +14,8 @@ export const propagateOne: Measurement = {
   name: "propagate-1",
   run: async (bench) => {
     const against = "empty pod started + bare restart";
-    const row = (name: string, rounds: OneNodeRounds, goal: { atMost?: number } = {}) => {
-      const pairs = rounds.map(
+    const row = (name: string, each: OneNodeRounds, goal: { atMost?: number } = {}) => {
+      const pairs = each.map(
         ([ours, empty]) => [ours.healthy / 1000, (empty.started + empty.took) / 1000] as const,
       );
       return compare({ name, unit: "s", against, ...goal }, pairs);

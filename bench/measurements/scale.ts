@@ -5,7 +5,15 @@
 import * as names from "#contract/names.ts";
 import type { Bench, Measurement } from "../result/bench.ts";
 import { drawLines } from "../picture/lines.ts";
-import { isServed, put, putAdditional, revisionOf, secrets, syncer } from "../testbed/objects.ts";
+import {
+  currentRevision,
+  isServed,
+  put,
+  putAdditional,
+  revisionOf,
+  secrets,
+  syncer,
+} from "../testbed/objects.ts";
 import { compare, measure, type BenchResult } from "../result/result.ts";
 import { interleave } from "../result/rounds.ts";
 import { unreachableNodes } from "../simulated/fake-node.ts";
@@ -79,7 +87,7 @@ async function rounds(
 /** Writes another credential; seconds until every node has it. */
 async function writeAndWait(simulated: Simulated, round: number): Promise<number> {
   const auth = Buffer.from(`bench:${simulated.nodes}-${round}`).toString("base64");
-  const before = lastRevision(simulated);
+  const before = currentRevision(simulated.syncer);
   const begun = Date.now();
   await putAdditional(simulated.api, JSON.stringify({ auths: { "private.example": { auth } } }));
   return (await served(simulated, begun, before + 1)) - begun / 1000;
@@ -90,7 +98,7 @@ async function writeAndWait(simulated: Simulated, round: number): Promise<number
  * has it, the budget. Seconds.
  */
 async function byHand(simulated: Simulated): Promise<number> {
-  const revision = lastRevision(simulated) + 1;
+  const revision = currentRevision(simulated.syncer) + 1;
   const data = { [names.secretKeys.revision]: Buffer.from(String(revision)).toString("base64") };
   const begun = Date.now();
   await put(simulated.api, `${secrets}/${names.globalSecretName}`, {
@@ -139,11 +147,6 @@ async function served(simulated: Simulated, since: number, revision: number): Pr
     1200,
   );
   return at / 1000;
-}
-
-function lastRevision({ syncer }: Simulated): number {
-  const last = syncer.seen.at(-1);
-  return last === undefined || last.gone ? 0 : revisionOf(last.object);
 }
 
 /** Waits until the controller asks for nothing more. */

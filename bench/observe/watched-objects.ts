@@ -21,6 +21,12 @@ export class WatchedObjects<T> implements Disposable {
     void this.#follow(api, collection, query);
   }
 
+  /** The object as it is now; undefined where there is none, or it was deleted. */
+  current(): T | undefined {
+    const last = this.seen.at(-1);
+    return last?.gone === false ? last.object : undefined;
+  }
+
   /**
    * The first sighting from `since` (milliseconds) on that fits; waits for it at most `timeout`
    * seconds.

@@ -43,8 +43,8 @@ export async function calm(): Promise<void> {
 export async function change(testbed: Testbed, document?: string): Promise<MeasuredChange> {
   const password = `password-${testbed.nextRevision()}`;
   const auth = Buffer.from(`bench:${password}`).toString("base64");
-  const last = testbed.global.seen.findLast(({ gone }) => !gone);
-  const before = last === undefined ? 0 : publishedIn(last.object);
+  const current = testbed.global.current();
+  const before = current === undefined ? 0 : publishedIn(current);
   const begun = Date.now();
   await putAdditional(
     testbed.api,

@@ -1,4 +1,5 @@
 /** The few objects that the measurements write and read. Paths are the API's own. */
+import type { WatchedObjects } from "../observe/watched-objects.ts";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import * as names from "#contract/names.ts";
@@ -46,6 +47,12 @@ export function isServed({ metadata, status }: V1DaemonSet, unreachable = 0): bo
     (status?.updatedNumberScheduled ?? 0) >= living &&
     status?.numberAvailable === living
   );
+}
+
+/** The revision of the DaemonSet as it is now; 0 without one. After a removal, they begin anew. */
+export function currentRevision(daemonSet: WatchedObjects<V1DaemonSet>): number {
+  const current = daemonSet.current();
+  return current === undefined ? 0 : revisionOf(current);
 }
 
 /** The annotation of the template, on both the product's DaemonSet and the empty one. */

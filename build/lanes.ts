@@ -23,7 +23,7 @@ export function bootsNodes(file: string): boolean {
 }
 
 /** What the file imports of test/, and so on, but for the library that starts clusters. */
-function reached(file: string, found = new Set<string>()): ReadonlySet<string> {
+export function reached(file: string, found = new Set<string>()): ReadonlySet<string> {
   const imports = readFileSync(file, "utf8").matchAll(
     /^(?:import|await import|\} from)\b.*"((?:\.{1,2}|#test)\/.*)"\)?;$/gm,
   );

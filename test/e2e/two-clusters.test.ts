@@ -6,7 +6,6 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { everyPoint } from "../sample.ts";
 import { buildImage } from "../cluster/kit/image.ts";
 import { fleetByChart } from "./two-clusters/fleet.fixture.ts";
 import { hosted, hostedGuestDeleted } from "./two-clusters/hosted.fixture.ts";
@@ -32,7 +31,7 @@ after(() => clusters.forEach((one) => one.down()));
 const on = (): BothClusters => rig ?? assert.fail("no clusters");
 
 hosted(on);
-if (everyPoint) fleetByChart(on);
+fleetByChart(on);
 syncing(on);
 joined(on);
 hostedGuestDeleted(on);

@@ -71,6 +71,15 @@ test("what files took is kept beside what others took, and a file of it that was
   assert.equal(cut.seconds.length, 1);
 });
 
+test("a word that no test file has in its path is named, and nothing is called well", () => {
+  const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
+  const program = [join(import.meta.dirname, "test.ts"), "unit", "lanes", "no-such-file"];
+  const { status, stderr } = spawnSync(process.execPath, program, { env, encoding: "utf8" });
+  assert.notEqual(status, 0);
+  assert.match(stderr, /no-such-file: no test file of unit has it in its path/);
+  assert.doesNotMatch(stderr, /lanes: no/);
+});
+
 test("with SEED a law plays what it has played, without it something else", (t) => {
   // Beside the sources: fast-check is found from here.
   const folder = mkdtempSync(join(import.meta.dirname, "seeded-"));

@@ -29,12 +29,14 @@ const chosen = {
   faults: files.filter((file) => file.startsWith("test/faults/")),
 }[part];
 if (chosen === undefined) throw new Error(`${part}: give all, unit, long or faults`);
+for (const word of words)
+  if (!chosen.some((file) => file.includes(word)))
+    throw new Error(`${word}: no test file of ${part} has it in its path`);
 
 const begun = performance.now();
 
 /** Only a whole run is recorded, for docs/faults.md, but each file of test:long by itself. */
 const record = part === "long" || (words.length === 0 && isRecorded(part)) ? begin() : undefined;
-const summaries: Record<string, FileSummary> = {};
 const taps = mkdtempSync(join(tmpdir(), "tests-"));
 let told = "";
 let runs = 0;
@@ -44,7 +46,9 @@ async function run(tests: readonly string[], { env: given, ...how }: Omit<How, "
   if (tests.length === 0) return true;
   const tap = join(taps, `${(runs += 1)}.tap`);
   const env = { ...given, ...(part === "faults" ? { EVERY_POINT: "1" } : {}) };
-  const ended = (file: string, summary: FileSummary) => (summaries[file] = summary);
+  const ended = (file: string, summary: FileSummary) => {
+    if (part === "long") record?.file(file, summary);
+  };
   const passed = await runFiles(tests, { ...how, env, tap, ended });
   told += readFileSync(tap, "utf8");
   return passed;
@@ -86,6 +90,5 @@ if (words.length === 0) {
   const slow = part === "all" && minutes > 30 ? ", of 30 that it may take where all is built" : "";
   process.stderr.write(`${minutes} minutes${slow}\n`);
 }
-if (part === "long") record?.files(summaries);
-else if (isRecorded(part)) record?.whole(part, { counts, skipped });
+if (isRecorded(part)) record?.whole(part, { counts, skipped });
 process.exit(passed ? 0 : 1);

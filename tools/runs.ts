@@ -36,8 +36,8 @@ type Runs = Readonly<
 /** What a run adds to the record. */
 export type Recorder = Readonly<{
   whole: (part: Part, result: Pick<RecordedRun, "counts" | "skipped">) => void;
-  /** By path, each with its own duration. */
-  files: (files: Readonly<Record<string, Pick<RecordedFile, "counts" | "minutes">>>) => void;
+  /** As soon as it ends: hours of others may still follow, and be cut off. */
+  file: (path: string, result: Pick<RecordedFile, "counts" | "minutes">) => void;
 }>;
 
 export const isRecorded = (part: string): part is Part => Object.hasOwn(parts, part);
@@ -59,10 +59,9 @@ export function begin(): Recorder | undefined {
       const minutes = Math.round((performance.now() - start) / 60_000);
       write({ ...recorded(), [part]: { at, commit, minutes, ...result } });
     },
-    files: (files) => {
-      const each = Object.entries(files).map(([file, one]) => [file, { at, commit, ...one }]);
+    file: (path, result) => {
       const { long, ...others } = recorded();
-      write({ ...others, long: { ...long, ...Object.fromEntries(each) } });
+      write({ ...others, long: { ...long, [path]: { at, commit, ...result } } });
     },
   };
 }

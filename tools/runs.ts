@@ -36,7 +36,7 @@ type Runs = Readonly<
 /** What a run adds to the record. */
 export type Recorder = Readonly<{
   whole: (part: Part, result: Pick<RecordedRun, "counts" | "skipped">) => void;
-  /** As soon as it ends: hours of others may still follow, and be cut off. */
+  /** As it is reported, in the order in which files began: hours of others may still follow. */
   file: (path: string, result: Pick<RecordedFile, "counts" | "minutes">) => void;
 }>;
 

@@ -207,6 +207,9 @@ export function troubleTests(rig: () => Rig): void {
     await stop("killed");
     await tenant.cluster.apply(syncSecret("two", { stringData: { a: "2" } }));
     await untilSecret(tenant, management, "two", { data: { a: base64("2") } });
-    assert.ok(others.every((other) => other.output().includes("updated")));
+    // What was written is there before the line that says so has come through the pipe.
+    await until("both others say that they wrote", () =>
+      others.every((other) => other.output().includes("updated")),
+    );
   });
 }

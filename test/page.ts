@@ -146,7 +146,7 @@ export function deskAt(
       });
       let told = "";
       for (const stream of [child.stdout, child.stderr])
-        stream.on("data", (chunk: Buffer) => (told += chunk.toString()));
+        stream.setEncoding("utf8").on("data", (chunk: string) => (told += chunk));
       const [code] = (await once(child, "close")) as [number];
       assert.equal(code, 0, `${body}\n${told}`);
       return told;

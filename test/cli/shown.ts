@@ -102,7 +102,7 @@ export function shownTests({ on, plugin }: PluginRig): void {
       const child = spawn("bash", ["-c", line], { ...options, env });
       let told = "";
       for (const stream of [child.stdout, child.stderr])
-        stream.on("data", (chunk: Buffer) => (told += chunk.toString()));
+        stream.setEncoding("utf8").on("data", (chunk: string) => (told += chunk));
       if (endless.has(line)) {
         await once(child.stdout, "data");
         child.kill("SIGKILL");

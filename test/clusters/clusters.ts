@@ -73,8 +73,8 @@ export function personWith(contexts: Readonly<Record<string, Cluster>>): Person 
     const [first = "", ...rest] = argv;
     const child = spawn(first, rest, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
     let [out, err] = ["", ""];
-    child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (out += chunk));
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (err += chunk));
     const [code] = (await once(child, "close")) as [number];
     for (const text of [out, err, ...writtenBelow(folder)])
       for (const value of planted) assert.ok(!text.includes(value), `${rest.join(" ")}: a secret`);

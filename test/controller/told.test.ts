@@ -139,7 +139,7 @@ test("a cluster that refuses Events gets its credentials all the same, with stat
     const controller = await start();
     await plane.declare(on, content);
     await untilCondition(on, "RolledOut", "True", "InForce");
-    assert.ok(controller.output().includes('"event":"RolledOut"'));
+    await until("the log says it", () => controller.output().includes('"event":"RolledOut"'));
     assert.ok(!controller.output().includes("reconcile failed"));
   } finally {
     await allow();
@@ -176,7 +176,7 @@ test("on OpenShift nothing is deployed, which is told; without its API group it 
   await plane.declare(on, content);
   const event = await plane.untilEvent(on, "UnsupportedCluster", group);
   assert.match(event.message, /^GPS323 /);
-  assert.ok(controller.output().includes("UnsupportedCluster"));
+  await until("the log says it", () => controller.output().includes("UnsupportedCluster"));
   const absent = async () =>
     (await on.api.get(paths.global)) === undefined &&
     (await on.api.get<V1DaemonSet>(paths.daemonSet)) === undefined;

@@ -1,12 +1,11 @@
 /** Cluster API's definitions, and its own manager, from its Go module. */
-import { spawn } from "node:child_process";
-import { once as event } from "node:events";
 import { globSync, mkdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { makeAuthority } from "../cluster/host/certificates.ts";
-import { directEnvironment, progress, run } from "../cluster/run.ts";
+import { startProgram } from "../cluster/program.ts";
+import { progress, run } from "../cluster/run.ts";
 import { dataKubeconfig } from "../controller/guest.ts";
 import { freePort } from "../free-port.ts";
 import { declareGuest, type Home } from "./fleet.ts";
@@ -45,9 +44,9 @@ export async function startManager(cluster: Cluster) {
   const authority = await makeAuthority(folder);
   await authority.sign("tls", "/CN=webhooks", ["127.0.0.1"]);
   const [webhooks, diagnostics, health] = [await freePort(), await freePort(), await freePort()];
-  const child = spawn(
-    program,
+  const manager = startProgram(
     [
+      program,
       `--kubeconfig=${cluster.kubeconfig}`,
       `--webhook-cert-dir=${folder}`,
       `--webhook-port=${webhooks}`,
@@ -56,19 +55,11 @@ export async function startManager(cluster: Cluster) {
       `--health-addr=127.0.0.1:${health}`,
       "--skip-crd-migration-phases=StorageVersionMigration,CleanupManagedFields",
     ],
-    { env: directEnvironment({ POD_NAMESPACE: "default" }), stdio: ["ignore", "pipe", "pipe"] },
+    { POD_NAMESPACE: "default" },
   );
-  let told = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk: Buffer) => (told = (told + chunk.toString()).slice(-20_000)));
   return {
-    output: () => told,
-    async [Symbol.asyncDispose]() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = event(child, "exit");
-      child.kill("SIGKILL");
-      await ended;
-    },
+    output: () => manager.output().slice(-20_000),
+    [Symbol.asyncDispose]: async () => void (await manager.kill()),
   };
 }
 

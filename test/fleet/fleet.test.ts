@@ -264,7 +264,7 @@ test("a deleted object takes away what it placed, and waits for a cluster that i
   const its = ["fleetsecret", "pull-secret", "-n", "kube-system"];
   await home.cluster.kubectl("delete", ...its, "--timeout=90s");
   assert.equal(await fleet.targetIn(a), undefined);
-  assert.match(controller?.output() ?? "", /guest-b.*given up/);
+  await until("it says so", () => /guest-b.*given up/.test(controller?.output() ?? ""));
   await b.cluster.startApiServer();
   assert.notEqual(await fleet.targetIn(b), undefined);
 });

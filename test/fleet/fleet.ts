@@ -2,8 +2,6 @@
  * A management cluster with manifests/fleet, and guests that are API servers of their own, declared
  * as Cluster API does: a namespace each, with the kubeconfig in a Secret.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
@@ -14,7 +12,8 @@ import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "#build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { directEnvironment, run } from "../cluster/run.ts";
+import { portOf, startProgram } from "../cluster/program.ts";
+import { run } from "../cluster/run.ts";
 import { dataKubeconfig } from "../controller/guest.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
 
@@ -204,29 +203,12 @@ type Start = Readonly<{
 export function startFleet({ kubeconfig }: Home, { asDeployed = false, flags = [] }: Start = {}) {
   const { flags: limits, env } = asDeployed ? deployed() : { flags: [], env: {} };
   const all = ["--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", ...flags];
-  const child = spawn(process.execPath, [...limits, join(root, "dist/fleet.cjs"), ...all], {
-    env: directEnvironment(env),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const end = async (signal: NodeJS.Signals) => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
-    child.kill(signal);
-    await ended;
-  };
+  const argv = [process.execPath, ...limits, join(root, "dist/fleet.cjs"), ...all];
+  const program = startProgram(argv, env);
   return {
-    pid: child.pid ?? 0,
-    output: () => output,
-    /** Of /metrics and its siblings. */
-    port: () =>
-      until("its port is told", () => Number(/"port":(\d+)/.exec(output)?.[1]) || undefined),
-    kill: () => end("SIGKILL"),
-    /** The exit code, once it has ended. */
-    exited: () => child.exitCode ?? undefined,
-    [Symbol.asyncDispose]: () => end("SIGTERM"),
+    ...program,
+    port: () => portOf(program),
+    [Symbol.asyncDispose]: async () => void (await program.stop()),
   };
 }
 

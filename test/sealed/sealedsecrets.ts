@@ -1,6 +1,4 @@
 /** The real Sealed Secrets: its controller beside a control plane, and its kubeseal. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { until } from "../cluster/await.ts";
@@ -8,7 +6,8 @@ import { cacheRoot, keyOf, once as made } from "../cluster/cache.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { writeLayout } from "../cluster/kit/images.ts";
 import { publicRegistry } from "../cluster/registry.ts";
-import { directEnvironment, progress, run } from "../cluster/run.ts";
+import { startProgram } from "../cluster/program.ts";
+import { progress, run } from "../cluster/run.ts";
 import { freePort } from "../free-port.ts";
 
 const here = join(import.meta.dirname, "go");
@@ -164,30 +163,19 @@ export async function startSealedSecrets(
   const script =
     `mount -t tmpfs sealed /run && mkdir -p ${place} && mount --bind ${folder} ${place} && ` +
     `exec ${program} --listen-addr ${ip}:${port} --listen-metrics-addr 127.0.0.1:${metrics} "$@"`;
-  const child = spawn("unshare", ["--mount", "sh", "-c", script, "sh", ...flags], {
-    env: directEnvironment({
-      POD_NAMESPACE: home,
-      KUBERNETES_SERVICE_HOST: hostname,
-      KUBERNETES_SERVICE_PORT: serverPort === "" ? "443" : serverPort,
-    }),
-    stdio: ["ignore", "pipe", "pipe"],
+  const running = startProgram(["unshare", "--mount", "sh", "-c", script, "sh", ...flags], {
+    POD_NAMESPACE: home,
+    KUBERNETES_SERVICE_HOST: hostname,
+    KUBERNETES_SERVICE_PORT: serverPort === "" ? "443" : serverPort,
   });
-  let told = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk: Buffer) => (told += chunk.toString()));
-  const stop = async (): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
-    child.kill("SIGKILL");
-    await ended;
-  };
+  const stop = async (): Promise<void> => void (await running.kill());
   const certificate = await until(
     "Sealed Secrets gives out its certificate",
     async () => {
       const answer = await fetch(`http://${ip}:${port}/v1/cert.pem`);
       return answer.ok && (await answer.text());
     },
-    { seen: () => told },
+    { seen: running.output },
   );
   // The API server leads to nothing but a pod's own address: one that never runs bears it.
   const pod = "sealed-secrets-process";

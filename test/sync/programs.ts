@@ -1,36 +1,19 @@
 /** Both programs as they ship, each a process with its account's rights and no other. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { until } from "../cluster/await.ts";
-import { directEnvironment, run } from "../cluster/run.ts";
+import { portOf, startProgram } from "../cluster/program.ts";
+import { run } from "../cluster/run.ts";
 import type { Management, Tenant } from "./sync.ts";
 
 const dist = join(import.meta.dirname, "../../dist");
 
-function start([program = "", ...args]: readonly string[]) {
-  const child = spawn(program, args, {
-    env: directEnvironment(),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const end = async (signal: NodeJS.Signals) => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
-    child.kill(signal);
-    await ended;
-  };
+function start(argv: readonly string[]) {
+  const program = startProgram(argv);
   return {
-    output: () => output,
-    pid: child.pid ?? 0,
-    runs: () => child.exitCode === null && child.signalCode === null,
-    /** Of /metrics and its siblings. */
-    port: () =>
-      until("its port is told", () => Number(/"port":(\d+)/.exec(output)?.[1]) || undefined),
-    kill: () => end("SIGKILL"),
-    [Symbol.asyncDispose]: () => end("SIGTERM"),
+    ...program,
+    port: () => portOf(program),
+    runs: () => program.exited() === undefined,
+    [Symbol.asyncDispose]: async () => void (await program.stop()),
   };
 }
 

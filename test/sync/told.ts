@@ -87,9 +87,14 @@ export function toldTests(rig: () => Rig): void {
         count(seconds, its),
         results.reduce((sum, one) => sum + one),
       );
-      const lines = program.output().trim().split("\n");
-      const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-      const ours = logged.filter((one) => one["namespace"] === namespace);
+      const logged = () =>
+        program
+          .output()
+          .split("\n")
+          .slice(0, -1)
+          .map((line) => JSON.parse(line) as Record<string, unknown>)
+          .filter((one) => one["namespace"] === namespace && one["name"] !== undefined)
+          .map((one) => one["msg"]);
       for (const said of [
         `the ${noun} is created`,
         `the ${noun} is updated`,
@@ -97,10 +102,7 @@ export function toldTests(rig: () => Rig): void {
         `the ${noun} is deleted`,
         `cleaned up: the ${noun} is gone`,
       ])
-        assert.ok(
-          ours.some((one) => one["msg"] === said && one["name"] !== undefined),
-          said,
-        );
+        await until(said, () => logged().includes(said));
       for (const word of ["planted-2", "planted-3", "planted-4"])
         for (const form of [word, base64(word)]) {
           assert.ok(!program.output().includes(form), word);
@@ -108,7 +110,9 @@ export function toldTests(rig: () => Rig): void {
         }
     }
     const [, here] = sidesOf(on);
-    assert.match(here.program.output(), /"reason":"Invalid".*GPS463/);
+    await until("the refusal is logged", () =>
+      /"reason":"Invalid".*GPS463/.test(here.program.output()),
+    );
   });
 
   test("L27: a refusal is counted as an error, and a conflict as one, by each side of its own", async () => {

@@ -48,8 +48,8 @@ export class AgentProcess implements AsyncDisposable {
   private constructor(child: ChildProcess, port: number) {
     this.child = child;
     this.port = port;
-    child.stdout?.on("data", (data) => (this.output += String(data)));
-    child.stderr?.on("data", (data) => (this.output += String(data)));
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.output += text));
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.output += text));
   }
 
   static async start(node: NodeDirectory, options: AgentOptions): Promise<AgentProcess> {

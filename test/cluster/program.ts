@@ -1,0 +1,57 @@
+/** A program that runs beside a test, and what it has written. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { until } from "./await.ts";
+import { directEnvironment } from "./run.ts";
+
+export type Program = Readonly<{
+  pid: number;
+  /** All that it wrote to stdout and stderr so far. */
+  output: () => string;
+  signal: (name: NodeJS.Signals) => void;
+  /** SIGTERM and wait; resolves with the exit code. */
+  stop: () => Promise<number>;
+  /** SIGKILL and wait. */
+  kill: () => Promise<number>;
+  /**
+   * The exit code, 128 where a signal ended it, once it has ended and all that it wrote has been
+   * read: its last lines come through the pipe after its end.
+   */
+  exited: () => number | undefined;
+}>;
+
+/** Starts it, in our own environment without proxies and with `env` besides. */
+export function startProgram(
+  [program = "", ...args]: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Program {
+  const child = spawn(program, args, {
+    env: directEnvironment(env),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
+  let exited: number | undefined;
+  const ended = once(child, "close").then(([code]) => (exited = (code as number | null) ?? 128));
+  const end = async (signal: NodeJS.Signals): Promise<number> => {
+    child.kill(signal);
+    return await ended;
+  };
+  return {
+    pid: child.pid ?? 0,
+    output: () => output,
+    signal: (name) => void child.kill(name),
+    stop: () => end("SIGTERM"),
+    kill: () => end("SIGKILL"),
+    exited: () => exited,
+  };
+}
+
+/** The port of /metrics and its siblings, which each of our programs logs. */
+export async function portOf({ output }: Program): Promise<number> {
+  return await until(
+    "its port is told",
+    () => Number(/"port":(\d+)/.exec(output())?.[1]) || undefined,
+  );
+}

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { until } from "./await.ts";
 import { directEnvironment } from "./run.ts";
 
-export type Program = Readonly<{
+export type RunningProgram = Readonly<{
   pid: number;
   /** All that it wrote to stdout and stderr so far. */
   output: () => string;
@@ -24,7 +24,7 @@ export type Program = Readonly<{
 export function startProgram(
   [program = "", ...args]: readonly string[],
   env: Readonly<Record<string, string>> = {},
-): Program {
+): RunningProgram {
   const child = spawn(program, args, {
     env: directEnvironment(env),
     stdio: ["ignore", "pipe", "pipe"],
@@ -49,7 +49,7 @@ export function startProgram(
 }
 
 /** The port of /metrics and its siblings, which each of our programs logs. */
-export async function portOf({ output }: Program): Promise<number> {
+export async function portOf({ output }: RunningProgram): Promise<number> {
   return await until(
     "its port is told",
     () => Number(/"port":(\d+)/.exec(output())?.[1]) || undefined,

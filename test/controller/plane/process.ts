@@ -1,12 +1,12 @@
 /** The controller as it is shipped: a process with exactly the rights of manifests/. */
 import { join } from "node:path";
-import { type Program, startProgram } from "#test/cluster/program.ts";
+import { type RunningProgram, startProgram } from "#test/cluster/program.ts";
 import type { Plane } from "./start.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
 /** A kill gives no Lease back: another controller waits until it has run out. */
-export type Controller = Program & AsyncDisposable;
+export type Controller = RunningProgram & AsyncDisposable;
 
 /** A controller has this long to give back the Lease before a test goes on without it. */
 const patience = 5000;

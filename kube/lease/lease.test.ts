@@ -131,6 +131,18 @@ test("a Lease that is not there can only be created, never changed", () => {
   assert.deepEqual(heldBy("me", undefined, now).metadata?.resourceVersion, "1");
 });
 
+test("a Lease that has counted as far as an API server lets it is taken all the same", () => {
+  const most = 2 ** 31 - 1;
+  for (const [before, after] of [
+    [most - 1, most],
+    [most, most],
+  ] as const)
+    assert.equal(
+      heldBy("me", lent("a", "1", { transitions: before }), new Date()).spec?.leaseTransitions,
+      after,
+    );
+});
+
 test("giving back empties the holder and counts nothing", () => {
   const back = heldBy("", a1, now);
   assert.equal(back.spec?.holderIdentity, "");

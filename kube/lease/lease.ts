@@ -34,6 +34,12 @@ export const lease = {
 /** Most seconds that a Lease is honoured, however long another build's Lease claims to last. */
 const longest = 60;
 
+/**
+ * The greatest count of transitions, an int32. A Lease that has it, by a restore or another's hand,
+ * could be taken by nobody if one more were counted: the API server refuses that.
+ */
+const mostTransitions = 2 ** 31 - 1;
+
 /** The Lease as the API server shows it. An empty `holder` means that nobody holds it. */
 export type FoundLease = Readonly<{
   holder: string;
@@ -117,7 +123,7 @@ export function heldBy(
     leaseDurationSeconds: lease.duration,
     acquireTime: changes ? stamp : (found?.acquired ?? stamp),
     renewTime: stamp,
-    leaseTransitions: (found?.transitions ?? 0) + (changes ? 1 : 0),
+    leaseTransitions: Math.min((found?.transitions ?? 0) + (changes ? 1 : 0), mostTransitions),
   };
   const version =
     found === undefined

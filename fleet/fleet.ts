@@ -199,8 +199,12 @@ export class Fleet {
     if (sameStatus(status, object.status)) return undefined;
     const wait = this.#written + statusMilliseconds - now.getTime();
     if (wait > 0) return { seconds: wait / 1000 };
-    this.#written = now.getTime();
-    await writeStatus(this.#place.home, object, status);
+    try {
+      await writeStatus(this.#place.home, object, status);
+    } finally {
+      // From the answer on, so that no delay on the way brings two requests closer together.
+      this.#written = Date.now();
+    }
     return { seconds: 0.1 };
   }
 }

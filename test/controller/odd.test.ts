@@ -78,7 +78,7 @@ longTest(
   },
 );
 
-test("a node that is unfit holds up neither a change nor a removal: the three others get both at the normal pace", async () => {
+test("a node that is unfit holds up neither a change nor a removal: the three others get both without waiting for it", async () => {
   await kubelets.add("odd");
   kubelets.behaviour = (node) => (node === "odd" ? "refuses" : "ready");
   const revision = await served(1);
@@ -93,8 +93,9 @@ test("a node that is unfit holds up neither a change nor a removal: the three ot
       .toSorted(),
     names,
   );
+  // For a minute it might still become well: nobody waits for that.
   const seconds = (Date.now() - begun) / 1000;
-  assert.ok(seconds < 35, `${seconds} s`);
+  assert.ok(seconds < 60, `${seconds} s`);
   await undeclare();
   await until(
     "they have given back",

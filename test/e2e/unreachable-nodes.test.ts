@@ -50,7 +50,7 @@ async function untilCondition(node: Node, status: "Unknown" | "False"): Promise<
   });
 }
 
-test("H4: with an unreachable node all others are served at the normal pace: cordoned, tainted and without a network too", async (context) => {
+test("H4: with an unreachable node all others are served one after another: cordoned, tainted and without a network too", async (context) => {
   const [host, tainted, without, dead, forgotten] = [at(0), at(1), at(2), at(3), at(4)];
   for (const node of [dead, forgotten]) node.stop();
   await cluster.kubectl("delete", "node", forgotten.name);

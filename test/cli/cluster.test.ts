@@ -52,7 +52,7 @@ test("add makes the Secret, wait waits for its very version, remove deletes it",
   const again = await plugin("add ghcr.io -u robot --password-stdin", password);
   assert.equal(again.code, 0, again.err);
   // The object is still Ready, of the version before.
-  const waited = await plugin("wait --timeout 2s");
+  const waited = await plugin("wait --timeout 10s");
   assert.equal(waited.code, 3, JSON.stringify(waited));
   assert.match(waited.err, /is not read by the controller yet/);
   const second = (await secret())?.metadata?.resourceVersion ?? "";

@@ -39,7 +39,7 @@ export function uninstallTests({ on, plugin }: PluginRig): void {
     await once(killed, "close");
 
     // No controller runs: nothing is given back, and nothing may be deleted.
-    const held = await plugin("uninstall --yes --timeout 2s");
+    const held = await plugin("uninstall --yes --timeout 10s");
     assert.equal(held.code, 3, held.err);
     assert.match(held.err, /nothing is deleted: generation \d+ of spec is not read/);
     assert.deepEqual(await left(all), present);

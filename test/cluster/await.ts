@@ -20,6 +20,10 @@ export class Hopeless extends Error {}
  */
 const patience = Number(process.env["PATIENCE"]) || 1;
 
+/** A word of kubectl's, its own bound (`--timeout=30s`) multiplied as ours are. */
+export const patiently = (word: string): string =>
+  word.replace(/(?<=^--timeout=)\d+(?=[smh]$)/, (bound) => String(Number(bound) * patience));
+
 export type WaitOptions = Readonly<{
   /** Milliseconds until the wait fails, on a machine of its own. 60 s by default. */
   timeout?: number;
@@ -81,7 +85,8 @@ export async function stays(
 /**
  * The same for code that runs while the process exits and can await nothing. False when time is up.
  */
-export function untilSync(probe: () => boolean, timeout: number): boolean {
+export function untilSync(probe: () => boolean, bound: number): boolean {
+  const timeout = bound * patience;
   const started = performance.now();
   const cell = new Int32Array(new SharedArrayBuffer(4));
   while (!probe()) {

@@ -19,7 +19,7 @@
 import { randomBytes } from "node:crypto";
 import { cpSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { until } from "./await.ts";
+import { patiently, until } from "./await.ts";
 import { authorityAt } from "./host/certificates.ts";
 import { delegate, makeGroups } from "./host/cgroup.ts";
 import {
@@ -261,7 +261,7 @@ export class Cluster {
 
   async #kubectl(args: readonly string[], input = ""): Promise<string> {
     const env = directEnvironment({ KUBECONFIG: this.kubeconfig });
-    return await run([this.kit.parts.path("kubectl"), ...args], { env, input });
+    return await run([this.kit.parts.path("kubectl"), ...args.map(patiently)], { env, input });
   }
 }
 

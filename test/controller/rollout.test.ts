@@ -26,20 +26,13 @@ test("born unavailable: rollout status waits until the first revision is on ever
   kubelets.behaviour = (_, revision) => (revision === 0 ? "ready" : "hangs");
   await plane.declare(on, content("one"));
   await until("the first revision has begun", () => started(1) > 0);
-  const status = [
-    "rollout",
-    "status",
-    "daemonset/global-pull-secret-syncer",
-    "-n",
-    "kube-system",
-    "--timeout=1s",
-  ];
-  await assert.rejects(on.cluster.kubectl(...status));
+  const status = ["rollout", "status", "daemonset/global-pull-secret-syncer", "-n", "kube-system"];
+  await assert.rejects(on.cluster.kubectl(...status, "--timeout=1s"));
   const { spec } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
   assert.equal(spec?.minReadySeconds, 3);
   kubelets.behaviour = () => "ready";
   await plane.untilRolledOut(on, 1);
-  await on.cluster.kubectl(...status);
+  await on.cluster.kubectl(...status, "--timeout=60s");
   assert.equal(kubelets.mostAtOnce, 1);
 });
 

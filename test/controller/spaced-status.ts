@@ -1,6 +1,6 @@
 /** How often status is written while many nodes change. */
 import assert from "node:assert/strict";
-import { stays } from "../cluster/await.ts";
+import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { deployed, kubelets, names, on, start } from "./rig.ts";
 import { untilCondition } from "./steer.ts";
@@ -17,6 +17,11 @@ export async function spacedStatus(nodes: number): Promise<void> {
       .requests(on, since)
       .filter(({ resource }) => resource.endsWith("globalpullsecrets/status"))
       .map(({ at: time }) => Date.parse(time));
+  let seen = 0;
+  const same = () => seen > 0 && seen === at().length;
+  await until("no line of the audit log is under way", () => same() || void (seen = at().length), {
+    every: 500,
+  });
   const times = at();
   assert.ok(times.length >= 5, `${times.length} writes`);
   for (const [index, time] of times.slice(1).entries())

@@ -74,8 +74,10 @@ test("a node that joins pulls that digest with the inherited secret, though the 
   await product.untilServed(cluster, 1);
   const [one, other] = [await podOn(joined), await podOn(first)];
   assert.equal(one.spec.containers[0]?.image, other.spec.containers[0]?.image);
-  const pulls = cluster.registry.accesses().slice(before);
-  assert.ok(pulls.some(({ user, method }) => user === "original" && method === "GET"));
+  const pulls = () => cluster.registry.accesses().slice(before);
+  await until("it is pulled", () =>
+    pulls().some(({ user, method }) => user === "original" && method === "GET"),
+  );
 });
 
 test("what the installer changes of the agents' pods replaces them, restarts no kubelet and writes no file", async () => {

@@ -59,6 +59,8 @@ test("H18: a kubelet that fails three times gets the old file back and runs agai
     8000,
   );
   await product.untilEvent(cluster, "RolloutHeld", /every node keeps what it has/);
+  // Every agent is replaced by one that holds: its log is looked through as well.
+  await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
   await assertNoLeak(cluster, cluster.registry.users);
 });
 

@@ -213,7 +213,7 @@ test("an unmount on the node reaches an agent that came while the mount was ther
   const search =
     "for one in $(grep -l '/app/agent[.]cjs' /proc/[0-9]*/cmdline); do cat ${one%cmdline}mountinfo; done";
   const mounts = () => node.exec(["sh", "-c", search]);
-  assert.match(await mounts(), /of-another-pod/);
+  await until("the new agent has it", async () => /of-another-pod/.test(await mounts()));
   await node.exec(["umount", place]);
   assert.doesNotMatch(await mounts(), /of-another-pod/);
   // Not before: the kernel drops all copies with the directory.

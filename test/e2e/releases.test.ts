@@ -73,8 +73,15 @@ for (const [sentence, release] of steps.slice(0, everyPoint ? 2 : 1))
     await replaceWith(release(), 1);
     assert.deepEqual(await state(), before);
     assert.deepEqual((await object())?.spec, spec);
-    const counted = (await object())?.status?.nodes;
-    assert.deepEqual([counted?.desired, counted?.available], [3, 3]);
+    const counted = async () => (await object())?.status?.nodes;
+    await until(
+      "status counts three nodes of three",
+      async () => {
+        const { desired, available } = (await counted()) ?? {};
+        return desired === 3 && available === 3;
+      },
+      { seen: counted },
+    );
   });
 
 /** A document of its own for each revision. */

@@ -30,7 +30,8 @@ async function cutEverywhere(cut: Cut): Promise<void> {
   await using place = await behind(node, cut);
   const { systemd, relay } = place;
   // Each silence lasts as long; far more than a busy machine needs for a whole conversation.
-  const deadlines = { question: 1000, job: 1000 };
+  const deadline = cut === "falls silent" ? 3000 : 60_000;
+  const deadlines = { question: deadline, job: deadline };
   const open = systemdOver(node.dbus, new AbortController().signal, deadlines);
   const seen = { refused: 0, unknown: 0, asked: 0 };
   for (let message = 1; ; message += 1) {

@@ -51,6 +51,7 @@ export class Inside {
 
   /** Results of the jobs that the agents of a revision asked for, in order. */
   async jobs(revision: number): Promise<string[]> {
+    await this.machine.exec(["journalctl", "--sync"]);
     const lines = (await this.machine.journal("agent")).split("\n");
     return lines
       .filter((line) => line.includes(`"revision":${revision},`))

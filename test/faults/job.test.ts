@@ -116,7 +116,7 @@ test("a kubelet that dies three seconds after each start has failed, and gets it
     if (place.node.file === ours) setTimeout(() => place.systemd.died(), 3000);
     return comesBack;
   };
-  await using agent = await place.agent(["--probation=4s"]);
+  await using agent = await place.agent(["--probation=10s"]);
   assert.equal(await agent.ended(), 1);
   assert.match(place.node.message, /^GPS218 /);
   assert.equal(place.node.file, undefined);

@@ -12,11 +12,11 @@ import {
 } from "./agent.ts";
 
 /**
- * Put before the agent's program: each fsync takes 100 ms more, and a phase has two of them at
- * least.
+ * Put before the agent's program: each fsync takes 300 ms more, and a phase has one of them at
+ * least, in which the test has to see it, on a busy machine too.
  */
 export const slowly =
-  "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=100000".split(" ");
+  "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=300000".split(" ");
 
 /** The phase in the node's journal; `undefined` without a journal. */
 export function phaseOf(node: NodeDirectory): string | undefined {

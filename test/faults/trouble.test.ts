@@ -53,15 +53,15 @@ test("policy Never writes the file, asks nobody, and is ready when the kubelet m
   }
   const { renamed, ...rest } = JSON.parse(readFileSync(journal, "utf8"));
   assert.equal(renamed.boot, readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
-  // Five minutes and five seconds later, but for seven.
+  // Five minutes and five seconds later, but for 25.
   writeFileSync(
     journal,
-    JSON.stringify({ ...rest, renamed: { ...renamed, monotonic: renamed.monotonic - 298_000 } }),
+    JSON.stringify({ ...rest, renamed: { ...renamed, monotonic: renamed.monotonic - 280_000 } }),
   );
   await using agent = await place.agent(["--restart=Never"]);
-  assert.match(await agent.shows("5nn", "GPS254"), /[1-7] s more/);
-  await agent.shows(200, "GPS200");
-  assert.ok(process.hrtime.bigint() / 1_000_000n >= BigInt(renamed.monotonic + 7000));
+  assert.match(await agent.shows("5nn", "GPS254"), /\b([1-9]|1\d|2[0-5]) s more/);
+  await agent.shows(200, "GPS200", 40_000);
+  assert.ok(process.hrtime.bigint() / 1_000_000n >= BigInt(renamed.monotonic + 25_000));
   assert.deepEqual(place.systemd.calls, []);
 });
 
@@ -86,7 +86,7 @@ test("a second agent on the node touches nothing until the first has ended, what
       ...(samePort && { probePort: first.port }),
     });
     assert.ok(await inTime(() => second.output.includes("GPS205")));
-    assert.equal((await second.probe("?revision=2")).status, 505);
+    assert.ok(await inTime(async () => (await second.probe("?revision=2")).status === 505));
     const { mtimeMs } = statSync(place.node.folder);
     const untouched = (): boolean =>
       place.node.file === ours && statSync(place.node.folder).mtimeMs === mtimeMs;
@@ -122,7 +122,7 @@ test("another program on the probe port: the work is done, the port is told, and
     probePort: port,
   });
   await node.says(new RegExp(`^GPS240 .*127\\.0\\.0\\.1:${port}.*--probe-port.*revision 1`));
-  assert.match(agent.output, /GPS240/);
+  assert.ok(await inTime(() => agent.output.includes("GPS240")));
   assert.equal(node.file, ours);
   assert.equal(systemd.restartCalls, 1);
   other.close();
@@ -220,9 +220,11 @@ test("another program that rewrites the file all the time costs few writes and r
     writeFileSync(place.node.config, '{"auths":{"b.io":{}}}');
     await sleep(100);
   }
-  assert.ok(found >= 1, "nothing was repaired");
+  // Beaten to it each time, as it may be on a slow disk, it says so.
+  assert.ok(found >= 1 || agent.output.includes("GPS209"), "nothing was tried");
   assert.ok(found <= 5, `${found} repairs in 6 s`);
   assert.ok(place.systemd.restartCalls <= 4);
+  assert.ok(await inTime(() => place.node.file?.includes("a.io") === true, 40_000), agent.output);
   await agent.shows(200, "GPS200", 40_000);
   assert.deepEqual(Object.keys(JSON.parse(place.node.file ?? "").auths), ["b.io", "a.io"]);
 });
@@ -320,6 +322,8 @@ test("the bus dies in mid-job: the restart counts as made when systemd says so, 
 
 test("a kubelet that dies within the probation takes readiness away, and systemd's own restart may prove it", async () => {
   await using place = await AgentPlace.make();
+  // Long after the other's own restart the agent would make one.
+  place.systemd.startLimitMicros = 60_000_000n;
   await using agent = await place.agent(["--probation=6s"]);
   await agent.shows("5nn", "GPS215");
   await agent.shows(200, "GPS215");

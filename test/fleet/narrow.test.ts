@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { until } from "../cluster/await.ts";
 import { document, pullSecret } from "../controller/plane.ts";
 import { kustomized } from "../install/kustomize.ts";
 import * as fleet from "./fleet.ts";
@@ -59,7 +60,10 @@ test("with the component the account reads the kubeconfigs that are granted it a
     ["kube-system", "source-pull-secret", true],
   ];
   for (const [namespace, secret, is] of may)
-    assert.equal(await mayRead(namespace, secret), is, `${namespace}/${secret}`);
+    await until(
+      `${namespace}/${secret} may ${is ? "" : "not "}be read`,
+      async () => (await mayRead(namespace, secret)) === is,
+    );
 
   await home.cluster.apply(fleetSecret());
   controller = fleet.startFleet(home);

@@ -99,11 +99,16 @@ async function begin(
   await home.cluster.apply(fleetSecret({ target: { name }, ...spec }));
   const since = new Date().toISOString();
   running.push(fleet.startFleet(home));
-  // Of several the one that answers first is the canary: both are known before there is a content.
+  // Of several the one that answers first is the canary: both are known before there is a content,
+  // and of the one that proves its object as well.
   for (const { cluster } of [proving, plain])
-    await until("it is asked", () =>
-      auditOf(cluster, { since }).some(({ userAgent }) => userAgent === "global-pull-secret-fleet"),
-    );
+    await until("it is asked", () => {
+      const ours = auditOf(cluster, { since }).filter(
+        ({ userAgent }) => userAgent === "global-pull-secret-fleet",
+      );
+      const asked = new Set(ours.map(({ resource }) => resource));
+      return asked.has("secrets") && (cluster === plain.cluster || asked.has("globalpullsecrets"));
+    });
 }
 
 test("done means that the nodes have it; until then no other cluster gets it, and nothing is asked there that is not granted", async () => {

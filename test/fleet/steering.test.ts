@@ -267,7 +267,12 @@ test("the next cluster gets a change when the one before has had it for minSucce
   const since = new Date().toISOString();
   controller = fleet.startFleet(home);
   await placed("1");
-  const [first, second] = [a, b].map((guest) => Date.parse(writesIn(guest, since)[0]?.at ?? ""));
+  const written = (guest: fleet.GuestCluster) => () => writesIn(guest, since)[0];
+  const [first, second] = await Promise.all(
+    [a, b].map(async (guest) =>
+      Date.parse((await until("the write is audited", written(guest))).at),
+    ),
+  );
   // Status tells since when in whole seconds, so that up to one of the five is not waited for.
   assert.ok(Math.abs((first ?? 0) - (second ?? 0)) >= 4000, `${first} and ${second}`);
 });

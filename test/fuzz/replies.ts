@@ -65,7 +65,9 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
   const descriptors = () => readdirSync("/proc/self/fd").length;
   const before = descriptors();
   const seen = { read: 0, thrown: 0 };
-  for (let seed = from; seed < from + cases; seed += 1) {
+  const few = () => Math.min(seen.read, seen.thrown) <= cases / 20;
+  // On a busy machine most are late, hence thrown: it goes on until enough were read.
+  for (let seed = from; seed < from + cases || (few() && seed < from + 10 * cases); seed += 1) {
     const random = new Random(seed);
     relay.spoil = (data) => (random.once(3) ? damage(random, data) : data);
     const began = performance.now();
@@ -87,7 +89,7 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
       );
     assert.ok(performance.now() - began < 10_000, `SEED=${seed}`);
   }
-  assert.ok(seen.read > cases / 20 && seen.thrown > cases / 20, JSON.stringify(seen));
+  assert.ok(!few(), JSON.stringify(seen));
   assert.ok(
     await inTime(() => descriptors() <= before + 2),
     `${before} descriptors became ${descriptors()}`,

@@ -1,5 +1,4 @@
 /** A tenant's namespace is deleted, and what holds up its end. */
-import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
 import type { Rig } from "./rig.ts";
@@ -100,7 +99,12 @@ export function leavingTests(rig: () => Rig): void {
     await cluster.kubectl("delete", "rolebinding", account, ...its, "--timeout=30s");
     const can = ["auth", "can-i", "get", "secrets", ...its];
     const as = `--as=system:serviceaccount:kube-system:${account}`;
-    await assert.rejects(cluster.kubectl(...can, as));
+    const still = () =>
+      cluster.kubectl(...can, as).then(
+        () => true,
+        () => false,
+      );
+    await until("they are gone", async () => !(await still()));
     // Given back, they serve the copy to its end, and are free after it.
     await grant(management, "tenant-revoked");
     await untilHeld(management, "tenant-revoked", true);

@@ -189,7 +189,7 @@ export function lifeTests(rig: () => Rig): void {
     // The status that was just written is itself a change, at which it looks once.
     await until(
       "it is at rest",
-      () => asked(new Date(Date.now() - 1000).toISOString()).length === 0,
+      () => asked(new Date(Date.now() - 5000).toISOString()).length === 0,
     );
     const rest = new Date().toISOString();
     await stays("nobody is asked anything", () => asked(rest).length === 0, 2000);

@@ -58,6 +58,8 @@ export function recipeTests(rig: () => Rig): void {
       await tenant.cluster.apply(wrapped);
       const object = await untilReason(tenant, "wrapped", "Refused");
       assert.equal(await copyOf(management, object), undefined);
+      const line = /"name":"wrapped".*"msg":"GPS466: /;
+      await until("the program has said so", () => line.test(on.output()));
       const told = await ask(on, recipes().notThere);
       assert.match(told, /^GPS466: .*403 Forbidden.*ResourceQuota/);
       assert.match(told, /^\{.*"name":"wrapped".*"msg":"GPS466: /m);
@@ -106,6 +108,8 @@ export function recipeTests(rig: () => Rig): void {
     await using _full = await fill(management, "Secret");
     await tenant.cluster.apply(syncSecret("second", { stringData: { a: planted } }));
     await untilReason(tenant, "second", "Refused");
+    const line = /"tenant":"tenant-a".*"msg":"GPS466: /;
+    await until("the program has said so", () => line.test(on.output()));
     const told = await ask(on, recipes().noSecret);
     assert.match(told, /^[-0-9a-f]{36} +second +GPS466: .*403 Forbidden/m);
     assert.match(told, /^\{.*"tenant":"tenant-a".*"msg":"GPS466: /m);

@@ -1,6 +1,7 @@
 /** What either side may do, and what nobody may: asked of the API servers in their names. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { until } from "../cluster/await.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import type { Rig } from "./rig.ts";
@@ -174,8 +175,7 @@ export function rightsTests(rig: () => Rig): void {
           () => true,
           () => false,
         );
-      // It is in force.
-      assert.ok(await can("get", "configmaps"), role);
+      await until(`${role} is in force`, () => can("get", "configmaps"));
       for (const verb of ["get", "list", "watch", "create", "update", "patch", "delete"])
         assert.ok(!(await can(verb, "syncsecrets.globalpullsecret.io")), `${role} ${verb}`);
     }

@@ -148,12 +148,15 @@ export function troubleTests(rig: () => Rig): void {
       rests.status?.resourceVersion,
     );
     await management.cluster.startApiServer();
-    // A side that lost its Lease meanwhile has ended: its kubelet would start it again.
-    if (!programs.every((one) => one.runs())) {
-      await stop("killed");
-      start();
-    }
-    await untilSecret(tenant, management, "changed", { data: { a: base64("2") } });
+    await until("the change arrives", async () => {
+      // A side that loses its Lease ends, now or soon: its kubelet would start it again.
+      if (!programs.every((one) => one.runs())) {
+        await stop("killed");
+        start();
+      }
+      const name = (await objectIn(tenant, "changed"))?.status?.secretName ?? "";
+      return (await secretIn(management, name))?.data?.["a"] === base64("2");
+    });
     await until("the deleted one is gone", async () => {
       return (await objectIn(tenant, "deleted")) === undefined;
     });

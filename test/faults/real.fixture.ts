@@ -62,9 +62,9 @@ test("H18: where systemd starts nothing by itself, exactly three attempts fail, 
 
 test("a unit that runs into its start limit is got out of it, and the kubelet ends up running with the old file", async () => {
   const { inside, revision } = await fresh();
-  // Restarted by systemd at once, it uses up three starts in 5 s by itself, on a busy machine too.
+  // Restarted by systemd every 100 ms, it uses up five starts in 5 s by itself.
   const limited =
-    "[Unit]\nStartLimitIntervalSec=5\nStartLimitBurst=3\n[Service]\nRestartSec=10ms\n";
+    "[Unit]\nStartLimitIntervalSec=5\nStartLimitBurst=5\n[Service]\nRestartSec=100ms\n";
   await inside.machine.breakKubelet(
     `${limited}ExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n`,
   );

@@ -19,8 +19,8 @@ const object: FleetSecret = {
   },
 };
 
-/** The status that one run writes with so many namespaces selected, all without kubeconfigs. */
-async function statusWith(count: number): Promise<FleetSecretStatus> {
+/** A fleet with so many namespaces selected, all without kubeconfigs, and the status it writes. */
+function fleetWith(count: number): { fleet: Fleet; written: FleetSecretStatus[] } {
   const namespaces = Array.from({ length: count }, (_, n) => ({ metadata: { name: `n${n}` } }));
   const written: FleetSecretStatus[] = [];
   const home = {
@@ -37,9 +37,7 @@ async function statusWith(count: number): Promise<FleetSecretStatus> {
     },
   } as unknown as Cluster;
   const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
-  await fleet.run(object, [object]);
-  fleet.close();
-  return written[0] ?? assert.fail("no status was written");
+  return { fleet, written };
 }
 
 for (const [count, served, stalled] of [
@@ -47,7 +45,21 @@ for (const [count, served, stalled] of [
   [1001, 1000, "TooManyClusters"],
 ] as const)
   test(`of ${count} selected clusters ${served} are served, and the object is ${stalled}`, async () => {
-    const { clusters, conditions } = await statusWith(count);
+    const { fleet, written } = fleetWith(count);
+    await fleet.run(object, [object]);
+    fleet.close();
+    const [{ clusters, conditions } = assert.fail("no status was written")] = written;
     assert.equal(clusters?.length, served);
     assert.equal(conditions?.find(({ type }) => type === "Stalled")?.reason, stalled);
   });
+
+test("a clock that is set back holds up no status", async (t) => {
+  const { fleet, written } = fleetWith(1);
+  t.mock.timers.enable({ apis: ["Date"], now: Date.parse("2999-01-01") });
+  await fleet.run(object, [object]);
+  assert.equal(written.length, 1);
+  t.mock.timers.setTime(Date.parse("2026-01-01"));
+  const again = await fleet.run(object, [object]);
+  fleet.close();
+  assert.ok(again && again.seconds <= 2, `${again?.seconds} s`);
+});

@@ -41,7 +41,8 @@ type Told = Pick<FoundClusters, "clusters" | "stalled"> & Readonly<{ source?: Ju
 export class Fleet {
   readonly #place: FleetPlace;
   readonly #guests: Guests;
-  #written = 0;
+  /** When status was answered last, by a clock that nobody sets. */
+  #written = Number.NEGATIVE_INFINITY;
 
   constructor(place: FleetPlace) {
     this.#place = place;
@@ -197,13 +198,13 @@ export class Fleet {
       object.status,
     );
     if (sameStatus(status, object.status)) return undefined;
-    const wait = this.#written + statusMilliseconds - now.getTime();
+    const wait = this.#written + statusMilliseconds - performance.now();
     if (wait > 0) return { seconds: wait / 1000 };
     try {
       await writeStatus(this.#place.home, object, status);
     } finally {
       // From the answer on, so that no delay on the way brings two requests closer together.
-      this.#written = Date.now();
+      this.#written = performance.now();
     }
     return { seconds: 0.1 };
   }

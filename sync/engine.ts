@@ -73,7 +73,8 @@ export class Engine {
       return undefined;
     }
     const { failed } = known;
-    const now = Date.now();
+    // Not the time of day, which may be set back.
+    const now = performance.now();
     if (failed?.at === at && now < failed.next) return { seconds: (failed.next - now) / 1000 };
     const { namespace = "", name } = metadata;
     const started = performance.now();
@@ -95,7 +96,7 @@ export class Engine {
       this.#log.error({ namespace, name, times, error: (error as Error).message }, "failed");
       if (error instanceof Elsewhere) await this.#reportOf(metadata, error.found);
       const pause = backoff(times);
-      known.failed = { at, times, next: Date.now() + pause };
+      known.failed = { at, times, next: performance.now() + pause };
       return { seconds: pause / 1000 };
     }
   }

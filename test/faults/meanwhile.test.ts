@@ -48,9 +48,12 @@ test("a restart by somebody else after the file was put there is the one that wa
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS210");
   assert.ok(await inTime(() => place.node.file === ours));
-  // Every further request of ours is refused as well: only theirs can make it Ready.
+  // Every further request of ours is refused as well: only theirs can make it Ready. One may be on
+  // its way in this moment.
+  const asked = place.systemd.restartCalls;
   place.systemd.started();
   await agent.shows(200, "GPS200", 40_000);
+  assert.ok(place.systemd.restartCalls <= asked + 1);
 });
 
 test("two failures, then recovery: the third attempt counts, and nothing is rolled back", async () => {

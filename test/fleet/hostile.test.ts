@@ -57,7 +57,7 @@ function costs(pid: number) {
 }
 
 for (const manner of ["floods", "bloats"] as const)
-  test(`a cluster whose watch ${manner} costs a fraction of a processor and bounded memory, status says why, and the other follows meanwhile`, async (t) => {
+  test(`a cluster whose watch ${manner} costs a tenth of a processor and bounded memory, status says why, and the other follows meanwhile`, async (t) => {
     const name = `ill-${manner}`;
     fake.manners.set(name, manner);
     await fleet.declareGuest(home, name, fake.kubeconfig(name), labelled);
@@ -84,8 +84,7 @@ for (const manner of ["floods", "bloats"] as const)
     };
     t.diagnostic(JSON.stringify(found));
     assert.equal(controller.exited(), undefined);
-    // 0.03 to 0.06 alone on two cores; of what it pours a whole one would not see the end.
-    assert.ok(found.processor < 0.25, JSON.stringify(found));
+    assert.ok(found.processor < 0.1, JSON.stringify(found));
     assert.ok(found.mebibytes < 200, JSON.stringify(found));
     // Twenty events, a list and a watch are the most between two pauses, which grow.
     assert.ok(found.there < 40, JSON.stringify(found));

@@ -19,7 +19,7 @@ import { fenced } from "#kube/lease/fenced-client.ts";
 import { imageOf } from "#controller/image/image.ts";
 import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
-import { createLoop, sooner } from "#kube/loop.ts";
+import { createLoop, hangsSeconds, sooner } from "#kube/loop.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#program/remote-file.ts";
 import { labels, type ControllerMetrics } from "./metrics/metrics.ts";
@@ -35,12 +35,6 @@ import { steeringOf } from "./steering.ts";
 import type { Health } from "#program/server.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
 import { watchOver, watchPolicy } from "./watches.ts";
-
-/**
- * Seconds without a finished reconcile, failed ones included, after which the loop counts as
- * hanging: 10 minutes.
- */
-const hangsSeconds = 600;
 
 /** The only names that are ever read or watched, besides the original's and the extra sources'. */
 const targets: readonly WatchTarget[] = [
@@ -99,7 +93,6 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const open = { log, metrics, live, cluster, original, backSeconds, now };
   const steering = steeringOf({ cluster, installed: config.installed, log, now });
 
-  let finished = Date.now();
   let succeeded = false;
   let reconcilerOf: ReturnType<typeof assembled> | undefined;
   const loop = createLoop({
@@ -111,11 +104,9 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
       metrics.reconciles.inc({ ...labels, result: "ok" });
       metrics.lastSuccess.setToCurrentTime();
       succeeded = true;
-      finished = Date.now();
       return sooner(again, steered.again);
     },
     failed(error, failures) {
-      finished = Date.now();
       metrics.reconciles.inc({ ...labels, result: "error" });
       // A conflict means that somebody wrote between our read and our write. The normal answer is
       // to read again.
@@ -131,9 +122,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   return {
     health: {
       sick: () =>
-        reconcilerOf !== undefined && Date.now() - finished > hangsSeconds * 1000
-          ? `no reconcile for ${hangsSeconds} s`
-          : undefined,
+        loop.silence() > hangsSeconds ? `no reconcile for ${hangsSeconds} s` : undefined,
       ready: () =>
         succeeded
           ? { ready: true, says: "ok" }
@@ -154,7 +143,6 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
       const campaign = leader.until(over.signal);
       await Promise.race([leader.elected, stopped]);
       if (!signal.aborted) {
-        finished = Date.now();
         const extras = followExtras({
           live,
           hint: loop.hint,

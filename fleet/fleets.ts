@@ -36,7 +36,6 @@ export function createFleets(options: Options) {
     registers: [registry],
   });
   let clusterId: string | undefined;
-  let finished = Date.now();
   /** Begins the watch of Cluster API's Clusters, which only objects with that inventory need. */
   let watchClusters: (() => void) | undefined;
 
@@ -52,7 +51,6 @@ export function createFleets(options: Options) {
       watchClusters?.();
     const answers = await Promise.all(all.map((one) => serve(one, all, place)));
     count(all);
-    finished = Date.now();
     return answers.reduce(sooner, undefined);
   }
 
@@ -114,17 +112,15 @@ export function createFleets(options: Options) {
   const loop = createLoop({
     run,
     failed(error, failures) {
-      finished = Date.now();
       log.error({ failures, error: (error as Error).message }, "a run failed; it is tried again");
       return error instanceof ApiError ? error.retryAfterSeconds : undefined;
     },
   });
 
   return {
-    finished: () => finished,
+    silence: loop.silence,
     /** Serves until `signal` aborts. */
     async until(signal: AbortSignal): Promise<void> {
-      finished = Date.now();
       const failed = (error: Error) => log.warn({ error: error.message }, "a watch failed");
       const watched = { cluster: home, query: {}, hint: loop.hint, failed, signal };
       const watches = [...namespaces.map(fleetSecretsIn), "/api/v1/namespaces"].map((path) =>

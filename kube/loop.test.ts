@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { backoff, createLoop } from "./loop.ts";
+import { backoff, createLoop, hangsSeconds } from "./loop.ts";
 
 const breathe = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -59,6 +59,42 @@ test("without a hint it looks again when it was asked to, and after minutes anyw
   assert.equal(runs, 3);
   await advance(200_000);
   assert.ok(runs >= 4);
+  await end();
+});
+
+test("a run that is wanted in an hour, or in longer than a timer can wait, is made in minutes", async (context) => {
+  for (const seconds of [3600, 30 * 24 * 3600]) {
+    let runs = 0;
+    const { advance, end } = simulated(context, async () => ({ seconds: ((runs += 1), seconds) }));
+    await advance(200_000);
+    assert.equal(runs, 1);
+    await advance(200_000);
+    assert.equal(runs, 2);
+    await end();
+    context.mock.timers.reset();
+  }
+});
+
+test("silence is counted from the last run's end, failed or not, whatever the time of day becomes", async (context) => {
+  let now = 5_000_000;
+  context.mock.method(performance, "now", () => now);
+  let fails = false;
+  const { loop, advance, end } = simulated(context, async () => {
+    if (fails) throw new Error("no API");
+    return undefined;
+  });
+  assert.equal(loop.silence(), 0);
+  await advance(1000);
+  now += 30_000;
+  assert.equal(loop.silence(), 30);
+  context.mock.method(Date, "now", () => 0);
+  assert.equal(loop.silence(), 30);
+  fails = true;
+  loop.hint();
+  await advance(100);
+  assert.equal(loop.silence(), 0);
+  now += 700_000;
+  assert.ok(loop.silence() > hangsSeconds);
   await end();
 });
 

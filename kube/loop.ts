@@ -4,7 +4,7 @@
  * no fault of the cluster becomes a hot loop.
  */
 
-/** Seconds after which to run again even if nothing has happened. */
+/** Seconds after which to run again even if nothing has happened; no later than `resyncSeconds`. */
 export type Again = Readonly<{ seconds: number }>;
 
 /** The earlier of two; undefined where neither is set. */
@@ -20,6 +20,9 @@ const gapMilliseconds = 200;
  * fifth.
  */
 const resyncSeconds = 300;
+
+/** Seconds of silence after which a loop counts as one that hangs; it rests for 360 at most. */
+export const hangsSeconds = 600;
 
 /**
  * Pause in milliseconds after the nth failure in a row: 0.5 s, 1 s, 2 s … 60 s, times 0.5 to 1.5.
@@ -40,6 +43,11 @@ type Options = Readonly<{
 
 export type RunningLoop = Readonly<{
   hint: () => void;
+  /**
+   * Seconds since a run ended, failed ones included, or since the loop began; 0 before. By a clock
+   * that nobody sets: one that is put forward must not make an idle loop count as one that hangs.
+   */
+  silence: () => number;
   /** Resolves when `signal` has aborted and the running reconcile has ended. */
   until: (signal: AbortSignal) => Promise<void>;
 }>;
@@ -49,6 +57,7 @@ const nothing = () => {};
 export function createLoop({ run, failed }: Options): RunningLoop {
   let hinted = true;
   let wake = nothing;
+  let ended: number | undefined;
 
   async function pause(
     milliseconds: number,
@@ -74,20 +83,21 @@ export function createLoop({ run, failed }: Options): RunningLoop {
       hinted = true;
       wake();
     },
+    silence: () => (ended === undefined ? 0 : (performance.now() - ended) / 1000),
     async until(signal) {
       let failures = 0;
+      ended = performance.now();
       while (!signal.aborted) {
         hinted = false;
         try {
           const again = await run();
+          ended = performance.now();
           failures = 0;
+          const resync = resyncSeconds * (0.8 + 0.4 * Math.random());
           await pause(gapMilliseconds, signal, false);
-          await pause(
-            (again?.seconds ?? resyncSeconds * (0.8 + 0.4 * Math.random())) * 1000,
-            signal,
-            true,
-          );
+          await pause(Math.min(again?.seconds ?? resync, resync) * 1000, signal, true);
         } catch (error) {
+          ended = performance.now();
           failures += 1;
           const asked = (failed(error, failures) ?? 0) * 1000;
           await pause(Math.max(asked, backoff(failures)), signal, false);

@@ -9,14 +9,12 @@ import type { TableValues } from "#contract/table.ts";
 import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { leaseIn } from "#kube/client/paths.ts";
+import { hangsSeconds } from "#kube/loop.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
 import { serve } from "./server.ts";
 import { stand } from "#kube/lease/stand.ts";
 import type { common } from "./flags.ts";
-
-/** 10 minutes without a finished run: the loop hangs. */
-const hangsSeconds = 600;
 
 type Around = Readonly<{
   /** The cluster that the program runs in; written to only while the Lease is held. */
@@ -30,8 +28,8 @@ type Around = Readonly<{
 export type ServedProgram = Readonly<{
   /** Serves until `signal` aborts; rejects never. */
   until: (signal: AbortSignal) => Promise<void>;
-  /** When the last run ended, in milliseconds since the epoch. */
-  finished: () => number;
+  /** Seconds since its last run ended. */
+  silence: () => number;
 }>;
 
 type Program<Config> = Readonly<{
@@ -79,9 +77,7 @@ async function main<Config extends TableValues<typeof common>>(
   const served = open(config, { home, holds: leader.holds, log, registry });
   const health = {
     sick: () =>
-      leads() && Date.now() - served.finished() > hangsSeconds * 1000
-        ? `no run for ${hangsSeconds} s`
-        : undefined,
+      leads() && served.silence() > hangsSeconds ? `no run for ${hangsSeconds} s` : undefined,
     ready: () => ({ ready: true, says: standby() || "ok" }),
   };
   const server = await serve(config.listen, health, registry);

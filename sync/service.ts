@@ -10,15 +10,9 @@ import type { Side } from "./side.ts";
 
 export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedProgram {
   const engine = new Engine(side, log, metrics);
-  let finished = Date.now();
   const loop = createLoop({
-    async run() {
-      const again = await engine.run();
-      finished = Date.now();
-      return again;
-    },
+    run: () => engine.run(),
     failed(error, failures) {
-      finished = Date.now();
       const message = (error as Error).message;
       log.error({ failures, error: message }, "a run failed; it is tried again");
       return error instanceof ApiError ? error.retryAfterSeconds : undefined;
@@ -26,9 +20,8 @@ export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedProg
   });
   const { from, objects, to, made, rights } = side;
   return {
-    finished: () => finished,
+    silence: loop.silence,
     async until(signal) {
-      finished = Date.now();
       const failed = (error: Error) => log.warn({ error: error.message }, "a watch failed");
       const watched = { query: {}, hint: loop.hint, failed, signal };
       const watches = [

@@ -21,7 +21,6 @@ type Tenant = Readonly<{ stop: AbortController; ended: Promise<void> }>;
 
 export function serveTenants(cluster: Cluster, log: Logger, metrics: Metrics): ServedProgram {
   const tenants = new Map<string, Tenant>();
-  let finished = Date.now();
 
   async function run(): Promise<undefined> {
     const found = await metadataOf(cluster, namespaces, query);
@@ -33,7 +32,6 @@ export function serveTenants(cluster: Cluster, log: Logger, metrics: Metrics): S
       tenants.delete(name);
     }
     for (const name of names) if (!tenants.has(name)) begin(name);
-    finished = Date.now();
   }
 
   function begin(namespace: string): void {
@@ -48,7 +46,6 @@ export function serveTenants(cluster: Cluster, log: Logger, metrics: Metrics): S
   const loop = createLoop({
     run,
     failed(error, failures) {
-      finished = Date.now();
       const message = (error as Error).message;
       log.error({ failures, error: message }, "the namespaces cannot be listed; tried again");
       return undefined;
@@ -56,9 +53,8 @@ export function serveTenants(cluster: Cluster, log: Logger, metrics: Metrics): S
   });
 
   return {
-    finished: () => finished,
+    silence: loop.silence,
     async until(signal) {
-      finished = Date.now();
       const failed = (error: Error) => log.warn({ error: error.message }, "a watch failed");
       const watch = { cluster, path: namespaces, query, hint: loop.hint, failed, signal };
       const watching = watchCollection(watch);

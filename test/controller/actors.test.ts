@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
+import * as rights from "../cluster/rights.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
 import { steer, untilCondition } from "./steer.ts";
@@ -40,14 +41,8 @@ async function userWith(name: string, verbs: string, resource: string, where = s
   await until(`${name} may`, () => may(name, verb, resource));
 }
 
-/** `kubectl auth can-i` ends with an error where the answer is no. */
-async function may(user: string, verb: string, what: string, where = system): Promise<boolean> {
-  const answer = kubectl("auth", "can-i", verb, what, `--as=${user}`, ...where);
-  return await answer.then(
-    (text) => text.startsWith("yes"),
-    () => false,
-  );
-}
+const may = (user: string, verb: string, what: string, namespace = "kube-system") =>
+  rights.may(on.cluster, user, verb, what, namespace);
 
 async function start(...flags: string[]): Promise<plane.Controller> {
   const one = plane.startController(on.kubeconfig, ...flags);
@@ -100,17 +95,19 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
   },
 
   async "the controller"() {
-    const no: readonly (readonly [verb: string, what: string, where?: string[]])[] = [
+    const no: readonly (readonly [verb: string, what: string, namespace?: string])[] = [
       ["get", "secrets/another"],
       ["list", "secrets"],
       ["watch", "secrets"],
       ["patch", "secrets/additional-pull-secret"],
       ["delete", "secrets/additional-pull-secret"],
-      ["get", "secrets/global-pull-secret", ["-n", "default"]],
+      ["get", "secrets/global-pull-secret", "default"],
       ["create", "pods"],
       ["patch", "pods"],
       ["delete", "pods"],
-      ["create", "pods/exec"],
+      ["create", "pods:exec"],
+      ["get", "pods:exec"],
+      ["create", "serviceaccounts:token"],
       ["patch", "nodes"],
       ["patch", "daemonsets.apps/another"],
       ["create", "deployments.apps"],
@@ -121,8 +118,8 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
       ["delete", "globalpullsecrets.globalpullsecret.io/cluster"],
       ["impersonate", "users"],
     ];
-    for (const [verb, what, where] of no)
-      assert.equal(await may(controller, verb, what, where), false, `${verb} ${what}`);
+    for (const [verb, what, namespace] of no)
+      assert.equal(await may(controller, verb, what, namespace), false, `${verb} ${what}`);
     const yes = [
       ["get", "secrets/additional-pull-secret"],
       ["patch", "secrets/global-pull-secret"],

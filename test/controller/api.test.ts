@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { until } from "../cluster/await.ts";
+import { may } from "../cluster/rights.ts";
 import * as plane from "./plane.ts";
 import { wrongSpecs } from "./wrong-objects.ts";
 
@@ -95,7 +96,9 @@ test("a viewer reads the object and no Secret; edit and admin do not write it", 
     await on.cluster.kubectl("create", "clusterrolebinding", `test-${role}`, ...to);
   }
   await on.cluster.apply(objectOf({}));
-  await until("view has the viewer's rights", () => may("view", "get", "gps/cluster"));
+  await until("view has the viewer's rights", () =>
+    may(on.cluster, "view", "get", "globalpullsecrets.globalpullsecret.io/cluster"),
+  );
   await on.cluster.kubectl("get", "gps", "cluster", "--as=view");
   const secrets = on.cluster.kubectl("get", "secrets", "-n", "kube-system", "--as=view");
   await assert.rejects(secrets, /cannot list resource "secrets"/);
@@ -109,12 +112,3 @@ test("a viewer reads the object and no Secret; edit and admin do not write it", 
     );
   }
 });
-
-/** `kubectl auth can-i` ends with an error where the answer is no. */
-async function may(user: string, verb: string, what: string): Promise<boolean> {
-  const answer = on.cluster.kubectl("auth", "can-i", verb, what, `--as=${user}`);
-  return await answer.then(
-    (text) => text.startsWith("yes"),
-    () => false,
-  );
-}

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { auditOf } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
+import { may } from "../cluster/rights.ts";
 import { dataKubeconfig } from "../controller/guest.ts";
 import { document, pullSecret } from "../controller/plane.ts";
 import * as fleet from "./fleet.ts";
@@ -398,12 +399,9 @@ const refusedSpecs: readonly (readonly [what: string, spec: object, says: RegExp
 ];
 
 test("its account reads Secrets by name, lists none, and writes nothing here but its own", async () => {
-  const account = "--as=system:serviceaccount:kube-system:global-pull-secret-fleet";
-  const can = async (namespace: string, verb: string, what: string) =>
-    await home.cluster.kubectl("auth", "can-i", verb, what, "-n", namespace, account).then(
-      (answer) => answer.startsWith("yes"),
-      () => false, // kubectl ends with 1 where the answer is no
-    );
+  const account = "system:serviceaccount:kube-system:global-pull-secret-fleet";
+  const can = (namespace: string, verb: string, what: string) =>
+    may(home.cluster, account, verb, what, namespace);
   assert.equal(await can("guest-a", "get", "secrets/guest-a-kubeconfig"), true);
   for (const namespace of ["guest-a", "default", "kube-system"])
     for (const verb of ["list", "watch", "create", "update", "patch", "delete"]) {

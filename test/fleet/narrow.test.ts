@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { until } from "../cluster/await.ts";
+import { may } from "../cluster/rights.ts";
 import { document, pullSecret } from "../controller/plane.ts";
 import { kustomized } from "../install/kustomize.ts";
 import * as fleet from "./fleet.ts";
@@ -22,14 +23,9 @@ after(async () => {
   for (const one of [home, guest]) one?.cluster.down();
 });
 
-const account = "--as=system:serviceaccount:kube-system:global-pull-secret-fleet";
-const mayRead = async (namespace: string, secret: string): Promise<boolean> =>
-  await home.cluster
-    .kubectl("auth", "can-i", "get", `secrets/${secret}`, "-n", namespace, account)
-    .then(
-      (answer) => answer.startsWith("yes"),
-      () => false, // kubectl ends with 1 where the answer is no
-    );
+const account = "system:serviceaccount:kube-system:global-pull-secret-fleet";
+const mayRead = (namespace: string, secret: string) =>
+  may(home.cluster, account, "get", `secrets/${secret}`, namespace);
 
 /** The grant for one cluster's namespace, as docs/fleet.md has an administrator write it. */
 const granted = (namespace: string) =>
@@ -51,7 +47,7 @@ test("with the component the account reads the kubeconfigs that are granted it a
   const rights = await kustomized({ resources: ["fleet"], components: ["fleet/narrow"] });
   await home.cluster.apply(...rights.filter(({ kind }) => kind.startsWith("ClusterRole")));
   await home.cluster.apply(...(await granted("guest-a")));
-  const may: readonly (readonly [namespace: string, secret: string, may: boolean])[] = [
+  const rows: readonly (readonly [namespace: string, secret: string, may: boolean])[] = [
     ["guest-a", "guest-a-kubeconfig", true],
     ["guest-a", "other", false],
     ["guest-b", "guest-b-kubeconfig", false],
@@ -59,7 +55,7 @@ test("with the component the account reads the kubeconfigs that are granted it a
     ["kube-system", "any", false],
     ["kube-system", "source-pull-secret", true],
   ];
-  for (const [namespace, secret, is] of may)
+  for (const [namespace, secret, is] of rows)
     await until(
       `${namespace}/${secret} may ${is ? "" : "not "}be read`,
       async () => (await mayRead(namespace, secret)) === is,

@@ -4,6 +4,7 @@ import { after, afterEach, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import { auditOf, isWrite } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
+import { may } from "../cluster/rights.ts";
 import { document, pullSecret } from "../controller/plane.ts";
 import * as fleet from "./fleet.ts";
 import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
@@ -135,20 +136,20 @@ const conditionOf = async (type: string) =>
   (await fleet.objectIn(home))?.status?.conditions?.find((one) => one.type === type);
 
 /** Whether the first guest lets its target be written and deleted; reading it always does. */
-async function letWrite(may: boolean): Promise<void> {
-  const verbs = ["get", "list", "watch", ...(may ? ["create", "patch", "update", "delete"] : [])];
+async function letWrite(allowed: boolean): Promise<void> {
+  const verbs = [
+    "get",
+    "list",
+    "watch",
+    ...(allowed ? ["create", "patch", "update", "delete"] : []),
+  ];
   const patch = JSON.stringify([{ op: "replace", path: "/rules/0/verbs", value: verbs }]);
   const name = "global-pull-secret-fleet";
   const its = ["-n", "kube-system"];
   await a.cluster.kubectl("patch", "role", name, ...its, "--type=json", "-p", patch);
-  const account = `--as=system:serviceaccount:kube-system:${name}`;
-  const asks = ["auth", "can-i", "patch", "secrets/pull-secret", ...its, account];
-  const answer = () =>
-    a.cluster.kubectl(...asks).then(
-      () => true,
-      () => false, // kubectl ends with 1 where the answer is no
-    );
-  await until("the API server heeds it", async () => (await answer()) === may);
+  const account = `system:serviceaccount:kube-system:${name}`;
+  const answer = () => may(a.cluster, account, "patch", "secrets/pull-secret", "kube-system");
+  await until("the API server heeds it", async () => (await answer()) === allowed);
 }
 
 /** Milliseconds between two writes in the first guest, in their order. */

@@ -1,6 +1,7 @@
 /** A tenant's namespace is deleted, and what holds up its end. */
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
+import { may } from "../cluster/rights.ts";
 import type { Rig } from "./rig.ts";
 import {
   grant,
@@ -97,14 +98,11 @@ export function leavingTests(rig: () => Rig): void {
     await untilHeld(management, "tenant-revoked", true);
     const its = ["-n", "tenant-revoked"];
     await cluster.kubectl("delete", "rolebinding", account, ...its, "--timeout=30s");
-    const can = ["auth", "can-i", "get", "secrets", ...its];
-    const as = `--as=system:serviceaccount:kube-system:${account}`;
-    const still = () =>
-      cluster.kubectl(...can, as).then(
-        () => true,
-        () => false,
-      );
-    await until("they are gone", async () => !(await still()));
+    const user = `system:serviceaccount:kube-system:${account}`;
+    await until(
+      "they are gone",
+      async () => !(await may(cluster, user, "get", "secrets", "tenant-revoked")),
+    );
     // Given back, they serve the copy to its end, and are free after it.
     await grant(management, "tenant-revoked");
     await untilHeld(management, "tenant-revoked", true);

@@ -48,7 +48,7 @@ export function watchPolicy(
   log: Logger,
 ) {
   let declared = "";
-  let warned = 0;
+  let warned = Number.NEGATIVE_INFINITY;
   return follow({
     cluster: live,
     target,
@@ -68,8 +68,8 @@ export function watchPolicy(
     },
     failed(error) {
       declared = "";
-      if (Date.now() - warned < warnEvery) return;
-      warned = Date.now();
+      if (performance.now() - warned < warnEvery) return;
+      warned = performance.now();
       const undefinedHere = error instanceof ApiError && error.status === 404;
       log.warn(
         { error: error.message },

@@ -168,7 +168,7 @@ export class Fleet {
       const { standing, reason } = due.get(name) ?? {};
       // One that refused is written to only after its pause, and may have lost it meanwhile.
       const turn = standing === "failed" || change.includes(name);
-      const gone = standing && (orphan || (turn && this.#guests.get(name)?.withdraw(owner, now)));
+      const gone = standing && (orphan || (turn && this.#guests.get(name)?.withdraw(owner)));
       if (overdue && !gone)
         this.#place.log(
           { cluster: name, object: pathOf(metadata) },

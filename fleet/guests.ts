@@ -1,6 +1,7 @@
 /** The clusters of one object, each with its connection and its standing. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import type { Due } from "./guest/contest.ts";
 import { Guest } from "./guest/guest.ts";
 import { readAccess } from "./inventory/inventory.ts";
 import type { Standing } from "./order/order.ts";
@@ -54,7 +55,7 @@ export class Guests {
 
   judge(name: string, run: Run): Judgement {
     const judged = this.#judge(name, run);
-    const warning = this.#all.get(name)?.warning(run.now);
+    const warning = this.#all.get(name)?.warning();
     return judged.reason !== undefined || warning === undefined
       ? judged
       : { ...judged, reason: warning };
@@ -64,7 +65,7 @@ export class Guests {
     const { object, source, owner, now } = run;
     const guest = this.#all.get(name);
     const content = source.ok ? source.content : undefined;
-    const there = guest?.there(content, owner, now) ?? { is: "unknown" as const };
+    const there = guest?.there(content, owner) ?? { is: "unknown" as const };
     const known = object.status?.clusters?.find((one) => one.name === name);
     const former = formerOf(run, known);
     // Until a cluster has answered, it counts as status last said. Otherwise a halt would last only
@@ -79,7 +80,7 @@ export class Guests {
     return standingOf({
       there,
       busy: guest?.busy === true,
-      refusal: content && (guest?.refusal(content) ?? remembered(former)),
+      refusal: content && (refusalAt(guest, content, now) ?? remembered(former)),
       former,
       now,
       soak: secondsOf(minSuccessTime) * 1000,
@@ -92,17 +93,27 @@ export class Guests {
   leaving(name: string, owner: string, now: number): ReturnType<typeof leavingStanding> {
     const guest = this.#all.get(name);
     return leavingStanding({
-      there: guest?.there(undefined, owner, now) ?? { is: "unknown" },
+      there: guest?.there(undefined, owner) ?? { is: "unknown" },
       busy: guest?.busy === true,
-      refusal: guest?.refusal(undefined),
+      refusal: refusalAt(guest, undefined, now),
       now,
     });
   }
 
   /** When to look at a cluster again even if nothing happens, in milliseconds. */
   again(name: string, now: number): readonly number[] {
-    return this.#all.get(name)?.again(now) ?? [];
+    return (
+      this.#all
+        .get(name)
+        ?.again()
+        .map((wait) => now + wait) ?? []
+    );
   }
+}
+
+function refusalAt(guest: Guest | undefined, of: Due, now: number): ClusterFacts["refusal"] {
+  const refusal = guest?.refusal(of);
+  return refusal && { why: refusal.why, next: now + refusal.wait };
 }
 
 function wayOf({ via, target, clusterAPI }: FleetSecret["spec"], name: string): Way {

@@ -63,13 +63,13 @@ async function deleteOne(
  * anew.
  */
 async function podsEnd(cluster: Cluster, seconds: number): Promise<boolean> {
-  const until = Date.now() + seconds * 1000;
+  const until = performance.now() + seconds * 1000;
   const query = { fieldSelector: `spec.serviceAccountName=${fieldManager}` };
   for (;;) {
     let count = 0;
     await cluster.pages<V1Pod>(collections.pods, query, (pods) => void (count += pods.length));
     if (count === 0) return true;
-    if (Date.now() >= until) return false;
+    if (performance.now() >= until) return false;
     await pause(1000);
   }
 }

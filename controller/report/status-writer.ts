@@ -38,7 +38,7 @@ export type StatusWriter = Readonly<{
 type Told = Readonly<{ uid: string; status: GlobalPullSecretStatus }>;
 
 export function statusWriter(options: Options): StatusWriter {
-  const { cluster, failed, pause = later, now = Date.now } = options;
+  const { cluster, failed, pause = later, now = () => performance.now() } = options;
   /** The status that is or will be there; later times and counts continue from it. */
   let told: Told | undefined;
   let waiting: Told | undefined;

@@ -34,7 +34,7 @@ type Objects = readonly (KubernetesObject | undefined)[];
 export class Guest {
   readonly #options: Options;
   readonly #link: Link;
-  /** A write that got no answer. The guest counts as away until then. */
+  /** A write that got no answer. The guest counts as away until then, by performance.now(). */
   #unanswered: { why: string; times: number; until: number } | undefined;
   /** What was refused, a content or its removal, why, how often, and when it may be tried again. */
   #refusal: { of: Due; why: string; times: number; next: number } | undefined;
@@ -58,34 +58,32 @@ export class Guest {
   }
 
   /**
-   * When to look again even if nothing happens, in milliseconds: a write that got no answer or was
-   * refused may be tried again, or what is said of the cluster is over.
+   * Milliseconds after which to look again even if nothing happens: a write that got no answer or
+   * was refused may be tried again, or what is said of the cluster is over. All pauses here go by a
+   * clock that nobody sets; one that was put back would hold up a cluster for as long.
    */
-  again(now: number): readonly number[] {
-    const moments = [
-      this.#unanswered?.until,
-      this.#refusal?.next,
-      this.#contest.next(now),
-      this.#link.excess(now),
-    ];
-    return moments.filter((one) => one !== undefined);
+  again(): readonly number[] {
+    const now = performance.now();
+    const moments = [this.#unanswered?.until, this.#refusal?.next, this.#contest.next(now)];
+    const waits = moments.map((one) => one && one - now);
+    return [...waits, this.#link.excess].filter((one) => one !== undefined);
   }
 
   /** Why less is heard of the cluster than there is; undefined where that is not so. */
-  warning(now: number): string | undefined {
-    return this.#link.excess(now) === undefined ? undefined : sentence("excess");
+  warning(): string | undefined {
+    return this.#link.excess === undefined ? undefined : sentence("excess");
   }
 
   /** What is there, compared with this content or with none. */
-  there(content: Due, owner: string, now: number): There {
+  there(content: Due, owner: string): There {
     const { way } = this.#options;
-    const objects = this.#objects(now);
+    const objects = this.#objects();
     if ("is" in objects) return objects;
     const found = objects.slice(0, way.placed.length);
     if (found.some((one) => one !== undefined && !isPlacedBy(one, owner)))
       return { is: "foreign", why: sentence("foreign") };
     if (content === undefined || !way.placed.every((one, at) => isIn(one, found[at]))) {
-      const lost = this.#contest.lostUntil(content, now) !== undefined;
+      const lost = this.#contest.lostUntil(content, performance.now()) !== undefined;
       if (lost) return { is: "away", why: sentence("contested") };
       return { is: "other", present: found.every((one) => one !== undefined) };
     }
@@ -98,19 +96,20 @@ export class Guest {
     }
   }
 
-  #objects(now: number): Objects | Exclude<There, { is: "foreign" | "other" | "has" }> {
+  #objects(): Objects | Exclude<There, { is: "foreign" | "other" | "has" }> {
     const seen = this.#link.found;
     if (seen === "unknown") return { is: "unknown" };
     if ("away" in seen) return { is: "away", why: seen.away };
-    if (this.#unanswered !== undefined && now < this.#unanswered.until)
+    if (this.#unanswered !== undefined && performance.now() < this.#unanswered.until)
       return { is: "away", why: this.#unanswered.why };
     return seen.map((one) => (one.is === "shown" ? one.object : undefined));
   }
 
-  /** Why this content, or its removal, was refused here, and when it may be tried again. */
-  refusal(wanted: Due): Readonly<{ why: string; next: number }> | undefined {
+  /** Why this content, or its removal, was refused, and in how many milliseconds to try again. */
+  refusal(wanted: Due): Readonly<{ why: string; wait: number }> | undefined {
     const one = this.#refusal;
-    return one !== undefined && same(one.of, wanted) ? one : undefined;
+    if (one === undefined || !same(one.of, wanted)) return undefined;
+    return { why: one.why, wait: one.next - performance.now() };
   }
 
   /** Brings the content there. Never rejects; the watch shows what came of it. */
@@ -128,8 +127,8 @@ export class Guest {
    * Takes away what that owner placed, last placed first, unless that was refused a moment ago.
    * True when nothing of it is left.
    */
-  withdraw(owner: string, now: number): boolean {
-    const objects = this.#objects(now);
+  withdraw(owner: string): boolean {
+    const objects = this.#objects();
     if (!Array.isArray(objects) || this.busy) return false;
     const { placed } = this.#options.way;
     const ours = placed.flatMap(({ target }, at) => {
@@ -137,7 +136,7 @@ export class Guest {
       return object !== undefined && isPlacedBy(object, owner) ? [{ target, object }] : [];
     });
     if (ours.length === 0) return true;
-    if ((this.refusal(undefined)?.next ?? now) > now) return false;
+    if ((this.refusal(undefined)?.wait ?? 0) > 0) return false;
     void this.#write(undefined, async (cluster) => {
       for (const { target, object } of ours.toReversed()) {
         const { uid = "", resourceVersion } = object.metadata ?? {};
@@ -151,28 +150,28 @@ export class Guest {
     content: Due,
     write: (cluster: Cluster, found: Objects) => Promise<void>,
   ): Promise<void> {
-    const objects = this.#objects(Date.now());
+    const objects = this.#objects();
     const { cluster } = this.#link;
     if (cluster === undefined || !Array.isArray(objects) || this.busy) return;
     if (!this.#options.holds()) return;
-    if (this.#contest.lostUntil(content, Date.now()) !== undefined) return;
+    if (this.#contest.lostUntil(content, performance.now()) !== undefined) return;
     this.#writing = true;
     let answered = true;
     try {
       await write(cluster, objects);
       this.#refusal = undefined;
       this.#unanswered = undefined;
-      this.#contest.wrote(content, Date.now());
+      this.#contest.wrote(content, performance.now());
     } catch (error) {
       // A conflict: somebody else wrote first, and a list is about to show it.
       if (error instanceof ApiError && error.status === 409)
-        return this.#contest.wrote(content, Date.now());
+        return this.#contest.wrote(content, performance.now());
       if (isAway(error)) {
         answered = false;
         const times = (this.#unanswered?.times ?? 0) + 1;
         const pause = Math.min(backoff(times), longestPause);
         const why = sentence("unreachable", told(error));
-        this.#unanswered = { why, times, until: Date.now() + pause };
+        this.#unanswered = { why, times, until: performance.now() + pause };
       } else this.#refuse(content, error as Error);
     } finally {
       this.#writing = false;
@@ -185,7 +184,12 @@ export class Guest {
     const former = this.#refusal;
     const times = former !== undefined && same(former.of, of) ? former.times + 1 : 1;
     const why = error instanceof Mutated ? error.message : sentence("refused", told(error));
-    this.#refusal = { of, why, times, next: Date.now() + Math.max(shortestRetry, backoff(times)) };
+    this.#refusal = {
+      of,
+      why,
+      times,
+      next: performance.now() + Math.max(shortestRetry, backoff(times)),
+    };
   }
 }
 

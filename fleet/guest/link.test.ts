@@ -32,6 +32,7 @@ const cluster = {
 /** A link that has read its kubeconfig once, and works. */
 async function linkOf(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  t.mock.method(performance, "now", () => Date.now());
   const is = { read: async () => accessTo("https://one"), readings: 0, opened: [] as string[] };
   const link = new Link({
     reach: async () => {

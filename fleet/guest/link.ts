@@ -100,10 +100,10 @@ export class Link {
     return this.#open?.all.some(({ informer }) => informer.doubted) === true;
   }
 
-  /** Until when the cluster counts as one that sends too much; undefined where it does not. */
-  excess(now: number): number | undefined {
-    const until = this.#exceeded + excessMilliseconds;
-    return now < until ? until : undefined;
+  /** Milliseconds for which the cluster counts as one that sends too much, if it does. */
+  get excess(): number | undefined {
+    const wait = this.#exceeded + excessMilliseconds - performance.now();
+    return wait > 0 ? wait : undefined;
   }
 
   /**
@@ -118,7 +118,7 @@ export class Link {
   }
 
   async #look(): Promise<Again | undefined> {
-    const renew = this.#renew || Date.now() >= this.#stale;
+    const renew = this.#renew || performance.now() >= this.#stale;
     if (this.#open === undefined || this.#away !== undefined || renew) {
       this.#renew = false;
       await this.#connect();
@@ -137,7 +137,7 @@ export class Link {
       this.#show(one);
     }
     if (this.#away !== undefined) return this.#later();
-    const rest = this.#stale - Date.now();
+    const rest = this.#stale - performance.now();
     return Number.isFinite(rest) ? { seconds: rest / 1000 } : undefined;
   }
 
@@ -164,7 +164,7 @@ export class Link {
     }
     const read = await reach();
     if (this.#stop.signal.aborted) return;
-    this.#stale = staleAt(Date.now());
+    this.#stale = staleAt(performance.now());
     if (!read.ok) this.#close(read.why);
     else if (this.#open?.made !== read.made) this.#begin(read.made, connect(read.access));
   }
@@ -204,8 +204,8 @@ export class Link {
       bounds,
       signal,
       exceeded: () => {
-        const known = this.excess(Date.now());
-        this.#exceeded = Date.now();
+        const known = this.excess;
+        this.#exceeded = performance.now();
         if (known === undefined) this.#options.hint();
       },
       hint: () => {

@@ -99,12 +99,12 @@ export function open(
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const context = new RequestContext(url.toString(), method);
     await config.applySecurityAuthentication(context);
-    if (connections === undefined || connections.until < Date.now()) {
+    if (connections === undefined || connections.until < performance.now()) {
       // The client makes a pool for each request, which costs a TLS handshake each time. Closing
       // lets running requests finish.
       void connections?.pool?.close();
       const pool = context.getDispatcher()?.compose(only(url.origin));
-      const until = fixed ? Number.POSITIVE_INFINITY : Date.now() + connectionSeconds * 1000;
+      const until = fixed ? Number.POSITIVE_INFINITY : performance.now() + connectionSeconds * 1000;
       connections = { pool, until };
     }
     if (connections.pool !== undefined) context.setDispatcher(connections.pool);

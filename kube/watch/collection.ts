@@ -27,7 +27,7 @@ export async function watchCollection(options: Options): Promise<void> {
   const { cluster, path, query, hint, failed, signal } = options;
   let failures = 0;
   while (!signal.aborted) {
-    const started = Date.now();
+    const started = performance.now();
     try {
       const from = new URLSearchParams({ ...query, limit: "1" });
       const page = await cluster.get<{ metadata: { resourceVersion: string } }>(`${path}?${from}`);
@@ -48,7 +48,7 @@ export async function watchCollection(options: Options): Promise<void> {
       if (signal.aborted) return;
       failed(error as Error);
     }
-    failures = Date.now() - started > 10_000 ? 0 : failures + 1;
+    failures = performance.now() - started > 10_000 ? 0 : failures + 1;
     if (failures > 0) await sleep(backoff(failures), undefined, { signal }).catch(() => {});
   }
 }

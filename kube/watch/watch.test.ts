@@ -168,6 +168,7 @@ test("of more bytes than a second may have, too; what is too much is not even re
 
 test("a watch that goes on beyond its time is ended, without a word, and a list follows", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  t.mock.method(performance, "now", () => Date.now());
   const stop = new AbortController();
   const told: string[] = [];
   const metadata = { resourceVersion: "100" };

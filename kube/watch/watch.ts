@@ -81,7 +81,7 @@ export async function follow({
   };
   let failures = 0;
   while (!signal.aborted) {
-    const started = Date.now();
+    const started = performance.now();
     let excess = false;
     const over = new AbortController();
     let timer: NodeJS.Timeout | undefined;
@@ -109,7 +109,7 @@ export async function follow({
       informer.lost();
     }
     // A watch normally ends after minutes. Early ends must not become a hot loop.
-    failures = Date.now() - started > 10_000 && !excess ? 0 : failures + 1;
+    failures = performance.now() - started > 10_000 && !excess ? 0 : failures + 1;
     const pause = Math.min(backoff(failures), longestPause);
     if (failures > 0) await sleep(pause, undefined, { signal }).catch(() => {});
   }

@@ -194,14 +194,14 @@ export const fleet: readonly Mutant[] = [
   {
     effect: "a cluster that refuses a deletion is asked for it again at once",
     file: "fleet/guest/guest.ts",
-    text: "if ((this.refusal(undefined)?.next ?? now) > now) return false;",
+    text: "if ((this.refusal(undefined)?.wait ?? 0) > 0) return false;",
     instead: "",
     tests: [guest],
   },
   {
     effect: "while the old kubeconfig works, one that replaced it is never read",
     file: "fleet/guest/link.ts",
-    text: "Date.now() >= this.#stale",
+    text: "performance.now() >= this.#stale",
     instead: "false",
     tests: [link],
   },

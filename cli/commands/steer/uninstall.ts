@@ -43,7 +43,7 @@ export const uninstall = command(
     const cluster = await io.reach(how);
     await refuseOfHelm(cluster);
     if (!yes && !(await agreed(cluster.identity, io))) return 1;
-    const end = Date.now() + timeout * 1000;
+    const end = performance.now() + timeout * 1000;
     const object = await peekObject(cluster);
     const { is, why } = await giveBack(cluster, { seconds: timeout, ...pick(io) });
     if (is !== "back") {
@@ -51,7 +51,7 @@ export const uninstall = command(
       return is === "failed" ? 1 : 3;
     }
     const deleted: string[] = [];
-    const gone = await deleteAll(cluster, (end - Date.now()) / 1000, ({ kind, name }) => {
+    const gone = await deleteAll(cluster, (end - performance.now()) / 1000, ({ kind, name }) => {
       deleted.push(`${kind}/${name}`);
     });
     if (!gone) {

@@ -35,7 +35,7 @@ for (const word of words)
 
 const begun = performance.now();
 
-/** Only a whole run is recorded, for docs/faults.md, but each file of test:long by itself. */
+/** Only a whole run is recorded, for docs/faults.md, and each file of test:long by itself. */
 const record = part === "long" || (words.length === 0 && isRecorded(part)) ? begin() : undefined;
 const taps = mkdtempSync(join(tmpdir(), "tests-"));
 let told = "";
@@ -47,7 +47,8 @@ async function run(tests: readonly string[], { env: given, ...how }: Omit<How, "
   const tap = join(taps, `${(runs += 1)}.tap`);
   const env = { ...given, ...(part === "faults" ? { EVERY_POINT: "1" } : {}) };
   const ended = (file: string, summary: FileSummary) => {
-    if (part === "long") record?.file(file, summary);
+    // test:faults runs those of test/faults as well.
+    if (isLong(file)) record?.file(file, summary);
   };
   const passed = await runFiles(tests, { ...how, env, tap, ended });
   told += readFileSync(tap, "utf8");

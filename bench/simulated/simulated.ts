@@ -3,12 +3,12 @@
  * product's controller as it is shipped, and kwok, which answers for the nodes. A pod is Ready as
  * soon as it is bound: what a node does is measured on real ones. One more node is unreachable.
  */
-import { KubeConfig, type V1DaemonSet } from "@kubernetes/client-node";
+import { type V1DaemonSet } from "@kubernetes/client-node";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { connect } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import * as names from "#contract/names.ts";
 import { until } from "#test/cluster/await.ts";
@@ -96,8 +96,7 @@ export class Simulated implements Disposable {
       await cluster.kubectl("scale", deployment, "-n", names.namespace, "--replicas=0");
       const account = ["global-pull-secret-controller", "-n", names.namespace];
       const token = (await cluster.kubectl("create", "token", ...account, "--duration=8h")).trim();
-      const admin = new KubeConfig();
-      admin.loadFromFile(cluster.kubeconfig);
+      const admin = loadKubeConfig(cluster.kubeconfig);
       const kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token);
       const api = connect(admin, () => {});
       await api.create("/api/v1/nodes", unreachableNode());

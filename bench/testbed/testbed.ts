@@ -2,8 +2,8 @@
  * The real cluster of a run, with the product installed: grows from one node to four, as the
  * measurements ask.
  */
-import { KubeConfig, type V1DaemonSet, type V1Pod, type V1Secret } from "@kubernetes/client-node";
-import { connect } from "#kube/client/client.ts";
+import { type V1DaemonSet, type V1Pod, type V1Secret } from "@kubernetes/client-node";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import type { DeliverySpec } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";
@@ -52,8 +52,7 @@ export class Testbed implements Disposable {
     // empty answer it costs a pull some milliseconds.
     const cluster = await startCluster({ nodes: 0 });
     await cluster.addNode({ before: prepare });
-    const admin = new KubeConfig();
-    admin.loadFromFile(cluster.kubeconfig);
+    const admin = loadKubeConfig(cluster.kubeconfig);
     const image = await cluster.registry.push(
       cluster.kit.images.app,
       "empty:1",

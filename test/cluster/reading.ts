@@ -2,8 +2,7 @@
  * `kubectl get … -o json` as one request on a connection that stays: a kubectl takes 60 ms of a
  * core, and a test that waits asks ten times a second, beside two others on two cores.
  */
-import { KubeConfig } from "@kubernetes/client-node";
-import { connect } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 
 /** Kind, as tests write it → its collection; `*` is the namespace. */
@@ -57,9 +56,7 @@ export function reader(kubeconfig: string): <T>(asked: KubectlRequest) => Promis
   let api: Api | undefined;
   return async <T>({ path, query }: KubectlRequest) => {
     if (api === undefined) {
-      const config = new KubeConfig();
-      config.loadFromFile(kubeconfig);
-      api = connect(config, () => {}, { manager: "kubectl" });
+      api = connect(loadKubeConfig(kubeconfig), () => {}, { manager: "kubectl" });
     }
     const search = new URLSearchParams(query).toString();
     return await api.get<T>(search === "" ? path : `${path}?${search}`);

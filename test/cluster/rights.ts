@@ -3,8 +3,7 @@
  * for a no as for a server that is not there, and takes what follows a slash for an object's name:
  * `pods/exec` asks for a pod called exec.
  */
-import { KubeConfig } from "@kubernetes/client-node";
-import { connect } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import type { Cluster } from "./cluster.ts";
 
@@ -48,8 +47,7 @@ function groupsOf(user: string): readonly string[] {
 function connected(kubeconfig: string): Api {
   const known = connections.get(kubeconfig);
   if (known !== undefined) return known;
-  const config = new KubeConfig();
-  config.loadFromFile(kubeconfig);
+  const config = loadKubeConfig(kubeconfig);
   const api = connect(config, () => {}, { manager: "kubectl" });
   connections.set(kubeconfig, api);
   return api;

@@ -6,10 +6,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { KubeConfig, type KubernetesObject } from "@kubernetes/client-node";
+import { type KubernetesObject } from "@kubernetes/client-node";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
 import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined/names.ts";
-import { connect } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { commands } from "#cli/commands.ts";
 import { Refused, type Io } from "#cli/terminal/io.ts";
@@ -34,8 +34,7 @@ before(async () => {
   cluster = await startCluster({ nodes: 0, apiServer: { longestToken: 3600 } });
   await define(cluster);
   for (const name of [clustersNamespace, "web"]) await cluster.kubectl("create", "namespace", name);
-  const config = new KubeConfig();
-  config.loadFromFile(cluster.kubeconfig);
+  const config = loadKubeConfig(cluster.kubeconfig);
   admin = connect(config, () => {});
   const system = await admin.get<KubernetesObject>("/api/v1/namespaces/kube-system");
   hostId = system?.metadata?.uid ?? "";
@@ -73,8 +72,7 @@ async function run(name: "clusters join" | "clusters remove", most = Infinity): 
     place: () => Promise.resolve(address),
     reach: ({ token }: { token?: string }) => {
       if (token === undefined) return Promise.resolve(counted(admin, left));
-      const config = new KubeConfig();
-      config.loadFromFile(writeKubeconfig(cluster, "joined", cluster.server, token));
+      const config = loadKubeConfig(writeKubeconfig(cluster, "joined", cluster.server, token));
       return Promise.resolve(
         counted(
           connect(config, () => {}),

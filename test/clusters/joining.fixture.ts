@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
-import { connect } from "#kube/client/client.ts";
+import { type V1Secret } from "@kubernetes/client-node";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import { clusterProfileVersion, execExtension, type ClusterProfile } from "#api/cluster-profile.ts";
 import {
   clusterManagerLabel,
@@ -283,8 +283,7 @@ export function joining(on: () => Rig): void {
   });
 
   test("the account of a join may do what FleetSecrets need there, and no more", async () => {
-    const config = new KubeConfig();
-    config.loadFromFile(on().east.kubeconfig);
+    const config = loadKubeConfig(on().east.kubeconfig);
     const east = connect(config, () => {});
     const user = "system:serviceaccount:kube-system:global-pull-secret-joined";
     const groups = ["system:authenticated", "system:serviceaccounts"];

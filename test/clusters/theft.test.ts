@@ -7,10 +7,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
+import { type V1Secret } from "@kubernetes/client-node";
 import { joinedGuards } from "#contract/joined/guards.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import { connect } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { requestToken } from "#kube/token.ts";
 import { call } from "#cli/fake.fixture.ts";
@@ -36,8 +36,7 @@ let thief: Api;
 
 before(async () => {
   cluster = await startCluster({ nodes: 0 });
-  const config = new KubeConfig();
-  config.loadFromFile(cluster.kubeconfig);
+  const config = loadKubeConfig(cluster.kubeconfig);
   admin = connect(config, () => {});
   for (const one of rightsOf(targets, "host/east")) await admin.apply(one.path, one.body, how);
   thief = apiWith("joined", (await requestToken(admin)).token);
@@ -46,9 +45,7 @@ before(async () => {
 after(() => cluster.down());
 
 function apiWith(name: string, token: string): Api {
-  const config = new KubeConfig();
-  config.loadFromFile(writeKubeconfig(cluster, name, cluster.server, token));
-  return connect(config, () => {});
+  return connect(loadKubeConfig(writeKubeconfig(cluster, name, cluster.server, token)), () => {});
 }
 
 /** RBAC takes a moment to know a Role. */

@@ -4,8 +4,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { KubeConfig } from "@kubernetes/client-node";
-import { connect } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { run } from "../cluster/run.ts";
@@ -35,8 +34,7 @@ export async function startHome(): Promise<HomeCluster> {
   const its = ["-n", controlPlaneNamespace];
   await cluster.kubectl("scale", `deployment/${name}`, ...its, "--replicas=0");
   const token = (await cluster.kubectl("create", "token", name, ...its, "--duration=4h")).trim();
-  const admin = new KubeConfig();
-  admin.loadFromFile(cluster.kubeconfig);
+  const admin = loadKubeConfig(cluster.kubeconfig);
   return {
     cluster,
     api: connect(admin, () => {}),

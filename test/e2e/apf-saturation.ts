@@ -3,14 +3,13 @@
  * canAccommodateSeatsLocked): only who asks in parallel is refused. A request that never ends, its
  * body is never sent, keeps even that one place.
  */
-import { KubeConfig } from "@kubernetes/client-node";
 import { request, type RequestOptions } from "node:https";
+import { loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
 /** Takes the place as this user, and again whenever it is lost, until it is disposed of. */
 export async function saturate(cluster: Cluster, user: string): Promise<Disposable> {
-  const config = new KubeConfig();
-  config.loadFromFile(cluster.kubeconfig);
+  const config = loadKubeConfig(cluster.kubeconfig);
   const options: RequestOptions = { method: "POST" };
   await config.applyToHTTPSOptions(options);
   // Not as the administrator, whom no priority level holds back; this is what every user may ask.

@@ -4,8 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { KubeConfig } from "@kubernetes/client-node";
-import { connect } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
@@ -66,8 +65,7 @@ test("H20: a node that cannot give the entries back is waited for alone, and tol
   const [stuck, other] = cluster.nodes;
   assert.ok(stuck && other);
   // The definition forbids deadlines of seconds, and a minute would show no more.
-  const admin = new KubeConfig();
-  admin.loadFromFile(cluster.kubeconfig);
+  const admin = loadKubeConfig(cluster.kubeconfig);
   await allowSeconds({ api: connect(admin, () => {}), cluster });
   await product.steerProduct(cluster, {
     rollout: { maxUnavailable: allAtOnce },

@@ -4,10 +4,10 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
+import { type V1Secret } from "@kubernetes/client-node";
 import { load } from "js-yaml";
 import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
-import { connect } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "#build/bundle.ts";
 import { until } from "../cluster/await.ts";
@@ -25,9 +25,7 @@ export type GuestCluster = Readonly<{ cluster: Cluster; api: Api; kubeconfig: st
 export type Home = GuestCluster;
 
 const apiOf = (cluster: Cluster): Api => {
-  const config = new KubeConfig();
-  config.loadFromFile(cluster.kubeconfig);
-  return connect(config, () => {});
+  return connect(loadKubeConfig(cluster.kubeconfig), () => {});
 };
 
 export async function startHome(): Promise<Home> {

@@ -1,9 +1,8 @@
 /** Both sides in this process, so that they can be ended, or disturbed, at each single write. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KubeConfig } from "@kubernetes/client-node";
 import { pino } from "pino";
-import { connect } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { Engine } from "#sync/engine.ts";
 import { managementSide } from "#sync/management/side.ts";
@@ -16,9 +15,9 @@ import { base64, objectIn, secretIn, syncSecret, type OneCluster } from "./sync.
 const silent = pino({ level: "silent" });
 
 const clientOf = ({ cluster }: OneCluster): Api => {
-  const config = new KubeConfig();
-  config.loadFromFile(cluster.kubeconfig);
-  return connect(config, () => {}, { manager: "global-pull-secret-sync" });
+  return connect(loadKubeConfig(cluster.kubeconfig), () => {}, {
+    manager: "global-pull-secret-sync",
+  });
 };
 
 type Before = (method: "create" | "replace" | "remove", path: string) => Promise<void> | void;

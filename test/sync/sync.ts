@@ -3,10 +3,10 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { KubeConfig, type V1Secret } from "@kubernetes/client-node";
+import { type V1Secret } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import { connect } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "#build/bundle.ts";
 import { until } from "../cluster/await.ts";
@@ -24,9 +24,7 @@ export type Management = OneCluster;
 export type Tenant = OneCluster;
 
 export const apiOf = (kubeconfig: string): Api => {
-  const config = new KubeConfig();
-  config.loadFromFile(kubeconfig);
-  return connect(config, () => {});
+  return connect(loadKubeConfig(kubeconfig), () => {});
 };
 
 async function tokenOf(cluster: Cluster, account: string, namespace: string): Promise<string> {

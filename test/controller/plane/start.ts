@@ -2,10 +2,9 @@
  * A control plane with manifests/ applied, and no controller: a real etcd, API server, DaemonSet
  * controller and scheduler.
  */
-import { KubeConfig } from "@kubernetes/client-node";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { connect } from "#kube/client/client.ts";
+import { connect, loadKubeConfig } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "#build/bundle.ts";
 import { startCluster, type Cluster } from "#test/cluster/cluster.ts";
@@ -23,8 +22,7 @@ export type Plane = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string; t
 export async function startPlane(): Promise<Plane> {
   const cluster = await startCluster({ nodes: 0 });
   const rights = await installed(cluster);
-  const admin = new KubeConfig();
-  admin.loadFromFile(cluster.kubeconfig);
+  const admin = loadKubeConfig(cluster.kubeconfig);
   const plane = {
     cluster,
     ...rights,

@@ -97,6 +97,22 @@ test("what does not change keeps its time, and a status that says the same is th
   assert.ok(sameStatus({ conditions: (conditions ?? []).toReversed(), ...rest }, first));
 });
 
+test("a time that is still to come, by the clock of the leader before or by hand, becomes this moment", () => {
+  const first = statusOf(found("DL"));
+  for (const since of [
+    "2026-11-23T13:00:00Z",
+    "2999-01-01T00:00:00Z",
+    "2026-11-23T12:30:00-01:00",
+  ]) {
+    const clusters: ClusterStatus[] = [
+      { name: "c0", state: "Done", since },
+      { name: "c1", state: "Leaving", since },
+    ];
+    for (const one of statusOf(found("DL"), { ...first, clusters }).clusters ?? [])
+      assert.equal(one.since, "2026-11-23T12:00:00Z", since);
+  }
+});
+
 test("another content begins every state of the content anew, and none of the connection", () => {
   const first = statusOf(found("DUL"));
   const later = new Date(now.getTime() + 60_000);

@@ -37,7 +37,11 @@ export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): 
   const since = (one: Omit<ClusterStatus, "since">): ClusterStatus => {
     const known = before.get(one.name);
     const same = known?.state === one.state && (sameSource || !ofContent.has(one.state));
-    return { ...one, since: same ? known.since : now };
+    // A time ahead, by the clock of the leader before, would hold up a soak or a removal for long.
+    return {
+      ...one,
+      since: same && Date.parse(known.since) <= Date.parse(now) ? known.since : now,
+    };
   };
   const counts = countsOf(clusters);
   return {

@@ -4,6 +4,7 @@ import { after, before, suite, test } from "node:test";
 import { until } from "./await.ts";
 import { attachCluster, startCluster, type Cluster } from "./cluster.ts";
 import { tracesOf } from "./host/traces.ts";
+import { may } from "./rights.ts";
 
 suite("a real cluster", () => {
   let cluster: Cluster;
@@ -133,6 +134,14 @@ suite("a real cluster", () => {
       await cluster.kubectl("logs", "client"),
       /User \\"system:serviceaccount:default:default\\" cannot list/,
     );
+  });
+
+  test("who may do what is told of what is served: a misspelt resource is no silent no", async () => {
+    const group = "rbac.authorization.k8s.io";
+    assert.equal(await may(cluster, "somebody", "get", "pods:exec", "default"), false);
+    assert.equal(await may(cluster, "somebody", "bind", `clusterroles.${group}/admin`), false);
+    for (const what of ["pod", "pods:exce", "clusterroles", `clusterrole.${group}`, "pods.none"])
+      await assert.rejects(may(cluster, "somebody", "get", what), /serves no such resource/, what);
   });
 
   test("the audit log tells who asked for what", async () => {

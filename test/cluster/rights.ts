@@ -9,11 +9,13 @@ import type { Cluster } from "./cluster.ts";
 
 const reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const connections = new Map<string, Api>();
+/** Of each connection, what its API server was seen to serve. */
+const served = new WeakMap<Api, Set<string>>();
 
 /**
  * Whether a user, or a service account by its whole user name, may do it. `what` is
  * `resource[.group][:subresource][/name]`. Without a namespace, in all of them or in none. Fails
- * where the API server does not tell.
+ * where the API server does not tell, or serves no such resource.
  */
 export async function may(
   { kubeconfig }: Pick<Cluster, "kubeconfig">,
@@ -25,7 +27,11 @@ export async function may(
   const [kind = "", name = ""] = what.split("/");
   const [type = "", subresource = ""] = kind.split(":");
   const [resource = "", group = ""] = type.split(/\.(.*)/);
-  const answer = await connected(kubeconfig).create<{ status: { allowed: boolean } }>(reviews, {
+  const api = connected(kubeconfig);
+  // Whom somebody may impersonate is no resource that is served.
+  if (verb !== "impersonate")
+    await assertServed(api, group, type === kind ? resource : `${resource}/${subresource}`);
+  const answer = await api.create<{ status: { allowed: boolean } }>(reviews, {
     apiVersion: "authorization.k8s.io/v1",
     kind: "SubjectAccessReview",
     spec: {
@@ -35,6 +41,26 @@ export async function may(
     },
   });
   return answer.status.allowed;
+}
+
+/** A misspelt resource would be a no as well. `what` is `resource[/subresource]`. */
+async function assertServed(api: Api, group: string, what: string): Promise<void> {
+  const seen = served.get(api) ?? new Set();
+  served.set(api, seen);
+  const place = `${what} of ${group === "" ? "the core" : group}`;
+  if (seen.has(place)) return;
+  const root = group === "" ? "/api/v1" : await preferred(api, group);
+  const list = await api.get<{ resources: readonly { name: string }[] }>(root);
+  if (list?.resources.some(({ name }) => name === what) !== true)
+    throw new Error(`${place}: the API server serves no such resource`);
+  seen.add(place);
+}
+
+type Group = { preferredVersion: { groupVersion: string } };
+
+async function preferred(api: Api, group: string): Promise<string> {
+  const known = await api.get<Group>(`/apis/${group}`);
+  return `/apis/${known?.preferredVersion.groupVersion}`;
 }
 
 /** What the API server adds to a user that has authenticated. */

@@ -10,6 +10,7 @@ import { secretsIn } from "#kube/client/paths.ts";
 import { Guests, type Run } from "./guests.ts";
 import { selectedBy } from "./inventory/inventory.ts";
 import { order } from "./order/order.ts";
+import { isGivenUp } from "./order/standing.ts";
 import { judge, ownerOf, type Judged } from "./secret/content.ts";
 import { sentence } from "./secret/problems.ts";
 import { membersOf, olderWithTarget, type Members } from "./status/members.ts";
@@ -164,17 +165,19 @@ export class Fleet {
     );
     const orphan = spec.removalPolicy === "Orphan";
     return leaving.flatMap((one) => {
-      const { name, overdue } = one;
-      const { standing, reason } = due.get(name) ?? {};
+      const { name } = one;
+      const judged = due.get(name);
+      const { standing, reason } = judged ?? {};
+      const givenUp = one.overdue && judged !== undefined && isGivenUp(judged);
       // One that refused is written to only after its pause, and may have lost it meanwhile.
       const turn = standing === "failed" || change.includes(name);
       const gone = standing && (orphan || (turn && this.#guests.get(name)?.withdraw(owner)));
-      if (overdue && !gone)
+      if (givenUp && !gone)
         this.#place.log(
           { cluster: name, object: pathOf(metadata) },
           "given up: it may keep the Secret",
         );
-      return gone || overdue ? [] : [{ ...one, reason }];
+      return gone || givenUp ? [] : [{ ...one, reason }];
     });
   }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { leavingStanding, standingOf, type ClusterFacts } from "./standing.ts";
+import { isGivenUp, leavingStanding, standingOf, type ClusterFacts } from "./standing.ts";
 
 const now = 1_000_000;
 const late = "GPS456 late";
@@ -120,18 +120,20 @@ const leaving: readonly (readonly [
   what: string,
   given: Partial<ClusterFacts>,
   standing: string,
-  reason?: string,
+  reason: string | undefined,
+  atDeadline: "given up" | "waited for",
 ])[] = [
-  ["nobody has asked yet", { there: { is: "unknown" } }, "unreachable"],
-  ["it is away", { there: away, refusal: refusal(9) }, "unreachable", "GPS438"],
-  ["it is to give back", {}, "waiting"],
-  ["it is at it", { busy: true }, "busy"],
-  ["it refused", { refusal: refusal(9) }, "failed", "GPS439"],
-  ["it may be asked again", { refusal: refusal(0) }, "retry", "GPS439"],
-  ["it is asked again", { busy: true, refusal: refusal(0) }, "busy", "GPS439"],
+  ["nobody has asked yet", { there: { is: "unknown" } }, "unreachable", undefined, "waited for"],
+  ["it is away", { there: away, refusal: refusal(9) }, "unreachable", "GPS438", "given up"],
+  ["it is to give back", {}, "waiting", undefined, "waited for"],
+  ["it is at it", { busy: true }, "busy", undefined, "waited for"],
+  ["it refused", { refusal: refusal(9) }, "failed", "GPS439", "given up"],
+  ["it may be asked again", { refusal: refusal(0) }, "retry", "GPS439", "waited for"],
+  ["it is asked again", { busy: true, refusal: refusal(0) }, "busy", "GPS439", "waited for"],
 ];
-for (const [what, given, standing, reason] of leaving)
-  test(`of a cluster that leaves, ${what}: ${standing}, for ${reason ?? "no reason"}`, () => {
+for (const [what, given, standing, reason, atDeadline] of leaving)
+  test(`of a cluster that leaves, ${what}: ${standing}, for ${reason ?? "no reason"}, and ${atDeadline} at the deadline`, () => {
     const found = leavingStanding(facts(given));
     assert.deepEqual([found.standing, found.reason], [standing, reason]);
+    assert.equal(isGivenUp(found), atDeadline === "given up");
   });

@@ -86,6 +86,14 @@ export function leavingStanding({
   return { standing: refusal.next <= now ? "retry" : "failed", ...reason };
 }
 
+/**
+ * Whether a cluster that is leaving is given up at its deadline: one that is known to be away, or
+ * that refuses. One that answers and has only not had its turn never is, however late it is; nor is
+ * one that this process has not asked yet.
+ */
+export const isGivenUp = ({ standing, reason }: Omit<Judgement, "state">): boolean =>
+  standing === "failed" || (standing === "unreachable" && reason !== undefined);
+
 function withContent(facts: ClusterFacts, proof: string, why: string | undefined): Judgement {
   const { now, soak, deadline, late } = facts;
   const reason = why === undefined ? {} : { reason: why };

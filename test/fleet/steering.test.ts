@@ -26,7 +26,8 @@ afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
   await fleet.clear(home, [a, b]);
-  // A test that failed half-way may have left it unlabelled.
+  // A test may have left them unlabelled.
+  await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
   await fleet.declareGuest(home, "guest-b", b.kubeconfig, labelled);
 });
 
@@ -123,6 +124,37 @@ test("a removal obeys maxConcurrency: with one at a time the second begins when 
   // What is begun in one run of the loop comes within one; between two there are 200 ms at least.
   assert.ok((await deletions(1)) >= 200);
 });
+
+for (const [whose, isNew] of [
+  ["by the process that held them", false],
+  ["by a new process, which has to connect first", true],
+] as const)
+  test(`a removal that was held beyond its deadline is made up for in every cluster that answers, one after the other, ${whose}`, async () => {
+    const removal = { grace: "0s", deadline: "2s" };
+    const oneByOne = { rollout: { canary: 0, maxConcurrency: 1 }, removal };
+    await declare(oneByOne);
+    controller = fleet.startFleet(home);
+    await source("1");
+    await placed("1");
+    await declare({ ...oneByOne, managementState: "Paused" });
+    for (const name of ["guest-a", "guest-b"])
+      await home.cluster.kubectl("label", "namespace", name, "capi-pull-secret-");
+    const isOver = async () => {
+      const clusters = (await fleet.objectIn(home))?.status?.clusters ?? [];
+      return clusters.every(
+        ({ state, since }) => state === "Leaving" && Date.now() - Date.parse(since) > 3000,
+      );
+    };
+    await until("both are leaving for longer than the deadline", isOver);
+    if (isNew) {
+      await controller[Symbol.asyncDispose]();
+      controller = fleet.startFleet(home);
+    }
+    await declare(oneByOne);
+    for (const guest of [a, b])
+      await until("it is gone", async () => (await fleet.targetIn(guest)) === undefined);
+    assert.doesNotMatch(controller.output(), /given up/);
+  });
 
 const selectB = (selected: boolean) =>
   home.cluster.kubectl(

@@ -154,6 +154,8 @@ function start(graceSeconds: number) {
         Buffer.from(pair).toString("base64"),
       ),
     look: () => reconcile(reconciler),
+    /** Paths of our objects that there are. */
+    left: () => Object.values(owned).filter((path) => objects.has(path)),
     /** Runs until nothing is to be done now; returns the seconds until the next look. */
     async converge() {
       for (let runs = 0; runs < 20; runs++) {
@@ -236,6 +238,21 @@ test("without a grace it goes at once, and so it does when somebody asks for has
   await on.converge();
   assert.equal(on.objects.has(owned.global), false);
 });
+
+for (const [what, lost] of [
+  ["the DaemonSet and the Secret", [owned.daemonSet, owned.global]],
+  ["all but the state", Object.values(owned).filter((path) => path !== owned.state)],
+] as const)
+  test(`H21: where somebody deleted ${what}, a withdrawal asks the nodes all the same`, async () => {
+    const on = await deployed(0);
+    for (const path of lost) on.objects.delete(path);
+    on.withdraw();
+    await on.look();
+    assert.equal(on.published()?.intent, "release");
+    assert.ok(on.objects.has(owned.daemonSet), "nobody is there to ask the nodes");
+    await on.converge();
+    assert.deepEqual(on.left(), [], "and then everything goes");
+  });
 
 test("during the grace the original's rotation flows, and what somebody deletes comes back", async () => {
   const on = await deployed(30);

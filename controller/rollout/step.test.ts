@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { retryAnnotation } from "#contract/names.ts";
 import { owned } from "#kube/client/paths.ts";
+import { revisionOf } from "../objects/daemonset/daemonset-state.ts";
 import { readState } from "../objects/state.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import { intervalLeft } from "./decision.ts";
@@ -71,6 +72,18 @@ test("a hold never carries what is withdrawn", async () => {
   await world.pass(3);
   assert.equal(world.published?.intent, "release");
   assert.equal(readState(world.objects.get(owned.state)).served, undefined);
+});
+
+test("H21: where somebody deleted DaemonSet and Secret, a withdrawal in mid-birth asks the nodes all the same", async () => {
+  const world = await deployed(3);
+  world.objects.delete(owned.daemonSet);
+  world.objects.delete(owned.global);
+  await world.pass(1);
+  assert.equal(revisionOf(world.daemonSet), 0);
+  world.objects.delete(additionalPath);
+  await world.pass(120, () => world.published?.intent === "release");
+  assert.equal(world.published?.intent, "release");
+  assert.ok(world.daemonSet, "nobody is there to ask the nodes");
 });
 
 test("a rollout that another controller's clock put into the future holds no change up for longer than the interval", () => {

@@ -9,7 +9,7 @@ import type { RolloutContext } from "./context.ts";
 import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { decided } from "./decision.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
-import type { Rollouts } from "#controller/rollout/halt/rollouts.ts";
+import { hasRolled, type Rollouts } from "#controller/rollout/halt/rollouts.ts";
 import { recall, remember } from "../objects/annotations.ts";
 import { nudge } from "./nudge.ts";
 import type { Fates, FateCounts } from "#controller/rollout/turn/node-state.ts";
@@ -23,7 +23,7 @@ import {
   readPublished,
 } from "../objects/global-secret.ts";
 import { role, roleBinding, serviceAccount } from "../objects/rbac.ts";
-import { writeState } from "../objects/state.ts";
+import { readState, writeState } from "../objects/state.ts";
 import type { Strategy } from "#controller/rollout/turn/strategy.ts";
 import type { DaemonSetState, Turn } from "#controller/rollout/turn/turn.ts";
 import { declaredAsIs, daemonSetState } from "#controller/objects/daemonset/daemonset-state.ts";
@@ -84,9 +84,9 @@ export async function takeStep(
   await ensure(context, owned.serviceAccount, snapshot.serviceAccount, serviceAccount);
   await ensure(context, owned.role, snapshot.role, role);
   await ensure(context, owned.roleBinding, snapshot.roleBinding, roleBinding);
-  if (declaration.template > 0) {
+  if (declaration.template > 0 || hasRolled(readState(snapshot.state))) {
     // Written before the template: from here on a node may hold our entries, and a removal must ask
-    // for them back.
+    // for them back. A Secret that was deleted meanwhile is told anew.
     global = await remember(cluster, global, { ...recall(global), rolled: true });
   }
   const digest = digestFor(declaration.template, { global, revision, daemonSetState });

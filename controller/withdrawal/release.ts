@@ -5,6 +5,7 @@ import type { Snapshot } from "#controller/sources/read/snapshot.ts";
 import { pinnedOf } from "#controller/objects/daemonset/pinned-nodes.ts";
 import { recall, remember } from "../objects/annotations.ts";
 import { isPending, readPublished } from "../objects/global-secret.ts";
+import { readState, writeState } from "../objects/state.ts";
 import { takeStep } from "../rollout/step.ts";
 import { accept, type Sources, type WantedContent } from "../sources/accept.ts";
 import { askedOf, awaitReturn } from "./giveback.ts";
@@ -76,6 +77,15 @@ export async function release(
     };
   const awaited = await awaitReturn(context, snapshot, away);
   if (awaited !== undefined) return { ...common, awaited, again: { seconds: awaited.seconds } };
+  // Before the note, which says that it is done: the state is the last to go, and alone it would say
+  // that nodes are still to be asked.
+  const { state } = snapshot;
+  if (state !== undefined)
+    await writeState(remover.cluster, state, {
+      ...readState(state),
+      served: undefined,
+      halted: undefined,
+    });
   await remember(remover.cluster, progress.global, {
     ...recall(progress.global),
     released: revision,

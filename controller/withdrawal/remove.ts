@@ -6,7 +6,9 @@ import { isOurs } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { recall } from "../objects/annotations.ts";
 import { readPublished, type Published } from "../objects/global-secret.ts";
+import { readState } from "../objects/state.ts";
 import { agentsLeft } from "../rollout/ending-pods.ts";
+import { hasRolled } from "../rollout/halt/rollouts.ts";
 import type { Sources } from "../sources/accept.ts";
 import { release } from "./release.ts";
 import { overdue, uneventful, type Removal, type Remover } from "./removal.ts";
@@ -84,6 +86,7 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
     rolled:
       notes.rolled ||
       revisionOf(snapshot.daemonSet) > 0 ||
+      hasRolled(readState(snapshot.state)) ||
       (snapshot.global === undefined && snapshot.daemonSet !== undefined),
     released: notes.released === (published?.revision ?? 0) && withdraws(published),
     exists: {

@@ -1,4 +1,5 @@
 /** What a rollout must remember that no object tells, and how it is read again. Pure. */
+import type { RememberedState } from "#controller/objects/state.ts";
 import type { HaltReason } from "#controller/rollout/turn/turn.ts";
 
 export type Halt = Readonly<{
@@ -49,6 +50,14 @@ export function readRollouts(value: unknown): Rollouts {
     rolledAt: isTime(rolledAt) ? rolledAt : undefined,
   };
 }
+
+/**
+ * True when a revision above 0 may have reached a node, by what is remembered. It is written before
+ * the revision is, so it also tells where everything else was deleted by hand.
+ */
+export const hasRolled = ({ served, halted }: Pick<RememberedState, "served" | "halted">) =>
+  (served !== undefined && served.intent !== "release") ||
+  readRollouts(halted).rolledAt !== undefined;
 
 function readHalt(value: unknown): Halt | undefined {
   if (typeof value !== "object" || value === null) return undefined;

@@ -112,7 +112,9 @@ function start(graceSeconds: number) {
       },
     },
     wishes: noWishes,
-    steering: { accepted: undefined, orphans: [] },
+    get steering() {
+      return { accepted: { spec: { managementState }, sourcesFrom: "uid" }, orphans: [] };
+    },
     report,
     agent: { ...agentFixture, probationSeconds: 3 },
     admitted: new Admitted({ now: () => new Date() }),
@@ -392,6 +394,21 @@ test("a pause holds a withdrawal whose grace is over, tells of it, and lets it g
   assert.equal(on.objects.has(owned.global), false);
 });
 
+test("a pause holds a withdrawal also where somebody deletes global-pull-secret meanwhile, and puts it back", async () => {
+  const on = await deployed(30);
+  on.manage("Paused");
+  on.withdraw();
+  await on.converge();
+  on.pass(31);
+  await on.converge();
+  on.objects.delete(owned.global);
+  await on.converge();
+  assert.deepEqual([on.published()?.intent, on.has("add:1")], ["apply", true]);
+  on.manage("Managed");
+  await on.converge();
+  assert.deepEqual(on.left(), []);
+});
+
 test("a pause holds a change of the Secret, and a withdrawal that has begun goes to its end", async () => {
   const on = await deployed(0);
   on.manage("Paused");
@@ -407,6 +424,17 @@ test("a pause holds a change of the Secret, and a withdrawal that has begun goes
   on.manage("Paused");
   await on.converge();
   assert.equal(on.objects.has(owned.global), false);
+});
+
+test("Withdrawn is remembered before the nodes are asked: the next leader may not be able to read it", async () => {
+  const on = await deployed(3600);
+  on.manage("Withdrawn");
+  await on.look();
+  assert.equal(on.published()?.intent, "release");
+  assert.deepEqual(
+    [on.state().policy, on.state().sourcesFrom],
+    [{ managementState: "Withdrawn" }, "uid"],
+  );
 });
 
 test("Withdrawn gives back without a grace and keeps the user's Secret; Managed begins anew", async () => {

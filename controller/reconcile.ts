@@ -88,11 +88,14 @@ async function run(reconciler: Reconciler): Promise<Again | undefined> {
 
 /**
  * True under a pause, unless a withdrawal has begun. That goes to its end, so that no credential
- * stays half withdrawn.
+ * stays half withdrawn. Where global-pull-secret is gone, the state tells: a withdrawal begins with
+ * forgetting what was accepted.
  */
-function holdsWithdrawals({ policy }: Reconciler, { global }: Snapshot): boolean {
+function holdsWithdrawals({ policy }: Reconciler, { global, state }: Snapshot): boolean {
+  if (policy.managementState !== "Paused") return false;
   const { intent } = readPublished(global) ?? {};
-  return policy.managementState === "Paused" && intent !== undefined && intent !== "release";
+  if (intent !== undefined) return intent !== "release";
+  return Object.keys(readState(state).accepted).some((id) => id !== sourceIds.original);
 }
 
 type Asking = Pick<Reconciler, "original" | "policy">;
@@ -125,10 +128,11 @@ function isAbsent(snapshot: Snapshot, asking: Asking): boolean {
 
 /**
  * Forgets withdrawn credentials, so that they are neither a source's last accepted document nor the
- * last served content; and remembers the grace periods, so that none begins again.
+ * last served content; and remembers the grace periods, so that none begins again, and the policy,
+ * which the next leader follows where the object cannot be read.
  */
 async function forgotten(
-  { cluster }: Reconciler,
+  { cluster, steering }: Reconciler,
   snapshot: Snapshot,
   absences: ReadonlyMap<string, Withdrawal>,
 ): Promise<Snapshot> {
@@ -144,6 +148,8 @@ async function forgotten(
       accepted: Object.fromEntries(original),
       served,
       absentSince: sincesOf(absences),
+      policy: steering.accepted?.spec,
+      sourcesFrom: steering.accepted?.sourcesFrom,
     }),
   };
 }

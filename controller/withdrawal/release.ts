@@ -67,7 +67,7 @@ export async function release(
       again: undefined,
     };
   }
-  const { lacking, away, beyond } = await askedOf(context, progress);
+  const { lacking, away } = await askedOf(context, progress);
   const still = remover.stillSeconds(`${counters} ${lacking.length}`);
   if (lacking.length > 0)
     return {
@@ -90,5 +90,5 @@ export async function release(
     ...recall(progress.global),
     released: revision,
   });
-  return { ...common, released: true, leftBehind: [...away, ...beyond], again: { seconds: 1 } };
+  return { ...common, released: true, leftBehind: away, again: { seconds: 1 } };
 }

@@ -55,16 +55,14 @@ export function nextWithdrawalStep({
 export type GivenBack = Readonly<{
   /** Living nodes that have not said that they did. */
   lacking: readonly string[];
-  /** Unreachable nodes. They may hold our entries. */
-  away: readonly string[];
   /**
-   * Living nodes on which no agent can be started, though it can elsewhere: nothing was ever
-   * touched there.
+   * Nodes that cannot be asked now: unreachable ones, and living ones on which no agent starts. They
+   * may hold our entries, also where the agent before this one started.
    */
-  beyond: readonly string[];
+  away: readonly string[];
 }>;
 
-/** An agent that has not started this long after its pod was created never will. */
+/** An agent that has not started this long after its pod was created may take hours. */
 const startSeconds = 60;
 
 /**
@@ -75,14 +73,14 @@ const startSeconds = 60;
 export function givenBack(nodes: Survey): GivenBack {
   const of = (state: keyof GivenBack) =>
     nodes.filter((node) => stateOf(node) === state).map(({ name }) => name);
-  return { lacking: of("lacking"), away: of("away"), beyond: of("beyond") };
+  return { lacking: of("lacking"), away: of("away") };
 }
 
 function stateOf({ silent, agent }: Survey[number]): keyof GivenBack | "back" {
   if (agent?.current && agent.gaveBack && (agent.available || silent)) return "back";
   if (silent) return "away";
   return agent !== undefined && !agent.started && agent.ageSeconds >= startSeconds
-    ? "beyond"
+    ? "away"
     : "lacking";
 }
 

@@ -27,12 +27,14 @@ type Open = Readonly<{
   extras: Reconciler["extras"];
   /** Since the API server came back from an absence in which nodes may have been missed. */
   backSeconds: () => number;
+  /** A clock that never goes back, for whatever lasts; `now` is for what others read. */
+  seconds: () => number;
   now: () => Date;
 }>;
 
 /** Makes a reconciler for each run, from what steers that run. `run`: what the agents run. */
 export function assembled(
-  { log, metrics, live, cluster, original, extras, backSeconds, now }: Open,
+  { log, metrics, live, cluster, original, extras, backSeconds, seconds, now }: Open,
   run: AgentImage,
 ): (steering: Steering) => Reconciler {
   const admitted = new Admitted({
@@ -61,10 +63,10 @@ export function assembled(
     extras,
     admitted,
     now,
-    lookout: createLookout(now, backSeconds),
-    nudgeSeconds: nudgeClock(now),
-    stillSeconds: stillClock(now),
-    platform: platformClock(live, now),
+    lookout: createLookout(seconds, backSeconds),
+    nudgeSeconds: nudgeClock(seconds),
+    stillSeconds: stillClock(seconds),
+    platform: platformClock(live, seconds),
     report: createReport({
       cluster,
       announce,

@@ -71,7 +71,8 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const asked = (method: string, status: number) =>
     metrics.requests.inc({ method, status: String(status) });
   const now = () => new Date();
-  const absence = absenceClock(() => performance.now() / 1000);
+  const seconds = () => performance.now() / 1000;
+  const absence = absenceClock(seconds);
   /** Of the cluster whose nodes are served. */
   const answered = (method: string, status: number) => {
     asked(method, status);
@@ -90,7 +91,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const original = openOriginal(config, home, asked, log);
   const cluster = cached(live, [...here, policyHere]);
   const { backSeconds } = absence;
-  const open = { log, metrics, live, cluster, original, backSeconds, now };
+  const open = { log, metrics, live, cluster, original, backSeconds, seconds, now };
   const steering = steeringOf({ cluster, installed: config.installed, log, now });
 
   let succeeded = false;

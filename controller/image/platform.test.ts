@@ -12,7 +12,7 @@ function setUp() {
       throw new ApiError({ status: state.status, reason: "", method: "GET", path });
     return { groups: state.groups.map((name) => ({ name })) };
   };
-  const ask = platformClock({ get } as unknown as Cluster, () => new Date(state.seconds * 1000));
+  const ask = platformClock({ get } as unknown as Cluster, () => state.seconds);
   return { state, ask };
 }
 

@@ -21,11 +21,11 @@ const pauseSeconds = { found: 30, absent: 300 };
  */
 export function platformClock(
   cluster: Cluster,
-  now: () => Date,
+  seconds: () => number,
 ): () => Promise<string | undefined> {
   let known: { group: string | undefined; until: number } | undefined;
   return async () => {
-    const time = now().getTime() / 1000;
+    const time = seconds();
     if (known !== undefined && time < known.until) return known.group;
     try {
       const group = await read(cluster);

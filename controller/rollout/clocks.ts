@@ -1,20 +1,23 @@
-/** How long something has been as it is, as far as this process has seen. */
+/**
+ * How long something has been as it is, as far as this process has seen. `seconds`, here and
+ * elsewhere: a clock that never goes back, in seconds.
+ */
 import type { DaemonSetState } from "#controller/rollout/turn/turn.ts";
 
 /**
  * Seconds since the DaemonSet's counters last changed. A restart forgets it, which only makes the
  * next survey later.
  */
-export function stallClock(now: () => Date): (daemonSetState: DaemonSetState) => number {
+export function stallClock(seconds: () => number): (daemonSetState: DaemonSetState) => number {
   let key = "";
   let since = 0;
   return ({ template, stage, maxUnavailable, desired, updated, available, observed }) => {
     const seen = [template, stage, maxUnavailable, desired, updated, available, observed].join("/");
     if (seen !== key) {
       key = seen;
-      since = now().getTime();
+      since = seconds();
     }
-    return (now().getTime() - since) / 1000;
+    return seconds() - since;
   };
 }
 
@@ -22,13 +25,13 @@ export function stallClock(now: () => Date): (daemonSetState: DaemonSetState) =>
  * Seconds since we last saw more agents Ready, or another template. Measured by our own clock,
  * whatever time the nodes' kubelets give for it.
  */
-export function readyClock(now: () => Date): (daemonSetState: DaemonSetState) => number {
+export function readyClock(seconds: () => number): (daemonSetState: DaemonSetState) => number {
   let last = { template: -1, ready: 0 };
   let since = 0;
   return ({ template, ready }) => {
-    if (template !== last.template || ready > last.ready) since = now().getTime();
+    if (template !== last.template || ready > last.ready) since = seconds();
     last = { template, ready };
-    return (now().getTime() - since) / 1000;
+    return seconds() - since;
   };
 }
 
@@ -51,7 +54,6 @@ export type AbsenceClock = Readonly<{
   backSeconds: () => number;
 }>;
 
-/** `seconds`: a clock that never goes back. */
 export function absenceClock(seconds: () => number): AbsenceClock {
   // From the first to the last request without an answer: a time without requests is no absence.
   let away: { first: number; last: number } | undefined;

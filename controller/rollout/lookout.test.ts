@@ -42,7 +42,7 @@ const missing = (unavailableSeconds: number, available = false): Survey => [
 
 function start() {
   let seconds = 0;
-  const lookout = createLookout(() => new Date(1e12 + seconds * 1000));
+  const lookout = createLookout(() => 1e9 + seconds);
   return { lookout, pass: (more: number) => (seconds += more) };
 }
 
@@ -152,7 +152,7 @@ test("calm is counted from the last survey that found an outage, or from the API
   let back = 100;
   let at = 0;
   const lookout = createLookout(
-    () => new Date(at * 1000),
+    () => at,
     () => back,
   );
   const calm = () => lookout.clocks(daemonSetState()).calmSeconds;

@@ -36,13 +36,17 @@ export type Lookout = Readonly<{
   judged: (fates: Fates, outage: boolean) => void;
 }>;
 
-/** `backSeconds`: since the API server came back from an absence in which nodes may be missed. */
+/**
+ * `seconds`: a clock that never goes back, so that no survey is believed for as long as a clock was
+ * set back. `backSeconds`: since the API server came back from an absence in which nodes may be
+ * missed.
+ */
 export function createLookout(
-  now: () => Date,
+  seconds: () => number,
   backSeconds = () => Number.POSITIVE_INFINITY,
 ): Lookout {
-  const stalledFor = stallClock(now);
-  const readySince = readyClock(now);
+  const stalledFor = stallClock(seconds);
+  const readySince = readyClock(seconds);
   const unavailableSince = new Map<string, number>();
   const podlessSince = new Map<string, number>();
   let last: { survey: Survey; at: number; key: string; template: number } | undefined;
@@ -50,16 +54,15 @@ export function createLookout(
   let troubled = false;
   let outage = Number.NEGATIVE_INFINITY;
   let ended: ReadonlySet<string> = new Set();
-  let glanced = now().getTime();
-  const age = () =>
-    last === undefined ? Number.POSITIVE_INFINITY : (now().getTime() - last.at) / 1000;
+  let glanced = seconds();
+  const age = () => (last === undefined ? Number.POSITIVE_INFINITY : seconds() - last.at);
 
   return {
     clocks: (daemonSetState) => ({
       stallSeconds: stalledFor(daemonSetState),
       readySeconds: readySince(daemonSetState),
       surveySeconds: age(),
-      calmSeconds: Math.min(backSeconds(), (now().getTime() - outage) / 1000),
+      calmSeconds: Math.min(backSeconds(), seconds() - outage),
     }),
 
     recent(daemonSetState, pending) {
@@ -77,7 +80,7 @@ export function createLookout(
     },
 
     seen(daemonSetState, survey) {
-      const at = now().getTime();
+      const at = seconds();
       const missing = new Set<string>();
       const patient = survey.map((node) => {
         const { name, agent } = node;
@@ -85,16 +88,16 @@ export function createLookout(
         else {
           const since = podlessSince.get(name) ?? at;
           podlessSince.set(name, since);
-          return { ...node, podlessSeconds: (at - since) / 1000 };
+          return { ...node, podlessSeconds: at - since };
         }
         if (agent.available) return node;
         missing.add(name);
         const since = unavailableSince.get(name) ?? at;
         unavailableSince.set(name, since);
-        const seconds = Math.min(agent.ageSeconds, (at - since) / 1000);
+        const lasted = Math.min(agent.ageSeconds, at - since);
         return {
           ...node,
-          agent: { ...agent, unavailableSeconds: Math.max(agent.unavailableSeconds, seconds) },
+          agent: { ...agent, unavailableSeconds: Math.max(agent.unavailableSeconds, lasted) },
         };
       });
       for (const name of unavailableSince.keys())
@@ -107,12 +110,12 @@ export function createLookout(
 
     glances({ template, desired, updated }) {
       const moves = template > 0 && updated < desired;
-      if (!moves) glanced = now().getTime();
-      return moves && now().getTime() - glanced >= glancePause(desired) * 1000;
+      if (!moves) glanced = seconds();
+      return moves && seconds() - glanced >= glancePause(desired);
     },
 
     suspects(found) {
-      glanced = now().getTime();
+      glanced = seconds();
       const fresh = found.some((one) => !ended.has(one));
       ended = new Set(found);
       return fresh;
@@ -121,7 +124,7 @@ export function createLookout(
     isTroubled: ({ template }) => troubled && last?.template === template,
 
     judged(fates, isOutage) {
-      if (isOutage) outage = now().getTime();
+      if (isOutage) outage = seconds();
       troubled = fates.some(([, fate]) => fate === "failed" || fate === "stuck");
       transient = fates.filter(([, fate]) => fate === "moving" || fate === "stuck").length;
     },

@@ -28,7 +28,7 @@ const most = 3;
  */
 export type NudgeClock = (live: V1DaemonSet) => number | undefined;
 
-export function nudgeClock(now: () => Date): NudgeClock {
+export function nudgeClock(seconds: () => number): NudgeClock {
   let key = "";
   let since = 0;
   let made = 0;
@@ -37,9 +37,9 @@ export function nudgeClock(now: () => Date): NudgeClock {
     if ((spec?.minReadySeconds ?? 0) > guardSeconds) return undefined;
     const { numberReady = 0, numberAvailable = 0, updatedNumberScheduled = 0 } = status ?? {};
     const seen = [numberReady, numberAvailable, updatedNumberScheduled].join("/");
-    if (seen !== key) [key, since, made] = [seen, now().getTime(), 0];
+    if (seen !== key) [key, since, made] = [seen, seconds(), 0];
     if (numberReady <= numberAvailable || made === most) return undefined;
-    const left = guardSeconds + air + made - (now().getTime() - since) / 1000;
+    const left = guardSeconds + air + made - (seconds() - since);
     if (left > 0) return left;
     made += 1;
     return 0;

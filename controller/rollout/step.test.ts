@@ -54,7 +54,7 @@ test("a controller that starts anew in a hold keeps it, and an asked-for retry e
   world.declare("a:2");
   world.model.bad.add(text("a:2"));
   await world.pass(120, () => world.published?.intent === "hold");
-  Object.assign(world.reconciler, { lookout: createLookout(world.reconciler.now) });
+  Object.assign(world.reconciler, { lookout: createLookout(() => world.model.now) });
   await world.pass(120);
   assert.equal(world.published?.intent, "hold");
   world.model.bad.clear();

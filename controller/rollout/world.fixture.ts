@@ -73,7 +73,7 @@ export class World {
           this.reason = "reason" in turn ? turn.reason : "";
         },
       },
-      lookout: createLookout(now),
+      lookout: createLookout(() => this.model.now),
       stillSeconds: () => 0,
       nudgeSeconds: () => undefined,
       platform: async () => undefined,

@@ -2,11 +2,11 @@
  * How long something has stood still. A restart forgets it, which only delays whatever depends on
  * it.
  */
-export function stillClock(now: () => Date): (key: string) => number {
+export function stillClock(seconds: () => number): (key: string) => number {
   let seen: string | undefined;
   let since = 0;
   return (key) => {
-    if (key !== seen) [seen, since] = [key, now().getTime()];
-    return (now().getTime() - since) / 1000;
+    if (key !== seen) [seen, since] = [key, seconds()];
+    return seconds() - since;
   };
 }

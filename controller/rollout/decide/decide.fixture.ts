@@ -32,7 +32,7 @@ export class Model extends DaemonSetModel {
   surveys = 0;
   turn: Turn | undefined;
   budget: number | string;
-  readonly #lookout = createLookout(() => new Date(this.now * 1000));
+  readonly #lookout = createLookout(() => this.now);
 
   constructor(size: number, budget: number | string) {
     super();

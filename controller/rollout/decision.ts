@@ -87,9 +87,10 @@ export async function decided(
   const isPaused = context.policy.managementState === "Paused";
   const held = isPaused ? heldByPause(snapshot, { published, state, template }) : undefined;
   const due = held ?? wanted;
+  const remain = Object.keys(state.accepted);
   const asked = {
     ...wish(snapshot.additional, due, context),
-    takesBack: takesBack(state.served?.sources, due.sources),
+    takesBack: takesBack(state.served?.sources, due.sources, remain),
   };
   const goal = targetOf(before, asked, due, state.served);
   const pending = isPending(published, goal, template);
@@ -99,8 +100,8 @@ export async function decided(
     pending,
     wanted: goal.intent,
     takesBack: {
-      published: takesBack(state.served?.sources, published?.sourcesText),
-      wanted: takesBack(published?.sourcesText, due.sources),
+      published: takesBack(state.served?.sources, published?.sourcesText, remain),
+      wanted: takesBack(published?.sourcesText, due.sources, remain),
     },
     intervalLeft:
       before.halt !== undefined && isNewWish(before.halt, asked)

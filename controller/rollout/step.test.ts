@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { retryAnnotation } from "#contract/names.ts";
+import { retryAnnotation, secretType } from "#contract/names.ts";
 import { owned } from "#kube/client/paths.ts";
 import { revisionOf } from "../objects/daemonset/daemonset-state.ts";
 import { readState } from "../objects/state.ts";
@@ -64,6 +64,24 @@ test("a controller that starts anew in a hold keeps it, and an asked-for retry e
     [world.having("a:2"), world.published?.intent, world.halt],
     [4, "apply", undefined],
   );
+});
+
+test("an edit that overrides all that the original has is held like any other when nodes fail with it", async () => {
+  const world = new World(4);
+  const secretOf = (document: string) => ({
+    type: secretType,
+    data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
+  });
+  const original = { name: "kube-system/pull-secret", read: async () => secretOf(text("o:1")) };
+  Object.assign(world.reconciler, { original });
+  const own = JSON.stringify({ auths: { "own.example": { auth: "dTpw" } } });
+  world.objects.set(additionalPath, secretOf(own) as never);
+  await world.pass(200);
+  assert.deepEqual(Object.values(world.published?.sources ?? {}), ["additional", "original"]);
+  world.declare("a:2");
+  world.model.bad.add(text("a:2"));
+  await world.pass(120, () => world.published?.intent === "hold");
+  assert.equal(world.published?.intent, "hold");
 });
 
 test("a hold never carries what is withdrawn", async () => {

@@ -50,7 +50,7 @@ export class Model extends DaemonSetModel {
     const asked = {
       content: contentOf(wanted),
       intent: wanted.intent,
-      takesBack: takesBack(this.served?.sources, wanted.sources),
+      takesBack: takesBack(this.served?.sources, wanted.sources, []),
       retry: this.retry,
       now: new Date(this.now * 1000),
     };
@@ -83,8 +83,8 @@ export class Model extends DaemonSetModel {
       intent: now?.intent ?? "apply",
       wanted: goal.intent,
       takesBack: {
-        published: takesBack(this.served?.sources, now?.sources),
-        wanted: takesBack(now?.sources, wanted.sources),
+        published: takesBack(this.served?.sources, now?.sources, []),
+        wanted: takesBack(now?.sources, wanted.sources, []),
       },
       pending: isPending(goal),
       lost: this.lost || published === 0,

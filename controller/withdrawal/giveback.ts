@@ -50,10 +50,12 @@ export async function awaitReturn(
 ): Promise<Awaited | undefined> {
   const { pinned } = context.agent;
   const time = context.now().getTime();
-  const since = pinned?.since ?? new Date(time).toISOString();
+  const said = Date.parse(pinned?.since ?? "");
+  // A time that is still to come, or none, was not written by us, or by a clock ahead of ours.
+  const since = new Date(said <= time ? said : time).toISOString();
   const until = Date.parse(since) + context.policy.withdrawal.forgetAfterSeconds * 1000;
   if (names.length === 0 || time >= until) return undefined;
-  if (JSON.stringify(names) !== JSON.stringify(pinned?.names))
+  if (JSON.stringify({ names, since }) !== JSON.stringify(pinned))
     await pin(context, snapshot, { names, since });
   // Nodes that return or are deleted change the DaemonSet's counters, which is a hint.
   const seconds = Math.max(1, Math.min(300, (until - time) / 1000));

@@ -248,6 +248,21 @@ test("of several that are away the one that returns is let go, and one that is d
   assert.deepEqual(world.deleted, everything);
 });
 
+for (const planted of ["2999-01-01T00:00:00.000Z", "soon"])
+  test(`an awaited-since that says ${planted} is taken for the present: the wait has an end`, async () => {
+    const world = new World({ a: "back", b: "away" });
+    await world.looks(5);
+    Object.assign(world.daemonSet?.metadata?.annotations ?? {}, {
+      [annotations.awaitedSince]: planted,
+    });
+    const { awaited } = await world.look();
+    const now = world.remover.now().getTime();
+    assert.equal(awaited?.until, new Date(now + 3_600_000).toISOString());
+    await world.look();
+    world.seconds += 3600;
+    assert.equal((await world.look()).released, true);
+  });
+
 test("nodes that stay away are given up after --forget-after, by name", async () => {
   const world = new World({ a: "back", b: "away" });
   await world.looks(4);

@@ -61,6 +61,18 @@ test("a changed document, a withdrawal and a new wish end the hold; the wish tha
   assert.equal(tried.halt?.tries, 1);
 });
 
+test("of two objects that ask for a retry, one that asks no more asks for nothing; another value on one does", () => {
+  const halted = afterHalt(noRollouts, { ...failed(["a"]), asked: asked(0, { retry: "1 2" }) });
+  for (const [retry, held] of [
+    ["1 2", true],
+    ["2", true],
+    ["", true],
+    ["3 2", false],
+    ["1 2 3", false],
+  ] as const)
+    assert.equal(isHeld(halted, asked(1, { retry })), held, retry);
+});
+
 test("a node that failed is excused in the next try, and another node's failure then means that restarts fail", () => {
   const first = afterHalt(noRollouts, failed(["a"]));
   assert.equal(knownOf(first, asked(5)).failed.size, 0);

@@ -58,11 +58,12 @@ function isDue(halt: Halt, asked: AskedContent): boolean {
 }
 
 /**
- * True when a retry is asked for that was not when it halted. Removing the annotation asks for
- * nothing.
+ * True when a retry is asked for that was not when it halted. Removing the annotation, from one of
+ * the two objects as well, asks for nothing.
  */
 export function isNewWish(halt: Halt, { retry }: Pick<AskedContent, "retry">): boolean {
-  return retry !== "" && retry !== halt.asked;
+  const known = new Set(halt.asked.split(" "));
+  return retry !== "" && retry.split(" ").some((word) => !known.has(word));
 }
 
 /** Seconds until the next try; 0 when there is nothing to wait for. */

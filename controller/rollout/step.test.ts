@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { retryAnnotation, secretType } from "#contract/names.ts";
-import { owned } from "#kube/client/paths.ts";
+import { retryAnnotation } from "#contract/names.ts";
+import { collections, owned } from "#kube/client/paths.ts";
 import { revisionOf } from "../objects/daemonset/daemonset-state.ts";
 import { readState } from "../objects/state.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
@@ -68,14 +68,11 @@ test("a controller that starts anew in a hold keeps it, and an asked-for retry e
 
 test("an edit that overrides all that the original has is held like any other when nodes fail with it", async () => {
   const world = new World(4);
-  const secretOf = (document: string) => ({
-    type: secretType,
-    data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
-  });
-  const original = { name: "kube-system/pull-secret", read: async () => secretOf(text("o:1")) };
+  const path = `${collections.secrets}/pull-secret`;
+  world.put(path, text("o:1"));
+  const original = { name: "kube-system/pull-secret", read: async () => world.objects.get(path) };
   Object.assign(world.reconciler, { original });
-  const own = JSON.stringify({ auths: { "own.example": { auth: "dTpw" } } });
-  world.objects.set(additionalPath, secretOf(own) as never);
+  world.put(additionalPath, JSON.stringify({ auths: { "own.example": { auth: "dTpw" } } }));
   await world.pass(200);
   assert.deepEqual(Object.values(world.published?.sources ?? {}), ["additional", "original"]);
   world.declare("a:2");

@@ -34,6 +34,8 @@ export type Progress = Readonly<{
   revision: number;
   published: boolean;
   global: V1Secret;
+  /** global-pull-secret-state, after this step. */
+  stateSecret: V1Secret | undefined;
   daemonSetState: DaemonSetState | undefined;
   /** Nodes counted by fate, where a survey was needed. With every agent available none is. */
   counts: FateCounts | undefined;
@@ -66,7 +68,7 @@ export async function takeStep(
     daemonSetState,
   );
   // The state comes first: a halt that is not remembered would publish again what halted.
-  if (snapshot.state !== undefined) await writeState(cluster, snapshot.state, state);
+  const stateSecret = snapshot.state && (await writeState(cluster, snapshot.state, state));
   const revision =
     publish === undefined
       ? (published?.revision ?? 0)
@@ -103,6 +105,7 @@ export async function takeStep(
     revision,
     published: publish !== undefined,
     global,
+    stateSecret,
     daemonSetState,
     intent: content.intent,
     served: state.served?.revision,

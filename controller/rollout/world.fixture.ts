@@ -185,12 +185,14 @@ export class World {
   }
 
   declare(pair: string, said: Record<string, string> = {}): void {
-    const data = { ".dockerconfigjson": Buffer.from(text(pair)).toString("base64") };
-    this.objects.set(additionalPath, {
-      type: secretType,
-      data,
-      metadata: { annotations: said },
-    } as Object);
+    this.put(additionalPath, text(pair), said);
+  }
+
+  /** Writes a Secret with this document. */
+  put(path: string, document: string, said: Record<string, string> = {}): void {
+    const data = { ".dockerconfigjson": Buffer.from(document).toString("base64") };
+    const secret = { type: secretType, data, metadata: { annotations: said } };
+    this.objects.set(path, secret);
   }
 
   /** Steers the agents' delivery as an edit of the object's spec does. */

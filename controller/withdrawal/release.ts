@@ -77,12 +77,12 @@ export async function release(
     };
   const awaited = await awaitReturn(context, snapshot, away);
   if (awaited !== undefined) return { ...common, awaited, again: { seconds: awaited.seconds } };
-  // Before the note, which says that it is done: the state is the last to go, and alone it would say
-  // that nodes are still to be asked.
-  const { state } = snapshot;
-  if (state !== undefined)
-    await writeState(remover.cluster, state, {
-      ...readState(state),
+  // Before the note, which says that it is done: the state is the last to go, and alone it would
+  // say that nodes are still to be asked.
+  const { stateSecret } = progress;
+  if (stateSecret !== undefined)
+    await writeState(remover.cluster, stateSecret, {
+      ...readState(stateSecret),
       served: undefined,
       halted: undefined,
     });

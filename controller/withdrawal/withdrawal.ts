@@ -56,8 +56,8 @@ export type GivenBack = Readonly<{
   /** Living nodes that have not said that they did. */
   lacking: readonly string[];
   /**
-   * Nodes that cannot be asked now: unreachable ones, and living ones on which no agent starts. They
-   * may hold our entries, also where the agent before this one started.
+   * Nodes that cannot be asked now: unreachable ones, and living ones on which no agent starts.
+   * They may hold our entries, also where the agent before this one started.
    */
   away: readonly string[];
 }>;

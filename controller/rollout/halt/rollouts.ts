@@ -1,5 +1,5 @@
 /** What a rollout must remember that no object tells, and how it is read again. Pure. */
-import type { RememberedState } from "#controller/objects/state.ts";
+import type { Intent } from "#contract/names.ts";
 import type { HaltReason } from "#controller/rollout/turn/turn.ts";
 
 export type Halt = Readonly<{
@@ -51,11 +51,13 @@ export function readRollouts(value: unknown): Rollouts {
   };
 }
 
+type RolledBefore = Readonly<{ served: { intent: Intent } | undefined; halted: unknown }>;
+
 /**
  * True when a revision above 0 may have reached a node, by what is remembered. It is written before
  * the revision is, so it also tells where everything else was deleted by hand.
  */
-export const hasRolled = ({ served, halted }: Pick<RememberedState, "served" | "halted">) =>
+export const hasRolled = ({ served, halted }: RolledBefore): boolean =>
   (served !== undefined && served.intent !== "release") ||
   readRollouts(halted).rolledAt !== undefined;
 

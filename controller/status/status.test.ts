@@ -22,6 +22,7 @@ const progressWith = (changes: Partial<Progress>): Progress => ({
   revision: 7,
   published: false,
   global: {},
+  stateSecret: undefined,
   daemonSetState,
   counts: undefined,
   fates: [],

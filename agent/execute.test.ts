@@ -20,6 +20,7 @@ import { configJson } from "./delivery/config-json/config-json.ts";
 import { leftBy } from "./delivery/delivery.ts";
 import { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
+import { BusError } from "./systemd/bus.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 import { type File, firstJournal } from "./journal/journal.ts";
 
@@ -97,6 +98,26 @@ test("a kubelet of a newer agent's is restarted, and its journal stays as it is"
   );
   assert.deepEqual(asked, ["reset", "restart"]);
   assert.equal(readFileSync(join(folder, "journal.json"), "utf8"), "a newer one's");
+});
+
+test("a stopped unit that systemd has unloaded has nothing to reset, and is started; another refusal stops the request", async (t) => {
+  const { hands, asked, folder } = place(t);
+  mkdirSync(folder);
+  const refusing = (type: string): Systemd => ({
+    ...hands.systemd,
+    resetFailed: () => Promise.reject(new BusError(type, "Unit kubelet.service not loaded.")),
+  });
+  const steps: readonly Step[] = [
+    { ...restart, journal: restarting, unasked: restarting, evenUnrecorded: true },
+    { action: "revive", code: "GPS222", ready: false, again: 0, unit: "kubelet.service" },
+  ];
+  for (const step of steps) {
+    const unloaded = refusing("org.freedesktop.systemd1.NoSuchUnit");
+    assert.equal(await act(step, { ...hands, systemd: unloaded }), "job done");
+    const denied = refusing("org.freedesktop.DBus.Error.AccessDenied");
+    await assert.rejects(act(step, { ...hands, systemd: denied }), /AccessDenied/);
+  }
+  assert.deepEqual(asked, ["restart", "restart"]);
 });
 
 test("a credential written into a file that others can read is warned of, and its mode is kept", async (t) => {

@@ -11,6 +11,7 @@ import { FileChanged } from "./files/atomic-write.ts";
 import type { Deeds } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { keepJournal, setAside } from "./journal/store.ts";
+import { BusError } from "./systemd/bus.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
 export type Hands = Readonly<{
@@ -58,7 +59,7 @@ export async function act(step: Step, hands: Hands): Promise<string | undefined>
 async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands): Promise<string> {
   const { unit } = step.journal;
   if (unit === undefined) throw new Error("a restart is owed, and not known by which unit");
-  if (step.resetFirst) await hands.systemd.resetFailed(unit);
+  if (step.resetFirst) await resetFailed(unit, hands.systemd);
   let unrecorded: unknown;
   const asked = await hands.systemd.restart(unit, async () => {
     try {
@@ -79,11 +80,23 @@ async function restart(step: Extract<Step, { action: "restart" }>, hands: Hands)
 }
 
 async function revive(unit: string, { systemd, deeds }: Hands): Promise<string> {
-  await systemd.resetFailed(unit);
+  await resetFailed(unit, systemd);
   const asked = await systemd.restart(unit, () => Promise.resolve());
   if ("refused" in asked) throw asked.refused;
   deeds.restarted();
   return `job ${asked.result}`;
+}
+
+/**
+ * systemd unloads a stopped unit that nothing refers to, such as one that is not enabled, and
+ * counts nothing for it. Whether there is such a unit at all, the request to restart it tells.
+ */
+async function resetFailed(unit: string, systemd: Systemd): Promise<void> {
+  try {
+    await systemd.resetFailed(unit);
+  } catch (error) {
+    if (!(error instanceof BusError && error.type.endsWith(".NoSuchUnit"))) throw error;
+  }
 }
 
 /** A warning about the file that was written, if its mode deserves one. */

@@ -140,8 +140,8 @@ export const catalogue = {
   ],
   unregistrable: [
     "GPS236",
-    "the agent cannot give this kubelet a credential provider",
-    "nothing is changed; use spec.delivery.mode Restart or Reread, or registration Preinstalled",
+    "the agent cannot give this kubelet a credential provider, or cannot take it back",
+    "nothing is changed; put right what is named, or use spec.delivery.mode Restart or Reread, or registration Preinstalled",
   ],
   portTaken: [
     "GPS240",

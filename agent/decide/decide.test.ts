@@ -4,6 +4,9 @@
  */
 import assert from "node:assert/strict";
 import test from "node:test";
+import { readDocument } from "../delivery/config-json/document.ts";
+import { foundOf } from "../delivery/config-json/observation.ts";
+import type { FoundFile } from "../delivery/delivery.ts";
 import type { Facts } from "../facts/facts.ts";
 import {
   hour,
@@ -234,12 +237,32 @@ test("a withdrawal after a lost journal is not said to be one, unless nothing is
   assert.ok(doubtful.action === "apply" && doubtful.journal.unverified === true);
   const known = decide(facts({ lost: true }));
   assert.ok(known.action === "record" && known.journal.unverified === undefined);
+  // A revision that was lost with the journal may have put it there.
+  const more = { "a.io": { auth: "dTpw" }, "b.io": { auth: "dTpvbGQ=" } };
+  const besides = decide(facts({ lost: true, file: holding(more) }));
+  assert.ok(besides.action === "record" && besides.journal.unverified === true);
+  const { steps } = follow({
+    mounted: withdrawn,
+    lost: true,
+    journal: { ...besides.journal, phase: "applied", matters: false },
+    file: holding({ "b.io": more["b.io"] }),
+  });
+  assert.equal(steps.at(-1), "wait GPS250");
   const later = decide(facts({ lost: true, journal: { ...idle, revision: 6 } }));
   assert.ok(
     later.action === "record" && later.journal.phase === "applied",
     "once there is a journal again it counts",
   );
 });
+
+/** config.json with these entries. */
+function holding(auths: object): FoundFile {
+  const bytes = Buffer.from(JSON.stringify({ auths }));
+  const reading = readDocument(bytes);
+  assert.ok(reading.kind === "document");
+  const { document } = reading;
+  return foundOf({ kind: "file", identity: "2", bytes, mode: 0o600, document, digest: "2" });
+}
 
 test("config.json is written only where systemd can be asked", () => {
   check([

@@ -163,10 +163,17 @@ function withoutJournal(facts: Facts, found: FoundFile, document: Document, plan
   }
   const first = { ...firstJournal(planned.before), ...named(planned, document) };
   if (!facts.lost) return record(codes.toBeWritten, first);
-  // The lost journal may have owed a restart.
+  // The lost journal may have owed a restart, and told of what else there is.
+  const doubt = "absent" in planned.before ? {} : { unverified: true };
   return (
     preflight(facts) ??
-    record(codes.toBeWritten, { ...first, ...boundTo(facts), phase: "applying", matters: true })
+    record(codes.toBeWritten, {
+      ...first,
+      ...doubt,
+      ...boundTo(facts),
+      phase: "applying",
+      matters: true,
+    })
   );
 }
 

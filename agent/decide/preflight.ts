@@ -8,9 +8,11 @@
  */
 import type { Facts } from "../facts/facts.ts";
 import type { Plan } from "../delivery/delivery.ts";
+import { givesBack } from "../delivery/withdrawal.ts";
 import { unitMissing } from "../restart/restart.ts";
 import { unfitFor, whyUnregistrable } from "../facts/registration.ts";
 import { isRunning, unitOf } from "../facts/kubelet-state.ts";
+import { ours } from "../facts/revision.ts";
 import { type Answer, ask, fast, refuse, resync, soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 
@@ -74,7 +76,8 @@ function unregistrable(facts: Facts, planned: Plan | undefined): Step | undefine
   if (!("registers" in file) || file.registers === undefined) return undefined;
   if (isUntold(facts, planned)) return undefined;
   // A withdrawal is made whatever the unit reads.
-  if (planned !== undefined && planned.owned.flags === undefined) return undefined;
+  const document = ours(facts);
+  if (planned !== undefined && document !== undefined && givesBack(document)) return undefined;
   const why = whyUnregistrable(start);
   return why === undefined ? undefined : refuse(codes.unregistrable, soon, why);
 }

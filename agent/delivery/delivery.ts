@@ -60,8 +60,9 @@ export type FoundFile = Readonly<{
   plan: (journal: Journal | undefined, document: Document, lost: boolean) => Plan;
   /**
    * Puts back what the change under way replaced. Without a record of it the file stays as it is.
+   * `unfit`: what else it replaced cannot be put back yet, and why.
    */
-  planRestore: (journal: Journal) => Rewrite;
+  planRestore: (journal: Journal) => Rewrite & Pick<Plan, "unfit">;
   /** Whether everything that we put there last is there still; needs no Secret. */
   holds: (owned: Owned) => boolean;
   /**

@@ -108,6 +108,20 @@ test("what was ours before the change is ours again when the file is back, and t
   );
 });
 
+test("an answer that a rollback leaves where it is stays ours: the withdrawal, in whatever mode, has to empty it", () => {
+  const given = { ...restarting.owned, answer: "seven's answer", flags: true as const };
+  const restoring: Journal = { ...restarting, phase: "restoring", owned: given };
+  const ownedAfter = (journal: Journal) => {
+    const step = decide(facts({ journal, file: absent }));
+    return step.action === "record" ? step.journal.owned : assert.fail(step.action);
+  };
+  const none = { entries: [], rest: [] };
+  assert.deepEqual(ownedAfter(restoring), { ...none, answer: "seven's answer" });
+  const { undo = assert.fail() } = restoring;
+  const six = { ...none, answer: "six's answer" };
+  assert.deepEqual(ownedAfter({ ...restoring, undo: { ...undo, owned: six } }), six);
+});
+
 test("a revival that an older agent began is ended like any other: what was ours before is ours again", () => {
   const older: Journal = { ...restarting, phase: "reviving" };
   const step = decide(

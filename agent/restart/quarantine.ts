@@ -25,12 +25,15 @@ function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["q
 
 /**
  * The journal at the moment when the previous file is back: what was ours then is ours again, and
- * the failed content is quarantined. Its time starts anew when the kubelet is proved.
+ * the failed content is quarantined. Its time starts anew when the kubelet is proved. The answer
+ * lies beside that file and stays: still ours, or no withdrawal would empty it.
  */
 export function undone(facts: Facts, journal: Journal): Journal {
   const { undo, settling: _settling, renamed: _renamed, ...rest } = journal;
   if (undo === undefined) return journal;
-  const { revision, digest, content, owned } = undo;
+  const { revision, digest, content } = undo;
+  const { answer } = journal.owned;
+  const owned = { ...(answer !== undefined && { answer }), ...undo.owned };
   return { ...rest, revision, digest, content, owned, quarantine: quarantineFor(facts, journal) };
 }
 

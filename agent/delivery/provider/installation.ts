@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { describe } from "#agent/files/errno.ts";
-import type { FileIdentity } from "#agent/files/atomic-write.ts";
+import { type FileIdentity, identify } from "#agent/files/atomic-write.ts";
 import { readOwn } from "#agent/files/own-file.ts";
 
 export type InstalledProvider = Readonly<{
   /** The images that the kubelet asks our script for; none where it is unfit. */
   rows: readonly string[];
-  /** Its bytes; undefined where there is none. */
+  /** Its bytes; undefined where there is none, empty where it is to be written anew. */
   answer: Buffer | undefined;
   identity: FileIdentity;
   /** The kubelet has run our script, so that its flags name it. */
@@ -27,6 +27,7 @@ const mostConfig = 1024 * 1024;
 const readableByOthers = 0o077;
 const writableByOthers = 0o022;
 const executable = 0o100;
+const nothing = { answer: undefined, identity: "absent" } as const;
 
 /** What is there below the kubelet's directory, and whether a kubelet can take its answer. */
 export function readInstalled(kubeletDirectory: string, scope: ProviderScope): InstalledProvider {
@@ -40,18 +41,28 @@ export function readInstalled(kubeletDirectory: string, scope: ProviderScope): I
 }
 
 export function readAnswer(path: string): Pick<InstalledProvider, "answer" | "identity" | "unfit"> {
-  const nothing = { answer: undefined, identity: "absent" };
   const found = trying(() => readOwn(path, mostAnswer));
-  if (typeof found === "string") return { ...nothing, unfit: found };
+  if (typeof found === "string") return { ...unread(path), unfit: found };
   if (found.kind === "absent") return nothing;
   if (found.kind !== "file")
     return {
-      ...nothing,
+      ...unread(path),
       unfit: `answer.json: ${found.kind === "refused" ? found.why : "changing"}`,
     };
   const { bytes, mode, identity } = found;
   // What others can read is written anew.
   return { answer: (mode & readableByOthers) === 0 ? bytes : Buffer.alloc(0), identity };
+}
+
+/**
+ * The kubelet is served by it as long as it is there, though we cannot read it: what takes all back
+ * puts an empty one in its place. A directory serves nobody.
+ */
+function unread(path: string): Pick<InstalledProvider, "answer" | "identity"> {
+  const found = trying(() =>
+    lstatSync(path).isDirectory() ? nothing : { answer: Buffer.alloc(0), identity: identify(path) },
+  );
+  return typeof found === "string" ? nothing : found;
 }
 
 /** The rows of the configuration, or why a kubelet would not start with it, or not ask us. */

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -441,6 +443,33 @@ test("an answer that others can read is written anew", (t) => {
   assert.ok("plan" in file);
   assert.ok(file.plan(undefined, document(), false).last);
 });
+
+const unread: readonly (readonly [what: string, spoil: (path: string) => void])[] = [
+  ["it has a second name", (path) => linkSync(path, `${path}.bak`)],
+  ["it is a link", (path) => (renameSync(path, `${path}.bak`), symlinkSync(`${path}.bak`, path))],
+  ["it is a FIFO", makeFifo],
+];
+for (const [what, spoil] of unread)
+  test(`an answer that cannot be read is emptied by a withdrawal, since the kubelet may be served by it: ${what}`, async (t) => {
+    for (const delivery of [preinstalledProvider("All"), configAfterProvider]) {
+      const root = tree(t);
+      const bytes = answerOf(new Map([["a.io", value]]));
+      writeFileSync(join(root, answer), bytes, { mode: 0o600 });
+      mkdirSync(join(root, nodeFiles.folder));
+      spoil(join(root, answer));
+      const owned = { ...nothing, answer: digestOf(bytes) };
+      const journal: Journal = { ...firstJournal({ absent: true }), owned };
+      const look = () => {
+        const file = delivery.read(root);
+        return "plan" in file ? file : assert.fail("cannot be read");
+      };
+      const planned = look().plan(journal, document(), false);
+      assert.ok(planned.changed && planned.unfit === undefined);
+      await delivery.write(planned, look(), root);
+      assert.deepEqual(readFileSync(join(root, answer)), answerOf(new Map()));
+      assert.ok(!look().plan(journal, document(), false).changed);
+    }
+  });
 
 test("a folder that a killed agent left empty is still to be removed; one with others' files is not ours", (t) => {
   const directory = mkdtempSync(join(tmpdir(), "gps-tree-"));

@@ -6,15 +6,15 @@
  * becomes of them meanwhile is put right at once: a node that is rebooted before that starts no
  * agent which could.
  */
-import { kubeadmFlagsFile, providerFiles, type ProviderScope } from "#contract/names.ts";
+import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { answerOf, script } from "#pullsecret/provider/answer.ts";
 import { providerConfig, rowsFor } from "#pullsecret/provider/config.ts";
-import { withFlags, withoutFlags } from "#pullsecret/provider/flags.ts";
 import { type Journal, nothingOwned } from "#agent/journal/journal.ts";
 import type { FoundFile, Plan, Put, Rewrite } from "../delivery.ts";
 import { givesBack } from "../withdrawal.ts";
 import type { Document } from "../mount.ts";
+import { flagsInto, flagsOut, inDoubt } from "./kubeadm-flags.ts";
 import { isThere, notAsked, planRelease, putAnswer, withDigest } from "./observation.ts";
 import { share } from "./share.ts";
 import type { ProviderTree } from "./tree.ts";
@@ -38,7 +38,8 @@ export function registeredBy(
         : planIn(config, tree, journal, document, lost, scope),
     planRestore(journal) {
       const back = config.planRestore(journal);
-      return journal.undo?.owned.flags ? back : withLast(back, flagsOut(tree));
+      if (journal.undo?.owned.flags) return back;
+      return { ...withLast(back, flagsOut(tree)), unfit: inDoubt(tree, journal) };
     },
     holds: ({ flags, ...owned }) =>
       config.holds(owned) && isThere(tree, owned.answer) && (!flags || isWhole(tree)),
@@ -142,10 +143,16 @@ function planAway(
   lost: boolean,
 ): Plan {
   const released = planRelease(config, tree, journal, document, lost);
+  const proved = journal === undefined || journal.phase === "applied";
+  const doubt = inDoubt(tree, journal);
+  // The credentials go all the same.
+  if (doubt !== undefined)
+    return proved && !released.changed
+      ? { ...released, changed: true, kept: true, unfit: doubt }
+      : released;
   const { flags: _flags, ...owned } = released.owned;
   const plan = { ...released, owned };
   if (tree.flags === "with") return { ...withLast(plan, flagsOut(tree)), matters: true };
-  const proved = journal === undefined || journal.phase === "applied";
   if (!proved || planned(plan) || tree.names.length === 0) return plan;
   const gone = tree.names.map((name): Put => ({ name, file: { absent: true } }));
   const { last: _last, ...rest } = plan;
@@ -162,21 +169,4 @@ function withLast<R extends Rewrite>(rewrite: R, more: readonly Put[]): R {
   const kept = rewrite.changed ? rewrite.kept : (true as const);
   const last = [...(rewrite.last ?? []), ...more];
   return { ...rewrite, changed: true, ...(kept && { kept }), last };
-}
-
-function flagsInto({ flags, env }: ProviderTree): Put[] {
-  return flags === "without" && env.kind === "file" ? [edited(env, withFlags)] : [];
-}
-
-function flagsOut({ flags, env }: ProviderTree): Put[] {
-  return flags === "with" && env.kind === "file" ? [edited(env, withoutFlags)] : [];
-}
-
-function edited(
-  env: Extract<ProviderTree["env"], { kind: "file" }>,
-  edit: (text: string) => string,
-): Put {
-  const bytes = Buffer.from(edit(env.bytes.toString("latin1")), "latin1");
-  const { identity: expected, mode } = env;
-  return { name: kubeadmFlagsFile, file: { bytes, mode }, expected };
 }

@@ -18,7 +18,7 @@ export const syncReasons = {
 export const syncStalledReasons = {
   Invalid: "What is declared cannot be a Secret of its type, or is too much.",
   Foreign: "An object under the name is somebody else's.",
-  Refused: "The API server, or an admission policy or webhook, refuses it.",
+  Refused: "The API server, or admission, refuses or changes it, or somebody keeps undoing it.",
 } as const;
 
 export type SyncConditionType = keyof typeof syncConditions;

@@ -9,13 +9,14 @@ import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { backoff, sooner, type Again } from "#kube/loop.ts";
+import { Contest } from "./contest.ts";
+import { make, type Writing } from "./make.ts";
 import type { Metrics, Result } from "./metrics.ts";
 import { metadataOf, readObject, writeFinalizer, writeStatus } from "./objects.ts";
 import { judge } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import { sameStatus, statusOf, type Found } from "./rules/status.ts";
-import { replacement, stepOf, type Live } from "./rules/step.ts";
-import type { Wanted } from "./rules/copies.ts";
+import { stepOf, type Live } from "./rules/step.ts";
 import { Elsewhere, elsewhere, type Side } from "./side.ts";
 
 /** Seconds until the next attempt after a conflict. */
@@ -28,6 +29,7 @@ type Known = {
   /** Versions of the object and of what is made from it at which nothing was left to do. */
   seen: string;
   failed: Readonly<{ at: string; times: number; next: number }> | undefined;
+  contest: Contest;
 };
 
 export class Engine {
@@ -82,7 +84,8 @@ export class Engine {
       this.#metrics.looked(namespace, result, (performance.now() - started) / 1000);
     try {
       const again = await this.#look(metadata, made);
-      known.failed = undefined;
+      // A write is no success before a look has found that it lasts.
+      if (again?.seconds !== 0) known.failed = undefined;
       count("success");
       return again;
     } catch (error) {
@@ -96,13 +99,19 @@ export class Engine {
       this.#log.error({ namespace, name, times, error: (error as Error).message }, "failed");
       if (error instanceof Elsewhere) await this.#reportOf(metadata, error.found);
       const pause = backoff(times);
-      known.failed = { at, times, next: performance.now() + pause };
+      // What the write itself has changed is no reason to try again before the pause is over.
+      const left = error instanceof Elsewhere ? error.left : undefined;
+      known.failed = {
+        at: left ? versions(metadata, left) : at,
+        times,
+        next: performance.now() + pause,
+      };
       return { seconds: pause / 1000 };
     }
   }
 
   async #look(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
-    const { from, to, finalizer, wanted: wantedOf, isOurs, told } = this.#side;
+    const { from, to, finalizer, noun, wanted: wantedOf, isOurs, told } = this.#side;
     const found = await readObject(from, metadata);
     if (found === undefined) return undefined;
     if (found.metadata.deletionTimestamp !== undefined) return await this.#leave(found);
@@ -121,20 +130,14 @@ export class Engine {
         message: sentence("foreign", `${wanted.kind} ${wanted.metadata.name}`),
       });
     if (step === "wait") return { seconds: waitSeconds };
-    await this.#write(step, live, wanted);
-    const { namespace, name } = object.metadata;
+    const { namespace, name, generation } = object.metadata;
+    const { contest } = this.#knownOf(object.metadata);
+    if (contest.isLost(generation, performance.now()))
+      throw new Elsewhere({ reason: "Refused", message: sentence("undone", noun) });
+    await make(this.#side, step, live, wanted);
+    if (step !== "recreate") contest.wrote(generation, performance.now());
     this.#log.info({ namespace, name, made: wanted.metadata.name, step }, done[step](this.#side));
     return { seconds: 0 };
-  }
-
-  async #write(step: Writing, live: Live | undefined, wanted: Wanted): Promise<void> {
-    const { to, made } = this.#side;
-    const path = `${made}/${wanted.metadata.name}`;
-    if (step === "create") await elsewhere(to.create(made, wanted));
-    else if (live !== undefined && step === "update")
-      await elsewhere(to.replace(path, replacement(live, wanted)));
-    else if (live !== undefined)
-      await elsewhere(to.remove(path, live.metadata.uid ?? "", live.metadata.resourceVersion));
   }
 
   /** Deletes what was made, and removes the finalizer only when that is gone. */
@@ -208,13 +211,11 @@ export class Engine {
   }
 
   #knownOf({ uid = "" }: V1ObjectMeta): Known {
-    const known = this.#known.get(uid) ?? { seen: "", failed: undefined };
+    const known = this.#known.get(uid) ?? { seen: "", failed: undefined, contest: new Contest() };
     this.#known.set(uid, known);
     return known;
   }
 }
-
-type Writing = "create" | "update" | "recreate";
 
 const done: Readonly<Record<Writing, (side: Side) => string>> = {
   create: ({ noun }) => `the ${noun} is created`,

@@ -40,20 +40,19 @@ export type Side = Readonly<{
 }>;
 
 /**
- * A request about what is made failed. The object itself can usually still be written, so its
- * status reports the failure.
+ * What is made could not be made. The object itself can usually still be written, so its status
+ * reports why.
  */
 export class Elsewhere extends Error {
   readonly found: Found;
+  /** What a write left that did not do what it was to do. */
+  readonly left: V1ObjectMeta | undefined;
 
-  constructor(error: ApiError) {
-    super(error.message);
-    const away = error.status === 0 || error.status >= 500 || [401, 429].includes(error.status);
-    // Only HTTP status and reason: the message may quote what was sent.
-    const why = `${error.status || "no answer"} ${error.reason}`;
-    this.found = away
-      ? { reason: "Unreachable", message: sentence("unreachable", why) }
-      : { reason: "Refused", message: sentence("refused", why) };
+  /** `message` is for the log alone. */
+  constructor(found: Found, more: Readonly<{ message?: string; left?: V1ObjectMeta }> = {}) {
+    super(more.message ?? found.message);
+    this.found = found;
+    this.left = more.left;
   }
 }
 
@@ -62,7 +61,17 @@ export async function elsewhere<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof ApiError && error.status !== 409) throw new Elsewhere(error);
+    if (error instanceof ApiError && error.status !== 409)
+      throw new Elsewhere(foundBy(error), { message: error.message });
     throw error;
   }
+}
+
+function foundBy({ status, reason }: ApiError): Found {
+  const away = status === 0 || status >= 500 || [401, 429].includes(status);
+  // Only HTTP status and reason: the message may quote what was sent.
+  const why = `${status || "no answer"} ${reason}`;
+  return away
+    ? { reason: "Unreachable", message: sentence("unreachable", why) }
+    : { reason: "Refused", message: sentence("refused", why) };
 }

@@ -1,6 +1,6 @@
 /** Joins a cluster: an account there, its token here. Either all of it stands, or it is told. */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
-import { clusterManager, clustersNamespace, joinedByAnnotation } from "#contract/joined/names.ts";
+import { clusterManager, clustersNamespace } from "#contract/joined/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { requestToken, tokenSecret } from "#kube/token.ts";
@@ -8,9 +8,10 @@ import { manager } from "../cluster/names.ts";
 import { Refused, type ServerAddress } from "../terminal/io.ts";
 import { untilGuarded } from "./guard-check.ts";
 import { drop, isMadeBy, titleOf } from "./departure.ts";
+import { refuseForeign } from "./foreign.ts";
 import { profilePath, tokenPath, type Named } from "../clusters/names.ts";
 import { accessOf, clusterId, idOf, joinedIn, profileOf } from "../clusters/profile.ts";
-import { guardsOf, paths, rightsOf, type Made, type Target } from "./rights.ts";
+import { guardsOf, rightsOf, type Made, type Target } from "./rights.ts";
 
 export type Pair = Readonly<{ host: Cluster; there: Cluster }>;
 
@@ -38,7 +39,11 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
   const [hostId, id] = await Promise.all([clusterId(host), clusterId(there)]);
   const before = await refuseAnother(host, name, id);
   const joinedBy = `${hostId}/${name}`;
-  const known = await refuseForeign(there, joinedBy);
+  const known = await refuseForeign(
+    there,
+    joinedBy,
+    "a cluster is joined from one host: remove it from that one first",
+  );
   // Whoever may not write here changes nothing there.
   const wanted = profileOf(name, id, context);
   const { metadata } = await host.apply<ClusterProfile>(profilePath(name), wanted, how);
@@ -101,19 +106,6 @@ async function refuseAnother(host: Cluster, name: string, id: string): Promise<b
   if (twice !== undefined)
     throw new Refused(`${name}: this cluster is joined already, as ${twice.metadata.name}`);
   return there !== undefined;
-}
-
-/** Whether the account is there already; refused where somebody else made it. */
-async function refuseForeign(there: Cluster, joinedBy: string): Promise<boolean> {
-  const account = await there.get<Named>(paths.account);
-  if (account === undefined) return false;
-  const by = account.metadata?.annotations?.[joinedByAnnotation];
-  if (by !== joinedBy)
-    throw new Refused(
-      `serviceaccount/${account.metadata?.name}: is there, and was made by ${by ?? "somebody else"}; ` +
-        "a cluster is joined from one host: remove it from that one first",
-    );
-  return true;
 }
 
 type Begun = Readonly<{

@@ -25,6 +25,16 @@ export const catalogue = {
     "the management cluster cannot be asked: {}",
     "no action needed if it is away for a while",
   ],
+  changed: [
+    "GPS473",
+    "admission in the management cluster changes the {}",
+    "leave what this program writes out of that policy; it is tried again",
+  ],
+  undone: [
+    "GPS474",
+    "the {} does not last in the management cluster: ten writes of it were undone",
+    "look at who changes it there; it is tried once a minute",
+  ],
   copied: [
     "GPS471",
     "it is itself a copy from another cluster, and is not copied on",

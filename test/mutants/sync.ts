@@ -26,9 +26,9 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L5",
     effect: "no copy is ever made",
-    file: "sync/engine.ts",
-    text: 'if (step === "create") await elsewhere(to.create(made, wanted));',
-    instead: 'if (step === "create") return;',
+    file: "sync/make.ts",
+    text: "const path = `${made}/${wanted.metadata.name}`;",
+    instead: 'if (step === "create") return;\n  const path = `${made}/${wanted.metadata.name}`;',
     tests: [real],
   },
   {
@@ -230,9 +230,9 @@ export const sync: readonly Mutant[] = [
   {
     breaks: "L24",
     effect: "what is there already is never updated",
-    file: "sync/engine.ts",
-    text: "await elsewhere(to.replace(path, replacement(live, wanted)));",
-    instead: "return;",
+    file: "sync/make.ts",
+    text: ": elsewhere(to.replace<Live>(path, replacement(live, wanted))));",
+    instead: ": Promise.resolve(wanted as Live));",
     tests: [real],
   },
   {

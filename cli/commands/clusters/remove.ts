@@ -5,6 +5,7 @@ import { toggle } from "#contract/values.ts";
 import { refuseOther, waysTo } from "#cli/clusters/contexts.ts";
 import { clusterId } from "#cli/clusters/profile.ts";
 import { leave } from "#cli/joining/departure.ts";
+import { allThatIsMade, refuseForeign } from "#cli/joining/foreign.ts";
 import { cluster, profilePath, tokenPath, type Named } from "#cli/clusters/names.ts";
 import { command } from "#cli/terminal/command.ts";
 import { Refused } from "#cli/terminal/io.ts";
@@ -19,7 +20,8 @@ export const remove = command(
       "Deletes the account there, which voids its token, its rights, and the Secrets that FleetSecrets\n" +
       "have placed by them; then the token and the ClusterProfile here. Without --context the context\n" +
       "that has the cluster's name is used, or the one that it was joined with. Where that cluster\n" +
-      "cannot be reached nothing is done here, unless --forget says that it is gone.",
+      "cannot be reached, or another host has joined it, nothing is done on either side, unless\n" +
+      "--forget says to do it here alone.",
     flags: {
       NAME: {
         read: cluster,
@@ -29,7 +31,7 @@ export const remove = command(
       },
       ...pairFlags,
       "keep-secrets": { ...toggle, what: "leave the Secrets that FleetSecrets have placed there" },
-      forget: { ...toggle, what: "do nothing there: the cluster is gone" },
+      forget: { ...toggle, what: "do nothing there: the cluster is gone, or another host's" },
     },
     rules: [
       ({ forget, context, "keep-secrets": keep }) =>
@@ -51,6 +53,8 @@ export const remove = command(
       if (there === undefined) throw new Refused(`${name}: not joined`);
       await refuseOther(there, profile, how.context ?? name);
       const joinedBy = `${await clusterId(host)}/${name}`;
+      const byHand = `delete there by hand: ${allThatIsMade}; then take it away here with --forget`;
+      await refuseForeign(there, joinedBy, byHand);
       for (const line of await leave(there, joinedBy, keep)) io.out(`${name}: ${line} deleted\n`);
     }
     const token = await host.get<Named>(tokenPath(name), { as: "metadata" });

@@ -1,0 +1,56 @@
+/** What a removal does to a cluster that is, or is not, this host's: both are one fake here. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { profileOf } from "#cli/clusters/profile.ts";
+import { profilePath, tokenPath } from "#cli/clusters/names.ts";
+import { call, FakeCluster } from "#cli/fake.fixture.ts";
+import { paths } from "#cli/joining/rights.ts";
+
+const words = ["clusters remove", "east", "--context", "fake"];
+
+/** A cluster whose account that join has made; undefined: it has none. */
+function clusterOf(joinedBy: string | undefined) {
+  const cluster = new FakeCluster();
+  const keep = (path: string, metadata: object, more: object = {}) =>
+    cluster.objects.set(path, { ...more, metadata: { uid: "u", ...metadata } });
+  keep("/api/v1/namespaces/kube-system", { uid: "id" });
+  const { metadata, ...profile } = profileOf("east", "id", "fake");
+  keep(profilePath("east"), metadata, profile);
+  keep(tokenPath("east"), { name: "east" });
+  if (joinedBy !== undefined) {
+    const annotations = { "globalpullsecret.io/joined-by": joinedBy };
+    keep(paths.account, { name: "global-pull-secret-joined", annotations });
+  }
+  return cluster;
+}
+
+test("a cluster that a host of another id has joined, as before a restore from a backup, stays joined, and what to delete there is told", async () => {
+  const cluster = clusterOf("before/east");
+  const { code, out, err } = await call(words, { cluster });
+  assert.deepEqual([code, out, cluster.writes], [1, "", []]);
+  assert.match(
+    err,
+    /^serviceaccount\/global-pull-secret-joined: is there, and was made by before\/east; /,
+  );
+  for (const what of ["role", "clusterrole", "global-pull-secret-joined-token", "--forget"])
+    assert.ok(err.includes(what), what);
+  const forgotten = await call(["clusters remove", "east", "--forget"], { cluster });
+  assert.deepEqual([forgotten.code, forgotten.out], [0, "east: removed\n"]);
+  assert.ok(cluster.objects.has(paths.account));
+  assert.ok(!cluster.objects.has(profilePath("east")));
+});
+
+for (const [what, joinedBy, says] of [
+  [
+    "that this host has joined",
+    "id/east",
+    "east: serviceaccount/global-pull-secret-joined deleted\neast: removed\n",
+  ],
+  ["whose account is gone already", undefined, "east: removed\n"],
+] as const)
+  test(`a cluster ${what} is removed`, async () => {
+    const cluster = clusterOf(joinedBy);
+    const { code, out } = await call(words, { cluster });
+    assert.deepEqual([code, out], [0, says]);
+    assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/kube-system"]);
+  });

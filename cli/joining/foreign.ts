@@ -1,0 +1,33 @@
+/** Tells a cluster that this host has joined from one that another host, or somebody, has. */
+import { boundName, joinedByAnnotation, joinedName } from "#contract/joined/names.ts";
+import { fleetOwnerAnnotation, namespace } from "#contract/names.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import type { Named } from "../clusters/names.ts";
+import { Refused } from "../terminal/io.ts";
+import { titleOf } from "./departure.ts";
+import { guardPaths, paths } from "./rights.ts";
+
+/**
+ * Whether the account is there; refused where another join has made it. `next`: what to do then.
+ */
+export async function refuseForeign(
+  there: Cluster,
+  joinedBy: string,
+  next: string,
+): Promise<boolean> {
+  const account = await there.get<Named>(paths.account);
+  if (account === undefined) return false;
+  const by = account.metadata?.annotations?.[joinedByAnnotation];
+  if (by !== joinedBy)
+    throw new Refused(
+      `${titleOf(paths.account)}: is there, and was made by ${by ?? "somebody else"}; ${next}`,
+    );
+  return true;
+}
+
+/** What a join makes in a cluster, and what comes of it, for whoever has to delete it by hand. */
+export const allThatIsMade =
+  `in ${namespace} serviceaccount/${joinedName} and secret/${boundName}; in every namespace ` +
+  `the Secrets that role/${joinedName} names and that have the annotation ` +
+  `${fleetOwnerAnnotation}, then that Role and rolebinding/${joinedName}; ` +
+  [paths.clusterBinding, paths.clusterRole, ...guardPaths].map(titleOf).join(", ");

@@ -1,0 +1,120 @@
+/** Writes of both sides that do not last. The API server is in memory, and others act in it. */
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import type { Logger } from "pino";
+import type { SyncSecret } from "#api/sync-secret.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { conditionOf } from "#kube/conditions.ts";
+import { Engine } from "./engine.ts";
+import { managementSide } from "./management/side.ts";
+import { syncSecretsIn } from "./objects.ts";
+import { tenantSide } from "./tenant/side.ts";
+
+type Kept = Readonly<{ metadata: Readonly<{ name: string; labels?: object }>; status?: object }>;
+
+const freeze = (object: Kept): Kept => ({ ...object, immutable: true }) as Kept;
+const relabel = (object: Kept): Kept => ({
+  ...object,
+  metadata: {
+    ...object.metadata,
+    labels: { ...object.metadata.labels, "app.kubernetes.io/managed-by": "platform" },
+  },
+});
+
+/** One object of a side, in an API server where every write makes another version. */
+function engineOf(t: TestContext, side: "management" | "tenant") {
+  const objects = new Map<string, Kept>();
+  const others = { admit: (object: Kept) => object, afterwards: (object: Kept) => object };
+  let [version, writes, now] = [1, 0, 0];
+  t.mock.method(performance, "now", () => now);
+  const keep = (path: string, object: Kept): Kept => {
+    version += 1;
+    const metadata = { ...object.metadata, resourceVersion: String(version) };
+    objects.set(path, { ...object, metadata });
+    return { ...object, metadata };
+  };
+  const place = (path: string, object: Kept): Kept => {
+    writes += 1;
+    const reply = keep(path, others.admit(object));
+    const after = others.afterwards(reply);
+    if (after !== reply) keep(path, after);
+    return reply;
+  };
+  const cluster = {
+    get: async (path: string) => objects.get(path),
+    pages: async (path: string, _query: object, each: (page: readonly object[]) => void) =>
+      each([...objects].filter(([at]) => at.startsWith(`${path}/`)).map(([, one]) => one)),
+    create: async (path: string, body: Kept) => place(`${path}/${body.metadata.name}`, body),
+    replace: async (path: string, body: Kept) =>
+      path.endsWith("/status")
+        ? keep(own, { ...(objects.get(own) ?? body), status: body.status ?? {} })
+        : place(path, body),
+    remove: async (path: string) => {
+      writes += 1;
+      objects.delete(path);
+    },
+  } as unknown as Cluster;
+  const own = `${syncSecretsIn("here")}/one`;
+  const metadata = {
+    name: "one",
+    namespace: "here",
+    uid: "u",
+    generation: 1,
+    finalizers: ["globalpullsecret.io/sync", "globalpullsecret.io/sync-tenant"],
+  };
+  keep(own, { type: "Opaque", data: { a: "eA==" }, metadata } as Kept);
+  const of = side === "tenant" ? tenantSide(cluster, cluster, "there") : undefined;
+  const from = { ...(of ?? managementSide(cluster, "here")), objects: syncSecretsIn("here") };
+  const log = { error() {}, info() {}, warn() {}, debug() {} } as unknown as Logger;
+  const engine = new Engine(from, log, { looked() {} });
+  return {
+    others,
+    writes: () => writes,
+    /** What the condition Ready says. */
+    ready: () => {
+      const { reason, message } =
+        conditionOf((objects.get(own) as SyncSecret).status, "Ready") ?? assert.fail("no status");
+      return `${reason} ${message}`;
+    },
+    /** Lets so much time pass, with a run each second and after each change. */
+    pass: async (seconds: number) => {
+      for (let left = seconds * 5; left > 0; left -= 1) {
+        await engine.run();
+        now += 200;
+      }
+    },
+  };
+}
+
+/** Which side, what admission does, and how many writes are all right in a minute. */
+const admissions = [
+  ["management", relabel, 10],
+  ["management", freeze, 20],
+  ["tenant", relabel, 10],
+] as const;
+for (const [side, admit, most] of admissions)
+  test(`${side}: what admission changes (${admit.name}) is written again in growing pauses, the object says so, and is served when the policy has gone`, async (t) => {
+    const { others, writes, ready, pass } = engineOf(t, side);
+    others.admit = admit;
+    await pass(60);
+    assert.ok(writes() <= most, `${writes()} writes in a minute`);
+    assert.match(ready(), /^Refused GPS473: /);
+    others.admit = (object) => object;
+    await pass(120);
+    assert.match(ready(), side === "tenant" ? /^Waiting / : /^Synced /);
+    const served = writes();
+    await pass(60);
+    assert.equal(writes(), served);
+  });
+
+for (const side of ["management", "tenant"] as const)
+  test(`${side}: what another undoes at once is repaired ten times, then once a minute, and the object says so`, async (t) => {
+    const { others, writes, ready, pass } = engineOf(t, side);
+    others.afterwards = relabel;
+    await pass(60);
+    assert.ok(writes() >= 10 && writes() <= 12, `${writes()} writes in a minute`);
+    assert.match(ready(), /^Refused GPS474: /);
+    others.afterwards = (object) => object;
+    await pass(180);
+    assert.match(ready(), side === "tenant" ? /^Waiting / : /^Synced /);
+  });

@@ -9,7 +9,7 @@ import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { backoff, sooner, type Again } from "#kube/loop.ts";
-import { Contest } from "./contest.ts";
+import { Rewrites } from "./rewrites.ts";
 import { make, type Writing } from "./make.ts";
 import type { Metrics, Result } from "./metrics.ts";
 import { metadataOf, readObject, writeFinalizer, writeStatus } from "./objects.ts";
@@ -29,7 +29,7 @@ type Known = {
   /** Versions of the object and of what is made from it at which nothing was left to do. */
   seen: string;
   failed: Readonly<{ at: string; times: number; next: number }> | undefined;
-  contest: Contest;
+  rewrites: Rewrites;
 };
 
 export class Engine {
@@ -131,11 +131,11 @@ export class Engine {
       });
     if (step === "wait") return { seconds: waitSeconds };
     const { namespace, name, generation } = object.metadata;
-    const { contest } = this.#knownOf(object.metadata);
-    if (contest.isLost(generation, performance.now()))
+    const { rewrites } = this.#knownOf(object.metadata);
+    if (rewrites.isLost(generation, performance.now()))
       throw new Elsewhere({ reason: "Refused", message: sentence("undone", noun) });
     await make(this.#side, step, live, wanted);
-    if (step !== "recreate") contest.wrote(generation, performance.now());
+    if (step !== "recreate") rewrites.wrote(generation, performance.now());
     this.#log.info({ namespace, name, made: wanted.metadata.name, step }, done[step](this.#side));
     return { seconds: 0 };
   }
@@ -211,7 +211,7 @@ export class Engine {
   }
 
   #knownOf({ uid = "" }: V1ObjectMeta): Known {
-    const known = this.#known.get(uid) ?? { seen: "", failed: undefined, contest: new Contest() };
+    const known = this.#known.get(uid) ?? { seen: "", failed: undefined, rewrites: new Rewrites() };
     this.#known.set(uid, known);
     return known;
   }

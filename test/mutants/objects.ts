@@ -270,8 +270,8 @@ export const objects: readonly Mutant[] = [
   {
     effect: "a halt is published before it is remembered",
     file: "controller/rollout/step.ts",
-    text: "if (snapshot.state !== undefined) await writeState(cluster, snapshot.state, state);",
-    instead: "",
+    text: "snapshot.state && (await writeState(cluster, snapshot.state, state));",
+    instead: "snapshot.state;",
     tests: ["controller/rollout/step.test.ts"],
   },
   {

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { codeOf } from "./purity.ts";
 
 const ceilings: Readonly<Record<string, number>> = {
-  agent: 490,
+  agent: 500,
   "agent/config": 170,
   "agent/decide": 450,
   "agent/delivery": 200,

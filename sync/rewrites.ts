@@ -8,7 +8,7 @@ import { Allowance } from "#kube/allowance.ts";
 const writes = { perSecond: 1 / 60, atOnce: 10 };
 
 /** Of one object. A generation is a content: what its user changes is written at once. */
-export class Contest {
+export class Rewrites {
   #of: number | undefined;
   #left = new Allowance(writes);
 

@@ -8,7 +8,7 @@ import { type FoundFile, leftBy, type Plan } from "../delivery/delivery.ts";
 import { givesBack } from "../delivery/withdrawal.ts";
 import type { Document } from "../delivery/mount.ts";
 import { unfitFor } from "../facts/registration.ts";
-import { isStopped } from "../facts/kubelet-state.ts";
+import { isStopped, stateOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, atOnce, named, refuse, soon, type Step, wait } from "../facts/step.ts";
 import { codes } from "../facts/problems.ts";
 
@@ -27,8 +27,10 @@ export function change(
   if (found.healed !== undefined && facts.stopwatch.file < 2000)
     return wait(codes.unreadable, 500, found.healed);
   if (facts.unit === undefined) return ask("fitness");
-  const drift = journal.content === document.content && journal.phase === "applied";
-  const matters = drift ? restartsFor(facts, journal, document, planned) : planned.matters;
+  const same = journal.content === document.content;
+  const drift = same && journal.phase === "applied";
+  const lives = same && isStarted(facts, journal);
+  const matters = drift || lives ? restartsFor(facts, journal, document, planned) : planned.matters;
   // Repairing a drift without a restart needs no kubelet.
   const unfit =
     drift && !matters
@@ -54,8 +56,9 @@ export function change(
     ...boundTo(facts),
     phase: "applying",
     matters: (journal.phase === "applying" && journal.matters) || matters,
-    // Attempts are counted for one content.
-    ...(journal.content !== document.content && { tried: 0, called: false }),
+    // Attempts are counted for one content, and a process that lives is no failed one.
+    ...(!same && { tried: 0, called: false }),
+    ...(lives && matters && { tried: Math.max(0, journal.tried - 1), called: false }),
     ...(undo !== undefined && { undo }),
     ...(left !== undefined && { left }),
     // A kubelet that has still to reread the file must do so; its time starts anew if there is more
@@ -92,6 +95,15 @@ function registeredWith(
 function unitMissingFor(facts: Facts, journal: Journal, matters: boolean): Step | undefined {
   const owes = matters || journal.matters || journal.owed !== undefined;
   return owes && facts.config.restart === "Always" ? unitMissing(facts) : undefined;
+}
+
+/**
+ * Whether the process runs that was started for this content: what another program does to the file
+ * meanwhile is a drift, and no failure of that start.
+ */
+function isStarted(facts: Facts, journal: Journal): boolean {
+  const isProving = journal.phase === "restarting" || journal.phase === "settling";
+  return isProving && ["silent", "answering"].includes(stateOf(facts, journal));
 }
 
 /**

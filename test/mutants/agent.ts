@@ -65,7 +65,7 @@ export const agent: readonly Mutant[] = [
     breaks: "H18",
     effect: "a rollback leaves the flags of a registration that failed",
     file: "agent/delivery/provider/registered.ts",
-    text: "return journal.undo?.owned.flags ? back : withLast(back, flagsOut(tree));",
+    text: "if (journal.undo?.owned.flags) return back;",
     instead: "return back;",
     tests: [provider],
   },

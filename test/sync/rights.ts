@@ -107,7 +107,12 @@ export function rightsTests(rig: () => Rig): void {
       for (const where of ["default", "kube-system"])
         assert.ok(!(await can("get", what, where)), `get ${what} in ${where}`);
     }
-    for (const what of ["pods", "rolebindings", "serviceaccounts:token", "configmaps"])
+    for (const what of [
+      "pods",
+      "rolebindings.rbac.authorization.k8s.io",
+      "serviceaccounts:token",
+      "configmaps",
+    ])
       assert.ok(!(await can("create", what, "tenant-a")), what);
     assert.ok(!(await can("deletecollection", "secrets", "tenant-a")));
   });

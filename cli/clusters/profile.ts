@@ -8,6 +8,8 @@ import {
   clustersNamespace,
   contextAnnotation,
   issuedAnnotation,
+  serverAnnotation,
+  serverNameAnnotation,
 } from "#contract/joined/names.ts";
 import { namespace } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -15,11 +17,23 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { clusterProfilesIn } from "#kube/client/paths.ts";
 import { Refused, type ServerAddress } from "../terminal/io.ts";
 
+/** By which flags a cluster is joined, for the command that joins it again. */
+export type JoinFlags = Readonly<{
+  context: string;
+  server?: string | undefined;
+  "tls-server-name"?: string | undefined;
+}>;
+
 /**
  * The ClusterProfile without its status. `id`: uid of the cluster's kube-system. `joined`: since
  * when its token stands beside it; a change has the fleet's controller look at once.
  */
-export const profileOf = (name: string, id: string, context: string, joined?: Date) => ({
+export const profileOf = (
+  name: string,
+  id: string,
+  { context, server, "tls-server-name": serverName }: JoinFlags,
+  joined?: Date,
+) => ({
   apiVersion: clusterProfileVersion,
   kind: "ClusterProfile",
   metadata: {
@@ -29,6 +43,8 @@ export const profileOf = (name: string, id: string, context: string, joined?: Da
     annotations: {
       [clusterIdAnnotation]: id,
       [contextAnnotation]: context,
+      ...(server === undefined ? {} : { [serverAnnotation]: server }),
+      ...(serverName === undefined ? {} : { [serverNameAnnotation]: serverName }),
       ...(joined === undefined ? {} : { [issuedAnnotation]: joined.toISOString() }),
     },
   },

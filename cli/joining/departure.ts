@@ -1,13 +1,12 @@
 /** Takes away in a cluster what joining it has made there. */
-import type { V1Role, V1RoleList, V1Secret } from "@kubernetes/client-node";
-import { joinedByAnnotation, joinedName } from "#contract/joined/names.ts";
+import type { V1Secret } from "@kubernetes/client-node";
+import { joinedByAnnotation } from "#contract/joined/names.ts";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import type { Named } from "../clusters/names.ts";
-import { guardPaths, pathOf, paths } from "./rights.ts";
-
-const roles = "/apis/rbac.authorization.k8s.io/v1/roles";
+import { guardPaths, pathOf, paths, type Target } from "./rights.ts";
+import { rolesIn, targetsOf } from "./targets.ts";
 
 /**
  * Deletes the account first, so that its token opens nothing any more and nobody repairs what goes
@@ -36,7 +35,7 @@ export async function leave(
     spaces.map((where) => pathOf("rolebindings", where)),
     made,
   );
-  if (!keepSecrets) await dropAll(found.flatMap(secretsOf), placed);
+  if (!keepSecrets) await dropAll(found.flatMap(targetsOf).map(pathOfSecret), placed);
   await dropAll(
     spaces.map((where) => pathOf("roles", where)),
     made,
@@ -70,15 +69,4 @@ export function titleOf(path: string): string {
   return `${resource.replace(/ies$/, "y").replace(/s$/, "")}/${name}`;
 }
 
-/** Our Roles in whatever namespaces: they say where Secrets may have been placed. */
-async function rolesIn(there: Cluster, made: (one: Named) => boolean): Promise<readonly V1Role[]> {
-  const query = new URLSearchParams({ fieldSelector: `metadata.name=${joinedName}` });
-  const list = await there.get<V1RoleList>(`${roles}?${query}`);
-  return (list?.items ?? []).filter(made);
-}
-
-const secretsOf = ({ metadata, rules = [] }: V1Role): readonly string[] =>
-  rules
-    .filter(({ resources }) => resources?.includes("secrets"))
-    .flatMap(({ resourceNames = [] }) => resourceNames)
-    .map((name) => `${secretsIn(metadata?.namespace ?? "")}/${name}`);
+const pathOfSecret = ({ namespace, name }: Target): string => `${secretsIn(namespace)}/${name}`;

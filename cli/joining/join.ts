@@ -10,16 +10,25 @@ import { untilGuarded } from "./guard-check.ts";
 import { drop, isMadeBy, titleOf } from "./departure.ts";
 import { refuseForeign } from "./foreign.ts";
 import { profilePath, tokenPath, type Named } from "../clusters/names.ts";
-import { accessOf, clusterId, idOf, joinedIn, profileOf } from "../clusters/profile.ts";
+import {
+  accessOf,
+  clusterId,
+  idOf,
+  joinedIn,
+  profileOf,
+  type JoinFlags,
+} from "../clusters/profile.ts";
+import { keptTargets, usual } from "./targets.ts";
 import { guardsOf, rightsOf, type Made, type Target } from "./rights.ts";
 
 export type Pair = Readonly<{ host: Cluster; there: Cluster }>;
 
 type Asked = Readonly<{
   name: string;
-  /** The kubeconfig's context that leads there. */
-  context: string;
+  /** The kubeconfig's context that leads there, and what was given beside it. */
+  flags: JoinFlags;
   place: ServerAddress;
+  /** None: those of the earlier join, or the usual ones. */
   targets: readonly Target[];
   /** That cluster, as whoever has this token. */
   as: (token: string) => Promise<Cluster>;
@@ -35,7 +44,7 @@ const how = { manager, force: true } as const;
  */
 export async function join(pair: Pair, asked: Asked): Promise<Date> {
   const { host, there } = pair;
-  const { name, context, targets } = asked;
+  const { name, flags } = asked;
   const [hostId, id] = await Promise.all([clusterId(host), clusterId(there)]);
   const before = await refuseAnother(host, name, id);
   const joinedBy = `${hostId}/${name}`;
@@ -44,8 +53,11 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
     joinedBy,
     "a cluster is joined from one host: remove it from that one first",
   );
+  const former = async () =>
+    known || before ? await keptTargets(there, isMadeBy(joinedBy)) : usual;
+  const targets = asked.targets.length > 0 ? asked.targets : await former();
   // Whoever may not write here changes nothing there.
-  const wanted = profileOf(name, id, context);
+  const wanted = profileOf(name, id, flags);
   const { metadata } = await host.apply<ClusterProfile>(profilePath(name), wanted, how);
   const uid = metadata.uid ?? "";
   const made: string[] = [];
@@ -64,7 +76,7 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
     await host.apply(tokenPath(name), body, how);
     const access = accessOf(name, uid, asked.place);
     await host.apply(`${profilePath(name)}/status`, access, how);
-    await host.apply(profilePath(name), profileOf(name, id, context, token.issued), how);
+    await host.apply(profilePath(name), profileOf(name, id, flags, token.issued), how);
     return token.expires;
   } catch (error) {
     const its = { name, joinedBy, made: known ? [] : made, here: before };

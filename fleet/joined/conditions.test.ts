@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
-import { contextAnnotation } from "#contract/joined/names.ts";
+import {
+  contextAnnotation,
+  serverAnnotation,
+  serverNameAnnotation,
+} from "#contract/joined/names.ts";
 import { says, statusOf, type FoundCluster } from "./conditions.ts";
 import type { Age } from "./token.ts";
 
@@ -74,6 +78,19 @@ test("who has to join again is told the command", () => {
       statusOf(profile, found, age, now).conditions?.[0]?.message ?? "",
       /kubectl pull-secret clusters join east --context admin@east$/,
     );
+});
+
+test("the command to join again has the address that was given to the join, and no other", () => {
+  const annotations = {
+    ...profile.metadata.annotations,
+    [serverAnnotation]: "https://east.example:6443",
+    [serverNameAnnotation]: "kubernetes",
+  };
+  const joined = { ...profile, metadata: { ...profile.metadata, annotations } };
+  assert.match(
+    statusOf(joined, away, "expired", now).conditions?.[0]?.message ?? "",
+    /--context admin@east --server https:\/\/east\.example:6443 --tls-server-name kubernetes$/,
+  );
 });
 
 test("what is said already is not written again; a former name for the version is", () => {

@@ -2,7 +2,11 @@
 import type { V1Condition } from "@kubernetes/client-node";
 import type { ClusterProfile, ClusterProfileStatus } from "#api/cluster-profile.ts";
 import type { JoinedReason } from "#api/fleet-reasons.ts";
-import { contextAnnotation } from "#contract/joined/names.ts";
+import {
+  contextAnnotation,
+  serverAnnotation,
+  serverNameAnnotation,
+} from "#contract/joined/names.ts";
 import { conditionOf, timed, timeOf } from "#kube/conditions.ts";
 import type { Age } from "./token.ts";
 
@@ -110,10 +114,18 @@ function guarded(profile: ClusterProfile, found: FoundCluster): Word {
   return { status: "False", reason: "PoliciesMissing", message };
 }
 
-/** As a person would run it. */
-function joinCommand({ metadata }: ClusterProfile): string {
-  const context = metadata.annotations?.[contextAnnotation] ?? "CONTEXT";
-  return `kubectl pull-secret clusters join ${metadata.name} --context ${context}`;
+/**
+ * As a person would run it. Its Secrets are not named: to join again keeps those of the Roles. The
+ * address would be the context's, which the host may not reach.
+ */
+function joinCommand({ metadata: { name, annotations = {} } }: ClusterProfile): string {
+  const { [serverAnnotation]: server, [serverNameAnnotation]: serverName } = annotations;
+  return (
+    `kubectl pull-secret clusters join ${name} ` +
+    `--context ${annotations[contextAnnotation] ?? "CONTEXT"}` +
+    (server === undefined ? "" : ` --server ${server}`) +
+    (serverName === undefined ? "" : ` --tls-server-name ${serverName}`)
+  );
 }
 
 /** Whether the profile says so already. */

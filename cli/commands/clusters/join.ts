@@ -1,15 +1,12 @@
 /** `clusters join`: another cluster becomes one of the host's. */
-import { namespace } from "#contract/names.ts";
 import { text } from "#contract/values.ts";
 import { addressFor } from "#cli/joining/address.ts";
 import { join as joinCluster } from "#cli/joining/join.ts";
+import { usual } from "#cli/joining/targets.ts";
 import { cluster } from "#cli/clusters/names.ts";
 import { target } from "#cli/clusters/target.ts";
 import { command } from "#cli/terminal/command.ts";
 import { hostOf, pairFlags } from "./flags.ts";
-
-/** What FleetSecrets place by the walk-through, and for a cluster's own installation. */
-const usual = ["pull-secret", "fleet-pull-secret"].map((name) => ({ namespace, name }));
 
 export const join = command(
   {
@@ -20,8 +17,9 @@ export const join = command(
       "Makes an account there with just the rights that FleetSecrets need, and admission policies that\n" +
       "hold it to them (Kubernetes 1.30, and your right to write them), takes a token of it for 30 days,\n" +
       "and writes a ClusterProfile and the token's Secret in the host, whose fleet controller\n" +
-      "renews the token at half its time. To join again renews rights and token. Where one side\n" +
-      "refuses, what was made on the other is taken away.",
+      "renews the token at half its time. To join again renews rights and token; without --secret it\n" +
+      "keeps the Secrets that may be placed there. Where one side refuses, what was made on the other\n" +
+      "is taken away.",
     flags: {
       NAME: {
         read: cluster,
@@ -42,7 +40,7 @@ export const join = command(
       secret: {
         read: target,
         repeated: true,
-        what: `NAMESPACE/NAME that may be placed there [${usual.map(({ name }) => `${namespace}/${name}`).join(", ")}]`,
+        what: `NAMESPACE/NAME that may be placed there [${usual.map(({ namespace, name }) => `${namespace}/${name}`).join(", ")}]`,
       },
     },
   },
@@ -50,9 +48,10 @@ export const join = command(
     const context = how.context ?? "";
     const place = addressFor(await io.place(how), how, context);
     const [host, there] = await Promise.all([io.reach(hostOf(how)), io.reach(how)]);
-    const targets = secret.length === 0 ? usual : secret;
     const as = (token: string) => io.reach({ ...how, as: undefined, token });
-    const expires = await joinCluster({ host, there }, { name, context, place, targets, as });
+    const flags = { context, server: how.server, "tls-server-name": how["tls-server-name"] };
+    const asked = { name, flags, place, targets: secret, as };
+    const expires = await joinCluster({ host, there }, asked);
     io.out(`${name}: joined; its token is good until ${expires.toISOString()}\n`);
     io.out("next: kubectl pull-secret clusters list\n");
     return 0;

@@ -14,7 +14,7 @@ function clusterOf(joinedBy: string | undefined) {
   const keep = (path: string, metadata: object, more: object = {}) =>
     cluster.objects.set(path, { ...more, metadata: { uid: "u", ...metadata } });
   keep("/api/v1/namespaces/kube-system", { uid: "id" });
-  const { metadata, ...profile } = profileOf("east", "id", "fake");
+  const { metadata, ...profile } = profileOf("east", "id", { context: "fake" });
   keep(profilePath("east"), metadata, profile);
   keep(tokenPath("east"), { name: "east" });
   if (joinedBy !== undefined) {

@@ -1,0 +1,97 @@
+/** To join again, between two clusters in memory that take every write. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1Role } from "@kubernetes/client-node";
+import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { refusal } from "../fake.fixture.ts";
+import { leave } from "./departure.ts";
+import { join } from "./join.ts";
+
+const own = "/api/v1/namespaces/kube-system";
+const secrets = "/api/v1/namespaces/web/secrets";
+
+/** Keeps objects by path; a token of its account is good for nothing. */
+function memory(id: string) {
+  const objects = new Map<string, object>([[own, { metadata: { uid: id } }]]);
+  const cluster = {
+    async get(path: string) {
+      const [collection = "", query] = path.split("?");
+      if (query === undefined) return objects.get(path);
+      const resource = collection.split("/").at(-1) ?? "";
+      const items = [...objects].filter(
+        ([at]) => at.includes(`/namespaces/`) && at.includes(`/${resource}/`),
+      );
+      return { items: items.map(([, one]) => one) };
+    },
+    async pages() {},
+    async apply(path: string, body: { metadata: object }) {
+      const kept = { ...body, metadata: { ...body.metadata, uid: "u" } };
+      if (!path.endsWith("/status")) objects.set(path, kept);
+      return kept;
+    },
+    create: async () => ({ status: { token: "t", expirationTimestamp: "2027-01-01T00:00:00Z" } }),
+    remove: async (path: string) => void objects.delete(path),
+  } as unknown as Cluster;
+  return { objects, cluster };
+}
+
+const refuses = async (): Promise<never> => await Promise.reject(refusal(422, "POST", "/x"));
+const guarded = { create: refuses, apply: refuses } as unknown as Cluster;
+
+/** Two clusters, and a join of the one to the other that names these Secrets. */
+function clusters() {
+  const [host, there] = [memory("host"), memory("east")];
+  host.objects.set("/api/v1/namespaces/global-pull-secret-clusters", {});
+  const place = { server: "https://east.example", "certificate-authority-data": authority };
+  const joinWith = async (...named: readonly string[]) => {
+    const targets = named.map((one) => {
+      const [namespace = "", name = ""] = one.split("/");
+      return { namespace, name };
+    });
+    const asked = {
+      name: "east",
+      flags: { context: "east" },
+      place,
+      targets,
+      as: async () => guarded,
+    };
+    await join({ host: host.cluster, there: there.cluster }, asked);
+  };
+  /** NAMESPACE/NAME of what the account may write. */
+  const granted = () =>
+    [...there.objects]
+      .filter(([path]) => path.includes("/roles/"))
+      .flatMap(([, role]) =>
+        ((role as V1Role).rules ?? [])
+          .filter(({ resources = [] }) => resources.includes("secrets"))
+          .flatMap(({ resourceNames = [] }) => resourceNames)
+          .map((name) => `${(role as V1Role).metadata?.namespace}/${name}`),
+      );
+  return { there, joinWith, granted };
+}
+
+test("a first join that names no Secret grants the usual ones", async () => {
+  const { joinWith, granted } = clusters();
+  await joinWith();
+  assert.deepEqual(granted(), ["kube-system/pull-secret", "kube-system/fleet-pull-secret"]);
+});
+
+test("to join again without naming Secrets takes no right away, so that a removal finds all that was placed", async () => {
+  const { there, joinWith, granted } = clusters();
+  await joinWith("kube-system/regcred", "web/regcred");
+  const annotations = { "globalpullsecret.io/fleet-owner": "host/kube-system/pull-secret" };
+  there.objects.set(`${secrets}/regcred`, { metadata: { uid: "u", annotations } });
+  await joinWith();
+  assert.deepEqual(granted(), ["kube-system/regcred", "web/regcred"]);
+  const deleted = await leave(there.cluster, "host/east");
+  assert.ok(deleted.includes("secret/regcred"));
+  assert.deepEqual([...there.objects.keys()], [own]);
+});
+
+test("to join again grants no name that a join may not grant, whoever wrote it to the Role", async () => {
+  const { joinWith, granted } = clusters();
+  await joinWith("web/regcred", "kube-system/global-pull-secret-joined-token");
+  await joinWith();
+  assert.deepEqual(granted(), ["web/regcred"]);
+});

@@ -77,8 +77,9 @@ export class Fleet {
     const source = await this.#source(object);
     const owner = ownerOf(this.#place.clusterId, object.metadata);
     const run: Run = { object, source, owner, now };
-    const names = [...members.served, ...members.leaving.map(({ name }) => name)];
-    this.#guests.keep(names, object.spec);
+    const going = members.leaving.map(({ name }) => name);
+    const names = [...members.served, ...going];
+    this.#guests.keep(members.served, going, object.spec);
     const left = this.#withdraw(run, members);
     if (deleted && left.length === 0) {
       await writeFinalizer(home, object, false);

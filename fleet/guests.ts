@@ -36,9 +36,13 @@ export class Guests {
   }
 
   /** Connects to these clusters, and to no others. */
-  keep(names: readonly string[], spec?: FleetSecret["spec"]): void {
+  keep(
+    served: readonly string[],
+    leaving: readonly string[] = [],
+    spec?: FleetSecret["spec"],
+  ): void {
     const { home, holds, hint } = this.#options;
-    const wanted = new Set(names);
+    const wanted = new Set([...served, ...leaving]);
     for (const [name, guest] of this.#all) {
       if (wanted.has(name)) continue;
       guest.close();
@@ -51,6 +55,8 @@ export class Guests {
       const reach = beside ? home : async () => await readAccess(home, name);
       this.#all.set(name, new Guest({ way: wayOf(spec, name), reach, holds, hint }));
     }
+    const going = new Set(leaving);
+    for (const [name, guest] of this.#all) guest.leaving = going.has(name);
   }
 
   judge(name: string, run: Run): Judgement {

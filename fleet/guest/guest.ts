@@ -52,6 +52,11 @@ export class Guest {
     this.#link.close();
   }
 
+  /** Whether it is to give back what it has; see Link. */
+  set leaving(is: boolean) {
+    this.#link.leaving = is;
+  }
+
   /** True while a write is under way, or what it left is not known yet. */
   get busy(): boolean {
     return this.#writing || this.#link.doubted;

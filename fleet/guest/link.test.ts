@@ -20,20 +20,27 @@ const accessTo = (server: string): AccessReading => {
 };
 
 /** It has nothing, and its watches last. */
-const cluster = {
-  async get() {
-    const metadata = { resourceVersion: "1" };
-    return { kind: "SecretList", apiVersion: "v1", metadata, items: [] };
-  },
-  stream: async (_path: string, _query: object, signal: AbortSignal) =>
-    void (await once(signal, "abort")),
-} as unknown as Cluster;
+const clusterOf = (removed: string[]) =>
+  ({
+    remove: async (path: string) => void removed.push(path),
+    async get() {
+      const metadata = { resourceVersion: "1" };
+      return { kind: "SecretList", apiVersion: "v1", metadata, items: [] };
+    },
+    stream: async (_path: string, _query: object, signal: AbortSignal) =>
+      void (await once(signal, "abort")),
+  }) as unknown as Cluster;
 
 /** A link that has read its kubeconfig once, and works. */
 async function linkOf(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   t.mock.method(performance, "now", () => Date.now());
-  const is = { read: async () => accessTo("https://one"), readings: 0, opened: [] as string[] };
+  const is = {
+    read: async () => accessTo("https://one"),
+    readings: 0,
+    opened: [] as string[],
+    removed: [] as string[],
+  };
   const link = new Link({
     reach: async () => {
       is.readings += 1;
@@ -44,7 +51,7 @@ async function linkOf(t: TestContext) {
     hint: () => {},
     connect: ({ server }) => {
       is.opened.push(server);
-      return cluster;
+      return clusterOf(is.removed);
     },
   });
   t.after(() => link.close());
@@ -84,18 +91,19 @@ const forbidden = new ApiError({ status: 403, reason: "Forbidden", method: "GET"
 
 /** What became of the kubeconfig, how it is read then, and what is said. */
 const revoked: readonly (readonly [string, () => Promise<AccessReading>, RegExp])[] = [
-  [
-    "was deleted or asks for more",
-    async () => ({ ok: false, why: "GPS437: why" }),
-    /^GPS437: why$/,
-  ],
+  ["asks for more", async () => ({ ok: false, why: "GPS437: why" }), /^GPS437: why$/],
   [
     "may not be read any more",
     async () => await Promise.reject(forbidden),
     /^GPS438: .*403 Forbidden/,
   ],
 ];
-for (const [what, read, says] of revoked)
+const deleted: (typeof revoked)[number] = [
+  "was deleted",
+  async () => ({ ok: false, why: "GPS436: why", absent: true }),
+  /^GPS436: why$/,
+];
+for (const [what, read, says] of [...revoked, deleted])
   test(`one that ${what} ends the connection, and given back it opens another`, async (t) => {
     const { link, is, pass } = await linkOf(t);
     const { read: before } = is;
@@ -110,6 +118,29 @@ for (const [what, read, says] of revoked)
     await pass(2 * minute);
     assert.ok(Array.isArray(link.found));
     assert.deepEqual(is.opened, ["https://one", "https://one"]);
+  });
+
+test("a cluster that is leaving keeps its connection when its kubeconfig went with its namespace, until it is served again", async (t) => {
+  const { link, is, pass } = await linkOf(t);
+  link.leaving = true;
+  is.read = async () => ({ ok: false, why: "GPS436: why", absent: true });
+  await pass(12 * minute);
+  assert.ok(is.readings > 2);
+  assert.ok(Array.isArray(link.found));
+  await link.cluster?.remove("/x", "u");
+  assert.deepEqual(is.removed, ["/x"]);
+  link.leaving = false;
+  await pass(6 * minute + 2000);
+  assert.equal(link.cluster, undefined);
+});
+
+for (const [what, read] of revoked)
+  test(`a cluster that is leaving is let go when its kubeconfig ${what}`, async (t) => {
+    const { link, is, pass } = await linkOf(t);
+    link.leaving = true;
+    is.read = read;
+    await pass(6 * minute + 2000);
+    assert.equal(link.cluster, undefined);
   });
 
 test("a management cluster that does not answer revokes nothing", async (t) => {

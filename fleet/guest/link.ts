@@ -52,6 +52,8 @@ type Open = Readonly<{ made: string; cluster: Cluster; all: readonly FollowedGue
 export type KnownObjects = "unknown" | Readonly<{ away: string }> | readonly Seen[];
 
 export class Link {
+  /** While it gives back what it has, a kubeconfig that is deleted closes no open connection. */
+  leaving = false;
   readonly #options: Options;
   readonly #stop = new AbortController();
   readonly #loop = createLoop({ run: () => this.#look(), failed: (error) => this.#fell(error) });
@@ -165,6 +167,7 @@ export class Link {
     const read = await reach();
     if (this.#stop.signal.aborted) return;
     this.#stale = staleAt(performance.now());
+    if (this.leaving && this.#open !== undefined && !read.ok && read.absent === true) return;
     if (!read.ok) this.#close(read.why);
     else if (this.#open?.made !== read.made) this.#begin(read.made, connect(read.access));
   }

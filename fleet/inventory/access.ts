@@ -16,7 +16,8 @@ export type AccessReading =
        */
       made: string;
     }>
-  | Readonly<{ ok: false; why: string }>;
+  /** `absent`: there is none. Nobody has written one that takes back what the former gave. */
+  | Readonly<{ ok: false; why: string; absent?: true }>;
 
 /** The access that a kubeconfig gives, or the first of its problems. */
 export function reading(read: KubeconfigRead, made: string): AccessReading {

@@ -43,6 +43,6 @@ export async function ofCluster(home: Cluster, cluster: string): Promise<AccessR
   const name = `${own}-kubeconfig`;
   const secret = await home.get<V1Secret>(`${secretsIn(namespace)}/${name}`);
   const value = secret?.data?.["value"];
-  if (value === undefined) return { ok: false, why: sentence("noKubeconfig", name) };
+  if (value === undefined) return { ok: false, why: sentence("noKubeconfig", name), absent: true };
   return reading(readKubeconfig(Buffer.from(value, "base64"), name), value);
 }

@@ -35,13 +35,13 @@ export async function profilesOf(
 export async function ofProfile(home: Cluster, path: string): Promise<AccessReading> {
   const [namespace = "", name = ""] = path.split("/");
   const profile = await home.get<ClusterProfile>(`${clusterProfilesIn(namespace)}/${name}`);
-  if (profile === undefined) return { ok: false, why: sentence("noProfile", path) };
+  if (profile === undefined) return { ok: false, why: sentence("noProfile", path), absent: true };
   const way = wayOf(profile);
   if ("problem" in way) return { ok: false, why: sentence(way.problem, way.detail) };
   const secret = await home.get<V1Secret>(`${secretsIn(namespace)}/${way.secret}`);
   const value = secret?.data?.[way.key];
   if (value === undefined)
-    return { ok: false, why: sentence("noCredential", `${way.secret}, ${way.key}`) };
+    return { ok: false, why: sentence("noCredential", `${way.secret}, ${way.key}`), absent: true };
   const made = JSON.stringify([way.cluster, value]);
   const bytes = Buffer.from(value, "base64");
   if (way.holds === "token")

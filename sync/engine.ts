@@ -8,8 +8,8 @@ import type { Logger } from "pino";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { conditionOf } from "#kube/conditions.ts";
+import { Contest } from "#kube/contest.ts";
 import { backoff, sooner, type Again } from "#kube/loop.ts";
-import { Rewrites } from "./rewrites.ts";
 import { make, type Writing } from "./make.ts";
 import type { Metrics, Result } from "./metrics.ts";
 import { metadataOf, readObject, writeFinalizer, writeStatus } from "./objects.ts";
@@ -23,13 +23,19 @@ import { Elsewhere, elsewhere, type Side } from "./side.ts";
 const conflictSeconds = 0.5;
 /** Seconds until an object that waits for others is read again, in case a watch missed a change. */
 const waitSeconds = 10;
+/**
+ * Writes of one content. Ten edits that are repaired at once are nothing special; what needs more
+ * than one a minute, for ever, has another writer.
+ */
+const writes = { perSecond: 1 / 60, atOnce: 10 };
 
 /** What is remembered of an object between runs: versions, and no content. */
 type Known = {
   /** Versions of the object and of what is made from it at which nothing was left to do. */
   seen: string;
   failed: Readonly<{ at: string; times: number; next: number }> | undefined;
-  rewrites: Rewrites;
+  /** By generation: what its user changes is written at once. */
+  contest: Contest<number>;
 };
 
 export class Engine {
@@ -131,11 +137,11 @@ export class Engine {
       });
     if (step === "wait") return { seconds: waitSeconds };
     const { namespace, name, generation } = object.metadata;
-    const { rewrites } = this.#knownOf(object.metadata);
-    if (rewrites.isLost(generation, performance.now()))
+    const { contest } = this.#knownOf(object.metadata);
+    if (contest.lostUntil(generation, performance.now()) !== undefined)
       throw new Elsewhere({ reason: "Refused", message: sentence("undone", noun) });
     await make(this.#side, step, live, wanted);
-    if (step !== "recreate") rewrites.wrote(generation, performance.now());
+    if (step !== "recreate") contest.wrote(generation, performance.now());
     this.#log.info({ namespace, name, made: wanted.metadata.name, step }, done[step](this.#side));
     return { seconds: 0 };
   }
@@ -211,7 +217,11 @@ export class Engine {
   }
 
   #knownOf({ uid = "" }: V1ObjectMeta): Known {
-    const known = this.#known.get(uid) ?? { seen: "", failed: undefined, rewrites: new Rewrites() };
+    const known = this.#known.get(uid) ?? {
+      seen: "",
+      failed: undefined,
+      contest: new Contest<number>(writes, Object.is),
+    };
     this.#known.set(uid, known);
     return known;
   }

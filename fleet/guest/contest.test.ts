@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Contest } from "./contest.ts";
+import { contestOfGuest } from "./contest.ts";
 
 const content = { type: "Opaque", data: { a: "eA==" } };
 const other = { type: "Opaque", data: { a: "eQ==" } };
@@ -10,7 +10,7 @@ for (const [what, wanted] of [
   ["it is taken away", undefined],
 ] as const)
   test(`${what} five times at once, and then once a minute; for another content that begins anew`, () => {
-    const one = new Contest();
+    const one = contestOfGuest();
     const start = Math.ceil(performance.now());
     for (let n = 0; n < 5; n++) {
       assert.equal(one.lostUntil(wanted, start), undefined);

@@ -1,5 +1,5 @@
-/** Writes that do not last: somebody in the cluster undoes them, or it only says they were made. */
-import { Allowance } from "#kube/allowance.ts";
+/** When writes to a cluster of the fleet count as undone by somebody there. */
+import { Contest } from "#kube/contest.ts";
 import { has, type Content } from "../secret/content.ts";
 
 /**
@@ -12,28 +12,7 @@ const writes = { perSecond: 1 / 60, atOnce: 5 };
 /** What is to be there; undefined: nothing. */
 export type Due = Content | undefined;
 
-export class Contest {
-  #of: Due;
-  #left = new Allowance(writes);
-
-  /** Takes a write that the cluster answered. Times are milliseconds. */
-  wrote(wanted: Due, now: number): void {
-    if (!same(wanted, this.#of)) this.#left = new Allowance(writes, now);
-    this.#of = wanted;
-    this.#left.take(1, now);
-  }
-
-  /** Until when that may not be written again; undefined where it may be now. */
-  lostUntil(wanted: Due, now: number): number | undefined {
-    const until = same(wanted, this.#of) ? this.next(now) : now;
-    return until > now ? until : undefined;
-  }
-
-  /** When what was written last may be written again. */
-  next(now: number): number {
-    return this.#left.when(1, now);
-  }
-}
-
 export const same = (one: Due, other: Due): boolean =>
   one === other || (one !== undefined && other !== undefined && has(one, other));
+
+export const contestOfGuest = (): Contest<Content> => new Contest(writes, same);

@@ -4,7 +4,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/loop.ts";
 import type { AccessReading } from "../inventory/access.ts";
-import { Contest, same, type Due } from "./contest.ts";
+import { contestOfGuest, same, type Due } from "./contest.ts";
 import { fleetManager } from "./manager.ts";
 import type { ClusterFacts } from "../order/standing.ts";
 import { isPlacedBy, type Content } from "../secret/content.ts";
@@ -39,7 +39,7 @@ export class Guest {
   /** What was refused, a content or its removal, why, how often, and when it may be tried again. */
   #refusal: { of: Due; why: string; times: number; next: number } | undefined;
   #writing = false;
-  readonly #contest = new Contest();
+  readonly #contest = contestOfGuest();
 
   constructor({ way, reach, holds, hint }: Options) {
     this.#options = { way, reach, holds, hint };

@@ -186,7 +186,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     effect: "a cluster that undoes each write is written to for ever, and no other",
-    file: "fleet/guest/contest.ts",
+    file: "kube/contest.ts",
     text: "this.#left.take(1, now);",
     instead: "void now;",
     tests: ["fleet/guest/contest.test.ts"],

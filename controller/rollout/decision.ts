@@ -17,7 +17,7 @@ import {
   knownOf,
   retrySeconds,
 } from "#controller/rollout/halt/halt.ts";
-import { readRollouts, type Rollouts } from "#controller/rollout/halt/rollouts.ts";
+import { hasRolled, readRollouts, type Rollouts } from "#controller/rollout/halt/rollouts.ts";
 import { heldByPause } from "./pause.ts";
 import {
   registeredAfter,
@@ -63,6 +63,8 @@ export type Decision = Readonly<{
   publish: RevisionContent | undefined;
   state: RememberedState;
   rollouts: Rollouts;
+  /** Before this step, a revision above 0 may have reached a node, by what is remembered. */
+  rolled: boolean;
   /** After this step, kubelets may have to be told of a provider for what is published. */
   registers: boolean;
   /** Before this step, every node that can be served had the template's revision. */
@@ -147,6 +149,7 @@ export async function decided(
     published,
     publish,
     rollouts,
+    rolled: hasRolled(state),
     registers: registersKubelets(delivery, base, publish ?? current),
     complete: input.complete,
     waiting: isPending(published, wanted, template),

@@ -69,10 +69,10 @@ test("a controller that starts anew in a hold keeps it, and an asked-for retry e
 test("an edit that overrides all that the original has is held like any other when nodes fail with it", async () => {
   const world = new World(4);
   const path = `${collections.secrets}/pull-secret`;
-  world.put(path, text("o:1"));
+  world.putSecret(path, text("o:1"));
   const original = { name: "kube-system/pull-secret", read: async () => world.objects.get(path) };
   Object.assign(world.reconciler, { original });
-  world.put(additionalPath, JSON.stringify({ auths: { "own.example": { auth: "dTpw" } } }));
+  world.putSecret(additionalPath, JSON.stringify({ auths: { "own.example": { auth: "dTpw" } } }));
   await world.pass(200);
   assert.deepEqual(Object.values(world.published?.sources ?? {}), ["additional", "original"]);
   world.declare("a:2");

@@ -9,7 +9,7 @@ import type { RolloutContext } from "./context.ts";
 import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { decided } from "./decision.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
-import { hasRolled, type Rollouts } from "#controller/rollout/halt/rollouts.ts";
+import type { Rollouts } from "#controller/rollout/halt/rollouts.ts";
 import { recall, remember } from "../objects/annotations.ts";
 import { nudge } from "./nudge.ts";
 import type { Fates, FateCounts } from "#controller/rollout/turn/node-state.ts";
@@ -23,7 +23,7 @@ import {
   readPublished,
 } from "../objects/global-secret.ts";
 import { role, roleBinding, serviceAccount } from "../objects/rbac.ts";
-import { readState, writeState } from "../objects/state.ts";
+import { writeState } from "../objects/state.ts";
 import type { Strategy } from "#controller/rollout/turn/strategy.ts";
 import type { DaemonSetState, Turn } from "#controller/rollout/turn/turn.ts";
 import { declaredAsIs, daemonSetState } from "#controller/objects/daemonset/daemonset-state.ts";
@@ -61,7 +61,7 @@ export async function takeStep(
 ): Promise<Progress> {
   const { cluster, agent } = context;
   const daemonSetState = snapshot.daemonSet && (await stateOf(context, snapshot.daemonSet));
-  const { turn, published, publish, state, rollouts, registers, ...seen } = await decided(
+  const { turn, published, publish, state, rollouts, rolled, registers, ...seen } = await decided(
     context,
     snapshot,
     wanted,
@@ -86,7 +86,7 @@ export async function takeStep(
   await ensure(context, owned.serviceAccount, snapshot.serviceAccount, serviceAccount);
   await ensure(context, owned.role, snapshot.role, role);
   await ensure(context, owned.roleBinding, snapshot.roleBinding, roleBinding);
-  if (declaration.template > 0 || hasRolled(readState(snapshot.state))) {
+  if (declaration.template > 0 || rolled) {
     // Written before the template: from here on a node may hold our entries, and a removal must ask
     // for them back. A Secret that was deleted meanwhile is told anew.
     global = await remember(cluster, global, { ...recall(global), rolled: true });

@@ -185,11 +185,11 @@ export class World {
   }
 
   declare(pair: string, said: Record<string, string> = {}): void {
-    this.put(additionalPath, text(pair), said);
+    this.putSecret(additionalPath, text(pair), said);
   }
 
   /** Writes a Secret with this document. */
-  put(path: string, document: string, said: Record<string, string> = {}): void {
+  putSecret(path: string, document: string, said: Record<string, string> = {}): void {
     const data = { ".dockerconfigjson": Buffer.from(document).toString("base64") };
     const secret = { type: secretType, data, metadata: { annotations: said } };
     this.objects.set(path, secret);

@@ -2,10 +2,11 @@
  * `npm test` and its parts: `node build/run.mjs build/test.ts all|unit|long|faults [word …]`. A
  * word narrows to the files whose path has it.
  *
- * unit: beside the sources; needs nothing but the checkout. long: what is slow by nature. faults:
- * the whole matrix, every point of it instead of a sample. all: everything but what is slow by
- * nature. What is under test/ needs real parts, which are installed and built first; its files run
- * in two lanes (lanes.ts), the longest first.
+ * unit: beside the sources; needs nothing but the checkout. long: what is slow by nature, and every
+ * file that takes turns. faults: the whole matrix, every point of it instead of a sample. all:
+ * everything but what is slow by nature, and without a word only the files whose turn it is
+ * (turns.ts). What is under test/ needs real parts, which are installed and built first; its files
+ * run in two lanes (lanes.ts), the longest first.
  */
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -14,16 +15,21 @@ import { cacheRoot } from "../test/cluster/cache.ts";
 import { begin, isRecorded, readTap } from "../tools/runs.ts";
 import { lanes } from "./lanes.ts";
 import { type FileSummary, type How, known, runFiles } from "./run-files.ts";
+import { inTurn, isRunWhole, turns } from "./turns.ts";
 
 const [part = "all", ...words] = process.argv.slice(2);
 const files = globSync("**/*.test.ts", { exclude: ["node_modules/**"] })
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   .toSorted();
 const isReal = (file: string): boolean => file.startsWith("test/");
-const isLong = (file: string): boolean => file.endsWith(".long.test.ts");
+const isSlow = (file: string): boolean => file.endsWith(".long.test.ts");
+const isLong = (file: string): boolean =>
+  isSlow(file) || (turns.includes(file) && !isRunWhole(file));
+const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
+const quick = files.filter((file) => !isSlow(file));
 
 const chosen = {
-  all: files.filter((file) => !isLong(file)),
+  all: words.length === 0 ? inTurn(quick, seed) : quick,
   unit: files.filter((file) => !isReal(file)),
   long: files.filter((file) => isLong(file)),
   faults: files.filter((file) => file.startsWith("test/faults/")),
@@ -32,6 +38,11 @@ if (chosen === undefined) throw new Error(`${part}: give all, unit, long or faul
 for (const word of words)
   if (!chosen.some((file) => file.includes(word)))
     throw new Error(`${word}: no test file of ${part} has it in its path`);
+
+if (part === "all" && words.length === 0) {
+  const inTurns = chosen.filter((file) => turns.includes(file));
+  process.stderr.write(`in turn (SEED=${seed}): ${inTurns.join(", ")}\n`);
+}
 
 const begun = performance.now();
 

@@ -6,6 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isRunWhole, turns } from "#build/turns.ts";
 
 const root = join(import.meta.dirname, "..");
 const recordFile = "docs/faults-runs.json";
@@ -97,7 +98,10 @@ const countsOf = ({ counts }: RecordedFile): string =>
 /** The section of docs/faults.md: the runs, and each file of test:long, run or not. */
 export function runsSection(
   runs: Runs = recorded(),
-  files: readonly string[] = globSync("test/**/*.long.test.ts", { cwd: root }).toSorted(),
+  files: readonly string[] = [
+    ...globSync("test/**/*.long.test.ts", { cwd: root }),
+    ...turns.filter((file) => !isRunWhole(file)),
+  ].toSorted(),
 ): string {
   const wholes = Object.entries(parts).flatMap(([part, verb]) => {
     const run = runs[part as Part];

@@ -2,11 +2,18 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Journal } from "../journal/journal.ts";
+import type { Plan } from "../delivery/delivery.ts";
 import {
+  absent,
+  check,
   crashed,
   decide,
   facts,
+  type FactsChange,
   foreign,
+  idle,
+  limited,
+  mounted,
   now,
   quarantine,
   renewed,
@@ -68,4 +75,54 @@ test("a kubelet that fails is rolled back, whoever writes meanwhile", () => {
   }
   const unmade = decide(facts({ journal: tried(1, 2000), unit, file: foreign() }));
   assert.ok(unmade.action === "apply" && unmade.journal.tried === 1);
+});
+
+test("what keeps config.json from being written keeps no kubelet from the restart that it is owed", () => {
+  const down: FactsChange = { unit: limited, healthy: false };
+  const failed = { ...down, journal: tried(1, 60_000) };
+  const full: FactsChange = { file: absent, unwritable: true };
+  const between: Journal = { ...tried(1, 60_000), phase: "applying" };
+  const lags: FactsChange = { file: absent, mounted: { ...mounted, revision: 6 } };
+  const unable = (why: Partial<Plan>): FactsChange => {
+    const plan = (...args: Parameters<typeof absent.plan>) => ({ ...absent.plan(...args), ...why });
+    return { file: { ...absent, plan } };
+  };
+  const excess = unable({ excess: "more bytes than we could read" });
+  const dying = { ...settling, calls: [now - 60_000] };
+  check([
+    ["the disk is full", { ...failed, ...full }, "restart GPS214 → restarting"],
+    ["died in its probation", { ...full, ...down, journal: dying }, "restart GPS214 → restarting"],
+    ["it is not due yet", { ...full, ...down, journal: tried(1, 2000) }, "apply GPS226 → applying"],
+    ["it runs", { ...full, journal: tried(1, 60_000) }, "apply GPS226 → applying"],
+    [
+      "none allowed",
+      { ...failed, ...full, config: { restart: "Never" } },
+      "apply GPS226 → applying",
+    ],
+    ["there is room again", { ...failed, file: absent }, "apply GPS226 → applying"],
+    ["too large", { ...failed, ...excess }, "restart GPS214 → restarting"],
+    ["too large, it runs", { ...excess, journal: tried(1, 60_000) }, "wait GPS206"],
+    [
+      "for the third time",
+      { ...down, ...excess, journal: tried(3, 60_000) },
+      "record GPS216 → restoring",
+    ],
+    [
+      "no place for it",
+      { ...failed, ...unable({ unfit: "mounted noexec" }) },
+      "restart GPS214 → restarting",
+    ],
+    [
+      "between attempts, the volume lags",
+      { ...lags, ...down, journal: between },
+      "restart GPS214 → restarting",
+    ],
+    ["the same, it runs", { ...lags, journal: between }, "wait GPS203"],
+    [
+      "nothing is owed",
+      { ...lags, ...down, journal: { ...between, owed: undefined } },
+      "wait GPS203",
+    ],
+    ["at rest", { ...down, ...excess, journal: idle }, "wait GPS206"],
+  ]);
 });

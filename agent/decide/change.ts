@@ -10,7 +10,9 @@ import type { Document } from "../delivery/mount.ts";
 import { unfitFor } from "../facts/registration.ts";
 import { isStopped, stateOf } from "../facts/kubelet-state.ts";
 import { type Answer, ask, atOnce, named, refuse, soon, type Step, wait } from "../facts/step.ts";
-import { codes } from "../facts/problems.ts";
+import { type Code, codes } from "../facts/problems.ts";
+import { takeBack } from "../restart/flags-rollback.ts";
+import { startMeanwhile } from "./unreadable-file.ts";
 
 /**
  * The step towards writing config.json: what has to be known first, why it must wait, or `apply`. A
@@ -27,6 +29,9 @@ export function change(
   if (found.healed !== undefined && facts.stopwatch.file < 2000)
     return wait(codes.unreadable, 500, found.healed);
   if (facts.unit === undefined) return ask("fitness");
+  // First, or a kubelet that our flags keep from starting would be unfit for whatever mends it.
+  const back = journal.phase === "applied" ? takeBack(facts, journal) : undefined;
+  if (back !== undefined) return back;
   const same = journal.content === document.content;
   const drift = same && journal.phase === "applied";
   const lives = same && isStarted(facts, journal);
@@ -39,12 +44,14 @@ export function change(
         ? preflight(facts, planned)
         : unitMissingFor(facts, journal, matters);
   if (unfit !== undefined) return unfit;
+  const unable = (why: Code, detail: string): Answer =>
+    isIdle(known)
+      ? refuse(why, soon, detail)
+      : startMeanwhile(facts, known, wait(why, soon, detail));
   // Once written, we could never read it again, nor take it back.
-  if (planned.excess !== undefined)
-    return (isIdle(known) ? refuse : wait)(codes.unsafe, soon, `it would have ${planned.excess}`);
+  if (planned.excess !== undefined) return unable(codes.unsafe, `it would have ${planned.excess}`);
   const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
-  if (planned.unfit !== undefined)
-    return (isIdle(known) ? refuse : wait)(unfitFor(found), soon, planned.unfit);
+  if (planned.unfit !== undefined) return unable(unfitFor(found), planned.unfit);
   if (facts.writeIn > 0) return wait(code, facts.writeIn);
   const undo = undoOf(journal, found, document, planned, drift);
   const left = leftBy(planned);
@@ -68,7 +75,8 @@ export function change(
     // A rollback that was not reported yet is overtaken.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
-  return atOnce({ action: "apply", code, journal: next, plan: planned, found });
+  const apply: Step = atOnce({ action: "apply", code, journal: next, plan: planned, found });
+  return facts.unwritable ? startMeanwhile(facts, known, apply) : apply;
 }
 
 /** The journal of a node that we write to for the first time, as far as is known. */

@@ -33,7 +33,7 @@ import {
   type Step,
   wait,
 } from "../facts/step.ts";
-import { isFound, restoring, unreadable } from "./unreadable-file.ts";
+import { isFound, restoring, startMeanwhile, unreadable } from "./unreadable-file.ts";
 import { codes } from "../facts/problems.ts";
 
 export function decide(facts: Facts): Answer {
@@ -124,6 +124,10 @@ function withoutDocument(
   const { config } = facts;
   if (journal?.phase === "applied" && isOurs(journal, config) && file.holds(journal.owned))
     return byTable(facts, journal);
+  return startMeanwhile(facts, journal, whyNotOurs(facts, mounted));
+}
+
+function whyNotOurs({ config }: Facts, mounted: Mounted): Step {
   if (mounted.kind === "incomplete") return wait(codes.incomplete, soon, mounted.why);
   if (mounted.revision !== config.revision)
     return wait(codes.otherRevision, soon, `mounted ${mounted.revision}, ours ${config.revision}`);

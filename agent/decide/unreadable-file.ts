@@ -1,6 +1,7 @@
-/** What is owed to a kubelet while config.json cannot be read, or not be put back. Pure. */
+/** What is owed to a kubelet while config.json cannot be read or written. Pure. */
 import type { Facts } from "../facts/facts.ts";
-import type { Journal } from "../journal/journal.ts";
+import { stateOf } from "../facts/kubelet-state.ts";
+import { isIdle, type Journal } from "../journal/journal.ts";
 import { byTable } from "../restart/phases.ts";
 import type { FoundFile } from "../delivery/delivery.ts";
 import { type Answer, atOnce, fast, refuse, soon, type Step, wait } from "../facts/step.ts";
@@ -12,13 +13,32 @@ export function unreadable(facts: Facts, journal: Journal | undefined, file: Unr
   const told = whyUnreadable(file);
   if (journal === undefined || journal.phase === "applied")
     return file.kind === "changing" ? told : refuse(codes.unsafe, soon, file.why);
+  const step = owed(facts, journal);
+  return step === undefined ? told : { ...step, ready: false };
+}
+
+/** What comes next of a restart that is owed; undefined where none is. */
+function owed(facts: Facts, journal: Journal): Answer | undefined {
+  if (journal.phase !== "applying") return byTable(facts, journal);
   // With `owed`, the file was being written again between attempts: the kubelet may be down.
-  if (journal.phase === "applying" && journal.owed === undefined) return told;
-  const step = byTable(
-    facts,
-    journal.phase === "applying" ? { ...journal, phase: "restarting" } : journal,
-  );
-  return { ...step, ready: false };
+  if (journal.owed === undefined) return undefined;
+  return byTable(facts, { ...journal, phase: "restarting" });
+}
+
+/**
+ * What comes next where config.json is not to be written for now, as `otherwise` says. A kubelet
+ * that is down and owed a restart gets it, with the file as it is: what keeps us from writing keeps
+ * no kubelet from running.
+ */
+export function startMeanwhile(
+  facts: Facts,
+  journal: Journal | undefined,
+  otherwise: Step,
+): Answer {
+  if (journal === undefined || isIdle(journal) || facts.config.restart === "Never")
+    return otherwise;
+  const step = stateOf(facts, journal) === "down" ? owed(facts, journal) : undefined;
+  return step === undefined || step.action === "wait" ? otherwise : { ...step, ready: false };
 }
 
 type Unreadable = Exclude<Facts["file"], FoundFile>;

@@ -13,6 +13,7 @@ import {
   noBus,
   stopped,
   unit,
+  withdrawn,
   written,
 } from "../facts/facts.fixture.ts";
 
@@ -58,6 +59,22 @@ test("what is then restored has all but the flags, and counts as nothing that wa
   assert.equal(undo.owned.flags, undefined);
   assert.deepEqual(undo.owned.entries, owned.entries);
   assert.deepEqual(undo.file, file.now);
+});
+
+test("H18: neither a new revision nor a withdrawal waits for a kubelet that our flags keep from starting", () => {
+  const changes = { changed: true, kept: true, matters: true } as const;
+  const another = { ...rests, file: { ...file, plan: () => ({ ...plan(), ...changes }) } };
+  const mountedNext = { ...mounted, content: "another" };
+  check([
+    ["drift", another, "record GPS216 → restoring"],
+    ["a new content", { ...another, mounted: mountedNext }, "record GPS216 → restoring"],
+    [
+      "a withdrawal",
+      { ...another, mounted: { ...withdrawn, revision: 7, digest: mounted.digest } },
+      "record GPS216 → restoring",
+    ],
+    ["somebody stopped it", { ...another, mounted: mountedNext, unit: stopped }, "wait GPS230"],
+  ]);
 });
 
 test("flags that are put back after somebody dropped them can be rolled back as well", () => {

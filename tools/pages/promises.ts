@@ -154,7 +154,8 @@ export function promisesPage(tests: readonly NamedTest[] = allTests()): string {
 
 A test that shows a promise begins with its number. What is in \`test/\` takes real parts (a control plane, nodes with systemd and a kubelet, a
 registry); the rest needs nothing but the checkout. Written from the tests' names by \`node build/run.mjs tools/docs.ts\`; \`npm test\` holds it both
-ways: each number of the first table has a test, and no test has a number that is not in it. That the tests can fail is shown by
+ways: each number of the first table has a test, and no test has a number that is not in it. Of the files in
+\`test/\` some take turns (\`build/turns.ts\`), and every number but those of joined clusters and of one walk-through has a test that each run makes. That the tests can fail is shown by
 [the breakages](faults.md#breakages).
 
 | number | promise | shown by |

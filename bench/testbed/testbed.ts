@@ -3,7 +3,8 @@
  * measurements ask.
  */
 import { type V1DaemonSet, type V1Pod, type V1Secret } from "@kubernetes/client-node";
-import { connect, loadKubeConfig } from "#kube/client/client.ts";
+import { connect } from "#kube/client/client.ts";
+import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import type { DeliverySpec } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";

@@ -1,7 +1,8 @@
 /** The way to a cluster. Loaded only when a command needs one: files alone take a tenth of it. */
 import { readFileSync } from "node:fs";
 import type { KubeConfig } from "@kubernetes/client-node";
-import { connect, loadKubeConfig } from "#kube/client/client.ts";
+import { connect } from "#kube/client/client.ts";
+import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
 import { manager } from "./names.ts";

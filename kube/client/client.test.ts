@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
+import { ApiError } from "./api-error.ts";
 import { connect } from "./client.ts";
 
 async function listening(answer: RequestListener) {
@@ -87,3 +91,33 @@ for (const fixed of [true, false])
     await ask();
     assert.equal(opened - before, fixed ? 0 : 1);
   });
+
+test("a credential that cannot be had is an API server that cannot be reached, and quoted nowhere", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "credentials-"));
+  const script = join(folder, "plugin");
+  writeFileSync(script, `#!/bin/sh\nprintf '\\357\\273\\277{"status":{"token":"${planted}"}}'\n`, {
+    mode: 0o755,
+  });
+  const exec = (command: string) => ({ apiVersion: "client.authentication.k8s.io/v1", command });
+  const at = { name: "odd", server: "https://127.0.0.1:1", skipTLSVerify: false };
+  const rows = [
+    ["prints what is no JSON", { exec: exec(script) }, {}, /command prints what is no credential$/],
+    ["is not there", { exec: exec(join(folder, "none")) }, {}, /ENOENT$/],
+    ["names a certificate that is missing", {}, { caFile: join(folder, "ca") }, /ENOENT/],
+    ["speaks http", {}, { server: "http://127.0.0.1:1" }, /no answer Unreachable: /],
+  ] as const;
+  for (const [what, user, cluster, told] of rows) {
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser({ ...at, ...cluster }, { name: "user", ...user });
+    const calls: number[] = [];
+    const api = connect(config, (_, status) => void calls.push(status));
+    await assert.rejects(api.get("/api"), (error: Error) => {
+      assert.ok(error instanceof ApiError && error.status === 0, `${what}: ${String(error)}`);
+      assert.match(error.message, told, what);
+      assert.ok(!error.message.includes(planted), what);
+      return true;
+    });
+    assert.deepEqual(calls, [0], what);
+  }
+  rmSync(folder, { recursive: true });
+});

@@ -2,7 +2,7 @@
  * One cluster, reached as one identity. Requests are plain JSON: @kubernetes/client-node's typed
  * API rebuilds every object and drops the fields that it does not know.
  */
-import { HttpMethod, KubeConfig } from "@kubernetes/client-node";
+import { HttpMethod, type KubeConfig } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
 import type { Cluster, Query, ReadOptions } from "./cluster.ts";
 import { type Asker, open } from "./connection.ts";
@@ -13,21 +13,6 @@ const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
 /** A Secret without its data, for callers that do not need it. */
 const metadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 const metadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
-
-/**
- * The kubeconfig in `file`; without one, the kubeconfig of KUBECONFIG or the pod's own account.
- * Throws where it cannot be read, or has no such context.
- */
-export function loadKubeConfig(file: string | undefined, context?: string): KubeConfig {
-  const config = new KubeConfig();
-  if (file === undefined) config.loadFromDefault();
-  else config.loadFromFile(file);
-  if (context === undefined) return config;
-  if (config.getContextObject(context) === null)
-    throw new Error(`the kubeconfig has no context ${JSON.stringify(context)}`);
-  config.setCurrentContext(context);
-  return config;
-}
 
 /**
  * The cluster of a kubeconfig's current context. `asked` is called with every request and its

@@ -98,7 +98,7 @@ export function open(
     const url = new URL(server + path);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const context = new RequestContext(url.toString(), method);
-    await config.applySecurityAuthentication(context);
+    await authenticate(config, context);
     if (connections === undefined || connections.until < performance.now()) {
       // The client makes a pool for each request, which costs a TLS handshake each time. Closing
       // lets running requests finish.
@@ -119,10 +119,10 @@ export function open(
   }
 
   async function send(request: Request, signal: AbortSignal): Promise<ResponseContext> {
-    const context = await contextOf(request);
-    context.setSignal(signal);
     const method = request.query?.["watch"] === "true" ? "WATCH" : request.method;
     try {
+      const context = await contextOf(request);
+      context.setSignal(signal);
       const response = await http.send(context).toPromise();
       asked(method, response.httpStatusCode);
       return response;
@@ -154,9 +154,26 @@ export function open(
   };
 }
 
-/** The error of an answer that never came, or came incomplete. */
-export const unreachable = (method: string, path: string, error: unknown): ApiError =>
-  new ApiError({ status: 0, reason: "Unreachable", method, path, detail: problemOf(error) });
+/**
+ * The error of an answer that never came or came incomplete, or of a request that no credential
+ * could be had for.
+ */
+export const unreachable = (method: string, path: string, error: unknown): ApiError => {
+  // A credential's command may write at any length why it failed.
+  const detail = problemOf(error).slice(0, 500);
+  return new ApiError({ status: 0, reason: "Unreachable", method, path, detail });
+};
+
+/** Puts the kubeconfig's credential into the request. */
+async function authenticate(config: KubeConfig, context: RequestContext): Promise<void> {
+  try {
+    await config.applySecurityAuthentication(context);
+  } catch (error) {
+    // The parser quotes what a command has printed, which may be the credential but for a byte.
+    const isParsers = error instanceof SyntaxError;
+    throw isParsers ? new Error("the kubeconfig's command prints what is no credential") : error;
+  }
+}
 
 /** The whole answer as text. Throws as soon as it is larger than `largest` bytes. */
 export async function bounded(response: ResponseContext, largest: number): Promise<string> {

@@ -2,7 +2,8 @@
  * `kubectl get … -o json` as one request on a connection that stays: a kubectl takes 60 ms of a
  * core, and a test that waits asks ten times a second, beside two others on two cores.
  */
-import { connect, loadKubeConfig } from "#kube/client/client.ts";
+import { connect } from "#kube/client/client.ts";
+import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 
 /** Kind, as tests write it → its collection; `*` is the namespace. */

@@ -3,7 +3,8 @@
  * for a no as for a server that is not there, and takes what follows a slash for an object's name:
  * `pods/exec` asks for a pod called exec.
  */
-import { connect, loadKubeConfig } from "#kube/client/client.ts";
+import { connect } from "#kube/client/client.ts";
+import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import type { Cluster } from "./cluster.ts";
 

@@ -4,7 +4,7 @@
  * body is never sent, keeps even that one place.
  */
 import { request, type RequestOptions } from "node:https";
-import { loadKubeConfig } from "#kube/client/client.ts";
+import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
 /** Takes the place as this user, and again whenever it is lost, until it is disposed of. */

@@ -1,7 +1,8 @@
 /** Where the original Secret is, and how it is read there. */
 import type { Logger } from "pino";
 import type { ControllerConfig } from "#controller/policy/flags/config.ts";
-import { connect, loadKubeConfig } from "#kube/client/client.ts";
+import { connect } from "#kube/client/client.ts";
+import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { cached } from "#kube/watch/cached-client.ts";

@@ -4,7 +4,8 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { connect, loadKubeConfig } from "#kube/client/client.ts";
+import { connect } from "#kube/client/client.ts";
+import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "#build/bundle.ts";
 import { startCluster, type Cluster } from "#test/cluster/cluster.ts";

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { after, test } from "node:test";
+import { loadKubeConfig } from "./load.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "kubeconfigs-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** A kubeconfig with one cluster, one user and one context, all of this name. */
+function written(file: string, name: string, server: string, current: boolean): string {
+  const path = join(folder, file);
+  const clusters = [{ name, cluster: { server } }];
+  const users = [{ name, user: { token: server } }];
+  const contexts = [{ name, context: { cluster: name, user: name } }];
+  const now = current ? { "current-context": name } : {};
+  writeFileSync(path, JSON.stringify({ apiVersion: "v1", clusters, users, contexts, ...now }));
+  return path;
+}
+
+/** What these files lead to, by KUBECONFIG. */
+function loaded(...files: readonly string[]) {
+  const before = process.env["KUBECONFIG"];
+  process.env["KUBECONFIG"] = files.join(delimiter);
+  try {
+    return loadKubeConfig(undefined);
+  } finally {
+    if (before === undefined) delete process.env["KUBECONFIG"];
+    else process.env["KUBECONFIG"] = before;
+  }
+}
+
+test("of the files that KUBECONFIG lists the first that sets a value wins, as with kubectl", () => {
+  const staging = written("staging", "staging", "https://staging", true);
+  const production = written("production", "production", "https://production", true);
+  const idle = written("idle", "idle", "https://idle", false);
+  const again = written("again", "staging", "https://other", true);
+  const empty = join(folder, "empty");
+  writeFileSync(empty, "");
+  const missing = join(folder, "missing");
+  const rows: readonly (readonly [server: string | undefined, ...files: string[]])[] = [
+    ["https://staging", staging],
+    ["https://staging", staging, production],
+    ["https://production", production, staging],
+    ["https://production", idle, production],
+    ["https://staging", staging, again],
+    ["https://other", again, staging],
+    ["https://staging", missing, staging],
+    ["https://staging", staging, missing],
+    ["https://staging", empty, staging, production],
+    ["https://staging", "", staging],
+    [undefined, missing, empty],
+  ];
+  for (const [server, ...files] of rows)
+    assert.equal(loaded(...files).getCurrentCluster()?.server, server, files.join());
+  const names = loaded(staging, production, idle)
+    .getContexts()
+    .map(({ name }) => name);
+  assert.deepEqual(names.toSorted(), ["idle", "production", "staging"]);
+  assert.equal(loaded(staging, again).getCurrentUser()?.token, "https://staging");
+});

@@ -1,0 +1,50 @@
+/** The kubeconfig of a program: a file, what KUBECONFIG lists, or the pod's own account. */
+import { existsSync, statSync } from "node:fs";
+import { delimiter } from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
+
+/**
+ * The kubeconfig in `file`; without one, the kubeconfig of KUBECONFIG or the pod's own account.
+ * Throws where it cannot be read, or has no such context.
+ */
+export function loadKubeConfig(file: string | undefined, context?: string): KubeConfig {
+  const several = file === undefined ? listed(process.env["KUBECONFIG"] ?? "") : undefined;
+  const config = several ?? new KubeConfig();
+  if (file !== undefined) config.loadFromFile(file);
+  else if (several === undefined) config.loadFromDefault();
+  if (context === undefined) return config;
+  if (config.getContextObject(context) === null)
+    throw new Error(`the kubeconfig has no context ${JSON.stringify(context)}`);
+  config.setCurrentContext(context);
+  return config;
+}
+
+/**
+ * The files that KUBECONFIG lists, as kubectl has it: of each name the first file's, and of
+ * current-context the first that is set; a file that is missing or empty counts for nothing. The
+ * client's own rule takes the last current-context, which is another cluster than kubectl's.
+ * Undefined where at most one is listed.
+ */
+function listed(paths: string): KubeConfig | undefined {
+  const files = paths.split(delimiter).filter((file) => file !== "");
+  if (files.length < 2) return undefined;
+  const each = files.filter(hasContent).map((file) => {
+    const one = new KubeConfig();
+    one.loadFromFile(file);
+    return one;
+  });
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    clusters: firstOfName(each.flatMap(({ clusters }) => clusters)),
+    users: firstOfName(each.flatMap(({ users }) => users)),
+    contexts: firstOfName(each.flatMap(({ contexts }) => contexts)),
+    currentContext: each.find(({ currentContext }) => currentContext)?.currentContext ?? "",
+  });
+  return config;
+}
+
+const hasContent = (file: string): boolean => existsSync(file) && statSync(file).size > 0;
+
+function firstOfName<T extends Readonly<{ name: string }>>(all: readonly T[]): T[] {
+  return [...new Map(all.toReversed().map((one) => [one.name, one])).values()];
+}

@@ -1,6 +1,16 @@
 /** Values as YAML, for people, and back. */
 import { dumpYaml as dump } from "@kubernetes/client-node";
-import { CORE_SCHEMA, loadAll } from "js-yaml";
+import { CORE_SCHEMA, intCoreTag, loadAll, mergeTag } from "js-yaml";
+
+/** `defaultMode: 0400` is octal to kubectl, and so is every manifest's meaning. */
+const octal = /^[-+]?0[0-7_]+$/;
+const asKubectl = CORE_SCHEMA.withTags(mergeTag, {
+  ...intCoreTag,
+  resolve: (text, ...more) =>
+    octal.test(text)
+      ? Number.parseInt(text.replaceAll("_", ""), 8)
+      : intCoreTag.resolve(text, ...more),
+});
 
 /**
  * The value as YAML. Whatever is not JSON is left out, and there are no anchors: every part is
@@ -11,8 +21,8 @@ export function dumpYaml(value: unknown): string {
 }
 
 /**
- * Each document of a text, as it stands there; empty ones are left out. Throws, and may quote the
+ * Each document of a text, as kubectl reads it; empty ones are left out. Throws, and may quote the
  * text. The client's own reader makes typed objects, and drops the fields that it does not know.
  */
 export const loadDocuments = (text: string): unknown[] =>
-  loadAll(text, { schema: CORE_SCHEMA }).filter((one) => one !== null && one !== undefined);
+  loadAll(text, { schema: asKubectl }).filter((one) => one !== null && one !== undefined);

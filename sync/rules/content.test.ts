@@ -24,6 +24,11 @@ test("base64 with line breaks, as YAML's blocks have it, is what it says", () =>
   assert.deepEqual(judged.ok && judged.content.data, { a: "eHh4eHh4" });
 });
 
+test("bits beyond the last byte are left out, as a Secret does: it would never be what it should be", () => {
+  const judged = judge({ data: { a: "eB==", b: "eHj=", c: "eA==" } });
+  assert.deepEqual(judged.ok && judged.content.data, { a: "eA==", b: "eHg=", c: "eA==" });
+});
+
 const keys = (letter: string, count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${letter}${at}`, ""]));
 

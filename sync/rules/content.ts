@@ -50,8 +50,13 @@ export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): Ju
   const given = Object.entries(data).map(([name, text]) => [name, text.replace(/[\r\n]/g, "")]);
   const odd = given.find(([, text = ""]) => !base64.test(text));
   if (odd !== undefined) return refused(sentence("notBase64", odd[0]));
-  const folded = Object.entries(stringData).map(([name, text]) => [name, encode(text)]);
-  const all: Data = Object.fromEntries([...given, ...folded]);
+  // Go's decoder drops the bits beyond the last byte, and a Secret comes back without them.
+  const stored = given.map(([name, text = ""]) => [name, encode(Buffer.from(text, "base64"))]);
+  const folded = Object.entries(stringData).map(([name, text]) => [
+    name,
+    encode(Buffer.from(text)),
+  ]);
+  const all: Data = Object.fromEntries([...stored, ...folded]);
   const size = Object.values(all).reduce((sum, text) => sum + Buffer.byteLength(text, "base64"), 0);
   if (Object.keys(all).length > mostKeys) return refused(sentence("tooManyKeys", `${mostKeys}`));
   if (size > mostBytes) return refused(sentence("tooLarge", `${mostBytes}`));
@@ -63,7 +68,7 @@ export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): Ju
   return { ok: true, content: { type, data: all } };
 }
 
-const encode = (text: string): string => Buffer.from(text, "utf8").toString("base64");
+const encode = (bytes: Buffer): string => bytes.toString("base64");
 
 function isDocument(text: string): boolean {
   try {

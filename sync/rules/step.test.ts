@@ -14,6 +14,13 @@ const object: SyncSecret = {
 };
 const wanted = secretOf(object, content);
 const fixed: Wanted = { ...wanted, immutable: true };
+const elsewhere: Wanted = {
+  ...wanted,
+  metadata: {
+    ...wanted.metadata,
+    annotations: { ...wanted.metadata.annotations, "globalpullsecret.io/origin-name": "x" },
+  },
+};
 /** As the API server shows what was made; managedFields name us. */
 const made = ({ metadata, ...rest }: Wanted, more: object = {}): Live =>
   ({
@@ -54,6 +61,7 @@ const table: readonly (readonly [
   ["plain text beside it", made(wanted, { stringData: { b: "x" } }), wanted, "update"],
   ["without its labels", without(made(wanted), "labels"), wanted, "update"],
   ["without its origin", without(made(wanted), "annotations"), wanted, "update"],
+  ["of another origin", made(elsewhere), wanted, "update"],
   ["without its owner", without(made(wanted), "ownerReferences"), wanted, "update"],
   ["it is to be immutable", made(wanted), fixed, "update"],
   ["immutable, without its labels", without(made(fixed), "labels"), fixed, "update"],

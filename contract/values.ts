@@ -69,11 +69,15 @@ function path(kind: "directory" | "file") {
 export const directory = path("directory");
 export const file = path("file");
 
-/** Seconds. */
+/** The most that a timer of Node takes, in seconds: one that is longer ends at once. */
+const longestTimer = Math.floor((2 ** 31 - 1) / 1000);
+
+/** Seconds; 24 days stand for whatever is longer. */
 export function duration(value: string): number | Wrong {
   const [, number, unit] = /^([1-9]\d{0,5})(s|m|h)$/.exec(value) ?? [];
   if (number === undefined) return new Wrong("is no duration; give one such as 90s, 10m or 2h");
-  return Number(number) * { s: 1, m: 60, h: 3600 }[unit as "s" | "m" | "h"];
+  const seconds = Number(number) * { s: 1, m: 60, h: 3600 }[unit as "s" | "m" | "h"];
+  return Math.min(seconds, longestTimer);
 }
 
 /** Seconds; `0s` is none. */

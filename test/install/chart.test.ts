@@ -237,6 +237,7 @@ const refused: readonly (readonly [set: string, told: RegExp])[] = [
   ["hosted.kubeconfig.key=a/b", /key/],
   ["fleet.sources={Team_A}", /sources/],
   ["uninstall.timeout=soon", /timeout/],
+  ["uninstall.timeout=1m30s", /timeout/],
   ["tolerations=x", /tolerations/],
 ];
 for (const [set, told] of refused)
@@ -248,6 +249,10 @@ type Schema = Readonly<{
   description?: string;
   properties?: Readonly<Record<string, Schema>>;
 }>;
+
+test("no list of sources is empty: a rule without names grants every Secret", async () => {
+  await assert.rejects(charted("--set=role=Fleet", "--set-json=fleet.sources=[]"), /sources/);
+});
 
 test("every value of values.yaml is in the schema, and every value there is described", () => {
   const schema = JSON.parse(readFileSync(join(chart, "values.schema.json"), "utf8")) as Schema;

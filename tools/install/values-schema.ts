@@ -125,14 +125,18 @@ const values = group("Values of the chart.", {
     priorityClassName: text("In the place of controller.priorityClassName."),
   }),
   fleet: group("Role Fleet: one Secret, many clusters.", {
-    sources: list("Names of Secrets of kube-system that FleetSecrets may bring.", name),
+    // A rule without a name would grant every Secret there.
+    sources: {
+      ...list("Names of Secrets of kube-system that FleetSecrets may bring.", name),
+      minItems: 1,
+    },
     clusterResourceSet: toggle("Adds the rights for via: ClusterResourceSet."),
   }),
   uninstall: group("helm uninstall, with role Cluster.", {
     withdraw: toggle("Before it, let the nodes give back what is ours; false: they keep it."),
     timeout: text(
       "How long they may take (s, m, h); then the uninstall fails. Keep it below helm's --timeout.",
-      { pattern: "^([0-9]+(s|m|h))+$" },
+      { pattern: "^[1-9][0-9]{0,5}(s|m|h)$" },
     ),
   }),
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { joinedGuards, objectsOf } from "#contract/joined/guards.ts";
-import { covers } from "./guards.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { covers, isGuarded } from "./guards.ts";
 
 const [policy, binding] = joinedGuards
   .flatMap((one) => objectsOf(one))
@@ -39,4 +40,21 @@ for (const [what, change] of changes)
 test("a binding that only warns is another, and one that is gone as well", () => {
   assert.ok(!covers({ ...binding, validationActions: ["Warn"] }, binding));
   assert.ok(!covers(undefined, binding));
+});
+
+test("a cluster is guarded while all policies are there as they were made, and their bindings", async () => {
+  const made = joinedGuards.flatMap((one) => objectsOf(one));
+  const guarded = (of: (body: { spec: object }, at: number) => object | undefined) => {
+    const bodies = new Map(made.map(({ path, body }, at) => [path, of(body, at)]));
+    const cluster = { get: (path: string) => Promise.resolve(bodies.get(path)) };
+    return isGuarded(cluster as unknown as Cluster);
+  };
+  assert.ok(await guarded((body) => body));
+  for (const lost of made.keys()) {
+    const path = made[lost]?.path;
+    assert.ok(!(await guarded((body, at) => (at === lost ? undefined : body))), path);
+    const other = { failurePolicy: "Ignore", validationActions: ["Audit"] };
+    const changed = (body: { spec: object }) => ({ ...body, spec: { ...body.spec, ...other } });
+    assert.ok(!(await guarded((body, at) => (at === lost ? changed(body) : body))), path);
+  }
 });

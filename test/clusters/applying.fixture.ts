@@ -183,7 +183,8 @@ export function applying(on: () => Rig): void {
   });
 
   test("what is no manifest stops the command before any cluster is asked, and is not quoted", async () => {
-    const { person } = on();
+    const { person, home, east, west } = on();
+    const since = new Date().toISOString();
     writeFileSync(join(person.folder, "odd.yaml"), "a: [planted-3e1");
     writeFileSync(join(person.folder, "kindless.yaml"), "metadata: {name: planted-3e1}");
     for (const name of ["odd", "kindless", "nowhere"]) {
@@ -191,6 +192,13 @@ export function applying(on: () => Rig): void {
       assert.equal(code, name === "nowhere" ? 2 : 1);
       assert.match(err, new RegExp(`^${name}\\.yaml: `));
       assert.ok(!`${out}${err}`.includes("planted"));
+    }
+    for (const cluster of [home.cluster, east, west]) {
+      const asked = auditOf(cluster, { since });
+      assert.deepEqual(
+        asked.filter(({ userAgent }) => userAgent === "kubectl-pull-secret"),
+        [],
+      );
     }
   });
 }

@@ -4,7 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type V1Secret } from "@kubernetes/client-node";
-import { connect, loadKubeConfig } from "#kube/client/client.ts";
+import { connect } from "#kube/client/client.ts";
+import { loadKubeConfig } from "#kube/load.ts";
 import { clusterProfileVersion, execExtension, type ClusterProfile } from "#api/cluster-profile.ts";
 import {
   clusterManagerLabel,
@@ -361,6 +362,12 @@ export function joining(on: () => Rig): void {
     const days = (Date.parse(annotations[expiresAnnotation] ?? "") - Date.now()) / 86_400_000;
     assert.ok(days > 29 && days <= 30, `${days} days`);
     await untilCondition(on().home.cluster, "west", ["Joined", "True"]);
+    const now = await tokenIn(on().home.cluster, "west");
+    for (const stored of [former, now].map((one) => one?.data?.["token"] ?? "")) {
+      assert.ok(stored.length > 100);
+      for (const form of [stored, Buffer.from(stored, "base64").toString()])
+        assert.ok(!on().controller.output().includes(form), "the controller logs a token");
+    }
   });
 
   test("without the Secret that it is bound to a token is void, which is said with the command that helps", async () => {

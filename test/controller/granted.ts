@@ -1,4 +1,4 @@
-/** What the controller may ask of the API server, by every role that it is bound to. */
+/** What an account may ask of the API server, by every role that it is bound to. */
 import type {
   V1ClusterRole,
   V1ClusterRoleBinding,
@@ -6,8 +6,6 @@ import type {
   V1RoleBinding,
 } from "@kubernetes/client-node";
 import type { Plane, Request } from "./plane.ts";
-
-const account = "global-pull-secret-controller";
 
 type Binding = V1RoleBinding | V1ClusterRoleBinding;
 type List<T> = Readonly<{ items: readonly T[] }>;
@@ -20,7 +18,10 @@ const right = (verb: string, resource: string, namespace: string, name: string) 
   `${verb} ${resource} ${namespace && `${namespace}/`}${name || "*"}`;
 
 /** Every right, whatever role in whatever namespace gives it. */
-export async function granted({ cluster }: Pick<Plane, "cluster">): Promise<readonly string[]> {
+export async function granted(
+  { cluster }: Pick<Plane, "cluster">,
+  account = "global-pull-secret-controller",
+): Promise<readonly string[]> {
   const [local, whole] = await Promise.all([
     cluster.get<List<V1RoleBinding>>("rolebindings", "-A"),
     cluster.get<List<V1ClusterRoleBinding>>("clusterrolebindings"),

@@ -141,8 +141,11 @@ for (const [whose, isNew] of [
       await home.cluster.kubectl("label", "namespace", name, "capi-pull-secret-");
     const isOver = async () => {
       const clusters = (await fleet.objectIn(home))?.status?.clusters ?? [];
-      return clusters.every(
-        ({ state, since }) => state === "Leaving" && Date.now() - Date.parse(since) > 3000,
+      return (
+        clusters.length === 2 &&
+        clusters.every(
+          ({ state, since }) => state === "Leaving" && Date.now() - Date.parse(since) > 3000,
+        )
       );
     };
     await until("both are leaving for longer than the deadline", isOver);
@@ -150,10 +153,15 @@ for (const [whose, isNew] of [
       await controller[Symbol.asyncDispose]();
       controller = fleet.startFleet(home);
     }
+    const since = new Date().toISOString();
     await declare(oneByOne);
     for (const guest of [a, b])
       await until("it is gone", async () => (await fleet.targetIn(guest)) === undefined);
     assert.doesNotMatch(controller.output(), /given up/);
+    const [first = 0, second = 0] = [a, b].map((guest) =>
+      Date.parse(writesIn(guest, since).find(({ verb }) => verb === "delete")?.at ?? ""),
+    );
+    assert.ok(Math.abs(first - second) >= 200, `${first} and ${second}`);
   });
 
 const selectB = (selected: boolean) =>

@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const real = "test/clusters/clusters.test.ts";
 const theft = "test/clusters/theft.test.ts";
 const cut = "test/clusters/cut.long.test.ts";
+const place = "cli/clusters/place.test.ts";
 const conditions = "fleet/joined/conditions.test.ts";
 const provider = "fleet/inventory/provider.test.ts";
 const profiles = "fleet/inventory/cluster-profiles.test.ts";
@@ -69,7 +70,7 @@ export const clusters: readonly Mutant[] = [
     file: "cli/clusters/place.ts",
     text: "if (!wait || attempt === attempts)",
     instead: "if (attempt > 0)",
-    tests: [real],
+    tests: [place],
   },
   {
     breaks: "M7",
@@ -77,7 +78,7 @@ export const clusters: readonly Mutant[] = [
     file: "cli/clusters/place.ts",
     text: 'found.namespaced ? (metadata.namespace ?? "default") : undefined',
     instead: 'found.namespaced ? "default" : undefined',
-    tests: [real],
+    tests: [place],
   },
   {
     breaks: "M13",
@@ -120,7 +121,7 @@ export const clusters: readonly Mutant[] = [
     file: "fleet/joined/guards.ts",
     text: "covers(live[at]?.spec, body.spec)",
     instead: "covers(live[at], {})",
-    tests: [real],
+    tests: ["fleet/joined/guards.test.ts"],
   },
   {
     effect: "a join that is killed leaves an account that nobody finds",

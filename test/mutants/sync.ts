@@ -83,7 +83,7 @@ export const sync: readonly Mutant[] = [
     breaks: "L12",
     effect: "stringData is left out",
     file: "sync/rules/content.ts",
-    text: "Object.fromEntries([...given, ...folded])",
+    text: "Object.fromEntries([...stored, ...folded])",
     instead: "Object.fromEntries(given)",
     tests: [content],
   },

@@ -1,7 +1,8 @@
 /** Deliberate breakages, each tried on a copy: the tests that are said to find it must. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { shownBy } from "#tools/pages/promises.ts";
+import { reached } from "#build/lanes.ts";
+import { allTests, shownBy } from "#tools/pages/promises.ts";
 import type { Mutant } from "./mutant.ts";
 import { Workshop } from "./workshop.ts";
 
@@ -10,6 +11,14 @@ import { Workshop } from "./workshop.ts";
  * enough, and it takes a boot instead of all its minutes.
  */
 const independent: ReadonlySet<string> = new Set(["test/sync/sync.test.ts"]);
+
+const tests = allTests();
+
+/** Whether one of the file's tests shows the promise: of another file's nothing would be run. */
+function shows(file: string, promise: string): boolean {
+  const within = new Set(reached(file)).add(file);
+  return tests.some((one) => within.has(one.file) && shownBy(one.name).includes(promise));
+}
 
 /** Test file → how many tests it has on the copy as it is, all of them green. */
 const sound = new Map<string, number>();
@@ -27,7 +36,7 @@ async function testsOf(workshop: Workshop, file: string): Promise<number> {
 async function isFoundBy(workshop: Workshop, file: string, mutant: Mutant): Promise<boolean> {
   const tests = await testsOf(workshop, file);
   const { breaks } = mutant;
-  if (breaks !== undefined && independent.has(file)) {
+  if (breaks !== undefined && independent.has(file) && shows(file, breaks)) {
     const broken = await workshop.broken(mutant, () => workshop.run(file, breaks));
     assert.ok(broken.tests > 0, `${file} does not even run:\n${broken.output}`);
     return broken.redNames.some((name) => shownBy(name).includes(breaks));

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
 import { may } from "../cluster/rights.ts";
+import { granted } from "../controller/granted.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import type { Rig } from "./rig.ts";
@@ -55,6 +56,14 @@ async function isForbidden(account: Api, verb: Try[0], path: string): Promise<vo
   );
 }
 
+const syncSecrets = "globalpullsecret.io/syncsecrets";
+
+/** Which of several replicas writes. */
+const leases = (name: string) =>
+  ["get", "create", "patch"].map(
+    (verb) => `${verb} coordination.k8s.io/leases kube-system/${name}`,
+  );
+
 export function rightsTests(rig: () => Rig): void {
   test("L2, L22: the tenant's account has SyncSecrets of its namespace; of twenty other things it may do none", async () => {
     const { management, tenant, access, start } = rig();
@@ -90,6 +99,15 @@ export function rightsTests(rig: () => Rig): void {
     await tenant.cluster.apply(syncSecret("own", { stringData: { a: "1" } }));
     assert.notEqual(await account.get(pathOf("default", "own")), undefined);
     await tenant.cluster.kubectl("delete", "secret", name, "-n", where);
+    const its = "global-pull-secret-sync-tenant";
+    assert.deepEqual(
+      (await granted(tenant, its)).toSorted(),
+      [
+        ...leases(its),
+        ...["get", "list", "update", "watch"].map((verb) => `${verb} ${syncSecrets} *`),
+        `update ${syncSecrets}/status *`,
+      ].toSorted(),
+    );
   });
 
   test("L21: the management side has its verbs in tenants' namespaces, each by a RoleBinding there, and no Secret of any other", async () => {
@@ -115,6 +133,30 @@ export function rightsTests(rig: () => Rig): void {
     ])
       assert.ok(!(await can("create", what, "tenant-a")), what);
     assert.ok(!(await can("deletecollection", "secrets", "tenant-a")));
+    const its = "global-pull-secret-sync-management";
+    const all = await granted(management, its);
+    const tenants = all.filter((one) => !one.includes(" kube-system/") && one.includes("/*"));
+    const places = new Set(tenants.map((one) => one.replace(/^.* (.*)\/\*$/, "$1")));
+    assert.ok(places.has("tenant-a") && places.has("tenant-b"), [...places].join());
+    const there = [
+      ...(rights["secrets"] ?? []).map((verb) => `${verb} secrets`),
+      ...["get", "list", "watch", "update"].map((verb) => `${verb} ${syncSecrets}`),
+      `update ${syncSecrets}/status`,
+    ];
+    const each = [...places].flatMap((place) => there.map((one) => `${one} ${place}/*`));
+    assert.deepEqual(tenants.toSorted(), each.toSorted());
+    assert.deepEqual(
+      all.filter((one) => !tenants.includes(one)).toSorted(),
+      [
+        ...leases(its),
+        ...["get", "list", "watch"].map((verb) => `${verb} namespaces *`),
+        ...["roles", "rolebindings"].flatMap((kind) =>
+          ["get", "list", "watch", "update"].map(
+            (verb) => `${verb} rbac.authorization.k8s.io/${kind} ${its}`,
+          ),
+        ),
+      ].toSorted(),
+    );
   });
 
   test("L21: its right to hold a Role widens none: neither a tenant's, nor its own of kube-system", async () => {

@@ -26,7 +26,7 @@ async function metricsOf(program: Program) {
   const text = await answer.text();
   /** 0 where there is no such line: a counter appears with its first count. */
   const count = (name: string, labels: string) =>
-    Number(new RegExp(`^${name}\\{${labels}\\} (\\d+)$`, "m").exec(text)?.[1] ?? 0);
+    Number(new RegExp(`^${name}\\{${labels}\\} (\\S+)$`, "m").exec(text)?.[1] ?? 0);
   return { text, count };
 }
 
@@ -61,6 +61,13 @@ async function contend({ api }: OneCluster, name: string, namespace: string): Pr
   }
 }
 
+const linesOf = (program: Program): readonly Record<string, unknown>[] =>
+  program
+    .output()
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
 export function toldTests(rig: () => Rig): void {
   test("L27, L28, L29: both sides count and time by namespace, and log each step as JSON with it, never content", async () => {
     const on = rig();
@@ -87,12 +94,10 @@ export function toldTests(rig: () => Rig): void {
         count(seconds, its),
         results.reduce((sum, one) => sum + one),
       );
+      const sum = count(seconds.replace(/count$/, "sum"), its);
+      assert.ok(sum > 0 && sum < 60 * count(seconds, its), `${sum} s`);
       const logged = () =>
-        program
-          .output()
-          .split("\n")
-          .slice(0, -1)
-          .map((line) => JSON.parse(line) as Record<string, unknown>)
+        linesOf(program)
           .filter((one) => one["namespace"] === namespace && one["name"] !== undefined)
           .map((one) => one["msg"]);
       for (const said of [
@@ -125,6 +130,12 @@ export function toldTests(rig: () => Rig): void {
       await tenant.cluster.apply(syncSecret(`no-${kind.toLowerCase()}`, {}));
       await untilReason(tenant, `no-${kind.toLowerCase()}`, "Refused");
       assert.ok(((await counted(on, "error"))[at] ?? 0) > before, kind);
+      const side = sidesOf(on)[at] ?? assert.fail(kind);
+      await until("the failure is logged, with its namespace", () =>
+        linesOf(side.program).some(
+          ({ msg, namespace }) => msg === "failed" && namespace === side.namespace,
+        ),
+      );
     }
 
     await tenant.cluster.apply(syncSecret("there", {}));

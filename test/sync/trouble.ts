@@ -51,9 +51,11 @@ export function troubleTests(rig: () => Rig): void {
       await edit();
       await until(`${what} is repaired`, async () => {
         const secret = await secretIn(management, name);
-        const meta = (await copyOf(management, { metadata: { uid: copy } } as never))?.metadata;
+        const { data: copied, metadata: meta } =
+          (await copyOf(management, { metadata: { uid: copy } } as never)) ?? {};
         return (
           JSON.stringify(secret?.data) === JSON.stringify(data) &&
+          JSON.stringify(copied) === JSON.stringify(data) &&
           secret?.immutable !== true &&
           secret?.metadata?.ownerReferences?.length === 1 &&
           secret.metadata.labels?.["globalpullsecret.io/origin-name"] === "kept" &&

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { Refused } from "../terminal/io.ts";
+import { Places } from "./place.ts";
+
+const widgets = { name: "widgets", kind: "Widget", namespaced: true };
+const status = { ...widgets, name: "widgets/status" };
+
+/** What an API server serves of a group, question by question; the last answer stays. */
+function serving(...answers: readonly (readonly object[])[]) {
+  const asked: string[] = [];
+  const get = (path: string) => {
+    const resources = answers[Math.min(asked.length, answers.length - 1)];
+    asked.push(path);
+    return Promise.resolve({ resources });
+  };
+  return { asked, places: new Places({ get } as unknown as Cluster) };
+}
+
+const widget = (namespace?: string) => ({
+  apiVersion: "example.com/v1",
+  kind: "Widget",
+  metadata: { name: "one", ...(namespace !== undefined && { namespace }) },
+});
+
+test("an object whose definition came with it waits until that is served; another is refused at once", async () => {
+  const soon = serving([], [], [status, widgets]);
+  const place = await soon.places.of(widget("web"), true);
+  assert.equal(place.path, "/apis/example.com/v1/namespaces/web/widgets/one");
+  assert.equal(soon.asked.length, 3);
+  const never = serving([]);
+  const refused = new Refused("example.com/v1 Widget: is not served; apply its definition first");
+  await assert.rejects(never.places.of(widget(), false), refused);
+  assert.equal(never.asked.length, 1);
+});
+
+test("what is served is asked once, and an object without a namespace is in default where it has one", async () => {
+  const { asked, places } = serving([widgets, { name: "zones", kind: "Zone", namespaced: false }]);
+  const ofWidget = await places.of(widget(), false);
+  const ofZone = await places.of({ ...widget("web"), kind: "Zone" }, false);
+  assert.equal(ofWidget.path, "/apis/example.com/v1/namespaces/default/widgets/one");
+  assert.equal(ofZone.path, "/apis/example.com/v1/zones/one");
+  assert.deepEqual(asked, ["/apis/example.com/v1"]);
+});

@@ -107,7 +107,7 @@ export const refusal = (status: number, method: string, path: string): ApiError 
 
 type Setting = Readonly<{
   cluster?: FakeCluster;
-  input?: string;
+  input?: string | Uint8Array;
   terminal?: Terminal;
   /** Told every line as it is printed. */
   heard?: (line: string) => void;
@@ -122,7 +122,8 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
   const { cluster = new FakeCluster(), input = "", terminal, heard, signal, confirm } = setting;
   let [out, err] = ["", ""];
   const io: Io = {
-    read: (path) => (path === "-" ? Promise.resolve(Buffer.from(input)) : noFile(path)),
+    read: (path, limit) =>
+      path === "-" ? Promise.resolve(Buffer.from(input).subarray(0, limit + 1)) : noFile(path),
     out: (text) => {
       out += text;
       heard?.(text);

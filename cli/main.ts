@@ -8,6 +8,7 @@ import { tellApiError } from "./cluster/failure.ts";
 import { commands } from "./commands.ts";
 import { complete } from "./completion/complete.ts";
 import { named } from "./terminal/command.ts";
+import { interruptOf } from "./terminal/interrupt.ts";
 import { Misuse, readBounded, Refused, type Io, type Terminal } from "./terminal/io.ts";
 import { usageOf } from "./usage.ts";
 
@@ -22,6 +23,8 @@ async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
   return await import("./cluster/reach.ts");
 }
 
+const interrupted = interruptOf(process);
+
 const io: Io = {
   read: readBounded,
   out: (text) => void process.stdout.write(text),
@@ -33,11 +36,8 @@ const io: Io = {
   contexts: async (kubeconfig) => (await cluster()).contextsOf(kubeconfig),
   yaml: async (value) => (await cluster()).dumpYaml(value),
   documents: async (text) => (await cluster()).loadDocuments(text),
-  // Who never asks for it is simply ended by an interrupt.
   get signal() {
-    const ends = new AbortController();
-    process.once("SIGINT", () => ends.abort());
-    return ends.signal;
+    return interrupted();
   },
 };
 

@@ -23,7 +23,10 @@ export type Io = Readonly<{
   yaml(value: unknown): Promise<string>;
   /** The documents of a YAML text. Throws where it is none; what it says may quote the text. */
   documents(text: string): Promise<readonly unknown[]>;
-  /** Aborts on Ctrl-C. */
+  /**
+   * Aborts on Ctrl-C, which from the first access on no longer ends the process by itself: whoever
+   * takes it gives it to all that is waited for after.
+   */
   signal: AbortSignal;
 }>;
 

@@ -13,6 +13,7 @@ import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import { collections, fleetSecretsIn, globalPullSecretPath } from "#kube/client/paths.ts";
 import { commands } from "./commands.ts";
 import { Misuse, Refused, type Io, type Terminal } from "./terminal/io.ts";
+import { errTo } from "./terminal/writing.ts";
 
 /** An object whose changes watches tell. */
 type Watched = GlobalPullSecret | FleetSecret;
@@ -128,10 +129,10 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
       out += text;
       heard?.(text);
     },
-    err: (line) => {
-      err += `${line}\n`;
-      heard?.(line);
-    },
+    err: errTo((text) => {
+      err += text;
+      heard?.(text);
+    }),
     confirm,
     terminal,
     reach: () => Promise.resolve(cluster),

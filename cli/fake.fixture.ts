@@ -13,6 +13,7 @@ import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import { collections, fleetSecretsIn, globalPullSecretPath } from "#kube/client/paths.ts";
 import { commands } from "./commands.ts";
 import { Misuse, Refused, type Io, type Terminal } from "./terminal/io.ts";
+import { errTo } from "./terminal/writing.ts";
 
 /** An object whose changes watches tell. */
 type Watched = GlobalPullSecret | FleetSecret;
@@ -107,7 +108,7 @@ export const refusal = (status: number, method: string, path: string): ApiError 
 
 type Setting = Readonly<{
   cluster?: FakeCluster;
-  input?: string;
+  input?: string | Uint8Array;
   terminal?: Terminal;
   /** Told every line as it is printed. */
   heard?: (line: string) => void;
@@ -122,15 +123,16 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
   const { cluster = new FakeCluster(), input = "", terminal, heard, signal, confirm } = setting;
   let [out, err] = ["", ""];
   const io: Io = {
-    read: (path) => (path === "-" ? Promise.resolve(Buffer.from(input)) : noFile(path)),
+    read: (path, limit) =>
+      path === "-" ? Promise.resolve(Buffer.from(input).subarray(0, limit + 1)) : noFile(path),
     out: (text) => {
       out += text;
       heard?.(text);
     },
-    err: (line) => {
-      err += `${line}\n`;
-      heard?.(line);
-    },
+    err: errTo((text) => {
+      err += text;
+      heard?.(text);
+    }),
     confirm,
     terminal,
     reach: () => Promise.resolve(cluster),

@@ -8,7 +8,9 @@ import { tellApiError } from "./cluster/failure.ts";
 import { commands } from "./commands.ts";
 import { complete } from "./completion/complete.ts";
 import { named } from "./terminal/command.ts";
+import { interruptOf } from "./terminal/interrupt.ts";
 import { Misuse, readBounded, Refused, type Io, type Terminal } from "./terminal/io.ts";
+import { errTo } from "./terminal/writing.ts";
 import { usageOf } from "./usage.ts";
 
 /** The client's HTTP library asks for zstd as it is loaded, which Node 20 lacks; tried with 24. */
@@ -22,10 +24,12 @@ async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
   return await import("./cluster/reach.ts");
 }
 
+const interrupted = interruptOf(process);
+
 const io: Io = {
   read: readBounded,
   out: (text) => void process.stdout.write(text),
-  err: (line) => void process.stderr.write(`${line}\n`),
+  err: errTo((text) => void process.stderr.write(text)),
   confirm: process.stdin.isTTY ? confirm : undefined,
   terminal: terminalOf(process.stdout, process.env["NO_COLOR"]),
   reach: async (how) => (await cluster()).reach(how),
@@ -33,11 +37,8 @@ const io: Io = {
   contexts: async (kubeconfig) => (await cluster()).contextsOf(kubeconfig),
   yaml: async (value) => (await cluster()).dumpYaml(value),
   documents: async (text) => (await cluster()).loadDocuments(text),
-  // Who never asks for it is simply ended by an interrupt.
   get signal() {
-    const ends = new AbortController();
-    process.once("SIGINT", () => ends.abort());
-    return ends.signal;
+    return interrupted();
   },
 };
 
@@ -87,12 +88,12 @@ function noCommand(name: string): string {
 }
 
 /**
- * The line for an error that the caller can do something about; anything else is a fault of ours.
+ * The lines for an error that the caller can do something about; anything else is a fault of ours.
  */
-function judge(error: unknown): readonly [exitCode: number, lines: string] | undefined {
-  if (error instanceof Misuse) return [2, error.message];
-  if (error instanceof Refused) return [1, error.message];
-  return error instanceof ApiError ? [1, tellApiError(error)] : undefined;
+function judge(error: unknown): readonly [exitCode: number, lines: readonly string[]] | undefined {
+  if (error instanceof Misuse) return [2, error.message.split("\n")];
+  if (error instanceof Refused) return [1, error.message.split("\n")];
+  return error instanceof ApiError ? [1, [tellApiError(error)]] : undefined;
 }
 
 async function main(): Promise<void> {
@@ -105,10 +106,10 @@ async function main(): Promise<void> {
   try {
     process.exitCode = await run(process.argv.slice(2));
   } catch (error) {
-    const [code, lines] = judge(error) ?? [undefined, ""];
+    const [code, lines] = judge(error) ?? [undefined, []];
     if (code === undefined) throw error;
     process.exitCode = code;
-    for (const line of lines.split("\n")) io.err(escape(line));
+    for (const line of lines) io.err(line);
   }
 }
 

@@ -70,6 +70,12 @@ const refused: readonly (readonly [line: string, ...errors: string[]])[] = [
   ["--file f w d s3cret", '"***": belongs to no flag; remove it'],
   ["--file --colour blue w", "--file: has no value; write --file=VALUE"],
   ["w --file", "--file: has no value; write --file=VALUE"],
+  ["--file= w", "--file: is empty; give the file to paint"],
+  [
+    "-f f --file= w",
+    "--file: is empty; give the file to paint",
+    "--file: given 2 times; give it once",
+  ],
   ["w --note -f f", "--note: has no value; write --note=VALUE"],
   ["w --file --", "--file: has no value; write --file=VALUE"],
   ["-f f w --coats -1", '--coats "-1": is no whole number from 1 to 9'],
@@ -101,6 +107,13 @@ const refused: readonly (readonly [line: string, ...errors: string[]])[] = [
 ];
 for (const [line, ...errors] of refused)
   test(`refused: ${line}`, () => assert.deepEqual(read(line), { ok: false, errors }));
+
+test("an operand that is empty is missing, too, and one without need of it is none", () => {
+  const of = (...argv: string[]) => readFlags(table, { argv, environment: { PLACE: "7" }, quote });
+  const errors = ["WALL: is empty; give the wall"];
+  assert.deepEqual(of("-f", "f", ""), { ok: false, errors });
+  assert.deepEqual(of("-f", "f", "w", ""), { ok: true, value: enough });
+});
 
 test("a variable is named by itself, set or not; a flag of its name is none", () => {
   const errors = ["PLACE: is missing; give the number of the place"];

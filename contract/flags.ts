@@ -76,7 +76,8 @@ function readRow(name: string, flag: Flag, texts: Texts, quote: Quote): ParsedFl
   const errors = values.flatMap((value, at) => {
     return value instanceof Wrong ? [tell(title, given[at], value, quote)] : [];
   });
-  if (given.length === 0 && flag.required) errors.push(`${title}: is missing; give ${flag.what}`);
+  const lacks = given.length === 0 ? "missing" : values.includes(undefined) ? "empty" : undefined;
+  if (lacks !== undefined && flag.required) errors.push(`${title}: is ${lacks}; give ${flag.what}`);
   if (given.length > 1 && !flag.repeated)
     errors.push(`${title}: given ${given.length} times; give it once`);
   if (errors.length > 0) return { ok: false, errors };

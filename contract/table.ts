@@ -8,7 +8,7 @@ export type Flag = Readonly<{
   what: string;
   /** What is read where nothing is given. */
   standard?: string;
-  /** The program cannot run without it. */
+  /** The program cannot run without it, nor with what its reader takes for none. */
   required?: true;
   /** It may be given more than once: its value is a list. */
   repeated?: true;
@@ -28,9 +28,11 @@ type ValueOf<Row extends Flag> = Exclude<ReturnType<Row["read"]>, Wrong>;
 export type TableValues<Rows extends Table> = {
   -readonly [Name in keyof Rows]: Rows[Name] extends { repeated: true }
     ? readonly ValueOf<Rows[Name]>[]
-    : Rows[Name] extends { standard: string } | { required: true }
-      ? ValueOf<Rows[Name]>
-      : ValueOf<Rows[Name]> | undefined;
+    : Rows[Name] extends { required: true }
+      ? Exclude<ValueOf<Rows[Name]>, undefined>
+      : Rows[Name] extends { standard: string }
+        ? ValueOf<Rows[Name]>
+        : ValueOf<Rows[Name]> | undefined;
 };
 
 /** How people write the row's name: `--listen`, `REVISION`, `IMAGE`. */

@@ -1,5 +1,5 @@
 /** Manifests of a folder or a file, read whole before any cluster sees them. */
-import { Buffer } from "node:buffer";
+import { Buffer, isUtf8 } from "node:buffer";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Misuse, Refused, type Io } from "../terminal/io.ts";
@@ -42,6 +42,8 @@ function filesOf(path: string): readonly string[] {
 }
 
 async function documentsOf(file: string, bytes: Uint8Array, io: Io): Promise<readonly unknown[]> {
+  // As text it would have other characters, which would be applied.
+  if (!isUtf8(bytes)) throw new Refused(`${file}: is not UTF-8`);
   try {
     return await io.documents(Buffer.from(bytes).toString("utf8"));
   } catch {

@@ -9,6 +9,7 @@ export type Edited =
   | Readonly<{ ok: true; document: string; entries: number; found: boolean }>
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
+/** The user name has no colon: readers would end it there. */
 export type Login = Readonly<{ username: string; password: string }>;
 
 /**

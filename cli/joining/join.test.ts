@@ -14,6 +14,11 @@ const secrets = "/api/v1/namespaces/web/secrets";
 /** Keeps objects by path; a token of its account is good for nothing. */
 function memory(id: string) {
   const objects = new Map<string, object>([[own, { metadata: { uid: id } }]]);
+  /** Whether this path may not be written. */
+  const memory: { objects: typeof objects; forbids: (path: string) => boolean } = {
+    objects,
+    forbids: () => false,
+  };
   const cluster = {
     async get(path: string) {
       const [collection = "", query] = path.split("?");
@@ -26,6 +31,7 @@ function memory(id: string) {
     },
     async pages() {},
     async apply(path: string, body: { metadata: object }) {
+      if (memory.forbids(path)) throw refusal(403, "PATCH", path);
       const kept = { ...body, metadata: { ...body.metadata, uid: "u" } };
       if (!path.endsWith("/status")) objects.set(path, kept);
       return kept;
@@ -33,7 +39,7 @@ function memory(id: string) {
     create: async () => ({ status: { token: "t", expirationTimestamp: "2027-01-01T00:00:00Z" } }),
     remove: async (path: string) => void objects.delete(path),
   } as unknown as Cluster;
-  return { objects, cluster };
+  return Object.assign(memory, { cluster });
 }
 
 const refuses = async (): Promise<never> => await Promise.reject(refusal(422, "POST", "/x"));
@@ -68,7 +74,7 @@ function clusters() {
           .flatMap(({ resourceNames = [] }) => resourceNames)
           .map((name) => `${(role as V1Role).metadata?.namespace}/${name}`),
       );
-  return { there, joinWith, granted };
+  return { host, there, joinWith, granted };
 }
 
 test("a first join that names no Secret grants the usual ones", async () => {
@@ -94,4 +100,53 @@ test("to join again grants no name that a join may not grant, whoever wrote it t
   await joinWith("web/regcred", "kube-system/global-pull-secret-joined-token");
   await joinWith();
   assert.deepEqual(granted(), ["web/regcred"]);
+});
+
+const isToken = (path: string) => path.endsWith("/secrets/east");
+const isRole = (path: string) => path.includes("/roles/");
+const refused = "east: PATCH \\S+: 403 Refused; ";
+
+test("a join again that fails after it has changed rights says so, and how to have the former", async () => {
+  const { host, joinWith, granted } = clusters();
+  await joinWith("kube-system/pull-secret", "web/a");
+  host.forbids = isToken;
+  await assert.rejects(joinWith("web/regcred"), {
+    name: "Refused",
+    message: new RegExp(
+      `^${refused}its rights there are this join's already; for those that it had join again ` +
+        "with --secret kube-system/pull-secret --secret web/a$",
+    ),
+  });
+  assert.deepEqual(granted(), ["web/regcred"]);
+});
+
+test("where a join again cannot read what was granted it names none", async () => {
+  const { host, there, joinWith } = clusters();
+  await joinWith("web/a");
+  host.forbids = isToken;
+  const get = there.cluster.get.bind(there.cluster);
+  there.cluster.get = async <T>(path: string) =>
+    path.includes("/roles?") ? Promise.reject(refusal(403, "GET", path)) : await get<T>(path);
+  await assert.rejects(joinWith("web/regcred"), {
+    message: new RegExp(`${refused}.* join again with the --secret that it had$`),
+  });
+});
+
+test("a join again that fails and has changed no right says that it grants what it did", async () => {
+  const { host, there, joinWith } = clusters();
+  await joinWith("web/a");
+  const message = new RegExp(`^${refused}its rights there are for the same Secrets as before$`);
+  host.forbids = isToken;
+  await assert.rejects(joinWith(), { message });
+  host.forbids = () => false;
+  there.forbids = isRole;
+  await assert.rejects(joinWith("web/regcred"), { message });
+});
+
+test("a join again that is refused before anything is written there says that nothing is changed", async () => {
+  const { there, joinWith } = clusters();
+  await joinWith("web/a");
+  there.forbids = () => true;
+  const message = new RegExp(`^${refused}nothing is changed there$`);
+  await assert.rejects(joinWith("web/regcred"), { message });
 });

@@ -7,7 +7,7 @@ import { requestToken, tokenSecret } from "#kube/token.ts";
 import { manager } from "../cluster/names.ts";
 import { Refused, type ServerAddress } from "../terminal/io.ts";
 import { untilGuarded } from "./guard-check.ts";
-import { drop, isMadeBy, titleOf } from "./departure.ts";
+import { isMadeBy } from "./departure.ts";
 import { refuseForeign } from "./foreign.ts";
 import { profilePath, tokenPath, type Named } from "../clusters/names.ts";
 import {
@@ -18,10 +18,9 @@ import {
   profileOf,
   type JoinFlags,
 } from "../clusters/profile.ts";
-import { keptTargets, usual } from "./targets.ts";
+import { grantedTargets, usual } from "./targets.ts";
 import { guardsOf, rightsOf, type Made, type Target } from "./rights.ts";
-
-export type Pair = Readonly<{ host: Cluster; there: Cluster }>;
+import { undo, type Pair } from "./undo.ts";
 
 type Asked = Readonly<{
   name: string;
@@ -38,9 +37,9 @@ const how = { manager, force: true } as const;
 
 /**
  * Joins it, or joins it again: rights and token are renewed then. What a join that fails has made
- * is taken away, unless it was there before; what cannot be is told. The ClusterProfile is written
- * first: a join that is killed anywhere is found by it, and either removed or joined again. Returns
- * when the token ends.
+ * is taken away, unless it was there before; what cannot be is told, and so are rights that it has
+ * changed. The ClusterProfile is written first: a join that is killed anywhere is found by it, and
+ * either removed or joined again. Returns when the token ends.
  */
 export async function join(pair: Pair, asked: Asked): Promise<Date> {
   const { host, there } = pair;
@@ -53,9 +52,11 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
     joinedBy,
     "a cluster is joined from one host: remove it from that one first",
   );
-  const former = async () =>
-    known || before ? await keptTargets(there, isMadeBy(joinedBy)) : usual;
-  const targets = asked.targets.length > 0 ? asked.targets : await former();
+  const named = asked.targets.length > 0;
+  const earlier = () => grantedTargets(there, isMadeBy(joinedBy));
+  // Where this join names its own, the earlier ones are asked for only to be told.
+  const former = known || before ? await (named ? earlier().catch(noneRead) : earlier()) : [];
+  const targets = named ? asked.targets : former.length > 0 ? former : usual;
   // Whoever may not write here changes nothing there.
   const wanted = profileOf(name, id, flags);
   const { metadata } = await host.apply<ClusterProfile>(profilePath(name), wanted, how);
@@ -79,7 +80,7 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
     await host.apply(profilePath(name), profileOf(name, id, flags, token.issued), how);
     return token.expires;
   } catch (error) {
-    const its = { name, joinedBy, made: known ? [] : made, here: before };
+    const its = { name, joinedBy, made, targets, former: known ? former : undefined, here: before };
     const stands = await undo(pair, its);
     throw new Refused(`${name}: ${(error as Error).message}; ${stands}`);
   }
@@ -120,32 +121,8 @@ async function refuseAnother(host: Cluster, name: string, id: string): Promise<b
   return there !== undefined;
 }
 
-type Begun = Readonly<{
-  name: string;
-  joinedBy: string;
-  /** Paths of what was made there, in their order. */
-  made: readonly string[];
-  /** It was joined before. */
-  here: boolean;
-}>;
-
-/** Takes away what this join has made; the sentence that says what stands. */
-async function undo({ host, there }: Pair, begun: Begun): Promise<string> {
-  const { name, joinedBy, made, here } = begun;
-  const left: string[] = [];
-  for (const path of made.toReversed()) {
-    const gone = await drop(there, path, isMadeBy(joinedBy)).catch(() => false);
-    if (!gone) left.push(`${titleOf(path)} there: delete it`);
-  }
-  try {
-    const path = profilePath(name);
-    const profile = here ? undefined : await host.get<Named>(path);
-    // Its Secret goes with it.
-    if (profile !== undefined) await host.remove(path, profile.metadata?.uid ?? "");
-  } catch {
-    left.push(`clusterprofile/${name} here: delete it`);
-  }
-  if (here && made.length > 0) left.push("what an earlier join has made is still there");
-  if (left.length > 0) return left.join(", ");
-  return made.length === 0 ? "nothing is changed" : "nothing of it stands";
+/** No Secrets, where the API server does not say which they are. */
+function noneRead(error: unknown): readonly Target[] {
+  if (error instanceof ApiError) return [];
+  throw error;
 }

@@ -17,17 +17,16 @@ export const usual: readonly Target[] = ["pull-secret", "fleet-pull-secret"].map
 const roles = "/apis/rbac.authorization.k8s.io/v1/roles";
 
 /**
- * What an earlier join has granted, and the usual ones where there was none. To join again keeps
- * them all: the Roles alone say where Secrets were placed, for a removal.
+ * What an earlier join has granted. To join again keeps them all: the Roles alone say where Secrets
+ * were placed, for a removal.
  */
-export async function keptTargets(
+export async function grantedTargets(
   there: Cluster,
   made: (one: Named) => boolean,
 ): Promise<readonly Target[]> {
   const named = (await rolesIn(there, made)).flatMap(targetsOf);
   // Others may have written to the Role, and what no join grants is not granted by the next.
-  const allowed = named.filter((one) => !(target(`${one.namespace}/${one.name}`) instanceof Wrong));
-  return allowed.length === 0 ? usual : allowed;
+  return named.filter((one) => !(target(`${one.namespace}/${one.name}`) instanceof Wrong));
 }
 
 /** Our Roles in whatever namespaces: they say where Secrets may have been placed. */

@@ -30,20 +30,27 @@ export async function isThere(cluster: Cluster, path: string): Promise<boolean> 
   return (await read(cluster, path)) !== undefined;
 }
 
+type Deleting = Readonly<{
+  /** For the controller's pods to end. */
+  seconds: number;
+  signal: AbortSignal;
+  /** Told each object that was there and is deleted. */
+  deleted: (one: InstalledObject) => void;
+}>;
+
 /**
- * Deletes each object and tells of it if it was there. False when the controller's pods have not
- * ended in time.
+ * Deletes each object. False when the controller's pods have not ended in time, or `signal` has
+ * aborted; the definition is there then.
  */
 export async function deleteAll(
   cluster: Cluster,
-  seconds: number,
-  deleted: (one: InstalledObject) => void,
+  { seconds, signal, deleted }: Deleting,
 ): Promise<boolean> {
-  for (const one of installation) {
+  for (const one of [...installation, definition]) {
+    if (signal.aborted) return false;
     await deleteOne(cluster, one, deleted);
-    if (one === deployment && !(await podsEnd(cluster, seconds))) return false;
+    if (one === deployment && !(await podsEnd(cluster, seconds, signal))) return false;
   }
-  await deleteOne(cluster, definition, deleted);
   return true;
 }
 
@@ -62,14 +69,15 @@ async function deleteOne(
  * A controller that still runs would take the end of GlobalPullSecret for its defaults, and deploy
  * anew.
  */
-async function podsEnd(cluster: Cluster, seconds: number): Promise<boolean> {
+async function podsEnd(cluster: Cluster, seconds: number, signal: AbortSignal): Promise<boolean> {
   const until = performance.now() + seconds * 1000;
   const query = { fieldSelector: `spec.serviceAccountName=${fieldManager}` };
   for (;;) {
     let count = 0;
     await cluster.pages<V1Pod>(collections.pods, query, (pods) => void (count += pods.length));
     if (count === 0) return true;
-    if (performance.now() >= until) return false;
-    await pause(1000);
+    if (signal.aborted || performance.now() >= until) return false;
+    // Rejects only when it is aborted.
+    await pause(1000, undefined, { signal }).catch(() => {});
   }
 }

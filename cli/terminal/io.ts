@@ -8,7 +8,9 @@ export type Io = Readonly<{
    * The bytes of a file, or of standard input for `-`; at most `limit` and one more. Throws Misuse.
    */
   read(path: string, limit: number): Promise<Uint8Array>;
+  /** Written as it is: what others wrote in it has to be escaped before, as `print` does. */
   out(text: string): void;
+  /** One line on standard error; whatever is in the text, it cannot fool a terminal. */
   err(line: string): void;
   /** Asks the person a question of yes or no; undefined where nobody can be asked. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
@@ -23,7 +25,10 @@ export type Io = Readonly<{
   yaml(value: unknown): Promise<string>;
   /** The documents of a YAML text. Throws where it is none; what it says may quote the text. */
   documents(text: string): Promise<readonly unknown[]>;
-  /** Aborts on Ctrl-C. */
+  /**
+   * Aborts on Ctrl-C, which from the first access on no longer ends the process by itself: whoever
+   * takes it gives it to all that is waited for after.
+   */
   signal: AbortSignal;
 }>;
 

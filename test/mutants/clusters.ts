@@ -174,4 +174,25 @@ export const clusters: readonly Mutant[] = [
     instead: "if (managers.size > 0)",
     tests: [profiles],
   },
+  {
+    effect: "a context that is given empty is the current one, and the host joins itself",
+    file: "contract/flags.ts",
+    text: 'values.includes(undefined) ? "empty" : undefined',
+    instead: 'values.includes(null) ? "empty" : undefined',
+    tests: ["contract/flags.test.ts", "cli/commands/clusters/join.test.ts"],
+  },
+  {
+    effect: "a join again that took rights away says that they are as before",
+    file: "cli/joining/undo.ts",
+    text: 'if (same || !made.some((path) => path.includes("/roles/")))',
+    instead: "if (same || made.length > 0)",
+    tests: ["cli/joining/join.test.ts"],
+  },
+  {
+    effect: "a joined cluster's API server writes to the caller's terminal what it likes",
+    file: "cli/terminal/writing.ts",
+    text: "write(`${escape(line)}\\n`);",
+    instead: "write(`${line}\\n`);",
+    tests: ["cli/terminal/writing.test.ts"],
+  },
 ];

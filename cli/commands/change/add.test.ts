@@ -1,5 +1,6 @@
 /** `add` and `remove`: the same rewrite of a Secret, with and without a credential. */
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
@@ -141,6 +142,43 @@ test("a password that is not on standard input is misuse", async () => {
     [code, err],
     [2, "--password-stdin: standard input is empty; give a password\n"],
   );
+});
+
+const misnamed: readonly (readonly [what: string, username: string, said: RegExp])[] = [
+  ["a colon, where readers would end it", `team:${password}`, /^--username: .*colon/],
+  ["bytes that were no UTF-8", `te\ufffdm`, /^--username: .*UTF-8/],
+];
+for (const [what, username, said] of misnamed)
+  test(`a user name with ${what} is misuse: it would be written as another`, async () => {
+    const cluster = clusterWith(undefined);
+    const argv = ["add", "quay.io", "-u", username, "--password-stdin"];
+    const { code, out, err } = await call(argv, { cluster, input: password });
+    assert.deepEqual([code, out, cluster.writes], [2, "", []]);
+    assert.match(err, said);
+    assert.ok(!err.includes("s3cret"), err);
+  });
+
+test("a password that is not UTF-8 is misuse, for it would be written as another", async () => {
+  const cluster = clusterWith(undefined);
+  const input = Buffer.from("s3cret-p\u00e4ss", "latin1");
+  const { code, out, err } = await call(["add", "quay.io", ...login], { cluster, input });
+  assert.deepEqual([code, out, cluster.writes], [2, "", []]);
+  assert.match(err, /^--password-stdin: is not UTF-8; [^\n]+\n$/);
+  assert.ok(!err.includes("s3cret"), err);
+});
+
+test("of a password that is too long it is told that it is, wherever the reading stopped", async () => {
+  const input = "\u00e4".repeat(300_000);
+  const { code, err } = await call(["add", "quay.io", ...login], { input });
+  assert.deepEqual([code, err], [2, "--password-stdin: longer than 512 KiB\n"]);
+});
+
+test("a password is written as it is given, with a byte order mark, too", async () => {
+  const cluster = clusterWith(undefined);
+  const given = "\ufeffp\u00e4ss";
+  assert.equal((await call(["add", "quay.io", ...login], { cluster, input: given })).code, 0);
+  const auth = Buffer.from(`robot:${given}`).toString("base64");
+  assert.deepEqual(written(cluster), { auths: { "quay.io": { auth } } });
 });
 
 test("`remove` takes one entry, in any spelling", async () => {

@@ -1,4 +1,5 @@
 /** `add`: one registry's credential into a source's Secret. */
+import { Buffer, isUtf8 } from "node:buffer";
 import { toggle } from "#contract/values.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { clusterFlags, sourceFlag, waitFor } from "#cli/cluster/flags.ts";
@@ -38,6 +39,7 @@ export const add = command(
         given["password-stdin"] === false
           ? "--password-stdin: is missing; a password in the command line is seen by others"
           : undefined,
+      ({ username = "" }) => wrongUser(username),
     ],
   },
   async ({ REGISTRY, username, source, ...how }, io) => {
@@ -55,10 +57,24 @@ export const add = command(
   },
 );
 
+/** What is wrong with a user name; without a word of it, for people write the password after it. */
+function wrongUser(username: string): string | undefined {
+  if (username.includes(":"))
+    return "--username: has a colon, at which readers end it; give the user alone";
+  // Node's own, in place of bytes of the command line that are no UTF-8.
+  return username.includes("\ufffd") ? "--username: is not UTF-8; give it as UTF-8" : undefined;
+}
+
+/** Every character is kept, but for a last line break. Throws Misuse for what is no text. */
 async function readPassword(io: Io): Promise<string> {
   const bytes = await io.read("-", longestPassword);
-  const password = new TextDecoder().decode(bytes).replace(/\r?\n$/, "");
+  // First: where the reading stopped may be within a character.
   if (bytes.length > longestPassword) throw new Misuse("--password-stdin: longer than 512 KiB");
+  if (!isUtf8(bytes)) throw new Misuse("--password-stdin: is not UTF-8; give it as UTF-8");
+  // No TextDecoder: it drops a byte order mark.
+  const password = Buffer.from(bytes)
+    .toString("utf8")
+    .replace(/\r?\n$/, "");
   if (password === "")
     throw new Misuse("--password-stdin: standard input is empty; give a password");
   return password;

@@ -45,7 +45,7 @@ export const join = command(
     },
   },
   async ({ NAME: name, secret, ...how }, io) => {
-    const context = how.context ?? "";
+    const { context } = how;
     const place = addressFor(await io.place(how), how, context);
     const [host, there] = await Promise.all([io.reach(hostOf(how)), io.reach(how)]);
     const as = (token: string) => io.reach({ ...how, as: undefined, token });

@@ -54,3 +54,19 @@ for (const [what, joinedBy, says] of [
     assert.deepEqual([code, out], [0, says]);
     assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/kube-system"]);
   });
+
+test("names that the cluster tells cannot fool a terminal", async () => {
+  const cluster = clusterOf("id/east");
+  const get = cluster.get.bind(cluster);
+  cluster.get = async <T>(path: string) => {
+    if (!path.includes("/roles?")) return await get<T>(path);
+    const annotations = { "globalpullsecret.io/joined-by": "id/east" };
+    const rules = [{ resources: ["secrets"], resourceNames: ["a\u001b[2K\nwest: removed"] }];
+    return { items: [{ metadata: { namespace: "web", annotations }, rules }] } as T;
+  };
+  const placed = { "globalpullsecret.io/fleet-owner": "id/kube-system/pull-secret" };
+  const path = "/api/v1/namespaces/web/secrets/a\u001b[2K\nwest: removed";
+  cluster.objects.set(path, { metadata: { uid: "u", annotations: placed } });
+  const { out } = await call(words, { cluster });
+  assert.match(out, /^east: secret\/a\\u\{1b\}\[2K\\u\{a\}west: removed deleted$/m);
+});

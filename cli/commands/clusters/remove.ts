@@ -2,6 +2,7 @@
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager } from "#contract/joined/names.ts";
 import { toggle } from "#contract/values.ts";
+import { escape } from "#pullsecret/problems/keypath.ts";
 import { refuseOther, waysTo } from "#cli/clusters/contexts.ts";
 import { clusterId } from "#cli/clusters/profile.ts";
 import { leave } from "#cli/joining/departure.ts";
@@ -55,7 +56,9 @@ export const remove = command(
       const joinedBy = `${await clusterId(host)}/${name}`;
       const byHand = `delete there by hand: ${allThatIsMade}; then take it away here with --forget`;
       await refuseForeign(there, joinedBy, byHand);
-      for (const line of await leave(there, joinedBy, keep)) io.out(`${name}: ${line} deleted\n`);
+      // That cluster named them.
+      for (const line of await leave(there, joinedBy, keep))
+        io.out(`${name}: ${escape(line)} deleted\n`);
     }
     const token = await host.get<Named>(tokenPath(name), { as: "metadata" });
     if (token !== undefined) await host.remove(tokenPath(name), token.metadata?.uid ?? "");

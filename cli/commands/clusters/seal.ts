@@ -206,13 +206,11 @@ function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
     clusters.set(fingerprint, [...(clusters.get(fingerprint) ?? []), name]);
   return [...clusters.values()]
     .filter((one) => one.length > 1)
-    .map((one) => {
-      const names = escape(one.join(", "));
-      return (
-        `warning: ${names}: have one certificate, so each can open the other's file; ` +
-        "unless they share a key on purpose, one of them was given the other's"
-      );
-    });
+    .map(
+      (one) =>
+        `warning: ${one.join(", ")}: have one certificate, so each can open the other's file; ` +
+        "unless they share a key on purpose, one of them was given the other's",
+    );
 }
 
 /** What the directory has been sealed with; refused where that is another Secret, or scope. */

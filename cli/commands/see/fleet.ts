@@ -55,20 +55,20 @@ export const fleet = command(
       await print(output, first, whole, io);
       return 0;
     }
+    const { signal } = io;
     let shown = "";
     const show = async () => {
       const all = await read(cluster, namespace);
       // A pipe gets a line per change; the times, which change all the while, are for a terminal.
       const lines = io.terminal === undefined ? short : whole;
       const now = JSON.stringify(lines(all));
-      if (now === shown || io.signal.aborted) return;
+      if (now === shown || signal.aborted) return;
       shown = now;
       if (io.terminal !== undefined) io.out(home);
       await print("text", all, lines, io);
     };
     let last = Promise.resolve();
     const failed = (error: Error) => io.err(error.message);
-    const { signal } = io;
     const hint = () => (last = last.then(show).catch(failed));
     const path = fleetSecretsIn(namespace);
     await watchCollection({ cluster, path, query: {}, hint, failed, signal });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { additionalPath, call, FakeCluster, pullSecret } from "#cli/fake.fixture.ts";
-import { halted, inForce, object, rolling, source } from "#cli/object.fixture.ts";
+import { halted, inForce, object, rolling, source, standing } from "#cli/object.fixture.ts";
 
 const served = object({ status: { sources: [source("812")], conditions: inForce } });
 const before = object({ status: { sources: [source("790")], conditions: inForce } });
@@ -38,6 +38,19 @@ test("Ready of the version before is not believed, and each step is told once", 
 test("what only a person can end is told, with 1", async () => {
   const { code, err } = await call(["wait"], { cluster: cluster(failed) });
   assert.deepEqual([code, err], [1, "Halted: revision 8 failed on n7\n"]);
+});
+
+test("what a cluster says cannot fool a terminal, on neither stream", async () => {
+  const forged = "\u001b[2Kof n7\nrevision 7 is on every node";
+  const shown = "\\u{1b}[2Kof n7\\u{a}revision 7 is on every node";
+  const sources = [source("812", "790")];
+  const ill = object({ status: { sources, conditions: standing("person", "Halted", forged) } });
+  const { err } = await call(["wait", "--timeout", "2s"], { cluster: cluster(ill) });
+  assert.equal(err, `Halted: ${shown}\n`);
+  const conditions = standing("nobody", "InForce", forged);
+  const well = object({ status: { sources: [source("812")], conditions } });
+  const { out } = await call(["wait", "--timeout", "2s"], { cluster: cluster(well) });
+  assert.equal(out, `${shown}\n`);
 });
 
 test("what does not come in time is 3, and the last word is told", async () => {

@@ -1,4 +1,5 @@
 /** `wait`: until the edit that was just made is on every node that can be served. */
+import { escape } from "#pullsecret/problems/keypath.ts";
 import { clusterFlags, sourceFlag, timeoutFlag } from "#cli/cluster/flags.ts";
 import { followObject, peekObject } from "#cli/cluster/object.ts";
 import { sourceSecret, sourceSecrets, versionOf } from "#cli/cluster/secrets.ts";
@@ -35,7 +36,7 @@ export const wait = command(
         return undefined;
       },
     });
-    if (answer?.is === "served") io.out(`${answer.why === "" ? "served" : answer.why}\n`);
+    if (answer?.is === "served") io.out(`${escape(answer.why || "served")}\n`);
     if (answer?.is === "failed") io.err(answer.why);
     if (answer === undefined)
       io.err(`not served yet: ${last?.why ?? "the API server did not answer"}`);

@@ -156,3 +156,36 @@ test("pods of the controller that do not end keep the definition", async () => {
   );
   assert.equal(deletions(fake).at(-1), deployment.path);
 });
+
+const leftAt = "left is the rest, up to the definition of GlobalPullSecret; uninstall again";
+
+test("an interrupt while the controller's pods end is followed at once, and says what is left", async () => {
+  const fake = installed(withdrawn);
+  fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
+  const enough = new AbortController();
+  const pages = fake.pages.bind(fake);
+  fake.pages = async (...asked) => {
+    await pages(...asked);
+    setImmediate(() => enough.abort());
+  };
+  const setting = { cluster: fake, signal: enough.signal };
+  const { code, out, err } = await call(["uninstall", "--yes", "--timeout", "2s"], setting);
+  const deleted = installation.slice(0, 2).map(({ kind, name }) => `${kind}/${name}`);
+  assert.deepEqual(
+    [code, out, err],
+    [3, "", `interrupted; deleted: ${deleted.join(", ")}; ${leftAt}\n`],
+  );
+});
+
+test("an interrupt between two deletions is the end of them", async () => {
+  const fake = installed(withdrawn);
+  const enough = new AbortController();
+  fake.before = () => enough.abort();
+  const { code, err } = await call(["uninstall", "--yes"], {
+    cluster: fake,
+    signal: enough.signal,
+  });
+  const [{ kind, name, path } = definition] = installation;
+  assert.deepEqual([code, err], [3, `interrupted; deleted: ${kind}/${name}; ${leftAt}\n`]);
+  assert.deepEqual(deletions(fake), [path]);
+});

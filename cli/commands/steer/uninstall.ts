@@ -45,17 +45,20 @@ export const uninstall = command(
     if (!yes && !(await agreed(cluster.identity, io))) return 1;
     const end = performance.now() + timeout * 1000;
     const object = await peekObject(cluster);
-    const { is, why } = await giveBack(cluster, { seconds: timeout, ...pick(io) });
+    const { signal, err } = io;
+    const { is, why } = await giveBack(cluster, { seconds: timeout, signal, err });
     if (is !== "back") {
       io.err(is === "failed" ? why : `not given back yet, nothing is deleted: ${why}`);
       return is === "failed" ? 1 : 3;
     }
     const deleted: string[] = [];
-    const gone = await deleteAll(cluster, (end - performance.now()) / 1000, ({ kind, name }) => {
-      deleted.push(`${kind}/${name}`);
+    const gone = await deleteAll(cluster, {
+      seconds: (end - performance.now()) / 1000,
+      signal,
+      deleted: ({ kind, name }) => void deleted.push(`${kind}/${name}`),
     });
     if (!gone) {
-      io.err("the controller's pods have not ended yet; uninstall again, when they have");
+      io.err(signal.aborted ? interrupted(deleted) : stillRunning);
       return 3;
     }
     const kept = sourceSecrets(object).map(({ secret }) => secret);
@@ -64,7 +67,11 @@ export const uninstall = command(
   },
 );
 
-const pick = ({ signal, err }: Io) => ({ signal, err });
+const stillRunning = "the controller's pods have not ended yet; uninstall again, when they have";
+
+const interrupted = (deleted: readonly string[]): string =>
+  `interrupted; deleted: ${deleted.join(", ") || "nothing"}; left is the rest, up to the ` +
+  "definition of GlobalPullSecret; uninstall again";
 
 async function agreed(server: string, io: Io): Promise<boolean> {
   if (io.confirm === undefined)

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { test } from "node:test";
+import type { Io } from "../terminal/io.ts";
+import { readManifests } from "./manifests.ts";
+
+test("a manifest that is not UTF-8 is refused, for it would be applied as another", async () => {
+  const text = '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"p\u00e4ss"}}';
+  const ioOf = (bytes: Uint8Array) =>
+    ({
+      read: async () => bytes,
+      documents: async (one: string) => [JSON.parse(one)],
+    }) as unknown as Io;
+  assert.equal((await readManifests("-", ioOf(Buffer.from(text)))).length, 1);
+  await assert.rejects(readManifests("-", ioOf(Buffer.from(text, "latin1"))), {
+    name: "Refused",
+    message: "-: is not UTF-8",
+  });
+});

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { test } from "node:test";
+import { interruptOf } from "./interrupt.ts";
+
+test("however often it is asked for, there is one signal and one listener", () => {
+  const source = new EventEmitter();
+  const signal = interruptOf(source);
+  const all = Array.from({ length: 20 }, () => signal());
+  assert.deepEqual([new Set(all).size, source.listenerCount("SIGINT")], [1, 1]);
+  source.emit("SIGINT");
+  assert.equal(signal().aborted, true);
+});
+
+test("who never asks is ended by the first interrupt, and who asked by the second", () => {
+  const source = new EventEmitter();
+  const signal = interruptOf(source);
+  assert.equal(source.listenerCount("SIGINT"), 0);
+  signal();
+  source.emit("SIGINT");
+  signal();
+  assert.equal(source.listenerCount("SIGINT"), 0);
+});

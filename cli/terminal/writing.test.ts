@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { escape } from "#pullsecret/problems/keypath.ts";
+import { errTo } from "./writing.ts";
+
+/** What is written of this line. */
+function written(line: string): string {
+  let text = "";
+  errTo((part) => void (text += part))(line);
+  return text;
+}
+
+test("a line on standard error cannot erase others, make more, or fill the clipboard", () => {
+  assert.equal(
+    written("east: 500 \u001b[2K\u001b]52;c;cm0gLXJm\u0007\nnodes: all is well"),
+    "east: 500 \\u{1b}[2K\\u{1b}]52;c;cm0gLXJm\\u{7}\\u{a}nodes: all is well\n",
+  );
+});
+
+test("what is escaped already reads the same", () => {
+  const texts = fc.string({ unit: "binary" });
+  fc.assert(fc.property(texts, (text) => assert.equal(written(escape(text)), written(text))));
+});

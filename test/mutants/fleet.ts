@@ -71,6 +71,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     effect: "a Secret that somebody else placed in a cluster is overwritten",
+    by: "a Secret that somebody else placed is not touched",
     file: "fleet/guest/guest.ts",
     text: "one !== undefined && !isPlacedBy(one, owner)",
     instead: "one === null",
@@ -207,6 +208,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     effect: "a new process forgets that a cluster refused the content",
+    by: "a cluster that refuses the content stops the fleet",
     file: "fleet/guests.ts",
     text: "?? remembered(former)",
     instead: "",
@@ -214,6 +216,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     effect: "a change goes on before a cluster has had it for minSuccessTime",
+    by: "has had it for minSuccessTime",
     file: "fleet/guests.ts",
     text: "soak: secondsOf(minSuccessTime) * 1000,",
     instead: "soak: secondsOf(minSuccessTime) * 0,",
@@ -221,6 +224,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     effect: "an object's maxFailures is not heeded",
+    by: "where one may fail the others get it",
     file: "fleet/fleet.ts",
     text: "{ canary, maxConcurrency, maxFailures });",
     instead: "{ canary, maxConcurrency, maxFailures: maxFailures * 0 });",
@@ -235,6 +239,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     effect: "a paused object goes on to change its clusters",
+    by: "Paused holds every change",
     file: "fleet/fleet.ts",
     text: 'source.ok && object.spec.managementState !== "Paused"',
     instead: "source.ok",
@@ -242,6 +247,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     effect: "who orphans what was placed has it deleted",
+    by: "removalPolicy Orphan leaves what was placed",
     file: "fleet/fleet.ts",
     text: 'const orphan = spec.removalPolicy === "Orphan";',
     instead: "const orphan = false;",
@@ -249,6 +255,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     effect: "a removal goes to every cluster at once",
+    by: "a removal obeys maxConcurrency",
     file: "fleet/fleet.ts",
     text: 'maxConcurrency: spec.rollout?.maxConcurrency ?? "10%"',
     instead: 'maxConcurrency: "100%"',
@@ -256,6 +263,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     effect: "status is written at every change",
+    by: "at most once in two seconds",
     file: "fleet/fleet.ts",
     text: "const statusMilliseconds = 2000;",
     instead: "const statusMilliseconds = 0;",

@@ -8,6 +8,8 @@ export type Mutant = Readonly<{
   /** What stands in the file exactly once, and what stands there instead. */
   text: string;
   instead: string;
+  /** Words in the name of the test that finds it, where that is not the promise's number. */
+  by?: string;
   /** Test files of which at least one must turn red. */
   tests: readonly string[];
 }>;

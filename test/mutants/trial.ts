@@ -7,17 +7,25 @@ import type { Mutant } from "./mutant.ts";
 import { Workshop } from "./workshop.ts";
 
 /**
- * Each test of these begins and ends with nothing: those that bear the broken promise's number are
- * enough, and it takes a boot instead of all its minutes.
+ * Each test of these begins and ends with nothing: those that bear the broken promise's number, or
+ * the words, are enough, and it takes a boot instead of all its minutes.
  */
-const independent: ReadonlySet<string> = new Set(["test/sync/sync.test.ts"]);
+const independent: ReadonlySet<string> = new Set([
+  "test/fleet/fleet.test.ts",
+  "test/fleet/steering.test.ts",
+  "test/sync/sync.test.ts",
+]);
 
 const tests = allTests();
 
-/** Whether one of the file's tests shows the promise: of another file's nothing would be run. */
-function shows(file: string, promise: string): boolean {
+/** What the names of the file's tests must have to be run; undefined: all of them are. */
+function wordsFor(file: string, { breaks, by }: Mutant): string | undefined {
+  if (!independent.has(file)) return undefined;
+  if (by !== undefined) return by;
+  // Of another file's number nothing would be run.
   const within = new Set(reached(file)).add(file);
-  return tests.some((one) => within.has(one.file) && shownBy(one.name).includes(promise));
+  const shown = tests.filter((one) => within.has(one.file)).flatMap(({ name }) => shownBy(name));
+  return shown.find((number) => number === breaks);
 }
 
 /** Test file → how many tests it has on the copy as it is, all of them green. */
@@ -35,11 +43,10 @@ async function testsOf(workshop: Workshop, file: string): Promise<number> {
 /** Whether the file's tests notice the breakage. */
 async function isFoundBy(workshop: Workshop, file: string, mutant: Mutant): Promise<boolean> {
   const tests = await testsOf(workshop, file);
-  const { breaks } = mutant;
-  if (breaks !== undefined && independent.has(file) && shows(file, breaks)) {
-    const broken = await workshop.broken(mutant, () => workshop.run(file, breaks));
-    assert.ok(broken.tests > 0, `${file} does not even run:\n${broken.output}`);
-    return broken.redNames.some((name) => shownBy(name).includes(breaks));
+  const words = wordsFor(file, mutant);
+  if (words !== undefined) {
+    const { redNames } = await workshop.broken(mutant, () => workshop.run(file, words));
+    return redNames.some((name) => name.includes(words));
   }
   const broken = await workshop.broken(mutant, () => workshop.run(file));
   // A file that cannot be loaded is red as well, and shows nothing.

@@ -40,25 +40,51 @@ const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 export const isWrite = ({ verb }: AuditedRequest): boolean => !reading.has(verb);
 
 /** The end of the log in bytes, to read on from. */
-export function auditEnd({ auditLog }: Cluster): number {
+export function auditEnd({ auditLog }: Pick<Cluster, "auditLog">): number {
   return statSync(auditLog).size;
 }
 
 /** Every request since a time (ISO 8601), or after a former end of the log, oldest answer first. */
 export function auditOf(
-  { auditLog }: Cluster,
+  { auditLog }: Pick<Cluster, "auditLog">,
   { since = "", after = 0 }: Readonly<{ since?: string; after?: number }> = {},
 ): AuditedRequest[] {
-  const lines = read(auditLog, after).split("\n").slice(0, -1).flatMap(parsed);
-  return lines.filter((line) => line.requestReceivedTimestamp >= since).map(asked);
+  return upToDate(auditLog)
+    .requests.filter(({ start, request }) => start >= after && request.at >= since)
+    .map(({ request }) => request);
 }
 
-function read(file: string, after: number): string {
-  const bytes = Buffer.alloc(statSync(file).size - after);
+/** `end`: of the last whole line, in bytes; `start`: of a request's line. */
+type Log = { end: number; requests: { start: number; request: AuditedRequest }[] };
+
+/**
+ * What was read of each log before. A wait looks ten times a second, and the log of a file's tests
+ * has tens of megabytes in the end: read anew each time, it kept a core busy.
+ */
+const logs = new Map<string, Log>();
+
+function upToDate(file: string): Log {
+  const size = statSync(file).size;
+  let log = logs.get(file);
+  if (log === undefined || size < log.end) logs.set(file, (log = { end: 0, requests: [] }));
+  const bytes = read(file, log.end, size);
+  const begun = log.end;
+  for (;;) {
+    const from = log.end - begun;
+    const newline = bytes.indexOf("\n", from);
+    if (newline < 0) return log;
+    const [line] = parsed(bytes.toString("utf8", from, newline));
+    if (line !== undefined) log.requests.push({ start: log.end, request: asked(line) });
+    log.end = begun + newline + 1;
+  }
+}
+
+function read(file: string, from: number, to: number): Buffer {
+  const bytes = Buffer.alloc(to - from);
   const descriptor = openSync(file, "r");
-  readSync(descriptor, bytes, 0, bytes.length, after);
+  readSync(descriptor, bytes, 0, bytes.length, from);
   closeSync(descriptor);
-  return bytes.toString();
+  return bytes;
 }
 
 /** A line is cut short where the API server was killed. */

@@ -43,7 +43,7 @@ function regroup(tries: readonly Held[], groups: readonly Held[][]): Held[][] {
 
 /** No image name can match it, says identity(), unless by the accidents that it names. */
 function isDead(key: string): boolean {
-  return identity(key) === undefined && !/^[^/]*\[|%/.test(key);
+  return identity(key) === undefined && !/^(?:https?:\/\/)?[^/]*\[|%/.test(key);
 }
 
 function compare({ file, images }: Question, answer: OracleAnswer): void {

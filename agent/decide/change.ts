@@ -45,9 +45,7 @@ export function change(
         : unitMissingFor(facts, journal, matters);
   if (unfit !== undefined) return unfit;
   const unable = (why: Code, detail: string): Answer =>
-    isIdle(known)
-      ? refuse(why, soon, detail)
-      : startMeanwhile(facts, known, wait(why, soon, detail));
+    startMeanwhile(facts, known, (isIdle(known) ? refuse : wait)(why, soon, detail));
   // Once written, we could never read it again, nor take it back.
   if (planned.excess !== undefined) return unable(codes.unsafe, `it would have ${planned.excess}`);
   const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;

@@ -35,8 +35,8 @@ export function startMeanwhile(
   journal: Journal | undefined,
   otherwise: Step,
 ): Answer {
-  if (journal === undefined || isIdle(journal) || facts.config.restart === "Never")
-    return otherwise;
+  if (journal === undefined || isIdle(journal)) return otherwise;
+  if (facts.config.restart === "Never") return otherwise;
   const step = stateOf(facts, journal) === "down" ? owed(facts, journal) : undefined;
   return step === undefined || step.action === "wait" ? otherwise : { ...step, ready: false };
 }

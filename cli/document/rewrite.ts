@@ -73,6 +73,10 @@ async function write(
   }
   const { warnings } = await verdictOn(Buffer.from(document), protect);
   if (document === before.toString("utf8")) return { did: "nothing", entries, warnings };
+  if (live?.immutable === true)
+    throw new Refused(
+      `${secret}: is immutable; nothing is written: delete the Secret, then add all that it had`,
+    );
   const data = { ...live?.data, [secretKeys.document]: Buffer.from(document).toString("base64") };
   if (live === undefined) await cluster.create(collections.secrets, newSecret(secret, data));
   else await cluster.replace(secretPath(secret), { ...live, ...kind, data });

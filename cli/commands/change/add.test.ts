@@ -60,6 +60,19 @@ test("another spelling of a registry is the same entry", async () => {
   assert.deepEqual(written(cluster), { auths: { "quay.io": entry } });
 });
 
+test("an immutable Secret is told as such, and nothing is written", async () => {
+  const cluster = clusterWith({ ...pullSecret({ "a.io": "u:p" }), immutable: true });
+  const { code, err } = await add(cluster, "quay.io");
+  assert.deepEqual([code, cluster.writes.length], [1, 0]);
+  assert.match(err, /^additional-pull-secret: is immutable; nothing is written: /);
+  // What is there already needs no write, and it can be deleted.
+  assert.equal((await call(["remove", "a.io"], { cluster })).code, 0);
+  assert.deepEqual(
+    cluster.writes.map(({ verb }) => verb),
+    ["remove"],
+  );
+});
+
 test("who wrote in between is not overwritten", async () => {
   const cluster = clusterWith(pullSecret({}));
   let first = true;

@@ -36,10 +36,17 @@ export const tenant = command(
     flags,
   },
   async ({ NAMESPACE, "most-secrets": most }, io) => {
-    io.out(manifest(NAMESPACE, most));
+    io.out(manifest(scalar(NAMESPACE), most));
     return 0;
   },
 );
+
+/**
+ * The name as YAML, in quotes where a reader would take it for a number, a boolean or null; kubectl
+ * reads YAML 1.1, to which `on` and `y` are booleans.
+ */
+const scalar = (name: string): string =>
+  /^(?!(?:y|yes|n|no|on|off|true|false|null)$)[a-z]/.test(name) ? name : JSON.stringify(name);
 
 const manifest = (where: string, most: number): string => `apiVersion: v1
 kind: Namespace

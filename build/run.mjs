@@ -48,13 +48,8 @@ if (installed !== wanted) {
 const child = spawn(pinnedNode, process.argv.slice(2), {
   cwd: root,
   stdio: "inherit",
-  // The pinned Node first, so that programs started from here find it by name. NODE_BEFORE is the
-  // machine's own, at least 20: what users' machines have, for the tests of what runs there.
-  env: {
-    NODE_BEFORE: process.execPath,
-    ...process.env,
-    PATH: `${dirname(pinnedNode)}:${process.env.PATH}`,
-  },
+  // The pinned Node first, so that programs started from here find it by name.
+  env: { ...process.env, PATH: `${dirname(pinnedNode)}:${process.env.PATH}` },
 });
 // Ctrl-C reaches the child by itself (same process group): wait for its clean-up. Other signals are
 // passed on.

@@ -24,6 +24,9 @@ async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
   return await import("./cluster/reach.ts");
 }
 
+/** Loaded by whoever writes or reads YAML, which files alone do not need. */
+const yaml = (): Promise<typeof import("#kube/yaml.ts")> => import("#kube/yaml.ts");
+
 const interrupted = interruptOf(process);
 
 const io: Io = {
@@ -35,8 +38,8 @@ const io: Io = {
   reach: async (how) => (await cluster()).reach(how),
   place: async (how) => (await cluster()).place(how),
   contexts: async (kubeconfig) => (await cluster()).contextsOf(kubeconfig),
-  yaml: async (value) => (await cluster()).dumpYaml(value),
-  documents: async (text) => (await cluster()).loadDocuments(text),
+  yaml: async (value) => (await yaml()).dumpYaml(value),
+  documents: async (text) => (await yaml()).loadDocuments(text),
   get signal() {
     return interrupted();
   },

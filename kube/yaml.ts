@@ -1,6 +1,5 @@
 /** Values as YAML, for people, and back. */
-import { dumpYaml as dump } from "@kubernetes/client-node";
-import { CORE_SCHEMA, intCoreTag, loadAll, mergeTag } from "js-yaml";
+import { CORE_SCHEMA, dump, intCoreTag, loadAll, mergeTag } from "js-yaml";
 
 /** `defaultMode: 0400` is octal to kubectl, and so is every manifest's meaning. */
 const octal = /^[-+]?0[0-7_]+$/;

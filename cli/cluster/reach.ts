@@ -7,8 +7,6 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
 import { manager } from "./names.ts";
 
-export * from "#kube/yaml.ts";
-
 /** Throws Misuse where the kubeconfig cannot be used. Asks nothing yet. */
 export const reach = (how: Reach): Cluster => {
   const { kubeconfig, context, as, token, "request-timeout": seconds } = how;

@@ -1,7 +1,7 @@
 /** The bundle that users install, run from its one file, with the Node that they may have. */
 import assert from "node:assert/strict";
-import { copyFileSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { folder, run, testCases } from "#cli/cases.fixture.ts";
@@ -14,10 +14,15 @@ const plugin = join(folder, "kubectl-pull_secret.cjs");
 copyFileSync(bundle, plugin);
 
 /**
- * build/run.mjs is started by the machine's own Node. Where that is no Node 20, the second stands
- * for it.
+ * The machine's own Node, as users have it; npm and our set-up put the pinned one before it. Where
+ * it is no Node 20, the second stands for it.
  */
-const own = process.env["NODE_BEFORE"] ?? process.execPath;
+const own =
+  (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .filter((place) => !place.includes("node_modules"))
+    .map((place) => join(place, "node"))
+    .find((path) => existsSync(path)) ?? process.execPath;
 testCases([own, plugin], ", with the machine's own Node");
 testCases([process.execPath, "--require", likeNode20, plugin], ", with what Node 20 has");
 

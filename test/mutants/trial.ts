@@ -45,8 +45,11 @@ async function isFoundBy(workshop: Workshop, file: string, mutant: Mutant): Prom
   const tests = await testsOf(workshop, file);
   const words = wordsFor(file, mutant);
   if (words !== undefined) {
-    const { redNames } = await workshop.broken(mutant, () => workshop.run(file, words));
-    return redNames.some((name) => name.includes(words));
+    const broken = await workshop.broken(mutant, () => workshop.run(file, words));
+    assert.ok(broken.tests > 0, `${file} does not even run:\n${broken.output}`);
+    const isMeant = (name: string) =>
+      mutant.by === undefined ? shownBy(name).includes(words) : name.includes(words);
+    return broken.redNames.some(isMeant);
   }
   const broken = await workshop.broken(mutant, () => workshop.run(file));
   // A file that cannot be loaded is red as well, and shows nothing.

@@ -22,7 +22,7 @@ metadata: {creationTimestamp: 2026-11-23T09:00:00Z}
   ]);
 });
 
-test("a number is read as kubectl reads it, and a merge key merges", () => {
+test("an octal number is read as kubectl reads it, and a merge key merges", () => {
   const text =
     "modes: [0400, 0o400, -010, 08, 1_0, 400]\nbase: &base {a: 1}\nmore: {<<: *base, b: 2}\n";
   assert.deepEqual(loadDocuments(text), [

@@ -1,7 +1,7 @@
 /** Values as YAML, for people, and back. */
 import { CORE_SCHEMA, dump, intCoreTag, loadAll, mergeTag } from "js-yaml";
 
-/** `defaultMode: 0400` is octal to kubectl, and so is every manifest's meaning. */
+/** To kubectl `defaultMode: 0400` is octal, and whoever writes a manifest means it so. */
 const octal = /^[-+]?0[0-7_]+$/;
 const asKubectl = CORE_SCHEMA.withTags(mergeTag, {
   ...intCoreTag,
@@ -20,8 +20,9 @@ export function dumpYaml(value: unknown): string {
 }
 
 /**
- * Each document of a text, as kubectl reads it; empty ones are left out. Throws, and may quote the
- * text. The client's own reader makes typed objects, and drops the fields that it does not know.
+ * Each document of a text, as it stands there, but octal numbers and merge keys as kubectl reads
+ * them; empty ones are left out. Throws, and may quote the text. The client's own reader makes
+ * typed objects, and drops the fields that it does not know.
  */
 export const loadDocuments = (text: string): unknown[] =>
   loadAll(text, { schema: asKubectl }).filter((one) => one !== null && one !== undefined);

@@ -5,7 +5,7 @@
  * pictures into docs/performance. Exit 0: every goal is met; 1: one is not, or a measurement
  * failed.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { bundle } from "../build/bundle.ts";
 import { progress, run } from "../test/cluster/run.ts";
@@ -26,10 +26,10 @@ import { mergeLarge } from "./processes/merge.ts";
 import { noop } from "./measurements/noop.ts";
 import { down, propagateAll, propagateOne } from "./measurements/propagate.ts";
 import { scale } from "./measurements/scale.ts";
-import { unwritable, writePage } from "./result/page.ts";
-import { isMet, type BenchResult } from "./result/result.ts";
+import { unwritable, writePage, type Tree } from "./result/page.ts";
+import { verdict, type BenchResult } from "./result/result.ts";
 import { Simulated } from "./simulated/simulated.ts";
-import { json, table } from "./result/table.ts";
+import { json, saidOf, table, type BenchRun } from "./result/table.ts";
 
 /** In the order in which the clusters grow. */
 const all: readonly Measurement[] = [
@@ -68,6 +68,7 @@ if (chosen.length < (values.only?.length ?? 1)) {
 let testbed: Testbed | undefined;
 let simulated: Simulated | undefined;
 const made = new Map<string, Promise<unknown>>();
+const pictures = new Map<string, string>();
 
 const bench: Bench = {
   quick: values.quick,
@@ -95,21 +96,23 @@ const bench: Bench = {
     return making;
   },
   picture(name, svg) {
-    if (!values.write) return;
-    mkdirSync("docs/performance", { recursive: true });
-    writeFileSync(`docs/performance/${name}.svg`, svg);
+    pictures.set(name, svg);
   },
 };
 
 const git = async (...args: string[]) => (await run(["git", ...args])).trim();
+const tree = async (): Promise<Tree> => ({
+  commit: await git("rev-parse", "--short=12", "HEAD"),
+  changed: await git("status", "--porcelain"),
+});
 const refuse = (why: string) => {
   process.stderr.write(`${why}\n`);
   process.exit(2);
 };
 const only = values.only !== undefined;
-const no = values.write ? unwritable(only, await git("status", "--porcelain"), 0) : "";
+const before = await tree();
+const no = values.write ? unwritable(only, before) : "";
 if (no !== "") refuse(no);
-const commit = await git("rev-parse", "--short=12", "HEAD");
 
 await bundle();
 const results: BenchResult[] = [];
@@ -133,13 +136,21 @@ try {
   testbed?.[Symbol.dispose]();
   simulated?.[Symbol.dispose]();
 }
-process.stdout.write(table(results));
-if (values.json !== undefined) writeFileSync(values.json, json(results));
+const after = await tree();
+const changed = before.changed !== "" || after.changed !== "" || before.commit !== after.commit;
+const measured: BenchRun = {
+  commit: before.commit,
+  date: new Date(),
+  quick: values.quick,
+  changed,
+};
+process.stdout.write(`${saidOf(measured)}\n\n${table(results)}`);
+if (values.json !== undefined) writeFileSync(values.json, json(measured, results));
+const { code, missed } = verdict(results, failed);
+process.stderr.write(missed);
 if (values.write) {
-  const why = unwritable(only, "", failed);
+  const why = unwritable(only, before, { after, failed });
   if (why !== "") refuse(why);
-  writePage({ commit, date: new Date(), quick: values.quick }, results);
+  writePage(measured, results, pictures);
 }
-const missed = results.filter((result) => isMet(result) === false).map(({ name }) => name);
-if (missed.length > 0) process.stderr.write(`goals missed: ${missed.join(", ")}\n`);
-process.exit(failed + missed.length > 0 ? 1 : 0);
+process.exit(code);

@@ -23,7 +23,8 @@ export const apiLoad: Measurement = {
         { name: "api-load, agents", unit, atMost: 0 },
         agents.map((n) => n.agents),
       ),
-      // With nodes nothing grows; a request more or less is a watch's end.
+      // A request each for what begins and ends, and status for as long as it changes: with more
+      // nodes nothing else should be asked.
       compare(
         { name: "api-load, controller, 4 nodes at once", unit, against, atMost: 1.1 },
         more.atOnce.map(({ controller }, round) => [
@@ -31,7 +32,7 @@ export const apiLoad: Measurement = {
           few.atOnce[round]?.controller ?? 0,
         ]),
       ),
-      // Four waves and two: each has the DaemonSet looked at, and raises no other request.
+      // Four waves and two: for each the DaemonSet is looked at, and status is told.
       measure(
         { name: "api-load, controller, a wave", unit: "requests", atMost: 3 },
         more.oneByOne.map(

@@ -30,6 +30,7 @@ export const bad: Measurement = {
     return [
       measure({ name: "bad, restart calls in an hour", unit: "calls", atMost: 4 }, [mild.calls]),
       measure({ name: "bad, kubelets down after it", unit: "kubelets", atMost: 0 }, [mild.down]),
+      measure({ name: "bad, kubelet down in that hour", unit: "s" }, [mild.downSeconds]),
       measure({ name: "bad, never starts, restart calls", unit: "calls", atMost: 4 }, [
         worst.calls,
       ]),
@@ -40,14 +41,17 @@ export const bad: Measurement = {
 /** When the kubelet fails to start. */
 export type Fails = "with the file" | "always";
 
-/** Restarts that the agent asked for in an hour, and whether the kubelet is down at its end. */
-export async function anHour(fails: Fails): Promise<Readonly<{ calls: number; down: 0 | 1 }>> {
+/** `calls`: restarts that the agent asked for. `down`: at the end; `downSeconds`: in all. */
+type Hour = Readonly<{ calls: number; down: 0 | 1; downSeconds: number }>;
+
+/** An hour of the agent beside such a kubelet. */
+export async function anHour(fails: Fails): Promise<Hour> {
   using node = new NodeDirectory();
   node.mount(1, { additional: { "private.example": "one" } });
   const fake = new FakeKubelet(node, fails);
   const from = fake.clock;
   while (fake.clock - from < hour) await life(node, fake, from + hour);
-  return { calls: fake.calls, down: fake.runs ? 0 : 1 };
+  return { calls: fake.calls, down: fake.runs ? 0 : 1, downSeconds: fake.down / 1000 };
 }
 
 /** One process of the agent, until it gives up or the time is over. */
@@ -79,6 +83,8 @@ async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promis
 class FakeKubelet {
   clock = 1_000_000 * hour;
   calls = 0;
+  /** Milliseconds without a kubelet. */
+  down = 0;
   #invocation = 1;
   #up = true;
   readonly #node: NodeDirectory;
@@ -95,8 +101,11 @@ class FakeKubelet {
 
   pass(milliseconds: number): void {
     // Every look costs something, also one that is due at once.
-    this.clock += Math.max(1, milliseconds);
-    if (!this.#up) this.#start();
+    const passed = Math.max(1, milliseconds);
+    this.clock += passed;
+    if (this.#up) return;
+    this.down += passed;
+    this.#start();
   }
 
   readonly systemd: Systemd = {

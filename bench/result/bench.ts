@@ -14,7 +14,7 @@ export interface Bench {
   simulated(nodes: number): Promise<Simulated>;
   /** Does something once, for several measurements. */
   once<T>(key: string, make: () => Promise<T>): Promise<T>;
-  /** Writes a picture beside docs/performance.md. */
+  /** A picture beside docs/performance.md, written with its table. */
   picture(name: string, svg: string): void;
 }
 

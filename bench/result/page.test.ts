@@ -4,7 +4,8 @@ import { unwritable, withResults } from "./page.ts";
 import { measure } from "./result.ts";
 
 const page = "Before.\n\n<!-- measured: npm run bench -- --write --><!-- /measured -->\n\nAfter.\n";
-const run = (commit: string) => ({ commit, date: new Date("2026-01-02T03:04:05Z"), quick: true });
+const date = new Date("2026-01-02T03:04:05Z");
+const run = (commit: string) => ({ commit, date, quick: true, changed: false });
 const row = (name: string, value: number) => measure({ name, unit: "s" }, [value]);
 
 test("the page has the rows of one run, says of which build they are, and keeps what is around", () => {
@@ -25,14 +26,17 @@ test("the page says the day in UTC, whatever the machine's zone", (t) => {
     else process.env["TZ"] = TZ;
   });
   // Of half past ten in UTC it is the next day in the one, and the day before in the other.
-  const date = new Date("2026-01-02T10:30:00Z");
+  const halfPastTen = new Date("2026-01-02T10:30:00Z");
   for (const [zone, day] of [
     ["Pacific/Kiritimati", 3],
     ["Pacific/Pago_Pago", 1],
   ] as const) {
     process.env["TZ"] = zone;
-    assert.equal(date.getDate(), day, "the zone is in force");
-    assert.match(withResults(page, { ...run("abc"), date }, []), /^Measured on 2026-01-02, /m);
+    assert.equal(halfPastTen.getDate(), day, "the zone is in force");
+    assert.match(
+      withResults(page, { ...run("abc"), date: halfPastTen }, []),
+      /^Measured on 2026-01-02, /m,
+    );
   }
 });
 
@@ -43,11 +47,16 @@ test("a page without a place for the table is refused", () => {
   );
 });
 
-for (const [what, only, changed, failed, words] of [
-  ["of a part", true, "", 0, /--only/],
-  ["of a changed tree", false, " M README.md", 0, /commit first/],
-  ["with failures", false, "", 2, /2 measurements failed/],
-  ["of all, committed", false, "", 0, /^$/],
+const clean = { commit: "abc", changed: "" };
+const changed = { ...clean, changed: " M README.md" };
+const another = { ...clean, commit: "def" };
+
+for (const [what, only, before, end, words] of [
+  ["of a part", true, clean, {}, /--only/],
+  ["of a changed tree", false, changed, {}, /commit first/],
+  ["of a tree that is changed meanwhile", false, clean, { after: changed }, /changed meanwhile/],
+  ["of a tree that is another commit's in the end", false, clean, { after: another }, /changed/],
+  ["with failures", false, clean, { after: clean, failed: 2 }, /2 measurements failed/],
+  ["of all, committed", false, clean, { after: clean }, /^$/],
 ] as const)
-  test(`a run ${what}: ${words.source}`, () =>
-    assert.match(unwritable(only, changed, failed), words));
+  test(`a run ${what}: ${words.source}`, () => assert.match(unwritable(only, before, end), words));

@@ -1,31 +1,47 @@
-/** docs/performance.md: its table is measured, everything else in it is written by hand. */
-import { readFileSync, writeFileSync } from "node:fs";
+/**
+ * docs/performance.md: its table and its pictures are measured, everything else is written by hand.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { BenchResult } from "./result.ts";
-import { table } from "./table.ts";
+import { saidOf, table, type BenchRun } from "./table.ts";
 
 const page = "docs/performance.md";
 const [begin, end] = ["<!-- measured: npm run bench -- --write -->", "<!-- /measured -->"];
 
-/** The build that the table is of, and how it was measured. */
-export type BenchRun = Readonly<{ commit: string; date: Date; quick: boolean }>;
-
-/** Puts the run's table into the page, in the place of the one before. */
-export function writePage(run: BenchRun, results: readonly BenchResult[]): void {
+/** Puts the run's table and pictures into the page, in the place of those before. */
+export function writePage(
+  run: BenchRun,
+  results: readonly BenchResult[],
+  pictures: ReadonlyMap<string, string>,
+): void {
   writeFileSync(page, withResults(readFileSync(page, "utf8"), run, results));
+  mkdirSync("docs/performance", { recursive: true });
+  for (const [name, svg] of pictures) writeFileSync(`docs/performance/${name}.svg`, svg);
 }
 
 /** Pure part. No row of another run stays: one build for all of them. */
 export function withResults(text: string, run: BenchRun, results: readonly BenchResult[]): string {
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`${page}: the lines ${begin} and ${end} are missing`);
-  const how = run.quick ? "with `--quick`" : "whole";
-  const said = `Measured on ${run.date.toISOString().slice(0, 10)}, commit \`${run.commit}\`, ${how}.`;
-  return `${text.slice(0, from)}${begin}\n\n${said}\n\n${table(results)}\n${text.slice(to)}`;
+  return `${text.slice(0, from)}${begin}\n\n${saidOf(run)}\n\n${table(results)}\n${text.slice(to)}`;
 }
 
-/** Why this run may not be written into the page; empty when it may. */
-export function unwritable(only: boolean, changed: string, failed: number): string {
+/** The tree at one moment: what is checked out, and what `git status` says is changed. */
+export type Tree = Readonly<{ commit: string; changed: string }>;
+
+/**
+ * Why this run may not be written into the page; empty when it may. Asked before and after: what is
+ * measured is read from the tree for hours.
+ */
+export function unwritable(
+  only: boolean,
+  before: Tree,
+  { after = before, failed = 0 }: Readonly<{ after?: Tree; failed?: number }> = {},
+): string {
   if (only) return "--write: not with --only, or the page would have rows of several builds";
-  if (changed !== "") return "--write: commit first, or nobody can tell which build was measured";
+  if (before.changed !== "")
+    return "--write: commit first, or nobody can tell which build was measured";
+  if (after.commit !== before.commit || after.changed !== "")
+    return "--write: the tree was changed meanwhile; the page stays as it was";
   return failed === 0 ? "" : `--write: ${failed} measurements failed; the page stays as it was`;
 }

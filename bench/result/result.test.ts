@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compare, isMet, measure } from "./result.ts";
+import { compare, isMet, measure, verdict } from "./result.ts";
 
 const about = { name: "speed", unit: "s", against: "a bare restart" };
 
@@ -22,4 +22,13 @@ test("a goal is met up to and including its limit; without one nothing is claime
   assert.equal(isMet(measure({ name: "calls", unit: "calls", atMost: 0 }, [0])), true);
   assert.equal(isMet(measure({ name: "calls", unit: "calls", atMost: 0 }, [1])), false);
   assert.equal(isMet(measure({ name: "calls", unit: "calls" }, [1])), undefined);
+});
+
+test("a run with a goal that is missed, or a measurement that failed, does not end with 0", () => {
+  const met = measure({ name: "calls", unit: "calls", atMost: 0 }, [0]);
+  const missed = measure({ name: "seconds", unit: "s", atMost: 1 }, [2]);
+  const free = measure({ name: "size", unit: "KiB" }, [2]);
+  assert.deepEqual(verdict([met, free], 0), { code: 0, missed: "" });
+  assert.deepEqual(verdict([met, missed, free], 0), { code: 1, missed: "goals missed: seconds\n" });
+  assert.deepEqual(verdict([met], 1), { code: 1, missed: "" });
 });

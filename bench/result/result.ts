@@ -60,3 +60,18 @@ export function isMet({ value, ratio, goal }: BenchResult): boolean | undefined 
   const judged = goal.of === "ratio" ? ratio : value;
   return judged !== undefined && judged <= goal.atMost;
 }
+
+/**
+ * How a run ends: 0 where every goal is met, 1 where one is not or a measurement failed; and the
+ * line that names the goals that are not met, empty where there is none.
+ */
+export function verdict(
+  results: readonly BenchResult[],
+  failed: number,
+): Readonly<{ code: 0 | 1; missed: string }> {
+  const missed = results.filter((result) => isMet(result) === false).map(({ name }) => name);
+  return {
+    code: failed + missed.length > 0 ? 1 : 0,
+    missed: missed.length === 0 ? "" : `goals missed: ${missed.join(", ")}\n`,
+  };
+}

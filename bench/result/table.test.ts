@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compare, measure } from "./result.ts";
-import { json, number, table } from "./table.ts";
+import { json, number, saidOf, table } from "./table.ts";
+
+const run = { commit: "abc", date: new Date("2026-01-02T03:04:05Z"), quick: true, changed: false };
 
 const results = [
   compare({ name: "down", unit: "s", against: "bare restart", atMost: 1.2 }, [
@@ -23,7 +25,9 @@ test("the table says value, baseline, ratio with its range, goal and whether it 
 });
 
 test("programs get numbers, and null for what is not there", () => {
-  const { results: rows } = JSON.parse(json(results)) as { results: Record<string, unknown>[] };
+  const { results: rows } = JSON.parse(json(run, results)) as {
+    results: Record<string, unknown>[];
+  };
   const { name, value, unit, baseline, ratio, goal } = rows[0] ?? {};
   assert.deepEqual(
     { name, value, unit, baseline, ratio, goal },
@@ -31,6 +35,25 @@ test("programs get numbers, and null for what is not there", () => {
   );
   assert.equal(rows[1]?.["baseline"], null);
   assert.equal(rows[1]?.["met"], true);
+});
+
+test("each row says of which build it is, of which day, and how many rounds it is of", () => {
+  for (const [changed, commit] of [
+    [false, "abc"],
+    [true, "abc with changes"],
+  ] as const) {
+    const { results: rows } = JSON.parse(json({ ...run, changed }, results)) as {
+      results: Record<string, unknown>[];
+    };
+    assert.deepEqual(
+      rows.map((row) => [row["commit"], row["date"], row["quick"], row["rounds"]]),
+      [
+        [commit, "2026-01-02", true, 3],
+        [commit, "2026-01-02", true, 1],
+      ],
+    );
+    assert.match(saidOf({ ...run, changed }), new RegExp(`2026-01-02, commit \`${commit}\`,`));
+  }
 });
 
 test("numbers have three digits that matter", () => {

@@ -26,9 +26,6 @@ import { type Budget, daemonSets } from "../testbed/objects.ts";
 import { unreachableNode, fakeLabel, fakeNode } from "./fake-node.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
 
-/** Simulated nodes with --quick: one number for all, or a second cluster would be started. */
-export const quickNodes = 200;
-
 const root = join(import.meta.dirname, "../..");
 
 /**

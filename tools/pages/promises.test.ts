@@ -9,7 +9,7 @@ import {
   prose,
   promisesPage,
   shownBy,
-  testNames,
+  testsIn,
 } from "./promises.ts";
 
 const tests = allTests();
@@ -68,11 +68,20 @@ test("names are read in every way that tests write them", () => {
     'test("H1: one", () => {});',
     '  test(`H2, HD: ${sentence} is "so"`, async () => {});',
     'test(\n  "H3: wrapped",\n',
+    'longTest("H4: of test:long", () => {});',
     'of.test("no test of ours");',
   ].join("\n");
-  const names = ["H1: one", 'H2, HD: ${sentence} is "so"', "H3: wrapped"];
-  assert.deepEqual(testNames(source), names);
-  assert.deepEqual(names.map(shownBy), [["H1"], ["H2", "HD"], ["H3"]]);
+  const names = ["H1: one", 'H2, HD: ${sentence} is "so"', "H3: wrapped", "H4: of test:long"];
+  const found = testsIn("a.test.ts", source);
+  assert.deepEqual(
+    found.map(({ name }) => name),
+    names,
+  );
+  assert.deepEqual(
+    found.map(({ long }) => long),
+    [false, false, false, true],
+  );
+  assert.deepEqual(names.map(shownBy), [["H1"], ["H2", "HD"], ["H3"], ["H4"]]);
   for (const wrong of ["H1 H2: two without a comma", "as in H1", "H1 is no head"])
     assert.deepEqual(shownBy(wrong), []);
 });

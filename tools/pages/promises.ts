@@ -108,11 +108,14 @@ export const prose: Readonly<Record<string, Prose>> = {
   },
 };
 
-/** A test's name, as far as it is written in the source, and the file that has it. */
-export type NamedTest = Readonly<{ file: string; name: string }>;
+/**
+ * A test's name, as far as it is written in the source, and the file that has it. `long`: only
+ * test:long makes it.
+ */
+export type NamedTest = Readonly<{ file: string; name: string; long: boolean }>;
 
 const number = /\b(?:[HKLM]\d+|HD)\b/g;
-const namePattern = /(?<![.\w])(?:t\.)?(?:test|longTest)\(\s*(["'`])((?:\\.|(?!\1).)*)/gs;
+const namePattern = /(?<![.\w])(?:t\.)?(test|longTest)\(\s*(["'`])((?:\\.|(?!\2).)*)/gs;
 
 /** The numbers that a name speaks of, wherever in it. */
 export const numbersIn = (name: string): readonly string[] => name.match(number) ?? [];
@@ -123,21 +126,23 @@ export function shownBy(name: string): readonly string[] {
   return numbersIn(head);
 }
 
-/** Names of the tests in a source. */
-export const testNames = (source: string): readonly string[] =>
-  Array.from(source.matchAll(namePattern), ([, , name = ""]) => name);
+/** The tests in a file's source. */
+export const testsIn = (file: string, source: string): readonly NamedTest[] =>
+  Array.from(source.matchAll(namePattern), ([, made, , name = ""]) => ({
+    file,
+    name,
+    long: made === "longTest",
+  }));
 
 /**
  * Every test of the checkout but those of this file's own rules; a table's are in a fixture, and
- * those that share a cluster in files beside the one that starts it.
+ * those that share a cluster in any file of test/.
  */
 export function allTests(): readonly NamedTest[] {
   const exclude = ["node_modules/**", "dist/**", "tools/pages/promises.test.ts"];
-  const found = globSync(["**/*.{test,fixture}.ts", "test/sync/*.ts"], { exclude });
+  const found = globSync(["**/*.{test,fixture}.ts", "test/**/*.ts"], { exclude });
   const files = [...new Set(found)];
-  return files
-    .toSorted()
-    .flatMap((file) => testNames(readFileSync(file, "utf8")).map((name) => ({ file, name })));
+  return files.toSorted().flatMap((file) => testsIn(file, readFileSync(file, "utf8")));
 }
 
 /** The page's whole text. */

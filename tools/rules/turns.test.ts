@@ -17,7 +17,7 @@ test("each numbered promise but those of joined clusters has a test that every r
   for (const file of always) for (const one of reached(file)) made.add(one);
   const shown = new Set(
     allTests()
-      .filter(({ file }) => made.has(file))
+      .filter(({ file, long }) => made.has(file) && !long)
       .flatMap(({ name }) => shownBy(name)),
   );
   const left = Object.keys(promises).filter((key) => !shown.has(key) && !inTurns.test(key));

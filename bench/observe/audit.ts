@@ -1,6 +1,6 @@
 /** How often the controllers and the agents asked the API server. */
 import * as names from "#contract/names.ts";
-import { auditOf, isWrite, type AuditedRequest } from "#test/cluster/audit.ts";
+import { auditOf, isWrite, keepsWatch, type AuditedRequest } from "#test/cluster/audit.ts";
 import type { Cluster } from "#test/cluster/cluster.ts";
 
 const account = (name: string) => `system:serviceaccount:${names.namespace}:${name}`;
@@ -37,7 +37,6 @@ export function controllerWrites(
   return { changes: writes.length - status, status };
 }
 
-function keepsPlace({ verb, group, uri }: AuditedRequest): boolean {
-  const keepsWatch = verb === "list" && uri.includes("fieldSelector=metadata.name");
-  return group === "coordination.k8s.io" || verb === "watch" || keepsWatch;
+function keepsPlace(one: AuditedRequest): boolean {
+  return one.group === "coordination.k8s.io" || keepsWatch(one);
 }

@@ -39,6 +39,10 @@ const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 /** True for a request that was meant to change something, whatever became of it. */
 export const isWrite = ({ verb }: AuditedRequest): boolean => !reading.has(verb);
 
+/** True for what keeps a watch open: itself, and the list of the one object that it follows. */
+export const keepsWatch = ({ verb, uri }: AuditedRequest): boolean =>
+  verb === "watch" || (verb === "list" && uri.includes("fieldSelector=metadata.name"));
+
 /** The end of the log in bytes, to read on from. */
 export function auditEnd({ auditLog }: Pick<Cluster, "auditLog">): number {
   return statSync(auditLog).size;

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
+import { restsFrom } from "../cluster/rest.ts";
 import * as plane from "./plane.ts";
 import { document, paths, pullSecret } from "./plane.ts";
 import { statusOf } from "./steer.ts";
@@ -218,15 +219,5 @@ test("no credential stands in any log line, Event, annotation or status", async 
 
 test("at rest it asks nothing but its watches", async () => {
   await deployed();
-  const begun = Date.now();
-  const asked = () =>
-    plane
-      .requests(on, new Date(Date.now() - 5000).toISOString())
-      .filter(({ verb }) => verb !== "watch" && verb !== "list");
-  const rests = () => Date.now() - begun >= 5000 && asked().length === 0;
-  await until("it asks for nothing for five seconds", rests, {
-    every: 500,
-    timeout: 15_000,
-    seen: asked,
-  });
+  await restsFrom((since) => plane.requests(on, since));
 });

@@ -103,11 +103,12 @@ test("two of different flags: one serves, the other is Ready and says whom it wa
   assert.equal(await plane.leader(on), holder);
 });
 
-test("a leader that is killed: the other serves within 20 s, with its own flags, and there is peace again", async (t) => {
+test("a leader that is killed: the other serves within 20 s, with its own flags, and there is peace again", async () => {
   const [leading] = await pair();
   await leading.kill();
   const seconds = await serves("two", theirs("two"), 20_000);
-  t.diagnostic(`${seconds.toFixed(1)} s after the kill`);
+  // Beside other files twice what it may take alone; a Lease of a minute would still be too long.
+  assert.ok(seconds < 40, `${seconds.toFixed(1)} s after the kill`);
   await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
   const since = now();
   await stays("nobody writes", () => writes(since).length === 0, 3000);

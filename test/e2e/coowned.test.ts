@@ -93,14 +93,15 @@ test("an entry that another program adds later survives the next change", async 
 
 test("drift in our entry is repaired within seconds; the kubelet is restarted only where it mattered", async () => {
   const first = await kubelets(cluster);
-  const repaired = () =>
-    until(
-      "our entry is back",
-      () => JSON.stringify(auths(shared)[cluster.registry.host]) === JSON.stringify(ours()),
-      {
-        timeout: 10_000,
-      },
-    );
+  const repaired = async () => {
+    const begun = performance.now();
+    const there = () =>
+      JSON.stringify(auths(shared)[cluster.registry.host]) === JSON.stringify(ours());
+    await until("our entry is back", there);
+    // The agent looks every 30 s in any case.
+    const seconds = (performance.now() - begun) / 1000;
+    assert.ok(seconds < 10, `repaired after ${seconds.toFixed(1)} s`);
+  };
   await edit(
     shared,
     (file) => void (file.auths[cluster.registry.host] = { ...ours(), email: "a@b.example" }),

@@ -76,6 +76,8 @@ async function joins(pod: string): Promise<number> {
   writeFileSync(join(node.rootfs, network), configuration);
   await untilState(cluster, pod, "Running");
   assert.deepEqual(await pulls(pod), { asked: 1, failed: 0, lastFailed: 0 });
+  // The network waits for the agent here, by our doing: that the agent is early is said by this.
+  assert.ok(held - begun < 60_000, `the file was written ${held - begun} ms after boot`);
   return held - begun;
 }
 

@@ -76,9 +76,9 @@ test("the node of the controller that writes is pulled: the other writes within 
   host.stop();
   await writeEntry("pulled.example");
   await until("it is published", async () => ((await product.revision(cluster)) ?? 0) > before);
-  context.diagnostic(
-    `published ${Math.round((Date.now() - begun) / 1000)} s after the node was pulled`,
-  );
+  const seconds = Math.round((Date.now() - begun) / 1000);
+  // A Lease lasts 15 s; the file may run beside others.
+  assert.ok(seconds < 60, `published ${seconds} s after the node was pulled`);
   for (const node of others)
     await until(`${node.name} has it`, () => "pulled.example" in auths(node), { timeout: 180_000 });
   context.diagnostic(`on every living node after ${Math.round((Date.now() - begun) / 1000)} s`);

@@ -80,6 +80,11 @@ export async function installProduct(
   );
 }
 
+/** A document with one entry, for this place below the private registry. */
+export function documentOf({ registry }: Cluster, place: string): string {
+  return JSON.stringify({ auths: { [`${registry.host}/${place}`]: registry.auth("additional") } });
+}
+
 /** Creates or replaces additional-pull-secret with this document. */
 export async function writeAdditional(cluster: Cluster, document: string): Promise<void> {
   await cluster.apply({

@@ -7,7 +7,7 @@ import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { assertNoLeak, withSecretInKey } from "./leaks.ts";
-import { agentOn } from "./nodes.ts";
+import { agentOn, kubelets } from "./nodes.ts";
 import { podOn, pullRefused, untilState } from "./pods.ts";
 import * as product from "./product.ts";
 
@@ -31,13 +31,6 @@ after(() => cluster?.down());
 
 function nodes() {
   return cluster.nodes;
-}
-
-/** What identifies the kubelet's process on every node. */
-async function kubelets(): Promise<string[]> {
-  return await Promise.all(
-    nodes().map(async (node) => (await node.unit(["InvocationID"])).InvocationID),
-  );
 }
 
 /** Role → the program that its containers run. */
@@ -167,7 +160,7 @@ test("H14: the three kubectl checks succeed, and rollout status agrees that ever
 test("H19: other bytes with the same meaning change no revision, no file and no kubelet", async () => {
   const before = {
     revision: await product.revision(cluster),
-    kubelets: await kubelets(),
+    kubelets: await kubelets(cluster),
     file: nodes()[1]?.readFile("config.json"),
   };
   await product.writeAdditional(
@@ -180,7 +173,7 @@ test("H19: other bytes with the same meaning change no revision, no file and no 
       assert.deepEqual(
         {
           revision: await product.revision(cluster),
-          kubelets: await kubelets(),
+          kubelets: await kubelets(cluster),
           file: nodes()[1]?.readFile("config.json"),
         },
         before,

@@ -27,13 +27,6 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/** Another content at each call: one entry for a place below the private registry. */
-function document(place: string): string {
-  return JSON.stringify({
-    auths: { [`${cluster.registry.host}/${place}`]: cluster.registry.auth("additional") },
-  });
-}
-
 /**
  * Writes the Secret, and returns the restarts that it cost once every node has `last` (the one
  * after, by default).
@@ -41,7 +34,7 @@ function document(place: string): string {
 async function change(place: string): Promise<Restart[]> {
   const since = Date.now();
   const revision = (await product.revision(cluster)) ?? 0;
-  await product.writeAdditional(cluster, document(place));
+  await product.writeAdditional(cluster, product.documentOf(cluster, place));
   await product.untilServed(cluster, revision + 1);
   return await restarts(cluster, since);
 }
@@ -97,16 +90,16 @@ test("H17: a revision goes to one node, and only when that one has proved it to 
 test("H17: two changes in quick succession never widen a wave", async () => {
   const since = Date.now();
   const revision = (await product.revision(cluster)) ?? 0;
-  await product.writeAdditional(cluster, document("three"));
+  await product.writeAdditional(cluster, product.documentOf(cluster, "three"));
   // The last agents are young and not yet available: a template that came now would replace them
   // without any budget.
   const last = async () =>
     (await restarts(cluster, since)).filter(({ up }) => up < Date.now()).length === 3;
   await until("every kubelet has been restarted", last);
-  await product.writeAdditional(cluster, document("four"));
+  await product.writeAdditional(cluster, product.documentOf(cluster, "four"));
   const written = Date.now();
   await until("a second and a half has passed", () => Date.now() - written > 1500);
-  await product.writeAdditional(cluster, document("five"));
+  await product.writeAdditional(cluster, product.documentOf(cluster, "five"));
   await until("the last change is published", async () => {
     const secret = await cluster.get<{ data: Record<string, string> }>(
       "secret",
@@ -146,7 +139,7 @@ longTest(
     for (const node of cluster.nodes) await node.breakKubelet(unit);
     const before = await kubelets(cluster);
     const files = cluster.nodes.map((node) => node.readFile("config.json")?.toString());
-    await product.writeAdditional(cluster, document("bad"));
+    await product.writeAdditional(cluster, product.documentOf(cluster, "bad"));
     const event = await product.untilEvent(cluster, "RolloutHalted", /node\d: GPS218/);
     assert.match(event.message, /correct the Secret/);
     const failed = cluster.nodes.findIndex(({ name }) => event.message.includes(`${name}: GPS218`));

@@ -19,18 +19,12 @@ let nodes: Node[];
 before(async () => {
   cluster = await startCluster({ nodes: 5, missedAfter: 30 });
   await product.installProduct(cluster, { wish: allAtOnce });
-  await product.writeAdditional(cluster, document("first"));
+  await product.writeAdditional(cluster, product.documentOf(cluster, "first"));
   await product.untilServed(cluster, 1);
   await product.installProduct(cluster, { wish: 1 });
   nodes = await hostFirst(cluster);
 });
 after(() => cluster?.down());
-
-function document(place: string): string {
-  return JSON.stringify({
-    auths: { [`${cluster.registry.host}/${place}`]: cluster.registry.auth("additional") },
-  });
-}
 
 function at(index: number): Node {
   const node = nodes[index];
@@ -61,7 +55,7 @@ test("H4: with an unreachable node all others are served one after another: cord
   await untilCondition(without, "False");
 
   const since = Date.now();
-  await product.writeAdditional(cluster, document("second"));
+  await product.writeAdditional(cluster, product.documentOf(cluster, "second"));
   // Three nodes one after another take 40 s here on an idle machine: the bound is for a full one.
   const event = await product.untilEvent(cluster, "RolledOut", /revision 2 /, {
     timeout: 180_000,

@@ -147,7 +147,9 @@ export class Fleet {
   /** Withdraws from the clusters that are due, and returns those that are still leaving. */
   #withdraw({ object, owner, now }: Run, { served, leaving }: Members): readonly Left[] {
     const { spec, metadata } = object;
-    if (spec.managementState === "Paused") return leaving;
+    if (leaving.length === 0 || spec.managementState === "Paused") return leaving;
+    // One that has not answered yet may be a cluster that is leaving under another name.
+    if (!this.#guests.know(served)) return leaving;
     const due = new Map(
       leaving
         .filter((one) => one.due)
@@ -165,6 +167,11 @@ export class Fleet {
       },
     );
     const orphan = spec.removalPolicy === "Orphan";
+    // A cluster may be selected by another name as well, such as one that its namespace was renamed
+    // to: what is there is that one's.
+    const kept = this.#guests.placed(served, owner);
+    const isKept = (name: string) =>
+      [...this.#guests.placed([name], owner)].some((one) => kept.has(one));
     return leaving.flatMap((one) => {
       const { name } = one;
       const judged = due.get(name);
@@ -172,7 +179,8 @@ export class Fleet {
       const givenUp = one.overdue && judged !== undefined && isGivenUp(judged);
       // One that refused is written to only after its pause, and may have lost it meanwhile.
       const turn = standing === "failed" || change.includes(name);
-      const gone = standing && (orphan || (turn && this.#guests.get(name)?.withdraw(owner)));
+      const gone =
+        standing && (orphan || isKept(name) || (turn && this.#guests.get(name)?.withdraw(owner)));
       if (givenUp && !gone)
         this.#place.log(
           { cluster: name, object: pathOf(metadata) },

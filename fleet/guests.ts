@@ -106,6 +106,17 @@ export class Guests {
     });
   }
 
+  /** Whether each of these clusters has answered, or is known to be away. */
+  know(names: readonly string[]): boolean {
+    return names.every((name) => this.#all.get(name)?.there(undefined, "").is !== "unknown");
+  }
+
+  /** What that owner placed in these clusters, each as its guest tells it from all others. */
+  placed(names: readonly string[], owner: string): ReadonlySet<string> {
+    const all = names.map((name) => this.#all.get(name)?.placedAs(owner));
+    return new Set(all.filter((one) => one !== undefined));
+  }
+
   /** When to look at a cluster again even if nothing happens, in milliseconds. */
   again(name: string, now: number): readonly number[] {
     return (

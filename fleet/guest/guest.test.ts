@@ -6,6 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { Access } from "#kube/kubeconfig/access.ts";
 import { direct } from "../way/direct.ts";
 import { Guest } from "./guest.ts";
 
@@ -19,7 +20,7 @@ const standing: Watch = async (signal) => void (await once(signal, "abort"));
  * A cluster that lists these objects, takes every write and refuses every deletion; its watches say
  * nothing, and end so.
  */
-async function guestWith(watch: Watch, items: readonly KubernetesObject[] = []) {
+async function guestWith(watch: Watch, items: readonly KubernetesObject[] = [], access?: Access) {
   let [writes, deletions] = [0, 0];
   const cluster = {
     async get() {
@@ -39,7 +40,8 @@ async function guestWith(watch: Watch, items: readonly KubernetesObject[] = []) 
   let hinted = Promise.withResolvers<void>();
   const guest = new Guest({
     way: direct({ namespace: "kube-system", name: "pull-secret" }),
-    reach: cluster,
+    reach: access === undefined ? cluster : async () => ({ ok: true, access, made: "" }),
+    connect: () => cluster,
     holds: () => true,
     hint: () => hinted.resolve(),
   });
@@ -114,4 +116,26 @@ test("a deletion that is refused is asked for again after five seconds at the ea
   }
   // A content is no removal: what is refused of the one says nothing of the other.
   assert.equal(one.guest.refusal(content), undefined);
+});
+
+test("what is placed in a cluster is the same by each of its names, and not that of a cluster restored from its etcd", async () => {
+  const by = (server: string, authority: string) =>
+    new Access({ server, authority, serverName: undefined }, { token: "t" });
+  const another = { ...ours, metadata: { ...ours.metadata, uid: "v" } };
+  const told: Record<string, string | undefined> = {};
+  for (const [name, access, items] of [
+    ["one name", by("https://a.example", "QQ=="), [ours]],
+    ["another", by("https://10.0.0.1", "QQ=="), [ours]],
+    ["restored elsewhere", by("https://b.example", "Qg=="), [ours]],
+    ["made anew", by("https://a.example", "QQ=="), [another]],
+    ["empty", by("https://a.example", "QQ=="), []],
+    ["the management cluster", undefined, [ours]],
+  ] as const) {
+    using one = await guestWith(standing, items, access);
+    told[name] = one.guest.placedAs(owner);
+    assert.equal(one.guest.placedAs("somebody else"), undefined);
+  }
+  assert.ok(told["one name"] !== undefined && told["one name"] === told["another"]);
+  assert.equal(new Set(Object.values(told)).size, 4);
+  assert.deepEqual([told["empty"], told["the management cluster"]], [undefined, undefined]);
 });

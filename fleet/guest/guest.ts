@@ -2,6 +2,7 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
+import type { Access } from "#kube/kubeconfig/access.ts";
 import { backoff } from "#kube/loop.ts";
 import type { AccessReading } from "../inventory/access.ts";
 import { contestOfGuest, same, type Due } from "./contest.ts";
@@ -26,6 +27,8 @@ type Options = Readonly<{
   /** True while we hold the Lease; only its holder writes. */
   holds: () => boolean;
   hint: () => void;
+  /** How a connection is made. */
+  connect?: (access: Access) => Cluster;
 }>;
 
 type There = ClusterFacts["there"];
@@ -41,11 +44,12 @@ export class Guest {
   #writing = false;
   readonly #contest = contestOfGuest();
 
-  constructor({ way, reach, holds, hint }: Options) {
-    this.#options = { way, reach, holds, hint };
+  constructor({ connect, ...options }: Options) {
+    const { way, reach, hint } = options;
+    this.#options = options;
     const needed = way.placed.map(({ target }) => target);
     const besides = way.witness === undefined ? [] : [way.witness];
-    this.#link = new Link({ reach, needed, besides, hint });
+    this.#link = new Link({ reach, needed, besides, hint, ...(connect && { connect }) });
   }
 
   close(): void {
@@ -99,6 +103,20 @@ export class Guest {
     function isIn(one: Placement, object: KubernetesObject | undefined): boolean {
       return object !== undefined && content !== undefined && one.has(object, content, owner);
     }
+  }
+
+  /**
+   * Tells what that owner placed in this cluster from what it placed in any other; undefined while
+   * not all of it is known to be there. A uid alone is that of a copy, too, which somebody restored
+   * from the same etcd, and which has an authority of its own.
+   */
+  placedAs(owner: string): string | undefined {
+    const objects = this.#objects();
+    const { authority } = this.#link;
+    if (!Array.isArray(objects) || authority === undefined) return undefined;
+    const found = objects.slice(0, this.#options.way.placed.length);
+    if (!found.every((one) => one !== undefined && isPlacedBy(one, owner))) return undefined;
+    return [authority, ...found.map(({ metadata }) => metadata?.uid)].join(" ");
   }
 
   #objects(): Objects | Exclude<There, { is: "foreign" | "other" | "has" }> {

@@ -43,7 +43,12 @@ type FollowedGuest = {
   /** Why the object cannot be followed now. */
   problem: string | undefined;
 };
-type Open = Readonly<{ made: string; cluster: Cluster; all: readonly FollowedGuest[] }>;
+type Open = Readonly<{
+  made: string;
+  authority: string | undefined;
+  cluster: Cluster;
+  all: readonly FollowedGuest[];
+}>;
 
 /**
  * What is known: nothing yet, why the guest is away, or what was shown of each object, the needed
@@ -92,6 +97,11 @@ export class Link {
   /** The open connection; undefined while there is none. */
   get cluster(): Cluster | undefined {
     return this.#open?.cluster;
+  }
+
+  /** The authority that signs for the open connection's server; the management cluster has none. */
+  get authority(): string | undefined {
+    return this.#open?.authority;
   }
 
   /**
@@ -161,15 +171,17 @@ export class Link {
   async #connect(): Promise<void> {
     const { reach, connect = connectTo } = this.#options;
     if (typeof reach !== "function") {
-      if (this.#open === undefined) this.#begin("", reach);
+      if (this.#open === undefined) this.#begin({ made: "", authority: undefined }, reach);
       return;
     }
     const read = await reach();
     if (this.#stop.signal.aborted) return;
     this.#stale = staleAt(performance.now());
     if (this.leaving && this.#open !== undefined && !read.ok && read.absent === true) return;
-    if (!read.ok) this.#close(read.why);
-    else if (this.#open?.made !== read.made) this.#begin(read.made, connect(read.access));
+    if (!read.ok) return this.#close(read.why);
+    const { made, access } = read;
+    if (this.#open?.made === made) return;
+    this.#begin({ made, authority: access.authority }, connect(access));
   }
 
   #close(why: string): void {
@@ -180,7 +192,7 @@ export class Link {
     if (before !== why) this.#options.hint();
   }
 
-  #begin(made: string, live: Cluster): void {
+  #begin(how: Pick<Open, "made" | "authority">, live: Cluster): void {
     const { needed, besides } = this.#options;
     const followed = (target: WatchTarget, isNeeded: boolean): FollowedGuest => {
       const seen: Seen = { is: "unknown" };
@@ -193,7 +205,7 @@ export class Link {
     this.#following.abort();
     this.#following = new AbortController();
     this.#shut = undefined;
-    this.#open = { made, cluster: cached(live, all), all };
+    this.#open = { ...how, cluster: cached(live, all), all };
     for (const one of all) this.#follow(one, live);
   }
 

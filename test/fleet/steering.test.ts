@@ -164,6 +164,32 @@ for (const [whose, isNew] of [
     assert.ok(Math.abs(first - second) >= 200, `${first} and ${second}`);
   });
 
+for (const [whose, isNew] of [
+  ["by the process that knows both", false],
+  ["by a new process, which has to connect first", true],
+] as const)
+  test(`a cluster that is selected under another name as well keeps the Secret when one name goes, ${whose}`, async (t) => {
+    const another = "guest-a-renamed";
+    t.after(() => home.cluster.kubectl("delete", "namespace", another));
+    await fleet.declareGuest(home, another, a.kubeconfig, labelled);
+    await declare();
+    controller = fleet.startFleet(home);
+    await source("1");
+    await placed("1");
+    for (const name of ["guest-a", another]) await untilState(home, name, "Done");
+    if (isNew) await controller[Symbol.asyncDispose]();
+    const since = new Date().toISOString();
+    await home.cluster.kubectl("label", "namespace", "guest-a", "capi-pull-secret-");
+    if (isNew) controller = fleet.startFleet(home);
+    const names = async () =>
+      (await fleet.objectIn(home))?.status?.clusters?.map(({ name }) => name);
+    await until("the name is gone", async () => (await names())?.includes("guest-a") === false);
+    await untilState(home, another, "Done");
+    assert.deepEqual(writesIn(a, since), []);
+    await home.cluster.kubectl("label", "namespace", another, "capi-pull-secret-");
+    await until("it is taken away", async () => (await fleet.targetIn(a)) === undefined);
+  });
+
 const selectB = (selected: boolean) =>
   home.cluster.kubectl(
     "label",

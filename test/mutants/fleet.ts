@@ -14,6 +14,21 @@ const link = "fleet/guest/link.test.ts";
 
 export const fleet: readonly Mutant[] = [
   {
+    effect: "a cluster restored from another's etcd passes for that one",
+    file: "fleet/guest/guest.ts",
+    text: 'return [authority, ...found.map(({ metadata }) => metadata?.uid)].join(" ");',
+    instead: 'return found.map(({ metadata }) => metadata?.uid).join(" ");',
+    tests: [guest],
+  },
+  {
+    by: "by the process that knows both",
+    effect: "a cluster loses the Secret with one of its two names",
+    file: "fleet/fleet.ts",
+    text: "[...this.#guests.placed([name], owner)].some((one) => kept.has(one));",
+    instead: "[...this.#guests.placed([name], owner)].some((one) => !kept.has(one));",
+    tests: [steering],
+  },
+  {
     breaks: "K1",
     effect: "the fleet's Secret is brought to no cluster",
     file: "fleet/fleet.ts",

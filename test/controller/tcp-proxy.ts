@@ -8,6 +8,8 @@ export class TcpProxy implements AsyncDisposable {
   #open = true;
   /** Connections that were tried, let through or not. */
   tried = 0;
+  /** Milliseconds after which a new connection is let through. */
+  late = 0;
   readonly port: number;
 
   private constructor(server: Server, port: number) {
@@ -22,7 +24,10 @@ export class TcpProxy implements AsyncDisposable {
     await once(server, "listening");
     const address = server.address();
     const proxy = new TcpProxy(server, typeof address === "object" ? (address?.port ?? 0) : 0);
-    server.on("connection", (near) => proxy.#pass(near, hostname, Number(port || 443)));
+    server.on("connection", (near) => {
+      near.on("error", () => {}); // the close that follows says enough
+      setTimeout(() => proxy.#pass(near, hostname, Number(port || 443)), proxy.late);
+    });
     return proxy;
   }
 

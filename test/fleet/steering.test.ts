@@ -6,6 +6,7 @@ import { auditOf, isWrite } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
 import { may } from "../cluster/rights.ts";
 import { document, pullSecret } from "../controller/plane.ts";
+import { TcpProxy } from "../controller/tcp-proxy.ts";
 import * as fleet from "./fleet.ts";
 import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
 
@@ -166,18 +167,22 @@ for (const [whose, isNew] of [
 
 for (const [whose, isNew] of [
   ["by the process that knows both", false],
-  ["by a new process, which has to connect first", true],
+  ["by a new process that knows the one that goes first", true],
 ] as const)
   test(`a cluster that is selected under another name as well keeps the Secret when one name goes, ${whose}`, async (t) => {
     const another = "guest-a-renamed";
     t.after(() => home.cluster.kubectl("delete", "namespace", another));
-    await fleet.declareGuest(home, another, a.kubeconfig, labelled);
+    await using proxy = await TcpProxy.before(a.cluster.server);
+    const kubeconfig = a.kubeconfig.replace(a.cluster.server, `https://127.0.0.1:${proxy.port}`);
+    await fleet.declareGuest(home, another, kubeconfig, labelled);
     await declare();
     controller = fleet.startFleet(home);
     await source("1");
     await placed("1");
     for (const name of ["guest-a", another]) await untilState(home, name, "Done");
     if (isNew) await controller[Symbol.asyncDispose]();
+    // The new process connects to this name three seconds after the other.
+    proxy.late = 3000;
     const since = new Date().toISOString();
     await home.cluster.kubectl("label", "namespace", "guest-a", "capi-pull-secret-");
     if (isNew) controller = fleet.startFleet(home);

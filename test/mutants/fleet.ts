@@ -21,6 +21,14 @@ export const fleet: readonly Mutant[] = [
     tests: [guest],
   },
   {
+    by: "by a new process that knows the one that goes first",
+    effect: "a name that goes is not compared with one that has not answered yet",
+    file: "fleet/guests.ts",
+    text: '(name) => this.#all.get(name)?.there(undefined, "").is !== "unknown");',
+    instead: '(name) => this.#all.get(name)?.there(undefined, "").is !== "has");',
+    tests: [steering],
+  },
+  {
     by: "by the process that knows both",
     effect: "a cluster loses the Secret with one of its two names",
     file: "fleet/fleet.ts",

@@ -26,7 +26,7 @@ import { mergeLarge } from "./processes/merge.ts";
 import { noop } from "./measurements/noop.ts";
 import { down, propagateAll, propagateOne } from "./measurements/propagate.ts";
 import { scale } from "./measurements/scale.ts";
-import { unwritable, writePage, type Tree } from "./result/page.ts";
+import { unwritable, writePage, type Checkout } from "./result/page.ts";
 import { verdict, type BenchResult } from "./result/result.ts";
 import { Simulated } from "./simulated/simulated.ts";
 import { json, saidOf, table, type BenchRun } from "./result/table.ts";
@@ -101,7 +101,7 @@ const bench: Bench = {
 };
 
 const git = async (...args: string[]) => (await run(["git", ...args])).trim();
-const tree = async (): Promise<Tree> => ({
+const tree = async (): Promise<Checkout> => ({
   commit: await git("rev-parse", "--short=12", "HEAD"),
   changed: await git("status", "--porcelain"),
 });

@@ -26,8 +26,8 @@ export function withResults(text: string, run: BenchRun, results: readonly Bench
   return `${text.slice(0, from)}${begin}\n\n${saidOf(run)}\n\n${table(results)}\n${text.slice(to)}`;
 }
 
-/** The tree at one moment: what is checked out, and what `git status` says is changed. */
-export type Tree = Readonly<{ commit: string; changed: string }>;
+/** A checkout at one moment: its commit, and what `git status` says is changed. */
+export type Checkout = Readonly<{ commit: string; changed: string }>;
 
 /**
  * Why this run may not be written into the page; empty when it may. Asked before and after: what is
@@ -35,8 +35,8 @@ export type Tree = Readonly<{ commit: string; changed: string }>;
  */
 export function unwritable(
   only: boolean,
-  before: Tree,
-  { after = before, failed = 0 }: Readonly<{ after?: Tree; failed?: number }> = {},
+  before: Checkout,
+  { after = before, failed = 0 }: Readonly<{ after?: Checkout; failed?: number }> = {},
 ): string {
   if (only) return "--write: not with --only, or the page would have rows of several builds";
   if (before.changed !== "")

@@ -190,8 +190,8 @@ export const fleet: readonly Mutant[] = [
   {
     effect: "a renewed kubeconfig is read, and the connection of the old one kept",
     file: "fleet/guest/link.ts",
-    text: "else if (this.#open?.made !== read.made)",
-    instead: "else if (this.#open === undefined)",
+    text: "if (this.#open?.made === made) return;",
+    instead: "if (this.#open !== undefined) return;",
     tests: [link],
   },
   {

@@ -155,6 +155,13 @@ export const rollout: readonly Mutant[] = [
   ),
   of(
     "turn/strategy.ts",
+    "10% of 11 nodes is one, though the DaemonSet controller takes two",
+    "Math.ceil((Number.parseInt(budget, 10) * desired) / 100)",
+    "Math.floor((Number.parseInt(budget, 10) * desired) / 100)",
+    edges,
+  ),
+  of(
+    "turn/strategy.ts",
     "1% of 20 nodes may fail",
     "Math.floor((Number.parseInt(most, 10) * desired) / 100)",
     "Math.ceil((Number.parseInt(most, 10) * desired) / 100)",

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Model } from "./decide.fixture.ts";
-import { budgetNodes } from "#controller/rollout/turn/strategy.ts";
+import { unavailableOf } from "#controller/objects/daemonset/daemonset.fixture.ts";
 
 type Step =
   | "sync"
@@ -115,7 +115,7 @@ test("law: as long as no node is in trouble, no more nodes than the budget are a
       // A repair goes by counters; an old view may take a joiner, which works, for one that does
       // not.
       const joined = edited ? schedule.filter((event) => event === "join").length : 0;
-      const most = budgetNodes(budget, model.nodes.length) + joined;
+      const most = unavailableOf(budget, model.nodes.length) + joined;
       assert.ok(
         model.mostTaken <= most,
         `${model.mostTaken} nodes at once of ${size} with ${budget}`,
@@ -154,7 +154,7 @@ test("law: in any trouble no more than the budget and the nodes in trouble are a
     fc.property(sizes, budgets, storm, (size, budget, schedule) => {
       const model = new Model(size, budget);
       const troubled = play(model, schedule);
-      assert.ok(model.mostTaken <= budgetNodes(budget, model.nodes.length) + troubled.size);
+      assert.ok(model.mostTaken <= unavailableOf(budget, model.nodes.length) + troubled.size);
     }),
     runs,
   );

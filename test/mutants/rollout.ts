@@ -6,6 +6,7 @@ const tables = `${room}/decide/decide.test.ts`;
 const odd = `${room}/decide/decide.odd.test.ts`;
 const hold = `${room}/decide/decide.hold.test.ts`;
 const laws = `${room}/decide/decide.laws.test.ts`;
+const late = `${room}/decide/decide.late.test.ts`;
 const fates = `${room}/turn/node-state.test.ts`;
 const spared = `${room}/halt/restart-need.test.ts`;
 const edges = `${room}/decide/rules.test.ts`;
@@ -64,9 +65,8 @@ export const rollout: readonly Mutant[] = [
     "a third of the nodes away is no outage",
     "if (out > Math.max(1, Math.floor(total / 3))) return true;",
     "",
-    tables,
     odd,
-    hold,
+    late,
   ),
   of(
     "turn/excuses.ts",
@@ -88,6 +88,7 @@ export const rollout: readonly Mutant[] = [
     "if (calm > 0) {",
     "if (false) {",
     odd,
+    late,
   ),
   of(
     "decide/decide.ts",
@@ -103,7 +104,7 @@ export const rollout: readonly Mutant[] = [
     "if (!daemonSet.observed)",
     "if (false)",
     tables,
-    laws,
+    late,
   ),
   of(
     "decide/decide.ts",
@@ -151,7 +152,7 @@ export const rollout: readonly Mutant[] = [
     "if (!isCalm(input, daemonSet)) {",
     "if (false) {",
     tables,
-    laws,
+    late,
   ),
   of(
     "turn/strategy.ts",
@@ -169,11 +170,17 @@ export const rollout: readonly Mutant[] = [
   ),
   of(
     "turn/strategy.ts",
-    "a slot that a returned node has left serves others for ever",
+    "a slot that a returned node has left serves others until nodes are read again",
     "Math.min(odd, Math.max(0, counters.desired - counters.available))",
     "odd",
     tables,
-    odd,
+  ),
+  of(
+    "turn/strategy.ts",
+    "any odd node makes the wave one of all nodes",
+    "maxUnavailable: budgetNodes(strategy.maxUnavailable, counters.desired) + slots,",
+    'maxUnavailable: strategy.stage === "wave" ? "100%" : 1 + slots,',
+    tables,
     laws,
   ),
   of(
@@ -190,8 +197,7 @@ export const rollout: readonly Mutant[] = [
     "return enough && Math.min(daemonSet.updated, provedBy(daemonSet)) >= served;",
     "return enough;",
     tables,
-    odd,
-    laws,
+    late,
   ),
   of(
     "turn/node-state.ts",

@@ -162,11 +162,13 @@ export class DaemonSetModel {
     }
   }
 
-  /** Nodes that were taken from a working state and do not work yet. */
+  /** It was taken from a working state and does not work yet. */
+  isAtWork(node: ModelNode): boolean {
+    return node.taken && node.pods.some((pod) => pod.leaving || !this.works(node, pod));
+  }
+
   measure(): void {
-    const atWork = this.nodes.filter(
-      (node) => node.taken && node.pods.some((pod) => pod.leaving || !this.works(node, pod)),
-    ).length;
+    const atWork = this.nodes.filter((node) => this.isAtWork(node)).length;
     this.mostTaken = Math.max(this.mostTaken, atWork);
     const proved = this.nodes.some((node) =>
       node.pods.some(

@@ -49,8 +49,6 @@ export const rollout: readonly Mutant[] = [
     "return Math.max(0, guardSeconds - Math.max(readySeconds, stallSeconds));",
     "return 0;",
     tables,
-    odd,
-    `${room}/decide/decide.pace.test.ts`,
   ),
   of(
     "turn/excuses.ts",
@@ -96,7 +94,6 @@ export const rollout: readonly Mutant[] = [
     'if (input.wanted === "hold" && waits)',
     "if (false)",
     tables,
-    hold,
   ),
   of(
     "decide/decide.ts",
@@ -112,7 +109,6 @@ export const rollout: readonly Mutant[] = [
     "if (isOvertaken(input)) return catchUp(input, daemonSet, kept, odd);",
     "",
     tables,
-    hold,
   ),
   of(
     "decide/decide.ts",
@@ -120,7 +116,6 @@ export const rollout: readonly Mutant[] = [
     "servedBefore(input, daemonSet) ??",
     "",
     tables,
-    odd,
   ),
   of(
     "decide/wave-end.ts",
@@ -144,7 +139,6 @@ export const rollout: readonly Mutant[] = [
     "(counts.stuck > 0 && counts.moving === 0)",
     "false",
     tables,
-    hold,
   ),
   of(
     "decide/repair.ts",
@@ -188,7 +182,6 @@ export const rollout: readonly Mutant[] = [
     "the next rollout begins at once, whatever minInterval says",
     "if (spared && intervalLeft > 0)",
     "if (false)",
-    `${room}/decide/decide.pace.test.ts`,
     tables,
   ),
   of(
@@ -265,7 +258,6 @@ export const rollout: readonly Mutant[] = [
     "what halted is published again at once",
     "return isHeld(rollouts, asked) ? heldContent(served) : wanted;",
     "return wanted;",
-    `${room}/halt/course.test.ts`,
     hold,
   ),
 ];

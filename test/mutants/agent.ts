@@ -30,7 +30,7 @@ export const agent: readonly Mutant[] = [
     file: "agent/facts/revision.ts",
     text: "return one.revision === revision && one.digest === digest;",
     instead: "return one.revision === revision;",
-    tests: [decisions, "agent/decide/hold.test.ts"],
+    tests: [decisions],
   },
   {
     breaks: "H16",
@@ -38,7 +38,7 @@ export const agent: readonly Mutant[] = [
     file: "agent/delivery/config-json/threeway.ts",
     text: "return own(key, value, mine, displaced);",
     instead: "return own(key, value, mine, []);",
-    tests: [plans, "agent/delivery/config-json/document.test.ts"],
+    tests: [plans],
   },
   {
     effect: "config.json loses an entry before the kubelet was seen to ask the provider for it",
@@ -157,7 +157,7 @@ export const agent: readonly Mutant[] = [
     file: "agent/restart/phases.ts",
     text: "journal.matters || journal.owed !== undefined\n      ? rule(",
     instead: "true\n      ? rule(",
-    tests: [decisions, "agent/restart/phases.test.ts", model],
+    tests: [decisions, "agent/restart/phases.test.ts"],
   },
   {
     breaks: "H20",
@@ -209,7 +209,7 @@ export const agent: readonly Mutant[] = [
     file: "agent/restart/quarantine.ts",
     text: "const lasts = Math.min(longest, first * 2 ** Math.min(failures - 1, 10));",
     instead: "const lasts = 0;",
-    tests: ["agent/restart/quarantine.test.ts", decisions],
+    tests: ["agent/restart/quarantine.test.ts"],
   },
   {
     effect: "a node whose kubelet does not answer is taken for fit",

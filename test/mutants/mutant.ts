@@ -10,6 +10,9 @@ export type Mutant = Readonly<{
   instead: string;
   /** Words in the name of the test that finds it, where that is not the promise's number. */
   by?: string;
-  /** Test files of which at least one must turn red. */
+  /**
+   * Test files that find it. Beside the sources each must turn red; of those under test/, which no
+   * list has together with others, at least one, tried in this order.
+   */
   tests: readonly string[];
 }>;

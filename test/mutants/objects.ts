@@ -30,7 +30,7 @@ export const objects: readonly Mutant[] = [
     file: "pullsecret/merge/merge.ts",
     text: "sources.find(isOriginal)?.accepted.rest ?? {}",
     instead: "{}",
-    tests: [merging, accepting],
+    tests: [merging],
   },
   {
     breaks: "H4",

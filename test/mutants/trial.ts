@@ -1,8 +1,12 @@
-/** Deliberate breakages, each tried on a copy: the tests that are said to find it must. */
+/**
+ * Deliberate breakages, each tried on a copy: the tests that are said to find it must, every file
+ * of them beside the sources, and one of those under test/.
+ */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { reached } from "#build/lanes.ts";
 import { allTests, shownBy } from "#tools/pages/promises.ts";
+import { missedBy } from "./found.ts";
 import type { Mutant } from "./mutant.ts";
 import { Workshop } from "./workshop.ts";
 
@@ -64,8 +68,8 @@ export function tryEach(mutants: readonly Mutant[]): void {
   for (const mutant of mutants) {
     const promise = mutant.breaks === undefined ? "" : ` (${mutant.breaks})`;
     test(`found${promise}: ${mutant.effect}`, async () => {
-      for (const file of mutant.tests) if (await isFoundBy(workshop, file, mutant)) return;
-      assert.fail(`${mutant.tests.join(", ")}: all green with ${mutant.file} broken`);
+      const missed = await missedBy(mutant.tests, (file) => isFoundBy(workshop, file, mutant));
+      assert.deepEqual(missed, [], `green with ${mutant.file} broken`);
     });
   }
 }

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { isReal } from "./found.ts";
 import type { Mutant } from "./mutant.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -35,7 +36,7 @@ export class Workshop implements Disposable {
    * Where one is red, none after it is run: each would wait a minute for what does not come.
    */
   async run(file: string, word?: string): Promise<MutantOutcome> {
-    const real = file.startsWith("test/");
+    const real = isReal(file);
     // What is under test/ needs the programs as they ship, which have to be built from the copy.
     if (real) await this.#node(["build/bundle.ts"], patience.unit);
     const narrow = word === undefined ? [] : [`--test-name-pattern=\\b${word}\\b`];

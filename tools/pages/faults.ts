@@ -64,7 +64,7 @@ function breakages(): string {
     `## Breakages
 
 That a test passes says little unless it can fail. Each row is a change of one line that breaks a promise or a rule; \`npm run test:long\` makes
-one at a time in a copy, and the tests beside it must turn red, the first of them that does being enough. \`npm test\` holds that the list still fits the code.
+one at a time in a copy, and the tests beside it must turn red: every file of them that is beside the sources, and of those under test/ the first that does. \`npm test\` holds that the list still fits the code.
 `,
     "| what the product does then | promise | changed in | found by |",
     "| --- | --- | --- | --- |",

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { isReal, missedBy } from "#test/mutants/found.ts";
 import { mutants } from "#test/mutants/list.ts";
 import { promises } from "../pages/promises.ts";
 
@@ -14,7 +15,24 @@ test("what a breakage changes stands exactly once in its file, and its tests are
     assert.notEqual(text, instead, effect);
     assert.ok(tests.length > 0, effect);
     for (const one of tests) assert.ok(existsSync(one), one);
+    const real = tests.filter(isReal).length;
+    assert.ok(real === 0 || real === tests.length, `${effect}: some tests would never be tried`);
   }
+});
+
+test("every test beside the sources must find its breakage, and of those under test/ one, the others being spared", async () => {
+  const tried: string[] = [];
+  const missed = (...files: string[]) =>
+    missedBy(files, async (file) => {
+      tried.push(file);
+      return file.endsWith("red");
+    });
+  assert.deepEqual(await missed("a/red", "b/red"), []);
+  assert.deepEqual(await missed("a/red", "b/green", "c/red"), ["b/green"]);
+  assert.deepEqual(await missed("test/green"), ["test/green"]);
+  tried.length = 0;
+  assert.deepEqual(await missed("test/a.green", "test/b.red", "test/c.red"), []);
+  assert.deepEqual(tried, ["test/a.green", "test/b.red"]);
 });
 
 test("no two breakages are the same, and each says what the product does then", () => {

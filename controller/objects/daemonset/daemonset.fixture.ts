@@ -4,7 +4,7 @@
  * template, the Secret and the strategy reaches it.
  */
 import { askingSeconds, type RevisionContent, type Registration } from "#contract/names.ts";
-import { budgetNodes, type Strategy } from "#controller/rollout/turn/strategy.ts";
+import type { Strategy } from "#controller/rollout/turn/strategy.ts";
 import type { Survey } from "#controller/rollout/turn/survey-result.ts";
 
 /** Seconds of Ready that make an agent available, and that nobody may trust less. */
@@ -150,7 +150,7 @@ export class DaemonSetModel {
       if (pod === undefined || this.#isCurrent(pod)) continue;
       (available ? candidates : allowed).push([node, pod]);
     }
-    const most = budgetNodes(this.strategy.maxUnavailable, this.nodes.length);
+    const most = unavailableOf(this.strategy.maxUnavailable, this.nodes.length);
     const chosen = candidates.slice(0, Math.max(0, most - unavailable));
     for (const [node, pod] of [...allowed, ...chosen]) {
       pod.leaving = true;
@@ -162,11 +162,13 @@ export class DaemonSetModel {
     }
   }
 
-  /** Nodes that were taken from a working state and do not work yet. */
+  /** It was taken from a working state and does not work yet. */
+  isAtWork(node: ModelNode): boolean {
+    return node.taken && node.pods.some((pod) => pod.leaving || !this.works(node, pod));
+  }
+
   measure(): void {
-    const atWork = this.nodes.filter(
-      (node) => node.taken && node.pods.some((pod) => pod.leaving || !this.works(node, pod)),
-    ).length;
+    const atWork = this.nodes.filter((node) => this.isAtWork(node)).length;
     this.mostTaken = Math.max(this.mostTaken, atWork);
     const proved = this.nodes.some((node) =>
       node.pods.some(
@@ -302,6 +304,16 @@ export class DaemonSetModel {
       };
     });
   }
+}
+
+/**
+ * How many agents may be unavailable, by the DaemonSet controller's own reckoning
+ * (updatedDesiredNodeCounts): a percentage is rounded up, and of none it makes one.
+ */
+export function unavailableOf(most: number | string, nodes: number): number {
+  const scaled =
+    typeof most === "number" ? most : Math.ceil((Number(most.replace("%", "")) * nodes) / 100);
+  return nodes > 0 && scaled === 0 ? 1 : scaled;
 }
 
 export const emptyDocument = '{"auths":{}}';

@@ -41,8 +41,9 @@ export class Model extends DaemonSetModel {
   }
 
   get wanted(): RevisionContent {
-    const document = this.intent === "release" ? emptyDocument : `document ${this.content}`;
-    return { document, sources: this.sources, intent: this.intent };
+    const { intent, sources } = this;
+    if (intent === "release") return { document: emptyDocument, sources: "{}", intent };
+    return { document: `document ${this.content}`, sources, intent };
   }
 
   reconcile(): void {
@@ -172,14 +173,23 @@ export class Model extends DaemonSetModel {
     this.observed = false;
   }
 
+  /** What everybody but our controller does. */
+  others(): void {
+    this.sync();
+    for (const index of this.nodes.keys()) this.kubelet(index);
+  }
+
   /** Everybody does their part for so many seconds, or until it is so. */
-  pass(seconds: number, until: () => boolean = () => false): number {
+  pass(
+    seconds: number,
+    until: () => boolean = () => false,
+    others: () => void = () => this.others(),
+  ): number {
     const start = this.now;
     while (this.now - start < seconds && !until()) {
       // Under a hold nothing happens for hours.
       this.tick(this.turn?.kind === "wait" && this.turn.phase === "held" ? 5 : 1);
-      this.sync();
-      for (const index of this.nodes.keys()) this.kubelet(index);
+      others();
       this.measure();
       this.reconcile();
     }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { decide } from "./decide.ts";
 import { isOutage } from "#controller/rollout/turn/excuses.ts";
 import { input, counts, daemonSetState } from "./input.fixture.ts";
-import { failuresAllowed } from "#controller/rollout/turn/strategy.ts";
+import { budgetNodes, failuresAllowed } from "#controller/rollout/turn/strategy.ts";
 
 const inWave = { maxUnavailable: 3, updated: 8, ready: 17, available: 17 };
 const daemonSet = daemonSetState(inWave);
@@ -19,6 +19,22 @@ test("in mid-wave as many nodes as the budget may fall, and one more is an outag
     isOutage({ ...fallen, fallen: 4 }, wave, daemonSetState({ ...inWave, template: 0 })),
     false,
   );
+});
+
+test("a percentage of nodes at a time is rounded up, as the DaemonSet controller does, and is one at least", () => {
+  const table: readonly (readonly [budget: number | string, desired: number, nodes: number])[] = [
+    [1, 20, 1],
+    [7, 3, 7],
+    ["10%", 11, 2],
+    ["25%", 6, 2],
+    ["10%", 1, 1],
+    ["10%", 10, 1],
+    ["10%", 0, 1],
+    ["1%", 5000, 50],
+    ["100%", 7, 7],
+  ];
+  for (const [budget, desired, nodes] of table)
+    assert.equal(budgetNodes(budget, desired), nodes, `${budget} of ${desired}`);
 });
 
 test("a percentage of nodes that may fail is rounded down: 1% of 20 allows none", () => {

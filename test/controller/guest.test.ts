@@ -125,7 +125,7 @@ test("H3, H8: the guest's Secret and the original here are one; a rotation of ei
     new Set(here.filter(isWrite).map(({ resource }) => resource)),
     new Set(["coordination.k8s.io/leases"]),
   );
-  const rights = await granted({ cluster: home.cluster });
+  const rights = await granted({ cluster: home.cluster }, account);
   const used = new Set(here.flatMap(needed).map((one) => one.replace(`/${name}`, "/*")));
   // Asked only while its watch does not tell.
   used.add(`get secrets ${controlPlaneNamespace}/pull-secret`);

@@ -65,7 +65,7 @@ async function preferred(api: Api, group: string): Promise<string> {
 }
 
 /** What the API server adds to a user that has authenticated. */
-function groupsOf(user: string): readonly string[] {
+export function groupsOf(user: string): readonly string[] {
   const [, kind, namespace] = user.split(":");
   const accounts = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
   return ["system:authenticated", ...(kind === "serviceaccount" ? accounts : [])];

@@ -1,10 +1,12 @@
-/** What an account may ask of the API server, by every role that it is bound to. */
+/** What an account may ask of the API server, by every role that it or its groups are bound to. */
 import type {
+  RbacV1Subject,
   V1ClusterRole,
   V1ClusterRoleBinding,
   V1Role,
   V1RoleBinding,
 } from "@kubernetes/client-node";
+import { groupsOf } from "../cluster/rights.ts";
 import type { Plane, Request } from "./plane.ts";
 
 type Binding = V1RoleBinding | V1ClusterRoleBinding;
@@ -12,22 +14,38 @@ type List<T> = Readonly<{ items: readonly T[] }>;
 
 /**
  * As `verb group/resource namespace/name`, without a namespace where the right is for all of them,
- * and with `*` for a name where it is for every object.
+ * and with `*` for a name where it is for every object. Of what is no resource: `verb path`.
  */
 const right = (verb: string, resource: string, namespace: string, name: string) =>
   `${verb} ${resource} ${namespace && `${namespace}/`}${name || "*"}`;
 
-/** Every right, whatever role in whatever namespace gives it. */
+/**
+ * Whole bindings of Kubernetes' own (bootstrappolicy/policy.go) that give every account its few
+ * rights: what it may do itself, what is served, who issues tokens. No account of ours could be
+ * without them.
+ */
+const everybodys: ReadonlySet<string> = new Set([
+  "system:basic-user",
+  "system:discovery",
+  "system:public-info-viewer",
+  "system:service-account-issuer-discovery",
+]);
+
+/**
+ * Every right of a service account, by its whole user name, whatever role in whatever namespace
+ * gives it.
+ */
 export async function granted(
   { cluster }: Pick<Plane, "cluster">,
-  account = "global-pull-secret-controller",
+  user = "system:serviceaccount:kube-system:global-pull-secret-controller",
 ): Promise<readonly string[]> {
   const [local, whole] = await Promise.all([
     cluster.get<List<V1RoleBinding>>("rolebindings", "-A"),
     cluster.get<List<V1ClusterRoleBinding>>("clusterrolebindings"),
   ]);
-  const bindings: readonly Binding[] = [...(local?.items ?? []), ...(whole?.items ?? [])];
-  const ours = bindings.filter(({ subjects }) => subjects?.some(({ name }) => name === account));
+  const others = whole?.items.filter(({ metadata }) => !everybodys.has(metadata?.name ?? "")) ?? [];
+  const bindings: readonly Binding[] = [...(local?.items ?? []), ...others];
+  const ours = bindings.filter(({ subjects }) => subjects?.some((one) => isFor(one, user)));
   const rights = await Promise.all(
     ours.map(async ({ roleRef, metadata }) => {
       const namespace = metadata?.namespace ?? "";
@@ -39,25 +57,34 @@ export async function granted(
   return rights.flat();
 }
 
+function isFor({ kind, name, namespace }: RbacV1Subject, user: string): boolean {
+  if (kind === "ServiceAccount") return `system:serviceaccount:${namespace}:${name}` === user;
+  return kind === "Group" ? groupsOf(user).includes(name) : name === user;
+}
+
 function rightsOf(role: V1Role | V1ClusterRole | undefined, namespace: string): string[] {
-  return (role?.rules ?? []).flatMap(({ apiGroups = [], resources = [], verbs, resourceNames }) =>
-    apiGroups.flatMap((group) =>
-      resources.flatMap((resource) =>
-        verbs.flatMap((verb) =>
-          (resourceNames ?? [""]).map((name) =>
-            right(verb, [group, resource].filter(Boolean).join("/"), namespace, name),
-          ),
-        ),
-      ),
-    ),
-  );
+  return (role?.rules ?? []).flatMap(({ apiGroups = [], resources = [], verbs, ...rule }) => {
+    const { resourceNames = [""], nonResourceURLs = [] } = rule;
+    const kinds = apiGroups.flatMap((group) =>
+      resources.map((resource) => [group, resource].filter(Boolean).join("/")),
+    );
+    return verbs.flatMap((verb) => {
+      const urls = nonResourceURLs.map((url) => `${verb} ${url}`);
+      const named = resourceNames.map((name) =>
+        kinds.map((kind) => right(verb, kind, namespace, name)),
+      );
+      return urls.concat(...named);
+    });
+  });
 }
 
 /**
  * The least right that a request needs: a patch that creates needs two, both for its name; what is
  * posted has its name in the body, where no right can be bound to it.
  */
-export function needed({ verb, resource, namespace, name, code }: Request): readonly string[] {
+export function needed(request: Request): readonly string[] {
+  const { verb, resource, namespace, name, code, uri } = request;
+  if (resource === "") return [`${verb} ${uri.replace(/\?.*/, "")}`];
   if (verb === "create") return [right(verb, resource, namespace, "")];
   const verbs = verb === "patch" && code === 201 ? [verb, "create"] : [verb];
   return verbs.map((one) => right(one, resource, namespace, name));

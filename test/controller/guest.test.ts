@@ -20,6 +20,7 @@ import {
 import * as plane from "./plane.ts";
 import { document, paths, pullSecret } from "./plane.ts";
 import { untilCondition } from "./steer.ts";
+import { unwatched } from "./unwatched.ts";
 
 let guest: plane.Plane;
 let home: HomeCluster;
@@ -114,28 +115,46 @@ test("H3, H8: the guest's Secret and the original here are one; a rotation of ei
   assert.equal(await holder(), "");
 
   // Here: what manifests/hosted grants, all of it and nothing else; only the Lease is written.
-  const here = auditOf(home.cluster, { since })
-    .filter(({ user }) => user === account)
-    .map((one) => inGroup(one));
+  const here = () =>
+    auditOf(home.cluster, { since })
+      .filter(({ user }) => user === account)
+      .map((one) => inGroup(one));
   assert.deepEqual(
-    here.filter(({ code }) => code === 403),
+    here().filter(({ code }) => code === 403),
     [],
   );
+  const rights = await granted({ cluster: home.cluster }, account);
+  await withoutWatch();
+  const asked = here();
   assert.deepEqual(
-    new Set(here.filter(isWrite).map(({ resource }) => resource)),
+    new Set(asked.filter(isWrite).map(({ resource }) => resource)),
     new Set(["coordination.k8s.io/leases"]),
   );
-  const rights = await granted({ cluster: home.cluster });
-  const used = new Set(here.flatMap(needed).map((one) => one.replace(`/${name}`, "/*")));
-  // Asked only while its watch does not tell.
-  used.add(`get secrets ${controlPlaneNamespace}/pull-secret`);
-  assert.deepEqual([...new Set(rights)].toSorted(), [...used].toSorted());
+  const pods = `get pods ${controlPlaneNamespace}`;
+  const used = asked
+    .filter(({ code }) => code !== 403)
+    .flatMap(needed)
+    .map((one) => one.replace(`${pods}/${name}`, `${pods}/*`));
+  assert.deepEqual([...new Set(rights)].toSorted(), [...new Set(used)].toSorted());
 
   // There: no Lease, and no word of here.
   const leases = auditOf(guest.cluster, { since }).filter(({ resource }) => resource === "leases");
   const ours = leases.filter(({ userAgent }) => userAgent.startsWith("global-pull-secret"));
   assert.deepEqual(ours, []);
 });
+
+/** While no watch tells of it, the original is asked for by its name. */
+async function withoutWatch(): Promise<void> {
+  const namespace = controlPlaneNamespace;
+  const role = ["role", "global-pull-secret-controller", "-n", namespace];
+  const original = { user: account, what: "secrets/pull-secret", namespace, role };
+  await using _unwatched = await unwatched(home.cluster, original);
+  const controller = start();
+  await declare("2");
+  await plane.untilPublished(guest, merged("2", "2"));
+  await plane.clear(guest);
+  assert.equal(await controller.stop(), 0);
+}
 
 test("a credential of the guest's that has expired is renewed in its file, without a restart", async () => {
   await rotateOriginal("2");

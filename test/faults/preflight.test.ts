@@ -4,13 +4,21 @@
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import test from "node:test";
 import { freshBundle } from "#build/bundle.ts";
 import { exitCodes, mountPaths, podFiles } from "#contract/names.ts";
 import { encode, NodeDirectory, inTime } from "./agent.ts";
-import { daemonSetOf } from "./deployed.ts";
+import { daemonSetOf, withoutCapabilities } from "./deployed.ts";
 import { phaseOf } from "./phases.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "./scripted-systemd.ts";
@@ -204,6 +212,12 @@ test("the agent of an unfit node ends once with the code of a refusal, and the n
   await agent.shows(200, "GPS201", 40_000);
 });
 
+/** Node with these arguments, as in the first container: as root without capabilities. */
+function asContainer(args: readonly string[]) {
+  const [command = "", ...before] = withoutCapabilities;
+  return spawnSync(command, [...before, process.execPath, ...args], { encoding: "utf8" });
+}
+
 /**
  * Runs the first container's program under the very flags that the controller gives it; what it
  * wrote.
@@ -219,23 +233,15 @@ async function look(node: NodeDirectory, root: string): Promise<unknown> {
       .replace(mountPaths.terminationLog, node.terminationLog)
       .replace("/app/hidden.cjs", program);
   const argv = [...(container.command ?? []).slice(1), ...(container.args ?? [])].map(local);
-  const ended = spawnSync(
-    process.execPath,
-    [
-      ...argv,
-      "--root",
-      root,
-      "--pod-directory",
-      node.pod,
-      "--termination-log",
-      node.terminationLog,
-    ],
-    {
-      encoding: "utf8",
-    },
-  );
-  assert.deepEqual([ended.status, ended.stdout], [0, ""], ended.stderr);
   const file = join(node.pod, podFiles.hidden);
+  rmSync(file, { force: true });
+  const ended = asContainer([
+    ...argv,
+    `--root=${root}`,
+    `--pod-directory=${node.pod}`,
+    `--termination-log=${node.terminationLog}`,
+  ]);
+  assert.deepEqual([ended.status, ended.stdout], [0, ""], ended.stderr);
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : ended.stderr;
 }
 
@@ -250,18 +256,20 @@ test("under the DaemonSet's flags the first container sees what lies there, says
   put("/root/.docker/config.json", JSON.stringify({ auths: { "b.io": { auth: secret } } }));
   put("/.dockercfg", JSON.stringify({ "b.io": { auth: secret } }));
   put("/config.json", "not JSON");
-  const seen = await look(node, root);
-  assert.deepEqual(seen, {
-    kind: "seen",
-    files: {
-      "/config.json": "none",
-      "/root/.docker/config.json": "entries",
-      "/.docker/config.json": "none",
-      "/root/.dockercfg": "none",
-      "/.dockercfg": "entries",
-    },
-  });
+  const seen = {
+    "/config.json": "none",
+    "/root/.docker/config.json": "entries",
+    "/.docker/config.json": "none",
+    "/root/.dockercfg": "none",
+    "/.dockercfg": "entries",
+  };
+  assert.deepEqual(await look(node, root), { kind: "seen", files: seen });
   assert.equal(node.message, "provider: none, it has no /var/lib/kubelet/kubeadm-flags.env");
+  // Root without capabilities may not read what another keeps to himself.
+  chownSync(join(root, "/.dockercfg"), 65_534, 65_534);
+  chmodSync(join(root, "/.dockercfg"), 0o600);
+  const files = { ...seen, "/.dockercfg": { unknown: "EACCES" } };
+  assert.deepEqual(await look(node, root), { kind: "seen", files });
   put("/var/lib/kubelet/kubeadm-flags.env", 'KUBELET_KUBEADM_ARGS=""\n');
   put(
     "/etc/systemd/system/kubelet.service",
@@ -305,14 +313,14 @@ console.log(JSON.stringify(got));`,
         .replace(mountPaths.pod, node.pod)
         .replace("/app/hidden.cjs", program),
     );
-  const { stdout, stderr } = spawnSync(process.execPath, [...flags, program], { encoding: "utf8" });
+  const { stdout, stderr } = asContainer([...flags, program]);
   assert.deepEqual(JSON.parse(stdout || "null"), ["allowed"], stderr);
 });
 
 test("a first container that is started wrongly says all that is wrong, a line each, and lets the agent start", async () => {
   const program = (await freshBundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
   const wrong = ["--root", "host", "--kubelet-dir=/var/lib/kubelet"];
-  const { status, stderr } = spawnSync(process.execPath, [program, ...wrong], { encoding: "utf8" });
+  const { status, stderr } = asContainer([program, ...wrong]);
   assert.equal(status, 0);
   assert.match(stderr, /^--kubelet-dir: is no flag; .*\n--root "host": is no absolute path.*\n$/);
 });

@@ -413,7 +413,7 @@ test("its account reads Secrets by name, lists none, and writes nothing here but
           assert.equal(await can(namespace, verb, what), false, `${verb} ${what}`);
     }
   const name = "global-pull-secret-fleet";
-  const writes = (await granted(home, name)).filter((one) => !/^(?:get|list|watch) /.test(one));
+  const writes = (await granted(home, account)).filter((one) => !/^(?:get|list|watch) /.test(one));
   const fleetSecrets = "globalpullsecret.io/fleetsecrets";
   const lease = `coordination.k8s.io/leases kube-system/${name}`;
   const wanted = [

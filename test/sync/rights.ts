@@ -101,7 +101,7 @@ export function rightsTests(rig: () => Rig): void {
     await tenant.cluster.kubectl("delete", "secret", name, "-n", where);
     const its = "global-pull-secret-sync-tenant";
     assert.deepEqual(
-      (await granted(tenant, its)).toSorted(),
+      (await granted(tenant, `system:serviceaccount:${where}:${its}`)).toSorted(),
       [
         ...leases(its),
         ...["get", "list", "update", "watch"].map((verb) => `${verb} ${syncSecrets} *`),
@@ -134,7 +134,7 @@ export function rightsTests(rig: () => Rig): void {
       assert.ok(!(await can("create", what, "tenant-a")), what);
     assert.ok(!(await can("deletecollection", "secrets", "tenant-a")));
     const its = "global-pull-secret-sync-management";
-    const all = await granted(management, its);
+    const all = await granted(management, account);
     const tenants = all.filter((one) => !one.includes(" kube-system/") && one.includes("/*"));
     const places = new Set(tenants.map((one) => one.replace(/^.* (.*)\/\*$/, "$1")));
     assert.ok(places.has("tenant-a") && places.has("tenant-b"), [...places].join());

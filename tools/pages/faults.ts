@@ -43,8 +43,8 @@ What is promised throughout: the kubelet ends up running; \`config.json\` is eit
 owner and mode; what others wrote is intact; a restart that is owed is made, one that is not owed is not; the reason is in the log, in
 readiness and in the termination message. A row is the name of a test, which asserts its share of that; what no test shows is not here.
 \`npm run test:faults\` runs all of test/faults, every point of every family; \`npm test\` takes samples of some, and some files in turn, with the seed printed:
-\`SEED=\` repeats one. The agents of test/faults are the shipped bundle with the DaemonSet's flags and environment, root without a capability;
-the tables beside the agent's code, and what speaks to the bus alone, run the sources. \`npm run soak -- --minutes 15\` deals faults out at random and checks the promise after each.`;
+\`SEED=\` repeats one. The agents of test/faults, and the first containers of their pods, are the shipped bundles with the DaemonSet's flags and environment,
+root without a capability; the tables beside the agent's code, and what speaks to the bus alone, run the sources. \`npm run soak -- --minutes 15\` deals faults out at random and checks the promise after each.`;
 
 /** The page's whole text. */
 export function faults(): string {

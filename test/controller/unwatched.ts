@@ -1,0 +1,37 @@
+/** A watch refused for a while, so that its object is asked for by name. */
+import type { V1Role } from "@kubernetes/client-node";
+import { until } from "../cluster/await.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { may } from "../cluster/rights.ts";
+
+type Unwatched = Readonly<{
+  /** The account's whole user name. */
+  user: string;
+  /** `resource[.group]/name`, which a rule of the role is for. */
+  what: string;
+  namespace?: string;
+  /** As kubectl names it. */
+  role: readonly string[];
+}>;
+
+/** Takes `list` and `watch` out of the rule, and gives them back in the end. */
+export async function unwatched(
+  cluster: Cluster,
+  { user, what, namespace = "", role }: Unwatched,
+): Promise<AsyncDisposable> {
+  const [resource = ""] = what.split(/[./]/);
+  const { rules = [] } = (await cluster.get<V1Role>(...role)) ?? {};
+  const at = rules.findIndex(({ resources = [] }) => resources.includes(resource));
+  const former = rules[at]?.verbs ?? [];
+  const put = async (verbs: readonly string[]) => {
+    const patch = [{ op: "replace", path: `/rules/${at}/verbs`, value: verbs }];
+    await cluster.kubectl("patch", ...role, "--type=json", "-p", JSON.stringify(patch));
+    const is = verbs.includes("list");
+    await until(
+      "it is heeded",
+      async () => (await may(cluster, user, "list", what, namespace)) === is,
+    );
+  };
+  await put(former.filter((verb) => verb !== "list" && verb !== "watch"));
+  return { [Symbol.asyncDispose]: () => put(former) };
+}

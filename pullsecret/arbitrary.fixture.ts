@@ -47,7 +47,7 @@ export const registryKey: fc.Arbitrary<string> = fc
 const credential = fc.record({
   username: fc.stringMatching(/^[a-z][a-zA-Z0-9äß€ -]{0,8}[a-z]$/),
   password: fc.oneof(
-    fc.stringMatching(/^[!-~]{1,30}$/),
+    fc.stringMatching(/^[!-~]{1,30}$/, { size: "max" }),
     fc.string({ unit: "binary", maxLength: 20, size: "max" }),
   ),
 });

@@ -449,3 +449,14 @@ test("a change can be undone, a withdrawal cannot: what it takes back would be o
   const taken = { journal: idle, mounted: withdrawn, file: written };
   assert.equal(undoOf(taken), undefined);
 });
+
+test("a withdrawal in mid-change of a file that somebody has put right already has no undo either", () => {
+  for (const journal of [{ ...restarting, phase: "applying" } as const, restarting, settling]) {
+    assert.ok(journal.undo, "the change under way has one");
+    const change = { journal, mounted: withdrawn, file: absent, unit: crashed };
+    const step = decide(facts(change));
+    const next = "journal" in step ? step.journal : assert.fail(step.action);
+    assert.equal(next.content, withdrawn.content);
+    assert.equal(next.undo, undefined, journal.phase);
+  }
+});

@@ -139,12 +139,13 @@ function whyNotOurs({ config }: Facts, mounted: Mounted): Step {
 /** config.json is as it should be. */
 function asPlanned(
   facts: Facts,
-  journal: Journal | undefined,
+  known: Journal | undefined,
   found: FoundFile,
   document: Document,
   planned: Plan,
 ): Answer {
-  if (journal === undefined) return withoutJournal(facts, found, document, planned);
+  if (known === undefined) return withoutJournal(facts, found, document, planned);
+  const journal = givesBack(document) ? withoutUndo(known) : known;
   const current = named(planned, document);
   // The file is in place, so what it lacks is no longer ours.
   if (journal.phase === "applying") return byTable(facts, { ...journal, ...current });
@@ -156,6 +157,14 @@ function asPlanned(
     return doubt ? unverified : leave(document);
   }
   return byTable(facts, journal);
+}
+
+/**
+ * A withdrawal has no undo. Where somebody else has put the file right in mid-change there is
+ * nothing to write, and the journal still tells what that change replaced: what is withdrawn.
+ */
+function withoutUndo({ undo: _undo, ...journal }: Journal): Journal {
+  return journal;
 }
 
 /** config.json is as it should be, and no journal says that anything in it is ours. */

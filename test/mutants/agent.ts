@@ -205,6 +205,14 @@ export const agent: readonly Mutant[] = [
     tests: [restarts],
   },
   {
+    breaks: "H20",
+    effect: "a withdrawal of what somebody has put right already puts the credential back",
+    file: "agent/decide/decide.ts",
+    text: "const journal = givesBack(document) ? withoutUndo(known) : known;",
+    instead: "const journal = known;",
+    tests: [decisions],
+  },
+  {
     effect: "a content that broke the kubelet is tried again at once",
     file: "agent/restart/quarantine.ts",
     text: "const lasts = Math.min(longest, first * 2 ** Math.min(failures - 1, 10));",

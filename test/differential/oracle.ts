@@ -95,7 +95,10 @@ function bytes(text: string): Buffer {
   return Buffer.from(text, "base64");
 }
 
-/** Runs a program to its end and gives what it printed; rejects with its complaint if it fails. */
+/**
+ * Runs a program to its end and gives what it printed; rejects with its complaint if it fails. One
+ * that is given nothing has no pipe to read from: it may end before anything could be written.
+ */
 export async function run(
   program: string,
   argv: readonly string[],
@@ -103,13 +106,13 @@ export async function run(
 ): Promise<string> {
   const child = spawn(program, argv, {
     cwd: module,
-    stdio: ["pipe", "pipe", "pipe"],
+    stdio: [input === "" ? "ignore" : "pipe", "pipe", "pipe"],
     env: { ...process.env, CGO_ENABLED: "0" },
   });
   const [output, complaint]: [Buffer[], Buffer[]] = [[], []];
-  child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => complaint.push(chunk));
-  child.stdin.end(input);
+  child.stdout?.on("data", (chunk: Buffer) => output.push(chunk));
+  child.stderr?.on("data", (chunk: Buffer) => complaint.push(chunk));
+  child.stdin?.end(input);
   const code = await new Promise((resolve, reject) => {
     child.on("error", reject);
     child.on("close", resolve);

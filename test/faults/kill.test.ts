@@ -22,14 +22,16 @@ import { comesBack, crashes } from "./scripted-systemd.ts";
 
 const theirs = `{"auths":{"a.io":{"auth":"${encode("theirs")}"}}}`;
 
+type Always = (place: AgentPlace, where: string) => void;
+
 type Family = Readonly<{
   revision: number;
   /** What the agent ends with. */
   status: ProbeAnswer;
   code: string;
   prepare: () => Promise<AgentPlace>;
-  /** What must hold whenever an agent is killed, too. */
-  always?: (place: AgentPlace, where: string) => void;
+  /** What must hold whenever systemd hears a request, or an agent is killed, too. */
+  always?: Always;
   /** What must hold at the end. */
   check: (place: AgentPlace, where: string) => void;
   sample: number;
@@ -45,7 +47,9 @@ async function everywhere(t: TestContext, family: Family): Promise<void> {
     await using place = await family.prepare();
     const over = (agent: AgentProcess) =>
       Promise.race([agent.ended(), agent.shows(status, code, 30_000)]);
+    const found = watched(place, family.always);
     points = sample(t, await pointsOf(place.node, place.systemd, revision, over), family.sample);
+    found();
   }
   const begun = performance.now();
   let kills = 0;
@@ -82,6 +86,24 @@ function told(error: unknown): string {
 }
 
 /**
+ * Looks at what must always hold whenever systemd hears a request; what it answers throws where it
+ * did not.
+ */
+function watched(place: AgentPlace, always: Always | undefined): () => void {
+  const found: unknown[] = [];
+  place.systemd.onCall = (call) => {
+    try {
+      always?.(place, call);
+    } catch (error) {
+      found.push(error);
+    }
+  };
+  return () => {
+    if (found.length > 0) throw found[0];
+  };
+}
+
+/**
  * Runs an agent that is killed at the point, and to its end where it was not, then one that is not,
  * until it shows the code. Of the first answers that it was killed, or how often it did what it was
  * to be killed at.
@@ -94,6 +116,7 @@ async function interrupted(
   const { node, systemd } = place;
   const { revision, status, code, always } = family;
   const options = { revision, healthzPort: systemd.healthzPort };
+  const found = watched(place, always);
   let made: "killed" | number;
   {
     await using first = await AgentProcess.start(node, {
@@ -101,7 +124,9 @@ async function interrupted(
       under: killingAt(node, point),
     });
     let heard = 0;
+    const watch = systemd.onCall;
     systemd.onCall = (member) => {
+      watch(member);
       if (point.heard && member === point.call && (heard += 1) === point.nth)
         first.child.kill("SIGKILL");
     };
@@ -112,10 +137,11 @@ async function interrupted(
     // The last points are those of its end.
     if ((await first.end("SIGTERM")) === "SIGKILL") made = "killed";
     else made = point.heard ? heard : await madeBy(first, node, point);
-    systemd.onCall = () => {};
+    systemd.onCall = watch;
   }
   always?.(place, `killed at ${named(point)}`);
   await carriedOn(node, options, status, code);
+  found();
   return made;
 }
 
@@ -408,18 +434,9 @@ test("an agent killed at any point of a change back to config.json is made good:
     revision: 2,
     status: 200,
     code: "GPS200",
-    prepare: async () => {
-      const place = await provided(provider, [], content);
-      const { node, systemd } = place;
-      systemd.onCall = () => {
-        // Never none: while a restart is asked for, or is not proved, the answer is still there.
-        if (systemd.restartCalls === 0)
-          assert.deepEqual(answered(node.kubelet), { "a.io": "ours" });
-      };
-      return place;
-    },
+    prepare: () => provided(provider, [], content),
     sample: 2,
-    always: served,
+    always: answering,
     check: ({ node, systemd }, where) => {
       assert.deepEqual(answered(node.kubelet), {}, where);
       assert.equal(node.file, both, where);
@@ -427,6 +444,17 @@ test("an agent killed at any point of a change back to config.json is made good:
     },
   });
 });
+
+/** Never none: the answer stays until the restart is proved by which config.json was read. */
+function answering(place: AgentPlace, where: string): void {
+  served(place, where);
+  const { node, systemd } = place;
+  const answer = answered(node.kubelet);
+  // Read after the answer, which may be emptied at any moment from the proof on.
+  const phase = phaseOf(node) ?? "";
+  if (systemd.restartCalls === 0 || ["restarting", "settling"].includes(phase))
+    assert.deepEqual(answer, { "a.io": "ours" }, where);
+}
 
 /** Revision 1 is in force on a node of kubeadm's; the same comes as revision 2, by other flags. */
 async function changed(by: readonly string[], then: readonly string[]): Promise<AgentPlace> {

@@ -173,7 +173,7 @@ export const agent: readonly Mutant[] = [
     file: "agent/decide/change.ts",
     text: "if ((drift && !tells) || givesBack(document)) return undefined;",
     instead: "if (drift && !tells) return undefined;",
-    tests: [decisions, model],
+    tests: [decisions],
   },
   {
     effect: "a wave is registered that no kubelet has shown to ask its provider",

@@ -3,7 +3,6 @@ import type { Mutant } from "./mutant.ts";
 
 const restarts = "agent/restart/restart.test.ts";
 const decisions = "agent/decide/decide.test.ts";
-const model = "agent/model.test.ts";
 const provider = "agent/delivery/provider/provider.test.ts";
 const plans = "agent/delivery/config-json/plan.test.ts";
 

@@ -42,8 +42,6 @@ export class Guest {
   /** What was refused, a content or its removal, why, how often, and when it may be tried again. */
   #refusal: { of: Due; why: string; times: number; next: number } | undefined;
   #writing = false;
-  /** Path → uid of what was taken away since something was placed. */
-  readonly #removed = new Map<string, string>();
   readonly #contest = contestOfGuest();
 
   constructor({ connect, ...options }: Options) {
@@ -139,7 +137,6 @@ export class Guest {
 
   /** Brings the content there. Never rejects; the watch shows what came of it. */
   async change(content: Content, owner: string): Promise<void> {
-    this.#removed.clear();
     await this.#write(content, async (cluster, found) => {
       for (const [at, one] of this.#options.way.placed.entries()) {
         const object = found[at];
@@ -151,9 +148,7 @@ export class Guest {
 
   /**
    * Takes away what that owner placed, last placed first, unless that was refused a moment ago.
-   * True when nothing of it is left. What comes again after that was placed by another name of this
-   * cluster's, whose kubeconfig writes the authority in another way (see placedAs): taking it away
-   * for ever would leave that name without.
+   * True when nothing of it is left.
    */
   withdraw(owner: string): boolean {
     const objects = this.#objects();
@@ -161,19 +156,14 @@ export class Guest {
     const { placed } = this.#options.way;
     const ours = placed.flatMap(({ target }, at) => {
       const object = objects[at];
-      if (object === undefined || !isPlacedBy(object, owner)) return [];
-      const path = `${target.collection}/${target.name}`;
-      const removed = this.#removed.get(path);
-      const anew = removed !== undefined && removed !== object.metadata?.uid;
-      return anew ? [] : [{ path, object }];
+      return object !== undefined && isPlacedBy(object, owner) ? [{ target, object }] : [];
     });
     if (ours.length === 0) return true;
     if ((this.refusal(undefined)?.wait ?? 0) > 0) return false;
     void this.#write(undefined, async (cluster) => {
-      for (const { path, object } of ours.toReversed()) {
+      for (const { target, object } of ours.toReversed()) {
         const { uid = "", resourceVersion } = object.metadata ?? {};
-        await cluster.remove(path, uid, resourceVersion);
-        this.#removed.set(path, uid);
+        await cluster.remove(`${target.collection}/${target.name}`, uid, resourceVersion);
       }
     });
     return false;

@@ -11,6 +11,7 @@ import { follow, type WatchTarget } from "#kube/watch/watch.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "../inventory/access.ts";
 import type { Seen } from "../way/way.ts";
+import { certificatesIn } from "./authority.ts";
 import { bounds, connectTo, staleAt } from "./connect.ts";
 import { away, unseen } from "./failure-text.ts";
 
@@ -99,7 +100,7 @@ export class Link {
     return this.#open?.cluster;
   }
 
-  /** The authority that signs for the open connection's server; the management cluster has none. */
+  /** Certificates of the authority of the open connection; the management cluster has none. */
   get authority(): string | undefined {
     return this.#open?.authority;
   }
@@ -181,7 +182,7 @@ export class Link {
     if (!read.ok) return this.#close(read.why);
     const { made, access } = read;
     if (this.#open?.made === made) return;
-    this.#begin({ made, authority: access.authority }, connect(access));
+    this.#begin({ made, authority: certificatesIn(access.authority) }, connect(access));
   }
 
   #close(why: string): void {

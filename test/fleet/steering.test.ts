@@ -165,6 +165,14 @@ for (const [whose, isNew] of [
     assert.ok(Math.abs(first - second) >= 200, `${first} and ${second}`);
   });
 
+/** The same kubeconfig, with its authority written in another way. */
+function rewritten(kubeconfig: string): string {
+  const [, authority = ""] = /certificate-authority-data"?: ?"?([\w+/=]+)/.exec(kubeconfig) ?? [];
+  assert.notEqual(authority, "");
+  const text = `# rewritten\n${Buffer.from(authority, "base64").toString()}`;
+  return kubeconfig.replace(authority, Buffer.from(text).toString("base64"));
+}
+
 for (const [whose, isNew] of [
   ["by the process that knows both", false],
   ["by a new process that knows the one that goes first", true],
@@ -173,7 +181,10 @@ for (const [whose, isNew] of [
     const another = "guest-a-renamed";
     t.after(() => home.cluster.kubectl("delete", "namespace", another));
     await using proxy = await TcpProxy.before(a.cluster.server);
-    const kubeconfig = a.kubeconfig.replace(a.cluster.server, `https://127.0.0.1:${proxy.port}`);
+    const kubeconfig = rewritten(a.kubeconfig).replace(
+      a.cluster.server,
+      `https://127.0.0.1:${proxy.port}`,
+    );
     await fleet.declareGuest(home, another, kubeconfig, labelled);
     await declare();
     controller = fleet.startFleet(home);
@@ -194,29 +205,6 @@ for (const [whose, isNew] of [
     await home.cluster.kubectl("label", "namespace", another, "capi-pull-secret-");
     await until("it is taken away", async () => (await fleet.targetIn(a)) === undefined);
   });
-
-test("a name that goes takes the Secret once where its kubeconfig writes the authority in another way, and the other name places it anew", async (t) => {
-  const another = "guest-a-rewritten";
-  t.after(() => home.cluster.kubectl("delete", "namespace", another));
-  const [, authority = ""] = /certificate-authority-data"?: ?"?([\w+/=]+)/.exec(a.kubeconfig) ?? [];
-  const text = `# rewritten\n${Buffer.from(authority, "base64").toString()}`;
-  const rewritten = a.kubeconfig.replace(authority, Buffer.from(text).toString("base64"));
-  assert.notEqual(rewritten, a.kubeconfig);
-  await fleet.declareGuest(home, another, rewritten, labelled);
-  await declare();
-  controller = fleet.startFleet(home);
-  await source("1");
-  await placed("1");
-  for (const name of ["guest-a", another]) await untilState(home, name, "Done");
-  const since = new Date().toISOString();
-  await home.cluster.kubectl("label", "namespace", "guest-a", "capi-pull-secret-");
-  const names = async () => (await fleet.objectIn(home))?.status?.clusters?.map(({ name }) => name);
-  await until("the name is gone", async () => (await names())?.includes("guest-a") === false);
-  await placed("1");
-  assert.equal(writesIn(a, since).filter(({ verb }) => verb === "delete").length, 1);
-  await home.cluster.kubectl("label", "namespace", another, "capi-pull-secret-");
-  await until("it is taken away", async () => (await fleet.targetIn(a)) === undefined);
-});
 
 const selectB = (selected: boolean) =>
   home.cluster.kubectl(

@@ -1,12 +1,16 @@
 /**
- * For tests: our controller over the model of the DaemonSet controller. What it decides is decided
- * by the shipped code.
+ * For tests: our controller over the model of the nodes. What it decides is decided by the shipped
+ * code; the DaemonSet controller is the model's.
  */
-import type { RevisionContent, Intent } from "#contract/names.ts";
+import { type Intent, revisionAnnotation, type RevisionContent } from "#contract/names.ts";
 import { publishesIn, remembered, targetOf, wasServed } from "#controller/rollout/halt/course.ts";
-import { DaemonSetModel, emptyDocument } from "#controller/objects/daemonset/daemonset.fixture.ts";
 import { contentOf, heldContent, knownOf, retrySeconds } from "#controller/rollout/halt/halt.ts";
 import { noRollouts } from "#controller/rollout/halt/rollouts.ts";
+import type { Strategy } from "#controller/rollout/turn/strategy.ts";
+import type { Survey } from "#controller/rollout/turn/survey-result.ts";
+import { agentOf, emptyDocument, revisionOf } from "#test/harness/nodes/agent.ts";
+import { countDaemonSet, syncDaemonSet } from "#test/harness/nodes/daemonset-controller.ts";
+import { type ModelNode, type ModelPod, NodesModel } from "#test/harness/nodes/nodes.ts";
 import { createLookout } from "../lookout.ts";
 import { fatesOf, countFates } from "#controller/rollout/turn/node-state.ts";
 import { isOutage } from "#controller/rollout/turn/excuses.ts";
@@ -15,8 +19,23 @@ import { takesBack } from "#controller/rollout/halt/source-withdrawal.ts";
 import { isOvertaken, type RolloutInput, type Turn } from "#controller/rollout/turn/turn.ts";
 
 const probationSeconds = 5;
+/** Seconds of Ready that make an agent available, and that nobody may trust less. */
+const guard = 3;
 
-export class Model extends DaemonSetModel {
+export class Model extends NodesModel {
+  /** What global-pull-secret has said, by revision; the last is what is mounted. */
+  readonly contents = new Map<number, RevisionContent>();
+  published = 0;
+  /** Documents that no kubelet survives. */
+  readonly bad = new Set<string>();
+  template: number | undefined;
+  generation = 0;
+  strategy: Strategy = { stage: "wave", maxUnavailable: 1 };
+  observed = false;
+  drifted = false;
+  status = { desired: 0, updated: 0, ready: 0, available: 0 };
+  mostTaken = 0;
+  takenBeforeProof = 0;
   /** Number of the content that is declared. */
   content = 1;
   intent: Intent = "apply";
@@ -33,10 +52,22 @@ export class Model extends DaemonSetModel {
   turn: Turn | undefined;
   budget: number | string;
   readonly #lookout = createLookout(() => this.now);
+  /** Since when each pod is Ready, as the DaemonSet controller last saw it. */
+  readonly #seen = new Map<ModelPod, number | undefined>();
+  /** Nodes taken from work by the DaemonSet controller, and not yet back. */
+  readonly #taken = new Set<ModelNode>();
+  /** Pods whose agent found nothing wrong with its node when it started. */
+  readonly #fit = new WeakSet<ModelPod>();
 
   constructor(size: number, budget: number | string) {
-    super();
+    super(agentOf());
     this.budget = budget;
+    this.unprobed = true;
+    this.behaviour = ({ trouble, journal }, pod) => {
+      const document = journal?.begun?.document ?? "";
+      if (trouble === "breaks" || this.bad.has(document)) return "breaks";
+      return this.#fit.has(pod) ? "ready" : (trouble ?? "ready");
+    };
     for (let one = 0; one < size; one++) this.join();
   }
 
@@ -110,7 +141,7 @@ export class Model extends DaemonSetModel {
     if (turn.kind === "survey" && daemonSetState !== undefined) {
       const found =
         this.#lookout.recent(daemonSetState, input.pending) ??
-        this.#lookout.seen(daemonSetState, this.#surveyed(input));
+        this.#lookout.seen(daemonSetState, this.#look(input));
       fates = fatesOf(found, probationSeconds, known);
       const seen = countFates(fates, known);
       this.#lookout.judged(fates, isOutage(seen, input, daemonSetState));
@@ -133,7 +164,7 @@ export class Model extends DaemonSetModel {
     this.#carryOut(turn, publishes ? target : undefined);
   }
 
-  #surveyed({ complete, intent }: RolloutInput) {
+  #look({ complete, intent }: RolloutInput) {
     this.surveys += 1;
     return this.survey(complete || intent === "hold");
   }
@@ -151,6 +182,9 @@ export class Model extends DaemonSetModel {
     if (publish !== undefined) {
       this.published = Math.max(this.published, this.template ?? 0) + 1;
       this.contents.set(this.published, publish);
+      const { document, intent } = publish;
+      const revision = String(this.published);
+      this.secret = { ".dockerconfigjson": document, intent, revision };
       this.lost = false;
     }
     if (turn.kind === "roll") {
@@ -176,7 +210,7 @@ export class Model extends DaemonSetModel {
   /** What everybody but our controller does. */
   others(): void {
     this.sync();
-    for (const index of this.nodes.keys()) this.kubelet(index);
+    for (const node of this.nodes) this.kubelet(node);
   }
 
   /** Everybody does their part for so many seconds, or until it is so. */
@@ -210,13 +244,143 @@ export class Model extends DaemonSetModel {
     )
       return false;
     return this.nodes.every(
-      (node) => node.unreachable || node.odd !== undefined || node.broken || this.has(node),
+      (node) => !node.ready.is || node.trouble !== undefined || this.has(node),
     );
   }
 
-  has(node: (typeof this.nodes)[number]): boolean {
+  has(node: ModelNode): boolean {
     return node.pods.some(
-      (pod) => !pod.leaving && pod.revision === this.template && this.works(node, pod),
+      (pod) => !pod.ending && revisionOf(pod) === this.template && this.works(node, pod),
     );
   }
+
+  /** One sync of the DaemonSet controller. With `old` it goes by what it saw the last time. */
+  sync(old = false): void {
+    if (this.template === undefined) return;
+    const { template, now } = this;
+    const rules = {
+      hash: String(this.generation),
+      strategy: "RollingUpdate",
+      maxUnavailable: this.strategy.maxUnavailable,
+      minReadySeconds: template === 0 ? 86_400 : guard,
+    } as const;
+    if (!old)
+      for (const { pods } of this.nodes)
+        for (const pod of pods) this.#seen.set(pod, readySince(pod));
+    const names = this.nodes.map(({ name }) => name);
+    const view = () =>
+      this.nodes.flatMap((node) =>
+        node.pods.map((pod) => {
+          const { hash, ending } = pod;
+          return {
+            node: node.name,
+            hash,
+            ending,
+            ready: this.#seen.get(pod),
+            is: [node, pod] as const,
+          };
+        }),
+      );
+    const { create, remove } = syncDaemonSet(rules, names, view(), now);
+    const annotations = { [revisionAnnotation]: String(template) };
+    for (const node of this.nodes)
+      if (create.includes(node.name)) this.place(node, { hash: rules.hash, annotations });
+    // Under revision 0 and "hold" no kubelet is restarted.
+    const restarts = this.contents.get(template)?.intent !== "hold" && template > 0;
+    for (const { is } of remove) {
+      const [node, pod] = is;
+      pod.ending = true;
+      // What it only takes for unavailable is taken from work all the same.
+      if (this.works(node, pod) && restarts) this.#taken.add(node);
+    }
+    this.status = countDaemonSet(rules, names, view(), now);
+    this.observed = true;
+    this.measure();
+  }
+
+  /** It works, whatever anybody thinks. */
+  works(node: ModelNode, { state }: ModelPod): boolean {
+    const { is, since } = state.ready;
+    return is && node.ready.is && node.kubelet === "up" && this.now - since - node.behind >= guard;
+  }
+
+  override tick(seconds = 1): void {
+    super.tick(seconds);
+    for (const node of this.nodes) this.#endFalseReady(node);
+  }
+
+  override kubelet(node: ModelNode): ModelPod[] {
+    if (node.ready.is) this.#endFalseReady(node);
+    const ended = super.kubelet(node);
+    for (const pod of ended) this.#seen.delete(pod);
+    for (const pod of node.pods) {
+      if (pod.state.ready.is) this.#fit.add(pod);
+      if (this.works(node, pod)) this.#taken.delete(node);
+    }
+    return ended;
+  }
+
+  /** That the DaemonSet controller's watch breaks in this very second is not modelled. */
+  #endFalseReady(node: ModelNode): void {
+    if (node.ready.is && node.kubelet !== "up") for (const pod of node.pods) this.#seen.delete(pod);
+  }
+
+  /** It was taken from a working state and does not work yet. */
+  isAtWork(node: ModelNode): boolean {
+    return this.#taken.has(node) && node.pods.some((pod) => pod.ending || !this.works(node, pod));
+  }
+
+  measure(): void {
+    const atWork = this.nodes.filter((node) => this.isAtWork(node)).length;
+    this.mostTaken = Math.max(this.mostTaken, atWork);
+    const proved = this.nodes.some(
+      (node) =>
+        node.kubelet === "up" &&
+        node.pods.some(
+          ({ hash, state }) => hash === String(this.generation) && state.containersReady.is,
+        ),
+    );
+    if (!proved && (this.template ?? 0) > 0)
+      this.takenBeforeProof = Math.max(this.takenBeforeProof, atWork);
+  }
+
+  /** `harmless`: what the template says cannot be why a node fell silent. */
+  survey(harmless: boolean): Survey {
+    return this.nodes.map(({ name, ready: { is, since }, pods }) => {
+      const pod = pods.find(({ ending }) => !ending);
+      return {
+        name,
+        silent: !is,
+        controlPlane: false,
+        podlessSeconds: 0,
+        silentSeconds: is ? 0 : this.now - since,
+        agent: pod && this.#surveyed(pod, harmless, since),
+      };
+    });
+  }
+
+  #surveyed(
+    { state, created, hash }: ModelPod,
+    harmless: boolean,
+    silentSince: number,
+  ): Survey[number]["agent"] {
+    const { ready, containersReady, container } = state;
+    const exit = container.last?.exitCode;
+    const proved = containersReady.is && silentSince - containersReady.since >= 60;
+    return {
+      current: hash === String(this.generation),
+      available: ready.is && this.now - ready.since >= guard,
+      running: container.startedAt !== undefined,
+      started: container.startedAt !== undefined || exit !== undefined,
+      proved: this.template === 0 || harmless || proved,
+      ageSeconds: this.now - created,
+      unavailableSeconds: ready.is ? 0 : this.now - ready.since,
+      gaveUp: exit === 1,
+      refused: exit === 3,
+      gaveBack: exit === 0,
+      message: undefined,
+    };
+  }
 }
+
+const readySince = ({ state: { ready } }: ModelPod) => (ready.is ? ready.since : undefined);

@@ -51,6 +51,8 @@ export type Resource = Readonly<{
   counted?: true;
   /** `status` is written through the path of that name only. */
   hasStatus?: true;
+  /** The status of a new object; none unless given here. `given`: the one that it comes with. */
+  bornStatus?: object | "given";
   /** Defined by a CustomResourceDefinition; its schema has the defaults. */
   schema?: Schema;
 }>;
@@ -75,8 +77,8 @@ export const builtIn: readonly Resource[] = [
   plain("v1", "ServiceAccount"),
   plain("v1", "Event"),
   plain("v1", "Namespace"),
-  { ...plain("v1", "Pod"), hasStatus: true },
-  { ...plain("v1", "Node"), hasStatus: true },
+  { ...plain("v1", "Pod"), hasStatus: true, bornStatus: { phase: "Pending" } },
+  { ...plain("v1", "Node"), hasStatus: true, bornStatus: "given" },
   plain("rbac.authorization.k8s.io/v1", "Role"),
   plain("rbac.authorization.k8s.io/v1", "RoleBinding"),
   { ...plain("apps/v1", "DaemonSet"), counted: true, hasStatus: true },

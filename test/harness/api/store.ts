@@ -100,6 +100,10 @@ export class Store {
     }
   }
 
+  has(address: Address): boolean {
+    return this.#objects.has(keyOf(address));
+  }
+
   /** The object; 404 where there is none. */
   get(address: Address): Stored {
     return this.#objects.get(keyOf(address)) ?? notFound(address);
@@ -237,9 +241,9 @@ export class Store {
     return { manager, subresource, time: stamp(this.#now()) };
   }
 
-  /** A new object: its metadata is made, and its status starts empty. */
+  /** A new object: its metadata is made, and its status begins as its kind has it. */
   #born({ resource, namespace, name }: Address, { status, ...body }: Body): Stored {
-    const { apiVersion, kind, counted, hasStatus, schema } = resource;
+    const { apiVersion, kind, counted, hasStatus, bornStatus, schema } = resource;
     this.#uids += 1;
     const metadata = {
       ...body.metadata,
@@ -252,7 +256,8 @@ export class Store {
     };
     const object = { ...body, apiVersion, kind, metadata };
     const full = schema === undefined ? object : (withDefaults(object, schema) as Stored);
-    return hasStatus === true || status === undefined ? full : { ...full, status };
+    const first = hasStatus === true && bornStatus !== "given" ? bornStatus : status;
+    return first === undefined ? full : { ...full, status: first };
   }
 
   /** The live object with what this path may change of it taken from the body. */

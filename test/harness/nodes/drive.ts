@@ -55,6 +55,8 @@ export class NodesDriver implements AsyncDisposable {
   readonly starts: PodStart[] = [];
   /** Most agents that were at work without having been Ready at the same time, revision 0 apart. */
   mostAtOnce = 0;
+  /** How many are now. */
+  atWork = 0;
   readonly #cluster: Cluster;
   readonly #options: Required<Omit<Options, "model">>;
   readonly #nodes = new Map<string, ModelNode>();
@@ -108,6 +110,12 @@ export class NodesDriver implements AsyncDisposable {
   /** Nodes in the order in which a revision started on them. */
   order(revision: number): string[] {
     return this.starts.filter((start) => start.revision === revision).map(({ node }) => node);
+  }
+
+  /** How many nodes have an agent of this revision that was Ready. */
+  having(revision: number): number {
+    const has = (pod: ModelPod) => pod.wasReady && revisionOf(pod) === revision;
+    return this.model.nodes.filter(({ pods }) => pods.some(has)).length;
   }
 
   /** Adds a Ready Linux node; `object` where it is to be another one. */
@@ -223,8 +231,9 @@ export class NodesDriver implements AsyncDisposable {
   async #daemonSet(): Promise<boolean> {
     const found = await this.#cluster.get<V1DaemonSet>(owned.daemonSet);
     if (found === undefined) {
-      for (const { metadata } of this.#pods.values()) await this.#end(metadata);
-      return this.#pods.size > 0;
+      const left = [...this.#pods.values()].filter(({ pod }) => !pod.ending);
+      for (const { metadata } of left) await this.#delete(metadata);
+      return left.length > 0;
     }
     const { type, rollingUpdate } = found.spec?.updateStrategy ?? {};
     const rules = {
@@ -288,7 +297,8 @@ export class NodesDriver implements AsyncDisposable {
   async #play(nodes: readonly ModelNode[]): Promise<void> {
     const ended = nodes.flatMap((node) => this.model.kubelet(node));
     const atWork = this.model.nodes.filter(({ ready, pods }) => ready.is && pods.some(isAtWork));
-    this.mostAtOnce = Math.max(this.mostAtOnce, atWork.length);
+    this.atWork = atWork.length;
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.atWork);
     await inParallel(ended, async ({ uid }) => this.#end(this.#pods.get(uid)?.metadata));
     await this.#report(nodes);
   }

@@ -9,8 +9,13 @@ import { noRollouts } from "#controller/rollout/halt/rollouts.ts";
 import type { Strategy } from "#controller/rollout/turn/strategy.ts";
 import type { Survey } from "#controller/rollout/turn/survey-result.ts";
 import { agentOf, emptyDocument, revisionOf } from "#test/harness/nodes/agent.ts";
-import { countDaemonSet, syncDaemonSet } from "#test/harness/nodes/daemonset-controller.ts";
-import { type ModelNode, type ModelPod, NodesModel } from "#test/harness/nodes/nodes.ts";
+import { syncDaemonSet } from "#test/harness/nodes/daemonset-controller.ts";
+import {
+  type ModelNode,
+  type ModelPod,
+  NodesModel,
+  readySince,
+} from "#test/harness/nodes/nodes.ts";
 import { createLookout } from "../lookout.ts";
 import { fatesOf, countFates } from "#controller/rollout/turn/node-state.ts";
 import { isOutage } from "#controller/rollout/turn/excuses.ts";
@@ -263,37 +268,22 @@ export class Model extends NodesModel {
       strategy: "RollingUpdate",
       maxUnavailable: this.strategy.maxUnavailable,
       minReadySeconds: template === 0 ? 86_400 : guard,
+      ready: (pod: ModelPod) => this.#seen.get(pod),
     } as const;
     if (!old)
       for (const { pods } of this.nodes)
         for (const pod of pods) this.#seen.set(pod, readySince(pod));
-    const names = this.nodes.map(({ name }) => name);
-    const view = () =>
-      this.nodes.flatMap((node) =>
-        node.pods.map((pod) => {
-          const { hash, ending } = pod;
-          return {
-            node: node.name,
-            hash,
-            ending,
-            ready: this.#seen.get(pod),
-            is: [node, pod] as const,
-          };
-        }),
-      );
-    const { create, remove } = syncDaemonSet(rules, names, view(), now);
+    const { create, remove, counts } = syncDaemonSet(rules, this.nodes, now);
     const annotations = { [revisionAnnotation]: String(template) };
-    for (const node of this.nodes)
-      if (create.includes(node.name)) this.place(node, { hash: rules.hash, annotations });
+    for (const node of create) this.place(node, { hash: rules.hash, annotations });
     // Under revision 0 and "hold" no kubelet is restarted.
     const restarts = this.contents.get(template)?.intent !== "hold" && template > 0;
-    for (const { is } of remove) {
-      const [node, pod] = is;
+    for (const { node, pod } of remove) {
       pod.ending = true;
       // What it only takes for unavailable is taken from work all the same.
       if (this.works(node, pod) && restarts) this.#taken.add(node);
     }
-    this.status = countDaemonSet(rules, names, view(), now);
+    this.status = counts;
     this.observed = true;
     this.measure();
   }
@@ -382,5 +372,3 @@ export class Model extends NodesModel {
     };
   }
 }
-
-const readySince = ({ state: { ready } }: ModelPod) => (ready.is ? ready.since : undefined);

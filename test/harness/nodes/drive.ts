@@ -3,14 +3,21 @@
  * kubelets are played there, by a watch. For a scripted one the DaemonSet controller is played as
  * well, and everything is read at each step, so that a test's own clock can drive it.
  */
-import type { V1DaemonSet, V1Node, V1ObjectMeta, V1Pod, V1Secret } from "@kubernetes/client-node";
+import type {
+  V1DaemonSet,
+  V1Node,
+  V1ObjectMeta,
+  V1Pod,
+  V1NodeList,
+  V1Secret,
+} from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { agentLabels, globalSecretName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { agentOf, revisionOf } from "./agent.ts";
-import { countDaemonSet, syncDaemonSet, type DaemonPod } from "./daemonset-controller.ts";
+import { type DaemonCounts, syncDaemonSet } from "./daemonset-controller.ts";
 import {
   type Behaviour,
   type Condition,
@@ -18,6 +25,7 @@ import {
   type ModelPod,
   NodesModel,
   type PodState,
+  readySince,
   type Texts,
 } from "./nodes.ts";
 import { hashLabel, hashOf, nodeCondition, nodeObject, podFor, podStatus } from "./objects.ts";
@@ -67,6 +75,8 @@ export class NodesDriver implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #loops: Promise<void>[] = [];
   #wake = () => {};
+  #version = "";
+  #daemonSet: V1DaemonSet | undefined;
   #made = 0;
   #counted = "";
   #broken: unknown;
@@ -158,9 +168,20 @@ export class NodesDriver implements AsyncDisposable {
   /** Everybody's next step, by the clock: DaemonSet controller, kubelets, and what they report. */
   async step(): Promise<void> {
     this.#setClock();
-    await this.#list();
-    if (this.#options.daemonSets && (await this.#daemonSet())) await this.#list();
+    await this.#read();
+    if (this.#options.daemonSets && (await this.#sync())) await this.#read();
     await this.#play(this.model.nodes);
+  }
+
+  /** Reads all that is played by, unless nothing was written since the last time. */
+  async #read(): Promise<void> {
+    const any = await this.#cluster.get<V1NodeList>(`${collections.nodes}?limit=1`);
+    const version = any?.metadata?.resourceVersion ?? "";
+    if (version === this.#version) return;
+    this.#version = version;
+    await this.#list();
+    this.#mountable(await this.#cluster.get<V1Secret>(owned.global));
+    this.#daemonSet = await this.#cluster.get<V1DaemonSet>(owned.daemonSet);
   }
 
   #setClock(): void {
@@ -185,7 +206,6 @@ export class NodesDriver implements AsyncDisposable {
     });
     for (const [uid, { metadata }] of this.#pods)
       if (!found.has(uid)) this.#see({ metadata: { ...metadata, uid } }, true);
-    this.#mountable(await this.#cluster.get<V1Secret>(owned.global));
   }
 
   #mountable(secret: V1Secret | undefined): void {
@@ -228,8 +248,8 @@ export class NodesDriver implements AsyncDisposable {
   }
 
   /** True if a pod was made or deleted. */
-  async #daemonSet(): Promise<boolean> {
-    const found = await this.#cluster.get<V1DaemonSet>(owned.daemonSet);
+  async #sync(): Promise<boolean> {
+    const found = this.#daemonSet;
     if (found === undefined) {
       const left = [...this.#pods.values()].filter(({ pod }) => !pod.ending);
       for (const { metadata } of left) await this.#delete(metadata);
@@ -241,26 +261,18 @@ export class NodesDriver implements AsyncDisposable {
       strategy: type === "OnDelete" ? ("OnDelete" as const) : ("RollingUpdate" as const),
       maxUnavailable: rollingUpdate?.maxUnavailable ?? 1,
       minReadySeconds: found.spec?.minReadySeconds ?? 0,
+      ready: readySince,
     };
-    const nodes = [...this.#nodes.keys()];
-    const pods = this.model.nodes.flatMap(daemonPods);
-    const { create, remove } = syncDaemonSet(rules, nodes, pods, this.model.now);
-    for (const node of create)
-      await this.#cluster.create(collections.pods, podFor(found, node, String(++this.#made)));
-    for (const { uid } of remove) await this.#delete(this.#pods.get(uid)?.metadata);
-    const made = create.map((node) => ({
-      node,
-      hash: rules.hash,
-      ending: false,
-      ready: undefined,
-    }));
-    const counted = countDaemonSet(rules, nodes, [...pods, ...made], this.model.now);
-    await this.#count(found, counted);
+    const { create, remove, counts } = syncDaemonSet(rules, this.model.nodes, this.model.now);
+    for (const { name } of create)
+      await this.#cluster.create(collections.pods, podFor(found, name, String(++this.#made)));
+    for (const { pod } of remove) await this.#delete(this.#pods.get(pod.uid)?.metadata);
+    await this.#count(found, counts);
     return create.length + remove.length > 0;
   }
 
-  async #count(found: V1DaemonSet, counted: ReturnType<typeof countDaemonSet>): Promise<void> {
-    const { desired, updated, ready, available } = counted;
+  async #count(found: V1DaemonSet, counts: DaemonCounts): Promise<void> {
+    const { desired, updated, ready, available } = counts;
     const status = {
       observedGeneration: found.metadata?.generation,
       currentNumberScheduled: desired,
@@ -411,15 +423,6 @@ export class NodesDriver implements AsyncDisposable {
 
 const isAtWork = (pod: ModelPod) =>
   !pod.ending && pod.mounted !== undefined && !pod.wasReady && revisionOf(pod) > 0;
-
-const daemonPods = ({ name, pods }: ModelNode): (DaemonPod & { uid: string })[] =>
-  pods.map(({ uid, hash, ending, state: { ready } }) => ({
-    node: name,
-    uid,
-    hash,
-    ending,
-    ready: ready.is ? ready.since : undefined,
-  }));
 
 /** Undefined if the object is gone or somebody else has written it: the next step looks again. */
 async function lenient<T>(request: Promise<T>): Promise<T | undefined> {

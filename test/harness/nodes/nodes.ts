@@ -245,6 +245,10 @@ export class NodesModel {
   }
 }
 
+/** Since when the pod is Ready, as the API has it. */
+export const readySince = ({ state: { ready } }: ModelPod): number | undefined =>
+  ready.is ? ready.since : undefined;
+
 type NewPod = Readonly<{ hash: string; annotations: Texts; uid?: string; created?: number }>;
 
 /** As a kubelet reports it: a transition time changes only with the condition. */

@@ -63,6 +63,13 @@ export class FakeApi {
     this.store = store;
   }
 
+  /** The object of this path as it is stored, for tests to look at. */
+  object<T>(path: string): T | undefined {
+    const { name, ...where } = addressOf(path, this.store.resources);
+    const [found] = this.store.list(where, ({ metadata }) => metadata.name === name).items;
+    return found as T | undefined;
+  }
+
   /** Answers a request. Never throws for what a client may send. */
   answer(request: ApiRequest): Answer {
     const { verb, address } = this.#read(request);

@@ -94,15 +94,16 @@ describe("fake API server: reads", () => {
     const group = "example.io";
     const where = `/apis/${group}/v1/things`;
     assert.equal(await cluster.get(`${where}/a`), undefined);
-    const spec = { properties: { size: { default: 3 } }, default: {} };
-    const schema = { openAPIV3Schema: { properties: { spec } } };
-    api.store.define({
-      spec: {
-        group,
-        names: { plural: "things", kind: "Thing" },
-        versions: [{ name: "v1", schema, subresources: { status: {} } }],
-      },
-    });
+    api.store.define(`
+spec:
+  group: ${group}
+  names: { plural: things, kind: Thing }
+  versions:
+    - name: v1
+      subresources: { status: {} }
+      schema:
+        openAPIV3Schema: { properties: { spec: { default: {}, properties: { size: { default: 3 } } } } }
+`);
     const made = await cluster.create<Stored>(where, named("a"));
     assert.deepEqual([made.kind, made.spec, made.metadata.generation], ["Thing", { size: 3 }, 1]);
     const groups = await cluster.get<{ groups: { name: string }[] }>("/apis");

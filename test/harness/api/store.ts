@@ -6,6 +6,7 @@
  * of pull secrets.
  */
 import { isDeepStrictEqual } from "node:util";
+import { loadDocuments } from "#kube/yaml.ts";
 import { applied, updated, type Writer } from "./ownership.ts";
 import {
   builtIn,
@@ -68,22 +69,35 @@ export class Store {
     this.#now = now;
   }
 
+  /** The version of the last write. */
+  get version(): string {
+    return String(this.#version);
+  }
+
+  /** Uses up a version, as a write of an object elsewhere does. */
+  spent(): string {
+    return this.#next();
+  }
+
   get resources(): readonly Resource[] {
     return this.#resources;
   }
 
-  /** Serves the resource of a CustomResourceDefinition, by its first version. */
-  define({ spec }: { spec: CustomResource }): void {
-    const [version] = spec.versions;
-    if (version === undefined) throw new Error("a definition without a version");
-    this.#resources.push({
-      apiVersion: `${spec.group}/${version.name}`,
-      plural: spec.names.plural,
-      kind: spec.names.kind,
-      counted: true,
-      ...(version.subresources?.status === undefined ? {} : { hasStatus: true }),
-      schema: version.schema?.openAPIV3Schema ?? {},
-    });
+  /** Serves the resources of CustomResourceDefinitions in YAML, each by its first version. */
+  define(yaml: string): void {
+    for (const document of loadDocuments(yaml)) {
+      const { spec } = document as { spec: CustomResource };
+      const [version] = spec.versions;
+      if (version === undefined) throw new Error("a definition without a version");
+      this.#resources.push({
+        apiVersion: `${spec.group}/${version.name}`,
+        plural: spec.names.plural,
+        kind: spec.names.kind,
+        counted: true,
+        ...(version.subresources?.status === undefined ? {} : { hasStatus: true }),
+        schema: version.schema?.openAPIV3Schema ?? {},
+      });
+    }
   }
 
   /** The object; 404 where there is none. */
@@ -92,9 +106,13 @@ export class Store {
   }
 
   /** Objects of a collection in the order of their names, at most `limit` of them from `from` on. */
-  list(address: Address, picks: Picks, limit = Number.POSITIVE_INFINITY, from = ""): Page {
-    const [after = "", version = String(this.#version)] =
-      from === "" ? [] : (JSON.parse(from) as string[]);
+  list(
+    address: Omit<Address, "name">,
+    picks: Picks,
+    limit = Number.POSITIVE_INFINITY,
+    from = "",
+  ): Page {
+    const [after = "", version = this.version] = from === "" ? [] : (JSON.parse(from) as string[]);
     if (Number(version) < this.#compacted)
       throw refuse(410, "Expired", "The provided continue parameter is too old");
     const prefix = collectionOf(address);
@@ -202,6 +220,19 @@ export class Store {
     return this.#put(address, live, { ...live, metadata }, false);
   }
 
+  /** Deletes all objects, whatever they wait for. */
+  clear(): void {
+    for (const object of this.#objects.values()) this.#drop(this.#addressed(object), object);
+  }
+
+  #addressed({ apiVersion, kind, metadata: { namespace = "", name } }: Stored): Address {
+    const resource = this.#resources.find(
+      (one) => one.apiVersion === apiVersion && one.kind === kind,
+    );
+    if (resource === undefined) throw new Error(`${kind} is not served`);
+    return { resource, namespace, name, subresource: "" };
+  }
+
   #writer({ subresource }: Address, manager: string): Writer {
     return { manager, subresource, time: stamp(this.#now()) };
   }
@@ -294,7 +325,7 @@ export class Store {
 }
 
 /** What is read of a CustomResourceDefinition's spec. */
-export type CustomResource = Readonly<{
+type CustomResource = Readonly<{
   group: string;
   names: Readonly<{ plural: string; kind: string }>;
   versions: readonly Readonly<{
@@ -304,7 +335,7 @@ export type CustomResource = Readonly<{
   }>[];
 }>;
 
-const collectionOf = ({ resource, namespace }: Address): string =>
+const collectionOf = ({ resource, namespace }: Omit<Address, "name">): string =>
   `${resource.apiVersion}/${resource.plural}/${namespace === "" ? "" : `${namespace}/`}`;
 const keyOf = (address: Address): string =>
   address.namespace === ""

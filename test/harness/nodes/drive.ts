@@ -139,6 +139,9 @@ export class NodesDriver implements AsyncDisposable {
   }
 
   async remove(name: string): Promise<void> {
+    const node = this.#nodes.get(name);
+    // Its pods end at once: the collector of such pods takes a minute.
+    if (node !== undefined) this.model.revive(node);
     this.model.leave(name);
     this.#nodes.delete(name);
     const path = `${collections.nodes}/${name}`;
@@ -250,8 +253,11 @@ export class NodesDriver implements AsyncDisposable {
   /** True if a pod was made or deleted. */
   async #sync(): Promise<boolean> {
     const found = this.#daemonSet;
+    const pods = [...this.#pods.values()];
+    for (const { node, metadata } of pods)
+      if (!this.model.nodes.includes(node)) await this.#end(metadata);
     if (found === undefined) {
-      const left = [...this.#pods.values()].filter(({ pod }) => !pod.ending);
+      const left = pods.filter(({ pod }) => !pod.ending);
       for (const { metadata } of left) await this.#delete(metadata);
       return left.length > 0;
     }
@@ -435,7 +441,11 @@ async function lenient<T>(request: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+/** At most 16 at a time. */
+export async function inParallel<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const rest = items.values();
   const one = async () => {
     for (const item of rest) await work(item);

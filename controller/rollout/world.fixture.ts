@@ -5,7 +5,13 @@
 import assert from "node:assert/strict";
 import type { KubernetesObject, V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { agent as agentFixture } from "#controller/objects/daemonset/agent.fixture.ts";
-import { askingSeconds, type Registration, secretKeys, secretType } from "#contract/names.ts";
+import {
+  askingSeconds,
+  type Registration,
+  revisionAnnotation,
+  secretKeys,
+  secretType,
+} from "#contract/names.ts";
 import { readRollouts } from "#controller/rollout/halt/rollouts.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
@@ -16,7 +22,7 @@ import { directly } from "#test/harness/api/direct.ts";
 import { Store } from "#test/harness/api/store.ts";
 import { agentOf } from "#test/harness/nodes/agent.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
-import { type ModelNode, NodesModel } from "#test/harness/nodes/nodes.ts";
+import { type ModelNode, type ModelPod, NodesModel } from "#test/harness/nodes/nodes.ts";
 import { revisionOf } from "../objects/daemonset/daemonset-state.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import { readState } from "../objects/state.ts";
@@ -184,10 +190,17 @@ export class World {
     for (let second = 0; second < seconds && !until(); second++) {
       this.#now += 1000;
       await this.nodes.step();
-      if (this.nodes.having(revisionOf(this.daemonSet)) === 0)
+      if (!this.#isProved())
         this.mostBeforeProof = Math.max(this.mostBeforeProof, this.nodes.atWork);
       await reconcile(this.reconciler);
     }
+  }
+
+  #isProved(): boolean {
+    const revision = String(revisionOf(this.daemonSet));
+    const has = ({ wasReady, annotations }: ModelPod) =>
+      wasReady && annotations[revisionAnnotation] === revision;
+    return this.nodes.model.nodes.some(({ pods }) => pods.some(has));
   }
 
   having = (pair: string) =>

@@ -2,14 +2,7 @@
  * The DaemonSet controller (kubernetes/pkg/controller/daemon, maxSurge 0), for APIs that have none:
  * which pods are to be made and deleted, and what the DaemonSet's status counts.
  */
-
-/** A pod as the controller sees it. `ready`: since when it is; undefined while it is not. */
-export type DaemonPod = Readonly<{
-  node: string;
-  hash: string;
-  ending: boolean;
-  ready: number | undefined;
-}>;
+import type { ModelNode, ModelPod } from "./nodes.ts";
 
 export type DaemonRules = Readonly<{
   /** Of the template in force. */
@@ -17,54 +10,47 @@ export type DaemonRules = Readonly<{
   strategy: "RollingUpdate" | "OnDelete";
   maxUnavailable: number | string;
   minReadySeconds: number;
+  /** Since when the pod is Ready, as the controller sees it; undefined while it is not. */
+  ready: (pod: ModelPod) => number | undefined;
 }>;
 
+export type DaemonCounts = { desired: number; updated: number; ready: number; available: number };
+
+type Placed = Readonly<{ node: ModelNode; pod: ModelPod }>;
+
 /**
- * One sync at `now`: first a pod for each node that has none, then the update. `pods`: the oldest
- * first.
+ * One sync at `now`: a pod for each node that has none, then the update, then the status, which
+ * counts the oldest pod of each node.
  */
-export function syncDaemonSet<P extends DaemonPod>(
-  rules: DaemonRules,
-  nodes: readonly string[],
-  pods: readonly P[],
+export function syncDaemonSet(
+  { hash, strategy, maxUnavailable, minReadySeconds, ready }: DaemonRules,
+  nodes: readonly ModelNode[],
   now: number,
-): { create: string[]; remove: P[] } {
-  const on = Map.groupBy(pods, ({ node }) => node);
-  const create = nodes.filter((node) => !on.has(node));
-  if (rules.strategy === "OnDelete") return { create, remove: [] };
-  let unavailable = 0;
-  const [broken, candidates]: [P[], P[]] = [[], []];
-  for (const node of nodes) {
-    const pod = on.get(node)?.find(({ ending }) => !ending);
-    const isThere = pod !== undefined && isAvailable(rules, pod, now);
-    if (!isThere) unavailable += 1;
-    if (pod === undefined || pod.hash === rules.hash) continue;
-    (isThere ? candidates : broken).push(pod);
-  }
-  const most = unavailableOf(rules.maxUnavailable, nodes.length);
-  const chosen = candidates.slice(0, Math.max(0, most - unavailable));
-  return { create, remove: [...broken, ...chosen] };
-}
-
-/** What the status counts: of each node its oldest pod. */
-export function countDaemonSet(
-  rules: DaemonRules,
-  nodes: readonly string[],
-  pods: readonly DaemonPod[],
-  now: number,
-): { desired: number; updated: number; ready: number; available: number } {
-  const on = Map.groupBy(pods, ({ node }) => node);
-  const oldest = nodes.flatMap((node) => on.get(node)?.slice(0, 1) ?? []);
-  return {
-    desired: nodes.length,
-    updated: oldest.filter(({ hash }) => hash === rules.hash).length,
-    ready: oldest.filter(({ ready }) => ready !== undefined).length,
-    available: oldest.filter((pod) => isAvailable(rules, pod, now)).length,
+): { create: ModelNode[]; remove: Placed[]; counts: DaemonCounts } {
+  const counts = { desired: nodes.length, updated: 0, ready: 0, available: 0 };
+  const create: ModelNode[] = [];
+  const [broken, candidates]: [Placed[], Placed[]] = [[], []];
+  const isAvailable = (pod: ModelPod | undefined) => {
+    const since = pod && ready(pod);
+    return since !== undefined && now - since >= minReadySeconds;
   };
+  let unavailable = 0;
+  for (const node of nodes) {
+    const [oldest] = node.pods;
+    if (oldest === undefined) create.push(node);
+    counts.updated += Number((oldest?.hash ?? hash) === hash);
+    counts.ready += Number(oldest !== undefined && ready(oldest) !== undefined);
+    counts.available += Number(isAvailable(oldest));
+    const pod = node.pods.find(({ ending }) => !ending);
+    const isThere = isAvailable(pod);
+    unavailable += Number(!isThere);
+    if (pod !== undefined && pod.hash !== hash) (isThere ? candidates : broken).push({ node, pod });
+  }
+  if (strategy === "OnDelete") return { create, remove: [], counts };
+  const most = unavailableOf(maxUnavailable, nodes.length);
+  const chosen = candidates.slice(0, Math.max(0, most - unavailable));
+  return { create, remove: [...broken, ...chosen], counts };
 }
-
-const isAvailable = (rules: DaemonRules, { ready }: DaemonPod, now: number) =>
-  ready !== undefined && now - ready >= rules.minReadySeconds;
 
 /**
  * How many agents may be unavailable, by the controller's own reckoning (updatedDesiredNodeCounts):

@@ -3,14 +3,18 @@
  * kubelets are played there, by a watch. For a scripted one the DaemonSet controller is played as
  * well, and everything is read at each step, so that a test's own clock can drive it.
  */
-import type { V1DaemonSet, V1Node, V1ObjectMeta, V1Pod, V1Secret } from "@kubernetes/client-node";
-import { setTimeout as sleep } from "node:timers/promises";
+import type {
+  V1DaemonSet,
+  V1Node,
+  V1ObjectMeta,
+  V1Pod,
+  V1NodeList,
+  V1Secret,
+} from "@kubernetes/client-node";
 import { agentLabels, globalSecretName } from "#contract/names.ts";
-import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { agentOf, revisionOf } from "./agent.ts";
-import { countDaemonSet, syncDaemonSet, type DaemonPod } from "./daemonset-controller.ts";
 import {
   type Behaviour,
   type Condition,
@@ -20,7 +24,9 @@ import {
   type PodState,
   type Texts,
 } from "./nodes.ts";
-import { hashLabel, hashOf, nodeCondition, nodeObject, podFor, podStatus } from "./objects.ts";
+import { hashLabel, nodeCondition, nodeObject, podStatus } from "./objects.ts";
+import { DaemonSetPlayer } from "./play-daemonset.ts";
+import { endPod, inParallel, lenient, repeat, watch } from "./requests.ts";
 
 type Options = Readonly<{
   model?: NodesModel;
@@ -41,13 +47,11 @@ export type PodStart = Readonly<{ node: string; revision: number; at: number }>;
 type Known = { pod: ModelPod; node: ModelNode; metadata: V1ObjectMeta; told: PodState | undefined };
 
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-const agents = { labelSelector: `name=${agentLabels.name}` };
-const only = { fieldSelector: `metadata.name=${globalSecretName}` };
-
-/** Milliseconds. No conflict lasts so long, and no test keeps the API from the nodes. */
-const longestFailing = 30_000;
-/** Requests at a time. */
-const parallel = 16;
+const pods = [collections.pods, { labelSelector: `name=${agentLabels.name}` }] as const;
+const secret = [
+  collections.secrets,
+  { fieldSelector: `metadata.name=${globalSecretName}` },
+] as const;
 
 export class NodesDriver implements AsyncDisposable {
   readonly model: NodesModel;
@@ -55,6 +59,8 @@ export class NodesDriver implements AsyncDisposable {
   readonly starts: PodStart[] = [];
   /** Most agents that were at work without having been Ready at the same time, revision 0 apart. */
   mostAtOnce = 0;
+  /** How many are now. */
+  atWork = 0;
   readonly #cluster: Cluster;
   readonly #options: Required<Omit<Options, "model">>;
   readonly #nodes = new Map<string, ModelNode>();
@@ -65,14 +71,15 @@ export class NodesDriver implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #loops: Promise<void>[] = [];
   #wake = () => {};
-  #made = 0;
-  #counted = "";
-  #broken: unknown;
+  #version = "";
+  #daemonSet: V1DaemonSet | undefined;
+  readonly #controller: DaemonSetPlayer;
 
   constructor(cluster: Cluster, { model = new NodesModel(agentOf()), ...options }: Options = {}) {
     const usual = { clock: Date.now, daemonSets: false, pace: 150, leaseSeconds: 40 };
     this.#options = { ...usual, ...options };
     this.#cluster = cluster;
+    this.#controller = new DaemonSetPlayer(cluster, model);
     this.model = model;
     model.now = this.#options.clock() / 1000;
     model.started = ({ name }, pod) =>
@@ -82,14 +89,26 @@ export class NodesDriver implements AsyncDisposable {
   /** Plays by the real clock until it is disposed of. */
   start(): this {
     const { pace, daemonSets } = this.#options;
-    this.#loops.push(this.#every(1000, () => this.#renew()));
-    if (daemonSets) this.#loops.push(this.#every(pace, () => this.step()));
-    else
-      this.#loops.push(
-        this.#watch<V1Pod>(collections.pods, agents, (pod, gone) => this.#see(pod, gone)),
-        this.#watch<V1Secret>(collections.secrets, only, (secret) => this.#mountable(secret)),
-        this.#every(0, () => this.#follow()),
+    const { signal } = this.#stop;
+    const every = (milliseconds: number, work: () => Promise<void>) => {
+      const loop = repeat(milliseconds, signal, work);
+      // Whoever disposes of this is told.
+      loop.catch(() => {});
+      this.#loops.push(loop);
+    };
+    every(1000, () => this.#renew());
+    if (daemonSets) every(pace, () => this.step());
+    else {
+      every(500, async () => {
+        // A watch begins with what is there, and does not report what is gone.
+        await this.#list();
+        await watch<V1Pod>(this.#cluster, pods, signal, (pod, gone) => this.#see(pod, gone));
+      });
+      every(500, () =>
+        watch<V1Secret>(this.#cluster, secret, signal, (found) => this.#mountable(found)),
       );
+      every(0, () => this.#follow());
+    }
     return this;
   }
 
@@ -97,7 +116,6 @@ export class NodesDriver implements AsyncDisposable {
     this.#stop.abort();
     this.#wake();
     await Promise.all(this.#loops);
-    if (this.#broken !== undefined) throw new Error("the nodes failed", { cause: this.#broken });
   }
 
   /** What agents do from now on, by their node's name and their pod's revision. */
@@ -121,6 +139,9 @@ export class NodesDriver implements AsyncDisposable {
   }
 
   async remove(name: string): Promise<void> {
+    const node = this.#nodes.get(name);
+    // Its pods end at once: the collector of such pods takes a minute.
+    if (node !== undefined) this.model.revive(node);
     this.model.leave(name);
     this.#nodes.delete(name);
     const path = `${collections.nodes}/${name}`;
@@ -150,9 +171,21 @@ export class NodesDriver implements AsyncDisposable {
   /** Everybody's next step, by the clock: DaemonSet controller, kubelets, and what they report. */
   async step(): Promise<void> {
     this.#setClock();
-    await this.#list();
-    if (this.#options.daemonSets && (await this.#daemonSet())) await this.#list();
+    await this.#read();
+    const isPlayed = this.#options.daemonSets;
+    if (isPlayed && (await this.#controller.sync(this.#daemonSet, this.#pods))) await this.#read();
     await this.#play(this.model.nodes);
+  }
+
+  /** Reads all that is played by, unless nothing was written since the last time. */
+  async #read(): Promise<void> {
+    const any = await this.#cluster.get<V1NodeList>(`${collections.nodes}?limit=1`);
+    const version = any?.metadata?.resourceVersion ?? "";
+    if (version === this.#version) return;
+    this.#version = version;
+    await this.#list();
+    this.#mountable(await this.#cluster.get<V1Secret>(owned.global));
+    this.#daemonSet = await this.#cluster.get<V1DaemonSet>(owned.daemonSet);
   }
 
   #setClock(): void {
@@ -169,7 +202,7 @@ export class NodesDriver implements AsyncDisposable {
 
   async #list(): Promise<void> {
     const found = new Set<string>();
-    await this.#cluster.pages<V1Pod>(collections.pods, agents, (items) => {
+    await this.#cluster.pages<V1Pod>(...pods, (items) => {
       for (const pod of items) {
         found.add(pod.metadata?.uid ?? "");
         this.#see(pod, false);
@@ -177,7 +210,6 @@ export class NodesDriver implements AsyncDisposable {
     });
     for (const [uid, { metadata }] of this.#pods)
       if (!found.has(uid)) this.#see({ metadata: { ...metadata, uid } }, true);
-    this.#mountable(await this.#cluster.get<V1Secret>(owned.global));
   }
 
   #mountable(secret: V1Secret | undefined): void {
@@ -189,7 +221,7 @@ export class NodesDriver implements AsyncDisposable {
   }
 
   #see({ metadata = {}, spec }: V1Pod, gone: boolean): void {
-    const { uid = "", annotations = {}, labels, deletionTimestamp } = metadata;
+    const { uid = "", annotations = {}, deletionTimestamp } = metadata;
     const known = this.#pods.get(uid) ?? (gone ? undefined : this.#new(metadata, spec?.nodeName));
     if (known === undefined) return;
     const { pod, node } = known;
@@ -198,7 +230,8 @@ export class NodesDriver implements AsyncDisposable {
       this.#pods.delete(uid);
       return;
     }
-    known.metadata = { ...metadata, managedFields: undefined as never, labels: labels ?? {} };
+    known.metadata = metadata;
+    delete metadata.managedFields;
     if (JSON.stringify(annotations) !== JSON.stringify(pod.annotations))
       pod.annotations = annotations;
     pod.ending = deletionTimestamp !== undefined;
@@ -217,56 +250,6 @@ export class NodesDriver implements AsyncDisposable {
     const known = { pod, node, metadata, told: undefined };
     this.#pods.set(uid, known);
     return known;
-  }
-
-  /** True if a pod was made or deleted. */
-  async #daemonSet(): Promise<boolean> {
-    const found = await this.#cluster.get<V1DaemonSet>(owned.daemonSet);
-    if (found === undefined) {
-      for (const { metadata } of this.#pods.values()) await this.#end(metadata);
-      return this.#pods.size > 0;
-    }
-    const { type, rollingUpdate } = found.spec?.updateStrategy ?? {};
-    const rules = {
-      hash: hashOf(found),
-      strategy: type === "OnDelete" ? ("OnDelete" as const) : ("RollingUpdate" as const),
-      maxUnavailable: rollingUpdate?.maxUnavailable ?? 1,
-      minReadySeconds: found.spec?.minReadySeconds ?? 0,
-    };
-    const nodes = [...this.#nodes.keys()];
-    const pods = this.model.nodes.flatMap(daemonPods);
-    const { create, remove } = syncDaemonSet(rules, nodes, pods, this.model.now);
-    for (const node of create)
-      await this.#cluster.create(collections.pods, podFor(found, node, String(++this.#made)));
-    for (const { uid } of remove) await this.#delete(this.#pods.get(uid)?.metadata);
-    const made = create.map((node) => ({
-      node,
-      hash: rules.hash,
-      ending: false,
-      ready: undefined,
-    }));
-    const counted = countDaemonSet(rules, nodes, [...pods, ...made], this.model.now);
-    await this.#count(found, counted);
-    return create.length + remove.length > 0;
-  }
-
-  async #count(found: V1DaemonSet, counted: ReturnType<typeof countDaemonSet>): Promise<void> {
-    const { desired, updated, ready, available } = counted;
-    const status = {
-      observedGeneration: found.metadata?.generation,
-      currentNumberScheduled: desired,
-      desiredNumberScheduled: desired,
-      numberMisscheduled: 0,
-      numberReady: ready,
-      updatedNumberScheduled: updated,
-      numberAvailable: available,
-      numberUnavailable: desired - available,
-    };
-    const told = JSON.stringify([found.metadata?.uid, status]);
-    if (told === this.#counted) return;
-    const body = { ...found, apiVersion: "apps/v1", kind: "DaemonSet", status };
-    await lenient(this.#cluster.replace(`${owned.daemonSet}/status`, body));
-    this.#counted = told;
   }
 
   /** Nodes to which something has happened, at once; all others at their pace. */
@@ -288,8 +271,11 @@ export class NodesDriver implements AsyncDisposable {
   async #play(nodes: readonly ModelNode[]): Promise<void> {
     const ended = nodes.flatMap((node) => this.model.kubelet(node));
     const atWork = this.model.nodes.filter(({ ready, pods }) => ready.is && pods.some(isAtWork));
-    this.mostAtOnce = Math.max(this.mostAtOnce, atWork.length);
-    await inParallel(ended, async ({ uid }) => this.#end(this.#pods.get(uid)?.metadata));
+    this.atWork = atWork.length;
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.atWork);
+    await inParallel(ended, ({ uid }) =>
+      endPod(this.#cluster, this.#pods.get(uid)?.metadata ?? {}),
+    );
     await this.#report(nodes);
   }
 
@@ -324,22 +310,6 @@ export class NodesDriver implements AsyncDisposable {
     if (resourceVersion !== undefined) known.metadata = { ...known.metadata, resourceVersion };
   }
 
-  async #delete(metadata: V1ObjectMeta | undefined): Promise<void> {
-    const { name = "", uid = "" } = metadata ?? {};
-    await lenient(this.#cluster.remove(`${collections.pods}/${name}`, uid));
-  }
-
-  /**
-   * Without a grace period, as a kubelet that has ended the containers. As an eviction, which the
-   * API takes for a deletion once the pod is ending.
-   */
-  async #end({ name = "", namespace = "", uid = "" }: V1ObjectMeta = {}): Promise<void> {
-    const deleteOptions = { gracePeriodSeconds: 0, preconditions: { uid } };
-    const metadata = { name, namespace };
-    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions };
-    await lenient(this.#cluster.create(`${collections.pods}/${name}/eviction`, eviction));
-  }
-
   async #renew(): Promise<void> {
     const { clock, leaseSeconds } = this.#options;
     const now = clock() / 1000;
@@ -355,77 +325,10 @@ export class NodesDriver implements AsyncDisposable {
       const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
       await this.#cluster.apply(`${leases}/${name}`, lease, { manager: "kubelet", force: true });
       // Spread, so that thousands of nodes are not renewed in the same second.
-      this.#renewals.set(name, now + (leaseSeconds / 4) * (0.5 + Math.random() / 2));
-    });
-  }
-
-  /** The next turn sees what this one missed, unless none does. */
-  async #every(milliseconds: number, work: () => Promise<void>): Promise<void> {
-    const { signal } = this.#stop;
-    let failing: number | undefined;
-    while (!signal.aborted) {
-      let pause = milliseconds;
-      try {
-        await work();
-        failing = undefined;
-      } catch (error) {
-        failing ??= performance.now();
-        if (performance.now() - failing > longestFailing) this.#broken = error;
-        pause = Math.max(pause, 150);
-      }
-      await sleep(pause, undefined, { signal }).catch(() => {});
-    }
-  }
-
-  async #watch<T>(
-    path: string,
-    query: Readonly<Record<string, string>>,
-    take: (object: T, gone: boolean) => void,
-  ): Promise<void> {
-    const { signal } = this.#stop;
-    const asked = { ...query, allowWatchBookmarks: "true" };
-    const hear = (line: string) => {
-      const { type, object } = JSON.parse(line) as { type: string; object: T };
-      if (type === "ERROR") throw new Error("the watch is too old");
-      if (type !== "BOOKMARK") take(object, type === "DELETED");
-    };
-    await this.#every(500, async () => {
-      // Without a resourceVersion a watch begins with what is there, but not with what is gone.
-      await this.#list();
-      await this.#cluster.stream(path, asked, signal, hear).catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      });
+      this.#renewals.set(name, now + (leaseSeconds / 4) * (0.5 + (this.#renewals.size % 8) / 16));
     });
   }
 }
 
 const isAtWork = (pod: ModelPod) =>
   !pod.ending && pod.mounted !== undefined && !pod.wasReady && revisionOf(pod) > 0;
-
-const daemonPods = ({ name, pods }: ModelNode): (DaemonPod & { uid: string })[] =>
-  pods.map(({ uid, hash, ending, state: { ready } }) => ({
-    node: name,
-    uid,
-    hash,
-    ending,
-    ready: ready.is ? ready.since : undefined,
-  }));
-
-/** Undefined if the object is gone or somebody else has written it: the next step looks again. */
-async function lenient<T>(request: Promise<T>): Promise<T | undefined> {
-  try {
-    return await request;
-  } catch (error) {
-    if (error instanceof ApiError && (error.status === 404 || error.status === 409))
-      return undefined;
-    throw error;
-  }
-}
-
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  const one = async () => {
-    for (const item of rest) await work(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(parallel, items.length) }, one));
-}

@@ -1,14 +1,14 @@
 /**
  * Nodes with their kubelets, and the pods that run there: a model that decides and touches nothing.
- * It has one clock, `now`, in seconds since 1970 or since a test's beginning. A node advances by one
- * step a call of `kubelet`; what its agent does is a function (agent.ts).
+ * Its one clock is `now`, in seconds since 1970 or since a test's beginning. A node advances by one
+ * step with each call of `kubelet`. What its agent does is a function (agent.ts).
  */
 
 /** A condition of a pod or a node. `since`: its transition time, by the clock of who wrote it. */
 export type Condition = Readonly<{ is: boolean; since: number }>;
 
 /** How a container ended. Times are the kubelet's. */
-export type Exit = Readonly<{
+type Exit = Readonly<{
   exitCode: number;
   message: string;
   startedAt: number;
@@ -55,7 +55,7 @@ export type ModelPod = {
 };
 
 /** What the agent has recorded on its node. */
-export type Journal = Readonly<{
+type Journal = Readonly<{
   /** 0: none is in force. */
   revision: number;
   /** The kubelet was restarted for it. */
@@ -139,7 +139,7 @@ export class NodesModel {
     return node;
   }
 
-  /** The node is gone, and what was on it. One that joins under its name later has nothing of it. */
+  /** The node is gone with what was on it. One that joins under its name has nothing of it. */
   leave(name: string): void {
     this.nodes = this.nodes.filter((node) => node.name !== name);
   }
@@ -244,6 +244,10 @@ export class NodesModel {
     pod.state = { ...pod.state, container };
   }
 }
+
+/** Since when the pod is Ready, as the API has it. */
+export const readySince = ({ state: { ready } }: ModelPod): number | undefined =>
+  ready.is ? ready.since : undefined;
 
 type NewPod = Readonly<{ hash: string; annotations: Texts; uid?: string; created?: number }>;
 

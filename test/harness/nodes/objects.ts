@@ -19,7 +19,7 @@ export const nodeCondition = ({ is, since }: Condition): object => ({
 });
 
 /** A Linux node that runs pods. */
-export function nodeObject(name: string, ready: Condition): object {
+export function nodeObject(name: string, ready: Condition) {
   const has = { cpu: "16", memory: "64Gi", pods: "250" };
   const labels = { "kubernetes.io/os": "linux", "kubernetes.io/hostname": name };
   return {

@@ -6,17 +6,16 @@
  * of pull secrets.
  */
 import { isDeepStrictEqual } from "node:util";
-import { loadDocuments } from "#kube/yaml.ts";
 import { applied, updated, type Writer } from "./ownership.ts";
 import {
   builtIn,
   refuse,
+  resourcesIn,
   withDefaults,
   type Address,
   type ManagedFields,
   type Picks,
   type Resource,
-  type Schema,
   type Stored,
   type StoredMetadata,
 } from "./protocol.ts";
@@ -85,19 +84,7 @@ export class Store {
 
   /** Serves the resources of CustomResourceDefinitions in YAML, each by its first version. */
   define(yaml: string): void {
-    for (const document of loadDocuments(yaml)) {
-      const { spec } = document as { spec: CustomResource };
-      const [version] = spec.versions;
-      if (version === undefined) throw new Error("a definition without a version");
-      this.#resources.push({
-        apiVersion: `${spec.group}/${version.name}`,
-        plural: spec.names.plural,
-        kind: spec.names.kind,
-        counted: true,
-        ...(version.subresources?.status === undefined ? {} : { hasStatus: true }),
-        schema: version.schema?.openAPIV3Schema ?? {},
-      });
-    }
+    this.#resources.push(...resourcesIn(yaml));
   }
 
   has(address: Address): boolean {
@@ -237,8 +224,8 @@ export class Store {
     return { resource, namespace, name, subresource: "" };
   }
 
-  #writer({ subresource }: Address, manager: string): Writer {
-    return { manager, subresource, time: stamp(this.#now()) };
+  #writer({ resource: { schema }, subresource }: Address, manager: string): Writer {
+    return { manager, subresource, time: stamp(this.#now()), schema };
   }
 
   /** A new object: its metadata is made, and its status begins as its kind has it. */
@@ -328,17 +315,6 @@ export class Store {
     for (const each of this.#watchers) each(change);
   }
 }
-
-/** What is read of a CustomResourceDefinition's spec. */
-type CustomResource = Readonly<{
-  group: string;
-  names: Readonly<{ plural: string; kind: string }>;
-  versions: readonly Readonly<{
-    name: string;
-    subresources?: Readonly<{ status?: object }>;
-    schema?: Readonly<{ openAPIV3Schema: Schema }>;
-  }>[];
-}>;
 
 const collectionOf = ({ resource, namespace }: Omit<Address, "name">): string =>
   `${resource.apiVersion}/${resource.plural}/${namespace === "" ? "" : `${namespace}/`}`;

@@ -52,7 +52,7 @@ export type Resource = Readonly<{
   /** The writes to `spec` are counted in metadata.generation. */
   counted?: true;
   /** `status` is written through the path of that name only. */
-  hasStatus?: true;
+  hasStatus?: boolean;
   /** The status of a new object; none unless given here. `given`: the one that it comes with. */
   bornStatus?: object | "given";
   /** Defined by a CustomResourceDefinition; its schema has the defaults. */
@@ -112,7 +112,7 @@ export function resourcesIn(yaml: string): Resource[] {
       plural: spec.names.plural,
       kind: spec.names.kind,
       counted: true,
-      ...(version.subresources?.status === undefined ? {} : { hasStatus: true }),
+      hasStatus: version.subresources?.status !== undefined,
       schema: version.schema?.openAPIV3Schema ?? {},
     };
   });

@@ -90,7 +90,7 @@ export const builtIn: readonly Resource[] = [
   plain("coordination.k8s.io/v1", "Lease"),
 ];
 
-/** What is read of a CustomResourceDefinition's spec. */
+/** The part of a CustomResourceDefinition's spec that is read. */
 type CustomResource = Readonly<{
   group: string;
   names: Readonly<{ plural: string; kind: string }>;
@@ -118,7 +118,7 @@ export function resourcesIn(yaml: string): Resource[] {
   });
 }
 
-/** What a path names: an object, or a collection where there is no name. */
+/** An object, or a collection if `name` is empty. */
 export type Address = Readonly<{
   resource: Resource;
   namespace: string;

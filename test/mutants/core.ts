@@ -72,7 +72,7 @@ export const core: readonly Mutant[] = [
     text: "file === undefined ? home : reopened(file, () => connect(loadKubeConfig(file), asked));",
     instead: "home;",
     test: "test/controller/hosted.test.ts",
-    tier: "all",
+    tier: "cluster",
   },
   {
     breaks: "H8",
@@ -306,7 +306,7 @@ export const core: readonly Mutant[] = [
     text: "    resourceNames: [additional-pull-secret]\n",
     instead: "",
     test: "test/controller/rights.test.ts",
-    tier: "all",
+    tier: "cluster",
   },
   {
     breaks: "H23",

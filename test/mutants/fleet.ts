@@ -8,8 +8,8 @@ export const fleet: readonly Mutant[] = [
     file: "fleet/fleet.ts",
     text: "void this.#guests.get(name)?.change(source.content, owner);",
     instead: "continue;",
-    test: "test/fleet/fleet.test.ts",
-    tier: "all",
+    test: "test/fleet/page.test.ts",
+    tier: "cluster",
   },
   {
     breaks: "K2",
@@ -26,8 +26,8 @@ export const fleet: readonly Mutant[] = [
     file: "fleet/inventory/cluster-api.ts",
     text: 'labelSelector === "" ? {} : { labelSelector }',
     instead: "{}",
-    test: "test/fleet/fleet.test.ts",
-    tier: "all",
+    test: "test/fleet/page.test.ts",
+    tier: "cluster",
   },
   {
     breaks: "K4",
@@ -80,8 +80,8 @@ export const fleet: readonly Mutant[] = [
     file: "fleet/way/secret-at.ts",
     text: "isPlacedBy(found, owner) && has(found, made(content, owner))",
     instead: "isPlacedBy(found, owner)",
-    test: "test/fleet/fleet.test.ts",
-    tier: "all",
+    test: "test/fleet/page.test.ts",
+    tier: "cluster",
   },
   {
     breaks: "K12",

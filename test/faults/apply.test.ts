@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import test from "node:test";
-import { AgentProcess, encode, NodeDirectory } from "./agent.ts";
-import { startBus } from "./bus.ts";
-import { nodeFlags } from "./deployed.ts";
-import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
+import { AgentProcess, encode, NodeDirectory } from "../harness/agent/agent.ts";
+import { startBus } from "../harness/agent/bus.ts";
+import { nodeFlags } from "../harness/agent/deployed.ts";
+import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 test("H16, H17: a mounted revision reaches config.json, the kubelet is restarted once, the agent becomes ready", async () => {
   using node = new NodeDirectory();

@@ -16,10 +16,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { begin } from "#tools/runs.ts";
 import { Random } from "../random.ts";
-import { AgentProcess, encode, inTime } from "./agent.ts";
-import { agentBundle } from "./deployed.ts";
+import { AgentProcess, encode, inTime } from "../harness/agent/agent.ts";
+import { agentBundle } from "../harness/agent/deployed.ts";
 import { AgentPlace } from "./place.ts";
-import { comesBack, crashes } from "./scripted-systemd.ts";
+import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
 const { values } = parseArgs({
   options: {

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
 import { freePort } from "#test/free-port.ts";
-import { agentBundle, environment, nodeFlags, withoutCapabilities } from "../deployed.ts";
+import { agentBundle, environment, nodeFlags, withoutCapabilities } from "./deployed.ts";
 import type { NodeDirectory } from "./node-directory.ts";
 import { inTime } from "./waiting.ts";
 

@@ -7,7 +7,7 @@ import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { mountPaths, providerFiles } from "#contract/names.ts";
 import { resolve } from "node:path";
 import { freshBundle } from "#build/bundle.ts";
-import type { NodeDirectory } from "./agent/node-directory.ts";
+import type { NodeDirectory } from "./node-directory.ts";
 
 /** The DaemonSet where nobody declares a policy. */
 export function daemonSetOf(): ReturnType<typeof daemonSet> {

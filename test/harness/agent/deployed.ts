@@ -5,6 +5,7 @@ import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { providerWrites } from "#controller/objects/daemonset/delivery.ts";
 import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { mountPaths, providerFiles } from "#contract/names.ts";
+import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { freshBundle } from "#build/bundle.ts";
 import type { NodeDirectory } from "./node-directory.ts";
@@ -23,8 +24,14 @@ export const environment: Readonly<Record<string, string>> = Object.fromEntries(
   (container?.env ?? []).flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])),
 );
 
-/** Put before a program: root without capabilities, as the DaemonSet's container. */
-export const withoutCapabilities = ["setpriv", "--bounding-set=-all", "--no-new-privs"];
+const dropping = ["setpriv", "--bounding-set=-all", "--no-new-privs"] as const;
+
+/**
+ * Put before a program: root without capabilities, as the DaemonSet's container. Empty if this user
+ * cannot drop them, or this machine's setpriv (BusyBox): the program then runs as it is started.
+ */
+export const withoutCapabilities: readonly string[] =
+  spawnSync(dropping[0], [...dropping.slice(1), "true"]).status === 0 ? dropping : [];
 
 let bundles: Promise<string[]> | undefined;
 

@@ -1,6 +1,7 @@
 /**
  * The agent as it is deployed, as a process on directories of its own and a private bus: the
- * bundle, under the DaemonSet's flags and environment, as root without capabilities.
+ * bundle, under the DaemonSet's flags and environment, as root without capabilities if the tests
+ * run as root.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

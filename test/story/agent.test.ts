@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, test, type TestContext } from "node:test";
 import { AgentProcess, digestFor, encode, inTime, NodeDirectory } from "../harness/agent/agent.ts";
 import { startBus } from "../harness/agent/bus.ts";
 import { nodeFlags, withoutCapabilities } from "../harness/agent/deployed.ts";
@@ -27,6 +27,7 @@ const theirs = { "theirs.io": { auth: encode(`${planted}-theirs`) } };
 const notLinux = process.platform !== "linux" && "the agent needs Linux's /proc";
 const noDaemon =
   spawnSync("dbus-daemon", ["--version"]).status !== 0 && "dbus-daemon is not installed";
+const notRoot = withoutCapabilities.length === 0 && "only root can drop capabilities";
 
 type Served = Readonly<{ systemd: ScriptedSystemd; stop: () => Promise<void> }>;
 
@@ -61,13 +62,12 @@ function story(serve: (directory: string) => Promise<Served>): void {
   });
 
   /** A step that fails leaves a node from which the others cannot go on. */
-  const step = (name: string, run: () => Promise<void>) =>
-    test(name, async (t) => {
-      if (broken) return t.skip("an earlier step failed");
-      broken = true;
-      await run();
-      broken = false;
-    });
+  const step = (run: () => Promise<void>) => async (t: TestContext) => {
+    if (broken) return t.skip("an earlier step failed");
+    broken = true;
+    await run();
+    broken = false;
+  };
 
   /** Runs an agent of the revision; answers how many restarts it asked for. */
   async function live(
@@ -89,9 +89,9 @@ function story(serve: (directory: string) => Promise<Served>): void {
   const isReady = (agent: AgentProcess) => agent.shows(200, "GPS200");
   const read = () => JSON.parse(node.file ?? "null");
 
-  step(
+  test(
     "H16, H17: writes the file, restarts the kubelet once, is Ready when it answers",
-    async () => {
+    step(async () => {
       node.mount(1, secret("1"));
       systemd.script = [{ ...comesBack, healthy: false }, comesBack];
       const restarts = await live(1, async (agent) => {
@@ -103,56 +103,68 @@ function story(serve: (directory: string) => Promise<Served>): void {
       assert.deepEqual(read(), fileOf("1"));
       assert.equal(lstatSync(node.config).mode & 0o777, 0o600);
       assert.equal(restarts, 1);
-    },
+    }),
   );
 
-  step("H19: writes and restarts nothing for a revision with the same content", async () => {
-    const old = lstatSync(node.config, { bigint: true });
-    node.mount(2, secret("1"));
-    assert.equal(await live(2, isReady), 0);
-    const { ino, mtimeNs, ctimeNs } = lstatSync(node.config, { bigint: true });
-    assert.deepEqual([ino, mtimeNs, ctimeNs], [old.ino, old.mtimeNs, old.ctimeNs]);
-  });
+  test(
+    "H19: writes and restarts nothing for a revision with the same content",
+    step(async () => {
+      const old = lstatSync(node.config, { bigint: true });
+      node.mount(2, secret("1"));
+      assert.equal(await live(2, isReady), 0);
+      const { ino, mtimeNs, ctimeNs } = lstatSync(node.config, { bigint: true });
+      assert.deepEqual([ino, mtimeNs, ctimeNs], [old.ino, old.mtimeNs, old.ctimeNs]);
+    }),
+  );
 
-  step("H16: keeps another program's entry, and puts its own back", async () => {
-    const restarts = await live(2, async (agent) => {
-      await isReady(agent);
-      writeFileSync(node.config, JSON.stringify({ auths: theirs }));
-      assert.ok(await inTime(() => node.file?.includes(encode(`${planted}1`)) === true));
-      await isReady(agent);
-    });
-    assert.deepEqual(read(), fileOf("1", theirs));
-    // The kubelet may have read the file meanwhile.
-    assert.equal(restarts, 1);
-  });
+  test(
+    "H16: keeps another program's entry, and puts its own back",
+    step(async () => {
+      const restarts = await live(2, async (agent) => {
+        await isReady(agent);
+        writeFileSync(node.config, JSON.stringify({ auths: theirs }));
+        assert.ok(await inTime(() => node.file?.includes(encode(`${planted}1`)) === true));
+        await isReady(agent);
+      });
+      assert.deepEqual(read(), fileOf("1", theirs));
+      // The kubelet may have read the file meanwhile.
+      assert.equal(restarts, 1);
+    }),
+  );
 
-  step("H15, H16, H17: waits for its own revision to be mounted, and rotates to it", async () => {
-    const old = node.file;
-    const rotated = async (agent: AgentProcess) => {
-      await agent.shows("5nn", "GPS203");
+  test(
+    "H15, H16, H17: waits for its own revision to be mounted, and rotates to it",
+    step(async () => {
+      const old = node.file;
+      const rotated = async (agent: AgentProcess) => {
+        await agent.shows("5nn", "GPS203");
+        assert.equal(node.file, old);
+        node.mount(3, secret("3"));
+        await isReady(agent);
+      };
+      assert.equal(await live(3, rotated, digestFor(3, secret("3"))), 1);
+      assert.deepEqual(read(), fileOf("3", theirs));
+    }),
+  );
+
+  test(
+    "H18: puts the old file back after three failed restarts, once",
+    step(async () => {
+      const old = node.file;
+      systemd.startLimitMicros = 200_000n;
+      systemd.script = [crashes, crashes, crashes, comesBack];
+      node.mount(4, secret("4"));
+      const ended = async (agent: AgentProcess) => assert.equal(await agent.ended(), 1);
+      assert.equal(await live(4, ended), 4);
       assert.equal(node.file, old);
-      node.mount(3, secret("3"));
-      await isReady(agent);
-    };
-    assert.equal(await live(3, rotated, digestFor(3, secret("3"))), 1);
-    assert.deepEqual(read(), fileOf("3", theirs));
-  });
+      assert.match(node.message, /^GPS218 /);
+      assert.equal(await live(4, (agent) => agent.shows("5nn", "GPS219")), 0);
+    }),
+  );
 
-  step("H18: puts the old file back after three failed restarts, once", async () => {
-    const old = node.file;
-    systemd.startLimitMicros = 200_000n;
-    systemd.script = [crashes, crashes, crashes, comesBack];
-    node.mount(4, secret("4"));
-    const ended = async (agent: AgentProcess) => assert.equal(await agent.ended(), 1);
-    assert.equal(await live(4, ended), 4);
-    assert.equal(node.file, old);
-    assert.match(node.message, /^GPS218 /);
-    assert.equal(await live(4, (agent) => agent.shows("5nn", "GPS219")), 0);
-  });
-
-  step(
+  test(
     "H17: makes up the restart of an agent that was killed after it wrote the file",
-    async () => {
+    step(async () => {
       const old = node.file;
       node.mount(5, secret("5"));
       const killed = async (agent: AgentProcess) => {
@@ -163,12 +175,12 @@ function story(serve: (directory: string) => Promise<Served>): void {
       assert.equal(await live(5, killed), 0);
       assert.deepEqual(read(), fileOf("5", theirs));
       assert.equal(await live(5, isReady), 1);
-    },
+    }),
   );
 
-  step(
+  test(
     "keeps what it has while the rollout is held, and repairs only its own content",
-    async () => {
+    step(async () => {
       const own = node.file;
       node.mount(6, { ...secret("6"), intent: "hold" });
       const drifted = JSON.stringify({ auths: theirs });
@@ -183,45 +195,59 @@ function story(serve: (directory: string) => Promise<Served>): void {
       const repaired = await live(7, (agent) => agent.shows(200, "GPS251"));
       assert.equal(node.file, own);
       assert.deepEqual([restarts, repaired], [0, 0]);
-    },
+    }),
   );
 
-  step("H20: takes its entry away when the credential is withdrawn, and its folder", async () => {
-    node.mount(8, {});
-    node.newPod();
-    const released = async (agent: AgentProcess) => assert.equal(await agent.ended(), 0);
-    assert.equal(await live(8, released), 1);
-    assert.match(node.message, /^GPS224 /);
-    assert.equal(await live(8, (agent) => agent.shows(200, "GPS224")), 0);
-    assert.deepEqual(read(), { auths: theirs });
-    assert.ok(!existsSync(node.folder));
-  });
+  test(
+    "H20: takes its entry away when the credential is withdrawn, and its folder",
+    step(async () => {
+      node.mount(8, {});
+      node.newPod();
+      const released = async (agent: AgentProcess) => assert.equal(await agent.ended(), 0);
+      assert.equal(await live(8, released), 1);
+      assert.match(node.message, /^GPS224 /);
+      assert.equal(await live(8, (agent) => agent.shows(200, "GPS224")), 0);
+      assert.deepEqual(read(), { auths: theirs });
+      assert.ok(!existsSync(node.folder));
+    }),
+  );
 
-  step("H20: leaves the very bytes and the mode that another program's file had", async () => {
-    const bytes = `{ "auths": {"a.io": {"auth": "${encode(`${planted}-theirs`)}"} } }\n`;
-    writeFileSync(node.config, bytes);
-    chmodSync(node.config, 0o640);
-    node.mount(9, secret("9"));
-    await live(9, isReady);
-    assert.deepEqual(read(), fileOf("9"));
-    node.mount(10, {});
-    await live(10, (agent) => agent.shows(200, "GPS224"));
-    assert.equal(node.file, bytes);
-    assert.equal(lstatSync(node.config).mode & 0o777, 0o640);
-    assert.ok(!existsSync(node.folder));
-  });
+  test(
+    "H20: leaves the very bytes and the mode that another program's file had",
+    step(async () => {
+      const bytes = `{ "auths": {"a.io": {"auth": "${encode(`${planted}-theirs`)}"} } }\n`;
+      writeFileSync(node.config, bytes);
+      chmodSync(node.config, 0o640);
+      node.mount(9, secret("9"));
+      await live(9, isReady);
+      assert.deepEqual(read(), fileOf("9"));
+      node.mount(10, {});
+      await live(10, (agent) => agent.shows(200, "GPS224"));
+      assert.equal(node.file, bytes);
+      assert.equal(lstatSync(node.config).mode & 0o777, 0o640);
+      assert.ok(!existsSync(node.folder));
+    }),
+  );
 
-  step("tells no credential in its log or its termination messages", async () => {
-    for (const code of ["GPS200", "GPS218", "GPS224"]) assert.match(told, new RegExp(code));
-    assert.ok(!told.includes(planted) && !told.includes(plantedAuth));
-  });
+  test(
+    "tells no credential in its log or its termination messages",
+    step(async () => {
+      for (const code of ["GPS200", "GPS218", "GPS224"]) assert.match(told, new RegExp(code));
+      assert.ok(!told.includes(planted) && !told.includes(plantedAuth));
+    }),
+  );
 }
 
-describe("one agent on one node", { skip: notLinux, concurrency: 2 }, () => {
-  describe("with a socket of the test", { concurrency: 1 }, () => story(servedDirectly));
-  describe("with dbus-daemon", { skip: noDaemon, concurrency: 1 }, () => story(servedByDaemon));
+/** What is skipped is one line, whatever is in it. */
+function unless(skip: string | false, name: string, concurrency: number, tests: () => void): void {
+  if (skip) test(name, { skip });
+  else describe(name, { concurrency }, tests);
+}
 
-  const notRoot = withoutCapabilities.length === 0 && "only root can drop capabilities";
+unless(notLinux, "one agent on one node", 2, () => {
+  unless(false, "over a socket of the test", 1, () => story(servedDirectly));
+  unless(noDaemon, "over dbus-daemon", 1, () => story(servedByDaemon));
+
   test(
     "runs as the DaemonSet's container: no capability, its flags",
     { skip: notRoot },

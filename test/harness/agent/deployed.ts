@@ -27,11 +27,14 @@ export const environment: Readonly<Record<string, string>> = Object.fromEntries(
 const dropping = ["setpriv", "--bounding-set=-all", "--no-new-privs"] as const;
 
 /**
- * Put before a program: root without capabilities, as the DaemonSet's container. Empty if this user
- * cannot drop them, or this machine's setpriv (BusyBox): the program then runs as it is started.
+ * Put before a program: root without capabilities, as the DaemonSet's container. Empty without root
+ * (setpriv then drops nothing and reports success) or with BusyBox's setpriv: the program then runs
+ * as it is started.
  */
 export const withoutCapabilities: readonly string[] =
-  spawnSync(dropping[0], [...dropping.slice(1), "true"]).status === 0 ? dropping : [];
+  process.getuid?.() === 0 && spawnSync(dropping[0], [...dropping.slice(1), "true"]).status === 0
+    ? dropping
+    : [];
 
 let bundles: Promise<string[]> | undefined;
 
@@ -44,13 +47,22 @@ export async function agentBundle(): Promise<string> {
 /** Where the DaemonSet's mounts are on a node, and the agent's own flags there. */
 type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "pod" | "terminationLog" | "flags">;
 
+/**
+ * Node's permission model, which the agent's flags fit as Node 24 has it, the image's. Later ones
+ * also deny the network and fsync by handle: a machine whose own Node is one runs agents without.
+ */
+const isPermission = (flag: string) => /^--(?:permission|allow-)/.test(flag);
+const fitsPermissions = process.versions.node.startsWith("24.");
+
 /** Node's flags in the DaemonSet, its mount paths replaced by the node's. */
 export function nodeFlags(node: Mounts): string[] {
   const [, ...flags] = container?.command?.slice(0, -1) ?? [];
   const registering = { mode: "CredentialProvider", registration: "Agent", scope: "All" } as const;
   const registers = node.flags.includes("--registration=Agent");
   const others = flags.filter((flag) => !registers || !flag.includes(providerFiles.folder));
-  return [...others, ...(registers ? providerWrites(registering) : [])].map((flag) =>
+  const all = [...others, ...(registers ? providerWrites(registering) : [])];
+  const known = all.filter((flag) => fitsPermissions || !isPermission(flag));
+  return known.map((flag) =>
     flag
       .replace(mountPaths.kubelet, node.kubelet)
       .replace(mountPaths.secret, node.secret)

@@ -29,6 +29,9 @@ const noDaemon =
   spawnSync("dbus-daemon", ["--version"]).status !== 0 && "dbus-daemon is not installed";
 const keepsCapabilities = withoutCapabilities.length === 0 && "needs root and util-linux's setpriv";
 
+/** Milliseconds: the longest is that of three failed restarts, some 3 s on an idle machine. */
+const endsWithin = 30_000;
+
 type Served = Readonly<{ systemd: ScriptedSystemd; stop: () => Promise<void> }>;
 
 async function served(systemd: ScriptedSystemd, bus?: AsyncDisposable): Promise<Served> {
@@ -154,7 +157,7 @@ function story(serve: (directory: string) => Promise<Served>): void {
       systemd.startLimitMicros = 200_000n;
       systemd.script = [crashes, crashes, crashes, comesBack];
       node.mount(4, secret("4"));
-      const ended = async (agent: AgentProcess) => assert.equal(await agent.ended(), 1);
+      const ended = async (agent: AgentProcess) => assert.equal(await agent.ended(endsWithin), 1);
       assert.equal(await live(4, ended), 4);
       assert.equal(node.file, old);
       assert.match(node.message, /^GPS218 /);
@@ -169,7 +172,7 @@ function story(serve: (directory: string) => Promise<Served>): void {
       node.mount(5, secret("5"));
       const killed = async (agent: AgentProcess) => {
         systemd.onCall = () => node.file !== old && agent.child.kill("SIGKILL");
-        assert.equal(await agent.ended(), "SIGKILL");
+        assert.equal(await agent.ended(endsWithin), "SIGKILL");
         systemd.onCall = () => {};
       };
       assert.equal(await live(5, killed), 0);
@@ -203,7 +206,8 @@ function story(serve: (directory: string) => Promise<Served>): void {
     step(async () => {
       node.mount(8, {});
       node.newPod();
-      const released = async (agent: AgentProcess) => assert.equal(await agent.ended(), 0);
+      const released = async (agent: AgentProcess) =>
+        assert.equal(await agent.ended(endsWithin), 0);
       assert.equal(await live(8, released), 1);
       assert.match(node.message, /^GPS224 /);
       assert.equal(await live(8, (agent) => agent.shows(200, "GPS224")), 0);

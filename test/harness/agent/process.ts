@@ -116,11 +116,15 @@ export class AgentProcess implements AsyncDisposable {
     return last;
   }
 
-  /** Exit code, or the signal's name. */
-  async ended(): Promise<number | string> {
-    if (this.child.exitCode === null && this.child.signalCode === null)
-      await once(this.child, "exit");
-    return this.child.exitCode ?? this.child.signalCode ?? "";
+  /** Exit code, or the signal's name. Throws if it has not ended `within` so many milliseconds. */
+  async ended(within?: number): Promise<number | string> {
+    const { child } = this;
+    const bound = within === undefined ? {} : { signal: AbortSignal.timeout(within) };
+    if (child.exitCode === null && child.signalCode === null)
+      await once(child, "exit", bound).catch((cause: unknown) => {
+        throw new Error(`the agent goes on\n${this.output}`, { cause });
+      });
+    return child.exitCode ?? child.signalCode ?? "";
   }
 
   async end(signal: NodeJS.Signals): Promise<number | string> {

@@ -1,5 +1,5 @@
 /** What a run prints of itself. Pure. */
-import { promises, shownBy } from "#tools/pages/promises.ts";
+import { shownOf } from "#tools/pages/promises.ts";
 import type { Line } from "./reporter.ts";
 import type { Outcome } from "./run-files.ts";
 import { commandOf, type Tier } from "./tiers.ts";
@@ -43,7 +43,7 @@ export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run)
     ]),
     ...(whole
       ? [
-          `promises shown here: ${shownOf(lines)}`,
+          `promises shown here: ${shownIn(lines)}`,
           `the others: ${others.map((one) => `\`${commandOf[one]}\``).join(", ")}`,
         ]
       : []),
@@ -54,14 +54,9 @@ export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run)
 }
 
 /** `H 18 of 26, K …`: how many of each letter's promises a test that passed has shown. */
-export function shownOf(lines: readonly Line[]): string {
-  const passed = lines.filter(({ kind }) => kind === "passed");
-  const shown = new Set(passed.flatMap(({ name }) => shownBy(name)));
-  const byLetter = Object.groupBy(Object.keys(promises), ([letter = ""]) => letter);
-  return Object.entries(byLetter)
-    .map(
-      ([letter, all = []]) =>
-        `${letter} ${all.filter((one) => shown.has(one)).length} of ${all.length}`,
-    )
+export function shownIn(lines: readonly Line[]): string {
+  const passed = lines.filter(({ kind }) => kind === "passed").map(({ name }) => name);
+  return Object.entries(shownOf(passed))
+    .map(([letter, { shown, of }]) => `${letter} ${shown} of ${of}`)
     .join(", ");
 }

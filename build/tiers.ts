@@ -29,7 +29,24 @@ export type Group = Readonly<{
  * What `test:cluster` runs, the longest first: every promise of the core; one walk-through each for
  * fleets, tenants and joined clusters; every delivery; the faults that users meet.
  */
-export const clusterFiles: readonly string[] = [];
+export const clusterFiles: readonly string[] = [
+  "test/e2e/two-clusters.test.ts",
+  "test/e2e/faults.test.ts",
+  "test/e2e/provider.test.ts",
+  "test/e2e/promise.test.ts",
+  "test/e2e/staged.test.ts",
+  "test/controller/rights.test.ts",
+  "test/e2e/coowned.test.ts",
+  "test/e2e/policies.test.ts",
+  "test/e2e/joiner.test.ts",
+  "test/e2e/picture.test.ts",
+  "test/controller/objects.test.ts",
+  "test/controller/hosted.test.ts",
+  "test/fleet/page.test.ts",
+  "test/faults/bus.test.ts",
+  "test/faults/disk.test.ts",
+  "test/faults/input.test.ts",
+];
 
 /** Shard of `test:all` → what its files' paths begin with. The first that fits has a file. */
 const shardPaths: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,7 @@
 /**
- * The life of one node, with the shipped agent as a real process on real files: each step goes on
- * from the one before. systemd is scripted. The story is told twice, because what differs is who is
- * at the other end of the socket: a server in this process, and a real dbus-daemon.
+ * The life of one node, with the shipped agent as a real process on real files. Each step continues
+ * from the one before. systemd is scripted. The story runs twice: the agent connects to a server in
+ * this process, which works on any Linux, and to a real dbus-daemon, which is the reference.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -12,13 +12,13 @@ import { startBus } from "../harness/agent/bus.ts";
 import { nodeFlags, withoutCapabilities } from "../harness/agent/deployed.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
-/** Every password begins so, and so does what config.json holds of it. */
+/** The beginning of every password, and of every `auth` in config.json. */
 const [planted, plantedAuth] = ["planted", "dXNlcjpwbGFudGVk"];
 
 /** The additional Secret with this password for a.io. */
 const secret = (password: string) => ({ additional: { "a.io": planted + password } });
 
-/** What config.json holds then, with an entry of another program or without. */
+/** The content of config.json for that Secret, beside the entries of other programs. */
 const fileOf = (password: string, others: object = {}) => ({
   auths: { ...others, "a.io": { auth: encode(planted + password) } },
 });
@@ -54,7 +54,7 @@ function story(serve: (directory: string) => Promise<Served>): void {
   const node = new NodeDirectory();
   let systemd: ScriptedSystemd;
   let stop = async () => {};
-  /** All that the agents have printed and left as termination messages. */
+  /** Every line and termination message of all agents. */
   let told = "";
   let broken = false;
 
@@ -64,7 +64,7 @@ function story(serve: (directory: string) => Promise<Served>): void {
     node[Symbol.dispose]();
   });
 
-  /** A step that fails leaves a node from which the others cannot go on. */
+  /** After a failed step the node is in a state that the next steps do not expect. */
   const step = (run: () => Promise<void>) => async (t: TestContext) => {
     if (broken) return t.skip("an earlier step failed");
     broken = true;
@@ -72,7 +72,7 @@ function story(serve: (directory: string) => Promise<Served>): void {
     broken = false;
   };
 
-  /** Runs an agent of the revision; answers how many restarts it asked for. */
+  /** Runs an agent of the revision; returns how many restarts it requested. */
   async function live(
     revision: number,
     run: (agent: AgentProcess) => Promise<unknown>,
@@ -232,7 +232,7 @@ function story(serve: (directory: string) => Promise<Served>): void {
   );
 
   test(
-    "tells no credential in its log or its termination messages",
+    "prints no credential in its log or its termination messages",
     step(async () => {
       for (const code of ["GPS200", "GPS218", "GPS224"]) assert.match(told, new RegExp(code));
       assert.ok(!told.includes(planted) && !told.includes(plantedAuth));
@@ -240,7 +240,7 @@ function story(serve: (directory: string) => Promise<Served>): void {
   );
 }
 
-/** What is skipped is one line, whatever is in it. */
+/** Reports a skipped suite as one test: the runner lists tests, not suites. */
 function unless(skip: string | false, name: string, concurrency: number, tests: () => void): void {
   if (skip) test(name, { skip });
   else describe(name, { concurrency }, tests);

@@ -48,8 +48,8 @@ export async function agentBundle(): Promise<string> {
 type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "pod" | "terminationLog" | "flags">;
 
 /**
- * Node's permission model, which the agent's flags fit as Node 24 has it, the image's. Later ones
- * also deny the network and fsync by handle: a machine whose own Node is one runs agents without.
+ * The agent's flags are written for the permission model of Node 24, which the image has. Later
+ * versions also deny the network and fsync by handle, so agents run without it on them.
  */
 const isPermission = (flag: string) => /^--(?:permission|allow-)/.test(flag);
 const fitsPermissions = process.versions.node.startsWith("24.");

@@ -2,12 +2,13 @@
  * A system bus with one program on it, inside the test's own process: for a machine without
  * dbus-daemon. Messages are put together and taken apart by dbus-next, as at the agent's end.
  *
- * It knows what the agent needs of a bus: the handshake (EXTERNAL), Hello, AddMatch. It holds no
- * match rule against a signal: a connection that has asked for any gets them all. What only a real
- * bus does (refusals, policies, limits, going away) is tested on a real one.
+ * It implements what the agent uses of a bus: the handshake (EXTERNAL), Hello, AddMatch. It does
+ * not compare signals with match rules: after its first AddMatch a connection gets every signal.
+ * Refusals, policies, limits and restarts of the bus are tested on a real one.
  *
- * A peer connection, such as systemd's own at /run/systemd/private, is the same without Hello, names
- * and AddMatch: such a server would drop `destination` and `sender`, and signal everybody.
+ * A peer connection, such as systemd's own at /run/systemd/private, is the same without Hello,
+ * names and AddMatch: such a server would drop `destination` and `sender`, and send its signals to
+ * every connection.
  */
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -16,28 +17,30 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { Message, MessageType } from "dbus-next";
 
-/** What a scripted program is served by. */
+/** The connection of a scripted program to its clients. */
 export type Wire = Readonly<{
   /** A reply to a message that came from here, or a signal. Never throws. */
   send(message: Message): void;
   close(): void;
 }>;
 
-/** The parts of dbus-next that it exports to nobody. */
+/** Parts that dbus-next does not export. */
 const internals = createRequire(import.meta.url);
-const { unmarshalMessages } = internals("dbus-next/lib/message.js") as {
-  unmarshalMessages(stream: Socket, onMessage: (raw: object) => void, options: object): void;
-};
-const { marshallMessage, messageToJsFmt } = internals("dbus-next/lib/marshall-compat.js") as {
-  marshallMessage(message: object): [bytes: Buffer, descriptors: unknown[]];
-  messageToJsFmt(raw: object): ConstructorParameters<typeof Message>[0];
-};
+const { unmarshalMessages } = internals("dbus-next/lib/message.js") as Readonly<{
+  unmarshalMessages: (stream: Socket, onMessage: (raw: object) => void, options: object) => void;
+}>;
+const { marshallMessage, messageToJsFmt } = internals(
+  "dbus-next/lib/marshall-compat.js",
+) as Readonly<{
+  marshallMessage: (message: object) => [bytes: Buffer, descriptors: unknown[]];
+  messageToJsFmt: (raw: object) => ConstructorParameters<typeof Message>[0];
+}>;
 
 const theBus = "org.freedesktop.DBus";
 /** The program's own name on the bus. */
 const programName = ":1.0";
 
-/** Serves a program at `directory`'s system_bus_socket; `answer` gets each call that is made to it. */
+/** Serves a program at `directory`'s system_bus_socket; `answer` gets each call to the program. */
 export async function serveDirectly(
   directory: string,
   answer: (call: Message) => void,
@@ -69,7 +72,7 @@ export async function serveDirectly(
 /** One client, from its handshake to its end. */
 class Connection {
   readonly socket: Socket;
-  /** Whether it has asked for signals. */
+  /** Whether it has added a match rule. */
   listens = false;
   readonly #name: string;
   readonly #answer: (call: Message) => void;
@@ -79,7 +82,7 @@ class Connection {
     this.socket = socket;
     this.#name = name;
     this.#answer = answer;
-    // A client that was killed is what some tests are about.
+    // Some tests kill their client.
     socket.on("error", () => {});
     this.#authenticate();
   }
@@ -122,7 +125,7 @@ class Connection {
     this.send(Message.newMethodReturn(call, "", []), theBus);
   }
 
-  /** Sends a copy: putting it together changes the message, and a signal goes to many. */
+  /** Sends a copy: marshalling changes the message, and a signal goes to many connections. */
   send(message: Message, sender: string): void {
     const [bytes] = marshallMessage({ ...message, sender, serial: ++this.#serial });
     this.socket.write(bytes);

@@ -34,7 +34,7 @@ export type AgentOptions = Readonly<{
   digest?: string;
 }>;
 
-/** A flag may be given once: what a test says of the probation stands for what is usual. */
+/** A flag may be given only once: the probation of a test replaces the default one. */
 export function withProbation(seconds: number, flags: readonly string[]): readonly string[] {
   return flags.some((flag) => flag.startsWith("--probation="))
     ? flags

@@ -9,6 +9,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { bundle } from "../build/bundle.ts";
 import { progress, run } from "../test/cluster/run.ts";
+import { useOptimised } from "../test/cluster/setup.ts";
 import { Testbed } from "./testbed/testbed.ts";
 import type { Bench, Measurement } from "./result/bench.ts";
 import { ensureInForce } from "./testbed/change.ts";
@@ -51,6 +52,8 @@ const all: readonly Measurement[] = [
   churn,
   fleetSize,
 ];
+
+useOptimised();
 
 const { values } = parseArgs({
   options: {

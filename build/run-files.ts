@@ -1,82 +1,80 @@
-/**
- * Runs test files side by side, each in a process of its own, those first that took longest the
- * last time: a long one that begins last runs alone, on one of the cores, while the others idle.
- */
-import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
-import { finished, pipeline } from "node:stream/promises";
-import { run } from "node:test";
-import { spec, tap } from "node:test/reporters";
-
-export type Seconds = Readonly<Record<string, number>>;
+/** Runs test files with node:test in one process, and tells what became of each test. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { end, type Line } from "./reporter.ts";
 
 export type How = Readonly<{
-  concurrency: number;
-  /** Milliseconds after which a test that hangs is named; a hung handle then ends with its file. */
-  bound?: number;
+  /** Milliseconds that the process may take; a test that takes nine tenths of it has failed. */
+  bound: number;
   env?: Readonly<Record<string, string>>;
-  /** Where the TAP goes. */
-  tap: string;
-  /** Where the seconds of each file are kept from run to run, of all lanes together. */
-  durations?: string;
-  /** Is told of each file what was counted in it. */
-  ended?: (file: string, summary: FileSummary) => void;
+  /** Called for each line as it comes, and for output that is not the reporter's. */
+  seen?: (line: Line) => void;
+  printed?: (text: string) => void;
 }>;
 
-export type FileSummary = Readonly<{ minutes: number; counts: Readonly<Record<string, number>> }>;
+export type Outcome = Readonly<{
+  /** True if every test passed and at least one ran. */
+  passed: boolean;
+  seconds: number;
+  lines: readonly Line[];
+}>;
 
-/** Files in the order in which they begin: what is not known yet first, then the longest. */
-export function inOrder(files: readonly string[], took: Seconds): string[] {
-  const secondsOf = (file: string): number => took[file] ?? Number.POSITIVE_INFINITY;
-  return files.toSorted((one, other) => {
-    const [first, second] = [secondsOf(one), secondsOf(other)];
-    return first === second ? 0 : second - first;
+const beside = (name: string): string => join(import.meta.dirname, name);
+
+/**
+ * Runs the files in this order, all in one process: a process for each would cost a second of
+ * processor time. A file that cannot be loaded, a process that ends too early and a run without any
+ * test have failed.
+ */
+export async function runFiles(files: readonly string[], how: How): Promise<Outcome> {
+  const argv = [
+    ...(process.env["SEED"] || how.env?.["SEED"] ? ["--import", beside("seed.ts")] : []),
+    "--test",
+    "--test-isolation=none",
+    // A handle that a test left open would keep the process for ever.
+    "--test-force-exit",
+    `--test-timeout=${Math.round(how.bound * 0.9)}`,
+    `--test-reporter=${beside("reporter.ts")}`,
+    "--test-reporter-destination=stdout",
+    ...files,
+  ];
+  const begun = performance.now();
+  const { NODE_TEST_CONTEXT: _outer, ...outer } = process.env;
+  const child = spawn(process.execPath, argv, {
+    env: { ...outer, ...how.env },
+    stdio: ["ignore", "pipe", "pipe"],
+    // An endless loop runs no timer of its own process.
+    timeout: how.bound,
+    killSignal: "SIGKILL",
   });
-}
-
-/** What the files took the last time; nothing where that was not kept, or was cut off by a kill. */
-export function known(durations: string | undefined): Seconds {
-  if (durations === undefined || !existsSync(durations)) return {};
-  try {
-    return JSON.parse(readFileSync(durations, "utf8")) as Seconds;
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
-}
-
-/** Runs the files; true when every test passed. */
-export async function runFiles(files: readonly string[], how: How): Promise<boolean> {
-  const { concurrency, bound, durations } = how;
-  const bounds = bound === undefined ? {} : { timeout: bound, forceExit: true };
-  const env = { ...process.env, ...how.env } as Record<string, string>;
-  const execArgv = process.env["SEED"] ? ["--import", join(import.meta.dirname, "seed.ts")] : [];
-  const tests = run({
-    files: inOrder(files, known(durations)),
-    concurrency,
-    env,
-    execArgv,
-    ...bounds,
-  });
-  const now: Record<string, number> = {};
-  let passed = false;
-  tests.on("test:summary", ({ file, duration_ms: milliseconds, success, counts }) => {
-    if (file === undefined) {
-      passed = success;
-      return;
+  child.stderr.setEncoding("utf8").on("data", (text: string) => how.printed?.(text));
+  const lines: Line[] = [];
+  let ended = false;
+  const closed = once(child, "close");
+  for await (const text of createInterface({ input: child.stdout })) {
+    ended ||= text === end;
+    if (text === end) continue;
+    const line = parsed(text);
+    if (line === undefined) {
+      how.printed?.(`${text}\n`);
+      continue;
     }
-    const path = relative(process.cwd(), file);
-    now[path] = Math.round(milliseconds / 1000);
-    const failed = counts.tests - counts.passed - counts.skipped - counts.todo;
-    const minutes = Math.round(milliseconds / 6000) / 10;
-    how.ended?.(path, { minutes, counts: { tests: counts.tests, failed } });
-  });
-  const shown = tests.compose(new spec());
-  shown.pipe(process.stdout);
-  await Promise.all([finished(shown), pipeline(tests.compose(tap), createWriteStream(how.tap))]);
-  if (durations !== undefined) {
-    mkdirSync(dirname(durations), { recursive: true });
-    writeFileSync(durations, JSON.stringify({ ...known(durations), ...now }));
+    lines.push(line);
+    how.seen?.(line);
   }
-  return passed;
+  const [code] = await closed;
+  const seconds = (performance.now() - begun) / 1000;
+  return { passed: code === 0 && ended && lines.length > 0, seconds, lines };
+}
+
+/** A line of the reporter's; undefined for what a test printed. */
+function parsed(text: string): Line | undefined {
+  if (!text.startsWith('{"kind":')) return undefined;
+  try {
+    return JSON.parse(text) as Line;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,109 +1,126 @@
 /**
- * `npm test` and its parts: `node build/run.mjs build/test.ts all|unit|long|faults [word …]`. A
- * word narrows to the files whose path has it.
+ * `npm test`, `npm run test:cluster` and `npm run test:all [shard]`: `node build/run.mjs
+ * build/test.ts test|cluster|all [word …]`. A word narrows to the files whose path has it;
+ * tiers.ts says which file belongs where.
  *
- * unit: beside the sources; needs nothing but the checkout. long: what is slow by nature, and every
- * file that takes turns. faults: the whole matrix, every point of it instead of a sample. all:
- * everything but what is slow by nature, and without a word only the files whose turn it is
- * (turns.ts). What is under test/ needs real parts, which are installed and built first; its files
- * run in two lanes (lanes.ts), the longest first.
+ * The first two play the same tests with the same seed every time; only `all` draws one. `SEED=n`
+ * repeats the run that printed it.
  */
-import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
-import { join } from "node:path";
-import { cacheRoot } from "../test/cluster/cache.ts";
-import { begin, isRecorded, readTap } from "../tools/runs.ts";
-import { lanes } from "./lanes.ts";
-import { type FileSummary, type How, known, runFiles } from "./run-files.ts";
-import { inTurn, isRunWhole, turns } from "./turns.ts";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Line } from "./reporter.ts";
+import { type Outcome, runFiles } from "./run-files.ts";
+import { progressOf, summaryOf } from "./summary.ts";
+import { commandOf, type Group, groupsOf, shards, testFiles, type Tier, tierOf } from "./tiers.ts";
 
-const [part = "all", ...words] = process.argv.slice(2);
-const files = globSync("**/*.test.ts", { exclude: ["node_modules/**"] })
-  .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
-  .toSorted();
-const isReal = (file: string): boolean => file.startsWith("test/");
-const isSlow = (file: string): boolean => file.endsWith(".long.test.ts");
-const isLong = (file: string): boolean =>
-  isSlow(file) || (turns.includes(file) && !isRunWhole(file));
-const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
-// No file's turn is NaN: all of them would be left out in silence.
-if (!Number.isSafeInteger(seed))
-  throw new Error(`SEED=${process.env["SEED"]}: give a whole number`);
-const quick = files.filter((file) => !isSlow(file));
+const [tier, ...words] = process.argv.slice(2) as [Tier, ...string[]];
 
-const chosen = {
-  all: words.length === 0 ? inTurn(quick, seed) : quick,
-  unit: files.filter((file) => !isReal(file)),
-  long: files.filter((file) => isLong(file)),
-  faults: files.filter((file) => file.startsWith("test/faults/")),
-}[part];
-if (chosen === undefined) throw new Error(`${part}: give all, unit, long or faults`);
-for (const word of words)
-  if (!chosen.some((file) => file.includes(word)))
-    throw new Error(`${word}: no test file of ${part} has it in its path`);
+/** Where a run of `all` leaves what its files printed; git ignores it. */
+const results = "results";
 
-if (part === "all" && words.length === 0) {
-  const inTurns = chosen.filter((file) => turns.includes(file));
-  process.stderr.write(`in turn (SEED=${seed}): ${inTurns.join(", ")}\n`);
+/** Of every run but those of `all`. It has no meaning; another number plays other schedules. */
+const committedSeed = 20_261;
+
+/**
+ * Milliseconds that a process may take. The longest file of test:cluster takes five minutes, of
+ * test:all an hour and a half.
+ */
+const bound = { test: 8 * 60_000, cluster: 20 * 60_000, all: 180 * 60_000 }[tier];
+
+function refuse(problem: string): never {
+  process.stderr.write(`${problem}\n`);
+  process.exit(2);
+}
+
+const drawn = tier === "all" ? Date.now() % 1_000_000 : committedSeed;
+const seed = Number(process.env["SEED"] || drawn);
+if (!Number.isSafeInteger(seed)) refuse(`SEED=${process.env["SEED"]}: give a whole number`);
+
+/** The groups that run, narrowed to the words. The first word of `all` may name a shard. */
+function chosen(): readonly Group[] {
+  const [first = ""] = words;
+  const isShard = tier === "all" && shards.includes(first);
+  const groups = groupsOf(tier).filter(({ name }) => !isShard || name === first);
+  const wanted = isShard ? words.slice(1) : words;
+  for (const word of wanted)
+    if (!groups.some(({ files }) => files.some((file) => file.includes(word))))
+      refuse(`${word}: ${whereIs(word)}`);
+  return groups
+    .map((group) => ({ ...group, files: group.files.filter((file) => fits(file, wanted)) }))
+    .filter(({ files }) => files.length > 0);
+}
+
+const fits = (file: string, wanted: readonly string[]): boolean =>
+  wanted.length === 0 || wanted.some((word) => file.includes(word));
+
+function whereIs(word: string): string {
+  const other = testFiles().find((file) => file.includes(word));
+  if (other !== undefined) return `${other} is run by ${commandOf[tierOf(other)]}`;
+  const known = tier === "all" ? `; the shards are ${shards.join(", ")}` : "";
+  return `no test file has it in its path${known}`;
+}
+
+const lines: Line[] = [];
+const outcomes: Outcome[] = [];
+
+function show(line: Line): void {
+  lines.push(line);
+  if (line.kind === "failed")
+    process.stdout.write(`FAILED ${line.file}: ${line.name}\n${line.error}\n\n`);
+}
+
+/** Runs the files in one process. */
+async function run(name: string, files: readonly string[], group: Group): Promise<void> {
+  const printed: string[] = [];
+  const outcome = await runFiles(files, {
+    bound,
+    env: { ...group.env, SEED: String(seed) },
+    seen: show,
+    printed: (text) => printed.push(text),
+  });
+  outcomes.push(outcome);
+  if (tier !== "test") process.stdout.write(`${progressOf(name, outcome)}\n`);
+  const text = printed.join("");
+  if (tier === "all") keep(name, text, outcome);
+  // Where all is well nothing is printed.
+  if (!outcome.passed || (tier === "test" && text !== ""))
+    process.stdout.write(`${name} printed:\n${text.slice(-20_000)}\n`);
+}
+
+function keep(name: string, printed: string, { lines: its }: Outcome): void {
+  const file = join(results, `${name.replace(/\.test\.ts$/, "")}.txt`);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${its.map((line) => JSON.stringify(line)).join("\n")}\n\n${printed}`);
+}
+
+async function runGroup(group: Group): Promise<void> {
+  if (group.processes === "one") return await run(group.name, group.files, group);
+  const waiting = [...group.files];
+  const work = async (): Promise<void> => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
+      await run(file, [file], group);
+  };
+  await Promise.all(Array.from({ length: group.processes }, work));
 }
 
 const begun = performance.now();
-
-/** Only a whole run is recorded, for docs/faults.md, and each file of test:long by itself. */
-const record = part === "long" || (words.length === 0 && isRecorded(part)) ? begin() : undefined;
-const taps = mkdtempSync(join(tmpdir(), "tests-"));
-let told = "";
-let runs = 0;
-
-/** Runs the files; true when every test passed. */
-async function run(tests: readonly string[], { env: given, ...how }: Omit<How, "tap">) {
-  if (tests.length === 0) return true;
-  const tap = join(taps, `${(runs += 1)}.tap`);
-  const env = { ...given, ...(part === "faults" ? { EVERY_POINT: "1" } : {}) };
-  const ended = (file: string, summary: FileSummary) => {
-    // test:faults runs those of test/faults as well.
-    if (isLong(file)) record?.file(file, summary);
-  };
-  const passed = await runFiles(tests, { ...how, env, tap, ended });
-  told += readFileSync(tap, "utf8");
-  return passed;
+const groups = chosen();
+if (tier === "all") {
+  rmSync(results, { recursive: true, force: true });
+  process.stdout.write(`SEED=${seed}\n`);
 }
-
-/**
- * A test or a file that takes longer than this many milliseconds is named and ended, and a handle
- * that a test left open does not keep its file running: either would cost the whole run its result.
- * The longest test of `npm test` takes four minutes on two slow and busy cores, its longest file
- * 13; of test:long a test takes twenty, and a file of deliberate breakages an hour.
- */
-const bound = part === "all" ? 1_500_000 : 3 * 3_600_000;
-
-let passed = await run(
-  chosen.filter((file) => !isReal(file)),
-  // As far from UTC as a zone can be: what is told in the machine's own turns red anywhere.
-  { concurrency: availableParallelism(), env: { TZ: "Pacific/Kiritimati" } },
-);
-const real = chosen.filter(isReal);
-if (real.length > 0) {
+if (tier !== "test") {
   const { freshBundle } = await import("./bundle.ts");
   const { setUp } = await import("../test/cluster/setup.ts");
   await freshBundle();
   await setUp();
-  const durations = join(cacheRoot, `seconds-${part}.json`);
-  const ended = lanes(real, known(durations)).map(async ({ concurrency, files }) => {
-    const env = { PATIENCE: "4" };
-    // A narrowed run may be one of a deliberate breakage.
-    return await run(files, { concurrency, bound, env, ...(words.length === 0 && { durations }) });
-  });
-  passed = (await Promise.all(ended)).every(Boolean) && passed;
 }
-rmSync(taps, { recursive: true });
-const { counts, skipped } = readTap(told);
-for (const name of skipped) process.stderr.write(`skipped: ${name}\n`);
-if (words.length === 0) {
-  const minutes = Math.round((performance.now() - begun) / 6000) / 10;
-  // What makes CI wait: on a machine where all is built already, 30 minutes are what it may take.
-  const slow = part === "all" && minutes > 30 ? ", of 30 that it may take where all is built" : "";
-  process.stderr.write(`${minutes} minutes${slow}\n`);
-}
-if (isRecorded(part)) record?.whole(part, { counts, skipped });
-process.exit(passed ? 0 : 1);
+// Of `all` one shard after the other: each is made for the whole machine.
+if (tier === "all") for (const group of groups) await runGroup(group);
+else await Promise.all(groups.map(runGroup));
+
+const seconds = (performance.now() - begun) / 1000;
+const summary = summaryOf(lines, { tier, seconds, whole: words.length === 0 });
+process.stdout.write(summary);
+if (tier === "all") writeFileSync(join(results, "summary.txt"), `SEED=${seed}\n${summary}`);
+process.exit(outcomes.length > 0 && outcomes.every(({ passed }) => passed) ? 0 : 1);

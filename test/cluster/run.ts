@@ -5,6 +5,8 @@ export type RunOptions = Readonly<{
   input?: string | Uint8Array;
   cwd?: string;
   env?: Readonly<Record<string, string>>;
+  /** Called with each piece of stderr as it comes. */
+  stderr?: (text: string) => void;
 }>;
 
 /**
@@ -51,6 +53,7 @@ export function run(argv: readonly string[], options: RunOptions = {}): Promise<
     },
   );
   running.add(child);
+  if (options.stderr !== undefined) child.stderr?.on("data", options.stderr);
   child.stdin?.on("error", () => {}); // a program may end without reading its input
   child.stdin?.end(options.input ?? "");
   return promise;

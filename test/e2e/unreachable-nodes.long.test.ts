@@ -4,7 +4,6 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
@@ -18,51 +17,6 @@ before(async () => {
   await product.installProduct(cluster, { wish: allAtOnce });
 });
 after(() => cluster?.down());
-
-test("H20: a node that dies as removal begins holds nothing up, is waited for alone and gives back when it returns", async () => {
-  await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await product.untilServed(cluster, 1);
-  const [host, away, other] = (await hostFirst(cluster)) as [Node, Node, Node];
-  const others = [host, other];
-
-  away.stop();
-  await product.deleteAdditional(cluster);
-  const waits = async () => (await product.events(cluster, "NodesAwaited")).length > 0;
-  await until("the removal waits for it", waits, { timeout: 180_000 });
-  const event = await product.untilEvent(
-    cluster,
-    "NodesAwaited",
-    new RegExp(`1 node away may hold .*: ${away.name};`),
-  );
-  assert.equal(event.type, "Warning");
-  for (const node of others) assert.equal(node.readFile("config.json"), undefined, node.name);
-  assert.ok(cluster.registry.host in auths(away));
-  // The node's pods cannot go before its kubelet says so.
-  const placed = ["-o", `jsonpath={.items[?(@.spec.nodeName!="${away.name}")].metadata.name}`];
-  const elsewhere = () =>
-    cluster.kubectl(
-      "get",
-      "pods",
-      "-n",
-      names.namespace,
-      "-l",
-      `name=${names.agentName}`,
-      ...placed,
-    );
-  await until("the other nodes have no agent any more", async () => (await elsewhere()) === "", {
-    timeout: 60_000,
-  });
-  const secrets = await cluster.kubectl("get", "secrets", "-n", names.namespace, "-o", "json");
-  assert.ok(
-    !secrets.includes(Buffer.from(cluster.registry.document("additional")).toString("base64")),
-  );
-
-  await away.start();
-  await cluster.untilReady(away);
-  await product.untilRemoved(cluster);
-  for (const node of cluster.nodes)
-    assert.equal(node.readFile("config.json"), undefined, node.name);
-});
 
 test("the node of the controller that writes is pulled: the other writes within seconds, and no living node waits for it", async (context) => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));

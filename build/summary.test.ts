@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { promises } from "#tools/pages/promises.ts";
+import type { Line } from "./reporter.ts";
+import { shownIn, summaryOf } from "./summary.ts";
+
+const passed = (name: string): Line => ({ kind: "passed", name, file: "a.test.ts" });
+const failed = (name: string): Line => ({ kind: "failed", name, file: "a.test.ts", error: "no" });
+const skipped = (name: string, note: string): Line => ({ kind: "skipped", name, note, file: "a" });
+
+test("counts a promise once, and only when its test passed", () => {
+  const all = Object.keys(promises).filter((one) => one.startsWith("H")).length;
+  const lines = [passed("H1, H2: a"), passed("H1: b"), failed("H3: c"), passed("says H4 within")];
+  assert.match(
+    shownIn(lines),
+    new RegExp(`^H 2 of ${all}, K 0 of \\d+, L 0 of \\d+, M 0 of \\d+$`),
+  );
+});
+
+test("names what was skipped by its reason, and ends with the counts", () => {
+  const lines = [passed("a"), skipped("b", "needs Linux"), skipped("c", "needs Linux")];
+  assert.equal(
+    summaryOf(lines, { tier: "test", seconds: 61.4, whole: false }),
+    "skipped, needs Linux:\n  b\n  c\nnpm test: 61 s\n1 passed, 0 failed, 2 skipped\n",
+  );
+});
+
+test("takes at most 40 lines when much is skipped", () => {
+  const lines = Array.from({ length: 500 }, (_, index) => skipped(`t${index}`, `r${index % 2}`));
+  const text = summaryOf(lines, { tier: "test", seconds: 1, whole: true });
+  assert.ok(text.split("\n").length <= 40, text);
+  assert.match(text, /^the others: `npm run test:cluster`, `npm run test:all`$/m);
+});

@@ -1,0 +1,62 @@
+/** What a run prints of itself. Pure. */
+import { shownOf } from "#tools/pages/promises.ts";
+import type { Line } from "./reporter.ts";
+import type { Outcome } from "./run-files.ts";
+import { commandOf, type Tier } from "./tiers.ts";
+
+/** At most this many skipped tests are named one by one. */
+const named = 12;
+
+const countOf = (lines: readonly Line[], kind: Line["kind"]): number =>
+  lines.filter((line) => line.kind === kind).length;
+
+const counts = (lines: readonly Line[]): string =>
+  (["passed", "failed", "skipped"] as const)
+    .map((kind) => `${countOf(lines, kind)} ${kind}`)
+    .join(", ");
+
+/** One line for a process of tests that has ended. */
+export function progressOf(name: string, { passed, seconds, lines }: Outcome): string {
+  return `${passed ? "ok" : "FAILED"} ${name}: ${counts(lines)}, ${seconds.toFixed(0)} s`;
+}
+
+type Run = Readonly<{
+  tier: Tier;
+  seconds: number;
+  /** Not narrowed to some files: then the promises that were shown are counted. */
+  whole: boolean;
+}>;
+
+/**
+ * The last lines of a run: what was skipped and why, the promises that it showed and which commands
+ * show the others, and the counts.
+ */
+export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run): string {
+  const skipped = lines.filter((line) => line.kind === "skipped");
+  const reasons = Map.groupBy(skipped, ({ note }) => note || "no reason given");
+  const others = (Object.keys(commandOf) as Tier[]).filter((one) => one !== tier);
+  return [
+    ...[...reasons].flatMap(([reason, some]) => [
+      `skipped, ${reason}:`,
+      ...some.slice(0, named).map(({ name }) => `  ${name}`),
+      ...(some.length > named ? [`  and ${some.length - named} others`] : []),
+    ]),
+    ...(whole
+      ? [
+          `promises shown here: ${shownIn(lines)}`,
+          `the others: ${others.map((one) => `\`${commandOf[one]}\``).join(", ")}`,
+        ]
+      : []),
+    `${commandOf[tier]}: ${seconds.toFixed(0)} s`,
+    counts(lines),
+    "",
+  ].join("\n");
+}
+
+/** `H 18 of 26, K …`: how many of each letter's promises a test that passed has shown. */
+export function shownIn(lines: readonly Line[]): string {
+  const passed = lines.filter(({ kind }) => kind === "passed").map(({ name }) => name);
+  return Object.entries(shownOf(passed))
+    .map(([letter, { shown, of }]) => `${letter} ${shown} of ${of}`)
+    .join(", ");
+}

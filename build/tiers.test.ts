@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clusterFiles, groupsOf, shardOf, shards, testFiles, tierOf } from "./tiers.ts";
+
+const files = testFiles();
+const run = (tier: "test" | "cluster" | "all") => groupsOf(tier).flatMap((group) => group.files);
+
+test("each test file is run by its own tier", () => {
+  for (const file of files) assert.ok(run(tierOf(file)).includes(file), file);
+});
+
+test("the fixed list names files that exist, each once", () => {
+  assert.equal(new Set(clusterFiles).size, clusterFiles.length);
+  for (const file of clusterFiles) assert.ok(files.includes(file), file);
+});
+
+test("what needs a cluster is not run by npm test", () => {
+  const tiers = [
+    ["agent/decide/decide.test.ts", "test"],
+    ["bench/measurements/bad.test.ts", "test"],
+    ["test/harness/api/store.test.ts", "test"],
+    ["test/story/agent.test.ts", "test"],
+    ["test/e2e/new.test.ts", "all"],
+    ["build/licenses.slow.test.ts", "all"],
+  ] as const;
+  for (const [file, tier] of tiers) assert.equal(tierOf(file), tier, file);
+});
+
+test("every shard has files, and each file of test:all one shard", () => {
+  const groups = groupsOf("all");
+  assert.deepEqual(
+    groups.map(({ name }) => name),
+    shards,
+  );
+  for (const { name, files: its } of groups) {
+    assert.ok(its.length > 0, name);
+    for (const file of its) assert.equal(shardOf(file), name, file);
+  }
+});

@@ -1,0 +1,121 @@
+/**
+ * Which command runs a test file. A test goes into the lowest tier that can show its promise:
+ *
+ * - `test`: `npm test`. Needs the checkout alone; three minutes at most.
+ * - `cluster`: `npm run test:cluster`. A fixed list on real parts; 25 minutes at most.
+ * - `all`: `npm run test:all [shard]`. Everything else, in shards of 100 minutes at most.
+ */
+import { globSync } from "node:fs";
+
+export type Tier = "test" | "cluster" | "all";
+
+/** The command that runs a tier. */
+export const commandOf: Readonly<Record<Tier, string>> = {
+  test: "npm test",
+  cluster: "npm run test:cluster",
+  all: "npm run test:all",
+};
+
+/** Files that run together. */
+export type Group = Readonly<{
+  name: string;
+  files: readonly string[];
+  /** All files in one process, or each in its own, so many at a time. */
+  processes: "one" | 1 | 2;
+  env?: Readonly<Record<string, string>>;
+}>;
+
+/**
+ * What `test:cluster` runs, the longest first: every promise of the core; one walk-through each for
+ * fleets, tenants and joined clusters; every delivery; the faults that users meet.
+ */
+export const clusterFiles: readonly string[] = [
+  "test/e2e/two-clusters.test.ts",
+  "test/e2e/faults.test.ts",
+  "test/e2e/provider.test.ts",
+  "test/e2e/promise.test.ts",
+  "test/e2e/staged.test.ts",
+  "test/controller/rights.test.ts",
+  "test/e2e/coowned.test.ts",
+  "test/e2e/policies.test.ts",
+  "test/e2e/joiner.test.ts",
+  "test/e2e/picture.test.ts",
+  "test/controller/objects.test.ts",
+  "test/controller/hosted.test.ts",
+  "test/fleet/page.test.ts",
+  "test/faults/bus.test.ts",
+  "test/faults/disk.test.ts",
+  "test/faults/input.test.ts",
+];
+
+/** Shard of `test:all` → what its files' paths begin with. The first that fits has a file. */
+const shardPaths: Readonly<Record<string, readonly string[]>> = {
+  mutants: ["test/mutants/"],
+  faults: ["test/faults/"],
+  nodes: ["test/e2e/"],
+  controller: ["test/controller/"],
+  clusters: ["test/fleet/", "test/clusters/", "test/sealed/"],
+  tools: ["test/"],
+  units: [""],
+};
+
+export const shards: readonly string[] = Object.keys(shardPaths);
+
+/** Folders below test/ whose tests need the checkout alone, unless they are called long. */
+const withoutParts = /^test\/(?:harness|story|cluster)\//;
+
+/** The tier that runs the file, a path from the root of the checkout. */
+export function tierOf(file: string): Tier {
+  if (clusterFiles.includes(file)) return "cluster";
+  if (/\.(?:slow|long)\.test\.ts$/.test(file)) return "all";
+  return !file.startsWith("test/") || withoutParts.test(file) ? "test" : "all";
+}
+
+/** The shard of `test:all` that runs the file. */
+export function shardOf(file: string): string {
+  const fits = ([, paths]: readonly [string, readonly string[]]) =>
+    paths.some((path) => file.startsWith(path));
+  return Object.entries(shardPaths).find(fits)?.[0] ?? "units";
+}
+
+/** Every test file of the checkout, sorted. */
+export function testFiles(): readonly string[] {
+  return globSync("**/*.test.ts", { exclude: ["node_modules/**", "dist/**"] }).toSorted();
+}
+
+/** Beside other files a wait may take four times as long as alone. */
+const busy = { PATIENCE: "4" };
+
+/** What a tier runs. `all` also plays the unit tests, with the seed that it draws. */
+export function groupsOf(tier: Tier): readonly Group[] {
+  const files = testFiles();
+  const quick = files.filter((file) => tierOf(file) === "test");
+  const isStory = (file: string): boolean => file.startsWith("test/story/");
+  // As far from UTC as a zone can be: what depends on the machine's own zone turns red anywhere.
+  const units = { env: { TZ: "Pacific/Kiritimati" }, processes: "one" } as const;
+  switch (tier) {
+    case "test":
+      return [
+        { name: "units", files: quick.filter((file) => !isStory(file)), ...units },
+        { name: "stories", files: quick.filter(isStory), processes: 1 },
+      ];
+    case "cluster":
+      return [{ name: "cluster", files: clusterFiles, processes: 2, env: busy }];
+    case "all": {
+      const of = Map.groupBy(files.filter(isOfAll), shardOf);
+      return shards.map((name) => {
+        const its = of.get(name) ?? [];
+        if (name === "units")
+          return { name, files: [...quick.filter((file) => !isStory(file)), ...its], ...units };
+        // A breakage makes its test wait for what does not come: alone, it waits half as long.
+        const processes = name === "mutants" ? 1 : 2;
+        return { name, files: its, processes, env: { ...busy, EVERY_POINT: "1" } };
+      });
+    }
+  }
+}
+
+/** Files of the cluster's list that take a sample of points there are run whole by `all`. */
+function isOfAll(file: string): boolean {
+  return tierOf(file) === "all";
+}

@@ -1,0 +1,36 @@
+/**
+ * The faults that users meet, on one cluster of three nodes: each test begins and ends without an
+ * additional-pull-secret, so the next one meets revision 1 again.
+ */
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import * as names from "#contract/names.ts";
+import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { awayAtWithdrawal } from "./away.fixture.ts";
+import { kubeletFails } from "./failing.fixture.ts";
+import { rolloutAndWithdrawalUnderKills, untouched } from "./kills.ts";
+import { outlives } from "./outage.ts";
+import * as product from "./product.ts";
+
+let cluster: Cluster | undefined;
+const on = (): Cluster => cluster ?? assert.fail("no cluster");
+
+before(async () => {
+  cluster = await startCluster({ nodes: 3, missedAfter: 30 });
+  await product.installProduct(cluster, { wish: 1 });
+});
+after(() => cluster?.down());
+// A later test must not take the Event of an earlier one for its own.
+afterEach(() => on().kubectl("delete", "events", "-n", names.namespace, "--all"));
+
+test("nothing is lost or done twice when the API server goes away for ten seconds in a rollout", () =>
+  outlives(on(), "wave", 10));
+
+awayAtWithdrawal(on);
+
+test("H20, H21: a controller that is killed twice in a rollout and twice in a withdrawal comes to the same end", async (t) => {
+  untouched(on());
+  await rolloutAndWithdrawalUnderKills(on(), 2, t);
+});
+
+kubeletFails(on);

@@ -171,6 +171,35 @@ describe("fake API server: server-side apply", () => {
     );
   });
 
+  test("merges the lists of a custom resource by the keys of its schema", async () => {
+    const { api, cluster } = setUp();
+    const type = (kind: string, keys: string) =>
+      `x-kubernetes-list-type: ${kind}, x-kubernetes-list-map-keys: [${keys}]`;
+    api.store.define(`
+spec:
+  group: example.io
+  names: { plural: things, kind: Thing }
+  versions:
+    - name: v1
+      schema:
+        openAPIV3Schema:
+          properties: { spec: { properties: { ports: { ${type("map", "port")} }, env: {} } } }
+`);
+    const path = "/apis/example.io/v1/things/one";
+    const thing = (...ports: number[]) => ({
+      apiVersion: "example.io/v1",
+      kind: "Thing",
+      spec: { ports: ports.map((port) => ({ port })), env: ports },
+    });
+    await cluster.apply(path, thing(1), mine);
+    const theirs = { manager: "theirs", force: true };
+    const both = await cluster.apply<Stored>(path, thing(2), theirs);
+    assert.deepEqual(both.spec, { ports: [{ port: 2 }, { port: 1 }], env: [2] });
+    assert.deepEqual(owners(both)[0]?.[2], {
+      "f:spec": { "f:ports": { 'k:{"port":1}': { "f:port": {} } } },
+    });
+  });
+
   test("only creates under the version that no object has, and makes nothing of a deleted object", async () => {
     const { cluster } = setUp();
     const conflict = refusedWith(409, "Conflict");

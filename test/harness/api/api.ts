@@ -40,6 +40,7 @@ export type Asked = Readonly<{
   resource: string;
   namespace: string;
   name: string;
+  query: Query;
   userAgent: string;
   status: number;
   body: object | undefined;
@@ -108,6 +109,7 @@ export class FakeApi {
       resource: [group, resource?.plural ?? request.path, subresource].filter(Boolean).join("/"),
       namespace,
       name,
+      query: request.query ?? {},
       userAgent: request.userAgent ?? "",
       status: answer.status,
       body: request.body,
@@ -143,7 +145,8 @@ export class FakeApi {
         return { status: 200, body: this.store.replace(address, body, options) };
       case "patch": {
         const force = query.get("force") === "true";
-        return { status: 200, body: this.store.apply(address, body, { ...options, force }) };
+        const status = this.store.has(address) ? 200 : 201;
+        return { status, body: this.store.apply(address, body, { ...options, force }) };
       }
       case "delete":
         return { status: 200, body: this.store.remove(address, body as DeleteOptions) };

@@ -4,7 +4,7 @@
  * field, `k:{"name":"a"}` for an item of a list that is merged by keys, `v:"a"` for one of a set.
  */
 import { isDeepStrictEqual } from "node:util";
-import { refuse, type ManagedFields, type Stored } from "./protocol.ts";
+import { refuse, type ManagedFields, type Schema, type Stored } from "./protocol.ts";
 
 /** Owned fields as a tree; a leaf has no fields below it. */
 export type Fields = { [key: string]: Fields };
@@ -49,55 +49,77 @@ const unowned: ReadonlySet<string> = new Set([
 const isJson = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The children of a value by their keys in fieldsV1; undefined for a value that is one. */
-function childrenOf(
-  value: unknown,
-  name: string,
-): Map<string, readonly [string, unknown]> | undefined {
-  if (isJson(value) && !atomic.has(name))
-    return new Map(
-      Object.entries(value).flatMap(([key, one]) =>
-        one === undefined || one === null ? [] : [[`f:${key}`, [key, one] as const] as const],
-      ),
-    );
-  if (!Array.isArray(value)) return undefined;
-  if (sets.has(name)) return new Map(value.map((one) => [`v:${JSON.stringify(one)}`, ["", one]]));
-  const keys = listKeys[name];
-  if (keys === undefined || !value.every(isJson)) return undefined;
-  return new Map(value.map((one: Json) => [itemKey(one, keys), ["", one]]));
+/**
+ * A value and what is known of its structure: by the schema of a custom resource, or by its field's
+ * name.
+ */
+type Part = Readonly<{ value: unknown; name: string; schema?: Schema | undefined }>;
+
+/** Keys of the items of a list; none for a set, undefined for a list that is one value. */
+function keysOf({ name, schema }: Part): readonly string[] | undefined {
+  if (schema === undefined) return sets.has(name) ? [] : listKeys[name];
+  const kind = schema["x-kubernetes-list-type"];
+  return kind === "set" ? [] : kind === "map" ? schema["x-kubernetes-list-map-keys"] : undefined;
 }
 
-const itemKey = (item: Json, keys: readonly string[]): string =>
-  `k:${JSON.stringify(Object.fromEntries(keys.flatMap((key) => (key in item ? [[key, item[key]]] : []))))}`;
+/** The parts of a value by their keys in fieldsV1; undefined for a value that is one. */
+function partsOf(part: Part): Map<string, Part> | undefined {
+  const { value, name, schema } = part;
+  if (isJson(value)) {
+    const isOne =
+      schema === undefined ? atomic.has(name) : schema["x-kubernetes-map-type"] === "atomic";
+    if (isOne) return undefined;
+    const fields = Object.entries(value).filter(([, one]) => one !== undefined && one !== null);
+    return new Map(
+      fields.map(([key, one]) => {
+        const below = key === "metadata" ? undefined : schema?.properties?.[key];
+        return [`f:${key}`, { value: one, name: key, schema: below }];
+      }),
+    );
+  }
+  const keys = keysOf(part);
+  if (!Array.isArray(value) || keys === undefined) return undefined;
+  return new Map(
+    value.map((one: unknown) => {
+      const key = keys.length === 0 ? `v:${JSON.stringify(one)}` : itemKey(one as Json, keys);
+      return [key, { value: one, name: "", schema: schema?.items }];
+    }),
+  );
+}
+
+const itemKey = (item: Json, keys: readonly string[]): string => {
+  const found = keys.filter((key) => key in item).map((key) => [key, item[key]]);
+  return `k:${JSON.stringify(Object.fromEntries(found))}`;
+};
 
 /** The object without what nobody owns. */
-function ownable(object: Json): Json {
+function ownable(object: Json, schema: Schema | undefined): Part {
   const { apiVersion: _, kind: __, metadata, ...rest } = object;
   const mine = Object.entries((metadata ?? {}) as Json).filter(
     ([key, value]) => value !== undefined && !unowned.has(key),
   );
-  return mine.length > 0 ? { ...rest, metadata: Object.fromEntries(mine) } : rest;
+  const value = mine.length > 0 ? { ...rest, metadata: Object.fromEntries(mine) } : rest;
+  return { value, name: "", schema };
 }
 
-function fieldsOf(value: unknown, name = ""): Fields {
+function fieldsOf(part: Part): Fields {
   const fields: Fields = {};
-  for (const [key, [child, one]] of childrenOf(value, name) ?? [])
-    fields[key] = fieldsOf(one, child);
+  for (const [key, one] of partsOf(part) ?? []) fields[key] = fieldsOf(one);
   return fields;
 }
 
 /** Fields of `after` that are not so in `before`; undefined when there are none. */
-function changedFields(before: unknown, after: unknown, name = ""): Fields | undefined {
-  const [old, now] = [childrenOf(before, name), childrenOf(after, name)];
+function changedFields(before: Part, after: Part): Fields | undefined {
+  const [old, now] = [partsOf(before), partsOf(after)];
   if (old === undefined || now === undefined)
-    return isDeepStrictEqual(before, after) ? undefined : fieldsOf(after, name);
+    return isDeepStrictEqual(before.value, after.value) ? undefined : fieldsOf(after);
   const found: Fields = {};
-  for (const [key, [child, one]] of now) {
+  for (const [key, one] of now) {
     const known = old.get(key);
-    const changed = known ? changedFields(known[1], one, child) : fieldsOf(one, child);
+    const changed = known ? changedFields(known, one) : fieldsOf(one);
     if (changed !== undefined) found[key] = changed;
   }
-  return Object.keys(found).length > 0 ? found : undefined;
+  return isLeaf(found) ? undefined : found;
 }
 
 const isLeaf = (fields: Fields): boolean => Object.keys(fields).length === 0;
@@ -121,76 +143,68 @@ function union(one: Fields, other: Fields): Fields {
 }
 
 /** Those of `fields` that the value still has. */
-function present(fields: Fields, value: unknown, name = ""): Fields {
-  const children = childrenOf(value, name);
+function present(fields: Fields, part: Part): Fields {
+  const parts = partsOf(part);
   const left: Fields = {};
   for (const [key, below] of Object.entries(fields)) {
-    const found = children?.get(key);
-    if (found !== undefined) left[key] = present(below, found[1], found[0]);
+    const found = parts?.get(key);
+    if (found !== undefined) left[key] = present(below, found);
   }
   return left;
 }
 
+const absent: Part = { value: undefined, name: "" };
+
 /** Paths of fields that both trees have and whose values differ, as a conflict names them. */
-function contested(
-  theirs: Fields,
-  ours: Fields,
-  live: unknown,
-  wanted: unknown,
-  name = "",
-): string[] {
-  const [old, now] = [childrenOf(live, name), childrenOf(wanted, name)];
+function contested(theirs: Fields, ours: Fields, live: Part, wanted: Part): string[] {
+  const [old, now] = [partsOf(live), partsOf(wanted)];
   return Object.entries(theirs).flatMap(([key, below]) => {
     const mine = ours[key];
-    const [[child, has] = ["", undefined], [, wants] = ["", undefined]] = [
-      old?.get(key),
-      now?.get(key),
-    ];
+    const [has, wants] = [old?.get(key) ?? absent, now?.get(key) ?? absent];
     if (mine === undefined) return [];
     if (isLeaf(below) || isLeaf(mine))
-      return isDeepStrictEqual(has, wants) ? [] : [`.${key.slice(2)}`];
-    return contested(below, mine, has, wants, child).map((path) => `.${key.slice(2)}${path}`);
+      return isDeepStrictEqual(has.value, wants.value) ? [] : [`.${key.slice(2)}`];
+    return contested(below, mine, has, wants).map((path) => `.${key.slice(2)}${path}`);
   });
 }
 
 /** What an apply makes of `live`: objects and lists with keys are merged, the rest is replaced. */
-function merged(live: unknown, wanted: unknown, name = ""): unknown {
-  const old = childrenOf(live, name);
-  if (old === undefined || childrenOf(wanted, name) === undefined) return wanted;
-  if (isJson(live) && isJson(wanted)) {
-    const result: Json = { ...live };
-    for (const [key, one] of Object.entries(wanted))
-      if (one !== undefined && one !== null) result[key] = merged(live[key], one, key);
-    return result;
-  }
-  const now = childrenOf(wanted, name) ?? new Map<string, readonly [string, unknown]>();
-  const others = [...old].filter(([key]) => !now.has(key)).map(([, [, one]]) => one);
-  return [...[...now].map(([key, [, one]]) => merged(old.get(key)?.[1], one)), ...others];
-}
-
-/** The value without the fields of `gone`, unless `kept` has them. */
-function removed(value: unknown, gone: Fields, kept: Fields, name = ""): unknown {
-  const children = childrenOf(value, name);
-  if (children === undefined) return value;
-  const left = [...children].flatMap(([key, [child, one]]) => {
-    const [going, staying] = [gone[key], kept[key]];
-    if (going === undefined) return [[child, one] as const];
-    if (staying === undefined) return [];
-    return [[child, isLeaf(staying) ? one : removed(one, going, staying, child)] as const];
-  });
-  if (Array.isArray(value)) return left.map(([, one]) => one);
-  return Object.fromEntries(
-    left.filter(
-      ([, one]) => !(isJson(one) && Object.keys(one).length === 0 && !isEmptyIn(value, one)),
-    ),
+function merged(live: Part, wanted: Part): unknown {
+  const [old, now] = [partsOf(live), partsOf(wanted)];
+  if (old === undefined || now === undefined) return wanted.value;
+  const both = [...now].map(
+    ([key, one]) => [one.name, merged(old.get(key) ?? absent, one)] as const,
   );
+  const others = [...old].filter(([key]) => !now.has(key));
+  if (Array.isArray(wanted.value))
+    return [...both.map(([, one]) => one), ...others.map(([, { value }]) => value)];
+  return Object.fromEntries([...others.map(([, { name, value }]) => [name, value]), ...both]);
 }
 
-/** True for an object that was empty already. */
-const isEmptyIn = (value: unknown, one: unknown): boolean =>
-  Object.values(value as Json).includes(one);
+/**
+ * The value without the fields of `gone`, unless `kept` has them. An object that is empty then goes
+ * as well.
+ */
+function removed(part: Part, gone: Fields, kept: Fields): unknown {
+  const left = [...(partsOf(part) ?? [])].flatMap(([key, one]) => {
+    const [going, staying] = [gone[key], kept[key]];
+    const same = [one.name, one.value] as const;
+    if (going === undefined) return [same];
+    if (staying === undefined) return [];
+    if (isLeaf(staying) || partsOf(one) === undefined) return [same];
+    const rest = removed(one, going, staying);
+    return isJson(rest) && Object.keys(rest).length === 0 ? [] : [[one.name, rest] as const];
+  });
+  return Array.isArray(part.value) ? left.map(([, one]) => one) : Object.fromEntries(left);
+}
 
-export type Writer = Readonly<{ manager: string; subresource: string; time: string }>;
+/** Who writes: by which name, through which path, when, and in what structure. */
+export type Writer = Readonly<{
+  manager: string;
+  subresource: string;
+  time: string;
+  schema?: Schema | undefined;
+}>;
 
 const isOf = (entry: ManagedFields, operation: string, { manager, subresource }: Writer): boolean =>
   entry.manager === manager &&
@@ -238,8 +252,8 @@ export function applied(
   const entries = live?.metadata.managedFields ?? [];
   const own = entries.find((entry) => isOf(entry, "Apply", writer));
   let others = entries.filter((entry) => entry !== own);
-  const wanted = ownable(config);
-  const has = ownable(live ?? {});
+  const wanted = ownable(config, writer.schema);
+  const has = ownable(live ?? {}, writer.schema);
   const ours = fieldsOf(wanted);
   for (const entry of others) {
     const conflicts = contested(fieldsIn(entry), ours, has, wanted);
@@ -253,8 +267,8 @@ export function applied(
   const taken = changedFields(has, wanted);
   if (taken !== undefined) others = shrunk(others, taken);
   const kept = others.reduce((all, entry) => union(all, fieldsIn(entry)), ours);
-  const left = own === undefined ? has : removed(has, fieldsIn(own), kept);
-  const result = merged(left, wanted) as Json;
+  const value = own === undefined ? has.value : removed(has, fieldsIn(own), kept);
+  const result = merged({ ...has, value }, wanted) as Json;
   const managedFields = [...others, entryOf("Apply", writer, String(config["apiVersion"]), ours)];
   return { ...result, metadata: { ...((result["metadata"] ?? {}) as Json), managedFields } };
 }
@@ -265,7 +279,7 @@ export function updated(
   after: Stored,
   writer: Writer,
 ): ManagedFields[] {
-  const [old, now] = [ownable(before ?? {}), ownable(after)];
+  const [old, now] = [ownable(before ?? {}, writer.schema), ownable(after, writer.schema)];
   const entries = (before?.metadata.managedFields ?? []).flatMap((entry) => {
     const fieldsV1 = present(fieldsIn(entry), now);
     return isLeaf(fieldsV1) ? [] : [{ ...entry, fieldsV1 }];

@@ -2,6 +2,8 @@
  * Fake API server: what its parts share. Which resources it has, how paths name them, how selectors
  * pick objects, and how it refuses.
  */
+import { loadDocuments } from "#kube/yaml.ts";
+
 /** An object as it is stored and sent: JSON, whose fields only its kind defines. */
 export type Stored = {
   apiVersion: string;
@@ -51,15 +53,20 @@ export type Resource = Readonly<{
   counted?: true;
   /** `status` is written through the path of that name only. */
   hasStatus?: true;
+  /** The status of a new object; none unless given here. `given`: the one that it comes with. */
+  bornStatus?: object | "given";
   /** Defined by a CustomResourceDefinition; its schema has the defaults. */
   schema?: Schema;
 }>;
 
-/** The part of an OpenAPI schema that is followed: defaults, and the keys of lists. */
+/** The part of an OpenAPI schema that is followed: defaults, and which lists and objects are merged. */
 export type Schema = Readonly<{
   default?: unknown;
   properties?: Readonly<Record<string, Schema>>;
   items?: Schema;
+  "x-kubernetes-list-type"?: "atomic" | "map" | "set";
+  "x-kubernetes-list-map-keys"?: readonly string[];
+  "x-kubernetes-map-type"?: "atomic" | "granular";
 }>;
 
 const plain = (apiVersion: string, kind: string, plural = `${kind.toLowerCase()}s`): Resource => ({
@@ -75,13 +82,41 @@ export const builtIn: readonly Resource[] = [
   plain("v1", "ServiceAccount"),
   plain("v1", "Event"),
   plain("v1", "Namespace"),
-  { ...plain("v1", "Pod"), hasStatus: true },
-  { ...plain("v1", "Node"), hasStatus: true },
+  { ...plain("v1", "Pod"), hasStatus: true, bornStatus: { phase: "Pending" } },
+  { ...plain("v1", "Node"), hasStatus: true, bornStatus: "given" },
   plain("rbac.authorization.k8s.io/v1", "Role"),
   plain("rbac.authorization.k8s.io/v1", "RoleBinding"),
   { ...plain("apps/v1", "DaemonSet"), counted: true, hasStatus: true },
   plain("coordination.k8s.io/v1", "Lease"),
 ];
+
+/** What is read of a CustomResourceDefinition's spec. */
+type CustomResource = Readonly<{
+  group: string;
+  names: Readonly<{ plural: string; kind: string }>;
+  versions: readonly Readonly<{
+    name: string;
+    subresources?: Readonly<{ status?: object }>;
+    schema?: Readonly<{ openAPIV3Schema: Schema }>;
+  }>[];
+}>;
+
+/** The resources that CustomResourceDefinitions in YAML define, each in its first version. */
+export function resourcesIn(yaml: string): Resource[] {
+  return loadDocuments(yaml).map((document) => {
+    const { spec } = document as { spec: CustomResource };
+    const [version] = spec.versions;
+    if (version === undefined) throw new Error("a definition without a version");
+    return {
+      apiVersion: `${spec.group}/${version.name}`,
+      plural: spec.names.plural,
+      kind: spec.names.kind,
+      counted: true,
+      ...(version.subresources?.status === undefined ? {} : { hasStatus: true }),
+      schema: version.schema?.openAPIV3Schema ?? {},
+    };
+  });
+}
 
 /** What a path names: an object, or a collection where there is no name. */
 export type Address = Readonly<{

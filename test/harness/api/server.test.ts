@@ -45,7 +45,7 @@ describe("fake API server: over the wire", () => {
     const [asked] = server.api("a").asked;
     assert.deepEqual(
       [asked?.verb, asked?.resource, asked?.name, asked?.userAgent, asked?.status],
-      ["patch", "secrets", "one", "test", 200],
+      ["patch", "secrets", "one", "test", 201],
     );
     assert.equal(server.requests("a").length, 2);
   });

@@ -6,17 +6,16 @@
  * of pull secrets.
  */
 import { isDeepStrictEqual } from "node:util";
-import { loadDocuments } from "#kube/yaml.ts";
 import { applied, updated, type Writer } from "./ownership.ts";
 import {
   builtIn,
   refuse,
+  resourcesIn,
   withDefaults,
   type Address,
   type ManagedFields,
   type Picks,
   type Resource,
-  type Schema,
   type Stored,
   type StoredMetadata,
 } from "./protocol.ts";
@@ -85,19 +84,11 @@ export class Store {
 
   /** Serves the resources of CustomResourceDefinitions in YAML, each by its first version. */
   define(yaml: string): void {
-    for (const document of loadDocuments(yaml)) {
-      const { spec } = document as { spec: CustomResource };
-      const [version] = spec.versions;
-      if (version === undefined) throw new Error("a definition without a version");
-      this.#resources.push({
-        apiVersion: `${spec.group}/${version.name}`,
-        plural: spec.names.plural,
-        kind: spec.names.kind,
-        counted: true,
-        ...(version.subresources?.status === undefined ? {} : { hasStatus: true }),
-        schema: version.schema?.openAPIV3Schema ?? {},
-      });
-    }
+    this.#resources.push(...resourcesIn(yaml));
+  }
+
+  has(address: Address): boolean {
+    return this.#objects.has(keyOf(address));
   }
 
   /** The object; 404 where there is none. */
@@ -233,13 +224,13 @@ export class Store {
     return { resource, namespace, name, subresource: "" };
   }
 
-  #writer({ subresource }: Address, manager: string): Writer {
-    return { manager, subresource, time: stamp(this.#now()) };
+  #writer({ resource: { schema }, subresource }: Address, manager: string): Writer {
+    return { manager, subresource, time: stamp(this.#now()), schema };
   }
 
-  /** A new object: its metadata is made, and its status starts empty. */
+  /** A new object: its metadata is made, and its status begins as its kind has it. */
   #born({ resource, namespace, name }: Address, { status, ...body }: Body): Stored {
-    const { apiVersion, kind, counted, hasStatus, schema } = resource;
+    const { apiVersion, kind, counted, hasStatus, bornStatus, schema } = resource;
     this.#uids += 1;
     const metadata = {
       ...body.metadata,
@@ -252,7 +243,8 @@ export class Store {
     };
     const object = { ...body, apiVersion, kind, metadata };
     const full = schema === undefined ? object : (withDefaults(object, schema) as Stored);
-    return hasStatus === true || status === undefined ? full : { ...full, status };
+    const first = hasStatus === true && bornStatus !== "given" ? bornStatus : status;
+    return first === undefined ? full : { ...full, status: first };
   }
 
   /** The live object with what this path may change of it taken from the body. */
@@ -323,17 +315,6 @@ export class Store {
     for (const each of this.#watchers) each(change);
   }
 }
-
-/** What is read of a CustomResourceDefinition's spec. */
-type CustomResource = Readonly<{
-  group: string;
-  names: Readonly<{ plural: string; kind: string }>;
-  versions: readonly Readonly<{
-    name: string;
-    subresources?: Readonly<{ status?: object }>;
-    schema?: Readonly<{ openAPIV3Schema: Schema }>;
-  }>[];
-}>;
 
 const collectionOf = ({ resource, namespace }: Omit<Address, "name">): string =>
   `${resource.apiVersion}/${resource.plural}/${namespace === "" ? "" : `${namespace}/`}`;

@@ -14,7 +14,7 @@ import { until } from "../cluster/await.ts";
 import { revisionOf } from "./nodes/agent.ts";
 import type { NodesDriver } from "./nodes/drive.ts";
 
-/** A request of the controller's that was meant to change something. */
+/** A request of the controller other than get, list and watch. */
 export type Write = Readonly<{
   verb: string;
   /** With its API group and subresource: `apps/daemonsets/status`. */
@@ -32,14 +32,14 @@ export type Stage = Readonly<{
   nodes: NodesDriver;
   /** Starts the controller, which finds no object of ours. */
   start: () => Readonly<{ stop: () => Promise<number>; output: () => string }>;
-  /** All that the controller wrote so far, in order. */
+  /** All of the controller's writes so far, in order. */
   writes: () => readonly Write[];
 }>;
 
-/** What one chapter left. */
+/** The outcome of one chapter. */
 export type Chapter = Readonly<{
   title: string;
-  /** What was written to objects, in order, with the server's answer; not what only reports. */
+  /** Changes of objects in order, with the server's answers; no Events, status or Leases. */
   writes: readonly string[];
   /**
    * Events on additional-pull-secret that are new, sorted. A Warning is repeated for as long as it
@@ -49,7 +49,7 @@ export type Chapter = Readonly<{
   conditions: readonly string[];
   /** The document in force on each node, sorted. */
   nodes: readonly string[];
-  /** Who owns which field of which object, by the names of our own field managers. */
+  /** Each field that a field manager of ours owns: object, manager, operation, path. */
   owners: readonly string[];
 }>;
 
@@ -67,7 +67,7 @@ const [first = "", rotated = "", failing = ""] = credentials.map((pair) =>
 );
 const mistake = "not-base64!";
 
-/** What is declared, one after the other; and the value that is refused. */
+/** The documents in the order in which they are declared, and the value that is refused. */
 export const documents = { first, rotated, failing, mistake } as const;
 
 /** Plays the story to its end; fails where a promise of the README is broken on the way. */
@@ -208,7 +208,7 @@ class Teller {
     return found.message;
   }
 
-  /** What the three commands of the README show. */
+  /** Asks what the three commands of the README ask: there are so many agents. */
   async shown(count: number): Promise<void> {
     const { admin } = this.#stage;
     const { status } = (await admin.get<V1DaemonSet>(owned.daemonSet)) ?? {};
@@ -222,7 +222,7 @@ class Teller {
     assert.equal(pods.length, count);
   }
 
-  /** Notes what was done since the last chapter. */
+  /** Ends a chapter: notes what happened since the last one. */
   async chapter(title: string): Promise<void> {
     const all = this.#stage.writes();
     const writes = all.slice(this.#written).filter((write) => isOfChapter(write));
@@ -313,7 +313,7 @@ function described({ verb, resource, name, query, status }: Write): string {
   return `${verb} ${resource}/${name}${suffix === "" ? "" : ` as ${suffix.slice(1)}`}: ${status}`;
 }
 
-/** A message without what differs from run to run: times, and which node came first. */
+/** A message without what differs between runs: times, and the name of the first node. */
 const steady = (message: string): string =>
   message
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")

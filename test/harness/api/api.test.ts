@@ -195,6 +195,9 @@ spec:
     const theirs = { manager: "theirs", force: true };
     const both = await cluster.apply<Stored>(path, thing(2), theirs);
     assert.deepEqual(both.spec, { ports: [{ port: 2 }, { port: 1 }], env: [2] });
+    const empty = await cluster.apply<Stored>("/apis/example.io/v1/things/two", thing(), mine);
+    assert.deepEqual(empty.spec, { ports: [], env: [] });
+    assert.deepEqual(owners(empty)[0]?.[2], { "f:spec": { "f:env": {} } });
     assert.deepEqual(owners(both)[0]?.[2], {
       "f:spec": { "f:ports": { 'k:{"port":1}': { "f:port": {} } } },
     });
@@ -217,7 +220,7 @@ spec:
     );
   });
 
-  test("leaves to admission what it changes, owned by nobody", async () => {
+  test("stores what admission changes without an owner", async () => {
     const { api, cluster } = setUp();
     api.store.admit = (object) => (object.data = { ...object.data, admitted: "1" });
     const made = await cluster.apply<Stored>(one, secret({ a: "1" }), mine);

@@ -1,6 +1,6 @@
 /**
- * Fake API server: which field manager owns which field (metadata.managedFields), and what
- * server-side apply makes of an object. Fields are in the API's own form (fieldsV1): `f:name` for a
+ * Fake API server: field managers and their fields (metadata.managedFields), and server-side apply.
+ * Fields are in the API's own form (fieldsV1): `f:name` for a
  * field, `k:{"name":"a"}` for an item of a list that is merged by keys, `v:"a"` for one of a set.
  */
 import { isDeepStrictEqual } from "node:util";
@@ -25,15 +25,19 @@ const listKeys: Readonly<Record<string, readonly string[]>> = {
   volumes: ["name"],
 };
 const sets: ReadonlySet<string> = new Set(["finalizers"]);
-/** Objects that are one value: label selectors, and a reference to a role. */
+/** Objects that are one value: selectors, references to a key or a field, a reference to a role. */
 const atomic: ReadonlySet<string> = new Set([
-  "selector",
+  "configMapKeyRef",
+  "fieldRef",
   "nodeSelector",
+  "requiredDuringSchedulingIgnoredDuringExecution",
+  "resourceFieldRef",
   "roleRef",
-  "nodeAffinity",
+  "secretKeyRef",
+  "selector",
 ]);
 
-/** What the API server writes itself, and what names an object: nobody owns it. */
+/** Fields of metadata without an owner: the API server writes them, or they name the object. */
 const unowned: ReadonlySet<string> = new Set([
   "name",
   "namespace",
@@ -50,8 +54,8 @@ const isJson = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * A value and what is known of its structure: by the schema of a custom resource, or by its field's
- * name.
+ * A value with the schema of its custom resource, or the name of its field. Either tells which lists
+ * and objects are merged.
  */
 type Part = Readonly<{ value: unknown; name: string; schema?: Schema | undefined }>;
 
@@ -92,7 +96,7 @@ const itemKey = (item: Json, keys: readonly string[]): string => {
   return `k:${JSON.stringify(Object.fromEntries(found))}`;
 };
 
-/** The object without what nobody owns. */
+/** The object without the fields that have no owner. */
 function ownable(object: Json, schema: Schema | undefined): Part {
   const { apiVersion: _, kind: __, metadata, ...rest } = object;
   const mine = Object.entries((metadata ?? {}) as Json).filter(
@@ -102,9 +106,13 @@ function ownable(object: Json, schema: Schema | undefined): Part {
   return { value, name: "", schema };
 }
 
+/** Nobody owns an empty list whose items are merged: only its items have owners. */
+const isEmptyList = (part: Part): boolean =>
+  Array.isArray(part.value) && part.value.length === 0 && keysOf(part) !== undefined;
+
 function fieldsOf(part: Part): Fields {
   const fields: Fields = {};
-  for (const [key, one] of partsOf(part) ?? []) fields[key] = fieldsOf(one);
+  for (const [key, one] of partsOf(part) ?? []) if (!isEmptyList(one)) fields[key] = fieldsOf(one);
   return fields;
 }
 
@@ -115,6 +123,7 @@ function changedFields(before: Part, after: Part): Fields | undefined {
     return isDeepStrictEqual(before.value, after.value) ? undefined : fieldsOf(after);
   const found: Fields = {};
   for (const [key, one] of now) {
+    if (isEmptyList(one)) continue;
     const known = old.get(key);
     const changed = known ? changedFields(known, one) : fieldsOf(one);
     if (changed !== undefined) found[key] = changed;
@@ -168,7 +177,7 @@ function contested(theirs: Fields, ours: Fields, live: Part, wanted: Part): stri
   });
 }
 
-/** What an apply makes of `live`: objects and lists with keys are merged, the rest is replaced. */
+/** Applies `wanted` to `live`: merges objects and lists with keys, replaces the rest. */
 function merged(live: Part, wanted: Part): unknown {
   const [old, now] = [partsOf(live), partsOf(wanted)];
   if (old === undefined || now === undefined) return wanted.value;
@@ -198,7 +207,7 @@ function removed(part: Part, gone: Fields, kept: Fields): unknown {
   return Array.isArray(part.value) ? left.map(([, one]) => one) : Object.fromEntries(left);
 }
 
-/** Who writes: by which name, through which path, when, and in what structure. */
+/** The field manager of a write, its path and time, and the schema of a custom resource. */
 export type Writer = Readonly<{
   manager: string;
   subresource: string;
@@ -230,7 +239,7 @@ function entryOf(
 
 const fieldsIn = (entry: ManagedFields | undefined): Fields => (entry?.fieldsV1 ?? {}) as Fields;
 
-/** Takes what an entry owns from it; an entry that owns nothing ends. */
+/** Entries without these fields; an entry that owns nothing ends. */
 function shrunk(entries: readonly ManagedFields[], gone: Fields): ManagedFields[] {
   return entries.flatMap((entry) => {
     const fieldsV1 = without(fieldsIn(entry), gone);
@@ -273,7 +282,7 @@ export function applied(
   return { ...result, metadata: { ...((result["metadata"] ?? {}) as Json), managedFields } };
 }
 
-/** Who owns what after `after` was written in the place of `before` by another way than apply. */
+/** The owners after `after` has replaced `before` in any way but an apply. */
 export function updated(
   before: Stored | undefined,
   after: Stored,

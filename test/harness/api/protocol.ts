@@ -52,7 +52,7 @@ export type Resource = Readonly<{
   /** The writes to `spec` are counted in metadata.generation. */
   counted?: true;
   /** `status` is written through the path of that name only. */
-  hasStatus?: true;
+  hasStatus?: boolean;
   /** The status of a new object; none unless given here. `given`: the one that it comes with. */
   bornStatus?: object | "given";
   /** Defined by a CustomResourceDefinition; its schema has the defaults. */
@@ -90,7 +90,7 @@ export const builtIn: readonly Resource[] = [
   plain("coordination.k8s.io/v1", "Lease"),
 ];
 
-/** What is read of a CustomResourceDefinition's spec. */
+/** The part of a CustomResourceDefinition's spec that is read. */
 type CustomResource = Readonly<{
   group: string;
   names: Readonly<{ plural: string; kind: string }>;
@@ -112,13 +112,13 @@ export function resourcesIn(yaml: string): Resource[] {
       plural: spec.names.plural,
       kind: spec.names.kind,
       counted: true,
-      ...(version.subresources?.status === undefined ? {} : { hasStatus: true }),
+      hasStatus: version.subresources?.status !== undefined,
       schema: version.schema?.openAPIV3Schema ?? {},
     };
   });
 }
 
-/** What a path names: an object, or a collection where there is no name. */
+/** An object, or a collection if `name` is empty. */
 export type Address = Readonly<{
   resource: Resource;
   namespace: string;

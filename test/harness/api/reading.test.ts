@@ -128,7 +128,7 @@ describe("fake API server: watches", () => {
     await new Promise((resolve) => void setImmediate(resolve));
   }
 
-  test("tells what happened after a version, and then what happens", async (t) => {
+  test("streams the changes after a version, and then those that follow", async (t) => {
     const { cluster } = await filled(named("a"));
     const { metadata } = (await cluster.get<List>(collections.pods)) ?? { metadata: undefined };
     const { metadata: b } = await cluster.create<Stored>(collections.pods, named("b"));

@@ -24,7 +24,7 @@ type Served = {
   readonly api: FakeApi;
   manner: Manner;
   readonly watches: Set<Http2ServerResponse>;
-  /** When it was asked, watches included; milliseconds since the epoch. */
+  /** Times of its requests, watches included; milliseconds since the epoch. */
   readonly requests: number[];
 };
 
@@ -68,7 +68,7 @@ export class FakeServer implements AsyncDisposable {
     return new FakeServer(certificate, server, definitions);
   }
 
-  /** A kubeconfig of data alone, with a token that nobody looks at. */
+  /** A kubeconfig of data alone. The server does not check its token. */
   kubeconfig(name: string): string {
     const { port } = this.#server.address() as AddressInfo;
     const server = `https://127.0.0.1:${port}/${name}`;
@@ -84,12 +84,12 @@ export class FakeServer implements AsyncDisposable {
     });
   }
 
-  /** The API of that cluster, which is there from the first time that anybody names it. */
+  /** The API of that cluster, made when it is first named. */
   api(name: string): FakeApi {
     return this.#cluster(name).api;
   }
 
-  /** When that cluster was asked since `forget`; milliseconds since the epoch. */
+  /** Times of that cluster's requests since `forget`; milliseconds since the epoch. */
   requests(name: string): readonly number[] {
     return this.#cluster(name).requests;
   }

@@ -20,7 +20,7 @@ import {
   type StoredMetadata,
 } from "./protocol.ts";
 
-/** What happened to an object, in the version of `object`. */
+/** A change of an object, in the version of `object`. */
 export type Change = Readonly<{
   type: "ADDED" | "MODIFIED" | "DELETED";
   address: Address;
@@ -47,11 +47,11 @@ const historyLength = 1000;
 /** A version that no object ever has is below this one. */
 const firstVersion = 100;
 
-/** What a client sends of an object. */
+/** An object as a client sends it. */
 export type Body = Record<string, unknown> & { metadata?: Partial<StoredMetadata> };
 
 export class Store {
-  /** Admission of somebody else: may change what is about to be stored. */
+  /** Another program's admission webhook: may change an object before it is stored. */
   admit: (object: Stored) => void = () => {};
   readonly #now: () => Date;
   readonly #objects = new Map<string, Stored>();
@@ -376,7 +376,7 @@ function graceOf({ kind, spec, status }: Stored, wanted: number | undefined): nu
   return wanted ?? terminationGracePeriodSeconds;
 }
 
-/** What the API server itself demands of a Secret. */
+/** The API server's own rules for Secrets. */
 function validate(address: Address, before: Stored | undefined, after: Stored): void {
   if (after.kind !== "Secret") return;
   const invalid = (why: string) =>
@@ -398,7 +398,7 @@ function validate(address: Address, before: Stored | undefined, after: Stored): 
   }
 }
 
-/** What metadata.generation counts. */
+/** The part whose changes metadata.generation counts. */
 const declared = (object: Stored): object => ({
   ...object,
   metadata: undefined,
@@ -422,7 +422,7 @@ function isSame(one: Stored, other: Stored): boolean {
 const entryKey = ({ manager, operation, subresource = "" }: ManagedFields): string =>
   [operation, manager, subresource].join("/");
 
-/** As it arrives over the wire: without what is undefined, and nobody else's. */
+/** A copy as it would arrive over the wire: without undefined fields. */
 const asJson = <T extends object>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 /** A time as metadata has it: to the second. */

@@ -73,6 +73,7 @@ export class Simulated implements Disposable {
     this.api = api;
     this.#kubeconfig = kubeconfig;
     const model = new NodesModel(() => "ready");
+    model.unprobed = true;
     this.#driver = new NodesDriver(api, { model, leaseSeconds, pace: 1000 }).start();
     this.syncer = new WatchedObjects(api, daemonSets, {
       fieldSelector: `metadata.name=${names.agentName}`,

@@ -3,7 +3,7 @@
  * it, and restarts its node's kubelet for it.
  */
 import { catalogue } from "#contract/agent-codes.ts";
-import { exitCodes, revisionAnnotation, secretKeys } from "#contract/names.ts";
+import { digestAnnotation, exitCodes, revisionAnnotation, secretKeys } from "#contract/names.ts";
 import type { Agent, Answer, ModelNode, ModelPod, Texts } from "./nodes.ts";
 
 /** The document of a withdrawal. */
@@ -27,6 +27,7 @@ export const agentOf =
   (isProved: (node: ModelNode) => boolean = () => true): Agent =>
   (node, pod, { behaviour, mounted, now }) => {
     const revision = revisionOf(pod);
+    const digest = pod.annotations[digestAnnotation] ?? "";
     const once = (exitCode: number, message: string): Answer =>
       pod.state.container.last?.message === message ? "busy" : { exitCode, message };
     if (node.kubelet === "down") {
@@ -40,10 +41,11 @@ export const agentOf =
       return once(exitCodes.gaveUp, behaviour);
     if (revision === 0) return "ready";
     const content = contentOf(mounted.secret, revision);
-    if (node.journal?.revision !== revision) {
+    if (node.journal?.revision !== revision || node.journal.digest !== digest) {
       const { quarantine } = node.journal ?? {};
       const isQuarantined = quarantine?.revision === revision && now < quarantine.until;
-      if (content === undefined || isQuarantined || begin(node, revision, content)) return "busy";
+      if (content === undefined || isQuarantined || begin(node, { revision, digest, ...content }))
+        return "busy";
     }
     if (content?.intent === "release" && behaviour !== "wordless") {
       const word = once(exitCodes.done, words.withdrawn(revision));
@@ -59,18 +61,18 @@ function contentOf(secret: Texts, revision: number) {
   return { document: text === emptyDocument ? undefined : text, intent };
 }
 
+type Wanted = Readonly<{ revision: number; digest: string }> &
+  NonNullable<ReturnType<typeof contentOf>>;
+
 /** True if the kubelet is restarted for the content; false if the node has it already. */
-function begin(
-  node: ModelNode,
-  revision: number,
-  { document, intent }: NonNullable<ReturnType<typeof contentOf>>,
-): boolean {
+function begin(node: ModelNode, { revision, digest, document, intent }: Wanted): boolean {
   const keeps = intent === "hold" && node.applied !== undefined;
   if (keeps || document === node.applied) {
-    node.journal = { ...node.journal, revision };
+    node.journal = { ...node.journal, revision, digest };
     return false;
   }
-  node.journal = { revision: 0, ...node.journal, begun: { revision, document } };
+  const before = node.journal ?? { revision: 0, digest: "" };
+  node.journal = { ...before, begun: { revision, digest, document } };
   node.restarts.push(document ?? emptyDocument);
   node.kubelet = "restarting";
   return true;
@@ -81,14 +83,15 @@ function finish(node: ModelNode): void {
   const { begun } = node.journal ?? {};
   if (begun === undefined) return;
   node.applied = begun.document;
-  node.journal = { revision: begun.revision };
+  node.journal = { revision: begun.revision, digest: begun.digest };
 }
 
 function rollBack(node: ModelNode, now: number): void {
-  const { begun, revision = 0 } = node.journal ?? {};
+  const { begun, revision = 0, digest = "" } = node.journal ?? {};
   const until = now + quarantineSeconds;
   node.journal = {
     revision,
+    digest,
     ...(begun && { quarantine: { revision: begun.revision, until } }),
   };
   node.kubelet = "up";

@@ -197,7 +197,7 @@ function rolled(
   const model = new NodesModel(() => "ready");
   for (let one = 0; one < size; one += 1)
     model.place(model.join(), { hash: "old", annotations: {} });
-  for (const node of model.nodes.slice(1)) model.kubelet(node);
+  for (const node of [...model.nodes.slice(1), ...model.nodes.slice(1)]) model.kubelet(node);
   model.tick(10);
   const rules = { hash: "new", strategy, maxUnavailable, minReadySeconds: 3, ready: readySince };
   return syncDaemonSet(rules, model.nodes, model.now);

@@ -58,8 +58,9 @@ export type ModelPod = {
 type Journal = Readonly<{
   /** 0: none is in force. */
   revision: number;
+  digest: string;
   /** The kubelet was restarted for it. */
-  begun?: Readonly<{ revision: number; document: string | undefined }>;
+  begun?: Readonly<{ revision: number; digest: string; document: string | undefined }>;
   /** A revision that failed here, and until when it is not tried again. */
   quarantine?: Readonly<{ revision: number; until: number }>;
 }>;
@@ -111,7 +112,7 @@ export class NodesModel {
   /** The Secret that agents mount, decoded. */
   secret: Texts = {};
   behaviour: (node: ModelNode, pod: ModelPod) => Behaviour = ({ trouble }) => trouble ?? "ready";
-  /** A kubelet that starts calls containers Ready until it has probed them. */
+  /** Kubelets that start, and containers that start, are called Ready before they are probed. */
   unprobed = false;
   /** Called when a pod's container starts for the first time. */
   started: (node: ModelNode, pod: ModelPod) => void = () => {};
@@ -205,10 +206,11 @@ export class NodesModel {
       setReady(pod, false, clock);
     }
     const mounted = this.#mount(pod);
-    if (pod.state.container.startedAt === undefined && !this.#start(node, pod)) return;
+    const isNew = pod.state.container.startedAt === undefined;
+    if (isNew && !this.#start(node, pod)) return;
     const answer = this.#agent(node, pod, { behaviour, mounted, now: this.now });
     if (typeof answer === "object") this.#exit(pod, answer, clock);
-    else setReady(pod, answer === "ready", clock);
+    else setReady(pod, answer === "ready" && (!isNew || this.unprobed), clock);
     if (this.unprobed && node.kubelet !== "up") setReady(pod, true, clock);
   }
 

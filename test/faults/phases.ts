@@ -11,11 +11,15 @@ import type { NodeDirectory } from "./agent.ts";
 export const slowly =
   "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=300000".split(" ");
 
-/** The phase in the node's journal; `undefined` without a journal. */
-export function phaseOf(node: NodeDirectory): string | undefined {
+/** Version and phase of the node's journal; `undefined` without a journal. */
+export function journalOf(
+  node: NodeDirectory,
+): Readonly<{ version: number; phase: string }> | undefined {
   const file = join(node.folder, "journal.json");
-  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).phase : undefined;
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
 }
+
+export const phaseOf = (node: NodeDirectory): string | undefined => journalOf(node)?.phase;
 
 /**
  * Turns the node's journal into one of version 1, with the previous bytes in it and none beside it.

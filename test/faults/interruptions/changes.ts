@@ -10,7 +10,7 @@ import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { toldOf } from "#pullsecret/provider/flags.ts";
 import { AgentProcess, encode, keeping, type MountedSources } from "../agent.ts";
 import { envOf, given, isTold, reads, registering } from "../kubeadm.ts";
-import { ageJournal, phaseOf } from "../phases.ts";
+import { ageJournal, journalOf, phaseOf } from "../phases.ts";
 import { AgentPlace } from "../place.ts";
 import { answered, hasAsked, installProvider } from "../provider.ts";
 import type { Cut } from "../relay.ts";
@@ -286,6 +286,7 @@ export function check(place: AgentPlace, row: Change, restarts = row.restarts): 
       restarts: systemd.restartCalls,
       file: node.file,
       folder: existsSync(node.folder) ? node.kept : "gone",
+      version: journalOf(node)?.version,
       phase: phaseOf(node),
       answer: answered(node.kubelet),
       scope: hasConfig ? scopes.find(isScope) : undefined,
@@ -298,6 +299,7 @@ export function check(place: AgentPlace, row: Change, restarts = row.restarts): 
       restarts,
       file: row.file,
       folder: isGone ? "gone" : keeping(theirsIn(row)),
+      version: isGone ? undefined : 3,
       phase: endings[row.code],
       answer: row.answer,
       scope: row.answer && (row.to.flags.includes("--scope=Annotated") ? "Annotated" : "All"),

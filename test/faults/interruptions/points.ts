@@ -13,7 +13,7 @@ import { type Call, nameOf } from "../trace.ts";
 /** The nth `call`, which is a system call, of `file` alone where one is given, or a request. */
 type Place = Readonly<{ call: string; file?: string; nth: number; heard?: boolean }>;
 
-/** `name` has the files that the call is about; `at`: when it was met, in seconds since 1970. */
+/** `name` has the point before; `at`: when it was met, in seconds since 1970. */
 export type Point = Place & Readonly<{ name: string; at: number }>;
 
 /** A request that systemd heard, and when: in seconds since 1970. */
@@ -63,17 +63,14 @@ export async function madeBy(
   return text().split(` ${call}(`).length - 1;
 }
 
-/** What a look asks systemd; the second where the agent may give the kubelet its flags. */
-const ofLooks: ReadonlySet<string> = new Set([questioned, "GetUnitProcesses"]);
-
 /**
- * Whether a run that made so many may have had too few for the point. Each look opens the files,
- * and most ask systemd; how many looks fit into a kubelet's probation is a matter of time. One look
- * there always is, and all else is done as often in each run.
+ * What each look does, and asks systemd; the last where the agent may give the kubelet its flags.
+ * How many looks fit into a kubelet's probation is a matter of time: one there always is, and all
+ * else is done as often in each run.
  */
-export function mayFallShort({ call, file, nth }: Point, made: number): boolean {
-  return (file !== undefined || ofLooks.has(call)) && made > 0 && made < nth;
-}
+const ofLooks: ReadonlySet<string> = new Set(["openat", questioned, "GetUnitProcesses"]);
+
+export const isOfLook = ({ call }: Place): boolean => ofLooks.has(call);
 
 /** The points of a run, in their order. */
 export function pointsOf(
@@ -95,13 +92,15 @@ export function pointsOf(
     .filter(({ name }) => !name.startsWith("Get ") || name === questioned)
     .map((request) => ({ ...request, line: "", heard: true }));
   const counts = new Map<string, number>();
+  let previous = "at first";
   return [...made, ...heard]
     .toSorted((a, b) => a.at - b.at)
     .map(({ name: call, line, ...rest }) => {
       const { at, file, heard } = { file: undefined, heard: false, ...rest };
       const nth = (counts.get(`${call} ${file}`) ?? 0) + 1;
       counts.set(`${call} ${file}`, nth);
-      const name = `${nth}. ${nameOf({ name: call, line })}`;
+      const name = `${call} ${nth} ${previous}`;
+      previous = `after ${nameOf({ name: call, line })}`;
       return { call, ...(file !== undefined && { file }), nth, heard, name, at };
     });
 }

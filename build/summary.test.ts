@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { promises } from "#tools/pages/promises.ts";
 import type { Line } from "./reporter.ts";
-import { shownOf, summaryOf } from "./summary.ts";
+import { shownIn, summaryOf } from "./summary.ts";
 
 const passed = (name: string): Line => ({ kind: "passed", name, file: "a.test.ts" });
 const failed = (name: string): Line => ({ kind: "failed", name, file: "a.test.ts", error: "no" });
@@ -12,7 +12,7 @@ test("counts a promise once, and only when its test passed", () => {
   const all = Object.keys(promises).filter((one) => one.startsWith("H")).length;
   const lines = [passed("H1, H2: a"), passed("H1: b"), failed("H3: c"), passed("says H4 within")];
   assert.match(
-    shownOf(lines),
+    shownIn(lines),
     new RegExp(`^H 2 of ${all}, K 0 of \\d+, L 0 of \\d+, M 0 of \\d+$`),
   );
 });

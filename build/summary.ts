@@ -1,5 +1,5 @@
 /** What a run prints of itself. Pure. */
-import { promises, shownBy } from "#tools/pages/promises.ts";
+import { shownOf } from "#tools/pages/promises.ts";
 import type { Line } from "./reporter.ts";
 import type { Outcome } from "./run-files.ts";
 import { commandOf, type Tier } from "./tiers.ts";
@@ -36,14 +36,10 @@ export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run)
   const reasons = Map.groupBy(skipped, ({ note }) => note || "no reason given");
   const others = (Object.keys(commandOf) as Tier[]).filter((one) => one !== tier);
   return [
-    ...[...reasons].flatMap(([reason, some]) => [
-      `skipped, ${reason}:`,
-      ...some.slice(0, named).map(({ name }) => `  ${name}`),
-      ...(some.length > named ? [`  and ${some.length - named} others`] : []),
-    ]),
+    ...[...reasons].flatMap(([reason, some]) => skippedFor(reason, some)),
     ...(whole
       ? [
-          `promises shown here: ${shownOf(lines)}`,
+          `promises shown here: ${shownIn(lines)}`,
           `the others: ${others.map((one) => `\`${commandOf[one]}\``).join(", ")}`,
         ]
       : []),
@@ -53,15 +49,16 @@ export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run)
   ].join("\n");
 }
 
+function skippedFor(reason: string, some: readonly Line[]): readonly string[] {
+  const names = some.slice(0, named).map(({ name }) => `  ${name}`);
+  if (some.length > named) names.push(`  and ${some.length - named} others`);
+  return [`skipped, ${reason}:`, ...names];
+}
+
 /** `H 18 of 26, K …`: how many of each letter's promises a test that passed has shown. */
-export function shownOf(lines: readonly Line[]): string {
-  const passed = lines.filter(({ kind }) => kind === "passed");
-  const shown = new Set(passed.flatMap(({ name }) => shownBy(name)));
-  const byLetter = Object.groupBy(Object.keys(promises), ([letter = ""]) => letter);
-  return Object.entries(byLetter)
-    .map(
-      ([letter, all = []]) =>
-        `${letter} ${all.filter((one) => shown.has(one)).length} of ${all.length}`,
-    )
+export function shownIn(lines: readonly Line[]): string {
+  const passed = lines.filter(({ kind }) => kind === "passed").map(({ name }) => name);
+  return Object.entries(shownOf(passed))
+    .map(([letter, { shown, of }]) => `${letter} ${shown} of ${of}`)
     .join(", ");
 }

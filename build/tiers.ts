@@ -29,7 +29,24 @@ export type Group = Readonly<{
  * What `test:cluster` runs, the longest first: every promise of the core; one walk-through each for
  * fleets, tenants and joined clusters; every delivery; the faults that users meet.
  */
-export const clusterFiles: readonly string[] = [];
+export const clusterFiles: readonly string[] = [
+  "test/e2e/two-clusters.test.ts",
+  "test/e2e/faults.test.ts",
+  "test/e2e/provider.test.ts",
+  "test/e2e/promise.test.ts",
+  "test/e2e/staged.test.ts",
+  "test/controller/rights.test.ts",
+  "test/e2e/coowned.test.ts",
+  "test/e2e/policies.test.ts",
+  "test/e2e/joiner.test.ts",
+  "test/e2e/picture.test.ts",
+  "test/controller/objects.test.ts",
+  "test/controller/hosted.test.ts",
+  "test/fleet/page.test.ts",
+  "test/faults/bus.test.ts",
+  "test/faults/disk.test.ts",
+  "test/faults/input.test.ts",
+];
 
 /** Shard of `test:all` → what its files' paths begin with. The first that fits has a file. */
 const shardPaths: Readonly<Record<string, readonly string[]>> = {
@@ -68,6 +85,7 @@ export function testFiles(): readonly string[] {
 
 /** Beside other files a wait may take four times as long as alone. */
 const busy = { PATIENCE: "4" };
+const everyPoint = { ...busy, EVERY_POINT: "1" };
 
 /** What a tier runs. `all` also plays the unit tests, with the seed that it draws. */
 export function groupsOf(tier: Tier): readonly Group[] {
@@ -89,10 +107,13 @@ export function groupsOf(tier: Tier): readonly Group[] {
       return shards.map((name) => {
         const its = of.get(name) ?? [];
         if (name === "units")
-          return { name, files: [...quick.filter((file) => !isStory(file)), ...its], ...units };
+          return Object.assign(
+            { name, files: quick.filter((file) => !isStory(file)).concat(its) },
+            units,
+          );
         // A breakage makes its test wait for what does not come: alone, it waits half as long.
         const processes = name === "mutants" ? 1 : 2;
-        return { name, files: its, processes, env: { ...busy, EVERY_POINT: "1" } };
+        return { name, files: its, processes, env: everyPoint };
       });
     }
   }

@@ -6,9 +6,8 @@
 import { writeFileSync } from "node:fs";
 import { apiTypes, fleetTypes, syncTypes } from "./definition/api.ts";
 import { plugin } from "./pages/plugin.ts";
-import { faults } from "./pages/faults.ts";
 import { chartParts } from "./install/chart.ts";
-import { promisesPage } from "./pages/promises.ts";
+import { promisesPage } from "./pages/promises-page.ts";
 import { reasonsPage } from "./pages/reasons.ts";
 import { fleetReference, reference, syncReference } from "./pages/reference.ts";
 import { configurationPage } from "./pages/configuration.ts";
@@ -29,7 +28,6 @@ function written(): Readonly<Record<string, string>> {
     "docs/errors.md": errorsPage(),
     "docs/configuration.md": configurationPage(),
     "docs/metrics.md": metricsPage(),
-    "docs/faults.md": faults(),
     "docs/promises.md": promisesPage(),
     "docs/reference/plugin.md": plugin(),
     "api/global-pull-secret.ts": apiTypes(),

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { previousPrefix } from "#agent/journal/journal.ts";
-import type { NodeDirectory } from "./agent.ts";
+import type { NodeDirectory } from "../harness/agent/agent.ts";
 
 /**
  * Put before the agent's program: each fsync takes 300 ms more, and a phase has one of them at

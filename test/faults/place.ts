@@ -1,9 +1,9 @@
 /** A node with revision 1 mounted, a private bus and a scripted systemd. */
 import { join } from "node:path";
-import { AgentProcess, encode, NodeDirectory } from "./agent.ts";
-import { type TestBus, startBus } from "./bus.ts";
+import { AgentProcess, encode, NodeDirectory } from "../harness/agent/agent.ts";
+import { type TestBus, startBus } from "../harness/agent/bus.ts";
 import { type Cut, Relay } from "./relay.ts";
-import { ScriptedSystemd } from "./scripted-systemd.ts";
+import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 /** config.json when revision 1 is in force and nobody else has entries. */
 export const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });

@@ -14,12 +14,11 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { begin } from "#tools/runs.ts";
 import { Random } from "../random.ts";
-import { AgentProcess, encode, inTime } from "./agent.ts";
-import { agentBundle } from "./deployed.ts";
+import { AgentProcess, encode, inTime } from "../harness/agent/agent.ts";
+import { agentBundle } from "../harness/agent/deployed.ts";
 import { AgentPlace } from "./place.ts";
-import { comesBack, crashes } from "./scripted-systemd.ts";
+import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
 const { values } = parseArgs({
   options: {
@@ -28,8 +27,6 @@ const { values } = parseArgs({
   },
 });
 const half = Number(values.minutes) * 30_000;
-/** A shorter one is a trial. */
-const record = Number(values.minutes) >= 15 ? begin() : undefined;
 const random = new Random(Number(values.seed));
 const below = (limit: number): number => random.below(limit);
 
@@ -269,10 +266,6 @@ try {
   );
   console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; no promise broken`);
   judge();
-  record?.whole("soak", {
-    counts: { rounds, "restarts, each of them owed": restarts },
-    skipped: [],
-  });
 } finally {
   await agent?.end("SIGKILL");
 }

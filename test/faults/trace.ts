@@ -1,7 +1,7 @@
 /** The system calls of an agent that nobody disturbs. */
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { type AgentProcess, inTime } from "./agent.ts";
+import { type AgentProcess, inTime } from "../harness/agent/agent.ts";
 
 /** A call as strace writes it, by which thread, and when it began: in seconds since 1970. */
 export type Call = Readonly<{ at: number; thread: string; name: string; line: string }>;

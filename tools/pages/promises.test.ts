@@ -1,16 +1,8 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import {
-  allTests,
-  numbersIn,
-  promises,
-  type NamedTest,
-  prose,
-  promisesPage,
-  shownBy,
-  testsIn,
-} from "./promises.ts";
+import { allTests, type NamedTest, promisesPage, testsIn } from "./promises-page.ts";
+import { numbersIn, promises, prose, shownBy, shownOf } from "./promises.ts";
 
 const tests = allTests();
 
@@ -63,23 +55,68 @@ test("what is only said stands under a heading of its page, and on the page of p
   }
 });
 
+test("each promise has the command of every tier that shows it, the lowest tier first", () => {
+  const page = promisesPage([
+    { file: "test/e2e/a.test.ts", name: "H1, H2: a", tier: "cluster" },
+    { file: "agent/b.test.ts", name: "H1: b", tier: "test" },
+    { file: "agent/b.test.ts", name: "H1: b again", tier: "test" },
+  ]);
+  const shownBy = (number: string) =>
+    new RegExp(`^\\| ${number} \\| [^|]+ \\| (.*) \\|$`, "m").exec(page)?.[1];
+  const [unit, real] = ["agent/b.test.ts", "test/e2e/a.test.ts"].map(
+    (file) => `[${file}](../${file})`,
+  );
+  assert.equal(shownBy("H1"), `\`npm test\`<br>${unit}<br>\`npm run test:cluster\`<br>${real}`);
+  assert.equal(shownBy("H2"), `\`npm run test:cluster\`<br>${real}`);
+});
+
+test("every file that holds tests is run by a tier, the lowest tier that imports it", () => {
+  const known = new Map(tests.map(({ file, tier }) => [file, tier]));
+  assert.equal(known.get("cli/cases.fixture.ts"), "test");
+  const exclude = ["node_modules/**", "dist/**", "tools/pages/promises.test.ts"];
+  const files = globSync(["**/*.{test,fixture}.ts", "test/**/*.ts"], { exclude });
+  const holding = files.filter(
+    (file) => testsIn(file, readFileSync(file, "utf8"), "all").length > 0,
+  );
+  assert.deepEqual(
+    holding.filter((file) => !known.has(file)),
+    [],
+  );
+});
+
+test("counts each promise of a letter once, however many tests show it", () => {
+  const none = shownOf([]);
+  assert.deepEqual(none, {
+    H: { shown: 0, of: 26 },
+    K: { shown: 0, of: 11 },
+    L: { shown: 0, of: 33 },
+    M: { shown: 0, of: 12 },
+  });
+  const names = ["H1, H2: a", "HD: b", "H1: c", "L3: d", "K10: on a page only", "as in M1"];
+  assert.deepEqual(shownOf(names), {
+    ...none,
+    H: { shown: 3, of: 26 },
+    L: { shown: 1, of: 33 },
+  });
+});
+
 test("names are read in every way that tests write them", () => {
   const source = [
     'test("H1: one", () => {});',
     '  test(`H2, HD: ${sentence} is "so"`, async () => {});',
     'test(\n  "H3: wrapped",\n',
-    'longTest("H4: of test:long", () => {});',
+    'longTest("H4: of test:all", () => {});',
     'of.test("no test of ours");',
   ].join("\n");
-  const names = ["H1: one", 'H2, HD: ${sentence} is "so"', "H3: wrapped", "H4: of test:long"];
-  const found = testsIn("a.test.ts", source);
+  const names = ["H1: one", 'H2, HD: ${sentence} is "so"', "H3: wrapped", "H4: of test:all"];
+  const found = testsIn("a.test.ts", source, "cluster");
   assert.deepEqual(
     found.map(({ name }) => name),
     names,
   );
   assert.deepEqual(
-    found.map(({ long }) => long),
-    [false, false, false, true],
+    found.map(({ tier }) => tier),
+    ["cluster", "cluster", "cluster", "all"],
   );
   assert.deepEqual(names.map(shownBy), [["H1"], ["H2", "HD"], ["H3"], ["H4"]]);
   for (const wrong of ["H1 H2: two without a comma", "as in H1", "H1 is no head"])

@@ -1,8 +1,7 @@
 /**
- * docs/promises.md: what the product promises, by number, and which tests show it. A test that
- * shows a promise begins with its number, so the page is read from the tests' names.
+ * What the product promises, by number. The name of a test that shows a promise begins with its
+ * number. Pure: test runners import it.
  */
-import { globSync, readFileSync } from "node:fs";
 
 /** Number → what is promised. */
 export const promises: Readonly<Record<string, string>> = {
@@ -108,16 +107,9 @@ export const prose: Readonly<Record<string, Prose>> = {
   },
 };
 
-/**
- * A test's name, as far as it is written in the source, and the file that has it. `long`: only
- * test:long makes it.
- */
-export type NamedTest = Readonly<{ file: string; name: string; long: boolean }>;
-
 const number = /\b(?:[HKLM]\d+|HD)\b/g;
-const namePattern = /(?<![.\w])(?:t\.)?(test|longTest)\(\s*(["'`])((?:\\.|(?!\2).)*)/gs;
 
-/** The numbers that a name speaks of, wherever in it. */
+/** The numbers that a name contains, wherever they are in it. */
 export const numbersIn = (name: string): readonly string[] => name.match(number) ?? [];
 
 /** The numbers that a name begins with, which its test claims to show: `H1, H2: …`. */
@@ -126,53 +118,15 @@ export function shownBy(name: string): readonly string[] {
   return numbersIn(head);
 }
 
-/** The tests in a file's source. */
-export const testsIn = (file: string, source: string): readonly NamedTest[] =>
-  Array.from(source.matchAll(namePattern), ([, made, , name = ""]) => ({
-    file,
-    name,
-    long: made === "longTest",
-  }));
+type Letter = "H" | "K" | "L" | "M";
+type Share = Readonly<{ shown: number; of: number }>;
 
-/**
- * Every test of the checkout but those of this file's own rules; a table's are in a fixture, and
- * those that share a cluster in any file of test/.
- */
-export function allTests(): readonly NamedTest[] {
-  const exclude = ["node_modules/**", "dist/**", "tools/pages/promises.test.ts"];
-  const found = globSync(["**/*.{test,fixture}.ts", "test/**/*.ts"], { exclude });
-  const files = [...new Set(found)];
-  return files.toSorted().flatMap((file) => testsIn(file, readFileSync(file, "utf8")));
-}
-
-/** The page's whole text. */
-export function promisesPage(tests: readonly NamedTest[] = allTests()): string {
-  const rows = Object.entries(promises).map(([key, sentence]) => {
-    const showing = tests.filter(({ name }) => shownBy(name).includes(key));
-    const files = [...new Set(showing.map(({ file }) => `[${file}](../${file})`))];
-    return `| ${key} | ${sentence} | ${files.join("<br>")} |`;
-  });
-  const told = Object.entries(prose).map(
-    ([key, { sentence, page }]) => `| ${key} | ${sentence} | [${page}](${page}) |`,
-  );
-  return `# Every promise, and the tests that show it
-
-A test that shows a promise begins with its number. What is in \`test/\` takes real parts (a control plane, nodes with systemd and a kubelet, a
-registry); the rest needs nothing but the checkout. Written from the tests' names by \`node build/run.mjs tools/docs.ts\`; \`npm test\` holds it both
-ways: each number of the first table has a test, and no test has a number that is not in it. Of the files in
-\`test/\` some take turns (\`build/turns.ts\`), and every number but those of joined clusters and of one walk-through has a test that each run makes. That the tests can fail is shown by
-[the breakages](faults.md#breakages).
-
-| number | promise | shown by |
-| --- | --- | --- |
-${rows.join("\n")}
-
-## Said, not shown
-
-No test could turn red for these.
-
-| number | promise | said in |
-| --- | --- | --- |
-${told.join("\n")}
-`;
+/** Names of the tests that passed → how many promises of each letter they show, and of how many. */
+export function shownOf(names: readonly string[]): Readonly<Record<Letter, Share>> {
+  const shown = new Set(names.flatMap(shownBy));
+  const share = (letter: Letter): Share => {
+    const all = Object.keys(promises).filter((key) => key.startsWith(letter));
+    return { shown: all.filter((key) => shown.has(key)).length, of: all.length };
+  };
+  return { H: share("H"), K: share("K"), L: share("L"), M: share("M") };
 }

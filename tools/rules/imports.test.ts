@@ -113,19 +113,3 @@ test("an import against the direction of the house is named with its file", (t) 
     for (const file of Object.keys(files)) rmSync(join(root, file));
   }
 });
-
-test("a room of ten sources is refused, tests and fixtures are not counted", () => {
-  const folder = mkdtempSync(join(tmpdir(), "imports-"));
-  try {
-    mkdirSync(join(folder, "agent/files"), { recursive: true });
-    const write = (name: string) => writeFileSync(join(folder, "agent/files", name), "export {};");
-    for (let n = 0; n < 9; n += 1) write(`a${n}.ts`);
-    write("a.test.ts");
-    write("a.fixture.ts");
-    assert.deepEqual(checkImports(folder), []);
-    write("a9.ts");
-    assert.match(checkImports(folder).join(), /agent\/files\/ has 10 sources/);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});

@@ -104,9 +104,6 @@ const packageRooms: Readonly<Record<string, readonly string[]>> = {
   "write-file-atomic": ["agent/files"],
 };
 
-/** A room with more sources than this is two rooms; a newcomer reads one in a sitting. */
-const sourcesOfARoom = 9;
-
 type Import = Readonly<{ specifier: string; names: string; typeOnly: boolean }>;
 
 const importPattern =
@@ -159,14 +156,7 @@ export function checkImports(root: string): string[] {
       violations.push(`${file}: decides, but reaches ${reached.join(" → ")}`);
   }
   const cycles = cyclesIn(graph).map((cycle) => `${cycle.join(" → ")}: a cycle`);
-  return [...violations, ...crowded([...graph.keys()]), ...cycles];
-}
-
-function crowded(sources: readonly string[]): string[] {
-  const rooms = Map.groupBy(sources, (file) => dirname(file));
-  return [...rooms]
-    .filter(([, files]) => files.length > sourcesOfARoom)
-    .map(([room, files]) => `${room}/ has ${files.length} sources; make it two rooms`);
+  return [...violations, ...cycles];
 }
 
 const topOf = (path: string): string => path.split("/")[0] ?? "";

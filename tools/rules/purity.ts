@@ -47,8 +47,7 @@ const pureHead = /^\/\*\*(?:(?!\*\/)[^])*\bPure\b/;
 export const saysPure = (source: string): boolean => pureHead.test(source);
 
 /** A source without its comments. */
-export const codeOf = (source: string): string =>
-  source.replaceAll(/\/\*[^]*?\*\/|(?<=^|\s)\/\/.*/gm, "");
+const codeOf = (source: string): string => source.replaceAll(/\/\*[^]*?\*\/|(?<=^|\s)\/\/.*/gm, "");
 
 /** An effect that the source has without an import; undefined if there is none. */
 export const effectOf = (source: string): string | undefined => effects.exec(codeOf(source))?.[0];

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { nodeFiles } from "#contract/names.ts";
-import { type AgentProcess, inTime, isAnswer } from "../agent.ts";
+import { type AgentProcess, inTime, isAnswer } from "../../harness/agent/agent.ts";
 import type { AgentPlace } from "../place.ts";
 import { nameOf, traced } from "../trace.ts";
 import { before, begin, type Change, check, placeOf, wholeness } from "./changes.ts";

@@ -1,0 +1,91 @@
+/**
+ * docs/promises.md: each promise, the tests that show it and the commands that run them. It is read
+ * from the names of the tests.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { commandOf, testFiles, type Tier, tierOf } from "#build/tiers.ts";
+import { importsOf } from "../rules/imports.ts";
+import { promises, prose, shownBy } from "./promises.ts";
+
+/** A test's name as its source has it, the file that has it, and the lowest tier that runs it. */
+export type NamedTest = Readonly<{ file: string; name: string; tier: Tier }>;
+
+const namePattern = /(?<![.\w])(?:t\.)?(test|longTest)\(\s*(["'`])((?:\\.|(?!\2).)*)/gs;
+const tiers = Object.keys(commandOf) as Tier[];
+
+/** The tests in a source. Only `test:all` runs a `longTest`, whatever tier runs the file. */
+export const testsIn = (file: string, source: string, tier: Tier): readonly NamedTest[] =>
+  Array.from(source.matchAll(namePattern), ([, made, , name = ""]) => ({
+    file,
+    name,
+    tier: made === "longTest" ? "all" : tier,
+  }));
+
+/**
+ * Every test of the checkout, except the tests of this page. Test files that share a cluster or a
+ * table have their tests in a file that they import.
+ */
+export function allTests(): readonly NamedTest[] {
+  const lowest = new Map<string, Tier>();
+  const files = testFiles().filter((file) => file !== "tools/pages/promises.test.ts");
+  for (const tier of tiers)
+    for (const root of files.filter((file) => tierOf(file) === tier))
+      for (const file of reached(root)) if (!lowest.has(file)) lowest.set(file, tier);
+  return [...lowest.keys()]
+    .toSorted()
+    .flatMap((file) => testsIn(file, readFileSync(file, "utf8"), lowest.get(file) ?? "all"));
+}
+
+/** The file, and every file that it imports and that may hold tests. */
+function reached(file: string, found = new Set<string>()): ReadonlySet<string> {
+  found.add(file);
+  for (const { specifier } of importsOf(readFileSync(file, "utf8"))) {
+    const one = specifier.startsWith("#") ? specifier.slice(1) : join(dirname(file), specifier);
+    const mayHold = one.endsWith(".ts") && (one.startsWith("test/") || one.includes(".fixture."));
+    if (mayHold && !found.has(one) && existsSync(one)) reached(one, found);
+  }
+  return found;
+}
+
+/** `npm test`: the files of this tier, then the next tier's. */
+function shownIn(showing: readonly NamedTest[]): string {
+  return tiers
+    .flatMap((tier) => {
+      const files = new Set(showing.filter((one) => one.tier === tier).map(({ file }) => file));
+      const links = Array.from(files, (file) => `[${file}](../${file})`);
+      return links.length === 0
+        ? []
+        : [[`\`${commandOf[tier]}\``, links.join("<br>")].join("<br>")];
+    })
+    .join("<br>");
+}
+
+/** The page's whole text. */
+export function promisesPage(tests: readonly NamedTest[] = allTests()): string {
+  const rows = Object.entries(promises).map(([key, sentence]) => {
+    const showing = tests.filter(({ name }) => shownBy(name).includes(key));
+    return `| ${key} | ${sentence} | ${shownIn(showing)} |`;
+  });
+  const described = Object.entries(prose).map(
+    ([key, { sentence, page }]) => `| ${key} | ${sentence} | [${page}](${page}) |`,
+  );
+  return `# Every promise, and the tests that show it
+
+The name of a test that shows a promise begins with the promise's number. The third column lists the test files and the command that runs them. \`npm test\` needs only the checkout. The other two commands use real parts: control planes, nodes with systemd and a kubelet, a registry ([the three tiers](testing.md#three-tiers)).
+
+Each promise also has a deliberate breakage in \`test/mutants\`: one changed line that makes a test fail. \`node build/run.mjs tools/docs.ts\` writes this page from the names of the tests, and a unit test compares the two.
+
+| number | promise | shown by |
+| --- | --- | --- |
+${rows.join("\n")}
+
+## Said, not shown
+
+No test can fail for these.
+
+| number | promise | page |
+| --- | --- | --- |
+${described.join("\n")}
+`;
+}

@@ -177,7 +177,7 @@ for (const cut of ["hangs up", "falls silent"] as const)
     // Each silence lasts as long; far more than a busy machine needs for a whole conversation.
     const deadline = cut === "falls silent" ? 3000 : 60_000;
     const bus = open(node.dbus, { deadlines: { question: deadline, job: deadline } });
-    /** The answers where the conversation was cut after its first message, its second, and so on. */
+    /** The answers where the conversation is cut after its first message, its second and so on. */
     const cutEverywhere = async (ask: () => Promise<unknown>) => {
       const answers: unknown[] = [];
       for (;;) {

@@ -9,5 +9,5 @@ import { type Interruption, interruptions, runAll } from "./interruptions/interr
 for (const change of changes)
   for (const { when, casesOf, of } of Object.values<Interruption>(interruptions))
     if (of?.(change) ?? true)
-      test(`completes a ${change.name} at whatever point ${when}`, async (t) =>
+      test(`completes ${change.name} at whatever point ${when}`, async (t) =>
         runAll(t, await casesOf(change)));

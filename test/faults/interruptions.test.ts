@@ -14,13 +14,13 @@ const isWritten = ({ name }: Case) => name.endsWith("after rename config.json.st
 
 /** How many points of which interruption, by the names of changes. */
 const chosen: Readonly<Record<string, Partial<Record<keyof typeof interruptions, number>>>> = {
-  "first apply": { killed: 3, ended: 2, rebooted: 2, misdated: 1, cutOff: 2 },
-  rotation: { killed: 2, rebooted: 2 },
-  "drift repair": { killed: 1 },
-  withdrawal: { killed: 2, rebooted: 1 },
-  rollback: { killed: 2, rebooted: 1 },
-  "rotation by a provider": { killed: 2 },
-  "change back from a provider": { killed: 1, rebooted: 2 },
+  "a first apply": { killed: 3, ended: 2, rebooted: 2, misdated: 1, cutOff: 2 },
+  "a rotation": { killed: 2, rebooted: 2 },
+  "a drift repair": { killed: 1 },
+  "a withdrawal": { killed: 2, rebooted: 1 },
+  "a rollback": { killed: 2, rebooted: 1 },
+  "a rotation by a provider": { killed: 2 },
+  "a change back from a provider": { killed: 1, rebooted: 2 },
 };
 
 // Two at a time, as agents wait most of the time.
@@ -28,7 +28,7 @@ describe("an interrupted change", { concurrency: 2 }, () => {
   for (const change of changes)
     for (const [name, count] of Object.entries(chosen[change.name] ?? {})) {
       const { when, casesOf } = interruptions[name as keyof typeof interruptions];
-      test(`completes a ${change.name} if ${when}, at fixed points`, async (t) => {
+      test(`completes ${change.name} if ${when}, at fixed points`, async (t) => {
         const cases = (await casesOf(change)).filter(({ sure }) => sure);
         const random = new Random(seed);
         const written = cases.findLast(isWritten) ?? random.pick(cases);

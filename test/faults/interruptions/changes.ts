@@ -118,54 +118,54 @@ function change(
 
 const none = undefined;
 const inFlags = (answer: Readonly<Record<string, string>>) => ({ answer, told: "ours" }) as const;
-const first = change("first apply", none, ours, 1, applied);
+const first = change("a first apply", none, ours, 1, applied);
 const breaking = { breaks: hasOurs, unbroken: first };
-const registration = change("registration", none, registered, 1, elsewhere, inFlags(mine));
+const registration = change("a registration", none, registered, 1, elsewhere, inFlags(mine));
 
 export const changes: readonly Change[] = [
   first,
-  change("first apply at the third attempt", none, ours, 3, applied, { breaks: twice }),
-  change("rotation", ours, byFile("second"), 1, rotated),
-  change("drift repair", ours, ours, 1, applied, { before: drifts }),
-  change("withdrawal", ours, byFile(), 1, theirs),
-  change("rollback", none, ours, 4, theirs, breaking),
-  change("apply with a journal of version 1", none, ours, 1, applied, { before: agedBefore(1) }),
-  change("rollback with a journal of version 1", none, ours, 1, theirs, {
+  change("a first apply whose third restart works", none, ours, 3, applied, { breaks: twice }),
+  change("a rotation", ours, byFile("second"), 1, rotated),
+  change("a drift repair", ours, ours, 1, applied, { before: drifts }),
+  change("a withdrawal", ours, byFile(), 1, theirs),
+  change("a rollback", none, ours, 4, theirs, breaking),
+  change("an apply with a journal of version 1", none, ours, 1, applied, { before: agedBefore(1) }),
+  change("a rollback with a journal of version 1", none, ours, 1, theirs, {
     ...breaking,
     before: agedBefore(2),
   }),
-  change("rotation by a provider", provided, byProvider("second"), 0, elsewhere, {
+  change("a rotation by a provider", provided, byProvider("second"), 0, elsewhere, {
     answer: { "a.io": "second" },
   }),
-  change("withdrawal from a provider", provided, byProvider(), 0, elsewhere, { answer: {} }),
-  change("change to a provider", ours, provided, 0, applied, { answer: mine, always: served }),
-  change("change to a provider that was asked", ours, provided, 0, elsewhere, {
+  change("a withdrawal from a provider", provided, byProvider(), 0, elsewhere, { answer: {} }),
+  change("a change to a provider", ours, provided, 0, applied, { answer: mine, always: served }),
+  change("a change to a provider that was asked", ours, provided, 0, elsewhere, {
     answer: mine,
     always: served,
     before: asks,
     code: "GPS254",
   }),
-  change("change back from a provider", provided, ours, 1, applied, {
+  change("a change back from a provider", provided, ours, 1, applied, {
     answer: {},
     always: answers,
   }),
   registration,
-  change("withdrawal of a registration", registered, byFlags(), 1, elsewhere, { told: "none" }),
-  change("rollback of a registration", none, registered, 4, elsewhere, {
+  change("a withdrawal of a registration", registered, byFlags(), 1, elsewhere, { told: "none" }),
+  change("a rollback of a registration", none, registered, 4, elsewhere, {
     breaks: isTold,
     unbroken: registration,
     answer: mine,
     told: "none",
   }),
-  change("change to a registration", ours, registered, 1, applied, {
+  change("a change to a registration", ours, registered, 1, applied, {
     ...inFlags(mine),
     always: served,
   }),
-  change("change back from a registration", registered, ours, 1, applied, {
+  change("a change back from a registration", registered, ours, 1, applied, {
     ...inFlags({}),
     always: answers,
   }),
-  change("change of scope", registered, annotated("ours"), 1, elsewhere, {
+  change("a change of scope", registered, annotated("ours"), 1, elsewhere, {
     ...inFlags(mine),
     always: served,
   }),
@@ -248,11 +248,11 @@ export function begin(place: AgentPlace, row: Change, under?: readonly string[])
 export async function wholeness(row: Change): Promise<(place: AgentPlace, asked: number) => void> {
   const old = (await before(row)).get("config.json");
   assert.ok(old !== undefined && old !== "directory");
-  const documents = [old.bytes.toString(), row.file, row.unbroken?.file];
+  const documents = new Set([old.bytes.toString(), row.file, row.unbroken?.file]);
   return (place, asked) => {
     const { node } = place;
     const { file } = node;
-    assert.ok(documents.includes(file), `config.json is ${file}`);
+    assert.ok(documents.has(file), `config.json is ${file}`);
     assertOwned(place);
     const isOurs = file !== theirsIn(row) || (isRegistering(row) && isTold(place));
     assert.ok(!isOurs || phaseOf(node) !== undefined, "ours without a journal");

@@ -4,6 +4,7 @@
  * lock's socket is bound in it), each opening of a file that decides what is done, and each request
  * that systemd hears.
  */
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AgentProcess, inTime, type NodeDirectory } from "../../harness/agent/agent.ts";
@@ -11,7 +12,7 @@ import { questioned } from "../../harness/agent/scripted-systemd.ts";
 import { type Call, nameOf } from "../trace.ts";
 
 /** The nth `call`, which is a system call, of `file` alone where one is given, or a request. */
-type Place = Readonly<{ call: string; file?: string; nth: number; heard?: boolean }>;
+type Place = Readonly<{ call: string; file?: string | undefined; nth: number; heard?: boolean }>;
 
 /** `name` has the point before; `at`: when it was met, in seconds since 1970. */
 export type Point = Place & Readonly<{ name: string; at: number }>;
@@ -78,30 +79,32 @@ export function pointsOf(
   calls: readonly Call[],
   requests: readonly Request[],
 ): Point[] {
-  const opened = Object.entries(deciding).flatMap(([file, pathOn]) => {
-    const openings = calls.filter(
-      ({ name, line }) => name === "openat" && line.includes(`"${pathOn(node)}"`),
+  const openedBy = ({ name, line }: Omit<Call, "thread">) =>
+    Object.keys(deciding).find(
+      (file) => name === "openat" && line.includes(`"${deciding[file]?.(node)}"`),
     );
-    if (openings.length === 0) throw new Error(`nobody opens ${file}`);
-    return openings.map((call) => ({ ...call, file }));
-  });
-  const made = [...calls.filter(({ name }) => changing.includes(name)), ...opened];
+  const made = calls.filter((call) => changing.includes(call.name) || openedBy(call));
   assertCountable(made);
-  const heard = requests
-    // Of the dozen that are asked for at once, one.
-    .filter(({ name }) => !name.startsWith("Get ") || name === questioned)
-    .map((request) => ({ ...request, line: "", heard: true }));
+  for (const file of Object.keys(deciding))
+    assert.ok(
+      made.some((call) => openedBy(call) === file),
+      `nobody opens ${file}`,
+    );
+  // Of the dozen questions that are asked at once, one.
+  const heard = requests.filter(({ name }) => !name.startsWith("Get ") || name === questioned);
   const counts = new Map<string, number>();
   let previous = "at first";
   return [...made, ...heard]
     .toSorted((a, b) => a.at - b.at)
-    .map(({ name: call, line, ...rest }) => {
-      const { at, file, heard } = { file: undefined, heard: false, ...rest };
-      const nth = (counts.get(`${call} ${file}`) ?? 0) + 1;
-      counts.set(`${call} ${file}`, nth);
-      const name = `${call} ${nth} ${previous}`;
-      previous = `after ${nameOf({ name: call, line })}`;
-      return { call, ...(file !== undefined && { file }), nth, heard, name, at };
+    .map((one) => {
+      const isHeard = !("line" in one);
+      const file = isHeard ? undefined : openedBy(one);
+      const key = `${one.name} ${file}`;
+      const nth = (counts.get(key) ?? 0) + 1;
+      counts.set(key, nth);
+      const name = `${one.name} ${nth} ${previous}`;
+      previous = `after ${nameOf({ line: "", ...one })}`;
+      return { call: one.name, file, nth, heard: isHeard, name, at: one.at };
     });
 }
 

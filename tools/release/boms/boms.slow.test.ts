@@ -1,3 +1,4 @@
+/** Slow: starts npm for each list, and bundles every program. */
 import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -254,7 +254,7 @@ class Teller {
         .filter(({ manager }) => manager?.startsWith("global-pull-secret"))
         .flatMap(({ manager, operation, subresource, fieldsV1 }) =>
           leavesOf(fieldsV1 as Tree).map((leaf) =>
-            [paths[at]?.split("/").at(-1), manager, operation, subresource, leaf].join(" "),
+            [paths[at]?.split("/").at(-1), manager, operation, subresource, steady(leaf)].join(" "),
           ),
         )
         .toSorted(),

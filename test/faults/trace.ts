@@ -42,8 +42,8 @@ export async function traced(
     .toSorted((a, b) => a.at - b.at);
 }
 
-/** The call's name, and those of the files that it is about. */
-export function nameOf({ name, line }: Pick<Call, "name" | "line">): string {
+/** The call's name, and those of the files in its line. */
+export function nameOf({ name, line = "" }: Readonly<{ name: string; line?: string | undefined }>): string {
   const paths = Array.from(line.matchAll(/["<](\/[^">]*)[">]/g), ([, path = ""]) => basename(path));
   return [name, ...new Set(paths)].join(" ");
 }

@@ -18,7 +18,7 @@ type Place = Readonly<{ call: string; file?: string | undefined; nth: number; he
 export type Point = Place & Readonly<{ name: string; at: number }>;
 
 /** A request that systemd heard, and when: in seconds since 1970. */
-export type Request = Readonly<{ at: number; name: string }>;
+export type Request = Readonly<{ at: number; name: string; line?: undefined }>;
 
 /** Whatever changes a file system. An agent makes but some of them. */
 const changing = (
@@ -79,9 +79,9 @@ export function pointsOf(
   calls: readonly Call[],
   requests: readonly Request[],
 ): Point[] {
-  const openedBy = ({ name, line }: Omit<Call, "thread">) =>
+  const openedBy = ({ name, line }: Pick<Call | Request, "name" | "line">) =>
     Object.keys(deciding).find(
-      (file) => name === "openat" && line.includes(`"${deciding[file]?.(node)}"`),
+      (file) => name === "openat" && line?.includes(`"${deciding[file]?.(node)}"`),
     );
   const made = calls.filter((call) => changing.includes(call.name) || openedBy(call));
   assertCountable(made);
@@ -97,14 +97,13 @@ export function pointsOf(
   return [...made, ...heard]
     .toSorted((a, b) => a.at - b.at)
     .map((one) => {
-      const isHeard = !("line" in one);
-      const file = isHeard ? undefined : openedBy(one);
+      const file = openedBy(one);
       const key = `${one.name} ${file}`;
       const nth = (counts.get(key) ?? 0) + 1;
       counts.set(key, nth);
       const name = `${one.name} ${nth} ${previous}`;
-      previous = `after ${nameOf({ line: "", ...one })}`;
-      return { call: one.name, file, nth, heard: isHeard, name, at: one.at };
+      previous = `after ${nameOf(one)}`;
+      return { call: one.name, file, nth, heard: one.line === undefined, name, at: one.at };
     });
 }
 

@@ -1,6 +1,6 @@
 /**
- * A few rows of the table of interruptions, at points that are the same in each run: the one
- * between write and restart, and others that the seed picks. interruptions.long.test.ts takes all.
+ * Some rows of the table of interruptions, at points that are the same in each run: one is between
+ * write and restart, the seed picks the others. interruptions.long.test.ts covers all points.
  */
 import { describe, test } from "node:test";
 import { Random } from "../random.ts";
@@ -9,10 +9,10 @@ import { type Case, interruptions, runAll } from "./interruptions/interruptions.
 
 const seed = 38;
 
-/** Where config.json has its new file, or its old one again, and no restart was asked for yet. */
+/** config.json is the new file, or the old one again, and the restart is not requested yet. */
 const isWritten = ({ name }: Case) => name.endsWith("after rename config.json.staged config.json");
 
-/** How many points of which interruption, by the names of changes. */
+/** Change → interruption → number of points. */
 const chosen: Readonly<Record<string, Partial<Record<keyof typeof interruptions, number>>>> = {
   "a first apply": { killed: 3, ended: 2, rebooted: 2, misdated: 1, cutOff: 2 },
   "a rotation": { killed: 2, rebooted: 2 },

@@ -106,4 +106,3 @@ test("ends its tests when it is ended itself", async (t) => {
     }
   });
 });
-});

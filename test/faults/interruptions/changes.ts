@@ -267,8 +267,32 @@ function assertOwned({ node }: AgentPlace): void {
   assert.deepEqual([mode & 0o7777, uid, gid], [0o640, 0, 0]);
 }
 
+/** The check for what the kubelet reads at the end of the change. */
+export function checkFiles(place: AgentPlace, row: Change): void {
+  const { kubelet, file } = place.node;
+  const config = join(kubelet, providerFiles.config);
+  const isScope = (scope: (typeof scopes)[number]) => judgeConfig(readFileSync(config), scope).ok;
+  assertOwned(place);
+  assert.deepEqual(
+    {
+      file,
+      answer: answered(kubelet),
+      scope: existsSync(config) ? scopes.find(isScope) : undefined,
+      provider: existsSync(join(kubelet, providerFiles.folder)),
+      flags: isRegistering(row) && !isTold(place) && readFileSync(envOf(place), "utf8"),
+    },
+    {
+      file: row.file,
+      answer: row.answer,
+      scope: row.answer && (row.to.flags.includes("--scope=Annotated") ? "Annotated" : "All"),
+      provider: row.answer !== undefined,
+      flags: row.told === "none" && given,
+    },
+  );
+}
+
 /** The journal's phase at the end. With GPS254 the agent waits for the kubelet to reread. */
-const endings = { GPS200: "applied", GPS219: "applied", GPS224: undefined, GPS254: "restarting" };
+const phases = { GPS200: "applied", GPS219: "applied", GPS224: undefined, GPS254: "restarting" };
 
 /**
  * The check for the end of the change. `restarts`: requested from this node's systemd, which counts
@@ -277,37 +301,23 @@ const endings = { GPS200: "applied", GPS219: "applied", GPS224: undefined, GPS25
 export function check(place: AgentPlace, row: Change, restarts = row.restarts): void {
   const { node, systemd } = place;
   const isGone = row.code === "GPS224";
-  const here = (name: string) => join(node.kubelet, name);
-  const config = here(providerFiles.config);
-  const hasConfig = existsSync(config);
-  const isScope = (scope: (typeof scopes)[number]) => judgeConfig(readFileSync(config), scope).ok;
-  assertOwned(place);
+  checkFiles(place, row);
   assert.deepEqual(
     {
       kubelet: systemd.active,
       restarts: systemd.restartCalls,
-      file: node.file,
       folder: existsSync(node.folder) ? node.kept : "gone",
       version: journalOf(node)?.version,
       phase: phaseOf(node),
-      answer: answered(node.kubelet),
-      scope: hasConfig ? scopes.find(isScope) : undefined,
-      provider: existsSync(here(providerFiles.folder)),
       told: toldOf(systemd.command),
-      flags: isRegistering(row) && !isTold(place) && readFileSync(envOf(place), "utf8"),
     },
     {
       kubelet: "active",
       restarts,
-      file: row.file,
       folder: isGone ? "gone" : keeping(theirsIn(row)),
       version: isGone ? undefined : 3,
-      phase: endings[row.code],
-      answer: row.answer,
-      scope: row.answer && (row.to.flags.includes("--scope=Annotated") ? "Annotated" : "All"),
-      provider: row.answer !== undefined,
+      phase: phases[row.code],
       told: row.told ?? "none",
-      flags: row.told === "none" && given,
     },
   );
 }

@@ -7,7 +7,7 @@ import { nodeFiles } from "#contract/names.ts";
 import { type AgentProcess, inTime, isAnswer } from "#test/harness/agent/agent.ts";
 import type { AgentPlace } from "../place.ts";
 import { nameOf, traced } from "../trace.ts";
-import { before, begin, type Change, check, placeOf, wholeness } from "./changes.ts";
+import { before, begin, type Change, check, checkFiles, placeOf, wholeness } from "./changes.ts";
 import { crashes, type Disk } from "./disk.ts";
 import {
   madeBy,
@@ -172,7 +172,8 @@ async function booted(change: Change, { disk, phase, asked, last }: State): Prom
   const isWhole = await wholeness(change);
   await using place = await placeOf(change, { disk });
   isWhole(place, asked);
-  if (last) check(place, change, 0);
+  // An agent is not Ready before the files are durable.
+  if (last) checkFiles(place, change);
   const isUndone = phase === "restoring" || phase === "reviving" || asked === change.restarts;
   const end = isUndone ? change : (change.unbroken ?? change);
   await carryOn(place, end);

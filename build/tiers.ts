@@ -53,6 +53,7 @@ export const clusterFiles: readonly string[] = [
 /** Shard of `test:all` → what its files' paths begin with. The first that fits has a file. */
 const shardPaths: Readonly<Record<string, readonly string[]>> = {
   mutants: ["test/mutants/"],
+  soak: ["test/faults/soak"],
   faults: ["test/faults/"],
   nodes: ["test/e2e/"],
   controller: ["test/controller/"],

@@ -186,7 +186,7 @@ async function deal(faults: Readonly<Record<string, Fault>>, after: () => void):
       restarts += made;
     } catch (error) {
       throw new Error(
-        `round ${rounds}, ${name}, --seed ${lasts}\n${agent?.output.slice(-3000)}`,
+        `round ${rounds}, ${name}, SEED=${seed}\n${agent?.output.slice(-3000)}`,
         { cause: error },
       );
     }

@@ -59,7 +59,9 @@ export async function runHere(words: readonly string[], input = ""): Promise<Res
   try {
     const io = {
       read: (path: string, limit: number) =>
-        path === "-" ? Promise.resolve(Buffer.from(input).subarray(0, limit + 1)) : readBounded(path, limit),
+        path === "-"
+          ? Promise.resolve(Buffer.from(input).subarray(0, limit + 1))
+          : readBounded(path, limit),
       yaml: (value: unknown) => Promise.resolve(dumpYaml(value)),
       documents: (text: string) => Promise.resolve(loadDocuments(text)),
     };

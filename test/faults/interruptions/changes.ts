@@ -8,13 +8,13 @@ import { join } from "node:path";
 import { providerFiles, scopes } from "#contract/names.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { toldOf } from "#pullsecret/provider/flags.ts";
-import { AgentProcess, encode, keeping, type MountedSources } from "../../harness/agent/agent.ts";
+import { AgentProcess, encode, keeping, type MountedSources } from "#test/harness/agent/agent.ts";
 import { envOf, given, isTold, reads, registering } from "../kubeadm.ts";
 import { ageJournal, journalOf, phaseOf } from "../phases.ts";
 import { AgentPlace } from "../place.ts";
 import { answered, hasAsked, installProvider } from "../provider.ts";
 import type { Cut } from "../relay.ts";
-import { comesBack, crashes } from "../../harness/agent/scripted-systemd.ts";
+import { comesBack, crashes } from "#test/harness/agent/scripted-systemd.ts";
 import { type Disk, diskOf, lay } from "./disk.ts";
 
 /** A mounted revision, and the flags of the agents that apply it. */

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { nodeFiles } from "#contract/names.ts";
-import { type AgentProcess, inTime, isAnswer } from "../../harness/agent/agent.ts";
+import { type AgentProcess, inTime, isAnswer } from "#test/harness/agent/agent.ts";
 import type { AgentPlace } from "../place.ts";
 import { nameOf, traced } from "../trace.ts";
 import { before, begin, type Change, check, checkFiles, placeOf, wholeness } from "./changes.ts";

@@ -6,8 +6,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type AgentProcess, inTime, type NodeDirectory } from "../../harness/agent/agent.ts";
-import { questioned } from "../../harness/agent/scripted-systemd.ts";
+import { type AgentProcess, inTime, type NodeDirectory } from "#test/harness/agent/agent.ts";
+import { questioned } from "#test/harness/agent/scripted-systemd.ts";
 import { type Call, nameOf } from "../trace.ts";
 
 /** The nth `call`, which is a system call, of `file` alone where one is given, or a request. */

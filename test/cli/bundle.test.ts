@@ -39,7 +39,7 @@ test("where Node is too old to reach a cluster, one line says so", async () => {
   assert.equal(code, 2, err);
   assert.match(
     err,
-    isOld ? /^Node \S+: is too old .*; run it with Node 24\n$/ : /^nowhere\.yaml: /,
+    isOld ? /^Node \S+ is too old .*; install Node 24 or newer .*\n$/ : /^nowhere\.yaml: /,
   );
 });
 

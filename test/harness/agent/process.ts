@@ -1,0 +1,138 @@
+/**
+ * The agent as it is deployed, as a process on directories of its own and a private bus: the
+ * bundle, under the DaemonSet's flags and environment, as root without capabilities if the tests
+ * run as root.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { request } from "node:http";
+import { freePort } from "#test/free-port.ts";
+import { agentBundle, environment, nodeFlags, withoutCapabilities } from "./deployed.ts";
+import type { NodeDirectory } from "./node-directory.ts";
+import { inTime } from "./waiting.ts";
+
+/** Of readiness: not ready is 500 and the number of the code that the line begins with. */
+export type ProbeAnswer = 200 | "5nn";
+
+export function isAnswer(wanted: ProbeAnswer, status: number, body: string): boolean {
+  if (wanted === 200) return status === 200;
+  return status === 500 + Number(/^GPS2(\d\d) /.exec(body)?.[1]);
+}
+
+export type AgentOptions = Readonly<{
+  revision: number;
+  healthzPort: number;
+  flags?: readonly string[];
+  /** Program and arguments put before it, such as strace. */
+  under?: readonly string[];
+  /** Flags of Node itself, beside the DaemonSet's. */
+  nodeFlags?: readonly string[];
+  probePort?: number;
+  /** Another bundle than the checkout's. */
+  program?: string;
+  /** Of the revision, as the pod's template gives it; without it that of its last mount. */
+  digest?: string;
+}>;
+
+/** A flag may be given only once: the probation of a test replaces the default one. */
+export function withProbation(seconds: number, flags: readonly string[]): readonly string[] {
+  return flags.some((flag) => flag.startsWith("--probation="))
+    ? flags
+    : [`--probation=${seconds}s`, ...flags];
+}
+
+export class AgentProcess implements AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly port: number;
+  output = "";
+
+  private constructor(child: ChildProcess, port: number) {
+    this.child = child;
+    this.port = port;
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.output += text));
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.output += text));
+  }
+
+  static async start(node: NodeDirectory, options: AgentOptions): Promise<AgentProcess> {
+    const port = options.probePort ?? (await freePort());
+    const [command = "", ...args] = [
+      ...(options.under ?? []),
+      ...withoutCapabilities,
+      process.execPath,
+      ...nodeFlags(node),
+      ...(options.nodeFlags ?? []),
+      options.program ?? (await agentBundle()),
+      `--secret-directory=${node.secret}`,
+      `--kubelet-directory=${node.kubelet}`,
+      `--dbus-directory=${node.dbus}`,
+      `--termination-log=${node.terminationLog}`,
+      `--pod-directory=${node.pod}`,
+      `--probe-port=${port}`,
+      `--healthz-port=${options.healthzPort}`,
+      ...withProbation(1, options.flags ?? node.flags),
+    ];
+    const { revision, digest = node.digest(revision) } = options;
+    const env = {
+      ...process.env,
+      ...environment,
+      REVISION: String(revision),
+      DIGEST: digest,
+      NODE_NAME: "node1",
+    };
+    return new AgentProcess(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), port);
+  }
+
+  /** Status and body of the readiness probe; 0 while nobody listens or answers within 2 s. */
+  probe(query = ""): Promise<{ status: number; body: string }> {
+    const { promise, resolve: answer } = Promise.withResolvers<{ status: number; body: string }>();
+    const asking = request(
+      {
+        host: "127.0.0.1",
+        port: this.port,
+        path: `/readyz${query}`,
+        agent: false,
+        signal: AbortSignal.timeout(2000),
+      },
+      (response) => {
+        let body = "";
+        response.on("data", (data) => (body += String(data)));
+        response.on("end", () => answer({ status: response.statusCode ?? 0, body }));
+      },
+    );
+    asking.on("error", () => answer({ status: 0, body: "" }));
+    asking.end();
+    return promise;
+  }
+
+  /** Waits until readiness answers so, with a line that has `text` in it. */
+  async shows(status: ProbeAnswer, text = "", within = 15_000): Promise<string> {
+    let last = "";
+    const seen = await inTime(async () => {
+      const { status: now, body } = await this.probe();
+      last = `${now} ${body}`;
+      return isAnswer(status, now, body) && body.includes(text);
+    }, within);
+    if (!seen) throw new Error(`readiness is not ${status} ${text} but ${last}\n${this.output}`);
+    return last;
+  }
+
+  /** Exit code, or the signal's name. Throws if it has not ended `within` so many milliseconds. */
+  async ended(within?: number): Promise<number | string> {
+    const { child } = this;
+    const bound = within === undefined ? {} : { signal: AbortSignal.timeout(within) };
+    if (child.exitCode === null && child.signalCode === null)
+      await once(child, "exit", bound).catch((cause: unknown) => {
+        throw new Error(`the agent goes on\n${this.output}`, { cause });
+      });
+    return child.exitCode ?? child.signalCode ?? "";
+  }
+
+  async end(signal: NodeJS.Signals): Promise<number | string> {
+    this.child.kill(signal);
+    return await this.ended();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGKILL");
+  }
+}

@@ -1,0 +1,322 @@
+/**
+ * A fake: org.freedesktop.systemd1 with one unit that does as it is told, and the healthz of the
+ * kubelet that it pretends to run. For what the real systemd never does on demand; the real one is
+ * in the cluster tests. It is served on a real bus, or directly where no dbus-daemon is installed.
+ */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Message, sessionBus, Variant } from "dbus-next";
+import { serveDirectly, type Wire } from "./direct-bus.ts";
+
+const name = "org.freedesktop.systemd1";
+const path = "/org/freedesktop/systemd1";
+
+/** What one RestartUnit does. */
+export type ScriptedRestart = Readonly<{
+  /** Result of the job; absent: no job ever ends. */
+  job?: string;
+  /** Milliseconds until the job is removed, or what it waits for. */
+  takes?: number | Promise<void>;
+  /** The unit afterwards. */
+  after: "running" | "auto-restart" | "failed" | "inactive" | "unchanged";
+  /** Whether the new process answers healthz; default: yes if it runs. */
+  healthy?: boolean;
+  /** Answers with this D-Bus error instead. */
+  error?: string;
+  /** JobRemoved is sent before the reply. */
+  signalFirst?: boolean;
+}>;
+
+export const comesBack: ScriptedRestart = { job: "done", after: "running" };
+export const crashes: ScriptedRestart = { job: "done", after: "auto-restart" };
+
+/**
+ * Every result that a job can have (org.freedesktop.systemd1(5), JobRemoved), and one of a systemd
+ * to come.
+ */
+export const jobResults = [
+  "done",
+  "canceled",
+  "timeout",
+  "failed",
+  "dependency",
+  "skipped",
+  "invalid",
+  "assert",
+  "unsupported",
+  "collected",
+  "once",
+  "never heard of",
+] as const;
+
+/** Part of each look at the unit. */
+export const questioned = "Get LoadState";
+
+export class ScriptedSystemd implements AsyncDisposable {
+  /** The unit that it is; every other one is not there, or is as `others` says. */
+  unit = "kubelet.service";
+  /** Unit → its ActiveState. */
+  readonly others = new Map<string, string>();
+  /** Properties that this systemd is too old to know. */
+  readonly unknown = new Set<string>();
+  workingDirectory = "";
+  user = "";
+  environment: string[] = [];
+  /** What a process of the unit is started with, at the moment when it is. */
+  commandOf: () => string = () => "/usr/bin/kubelet";
+  command = "/usr/bin/kubelet";
+  environmentFiles = ["/var/lib/kubelet/kubeadm-flags.env", "/etc/default/kubelet"];
+  load = "loaded";
+  active = "active";
+  sub = "running";
+  result = "success";
+  invocation = randomBytes(16);
+  mainPid = 1000;
+  restarts = 0;
+  /** Dates the last change of the state. */
+  changes = 1n;
+  /** Id of a job of somebody else's that is queued or runs for the unit; 0: none. */
+  job = 0;
+  healthy = true;
+  /** How often healthz was asked: once a look of the agent. */
+  looks = 0;
+  startLimitMicros = 0n;
+  /**
+   * Methods called, in order, such as `RestartUnit`, `Get LoadState` or `Get LoadState of another`.
+   */
+  readonly calls: string[] = [];
+  /** Units that RestartUnit was asked for. */
+  readonly restarted: string[] = [];
+  /** What the next restarts do; the last one is repeated. */
+  script: ScriptedRestart[] = [comesBack];
+  /** Decides a restart at the moment when it is asked for, instead of the script. */
+  fate: (() => ScriptedRestart) | undefined;
+  /** Methods that are never answered. */
+  readonly silent = new Set<string>();
+  /** Called for each of `calls`, before it is answered. */
+  onCall: (call: string) => void = () => {};
+  #job = 0;
+  #wire: Wire | undefined;
+  readonly #healthz: Server;
+
+  private constructor(healthz: Server) {
+    this.#healthz = healthz;
+  }
+
+  /** On the real bus at `address`. */
+  static start(address: string): Promise<ScriptedSystemd> {
+    return ScriptedSystemd.#served((answer) => serveOnBus(address, answer));
+  }
+
+  /** At a socket of its own, system_bus_socket in `directory`. */
+  static startDirectly(directory: string): Promise<ScriptedSystemd> {
+    return ScriptedSystemd.#served((answer) => serveDirectly(directory, answer));
+  }
+
+  static async #served(
+    serve: (answer: (call: Message) => void) => Promise<Wire>,
+  ): Promise<ScriptedSystemd> {
+    const healthz = createServer((_request, response) => {
+      fake.looks += 1;
+      const up = fake.active === "active" && fake.healthy;
+      // A kubelet that is down has no port; the nearest that a fake can do is to hang up.
+      if (fake.active !== "active") return void response.destroy();
+      response.writeHead(up ? 200 : 500).end("ok");
+    });
+    healthz.listen(0, "127.0.0.1");
+    await once(healthz, "listening");
+    const fake = new ScriptedSystemd(healthz);
+    fake.#wire = await serve((call) => void fake.#answer(call));
+    return fake;
+  }
+
+  get healthzPort(): number {
+    return (this.#healthz.address() as AddressInfo).port;
+  }
+
+  get restartCalls(): number {
+    return this.calls.filter((one) => one === "RestartUnit").length;
+  }
+
+  /** A start by whomever: new process, new InvocationID. */
+  started(healthy = true): void {
+    this.invocation = randomBytes(16);
+    this.command = this.commandOf();
+    this.mainPid += 1;
+    this.changes += 1n;
+    [this.active, this.sub, this.result] = ["active", "running", "success"];
+    this.healthy = healthy;
+  }
+
+  /** The process dies; systemd waits before it starts it again. */
+  died(): void {
+    [this.active, this.sub, this.result] = ["activating", "auto-restart", "exit-code"];
+    this.mainPid = 0;
+    this.changes += 1n;
+  }
+
+  async #answer(message: Message): Promise<void> {
+    const { member } = message;
+    const other =
+      unitOf(message.path ?? "") === this.unit || message.path === path ? "" : " of another";
+    const call = member === "Get" ? `Get ${message.body[1]}${other}` : member;
+    this.calls.push(call);
+    this.onCall(call);
+    if (this.silent.has(member)) return;
+    const reply = (signature: string, ...body: unknown[]) =>
+      this.#wire?.send(Message.newMethodReturn(message, signature, body));
+    switch (member) {
+      case "Subscribe":
+      case "ResetFailedUnit":
+        return reply("");
+      case "Get": {
+        const [kind, property] = message.body.map(String) as [string, string];
+        if (this.unknown.has(property))
+          return this.#wire?.send(
+            Message.newError(
+              message as never,
+              "org.freedesktop.DBus.Error.UnknownProperty",
+              property,
+            ),
+          );
+        return reply("v", this.#property(message.path ?? "", kind, property));
+      }
+      case "GetUnitProcesses":
+        return reply("a(sus)", [["/system.slice/kubelet.service", this.mainPid, this.command]]);
+      case "RestartUnit":
+        return await this.#restart(message, reply);
+      default:
+        this.#wire?.send(
+          Message.newError(message as never, "org.freedesktop.DBus.Error.UnknownMethod", member),
+        );
+    }
+  }
+
+  async #restart(
+    message: Message,
+    reply: (signature: string, ...body: unknown[]) => void,
+  ): Promise<void> {
+    this.restarted.push(String(message.body[0]));
+    const [next, ...then] = this.script;
+    if (then.length > 0) this.script = then;
+    const now = this.fate?.() ?? next;
+    if (now === undefined) throw new Error("no script");
+    if (now.error !== undefined) {
+      this.#wire?.send(Message.newError(message as never, now.error, "scripted"));
+      return;
+    }
+    const job = `${path}/job/${++this.#job}`;
+    if (!now.signalFirst) reply("o", job);
+    if (now.takes !== undefined) {
+      [this.active, this.sub] = ["deactivating", "stop-sigterm"];
+      await (typeof now.takes === "number" ? sleep(now.takes) : now.takes);
+    }
+    if (now.after === "running") this.started(now.healthy ?? true);
+    else if (now.after !== "unchanged") {
+      this.invocation = randomBytes(16);
+      this.died();
+      if (now.after !== "auto-restart")
+        [this.active, this.sub] = [now.after, now.after === "failed" ? "failed" : "dead"];
+      if (now.after === "inactive") this.result = "success";
+    }
+    if (now.job !== undefined) {
+      // Another unit's job first: the agent must wait for its own.
+      for (const [id, unit, result] of [
+        [`${path}/job/9999`, "other.service", "failed"],
+        [job, this.unit, now.job],
+      ] as const)
+        this.#wire?.send(
+          Message.newSignal(path, `${name}.Manager`, "JobRemoved", "uoss", [
+            this.#job,
+            id,
+            unit,
+            result,
+          ]),
+        );
+    }
+    if (now.signalFirst) reply("o", job);
+  }
+
+  #property(of: string, kind: string, property: string): Variant {
+    if (kind === `${name}.Manager`) return new Variant("as", []);
+    const asked = unitOf(of);
+    if (asked !== this.unit) {
+      const there = this.others.get(asked);
+      const other = {
+        LoadState: there === undefined ? "not-found" : "loaded",
+        ActiveState: there ?? "inactive",
+      };
+      if (property === "LoadState" || property === "ActiveState")
+        return new Variant("s", other[property]);
+    }
+    const variant = (kind === `${name}.Unit` ? this.#unit() : this.#service())[property];
+    if (variant === undefined) throw new Error(`no script for ${kind}.${property}`);
+    return variant;
+  }
+
+  #unit(): Record<string, Variant> {
+    return {
+      StateChangeTimestampMonotonic: new Variant("t", this.changes),
+      LoadState: new Variant("s", this.load),
+      ActiveState: new Variant("s", this.active),
+      SubState: new Variant("s", this.sub),
+      InvocationID: new Variant("ay", this.invocation),
+      Job: new Variant("(uo)", [this.job, "/"]),
+      StartLimitIntervalUSec: new Variant("t", this.startLimitMicros),
+    };
+  }
+
+  #service(): Record<string, Variant> {
+    return {
+      Result: new Variant("s", this.result),
+      MainPID: new Variant("u", this.mainPid),
+      NRestarts: new Variant("u", this.restarts),
+      RestartUSec: new Variant("t", 100_000n),
+      WorkingDirectory: new Variant("s", this.workingDirectory),
+      User: new Variant("s", this.user),
+      Environment: new Variant("as", this.environment),
+      EnvironmentFiles: new Variant(
+        "a(sb)",
+        this.environmentFiles.map((path) => [path, true]),
+      ),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#wire?.close();
+    this.#healthz.close();
+    this.#healthz.closeAllConnections();
+    await Promise.resolve();
+  }
+}
+
+/** As the program of systemd's name on a real bus. */
+async function serveOnBus(address: string, answer: (call: Message) => void): Promise<Wire> {
+  const bus = sessionBus({ busAddress: address, authMethods: ["EXTERNAL"] });
+  bus.on("error", () => {});
+  await bus.requestName(name, 0);
+  bus.addMethodHandler((call: Message) => {
+    answer(call);
+    return true;
+  });
+  return {
+    send: (message) => {
+      try {
+        bus.send(message);
+      } catch {
+        // The bus was taken away, which is what some tests are about.
+      }
+    },
+    close: () => bus.disconnect(),
+  };
+}
+
+/** The unit of an object's path. */
+function unitOf(object: string): string {
+  return object
+    .slice(object.lastIndexOf("/") + 1)
+    .replace(/_([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}

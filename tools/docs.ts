@@ -1,7 +1,7 @@
 /**
- * What says what something else says already, written from it: pages of docs/ from the code, types
- * of api/ from the CRD, the plugin's version from package.json, parts of the chart from manifests/. `node build/run.mjs tools/docs.ts`
- * writes them; a test holds the files against it, so that they cannot drift.
+ * Files that repeat what other files contain: pages of docs/ from the code, types of api/ from the
+ * CRD, parts of the chart from manifests/, the plugin's version from package.json.
+ * `node build/run.mjs tools/docs.ts` writes them; a test compares them, so that they cannot drift.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { apiTypes, fleetTypes, syncTypes } from "./definition/api.ts";
@@ -37,7 +37,7 @@ function written(): Readonly<Record<string, string>> {
     "docs/reference/fleetsecret.md": fleetReference(),
     "api/sync-secret.ts": syncTypes(),
     "docs/reference/syncsecret.md": syncReference(),
-    "cli/version.ts": versionOf(readFileSync("package.json", "utf8")),
+    "cli/terminal/version.ts": versionOf(readFileSync("package.json", "utf8")),
     ...chartParts(),
   };
 }

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { version } from "#cli/version.ts";
+import { version } from "#cli/terminal/version.ts";
 import { folder, run, testCases } from "#cli/cases.fixture.ts";
 
 const [bundle, likeNode20] = ["../../dist/kubectl-pull_secret.cjs", "like-node-20.cjs"].map(

@@ -26,7 +26,7 @@ test("allows what Helm adds to the values of a dependency, and no other unknown 
   assert.equal(additionalProperties, false);
 });
 
-test("tells nobody to wait for Ready, which may be True for the version before", () => {
+test("the notes do not wait for Ready, which may be True for the version before", () => {
   const notes = textOf("chart/templates/NOTES.txt");
   assert.doesNotMatch(notes, /condition=Ready/);
   assert.match(notes, /kubectl pull-secret wait/);

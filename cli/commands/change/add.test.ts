@@ -206,7 +206,7 @@ test("`remove` of the last entry asks, then deletes the Secret in the version th
   const cluster = clusterWith(pullSecret({ "quay.io": "x:y" }));
   const alone = await call(["remove", "quay.io"], { cluster });
   assert.equal(alone.code, 2);
-  assert.match(alone.err, /^--yes: is missing; standard input is no terminal/);
+  assert.match(alone.err, /^--yes: is missing; give it where standard input is not a/);
   const asked: string[] = [];
   const confirm = (question: string) => Promise.resolve(asked.push(question) === 2);
   const no = await call(["remove", "quay.io"], { cluster, confirm });

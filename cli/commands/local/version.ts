@@ -1,7 +1,7 @@
 /** `version`: what a bug report has to name. */
 import { command } from "#cli/terminal/command.ts";
 import { outputFlag, print } from "#cli/terminal/output.ts";
-import { version as plugin } from "#cli/version.ts";
+import { version as plugin } from "#cli/terminal/version.ts";
 
 export const version = command(
   {

@@ -119,7 +119,7 @@ test("`withdraw` asks on a terminal, and needs --yes elsewhere", async () => {
   const cluster = clusterWith(object({}));
   const alone = await call(["withdraw"], { cluster });
   assert.equal(alone.code, 2);
-  assert.match(alone.err, /^--yes: is missing; standard input is no terminal/);
+  assert.match(alone.err, /^--yes: is missing; give it where standard input is not a/);
   const asked: string[] = [];
   const answer = (yes: boolean) => (question: string) => {
     asked.push(question);

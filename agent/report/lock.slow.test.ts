@@ -9,7 +9,8 @@ import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { seeded } from "#test/random.ts";
 
-const skip = process.platform !== "linux" && "needs Linux: names of sockets that die with a process";
+const skip =
+  process.platform !== "linux" && "needs Linux: names of sockets that die with a process";
 
 /**
  * Takes the lock, and while it has it a name that the kernel lets one process have at a time and
@@ -38,49 +39,53 @@ for (;;) {
   lock.giveUp();
 }`;
 
-test("six processes that are killed at random: never two have it at once, and it never stays with a dead one", { skip }, async (t) => {
-  const root = mkdtempSync(join(tmpdir(), "gps-lock-"));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
-  const folder = join(root, "own");
-  const random = seeded(t);
-  const name = `gps-lock-${process.pid}-${Date.now()}`;
-  let said = "";
-  const start = () => {
-    const its = [folder, name, String(random.below(2 ** 32))];
-    const child = spawn(process.execPath, ["--input-type=module", "-e", contender, ...its]);
-    child.stdout.on("data", (data) => (said += String(data)));
-    child.stderr.on("data", (data) => (said += String(data)));
-    return child;
-  };
-  const children: ChildProcess[] = Array.from({ length: 6 }, start);
-  // Ended before the folder is removed: hooks run in their order, and one that fails keeps the next
-  // from running.
-  const endAll = () =>
-    Promise.all(
-      children.map(async (child) => {
-        const ended = child.exitCode !== null || child.signalCode !== null || once(child, "exit");
-        child.kill("SIGKILL");
-        await ended;
-      }),
-    );
-  const held = () => said.split("held").length - 1;
-  // By their number, not by the clock: a busy machine needs longer for them.
-  const longest = performance.now() + 60_000;
-  let [kills, before] = [0, 0];
-  try {
-    while ((kills < 30 || held() < 30) && performance.now() < longest) {
-      await sleep(20 + random.fraction() * 100);
-      const at = random.below(children.length);
-      kills += Number(children[at]?.kill("SIGKILL"));
-      children[at] = start();
+test(
+  "six processes that are killed at random: never two have it at once, and it never stays with a dead one",
+  { skip },
+  async (t) => {
+    const root = mkdtempSync(join(tmpdir(), "gps-lock-"));
+    t.after(() => rmSync(root, { recursive: true, force: true }));
+    const folder = join(root, "own");
+    const random = seeded(t);
+    const name = `gps-lock-${process.pid}-${Date.now()}`;
+    let said = "";
+    const start = () => {
+      const its = [folder, name, String(random.below(2 ** 32))];
+      const child = spawn(process.execPath, ["--input-type=module", "-e", contender, ...its]);
+      child.stdout.on("data", (data) => (said += String(data)));
+      child.stderr.on("data", (data) => (said += String(data)));
+      return child;
+    };
+    const children: ChildProcess[] = Array.from({ length: 6 }, start);
+    // Ended before the folder is removed: hooks run in their order, and one that fails keeps the next
+    // from running.
+    const endAll = () =>
+      Promise.all(
+        children.map(async (child) => {
+          const ended = child.exitCode !== null || child.signalCode !== null || once(child, "exit");
+          child.kill("SIGKILL");
+          await ended;
+        }),
+      );
+    const held = () => said.split("held").length - 1;
+    // By their number, not by the clock: a busy machine needs longer for them.
+    const longest = performance.now() + 60_000;
+    let [kills, before] = [0, 0];
+    try {
+      while ((kills < 30 || held() < 30) && performance.now() < longest) {
+        await sleep(20 + random.fraction() * 100);
+        const at = random.below(children.length);
+        kills += Number(children[at]?.kill("SIGKILL"));
+        children[at] = start();
+      }
+      before = said.length;
+      while (said.length === before && performance.now() < longest + 10_000) await sleep(10);
+    } finally {
+      await endAll();
     }
-    before = said.length;
-    while (said.length === before && performance.now() < longest + 10_000) await sleep(10);
-  } finally {
-    await endAll();
-  }
-  t.diagnostic(`${held()} times held, ${kills} kills`);
-  assert.doesNotMatch(said, /TWO|Error/);
-  assert.ok(said.length > before, "the last ones alive get it");
-  assert.ok(held() >= 30 && kills >= 30, `${held()} times held, ${kills} kills`);
-});
+    t.diagnostic(`${held()} times held, ${kills} kills`);
+    assert.doesNotMatch(said, /TWO|Error/);
+    assert.ok(said.length > before, "the last ones alive get it");
+    assert.ok(held() >= 30 && kills >= 30, `${held()} times held, ${kills} kills`);
+  },
+);

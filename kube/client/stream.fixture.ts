@@ -27,7 +27,11 @@ export async function lines(
       ended = true;
     }
   }
-  const response = { httpStatusCode: status, headers: {}, body: { stream } } as unknown as ResponseContext;
+  const response = {
+    httpStatusCode: status,
+    headers: {},
+    body: { stream },
+  } as unknown as ResponseContext;
   const connection = {
     largest,
     send: () => Promise.resolve(response),

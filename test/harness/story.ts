@@ -15,7 +15,7 @@ import { revisionOf } from "./nodes/agent.ts";
 import type { NodesDriver } from "./nodes/drive.ts";
 
 /** A request of the controller other than get, list and watch. */
-export type Write = Readonly<{
+type Write = Readonly<{
   verb: string;
   /** With its API group and subresource: `apps/daemonsets/status`. */
   resource: string;
@@ -254,7 +254,7 @@ class Teller {
         .filter(({ manager }) => manager?.startsWith("global-pull-secret"))
         .flatMap(({ manager, operation, subresource, fieldsV1 }) =>
           leavesOf(fieldsV1 as Tree).map((leaf) =>
-            [paths[at]?.split("/").at(-1), manager, operation, subresource, leaf].join(" "),
+            [paths[at]?.split("/").at(-1), manager, operation, subresource, steady(leaf)].join(" "),
           ),
         )
         .toSorted(),

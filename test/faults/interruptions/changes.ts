@@ -1,0 +1,323 @@
+/**
+ * The rows of the table: changes that an agent makes on its node. Whatever interrupts a change, the
+ * same must hold at any instant (`wholeness`) and at its end (`check`).
+ */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { providerFiles, scopes } from "#contract/names.ts";
+import { judgeConfig } from "#pullsecret/provider/config.ts";
+import { toldOf } from "#pullsecret/provider/flags.ts";
+import { AgentProcess, encode, keeping, type MountedSources } from "#test/harness/agent/agent.ts";
+import { envOf, given, isTold, reads, registering } from "../kubeadm.ts";
+import { ageJournal, journalOf, phaseOf } from "../phases.ts";
+import { AgentPlace } from "../place.ts";
+import { answered, hasAsked, installProvider } from "../provider.ts";
+import type { Cut } from "../relay.ts";
+import { comesBack, crashes } from "#test/harness/agent/scripted-systemd.ts";
+import { type Disk, diskOf, lay } from "./disk.ts";
+
+/** A mounted revision, and the flags of the agents that apply it. */
+type Mount = Readonly<{ content: MountedSources; flags: readonly string[] }>;
+
+export type Change = Readonly<{
+  name: string;
+  /** In force before the change; without it no agent has been here. */
+  from?: Mount | undefined;
+  /** Mounted now. The very same as `from` is a drift, not a new revision. */
+  to: Mount;
+  /** Restarts that the change takes. */
+  restarts: number;
+  /** config.json at the end. */
+  file: string;
+  /** In the agent's readiness at the end. */
+  code: "GPS200" | "GPS219" | "GPS224" | "GPS254";
+  /** Happens to the node just before the change. */
+  before?: (place: AgentPlace) => Promise<void> | void;
+  /** Whether the kubelet crashes when it is restarted. */
+  breaks?: (place: AgentPlace) => boolean;
+  /** The change that it is if the kubelet does not crash, as after a boot. */
+  unbroken?: Change;
+  /** Passwords in the provider's answer at the end, on a node that has a provider. */
+  answer?: Readonly<Record<string, string>>;
+  /** Whose provider the kubelet's flags name at the end. */
+  told?: "ours" | "none";
+  /** Must hold at any instant, too. `asked`: the restarts requested so far. */
+  always?: (place: AgentPlace, asked: number) => void;
+}>;
+
+const auths = (passwords: Readonly<Record<string, string>>) => {
+  const entries = Object.entries(passwords).map(([key, one]) => [key, { auth: encode(one) }]);
+  return `${JSON.stringify({ auths: Object.fromEntries(entries) })}\n`;
+};
+
+/** Entries of another program: one of them is for a registry of ours, unless a provider serves it. */
+const theirs = auths({ "b.io": "theirs", "a.io": "theirs" });
+const elsewhere = auths({ "b.io": "theirs" });
+const applied = auths({ "b.io": "theirs", "a.io": "ours" });
+const rotated = auths({ "b.io": "theirs", "a.io": "second" });
+
+const mountFor =
+  (...flags: readonly string[]) =>
+  (password?: string): Mount => ({
+    content: password === undefined ? {} : { additional: { "a.io": password } },
+    flags,
+  });
+const byFile = mountFor();
+const byProvider = mountFor("--delivery=CredentialProvider", "--restart=Never");
+const byFlags = mountFor(...registering);
+const annotated = mountFor(...registering, "--scope=Annotated");
+
+const [ours, provided, registered] = [byFile("ours"), byProvider("ours"), byFlags("ours")];
+const mine = { "a.io": "ours" };
+
+/** Pulls from a.io work: it is in config.json, in the provider's answer, or in both. */
+function served({ node }: AgentPlace): void {
+  const { auths: all } = JSON.parse(node.file ?? "{}") as { auths?: Record<string, unknown> };
+  const inFile = JSON.stringify(all?.["a.io"]) === JSON.stringify({ auth: encode("ours") });
+  assert.ok(inFile || answered(node.kubelet)?.["a.io"] === "ours", "a.io is not served");
+}
+
+/** The answer stays until the kubelet has passed probation with config.json. */
+function answers(place: AgentPlace, asked: number): void {
+  served(place);
+  const answer = answered(place.node.kubelet);
+  // Read after the answer, which may be emptied at any moment once the kubelet has passed.
+  const phase = phaseOf(place.node) ?? "";
+  if (asked === 0 || ["restarting", "settling"].includes(phase)) assert.deepEqual(answer, mine);
+}
+
+const drifts = ({ node }: AgentPlace) => writeFileSync(node.config, theirs);
+const asks = ({ node }: AgentPlace) => hasAsked(node.kubelet);
+const hasOurs = ({ node }: AgentPlace) => node.file === applied;
+const twice = ({ systemd }: AgentPlace) => systemd.restartCalls < 3;
+
+/** An agent was killed before its nth rename to config.json, and left a journal of version 1. */
+const agedBefore = (nth: number) => async (place: AgentPlace) => {
+  const { folder } = place.node;
+  const tracing = ["-e", "trace=rename", "-P", join(folder, "config.json.staged")];
+  const killing = ["-e", `inject=rename:signal=KILL:when=${nth}`];
+  const under = ["strace", "-D", "-f", "-qq", "-o", "/dev/null", ...tracing, ...killing];
+  await using agent = await startOn(place, ours, 1, under);
+  assert.equal(await agent.ended(), "SIGKILL", agent.output);
+  ageJournal(place.node);
+};
+
+/** A row. `code` follows from the others, unless it is given. */
+function change(
+  name: string,
+  from: Mount | undefined,
+  to: Mount,
+  restarts: number,
+  file: string,
+  more: Partial<Change> = {},
+): Change {
+  const code = more.unbroken ? "GPS219" : to.content.additional ? "GPS200" : "GPS224";
+  return { name, from, to, restarts, file, code, ...more };
+}
+
+const none = undefined;
+const inFlags = (answer: Readonly<Record<string, string>>) => ({ answer, told: "ours" }) as const;
+const first = change("a first apply", none, ours, 1, applied);
+const breaking = { breaks: hasOurs, unbroken: first };
+const registration = change("a registration", none, registered, 1, elsewhere, inFlags(mine));
+
+export const changes: readonly Change[] = [
+  first,
+  change("a first apply whose third restart works", none, ours, 3, applied, { breaks: twice }),
+  change("a rotation", ours, byFile("second"), 1, rotated),
+  change("a drift repair", ours, ours, 1, applied, { before: drifts }),
+  change("a withdrawal", ours, byFile(), 1, theirs),
+  change("a rollback", none, ours, 4, theirs, breaking),
+  change("an apply with a journal of version 1", none, ours, 1, applied, { before: agedBefore(1) }),
+  change("a rollback with a journal of version 1", none, ours, 1, theirs, {
+    ...breaking,
+    before: agedBefore(2),
+  }),
+  change("a rotation by a provider", provided, byProvider("second"), 0, elsewhere, {
+    answer: { "a.io": "second" },
+  }),
+  change("a withdrawal from a provider", provided, byProvider(), 0, elsewhere, { answer: {} }),
+  change("a change to a provider", ours, provided, 0, applied, { answer: mine, always: served }),
+  change("a change to a provider that was asked", ours, provided, 0, elsewhere, {
+    answer: mine,
+    always: served,
+    before: asks,
+    code: "GPS254",
+  }),
+  change("a change back from a provider", provided, ours, 1, applied, {
+    answer: {},
+    always: answers,
+  }),
+  registration,
+  change("a withdrawal of a registration", registered, byFlags(), 1, elsewhere, { told: "none" }),
+  change("a rollback of a registration", none, registered, 4, elsewhere, {
+    breaks: isTold,
+    unbroken: registration,
+    answer: mine,
+    told: "none",
+  }),
+  change("a change to a registration", ours, registered, 1, applied, {
+    ...inFlags(mine),
+    always: served,
+  }),
+  change("a change back from a registration", registered, ours, 1, applied, {
+    ...inFlags({}),
+    always: answers,
+  }),
+  change("a change of scope", registered, annotated("ours"), 1, elsewhere, {
+    ...inFlags(mine),
+    always: served,
+  }),
+];
+
+const uses = (flag: string, { from, to }: Change) =>
+  [...(from?.flags ?? []), ...to.flags].includes(flag);
+const isRegistering = (row: Change) => uses("--registration=Agent", row);
+const hasProvider = (row: Change) => uses("--delivery=CredentialProvider", row);
+const revisionOf = ({ from, to }: Change) => (from === undefined || from === to ? 1 : 2);
+const theirsIn = (row: Change) => (hasProvider(row) ? elsewhere : theirs);
+
+/** Scripts the kubelet. A job takes half a second, so that an agent may meet it under way. */
+function script(place: AgentPlace, row: Change, breaks = row.breaks): void {
+  const { systemd } = place;
+  if (isRegistering(row)) reads(place);
+  systemd.startLimitMicros = 100_000n;
+  systemd.fate = () => ({ ...(breaks?.(place) === true ? crashes : comesBack), takes: 500 });
+  systemd.started();
+}
+
+/** Makes the kubelet's directory as it is just before the change. */
+async function prepared(row: Change): Promise<Disk> {
+  await using place = await AgentPlace.make();
+  const { node } = place;
+  writeFileSync(node.config, theirsIn(row), { mode: 0o640 });
+  if (isRegistering(row)) writeFileSync(envOf(place), given);
+  else if (hasProvider(row)) installProvider(node.kubelet);
+  script(place, row);
+  if (row.from !== undefined) {
+    node.mount(1, row.from.content);
+    await using agent = await startOn(place, row.from, 1);
+    await agent.shows(200, "GPS200", 60_000);
+  }
+  await row.before?.(place);
+  return diskOf(node.kubelet);
+}
+
+const disks = new Map<Change, Promise<Disk>>();
+
+/** The kubelet's directory as it is just before the change. It is made once for all cases. */
+export function before(row: Change): Promise<Disk> {
+  const known = disks.get(row) ?? prepared(row);
+  disks.set(row, known);
+  return known;
+}
+
+/** A node just before the change. `disk`: it has just booted with this disk instead. */
+export async function placeOf(
+  row: Change,
+  { disk, cut }: Readonly<{ disk?: Disk; cut?: Cut }> = {},
+): Promise<AgentPlace> {
+  const place = await AgentPlace.make(cut);
+  lay(disk ?? (await before(row)), place.node.kubelet);
+  script(place, row, disk && (() => false));
+  place.node.mount(revisionOf(row), row.to.content);
+  if (revisionOf(row) > 1) place.node.newPod();
+  return place;
+}
+
+function startOn(
+  { node, systemd }: AgentPlace,
+  { flags }: Mount,
+  revision: number,
+  under: readonly string[] = [],
+): Promise<AgentProcess> {
+  node.flags = flags;
+  return AgentProcess.start(node, { revision, healthzPort: systemd.healthzPort, under });
+}
+
+/** Starts an agent that makes the change. `under`: words before its program, such as strace. */
+export function begin(place: AgentPlace, row: Change, under?: readonly string[]) {
+  return startOn(place, row.to, revisionOf(row), under);
+}
+
+/**
+ * Returns the check for any instant of the change: config.json is wholly the old one or wholly the
+ * new one, with its owner and mode. If it contains entries of ours, there is a journal.
+ */
+export async function wholeness(row: Change): Promise<(place: AgentPlace, asked: number) => void> {
+  const old = (await before(row)).get("config.json");
+  assert.ok(old !== undefined && old !== "directory");
+  const documents = new Set([old.bytes.toString(), row.file, row.unbroken?.file]);
+  return (place, asked) => {
+    const { node } = place;
+    const { file } = node;
+    assert.ok(documents.has(file), `config.json is ${file}`);
+    assertOwned(place);
+    const isOurs = file !== theirsIn(row) || (isRegistering(row) && isTold(place));
+    assert.ok(!isOurs || phaseOf(node) !== undefined, "ours without a journal");
+    // Throws if the answer is torn.
+    answered(node.kubelet);
+    row.always?.(place, asked);
+  };
+}
+
+function assertOwned({ node }: AgentPlace): void {
+  const { mode, uid, gid } = statSync(node.config);
+  assert.deepEqual([mode & 0o7777, uid, gid], [0o640, 0, 0]);
+}
+
+/** The check for what the kubelet reads at the end of the change. */
+export function checkFiles(place: AgentPlace, row: Change): void {
+  const { kubelet, file } = place.node;
+  const config = join(kubelet, providerFiles.config);
+  const isScope = (scope: (typeof scopes)[number]) => judgeConfig(readFileSync(config), scope).ok;
+  assertOwned(place);
+  assert.deepEqual(
+    {
+      file,
+      answer: answered(kubelet),
+      scope: existsSync(config) ? scopes.find(isScope) : undefined,
+      provider: existsSync(join(kubelet, providerFiles.folder)),
+      flags: isRegistering(row) && !isTold(place) && readFileSync(envOf(place), "utf8"),
+    },
+    {
+      file: row.file,
+      answer: row.answer,
+      scope: row.answer && (row.to.flags.includes("--scope=Annotated") ? "Annotated" : "All"),
+      provider: row.answer !== undefined,
+      flags: row.told === "none" && given,
+    },
+  );
+}
+
+/** The journal's phase at the end. With GPS254 the agent waits for the kubelet to reread. */
+const phases = { GPS200: "applied", GPS219: "applied", GPS224: undefined, GPS254: "restarting" };
+
+/**
+ * The check for the end of the change. `restarts`: requested from this node's systemd, which counts
+ * from 0 after a boot.
+ */
+export function check(place: AgentPlace, row: Change, restarts = row.restarts): void {
+  const { node, systemd } = place;
+  const isGone = row.code === "GPS224";
+  checkFiles(place, row);
+  assert.deepEqual(
+    {
+      kubelet: systemd.active,
+      restarts: systemd.restartCalls,
+      folder: existsSync(node.folder) ? node.kept : "gone",
+      version: journalOf(node)?.version,
+      phase: phaseOf(node),
+      told: toldOf(systemd.command),
+    },
+    {
+      kubelet: "active",
+      restarts,
+      folder: isGone ? "gone" : keeping(theirsIn(row)),
+      version: isGone ? undefined : 3,
+      phase: phases[row.code],
+      told: row.told ?? "none",
+    },
+  );
+}

@@ -4,7 +4,7 @@ import fs, { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "n
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { NodeDirectory } from "../test/faults/agent.ts";
+import { NodeDirectory } from "../test/harness/agent/node-directory.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import { act } from "./execute.ts";
 import { CouldNotAsk } from "./systemd/bus.ts";

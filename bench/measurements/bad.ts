@@ -10,7 +10,7 @@ import { Observer } from "#agent/observer.ts";
 import { Deeds } from "#agent/observe/stopwatch.ts";
 import type { Systemd } from "#agent/systemd/systemd.ts";
 import type { Unit } from "#agent/systemd/unit.ts";
-import { NodeDirectory } from "#test/faults/agent.ts";
+import { NodeDirectory } from "#test/harness/agent/agent.ts";
 import type { Measurement } from "../result/bench.ts";
 import { measure } from "../result/result.ts";
 

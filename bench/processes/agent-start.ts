@@ -3,10 +3,10 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { NodeDirectory } from "#test/faults/agent.ts";
-import { nodeFlags } from "#test/faults/deployed.ts";
-import { startBus } from "#test/faults/bus.ts";
-import { ScriptedSystemd } from "#test/faults/scripted-systemd.ts";
+import { NodeDirectory } from "#test/harness/agent/agent.ts";
+import { nodeFlags } from "#test/harness/agent/deployed.ts";
+import { startBus } from "#test/harness/agent/bus.ts";
+import { ScriptedSystemd } from "#test/harness/agent/scripted-systemd.ts";
 import type { Measurement } from "../result/bench.ts";
 import { compare } from "../result/result.ts";
 import { interleave } from "../result/rounds.ts";

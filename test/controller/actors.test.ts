@@ -214,7 +214,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "who writes admission policies or webhooks": "test/controller/admission.test.ts",
   "any process in a node's network namespace (a `hostNetwork` pod, a user with a shell)":
     "test/faults/trouble.test.ts",
-  "an unprivileged pod": "test/faults/apply.test.ts",
+  "an unprivileged pod": "test/story/agent.test.ts",
   "the fleet's controller, where `manifests/fleet` is installed": "test/fleet/fleet.test.ts",
   "who may label Namespaces, or write `NAMESPACE-kubeconfig` in a labelled one":
     "test/fleet/fleet.test.ts",

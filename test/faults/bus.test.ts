@@ -13,8 +13,8 @@ import test, { type TestContext } from "node:test";
 import fc from "fast-check";
 import { BusError, CouldNotAsk } from "#agent/systemd/bus.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
-import { inTime } from "./agent.ts";
-import { configure, startBus } from "./bus.ts";
+import { inTime } from "../harness/agent/agent.ts";
+import { configure, startBus } from "../harness/agent/bus.ts";
 import { Relay } from "./relay.ts";
 import {
   comesBack,
@@ -23,7 +23,7 @@ import {
   questioned,
   type ScriptedRestart,
   ScriptedSystemd,
-} from "./scripted-systemd.ts";
+} from "../harness/agent/scripted-systemd.ts";
 
 /** Nothing that answers is as slow, however busy the machine. */
 const patient = { question: 60_000, job: 60_000 };

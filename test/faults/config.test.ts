@@ -16,8 +16,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { AgentProcess, encode, inTime } from "./agent.ts";
-import { many } from "./deployed.ts";
+import { AgentProcess, encode, inTime } from "../harness/agent/agent.ts";
+import { many } from "../harness/agent/deployed.ts";
 import { phaseOf, slowly } from "./phases.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 

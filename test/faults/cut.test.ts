@@ -7,12 +7,12 @@ import { join } from "node:path";
 import test from "node:test";
 import { CouldNotAsk } from "#agent/systemd/bus.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
-import { AgentProcess, NodeDirectory, inTime } from "./agent.ts";
-import { startBus } from "./bus.ts";
+import { AgentProcess, NodeDirectory, inTime } from "../harness/agent/agent.ts";
+import { startBus } from "../harness/agent/bus.ts";
 import { content, ours } from "./place.ts";
 import { type Cut, Relay } from "./relay.ts";
 import { sample } from "../sample.ts";
-import { ScriptedSystemd } from "./scripted-systemd.ts";
+import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 async function behind(node: NodeDirectory, cut: Cut) {
   const bus = await startBus(join(node.root, "bus"));

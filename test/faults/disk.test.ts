@@ -24,12 +24,12 @@ import { basename, join } from "node:path";
 import test from "node:test";
 import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
 import { flagsIn } from "#pullsecret/provider/flags.ts";
-import { AgentProcess, encode, keeping, NodeDirectory, inTime } from "./agent.ts";
-import { startBus } from "./bus.ts";
+import { AgentProcess, encode, keeping, NodeDirectory, inTime } from "../harness/agent/agent.ts";
+import { startBus } from "../harness/agent/bus.ts";
 import { answered } from "./provider.ts";
 import { until } from "../cluster/await.ts";
 import { sample } from "../sample.ts";
-import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
+import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
 /** Three pages of a file system, so that it can be full in the middle of a write. */

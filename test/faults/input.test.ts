@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AgentProcess, digestFor, encode, inTime } from "./agent.ts";
+import { AgentProcess, digestFor, encode, inTime } from "../harness/agent/agent.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 
 /** Resident memory in MiB and open descriptors. */

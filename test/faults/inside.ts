@@ -6,8 +6,13 @@ import { cpSync, existsSync, linkSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { until } from "../cluster/await.ts";
 import type { Node as ClusterNode } from "../cluster/node.ts";
-import { type ProbeAnswer, isAnswer, NodeDirectory, withProbation } from "./agent.ts";
-import { agentBundle, environment, nodeFlags } from "./deployed.ts";
+import {
+  type ProbeAnswer,
+  isAnswer,
+  NodeDirectory,
+  withProbation,
+} from "../harness/agent/agent.ts";
+import { agentBundle, environment, nodeFlags } from "../harness/agent/deployed.ts";
 
 /** Below the node's root; what is put there is the same file inside and outside. */
 const place = "root/agent";

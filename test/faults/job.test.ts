@@ -4,10 +4,15 @@
  */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { encode, inTime } from "./agent.ts";
-import { configure } from "./bus.ts";
+import { encode, inTime } from "../harness/agent/agent.ts";
+import { configure } from "../harness/agent/bus.ts";
 import { ours, AgentPlace } from "./place.ts";
-import { comesBack, jobResults, questioned, type ScriptedRestart } from "./scripted-systemd.ts";
+import {
+  comesBack,
+  jobResults,
+  questioned,
+  type ScriptedRestart,
+} from "../harness/agent/scripted-systemd.ts";
 
 /** Applies a revision for each script; answers how many restarts were asked for it. */
 async function applyEach(

@@ -12,13 +12,19 @@ import test, { type TestContext } from "node:test";
 import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { flagsIn, toldOf } from "#pullsecret/provider/flags.ts";
-import { AgentProcess, type ProbeAnswer, type MountedSources, encode, keeping } from "./agent.ts";
+import {
+  AgentProcess,
+  type ProbeAnswer,
+  type MountedSources,
+  encode,
+  keeping,
+} from "../harness/agent/agent.ts";
 import { ageJournal, atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 import { answered, hasAsked, installProvider } from "./provider.ts";
 import { killingAt, madeBy, mayFallShort, named, type Point, pointsOf } from "./points.ts";
 import { everyPoint, sample } from "../sample.ts";
-import { comesBack, crashes } from "./scripted-systemd.ts";
+import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
 const theirs = `{"auths":{"a.io":{"auth":"${encode("theirs")}"}}}`;
 

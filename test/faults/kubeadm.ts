@@ -7,7 +7,7 @@ import { script } from "#pullsecret/provider/answer.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { flagsIn } from "#pullsecret/provider/flags.ts";
 import { AgentPlace } from "./place.ts";
-import { comesBack } from "./scripted-systemd.ts";
+import { comesBack } from "../harness/agent/scripted-systemd.ts";
 
 export const registering = ["--delivery=CredentialProvider", "--registration=Agent"];
 /** What kubeadm's file holds before an agent comes. */

@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import test from "node:test";
-import { AgentProcess, encode, keeping } from "./agent.ts";
+import { AgentProcess, encode, keeping } from "../harness/agent/agent.ts";
 import { AgentPlace } from "./place.ts";
 
 const planted = ["planted-by-us", "planted-by-them"];

@@ -4,9 +4,9 @@
  */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { inTime } from "./agent.ts";
+import { inTime } from "../harness/agent/agent.ts";
 import { content, ours, AgentPlace } from "./place.ts";
-import { comesBack, crashes } from "./scripted-systemd.ts";
+import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
 test("a kubelet that is down when the agent arrives is not started by it; started by somebody, it gets the new file", async () => {
   await using place = await AgentPlace.make();

@@ -4,11 +4,11 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { AgentProcess, encode, inTime } from "./agent.ts";
-import { many } from "./deployed.ts";
+import { AgentProcess, encode, inTime } from "../harness/agent/agent.ts";
+import { many } from "../harness/agent/deployed.ts";
 import { ageJournal, phaseOf } from "./phases.ts";
 import { AgentPlace } from "./place.ts";
-import { comesBack, crashes } from "./scripted-systemd.ts";
+import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
 const limit = 96 * 1024 * 1024;
 /** What a memory controller's files are called, in both versions of cgroups. */

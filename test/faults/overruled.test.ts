@@ -8,9 +8,9 @@ import { join } from "node:path";
 import test from "node:test";
 import { kubeadmFlagsFile } from "#contract/names.ts";
 import { toldOf } from "#pullsecret/provider/flags.ts";
-import { AgentProcess } from "./agent.ts";
+import { AgentProcess } from "../harness/agent/agent.ts";
 import { AgentPlace } from "./place.ts";
-import { comesBack, crashes } from "./scripted-systemd.ts";
+import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
 test("H18: where somebody else's arguments win over ours, ours are taken back, and the agent says so", async () => {
   await using place = await AgentPlace.make();

@@ -9,10 +9,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { AgentProcess, encode, NodeDirectory } from "./agent.ts";
-import { startBus } from "./bus.ts";
-import { many, nodeFlags } from "./deployed.ts";
-import { ScriptedSystemd } from "./scripted-systemd.ts";
+import { AgentProcess, encode, NodeDirectory } from "../harness/agent/agent.ts";
+import { startBus } from "../harness/agent/bus.ts";
+import { many, nodeFlags } from "../harness/agent/deployed.ts";
+import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 test("under the DaemonSet's flags the agent applies, repairs, and leaves no trace", async () => {
   using node = new NodeDirectory();

@@ -8,10 +8,10 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { keeping } from "./agent.ts";
+import { keeping } from "../harness/agent/agent.ts";
 import { atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
 import { ours, AgentPlace } from "./place.ts";
-import { comesBack, crashes, type ScriptedRestart } from "./scripted-systemd.ts";
+import { comesBack, crashes, type ScriptedRestart } from "../harness/agent/scripted-systemd.ts";
 
 const theirs = '{"auths":{}}\n';
 const oursBeside = `${ours}\n`;

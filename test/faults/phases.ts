@@ -9,7 +9,7 @@ import {
   type ProbeAnswer,
   type NodeDirectory,
   inTime,
-} from "./agent.ts";
+} from "../harness/agent/agent.ts";
 
 /**
  * Put before the agent's program: each fsync takes 300 ms more, and a phase has one of them at

@@ -1,8 +1,8 @@
 /** A node with revision 1 mounted, a private bus and a scripted systemd. */
 import { rmSync } from "node:fs";
-import { AgentProcess, encode, NodeDirectory } from "./agent.ts";
-import { type TestBus, startBus } from "./bus.ts";
-import { ScriptedSystemd } from "./scripted-systemd.ts";
+import { AgentProcess, encode, NodeDirectory } from "../harness/agent/agent.ts";
+import { type TestBus, startBus } from "../harness/agent/bus.ts";
+import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 /** config.json when revision 1 is in force and nobody else has entries. */
 export const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });

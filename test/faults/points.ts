@@ -6,8 +6,8 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type AgentProcess, inTime, type NodeDirectory } from "./agent.ts";
-import { questioned, type ScriptedSystemd } from "./scripted-systemd.ts";
+import { type AgentProcess, inTime, type NodeDirectory } from "../harness/agent/agent.ts";
+import { questioned, type ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 import { assertCountable, callOf, inOrder, traced } from "./trace.ts";
 
 /**

@@ -11,10 +11,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import test from "node:test";
 import { kubeadmFlagsFile, providerFiles } from "#contract/names.ts";
-import { keeping, type NodeDirectory } from "./agent.ts";
+import { keeping, type NodeDirectory } from "../harness/agent/agent.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 import { answered, installProvider } from "./provider.ts";
-import { comesBack, crashes as crashesAtOnce, type ScriptedSystemd } from "./scripted-systemd.ts";
+import {
+  comesBack,
+  crashes as crashesAtOnce,
+  type ScriptedSystemd,
+} from "../harness/agent/scripted-systemd.ts";
 import { inOrder, traced } from "./trace.ts";
 
 /** One state of the disk: name → file, and whether a file's bytes are sure. */

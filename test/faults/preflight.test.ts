@@ -17,11 +17,11 @@ import { dirname, join } from "node:path";
 import test from "node:test";
 import { freshBundle } from "#build/bundle.ts";
 import { exitCodes, mountPaths, podFiles } from "#contract/names.ts";
-import { encode, NodeDirectory, inTime } from "./agent.ts";
-import { daemonSetOf, withoutCapabilities } from "./deployed.ts";
+import { encode, NodeDirectory, inTime } from "../harness/agent/agent.ts";
+import { daemonSetOf, withoutCapabilities } from "../harness/agent/deployed.ts";
 import { phaseOf } from "./phases.ts";
 import { content, ours, AgentPlace } from "./place.ts";
-import { comesBack, crashes } from "./scripted-systemd.ts";
+import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
 /** Nothing of ours is on the node, and nobody was restarted. */
 function untouched({ node, systemd }: AgentPlace, file?: string): void {

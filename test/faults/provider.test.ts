@@ -10,7 +10,7 @@ import { until } from "../cluster/await.ts";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
 import type { Node as Machine } from "../cluster/node.ts";
 import { podOn, pullRefused, untilState } from "../e2e/pods.ts";
-import { encode } from "./agent.ts";
+import { encode } from "../harness/agent/agent.ts";
 import { Inside } from "./inside.ts";
 import { answered, installProvider, kubeadmFlags } from "./provider.ts";
 

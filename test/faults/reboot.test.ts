@@ -11,13 +11,13 @@ import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { providerFiles } from "#contract/names.ts";
 import { toldOf } from "#pullsecret/provider/flags.ts";
-import { AgentProcess, type MountedSources, type ProbeAnswer } from "./agent.ts";
+import { AgentProcess, type MountedSources, type ProbeAnswer } from "../harness/agent/agent.ts";
 import { envOf, given, isTold, kubeadmPlace, options, reads, registering } from "./kubeadm.ts";
 import { atATime, carriedOn, endedWhen, phaseOf } from "./phases.ts";
 import { type AgentPlace, content, ours } from "./place.ts";
 import { answered } from "./provider.ts";
 import { sample } from "../sample.ts";
-import { comesBack, crashes } from "./scripted-systemd.ts";
+import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
 type Moment = Readonly<{
   name: string;

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { providerFiles } from "#contract/names.ts";
 import { toldOf } from "#pullsecret/provider/flags.ts";
-import { AgentProcess, inTime } from "./agent.ts";
+import { AgentProcess, inTime } from "../harness/agent/agent.ts";
 import { envOf, given, isTold, kubeadmPlace, options, reads } from "./kubeadm.ts";
 import { AgentPlace } from "./place.ts";
 import { answered, installProvider } from "./provider.ts";

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ours, AgentPlace } from "./place.ts";
-import { comesBack } from "./scripted-systemd.ts";
+import { comesBack } from "../harness/agent/scripted-systemd.ts";
 
 test("a job that takes three minutes is waited for: one restart, and ready when it is over", async () => {
   await using place = await AgentPlace.make();

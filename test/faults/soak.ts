@@ -15,10 +15,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Random } from "../random.ts";
-import { AgentProcess, encode, inTime } from "./agent.ts";
-import { agentBundle } from "./deployed.ts";
+import { AgentProcess, encode, inTime } from "../harness/agent/agent.ts";
+import { agentBundle } from "../harness/agent/deployed.ts";
 import { AgentPlace } from "./place.ts";
-import { comesBack, crashes } from "./scripted-systemd.ts";
+import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
 const { values } = parseArgs({
   options: {

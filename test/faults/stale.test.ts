@@ -8,11 +8,11 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { stays } from "../cluster/await.ts";
-import { AgentProcess, NodeDirectory, inTime } from "./agent.ts";
-import { type TestBus, startBus } from "./bus.ts";
+import { AgentProcess, NodeDirectory, inTime } from "../harness/agent/agent.ts";
+import { type TestBus, startBus } from "../harness/agent/bus.ts";
 import { content, ours } from "./place.ts";
 import { startHealthz } from "./healthz.ts";
-import { ScriptedSystemd } from "./scripted-systemd.ts";
+import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 function mount(...args: readonly string[]): void {
   const { status, stderr } = spawnSync("mount", args, { encoding: "utf8" });

@@ -1,8 +1,8 @@
 /** The system calls of an agent that nobody disturbs. */
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { AgentProcess, type NodeDirectory, inTime } from "./agent.ts";
-import type { ScriptedSystemd } from "./scripted-systemd.ts";
+import { AgentProcess, type NodeDirectory, inTime } from "../harness/agent/agent.ts";
+import type { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 /**
  * The calls of each thread, a line each: the time of its beginning, and the call as strace writes

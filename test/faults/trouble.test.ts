@@ -22,11 +22,11 @@ import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { execFileSync, spawnSync } from "node:child_process";
 import { stays } from "../cluster/await.ts";
-import { AgentProcess, encode, NodeDirectory, inTime } from "./agent.ts";
-import { startBus } from "./bus.ts";
+import { AgentProcess, encode, NodeDirectory, inTime } from "../harness/agent/agent.ts";
+import { startBus } from "../harness/agent/bus.ts";
 import { startHealthz } from "./healthz.ts";
 import { content, ours, AgentPlace } from "./place.ts";
-import { comesBack, crashes, ScriptedSystemd } from "./scripted-systemd.ts";
+import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 test("without a bus nothing is changed, the reason is told, and it heals by itself when the bus comes", async () => {
   using node = new NodeDirectory();

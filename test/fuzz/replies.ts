@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { BusError, CouldNotAsk } from "#agent/systemd/bus.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
 import { Random } from "../random.ts";
-import { NodeDirectory, inTime } from "../faults/agent.ts";
-import { startBus } from "../faults/bus.ts";
+import { NodeDirectory, inTime } from "../harness/agent/agent.ts";
+import { startBus } from "../harness/agent/bus.ts";
 import { Relay } from "../faults/relay.ts";
-import { ScriptedSystemd } from "../faults/scripted-systemd.ts";
+import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 /**
  * A byte changed, put in or lost, a length made huge, a type made another, or the rest of the

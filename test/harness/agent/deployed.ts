@@ -5,9 +5,10 @@ import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { providerWrites } from "#controller/objects/daemonset/delivery.ts";
 import { daemonSet } from "#controller/objects/daemonset/daemonset.ts";
 import { mountPaths, providerFiles } from "#contract/names.ts";
+import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { freshBundle } from "#build/bundle.ts";
-import type { NodeDirectory } from "./agent/node-directory.ts";
+import type { NodeDirectory } from "./node-directory.ts";
 
 /** The DaemonSet where nobody declares a policy. */
 export function daemonSetOf(): ReturnType<typeof daemonSet> {
@@ -23,8 +24,17 @@ export const environment: Readonly<Record<string, string>> = Object.fromEntries(
   (container?.env ?? []).flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])),
 );
 
-/** Put before a program: root without capabilities, as the DaemonSet's container. */
-export const withoutCapabilities = ["setpriv", "--bounding-set=-all", "--no-new-privs"];
+const dropping = ["setpriv", "--bounding-set=-all", "--no-new-privs"] as const;
+
+/**
+ * Put before a program: root without capabilities, as the DaemonSet's container. Empty without root
+ * (setpriv then drops nothing and reports success) or with BusyBox's setpriv: the program then runs
+ * as it is started.
+ */
+export const withoutCapabilities: readonly string[] =
+  process.getuid?.() === 0 && spawnSync(dropping[0], [...dropping.slice(1), "true"]).status === 0
+    ? dropping
+    : [];
 
 let bundles: Promise<string[]> | undefined;
 
@@ -37,13 +47,22 @@ export async function agentBundle(): Promise<string> {
 /** Where the DaemonSet's mounts are on a node, and the agent's own flags there. */
 type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "pod" | "terminationLog" | "flags">;
 
+/**
+ * The agent's flags are written for the permission model of Node 24, which the image has. Later
+ * versions also deny the network and fsync by handle, so agents run without it on them.
+ */
+const isPermission = (flag: string) => /^--(?:permission|allow-)/.test(flag);
+const fitsPermissions = process.versions.node.startsWith("24.");
+
 /** Node's flags in the DaemonSet, its mount paths replaced by the node's. */
 export function nodeFlags(node: Mounts): string[] {
   const [, ...flags] = container?.command?.slice(0, -1) ?? [];
   const registering = { mode: "CredentialProvider", registration: "Agent", scope: "All" } as const;
   const registers = node.flags.includes("--registration=Agent");
   const others = flags.filter((flag) => !registers || !flag.includes(providerFiles.folder));
-  return [...others, ...(registers ? providerWrites(registering) : [])].map((flag) =>
+  const all = [...others, ...(registers ? providerWrites(registering) : [])];
+  const known = all.filter((flag) => fitsPermissions || !isPermission(flag));
+  return known.map((flag) =>
     flag
       .replace(mountPaths.kubelet, node.kubelet)
       .replace(mountPaths.secret, node.secret)

@@ -1,14 +1,15 @@
 /**
- * A fake: org.freedesktop.systemd1 on a private bus, with one unit that does as it is told, and the
- * healthz of the kubelet that it pretends to run. For what the real systemd never does on demand;
- * the real one is in the cluster tests.
+ * A fake: org.freedesktop.systemd1 with one unit that does as it is told, and the healthz of the
+ * kubelet that it pretends to run. For what the real systemd never does on demand; the real one is
+ * in the cluster tests. It is served on a real bus, or directly where no dbus-daemon is installed.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Message, type MessageBus, sessionBus, Variant } from "dbus-next";
+import { Message, sessionBus, Variant } from "dbus-next";
+import { serveDirectly, type Wire } from "./direct-bus.ts";
 
 const name = "org.freedesktop.systemd1";
 const path = "/org/freedesktop/systemd1";
@@ -98,17 +99,26 @@ export class ScriptedSystemd implements AsyncDisposable {
   /** Called for each of `calls`, before it is answered. */
   onCall: (call: string) => void = () => {};
   #job = 0;
-  readonly #bus: MessageBus;
+  #wire: Wire | undefined;
   readonly #healthz: Server;
 
-  private constructor(bus: MessageBus, healthz: Server) {
-    this.#bus = bus;
+  private constructor(healthz: Server) {
     this.#healthz = healthz;
   }
 
-  static async start(address: string): Promise<ScriptedSystemd> {
-    const bus = sessionBus({ busAddress: address, authMethods: ["EXTERNAL"] });
-    bus.on("error", () => {});
+  /** On the real bus at `address`. */
+  static start(address: string): Promise<ScriptedSystemd> {
+    return ScriptedSystemd.#served((answer) => serveOnBus(address, answer));
+  }
+
+  /** At a socket of its own, system_bus_socket in `directory`. */
+  static startDirectly(directory: string): Promise<ScriptedSystemd> {
+    return ScriptedSystemd.#served((answer) => serveDirectly(directory, answer));
+  }
+
+  static async #served(
+    serve: (answer: (call: Message) => void) => Promise<Wire>,
+  ): Promise<ScriptedSystemd> {
     const healthz = createServer((_request, response) => {
       fake.looks += 1;
       const up = fake.active === "active" && fake.healthy;
@@ -118,22 +128,8 @@ export class ScriptedSystemd implements AsyncDisposable {
     });
     healthz.listen(0, "127.0.0.1");
     await once(healthz, "listening");
-    const fake = new ScriptedSystemd(bus, healthz);
-    const send = bus.send.bind(bus);
-    bus.send = (message) => {
-      try {
-        send(message);
-      } catch {
-        // The bus was taken away, which is what some tests are about.
-      }
-    };
-    await bus.requestName(name, 0);
-    (
-      bus as unknown as { addMethodHandler(handler: (message: Message) => boolean): void }
-    ).addMethodHandler((message) => {
-      void fake.#answer(message);
-      return true;
-    });
+    const fake = new ScriptedSystemd(healthz);
+    fake.#wire = await serve((call) => void fake.#answer(call));
     return fake;
   }
 
@@ -171,7 +167,7 @@ export class ScriptedSystemd implements AsyncDisposable {
     this.onCall(call);
     if (this.silent.has(member)) return;
     const reply = (signature: string, ...body: unknown[]) =>
-      this.#bus.send(Message.newMethodReturn(message, signature, body));
+      this.#wire?.send(Message.newMethodReturn(message, signature, body));
     switch (member) {
       case "Subscribe":
       case "ResetFailedUnit":
@@ -179,7 +175,7 @@ export class ScriptedSystemd implements AsyncDisposable {
       case "Get": {
         const [kind, property] = message.body.map(String) as [string, string];
         if (this.unknown.has(property))
-          return this.#bus.send(
+          return this.#wire?.send(
             Message.newError(
               message as never,
               "org.freedesktop.DBus.Error.UnknownProperty",
@@ -193,7 +189,7 @@ export class ScriptedSystemd implements AsyncDisposable {
       case "RestartUnit":
         return await this.#restart(message, reply);
       default:
-        this.#bus.send(
+        this.#wire?.send(
           Message.newError(message as never, "org.freedesktop.DBus.Error.UnknownMethod", member),
         );
     }
@@ -209,7 +205,7 @@ export class ScriptedSystemd implements AsyncDisposable {
     const now = this.fate?.() ?? next;
     if (now === undefined) throw new Error("no script");
     if (now.error !== undefined) {
-      this.#bus.send(Message.newError(message as never, now.error, "scripted"));
+      this.#wire?.send(Message.newError(message as never, now.error, "scripted"));
       return;
     }
     const job = `${path}/job/${++this.#job}`;
@@ -232,7 +228,7 @@ export class ScriptedSystemd implements AsyncDisposable {
         [`${path}/job/9999`, "other.service", "failed"],
         [job, this.unit, now.job],
       ] as const)
-        this.#bus.send(
+        this.#wire?.send(
           Message.newSignal(path, `${name}.Manager`, "JobRemoved", "uoss", [
             this.#job,
             id,
@@ -290,11 +286,32 @@ export class ScriptedSystemd implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#bus.disconnect();
+    this.#wire?.close();
     this.#healthz.close();
     this.#healthz.closeAllConnections();
     await Promise.resolve();
   }
+}
+
+/** As the program of systemd's name on a real bus. */
+async function serveOnBus(address: string, answer: (call: Message) => void): Promise<Wire> {
+  const bus = sessionBus({ busAddress: address, authMethods: ["EXTERNAL"] });
+  bus.on("error", () => {});
+  await bus.requestName(name, 0);
+  bus.addMethodHandler((call: Message) => {
+    answer(call);
+    return true;
+  });
+  return {
+    send: (message) => {
+      try {
+        bus.send(message);
+      } catch {
+        // The bus was taken away, which is what some tests are about.
+      }
+    },
+    close: () => bus.disconnect(),
+  };
 }
 
 /** The unit of an object's path. */

@@ -1,12 +1,13 @@
 /**
  * The agent as it is deployed, as a process on directories of its own and a private bus: the
- * bundle, under the DaemonSet's flags and environment, as root without capabilities.
+ * bundle, under the DaemonSet's flags and environment, as root without capabilities if the tests
+ * run as root.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
 import { freePort } from "#test/free-port.ts";
-import { agentBundle, environment, nodeFlags, withoutCapabilities } from "../deployed.ts";
+import { agentBundle, environment, nodeFlags, withoutCapabilities } from "./deployed.ts";
 import type { NodeDirectory } from "./node-directory.ts";
 import { inTime } from "./waiting.ts";
 
@@ -33,7 +34,7 @@ export type AgentOptions = Readonly<{
   digest?: string;
 }>;
 
-/** A flag may be given once: what a test says of the probation stands for what is usual. */
+/** A flag may be given only once: the probation of a test replaces the default one. */
 export function withProbation(seconds: number, flags: readonly string[]): readonly string[] {
   return flags.some((flag) => flag.startsWith("--probation="))
     ? flags
@@ -115,11 +116,15 @@ export class AgentProcess implements AsyncDisposable {
     return last;
   }
 
-  /** Exit code, or the signal's name. */
-  async ended(): Promise<number | string> {
-    if (this.child.exitCode === null && this.child.signalCode === null)
-      await once(this.child, "exit");
-    return this.child.exitCode ?? this.child.signalCode ?? "";
+  /** Exit code, or the signal's name. Throws if it has not ended `within` so many milliseconds. */
+  async ended(within?: number): Promise<number | string> {
+    const { child } = this;
+    const bound = within === undefined ? {} : { signal: AbortSignal.timeout(within) };
+    if (child.exitCode === null && child.signalCode === null)
+      await once(child, "exit", bound).catch((cause: unknown) => {
+        throw new Error(`the agent goes on\n${this.output}`, { cause });
+      });
+    return child.exitCode ?? child.signalCode ?? "";
   }
 
   async end(signal: NodeJS.Signals): Promise<number | string> {

@@ -1,0 +1,133 @@
+/**
+ * A system bus with one program on it, inside the test's own process: for a machine without
+ * dbus-daemon. Messages are put together and taken apart by dbus-next, as at the agent's end.
+ *
+ * It implements what the agent uses of a bus: the handshake (EXTERNAL), Hello, AddMatch. It does
+ * not compare signals with match rules: after its first AddMatch a connection gets every signal.
+ * Refusals, policies, limits and restarts of the bus are tested on a real one.
+ *
+ * A peer connection, such as systemd's own at /run/systemd/private, is the same without Hello,
+ * names and AddMatch: such a server would drop `destination` and `sender`, and send its signals to
+ * every connection.
+ */
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { Message, MessageType } from "dbus-next";
+
+/** The connection of a scripted program to its clients. */
+export type Wire = Readonly<{
+  /** A reply to a message that came from here, or a signal. Never throws. */
+  send(message: Message): void;
+  close(): void;
+}>;
+
+/** Parts that dbus-next does not export. */
+const internals = createRequire(import.meta.url);
+const { unmarshalMessages } = internals("dbus-next/lib/message.js") as Readonly<{
+  unmarshalMessages: (stream: Socket, onMessage: (raw: object) => void, options: object) => void;
+}>;
+const { marshallMessage, messageToJsFmt } = internals(
+  "dbus-next/lib/marshall-compat.js",
+) as Readonly<{
+  marshallMessage: (message: object) => [bytes: Buffer, descriptors: unknown[]];
+  messageToJsFmt: (raw: object) => ConstructorParameters<typeof Message>[0];
+}>;
+
+const theBus = "org.freedesktop.DBus";
+/** The program's own name on the bus. */
+const programName = ":1.0";
+
+/** Serves a program at `directory`'s system_bus_socket; `answer` gets each call to the program. */
+export async function serveDirectly(
+  directory: string,
+  answer: (call: Message) => void,
+): Promise<Wire> {
+  mkdirSync(directory, { recursive: true });
+  const connections = new Map<string, Connection>();
+  let names = 0;
+  const server = createServer((socket) => {
+    const name = `:1.${++names}`;
+    connections.set(name, new Connection(socket, name, answer));
+    socket.on("close", () => connections.delete(name));
+  });
+  server.listen(join(directory, "system_bus_socket"));
+  await once(server, "listening");
+  return {
+    send: (message) => {
+      if (message.type === MessageType.SIGNAL) {
+        for (const connection of connections.values())
+          if (connection.listens) connection.send(message, programName);
+      } else connections.get(message.destination)?.send(message, programName);
+    },
+    close: () => {
+      server.close();
+      for (const { socket } of connections.values()) socket.destroy();
+    },
+  };
+}
+
+/** One client, from its handshake to its end. */
+class Connection {
+  readonly socket: Socket;
+  /** Whether it has added a match rule. */
+  listens = false;
+  readonly #name: string;
+  readonly #answer: (call: Message) => void;
+  #serial = 0;
+
+  constructor(socket: Socket, name: string, answer: (call: Message) => void) {
+    this.socket = socket;
+    this.#name = name;
+    this.#answer = answer;
+    // Some tests kill their client.
+    socket.on("error", () => {});
+    this.#authenticate();
+  }
+
+  /** The first line begins with a zero byte. Any client that can open the socket is let in. */
+  #authenticate(): void {
+    let rest = Buffer.alloc(0);
+    const onData = (chunk: Buffer) => {
+      rest = Buffer.concat([rest, chunk]);
+      for (let end = rest.indexOf("\r\n"); end >= 0; end = rest.indexOf("\r\n")) {
+        const line = rest.toString("latin1", 0, end);
+        rest = rest.subarray(end + 2);
+        if (line === "BEGIN") {
+          this.socket.off("data", onData);
+          // The first message may have come together with this line.
+          this.socket.unshift(rest);
+          return this.#listen();
+        }
+        const isExternal = /^\0?AUTH EXTERNAL [0-9a-f]+$/.test(line);
+        this.socket.write(isExternal ? `OK ${"0".repeat(32)}\r\n` : "REJECTED EXTERNAL\r\n");
+      }
+    };
+    this.socket.on("data", onData);
+  }
+
+  #listen(): void {
+    const onMessage = (raw: object) => {
+      const call = new Message({ ...messageToJsFmt(raw), sender: this.#name });
+      if (call.destination === theBus) this.#answerAsBus(call);
+      else this.#answer(call);
+    };
+    unmarshalMessages(this.socket, onMessage, {});
+  }
+
+  #answerAsBus(call: Message): void {
+    if (call.member === "Hello")
+      return this.send(Message.newMethodReturn(call, "s", [this.#name]), theBus);
+    if (call.member !== "AddMatch") throw new Error(`no script for ${call.member} of the bus`);
+    this.listens = true;
+    this.send(Message.newMethodReturn(call, "", []), theBus);
+  }
+
+  /** Sends a copy: marshalling changes the message, and a signal goes to many connections. */
+  send(message: Message, sender: string): void {
+    const [bytes] = marshallMessage({ ...message, sender, serial: ++this.#serial });
+    this.socket.write(bytes);
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * The life of one node, with the shipped agent as a real process on real files. Each step continues
+ * from the one before. systemd is scripted. The story runs twice: the agent connects to a server in
+ * this process, which works on any Linux, and to a real dbus-daemon, which is the reference.
+ */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
+import { after, before, describe, test, type TestContext } from "node:test";
+import { AgentProcess, digestFor, encode, inTime, NodeDirectory } from "../harness/agent/agent.ts";
+import { startBus } from "../harness/agent/bus.ts";
+import { nodeFlags, withoutCapabilities } from "../harness/agent/deployed.ts";
+import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
+
+/** The beginning of every password, and of every `auth` in config.json. */
+const [planted, plantedAuth] = ["planted", "dXNlcjpwbGFudGVk"];
+
+/** The additional Secret with this password for a.io. */
+const secret = (password: string) => ({ additional: { "a.io": planted + password } });
+
+/** The content of config.json for that Secret, beside the entries of other programs. */
+const fileOf = (password: string, others: object = {}) => ({
+  auths: { ...others, "a.io": { auth: encode(planted + password) } },
+});
+
+const theirs = { "theirs.io": { auth: encode(`${planted}-theirs`) } };
+const notLinux = process.platform !== "linux" && "the agent needs Linux's /proc";
+const noDaemon =
+  spawnSync("dbus-daemon", ["--version"]).status !== 0 && "dbus-daemon is not installed";
+const keepsCapabilities = withoutCapabilities.length === 0 && "needs root and util-linux's setpriv";
+
+/** Milliseconds: the longest is that of three failed restarts, some 3 s on an idle machine. */
+const endsWithin = 30_000;
+
+type Served = Readonly<{ systemd: ScriptedSystemd; stop: () => Promise<void> }>;
+
+async function served(systemd: ScriptedSystemd, bus?: AsyncDisposable): Promise<Served> {
+  const stop = async () => {
+    await systemd[Symbol.asyncDispose]();
+    await bus?.[Symbol.asyncDispose]();
+  };
+  return { systemd, stop };
+}
+
+async function servedByDaemon(directory: string): Promise<Served> {
+  const bus = await startBus(directory);
+  return await served(await ScriptedSystemd.start(bus.address), bus);
+}
+
+const servedDirectly = async (directory: string) =>
+  await served(await ScriptedSystemd.startDirectly(directory));
+
+function story(serve: (directory: string) => Promise<Served>): void {
+  const node = new NodeDirectory();
+  let systemd: ScriptedSystemd;
+  let stop = async () => {};
+  /** Every line and termination message of all agents. */
+  let told = "";
+  let broken = false;
+
+  before(async () => ({ systemd, stop } = await serve(node.dbus)));
+  after(async () => {
+    await stop();
+    node[Symbol.dispose]();
+  });
+
+  /** After a failed step the node is in a state that the next steps do not expect. */
+  const step = (run: () => Promise<void>) => async (t: TestContext) => {
+    if (broken) return t.skip("an earlier step failed");
+    broken = true;
+    await run();
+    broken = false;
+  };
+
+  /** Runs an agent of the revision; returns how many restarts it requested. */
+  async function live(
+    revision: number,
+    run: (agent: AgentProcess) => Promise<unknown>,
+    digest = node.digest(revision),
+  ): Promise<number> {
+    const restarts = systemd.restartCalls;
+    const options = { revision, digest, healthzPort: systemd.healthzPort };
+    await using agent = await AgentProcess.start(node, options);
+    try {
+      await run(agent);
+    } finally {
+      told += agent.output + node.message;
+    }
+    return systemd.restartCalls - restarts;
+  }
+
+  const isReady = (agent: AgentProcess) => agent.shows(200, "GPS200");
+  const read = () => JSON.parse(node.file ?? "null");
+
+  test(
+    "H17: writes the file, restarts the kubelet once, is Ready when it answers",
+    step(async () => {
+      node.mount(1, secret("1"));
+      systemd.script = [{ ...comesBack, healthy: false }, comesBack];
+      const restarts = await live(1, async (agent) => {
+        await agent.shows("5nn", "GPS213");
+        systemd.healthy = true;
+        await isReady(agent);
+        assert.equal(await agent.end("SIGTERM"), 0);
+      });
+      assert.deepEqual(read(), fileOf("1"));
+      assert.equal(lstatSync(node.config).mode & 0o777, 0o600);
+      assert.equal(restarts, 1);
+    }),
+  );
+
+  test(
+    "H19: writes and restarts nothing for a revision with the same content",
+    step(async () => {
+      const old = lstatSync(node.config, { bigint: true });
+      node.mount(2, secret("1"));
+      assert.equal(await live(2, isReady), 0);
+      const { ino, mtimeNs, ctimeNs } = lstatSync(node.config, { bigint: true });
+      assert.deepEqual([ino, mtimeNs, ctimeNs], [old.ino, old.mtimeNs, old.ctimeNs]);
+    }),
+  );
+
+  test(
+    "H16: keeps another program's entry, and puts its own back",
+    step(async () => {
+      await live(2, async (agent) => {
+        await isReady(agent);
+        writeFileSync(node.config, JSON.stringify({ auths: theirs }));
+        assert.ok(await inTime(() => node.file?.includes(encode(`${planted}1`)) === true));
+        await isReady(agent);
+      });
+      assert.deepEqual(read(), fileOf("1", theirs));
+    }),
+  );
+
+  test(
+    "H15: waits for its own revision to be mounted, and rotates to it",
+    step(async () => {
+      const old = node.file;
+      const rotated = async (agent: AgentProcess) => {
+        await agent.shows("5nn", "GPS203");
+        assert.equal(node.file, old);
+        node.mount(3, secret("3"));
+        await isReady(agent);
+      };
+      assert.equal(await live(3, rotated, digestFor(3, secret("3"))), 1);
+      assert.deepEqual(read(), fileOf("3", theirs));
+    }),
+  );
+
+  test(
+    "H18: puts the old file back after three failed restarts, once",
+    step(async () => {
+      const old = node.file;
+      systemd.startLimitMicros = 200_000n;
+      systemd.script = [crashes, crashes, crashes, comesBack];
+      node.mount(4, secret("4"));
+      const ended = async (agent: AgentProcess) => assert.equal(await agent.ended(endsWithin), 1);
+      assert.equal(await live(4, ended), 4);
+      assert.equal(node.file, old);
+      assert.match(node.message, /^GPS218 /);
+      assert.equal(await live(4, (agent) => agent.shows("5nn", "GPS219")), 0);
+    }),
+  );
+
+  test(
+    "H17: makes up the restart of an agent that was killed after it wrote the file",
+    step(async () => {
+      const old = node.file;
+      node.mount(5, secret("5"));
+      const killed = async (agent: AgentProcess) => {
+        systemd.onCall = () => node.file !== old && agent.child.kill("SIGKILL");
+        assert.equal(await agent.ended(endsWithin), "SIGKILL");
+        systemd.onCall = () => {};
+      };
+      assert.equal(await live(5, killed), 0);
+      assert.deepEqual(read(), fileOf("5", theirs));
+      assert.equal(await live(5, isReady), 1);
+    }),
+  );
+
+  test(
+    "keeps what it has while the rollout is held, and repairs only its own content",
+    step(async () => {
+      const own = node.file;
+      node.mount(6, { ...secret("6"), intent: "hold" });
+      const drifted = JSON.stringify({ auths: theirs });
+      const restarts = await live(6, async (agent) => {
+        await agent.shows(200, "GPS251");
+        assert.equal(node.file, own);
+        writeFileSync(node.config, drifted);
+        await agent.shows(200, "GPS252");
+        assert.equal(node.file, drifted);
+      });
+      node.mount(7, { ...secret("5"), intent: "hold" });
+      const repaired = await live(7, (agent) => agent.shows(200, "GPS251"));
+      assert.equal(node.file, own);
+      assert.deepEqual([restarts, repaired], [0, 0]);
+    }),
+  );
+
+  test(
+    "H20: takes its entry away when the credential is withdrawn, and its folder",
+    step(async () => {
+      node.mount(8, {});
+      node.newPod();
+      const released = async (agent: AgentProcess) =>
+        assert.equal(await agent.ended(endsWithin), 0);
+      assert.equal(await live(8, released), 1);
+      assert.match(node.message, /^GPS224 /);
+      assert.equal(await live(8, (agent) => agent.shows(200, "GPS224")), 0);
+      assert.deepEqual(read(), { auths: theirs });
+      assert.ok(!existsSync(node.folder));
+    }),
+  );
+
+  test(
+    "H20: leaves the very bytes and the mode that another program's file had",
+    step(async () => {
+      const bytes = `{ "auths": {"a.io": {"auth": "${encode(`${planted}-theirs`)}"} } }\n`;
+      writeFileSync(node.config, bytes);
+      chmodSync(node.config, 0o640);
+      node.mount(9, secret("9"));
+      await live(9, isReady);
+      assert.deepEqual(read(), fileOf("9"));
+      node.mount(10, {});
+      await live(10, (agent) => agent.shows(200, "GPS224"));
+      assert.equal(node.file, bytes);
+      assert.equal(lstatSync(node.config).mode & 0o777, 0o640);
+      assert.ok(!existsSync(node.folder));
+    }),
+  );
+
+  test(
+    "prints no credential in its log or its termination messages",
+    step(async () => {
+      for (const code of ["GPS200", "GPS218", "GPS224"]) assert.match(told, new RegExp(code));
+      assert.ok(!told.includes(planted) && !told.includes(plantedAuth));
+    }),
+  );
+}
+
+/** Reports a skipped suite as one test: the runner lists tests, not suites. */
+function unless(skip: string | false, name: string, concurrency: number, tests: () => void): void {
+  if (skip) test(name, { skip });
+  else describe(name, { concurrency }, tests);
+}
+
+unless(notLinux, "one agent on one node", 2, () => {
+  unless(false, "over a socket of the test", 1, () => story(servedDirectly));
+  unless(noDaemon, "over dbus-daemon", 1, () => story(servedByDaemon));
+
+  test(
+    "runs as the DaemonSet's container: no capability, its flags",
+    { skip: keepsCapabilities },
+    async () => {
+      using node = new NodeDirectory();
+      node.mount(1, {});
+      await using agent = await AgentProcess.start(node, { revision: 1, healthzPort: 1 });
+      await agent.shows("5nn");
+      const proc = `/proc/${agent.child.pid}`;
+      const status = readFileSync(`${proc}/status`, "utf8");
+      for (const set of ["CapPrm", "CapEff", "CapBnd"])
+        assert.match(status, new RegExp(`^${set}:\\t0{16}$`, "m"));
+      assert.match(status, /^NoNewPrivs:\t1$/m);
+      assert.match(status, /^Uid:\t0\t/m);
+      const [, ...words] = readFileSync(`${proc}/cmdline`, "utf8").split("\0");
+      const flags = nodeFlags(node);
+      assert.deepEqual(words.slice(0, flags.length), flags);
+      assert.match(words[flags.length] ?? "", /\/dist\/agent\.cjs$/);
+    },
+  );
+});

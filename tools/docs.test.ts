@@ -6,6 +6,7 @@ import { load } from "js-yaml";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { parseConfig } from "#controller/policy/flags/config.ts";
 import { policyOf } from "#controller/policy/spec/spec.ts";
+import { example } from "#test/cli/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { pages } from "./docs.ts";
 
@@ -57,9 +58,7 @@ test("every file in the table of CONTRIBUTING.md exists", () => {
 });
 
 test("the example of docs/install.md is a GlobalPullSecret that the CRD and the controller accept", () => {
-  const page = readFileSync("docs/install.md", "utf8");
-  const [, text = ""] = /^```yaml\n# globalpullsecret\.yaml\n(.*?)^```/ms.exec(page) ?? [];
-  const { spec, ...object } = load(text) as GlobalPullSecret;
+  const { spec, ...object } = load(example()) as GlobalPullSecret;
   const { schema, apiVersion } = onlyVersion(ourCrd());
   const expected = { apiVersion, kind: "GlobalPullSecret", metadata: { name: "cluster" } };
   assert.deepEqual(object, expected);

@@ -31,6 +31,13 @@ const pages = ["README.md", "SECURITY.md", "CONTRIBUTING.md", ...globSync("docs/
 /** Every such command, in the order of the pages. */
 export const shownLines = (): readonly Shown[] => pages.flatMap(shownIn);
 
+/** The GlobalPullSecret that docs/install.md shows. */
+export function example(): string {
+  const page = readFileSync("docs/install.md", "utf8");
+  const [, text = ""] = /^```yaml\n# globalpullsecret\.yaml\n(.*?)^```/ms.exec(page) ?? [];
+  return text;
+}
+
 /** Commands that go on until they are interrupted. */
 export const endless: ReadonlySet<string> = new Set(["kubectl pull-secret status --watch"]);
 

@@ -10,7 +10,7 @@ import { east, west } from "#cli/seal/seal.fixture.ts";
 import { document, startController, wipe } from "../controller/plane.ts";
 import { steer, untilCondition } from "../controller/steer.ts";
 import { password, program, type PluginRig } from "./rig.ts";
-import { endless, notRun, shownLines } from "./shown-lines.ts";
+import { endless, example, notRun, shownLines } from "./shown-lines.ts";
 
 export function shownTests({ on }: PluginRig): void {
   const shown = shownLines();
@@ -28,6 +28,7 @@ export function shownTests({ on }: PluginRig): void {
     for (const name of ["pull-secret", "additional", "original", "merged"])
       file(`${name}.json`, auths);
     file("token", password);
+    file("globalpullsecret.yaml", example());
     file("east.pem", east);
     file("west.pem", west);
     file("shared.pem", east);
@@ -58,8 +59,8 @@ export function shownTests({ on }: PluginRig): void {
       assert.ok(!told.includes(password), line);
     }
     await controller.stop();
-    // What the pages leave withdrawn; then nobody declares it any more.
-    await steer(on(), { managementState: "Managed" });
+    // The pages leave it withdrawn.
+    await cluster.kubectl("delete", "gps", "cluster");
     await steer(on(), {});
     await wipe(on());
   });

@@ -36,11 +36,7 @@ export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run)
   const reasons = Map.groupBy(skipped, ({ note }) => note || "no reason given");
   const others = (Object.keys(commandOf) as Tier[]).filter((one) => one !== tier);
   return [
-    ...[...reasons].flatMap(([reason, some]) => [
-      `skipped, ${reason}:`,
-      ...some.slice(0, named).map(({ name }) => `  ${name}`),
-      ...(some.length > named ? [`  and ${some.length - named} others`] : []),
-    ]),
+    ...[...reasons].flatMap(([reason, some]) => skippedFor(reason, some)),
     ...(whole
       ? [
           `promises shown here: ${shownIn(lines)}`,
@@ -51,6 +47,12 @@ export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run)
     counts(lines),
     "",
   ].join("\n");
+}
+
+function skippedFor(reason: string, some: readonly Line[]): readonly string[] {
+  const names = some.slice(0, named).map(({ name }) => `  ${name}`);
+  if (some.length > named) names.push(`  and ${some.length - named} others`);
+  return [`skipped, ${reason}:`, ...names];
 }
 
 /** `H 18 of 26, K …`: how many of each letter's promises a test that passed has shown. */

@@ -45,9 +45,10 @@ function chosen(): readonly Group[] {
   for (const word of wanted)
     if (!groups.some(({ files }) => files.some((file) => file.includes(word))))
       refuse(`${word}: ${whereIs(word)}`);
-  return groups
-    .map((group) => ({ ...group, files: group.files.filter((file) => fits(file, wanted)) }))
-    .filter(({ files }) => files.length > 0);
+  return groups.flatMap((group) => {
+    const files = group.files.filter((file) => fits(file, wanted));
+    return files.length === 0 ? [] : [Object.assign({}, group, { files })];
+  });
 }
 
 const fits = (file: string, wanted: readonly string[]): boolean =>

@@ -11,8 +11,8 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import { collections, fleetSecretsIn, globalPullSecretPath } from "#kube/client/paths.ts";
-import { commands } from "./commands.ts";
-import { Misuse, Refused, type Io, type Terminal } from "./terminal/io.ts";
+import { runCommandLine } from "./command-line.ts";
+import { Misuse, type Io, type Terminal } from "./terminal/io.ts";
 import { errTo } from "./terminal/writing.ts";
 
 /** An object whose changes watches tell. */
@@ -114,11 +114,13 @@ type Setting = Readonly<{
   heard?: (line: string) => void;
   signal?: AbortSignal;
   confirm?: (question: string) => Promise<boolean>;
+  /** Used in place of what is faked. */
+  io?: Partial<Io>;
 }>;
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>;
 
-/** Runs a command; a word each in `argv`. */
+/** Runs a command; a word each in `argv`, but its name is the first. */
 export async function call(argv: readonly string[], setting: Setting = {}): Promise<Ran> {
   const { cluster = new FakeCluster(), input = "", terminal, heard, signal, confirm } = setting;
   let [out, err] = ["", ""];
@@ -142,14 +144,10 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
     yaml: (value) => Promise.resolve(`${JSON.stringify(value)}\n`),
     signal: signal ?? new AbortController().signal,
   };
-  const [name = "", ...rest] = argv;
-  try {
-    const code = (await commands[name]?.run(name, rest, io)) ?? -1;
-    return { code, out, err };
-  } catch (error) {
-    if (!(error instanceof Misuse) && !(error instanceof Refused)) throw error;
-    return { code: error instanceof Misuse ? 2 : 1, out, err: `${err}${error.message}\n` };
-  }
+  // A command's name may be two words.
+  const words = argv.flatMap((word, at) => (at === 0 ? word.split(" ") : word));
+  const code = await runCommandLine(words, { ...io, ...setting.io });
+  return { code, out, err };
 }
 
 const place = { server: "https://fake.example", "certificate-authority-data": authority };

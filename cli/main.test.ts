@@ -2,11 +2,25 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { file, options, run, testCases } from "./cases.fixture.ts";
+import { file, options, run, runHere, testCases } from "./cases.fixture.ts";
 
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
 
-testCases([process.execPath, program], "");
+testCases([], "", runHere);
+
+test("H24: exits with the command's code, and keeps standard output for what was asked for", async () => {
+  const good = '{"auths":{"a.io":{"auth":"dTpw"}}}';
+  for (const [line, input, code, out, err] of [
+    ["merge --additional -", good, 0, `${good}\n`, ""],
+    ["check -", "{", 1, "", /^additional: .*\n$/],
+    ["frobnicate", "", 2, "", /^"frobnicate": is no command; .*\n$/],
+  ] as const) {
+    const result = await run([process.execPath, program, ...line.split(" ")], input);
+    assert.deepEqual([result.code, result.out], [code, out], line);
+    if (typeof err === "string") assert.equal(result.err, err);
+    else assert.match(result.err, err);
+  }
+});
 
 test("no command prints a password, in any form", async () => {
   const [password, user] = ["pl4nted-s3cret", "u"];
@@ -39,7 +53,7 @@ test("no command prints a password, in any form", async () => {
       ["check", path, "--password", password],
       ["check", path, `--password=${password}`, `-p${password}`],
     ]) {
-      const { out, err } = await run([process.execPath, program, ...argv]);
+      const { out, err } = await runHere(argv);
       assert.ok(
         !`${out}${err}`.includes("s3cret") && !`${out}${err}`.includes(encoded),
         argv.join(" "),

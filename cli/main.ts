@@ -1,17 +1,10 @@
 /** `kubectl pull-secret`: the pull secret's front door, for a cluster and for files. */
 import { createInterface } from "node:readline/promises";
-import { asksForHelp } from "#contract/arguments.ts";
-import { nearest } from "#contract/nearest.ts";
-import { ApiError } from "#kube/client/api-error.ts";
-import { escape, quote } from "#pullsecret/problems/keypath.ts";
-import { tellApiError } from "./cluster/failure.ts";
-import { commands } from "./commands.ts";
-import { complete } from "./completion/complete.ts";
-import { named } from "./terminal/command.ts";
+import { escape } from "#pullsecret/problems/keypath.ts";
+import { runCommandLine } from "./command-line.ts";
 import { interruptOf } from "./terminal/interrupt.ts";
-import { Misuse, readBounded, Refused, type Io, type Terminal } from "./terminal/io.ts";
+import { Misuse, readBounded, type Io, type Terminal } from "./terminal/io.ts";
 import { errTo } from "./terminal/writing.ts";
-import { usageOf } from "./usage.ts";
 
 /** The client's HTTP library asks for zstd as it is loaded, which Node 20 lacks; tried with 24. */
 const leastNode = 24;
@@ -64,56 +57,10 @@ function terminalOf({ isTTY, columns }: typeof process.stdout, noColor = ""): Te
   return isTTY ? { columns: columns || 80, colour: noColor === "" } : undefined;
 }
 
-/**
- * Runs the command that the line names, and returns the exit code. Throws Misuse, Refused and
- * ApiError.
- */
-async function run(argv: readonly string[]): Promise<number> {
-  const [name, command, rest] = named(commands, argv);
-  if (name === "__complete") {
-    io.out(complete(commands, rest));
-    return 0;
-  }
-  if (command !== undefined) return await command.run(name, rest, io);
-  if (name === "help" && rest.length > 0) return await run([...rest, "--help"]);
-  const usage = usageOf(commands);
-  if (name !== "help" && !asksForHelp(argv))
-    throw new Misuse(name === "" ? usage.trimEnd() : noCommand(name));
-  io.out(usage);
-  return 0;
+for (const stream of [process.stdout, process.stderr]) {
+  // The reader has seen enough: `merge … | head -c 1`.
+  stream.on("error", (error: NodeJS.ErrnoException) =>
+    process.exit(error.code === "EPIPE" ? 0 : 2),
+  );
 }
-
-function noCommand(name: string): string {
-  const known = Object.keys(commands);
-  const longer = known.filter((one) => one.startsWith(`${name} `));
-  if (longer.length > 0) return `${quote(name)}: is half a command; give ${longer.join(", ")}`;
-  return `${quote(name)}: is no command; give ${nearest(name, known) ?? known.join(", ")}`;
-}
-
-/**
- * The lines for an error that the caller can do something about; anything else is a fault of ours.
- */
-function judge(error: unknown): readonly [exitCode: number, lines: readonly string[]] | undefined {
-  if (error instanceof Misuse) return [2, error.message.split("\n")];
-  if (error instanceof Refused) return [1, error.message.split("\n")];
-  return error instanceof ApiError ? [1, [tellApiError(error)]] : undefined;
-}
-
-async function main(): Promise<void> {
-  for (const stream of [process.stdout, process.stderr]) {
-    // The reader has seen enough: `merge … | head -c 1`.
-    stream.on("error", (error: NodeJS.ErrnoException) =>
-      process.exit(error.code === "EPIPE" ? 0 : 2),
-    );
-  }
-  try {
-    process.exitCode = await run(process.argv.slice(2));
-  } catch (error) {
-    const [code, lines] = judge(error) ?? [undefined, []];
-    if (code === undefined) throw error;
-    process.exitCode = code;
-    for (const line of lines) io.err(line);
-  }
-}
-
-void main();
+void runCommandLine(process.argv.slice(2), io).then((code) => (process.exitCode = code));

@@ -1,13 +1,12 @@
 /**
- * Points of a matrix: `npm test` takes a few of them, spread over all, beginning where a printed
- * seed says (`SEED=n` repeats them); with EVERY_POINT=1 all of them are taken, as `npm run
- * test:faults` does.
+ * Points of a matrix: a test takes a few of them, spread over all, beginning where the seed says
+ * (`SEED=n` repeats them). With EVERY_POINT=1, which `npm run test:all` sets, it takes all of them.
  */
 import { test, type TestContext } from "node:test";
 
 export const everyPoint = process.env["EVERY_POINT"] !== undefined;
 
-/** A test for which no change should wait: test:long makes it, by its file's `.long.test.ts`. */
+/** A test for which no change should wait: only `npm run test:all` runs it. */
 export function longTest(name: string, run: (t: TestContext) => Promise<void>): void {
   if (everyPoint) void test(name, run);
 }

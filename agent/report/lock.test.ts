@@ -1,7 +1,8 @@
-/** The node's lock, with real sockets and real processes that die at any moment. */
+/**
+ * The node's lock, with real sockets; processes that die at any moment are in lock.slow.test.ts.
+ */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { spawn } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -14,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout } from "node:timers/promises";
 import { until } from "#test/cluster/await.ts";
 import { seeded } from "#test/random.ts";
 import { Lock } from "./lock.ts";
@@ -41,6 +42,27 @@ test("of two agents one has the lock, and the other one gets it when that one ha
   assert.deepEqual([first.held, await second.acquire()], [false, true]);
   second.giveUp();
   assert.deepEqual(readdirSync(folder), []);
+});
+
+test("of six that contend again and again never two have the lock at once", async (t) => {
+  const folder = place(t);
+  const random = seeded(t);
+  let [holders, most, turns] = [0, 0, 0];
+  const contend = async () => {
+    const lock = new Lock(folder);
+    while (turns < 20) {
+      if (await lock.acquire(true)) {
+        most = Math.max(most, (holders += 1));
+        turns += 1;
+        await setTimeout(random.below(3));
+        holders -= 1;
+        lock.giveUp();
+      }
+      await setTimeout(random.below(10));
+    }
+  };
+  await Promise.all(Array.from({ length: 6 }, contend));
+  assert.equal(most, 1);
 });
 
 test("where there is no folder nobody has done anything, and none is made unless it is needed", async (t) => {
@@ -83,76 +105,4 @@ test("whatever is left of the dead locks nobody out", async (t) => {
   const names = readdirSync(folder).filter((name) => !/^lock-[0-9a-f]{16}$/.test(name));
   assert.deepEqual(names.toSorted(), ["journal.json", "lock-4"]);
   lock.giveUp();
-});
-
-/**
- * Takes the lock, and while it has it a name that the kernel lets one process have at a time and
- * takes back when that one dies. A dying process closes one after the other: a moment's overlap of
- * the names is none of the lock.
- */
-const contender = `
-import { createServer } from "node:net";
-import { Lock } from ${JSON.stringify(join(import.meta.dirname, "lock.ts"))};
-import { Random } from ${JSON.stringify(join(import.meta.dirname, "../../test/random.ts"))};
-const [folder, name, seed] = process.argv.slice(1);
-const random = new Random(Number(seed));
-const lock = new Lock(folder);
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const witness = () => new Promise((resolve) => {
-  const server = createServer().once("error", () => resolve()).listen("\\0" + name, () => resolve(server));
-});
-for (;;) {
-  const got = await lock.acquire(true).catch(() => false);
-  if (!got) { await sleep(random.fraction() * 3); continue; }
-  let server;
-  for (let tries = 0; tries < 10 && server === undefined; tries++) server = await witness() ?? void (await sleep(1));
-  process.stdout.write(server === undefined ? "TWO\\n" : "held\\n");
-  await sleep(15 + random.fraction() * 20);
-  await new Promise((resolve) => server ? server.close(resolve) : resolve());
-  lock.giveUp();
-}`;
-
-test("six processes that are killed at random: never two have it at once, and it never stays with a dead one", async (t) => {
-  const folder = place(t);
-  const random = seeded(t);
-  const name = `gps-lock-${process.pid}-${Date.now()}`;
-  let said = "";
-  const start = () => {
-    const its = [folder, name, String(random.below(2 ** 32))];
-    const child = spawn(process.execPath, ["--input-type=module", "-e", contender, ...its]);
-    child.stdout.on("data", (data) => (said += String(data)));
-    child.stderr.on("data", (data) => (said += String(data)));
-    return child;
-  };
-  const children: ChildProcess[] = Array.from({ length: 6 }, start);
-  // Ended before the folder is removed: hooks run in their order, and one that fails keeps the next
-  // from running.
-  const endAll = () =>
-    Promise.all(
-      children.map(async (child) => {
-        const ended = child.exitCode !== null || child.signalCode !== null || once(child, "exit");
-        child.kill("SIGKILL");
-        await ended;
-      }),
-    );
-  const held = () => said.split("held").length - 1;
-  // By their number, not by the clock: a busy machine needs longer for them.
-  const longest = performance.now() + 60_000;
-  let [kills, before] = [0, 0];
-  try {
-    while ((kills < 30 || held() < 30) && performance.now() < longest) {
-      await sleep(20 + random.fraction() * 100);
-      const at = random.below(children.length);
-      kills += Number(children[at]?.kill("SIGKILL"));
-      children[at] = start();
-    }
-    before = said.length;
-    while (said.length === before && performance.now() < longest + 10_000) await sleep(10);
-  } finally {
-    await endAll();
-  }
-  t.diagnostic(`${held()} times held, ${kills} kills`);
-  assert.doesNotMatch(said, /TWO|Error/);
-  assert.ok(said.length > before, "the last ones alive get it");
-  assert.ok(held() >= 30 && kills >= 30, `${held()} times held, ${kills} kills`);
 });

@@ -8,7 +8,7 @@ import { auditEnd, auditOf } from "#test/cluster/audit.ts";
 import { until } from "#test/cluster/await.ts";
 import { startCluster } from "#test/cluster/cluster.ts";
 import * as fleet from "#test/fleet/fleet.ts";
-import { FakeGuests } from "#test/fleet/fake-guest.ts";
+import type { FakeServer } from "#test/harness/api/server.ts";
 import { secrets } from "../testbed/objects.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
 
@@ -23,12 +23,12 @@ const contentOf = ({ data }: V1Secret): string | undefined => data?.[".dockercon
 
 export class Clusters implements AsyncDisposable {
   readonly real: readonly RealGuest[];
-  readonly faked: FakeGuests;
+  readonly faked: FakeServer;
   /** The real ones first. */
   readonly names: readonly string[];
   #ends: readonly number[];
 
-  private constructor(real: readonly RealGuest[], faked: FakeGuests, count: number) {
+  private constructor(real: readonly RealGuest[], faked: FakeServer, count: number) {
     this.real = real;
     this.faked = faked;
     this.names = Array.from({ length: count }, (_, index) => nameOf(index));
@@ -43,7 +43,7 @@ export class Clusters implements AsyncDisposable {
       const names = Array.from({ length: size }, (_, index) => nameOf(at + index));
       guests.push(...(await Promise.all(names.map((name) => startReal(name)))));
     }
-    const faked = await FakeGuests.start(home.cluster.directory);
+    const faked = await fleet.startFakes();
     const clusters = new Clusters(guests, faked, count);
     await fleet.declareGuests(
       home,
@@ -54,13 +54,15 @@ export class Clusters implements AsyncDisposable {
 
   /** Requests of the fleet's controller so far are counted no more. */
   forget(): void {
-    this.faked.requests.clear();
+    this.faked.forget();
     this.#ends = this.#auditEnds();
   }
 
   /** Requests of the fleet's controller, watches included. */
   get requests(): number {
-    const faked = [...this.faked.requests.values()].map((one) => one.length);
+    const faked = this.names
+      .slice(this.real.length)
+      .map((name) => this.faked.requests(name).length);
     const real = this.real.map((_, at) => this.#asked(at).length);
     return [...faked, ...real].reduce((sum, one) => sum + one, 0);
   }
@@ -70,7 +72,7 @@ export class Clusters implements AsyncDisposable {
     const isFollowed = (name: string, at: number) =>
       at < this.real.length
         ? this.#asked(at).some(({ verb }) => verb === "watch")
-        : (this.faked.requests.get(name)?.length ?? 0) > 1;
+        : this.faked.requests(name).length > 1;
     await until(`${count} are followed`, () => this.names.slice(0, count).every(isFollowed));
   }
 
@@ -85,7 +87,7 @@ export class Clusters implements AsyncDisposable {
       ),
       until(
         "the last fake has it",
-        () => names.every((name) => contentOf(this.faked.secretOf(name) ?? {}) === content),
+        () => names.every((name) => contentOf(fleet.placedIn(this.faked, name) ?? {}) === content),
         { every: 10 },
       ),
     ]);

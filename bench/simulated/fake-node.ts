@@ -3,9 +3,7 @@
  * images, and one of them unreachable. A survey reads them all, so that what it costs is what they
  * weigh.
  */
-
-/** The label of the nodes for which kwok answers. */
-export const fakeLabel = "bench.example/fake";
+import { nodeObject } from "#test/harness/nodes/objects.ts";
 
 /** Nodes of every simulated cluster that are unreachable from the beginning. */
 export const unreachableNodes = 1;
@@ -13,34 +11,23 @@ export const unreachableNodes = 1;
 /** Images that a kubelet tells of: its 50 largest, each with a tag and a digest. */
 const imagesTold = 50;
 
-/** A node that kwok makes Ready. */
-export function fakeNode(index: number): object {
-  return nodeOf(`fake-${index}`, { [fakeLabel]: "yes" }, []);
+/** A node that is Ready. */
+export function fakeNode(name: string): object {
+  return weighted(name, true);
 }
 
 /** A node that fell silent before anybody looked: it has no kubelet, and no fake one. */
 export function unreachableNode(): object {
-  const lastHeartbeatTime = new Date(0).toISOString();
-  const ready = { type: "Ready", status: "Unknown", reason: "NodeStatusUnknown" };
-  const condition = { ...ready, lastHeartbeatTime, lastTransitionTime: lastHeartbeatTime };
-  return nodeOf("fake-unreachable", {}, [condition]);
+  return weighted("fake-unreachable", false);
 }
 
-function nodeOf(
-  name: string,
-  labels: Readonly<Record<string, string>>,
-  conditions: readonly object[],
-): object {
-  const has = { cpu: "16", memory: "64Gi", pods: "250" };
+function weighted(name: string, is: boolean): object {
+  const { metadata, status, ...node } = nodeObject(name, { is, since: 0 });
+  const annotations = { "bench.example/machine": `${name} `.repeat(4000 / (name.length + 1)) };
   return {
-    apiVersion: "v1",
-    kind: "Node",
-    metadata: {
-      name,
-      labels: { "kubernetes.io/os": "linux", "kubernetes.io/hostname": name, ...labels },
-      annotations: { "bench.example/machine": `${name} `.repeat(4000 / (name.length + 1)) },
-    },
-    status: { capacity: has, allocatable: has, images: images(name), conditions },
+    ...node,
+    metadata: { ...metadata, annotations },
+    status: { ...status, images: images(name) },
   };
 }
 

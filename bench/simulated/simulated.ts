@@ -1,12 +1,13 @@
 /**
  * Many nodes without kubelets: real etcd, API server, DaemonSet controller and scheduler, the
- * product's controller as it is shipped, and kwok, which answers for the nodes. A pod is Ready as
- * soon as it is bound: what a node does is measured on real ones. One more node is unreachable.
+ * product's controller as it is shipped, and the tests' driver (test/harness/nodes), which answers
+ * for the nodes. A pod is Ready as soon as it is bound: what a node does is measured on real ones.
+ * One more node is unreachable.
  */
 import { type V1DaemonSet } from "@kubernetes/client-node";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
@@ -20,10 +21,12 @@ import { inNamespace, networkOf } from "#test/cluster/host/network.ts";
 import { directEnvironment } from "#test/cluster/run.ts";
 import { writeKubeconfig } from "#test/controller/plane.ts";
 import { steer } from "#test/controller/steer.ts";
+import { NodesDriver } from "#test/harness/nodes/drive.ts";
+import { NodesModel } from "#test/harness/nodes/nodes.ts";
+import { inParallel } from "#test/harness/nodes/requests.ts";
 import { slotOf } from "../observe/healthz.ts";
-import { kwok } from "./kwok.ts";
 import { type Budget, daemonSets } from "../testbed/objects.ts";
-import { unreachableNode, fakeLabel, fakeNode } from "./fake-node.ts";
+import { unreachableNode, fakeNode } from "./fake-node.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -62,33 +65,25 @@ export class Simulated implements Disposable {
   readonly api: Api;
   readonly syncer: WatchedObjects<V1DaemonSet>;
   readonly #kubeconfig: string;
-  #nodes = 0;
+  readonly #driver: NodesDriver;
   #controller: { child: ChildProcess; metrics: string; output: string } | undefined;
 
   private constructor(cluster: Cluster, api: Api, kubeconfig: string) {
     this.cluster = cluster;
     this.api = api;
     this.#kubeconfig = kubeconfig;
+    const model = new NodesModel(() => "ready");
+    model.unprobed = true;
+    this.#driver = new NodesDriver(api, { model, leaseSeconds, pace: 1000 }).start();
     this.syncer = new WatchedObjects(api, daemonSets, {
       fieldSelector: `metadata.name=${names.agentName}`,
     });
   }
 
   static async start(): Promise<Simulated> {
-    const { program, configuration } = await kwok();
     const cluster = await startCluster({ nodes: 0 });
     try {
       await quicken(cluster);
-      const stages = join(cluster.directory, "stages.yaml");
-      writeFileSync(stages, configuration);
-      const flags = [
-        `--kubeconfig=${cluster.kubeconfig}`,
-        `--config=${stages}`,
-        "--manage-all-nodes=false",
-        `--manage-nodes-with-label-selector=${fakeLabel}`,
-        `--node-lease-duration-seconds=${leaseSeconds}`,
-      ];
-      startInHub(cluster, "kwok", [program, ...flags]);
       await cluster.kubectl("apply", "-k", join(root, "manifests"));
       const deployment = "deployment/global-pull-secret-controller";
       await cluster.kubectl("scale", deployment, "-n", names.namespace, "--replicas=0");
@@ -107,26 +102,14 @@ export class Simulated implements Disposable {
 
   /** The number of nodes that answer. */
   get nodes(): number {
-    return this.#nodes;
+    return this.#driver.model.nodes.length;
   }
 
-  /** Adds nodes up to this number, and waits until all of them are Ready. */
+  /** Adds nodes up to this number. */
   async grow(count: number): Promise<void> {
-    const missing = Array.from(
-      { length: Math.max(0, count - this.#nodes) },
-      (_, index) => this.#nodes + index + 1,
-    );
-    for (let at = 0; at < missing.length; at += 20) {
-      await Promise.all(
-        missing
-          .slice(at, at + 20)
-          .map((index) => this.api.create("/api/v1/nodes", fakeNode(index))),
-      );
-    }
-    this.#nodes = Math.max(count, this.#nodes);
-    await until(`${count} nodes are Ready`, async () => (await this.#ready()) >= count, {
-      timeout: 600_000,
-      every: 2000,
+    const missing = Array.from({ length: count }, (_, index) => `fake-${index + 1}`);
+    await inParallel(missing.slice(this.nodes), async (name) => {
+      await this.#driver.add(name, fakeNode(name));
     });
   }
 
@@ -186,22 +169,9 @@ export class Simulated implements Disposable {
 
   [Symbol.dispose](): void {
     this.syncer[Symbol.dispose]();
+    void this.#driver[Symbol.asyncDispose]();
     this.#controller?.child.kill("SIGKILL");
     this.cluster.down();
-  }
-
-  async #ready(): Promise<number> {
-    let count = 0;
-    await this.api.pages<{ status?: { conditions?: { type: string; status: string }[] } }>(
-      "/api/v1/nodes",
-      {},
-      (page) => {
-        count += page.filter(({ status }) =>
-          status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
-        ).length;
-      },
-    );
-    return count;
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { character } from "#pullsecret/arbitrary.fixture.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { errTo } from "./writing.ts";
 
@@ -19,6 +20,6 @@ test("a line on standard error cannot erase others, make more, or fill the clipb
 });
 
 test("what is escaped already reads the same", () => {
-  const texts = fc.string({ unit: "binary" });
+  const texts = fc.string({ unit: character });
   fc.assert(fc.property(texts, (text) => assert.equal(written(escape(text)), written(text))));
 });

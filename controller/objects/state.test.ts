@@ -2,19 +2,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
+import { character } from "#pullsecret/arbitrary.fixture.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { noState, readState, stateSecret, writeState, type RememberedState } from "./state.ts";
 
 const served = { revision: 3, intent: "apply", document: '{"auths":{}}', sources: "{}" } as const;
 
 const states: fc.Arbitrary<RememberedState> = fc.record({
-  accepted: fc.dictionary(fc.stringMatching(/^[a-z0-9-]{1,12}$/), fc.string({ unit: "binary" })),
+  accepted: fc.dictionary(fc.stringMatching(/^[a-z0-9-]{1,12}$/), fc.string({ unit: character })),
   served: fc.option(
     fc.record({
       revision: fc.integer({ min: 1 }),
       intent: fc.constantFrom("apply", "release", "hold"),
-      document: fc.string({ unit: "binary" }),
-      sources: fc.string({ unit: "binary" }),
+      document: fc.string({ unit: character }),
+      sources: fc.string({ unit: character }),
       registered: fc.string(),
     }),
     { nil: undefined },

@@ -1,37 +1,39 @@
 /**
- * For tests: the whole controller on a cluster in memory, whose nodes and DaemonSet controller are
- * the model's.
+ * For tests: the whole controller on a fake API server, whose nodes and DaemonSet controller are
+ * the model's. A clock of its own drives them all.
  */
-import { agent as agentFixture } from "#controller/objects/daemonset/agent.fixture.ts";
 import assert from "node:assert/strict";
-import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
+import type { KubernetesObject, V1DaemonSet, V1Secret } from "@kubernetes/client-node";
+import { agent as agentFixture } from "#controller/objects/daemonset/agent.fixture.ts";
 import {
-  digestAnnotation,
+  askingSeconds,
   type Registration,
   revisionAnnotation,
   secretKeys,
   secretType,
 } from "#contract/names.ts";
-import { DaemonSetModel } from "#controller/objects/daemonset/daemonset.fixture.ts";
 import { readRollouts } from "#controller/rollout/halt/rollouts.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
-import { createLookout } from "./lookout.ts";
-import { annotations } from "#controller/objects/daemonset/annotation-names.ts";
+import { Admitted } from "#kube/apply/admission.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
+import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { Store } from "#test/harness/api/store.ts";
+import { agentOf } from "#test/harness/nodes/agent.ts";
+import { NodesDriver } from "#test/harness/nodes/drive.ts";
+import { type ModelNode, type ModelPod, NodesModel } from "#test/harness/nodes/nodes.ts";
+import { revisionOf } from "../objects/daemonset/daemonset-state.ts";
 import { readPublished } from "../objects/global-secret.ts";
+import { readState } from "../objects/state.ts";
+import type { DeliveryPolicy } from "../policy/delivery.ts";
+import { policyWith } from "../policy/policy.fixture.ts";
 import type { Report } from "../report/outcome.ts";
 import { reconcile } from "../reconcile.ts";
 import type { Reconciler } from "../reconciler.ts";
+import { createLookout } from "./lookout.ts";
 import type { Progress } from "./step.ts";
-import { noWishes } from "#controller/policy/spec/policy-in-force.ts";
-import type { DeliveryPolicy } from "../policy/delivery.ts";
-import { policyWith } from "../policy/policy.fixture.ts";
-import { Admitted } from "#kube/apply/admission.ts";
-import { readState } from "../objects/state.ts";
 
-type Object = KubernetesObject & { data?: Record<string, string> };
-
-const start = Date.parse("2026-01-01T00:00:00Z");
 export const additionalPath = `${collections.secrets}/additional-pull-secret`;
 export const text = (pair: string) =>
   JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
@@ -50,17 +52,30 @@ const silence: Report = {
 };
 
 export class World {
-  readonly objects = new Map<string, Object>();
-  readonly writes: string[] = [];
-  readonly model = new DaemonSetModel();
+  /** Documents that no kubelet survives. */
+  readonly bad = new Set<string>();
+  /** Seconds until a pod pulls on a node; undefined: agents tell kubelets of no provider. */
+  pulls: number | undefined;
+  /** What the last step of the rollout waits for, in its words. */
+  reason = "";
+  /** Most nodes at work while none had the template's revision. */
+  mostBeforeProof = 0;
+  readonly api: FakeApi;
+  readonly nodes: NodesDriver;
   readonly reconciler: Reconciler;
-  #version = 0;
-  #template = "";
+  /** When each node's kubelet was told of a provider. */
+  readonly #told = new WeakMap<ModelNode, number>();
+  #now = Date.parse("2026-01-01T00:00:00Z");
 
-  constructor(size: number) {
-    for (let one = 0; one < size; one++) this.model.join();
-    const now = () => new Date(start + this.model.now * 1000);
-    const cluster = this.#cluster();
+  constructor() {
+    const now = () => new Date(this.#now);
+    this.api = new FakeApi(new Store(now));
+    const cluster = directly(this.api, fieldManager);
+    const model = new NodesModel(agentOf((node) => this.#isAsked(node)));
+    model.behaviour = ({ journal }) =>
+      this.bad.has(journal?.begun?.document ?? "") ? "breaks" : "ready";
+    const kubelets = directly(this.api, "kubelet");
+    this.nodes = new NodesDriver(kubelets, { model, daemonSets: true, clock: () => this.#now });
     this.reconciler = {
       cluster,
       live: cluster,
@@ -73,7 +88,7 @@ export class World {
           this.reason = "reason" in turn ? turn.reason : "";
         },
       },
-      lookout: createLookout(() => this.model.now),
+      lookout: createLookout(() => this.seconds),
       stillSeconds: () => 0,
       nudgeSeconds: () => undefined,
       platform: async () => undefined,
@@ -88,100 +103,45 @@ export class World {
     } as unknown as Reconciler;
   }
 
-  /** What the last step of the rollout waits for, in its words. */
-  reason = "";
-
-  /** What somebody else's admission makes of the DaemonSet. */
-  admits: (daemonSet: V1DaemonSet) => void = () => {};
-
-  #put(path: string, body: Object): Object {
-    if (path === owned.daemonSet) this.admits(body);
-    this.#version += 1;
-    this.writes.push(path.split("/").at(-1) ?? "");
-    const before = this.objects.get(path);
-    const said = { ...before?.metadata?.annotations, ...body.metadata?.annotations };
-    const metadata = {
-      uid: String(this.#version),
-      ...before?.metadata,
-      ...body.metadata,
-      annotations: said,
-    };
-    const object = {
-      ...before,
-      ...body,
-      metadata: { ...metadata, resourceVersion: String(this.#version) },
-    };
-    this.objects.set(path, object);
-    return object;
+  static async of(size: number): Promise<World> {
+    const world = new World();
+    for (let one = 0; one < size; one++) await world.nodes.add(`n${one}`);
+    return world;
   }
 
-  #cluster(): Cluster {
-    return {
-      get: async (path: string) => (path.includes("?") ? { items: [] } : this.objects.get(path)),
-      pages: async (
-        path: string,
-        _: object,
-        each: (items: readonly object[]) => void,
-        as?: string,
-      ) => {
-        if (as === "rows") each([]);
-        else each(path === collections.nodes ? this.#nodes() : this.#pods());
-      },
-      apply: async (path: string, body: Object) => this.#put(path, body),
-      replace: async (path: string, body: Object) => this.#put(path, body),
-      create: nothing,
-      remove: async (path: string) => void this.objects.delete(path),
-    } as unknown as Cluster;
+  get seconds(): number {
+    return this.#now / 1000;
+  }
+
+  /** What somebody else's admission makes of the DaemonSet. */
+  set admits(change: (daemonSet: V1DaemonSet) => void) {
+    this.api.store.admit = (object) => {
+      if (object.kind === "DaemonSet") change(object as unknown as V1DaemonSet);
+    };
+  }
+
+  /** Names of the objects that the controller wrote, in order. */
+  get writes(): string[] {
+    const written = this.api.asked.filter(
+      ({ userAgent, verb }) =>
+        userAgent === fieldManager && (verb === "patch" || verb === "update"),
+    );
+    return written.map(({ name }) => name);
+  }
+
+  /** The object as it is now. */
+  object<T extends KubernetesObject>(path: string): T | undefined {
+    const answer = this.api.answer({ method: "GET", path });
+    return answer.status === 200 && "body" in answer ? (answer.body as T) : undefined;
+  }
+
+  /** Somebody deletes the object. */
+  remove(path: string): void {
+    this.api.answer({ method: "DELETE", path });
   }
 
   get daemonSet(): V1DaemonSet | undefined {
-    return this.objects.get(owned.daemonSet);
-  }
-
-  #at = (seconds: number) => new Date(start + seconds * 1000).toISOString();
-
-  #nodes(): object[] {
-    return this.model.nodes.map(({ name, unreachable, since }) => ({
-      metadata: { name },
-      status: {
-        conditions: [
-          {
-            type: "Ready",
-            status: unreachable ? "Unknown" : "True",
-            lastTransitionTime: this.#at(since),
-          },
-        ],
-      },
-    }));
-  }
-
-  #pods(): object[] {
-    const marks = this.daemonSet?.spec?.template.metadata?.annotations ?? {};
-    return this.model.survey(true).flatMap(({ name, agent }, index) => {
-      const pod = this.model.nodes[index]?.pods.find(({ leaving }) => !leaving);
-      if (agent === undefined || pod === undefined) return [];
-      const since = this.#at(pod.ready ?? pod.unready);
-      const code = agent.gaveUp ? 1 : agent.refused ? 3 : undefined;
-      const lastState =
-        code === undefined ? {} : { terminated: { exitCode: code, message: "GPS218 it died" } };
-      const status = pod.ready === undefined ? "False" : "True";
-      return {
-        metadata: {
-          creationTimestamp: this.#at(pod.created),
-          annotations: { ...marks, ...(agent.current ? {} : { [revisionAnnotation]: "older" }) },
-          ownerReferences: [
-            { kind: "DaemonSet", name: "global-pull-secret-syncer", controller: true },
-          ],
-        },
-        spec: { nodeName: name },
-        status: {
-          conditions: [{ type: "Ready", status, lastTransitionTime: since }],
-          containerStatuses: [
-            { name: "agent", ready: pod.ready !== undefined, state: { running: {} }, lastState },
-          ],
-        },
-      };
-    });
+    return this.object(owned.daemonSet);
   }
 
   declare(pair: string, said: Record<string, string> = {}): void {
@@ -189,10 +149,12 @@ export class World {
   }
 
   /** Writes a Secret with this document. */
-  putSecret(path: string, document: string, said: Record<string, string> = {}): void {
+  putSecret(path: string, document: string, annotations: Record<string, string> = {}): void {
     const data = { ".dockerconfigjson": Buffer.from(document).toString("base64") };
-    const secret = { type: secretType, data, metadata: { annotations: said } };
-    this.objects.set(path, secret);
+    const metadata = { name: path.split("/").at(-1), annotations };
+    const body = { apiVersion: "v1", kind: "Secret", type: secretType, data, metadata };
+    const query = { fieldManager: "admin", force: "true" };
+    assert.ok(this.api.answer({ method: "PATCH", path, query, body }).status < 300);
   }
 
   /** Steers the agents' delivery as an edit of the object's spec does. */
@@ -201,71 +163,56 @@ export class World {
   }
 
   get published() {
-    return readPublished(this.objects.get(owned.global));
+    return readPublished(this.object<V1Secret>(owned.global));
+  }
+
+  get state() {
+    return readState(this.object<V1Secret>(owned.state));
   }
 
   get halt() {
-    return readRollouts(readState(this.objects.get(owned.state)).halted).halt;
+    return readRollouts(this.state.halted).halt;
   }
 
-  /** What the DaemonSet controller and the kubelets see of what was written. */
-  #show(): void {
-    const { published } = this;
-    if (
-      published !== undefined &&
-      published.revision > 0 &&
-      !this.model.contents.has(published.revision)
-    )
-      this.model.contents.set(published.revision, { ...published, sources: published.sourcesText });
-    this.model.published = published?.revision ?? 0;
-    const said = this.objects.get(owned.global)?.data?.[secretKeys.registration] ?? "";
-    this.model.registration = Buffer.from(said, "base64").toString() as Registration;
-    const { spec, metadata } = this.daemonSet ?? {};
-    if (spec === undefined) return;
-    const marks = spec.template.metadata?.annotations ?? {};
-    const template = [revisionAnnotation, digestAnnotation, annotations.template]
-      .map((name) => marks[name])
-      .join();
-    if (template !== this.#template) this.model.generation += 1;
-    this.#template = template;
-    this.model.template = Number(marks[revisionAnnotation]);
-    const stage = metadata?.annotations?.[annotations.stage] === "canary" ? "canary" : "wave";
-    this.model.strategy = {
-      stage,
-      maxUnavailable: spec.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1,
-    };
+  get registration(): Registration {
+    return this.nodes.model.secret[secretKeys.registration] as Registration;
+  }
+
+  /** The first node that registers a provider is Ready when its kubelet has asked. */
+  #isAsked(node: ModelNode): boolean {
+    if (this.pulls === undefined || this.registration === "proved") return true;
+    const told = this.#told.get(node) ?? this.seconds;
+    this.#told.set(node, told);
+    return this.seconds - told >= Math.min(this.pulls, askingSeconds);
   }
 
   async pass(seconds: number, until: () => boolean = () => false): Promise<void> {
     for (let second = 0; second < seconds && !until(); second++) {
-      this.model.tick();
-      this.#show();
-      this.model.sync();
-      for (const index of this.model.nodes.keys()) this.model.kubelet(index);
-      this.model.measure();
-      const { desired, updated, ready, available } = this.model.status;
-      const counters = {
-        desiredNumberScheduled: desired,
-        updatedNumberScheduled: updated,
-        numberReady: ready,
-      };
-      const live = this.objects.get(owned.daemonSet);
-      if (live !== undefined)
-        Object.assign(live, { status: { ...counters, numberAvailable: available } });
+      this.#now += 1000;
+      await this.nodes.step();
+      if (!this.#isProved())
+        this.mostBeforeProof = Math.max(this.mostBeforeProof, this.nodes.atWork);
       await reconcile(this.reconciler);
     }
   }
 
+  #isProved(): boolean {
+    const revision = String(revisionOf(this.daemonSet));
+    const has = ({ wasReady, annotations }: ModelPod) =>
+      wasReady && annotations[revisionAnnotation] === revision;
+    return this.nodes.model.nodes.some(({ pods }) => pods.some(has));
+  }
+
   having = (pair: string) =>
-    this.model.nodes.filter(({ applied }) => applied === text(pair)).length;
+    this.nodes.model.nodes.filter(({ applied }) => applied === text(pair)).length;
 }
 
 /** With `delivery` from the beginning; else as by default. */
 export async function deployed(size: number, delivery?: DeliveryPolicy): Promise<World> {
-  const world = new World(size);
+  const world = await World.of(size);
   if (delivery !== undefined) world.deliverBy(delivery);
   world.declare("a:1");
-  await world.pass(120, () => readState(world.objects.get(owned.state)).served?.revision === 1);
+  await world.pass(120, () => world.state.served?.revision === 1);
   assert.equal(world.having("a:1"), size);
   return world;
 }

@@ -5,7 +5,7 @@
 import { HttpMethod, type KubeConfig } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
 import type { Cluster, Query, ReadOptions } from "./cluster.ts";
-import { type Asker, open } from "./connection.ts";
+import { type Asker, type Connection, open } from "./connection.ts";
 import { follow } from "./stream.ts";
 
 /** Table of rows, as kubectl prints them. A row has 200 bytes, so 5,000 of them fit one answer. */
@@ -23,7 +23,11 @@ export function connect(
   asked: (method: string, status: number) => void,
   asker: Asker = {},
 ): Cluster {
-  const connection = open(config, asked, asker);
+  return callsOver(open(config, asked, asker));
+}
+
+/** The calls to the cluster that a connection leads to. */
+export function callsOver(connection: Connection): Cluster {
   const { ask, manager } = connection;
   return {
     identity: connection.server,

@@ -49,7 +49,7 @@ export type Asker = Readonly<{
 }>;
 
 /** One request, as it is sent. */
-type Request = Readonly<{
+export type Request = Readonly<{
   method: HttpMethod;
   path: string;
   query?: Query;

@@ -8,7 +8,7 @@ import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { options } from "#cli/cases.fixture.ts";
 import { definition, deployment, installation } from "#cli/removal/objects.ts";
 import { until } from "../cluster/await.ts";
-import { Kubelets } from "../controller/fake-kubelets.ts";
+import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import { deployed, document, ownPaths, paths, startController } from "../controller/plane.ts";
 import { program, type PluginRig } from "./rig.ts";
 
@@ -23,7 +23,7 @@ export function uninstallTests({ on, plugin }: PluginRig): void {
     const all = installation.map(({ path }) => path).filter((path) => !path.includes("/leases/"));
     const present = await left(all);
     assert.ok(present.includes(deployment.path));
-    await using kubelets = new Kubelets(on());
+    await using kubelets = new NodesDriver(on().api).start();
     await kubelets.add("n1");
     {
       await using _ = startController(on().kubeconfig);

@@ -7,19 +7,19 @@ import { after, afterEach, before, test } from "node:test";
 import { longTest } from "../sample.ts";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
-import { Kubelets } from "./fake-kubelets.ts";
+import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
 import { steer } from "./steer.ts";
 import * as policies from "./policies.ts";
 
 let on: plane.Plane;
-let kubelets: Kubelets;
+let kubelets: NodesDriver;
 const names = ["a", "b"];
 
 before(async () => {
   on = await plane.startPlane();
-  kubelets = new Kubelets(on);
+  kubelets = new NodesDriver(on.api).start();
   for (const name of names) await kubelets.add(name);
 });
 after(async () => {

@@ -6,18 +6,18 @@ import { newborn } from "#kube/client/cluster.ts";
 import { stays, until } from "../cluster/await.ts";
 import { freePort } from "../free-port.ts";
 import { everyPoint } from "../sample.ts";
-import { Kubelets } from "./fake-kubelets.ts";
+import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
 import { steer } from "./steer.ts";
 
 let on: plane.Plane;
-let kubelets: Kubelets;
+let kubelets: NodesDriver;
 const running: plane.Controller[] = [];
 
 before(async () => {
   on = await plane.startPlane();
-  kubelets = new Kubelets(on);
+  kubelets = new NodesDriver(on.api).start();
   for (const name of ["a", "b", "c"]) await kubelets.add(name);
   await steer(on, "100%");
   // So that --original makes another document.

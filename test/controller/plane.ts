@@ -1,6 +1,6 @@
 /**
- * A control plane and the controller as it is shipped, for tests. The nodes are those of
- * fake-kubelets.ts: what a kubelet does is not what is tested here.
+ * A control plane and the controller as it is shipped, for tests. The nodes are the
+ * model's (test/harness/nodes): what a kubelet does is not what is tested here.
  */
 export * from "./plane/cleanup.ts";
 export * from "./plane/events.ts";

@@ -5,13 +5,13 @@
 import { after, afterEach, before } from "node:test";
 import type { V1Pod, V1Secret } from "@kubernetes/client-node";
 import { until } from "../cluster/await.ts";
-import { Kubelets } from "./fake-kubelets.ts";
+import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
 import { steer, type Wish } from "./steer.ts";
 
 export let on: plane.Plane;
-export let kubelets: Kubelets;
+export let kubelets: NodesDriver;
 /** Those that a test has started and not taken out of the list. */
 export const running: plane.Controller[] = [];
 export const names = ["a", "b", "c"];
@@ -23,7 +23,7 @@ export const names = ["a", "b", "c"];
 export function rig(): void {
   before(async () => {
     on = await plane.startPlane();
-    kubelets = new Kubelets(on);
+    kubelets = new NodesDriver(on.api).start();
     for (const name of names) await kubelets.add(name);
   });
   after(async () => {

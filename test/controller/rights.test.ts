@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { longTest } from "../sample.ts";
 import type { V1DaemonSet, V1Deployment, V1Lease, V1Secret } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
-import { Kubelets } from "./fake-kubelets.ts";
+import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import { granted, needed } from "./granted.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
@@ -17,11 +17,11 @@ import { TcpProxy } from "./tcp-proxy.ts";
 import { unwatched } from "./unwatched.ts";
 
 let on: plane.Plane;
-let kubelets: Kubelets;
+let kubelets: NodesDriver;
 
 before(async () => {
   on = await plane.startPlane();
-  kubelets = new Kubelets(on);
+  kubelets = new NodesDriver(on.api).start();
   for (const name of ["a", "b", "c"]) await kubelets.add(name);
 });
 after(async () => {

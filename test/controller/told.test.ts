@@ -6,18 +6,18 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
-import { Kubelets } from "./fake-kubelets.ts";
+import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
 import { steer, untilCondition } from "./steer.ts";
 
 let on: plane.Plane;
-let kubelets: Kubelets;
+let kubelets: NodesDriver;
 let running: plane.Controller | undefined;
 
 before(async () => {
   on = await plane.startPlane();
-  kubelets = new Kubelets(on);
+  kubelets = new NodesDriver(on.api).start();
   for (const name of ["a", "b"]) await kubelets.add(name);
 });
 after(async () => {

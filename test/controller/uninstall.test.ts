@@ -10,7 +10,7 @@ import { after, afterEach, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import { directEnvironment, run } from "../cluster/run.ts";
-import { Kubelets } from "./fake-kubelets.ts";
+import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
 import { document, ownPaths, paths } from "./plane.ts";
 import { statusOf } from "./steer.ts";
@@ -21,12 +21,12 @@ const crd = "crd/globalpullsecrets.globalpullsecret.io";
 const content = document({ "quay.io": "robot:one" });
 
 let on: plane.Plane;
-let kubelets: Kubelets;
+let kubelets: NodesDriver;
 let controller: plane.Controller | undefined;
 
 before(async () => {
   on = await plane.startPlane();
-  kubelets = new Kubelets(on);
+  kubelets = new NodesDriver(on.api).start();
   for (const name of ["a", "b"]) await kubelets.add(name);
 });
 after(async () => {

@@ -24,12 +24,12 @@ test("readiness alone is not believed: a node that has not said that it gave bac
   await allowSeconds(on);
   await start({ rollout: { maxUnavailable: "100%" }, withdrawal: { deadline: "5s" } });
   const revision = await deployed();
-  kubelets.wordless.add("b");
+  kubelets.behaviour = (node) => (node === "b" ? "wordless" : "ready");
   await undeclare();
   await plane.untilEvent(on, "RemovalOverdue", "waiting for b;", 150_000);
   assert.ok(kubelets.order(revision + 1).includes("b"));
   assert.notEqual(await on.api.get(paths.daemonSet), undefined);
-  kubelets.wordless.clear();
+  kubelets.behaviour = () => "ready";
   await on.cluster.kubectl(
     "delete",
     "pods",

@@ -15,6 +15,7 @@ import { BusError, CouldNotAsk } from "#agent/systemd/bus.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
 import { inTime } from "../harness/agent/agent.ts";
 import { configure, startBus } from "../harness/agent/bus.ts";
+import { AgentPlace } from "./place.ts";
 import { Relay } from "./relay.ts";
 import {
   comesBack,
@@ -167,6 +168,44 @@ test("questions that follow each other share one connection, and one that died m
   await systemd.unit();
   assert.equal(relay.connections, 5);
 });
+
+for (const cut of ["hangs up", "falls silent"] as const)
+  test(`never takes a restart that was asked for as not asked for if the bus ${cut} after any message`, async () => {
+    await using place = await AgentPlace.make(cut);
+    const { node, systemd, relay } = place;
+    assert.ok(relay !== undefined);
+    // Each silence lasts as long; far more than a busy machine needs for a whole conversation.
+    const deadline = cut === "falls silent" ? 3000 : 60_000;
+    const bus = open(node.dbus, { deadlines: { question: deadline, job: deadline } });
+    /** The answers where the conversation is cut after its first message, its second and so on. */
+    const cutEverywhere = async (ask: () => Promise<unknown>) => {
+      const answers: unknown[] = [];
+      for (;;) {
+        relay.cutAfter = relay.passed + answers.length + 1;
+        const answer = await ask();
+        if (relay.passed < relay.cutAfter) return { answers, whole: answer };
+        answers.push(answer);
+      }
+    };
+    const isRefused = (answer: unknown) => answer instanceof CouldNotAsk;
+    const restarts = await cutEverywhere(async () => {
+      const calls = systemd.restartCalls;
+      const answer = await bus.restart(recorded);
+      if ("refused" in answer) return systemd.restartCalls === calls && answer.refused;
+      // What was sent arrives, though nobody waits for the answer.
+      assert.ok(await inTime(() => systemd.restartCalls > calls));
+      return answer.result;
+    });
+    // AUTH, BEGIN with Hello, AddMatch, Subscribe; then RestartUnit.
+    assert.ok(restarts.answers.length > 4, String(restarts.answers));
+    assert.equal(restarts.answers.pop(), "unknown");
+    assert.ok(restarts.answers.every(isRefused), String(restarts.answers));
+    assert.equal(restarts.whole, "done");
+    const looks = await cutEverywhere(() => bus.unit().catch((error: unknown) => error));
+    assert.ok(looks.answers.length > 0 && looks.answers.every(isRefused), String(looks.answers));
+    assert.ok(!(looks.whole instanceof Error), String(looks.whole));
+    assert.ok(!systemd.calls.includes("CancelJob"));
+  });
 
 test("a refused request is told from a job whose end nobody saw", async (t) => {
   await using bus = await startBus(join(place(t), "dbus"));

@@ -1,7 +1,8 @@
 /** A node with revision 1 mounted, a private bus and a scripted systemd. */
-import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { AgentProcess, encode, NodeDirectory } from "../harness/agent/agent.ts";
 import { type TestBus, startBus } from "../harness/agent/bus.ts";
+import { type Cut, Relay } from "./relay.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 /** config.json when revision 1 is in force and nobody else has entries. */
@@ -10,18 +11,29 @@ export const content = { additional: { "a.io": "ours" } };
 
 export class AgentPlace implements AsyncDisposable {
   readonly node: NodeDirectory;
-  bus: TestBus;
-  systemd: ScriptedSystemd;
-  private constructor(node: NodeDirectory, bus: TestBus, systemd: ScriptedSystemd) {
+  readonly bus: TestBus;
+  readonly systemd: ScriptedSystemd;
+  /** Between the node and its bus, if it was asked for. */
+  readonly relay: Relay | undefined;
+  private constructor(
+    node: NodeDirectory,
+    bus: TestBus,
+    systemd: ScriptedSystemd,
+    relay: Relay | undefined,
+  ) {
     this.node = node;
     this.bus = bus;
     this.systemd = systemd;
+    this.relay = relay;
   }
-  static async make(): Promise<AgentPlace> {
+  /** `cut`: the bus is behind a relay that can interrupt a conversation so. */
+  static async make(cut?: Cut): Promise<AgentPlace> {
     const node = new NodeDirectory();
     node.mount(1, content);
-    const bus = await startBus(node.dbus);
-    return new AgentPlace(node, bus, await ScriptedSystemd.start(bus.address));
+    const bus = await startBus(cut === undefined ? node.dbus : join(node.root, "bus"));
+    const systemd = await ScriptedSystemd.start(bus.address);
+    const relay = cut && (await Relay.between(node.dbus, bus.directory, cut));
+    return new AgentPlace(node, bus, systemd, relay);
   }
   agent(flags: readonly string[] = [], revision = 1): Promise<AgentProcess> {
     return AgentProcess.start(this.node, {
@@ -30,20 +42,8 @@ export class AgentPlace implements AsyncDisposable {
       flags,
     });
   }
-  /**
-   * The node goes down and comes up: /run is empty, everybody on the bus is new, the kubelet has a
-   * new InvocationID.
-   */
-  async reboot(): Promise<void> {
-    await this.systemd[Symbol.asyncDispose]();
-    await this.bus[Symbol.asyncDispose]();
-    rmSync(this.node.dbus, { recursive: true });
-    this.bus = await startBus(this.node.dbus);
-    this.systemd = await ScriptedSystemd.start(this.bus.address);
-  }
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.systemd[Symbol.asyncDispose]();
-    await this.bus[Symbol.asyncDispose]();
+    for (const part of [this.relay, this.systemd, this.bus]) await part?.[Symbol.asyncDispose]();
     this.node[Symbol.dispose]();
   }
 }

@@ -1,67 +1,49 @@
 /** The system calls of an agent that nobody disturbs. */
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { AgentProcess, type NodeDirectory, inTime } from "../harness/agent/agent.ts";
-import type { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
+import { basename, join } from "node:path";
+import { type AgentProcess, inTime } from "../harness/agent/agent.ts";
+
+/** A call as strace writes it, by which thread, and when it began: in seconds since 1970. */
+export type Call = Readonly<{ at: number; thread: string; name: string; line: string }>;
 
 /**
- * The calls of each thread, a line each: the time of its beginning, and the call as strace writes
- * it.
- */
-type Threads = readonly (readonly (readonly [time: number, call: string])[])[];
-
-/**
- * Runs an agent until `over`, then stops it. The file behind each descriptor stands in the call.
+ * Runs an agent until `over`, then stops it, and returns its calls in the order in which they
+ * began: the thread that syncs and the one that does the rest take turns. The file behind each
+ * descriptor and all that is written stand in the line.
  */
 export async function traced(
-  node: NodeDirectory,
-  systemd: ScriptedSystemd,
-  revision: number,
-  calls: readonly string[],
+  root: string,
+  names: readonly string[],
+  start: (under: readonly string[]) => Promise<AgentProcess>,
   over: (agent: AgentProcess) => Promise<unknown>,
-): Promise<Threads> {
-  const directory = mkdtempSync(join(node.root, "trace-"));
+): Promise<Call[]> {
+  const directory = mkdtempSync(join(root, "trace-"));
   // A file for each thread: lines are whole.
-  const out = ["-ff", "-ttt", "-o", join(directory, "t")];
-  const under = ["strace", "-D", ...out, "-y", "-s", "0", "-q", "-e", `trace=${calls.join(",")}`];
-  await using agent = await AgentProcess.start(node, {
-    revision,
-    healthzPort: systemd.healthzPort,
-    under,
-  });
+  const out = ["-ff", "-ttt", "-o", join(directory, "t"), "-q"];
+  const whole = ["-y", "-s", "65536", "-e", `trace=${names.join(",")}`];
+  await using agent = await start(["strace", "-D", ...out, ...whole]);
   await over(agent);
   await agent.end("SIGTERM");
   const threads = () =>
-    readdirSync(directory).map((name) => readFileSync(join(directory, name), "utf8"));
-  if (!(await inTime(() => threads().every((text) => text.includes("+++ exited")))))
-    throw new Error("strace goes on");
-  return threads().map((text) =>
-    Array.from(text.matchAll(/^(\d+\.\d+) (.*)$/gm), ([, at, call = ""]) => [Number(at), call]),
-  );
+    readdirSync(directory).map(
+      (thread) => [thread, readFileSync(join(directory, thread), "utf8")] as const,
+    );
+  if (!(await inTime(() => threads().every(([, text]) => text.includes("+++ exited")))))
+    throw new Error("strace does not end");
+  return threads()
+    .flatMap(([thread, text]) =>
+      Array.from(text.matchAll(/^(\d+\.\d+) ((\w+)\(.*)$/gm), ([, at, line = "", name = ""]) => ({
+        at: Number(at),
+        thread,
+        name,
+        line,
+      })),
+    )
+    .toSorted((a, b) => a.at - b.at);
 }
 
-/**
- * The calls of all threads, in the order in which they began: the one that syncs and the one that
- * does the rest take turns.
- */
-export function inOrder(threads: Threads): string[] {
-  return threads
-    .flat()
-    .toSorted(([a], [b]) => a - b)
-    .map(([, call]) => call);
-}
-
-export function callOf(line: string): string {
-  return /^(\w+)\(/.exec(line)?.[1] ?? "";
-}
-
-/**
- * Throws where calls of one name come from several threads: strace counts, to make one of them
- * fail, those of each thread.
- */
-export function assertCountable(threads: Threads, calls: readonly string[]): void {
-  for (const call of calls) {
-    const makers = threads.filter((lines) => lines.some(([, line]) => callOf(line) === call));
-    if (makers.length > 1) throw new Error(`${makers.length} threads ${call}`);
-  }
+/** The call's name, and those of the files that it is about. */
+export function nameOf({ name, line }: Pick<Call, "name" | "line">): string {
+  const paths = Array.from(line.matchAll(/["<](\/[^">]*)[">]/g), ([, path = ""]) => basename(path));
+  return [name, ...new Set(paths)].join(" ");
 }

@@ -7,19 +7,20 @@ import { connect } from "#kube/client/client.ts";
 import { auditOf } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
 import { document, pullSecret } from "../controller/plane.ts";
+import { planted } from "../harness/api/manners.ts";
+import type { FakeServer } from "../harness/api/server.ts";
 import { seeded } from "../random.ts";
 import * as fleet from "./fleet.ts";
 import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
-import { planted, FakeGuests } from "./fake-guest.ts";
 
 let home: fleet.Home;
 let real: fleet.GuestCluster;
-let fake: FakeGuests;
+let fake: FakeServer;
 let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
   [home, real] = await Promise.all([fleet.startHome(), fleet.startGuest()]);
-  fake = await FakeGuests.start(home.cluster.directory);
+  fake = await fleet.startFakes();
 });
 after(async () => {
   for (const one of [home, real]) one?.cluster.down();
@@ -52,7 +53,7 @@ function longest(requests: readonly number[] = []) {
 
 for (const manner of ["fails", "hangs", "endless"] as const)
   test(`a cluster that ${manner} is unreachable, holds up no other, is quoted nowhere, and is served when it is well`, async () => {
-    fake.manners.set("ill", manner);
+    fake.become("ill", manner);
     await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
     await begin();
     await source("1");
@@ -63,7 +64,7 @@ for (const manner of ["fails", "hangs", "endless"] as const)
     fake.become("ill", "well");
     await until(
       "it is served",
-      () => fake.secretOf("ill")?.data?.[".dockerconfigjson"] === data("1"),
+      () => fleet.placedIn(fake, "ill")?.data?.[".dockerconfigjson"] === data("1"),
       {
         timeout: 60_000,
         seen: () => fleet.objectIn(home),
@@ -73,7 +74,7 @@ for (const manner of ["fails", "hangs", "endless"] as const)
   });
 
 test("a cluster whose GlobalPullSecret answers 500 only says so, by status and reason alone, holds up no other, and is done when it is well", async () => {
-  fake.manners.set("ill", "blind");
+  fake.become("ill", "blind");
   await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
   const name = "fleet-pull-secret";
   const rights = await fleet.guestOf(real.cluster, `kube-system/${name}`);
@@ -99,17 +100,17 @@ test("a cluster whose GlobalPullSecret answers 500 only says so, by status and r
 longTest(
   "a cluster that stays away is asked in growing pauses, and costs the management cluster next to nothing",
   async () => {
-    fake.requests.delete("ill");
-    fake.manners.set("ill", "fails");
+    fake.forget();
+    fake.become("ill", "fails");
     await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
     await begin();
     await source("1");
     await untilState(home, "ill", "Unreachable");
     await untilState(home, "real", "Done");
     // Pauses of one length would never reach this one: the first is of a second.
-    const pause = await until("a pause has grown to 7 s", () => longest(fake.requests.get("ill")), {
+    const pause = await until("a pause has grown to 7 s", () => longest(fake.requests("ill")), {
       timeout: 90_000,
-      seen: () => fake.requests.get("ill"),
+      seen: () => fake.requests("ill"),
     });
     // What follows an attempt, the status among it, is over after 3 s.
     const asked = auditOf(home.cluster, {

@@ -17,6 +17,7 @@ import { portOf, startProgram } from "../cluster/program.ts";
 import { run } from "../cluster/run.ts";
 import { dataKubeconfig } from "../controller/guest.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
+import { FakeServer } from "../harness/api/server.ts";
 
 const root = join(import.meta.dirname, "../..");
 const account = "global-pull-secret-fleet";
@@ -64,6 +65,17 @@ export async function guestOf(
   const token = (await cluster.kubectl(...asks)).trim();
   return { cluster, api: apiOf(cluster), kubeconfig: dataKubeconfig(cluster, { token }) };
 }
+
+/**
+ * Clusters that are fakes, on one port; each has the definition of GlobalPullSecret, as a cluster
+ * that runs the product.
+ */
+export const startFakes = (): Promise<FakeServer> =>
+  FakeServer.start(readFileSync(join(root, "manifests/crds/globalpullsecrets.yaml"), "utf8"));
+
+/** What was placed in a fake cluster. */
+export const placedIn = (fakes: FakeServer, name: string): V1Secret | undefined =>
+  fakes.api(name).object<V1Secret>("/api/v1/namespaces/kube-system/secrets/pull-secret");
 
 export const labelled = { "capi-pull-secret": "true" };
 

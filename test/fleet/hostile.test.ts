@@ -9,20 +9,23 @@ import { after, afterEach, before, test } from "node:test";
 import { auditOf } from "../cluster/audit.ts";
 import { until } from "../cluster/await.ts";
 import { document, pullSecret } from "../controller/plane.ts";
+import type { Manner } from "../harness/api/manners.ts";
+import type { FakeServer } from "../harness/api/server.ts";
 import * as fleet from "./fleet.ts";
 import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
-import { FakeGuests } from "./fake-guest.ts";
 
 const seconds = 15;
 
 let home: fleet.Home;
 let real: fleet.GuestCluster;
-let fake: FakeGuests;
+let fake: FakeServer;
 let controller: ReturnType<typeof fleet.startFleet> | undefined;
+/** Names of the fake clusters of a test. */
+const ill: string[] = [];
 
 before(async () => {
   [home, real] = await Promise.all([fleet.startHome(), fleet.startGuest()]);
-  fake = await FakeGuests.start(home.cluster.directory);
+  fake = await fleet.startFakes();
 });
 after(async () => {
   for (const one of [home, real]) one?.cluster.down();
@@ -32,9 +35,7 @@ afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
   await fleet.clear(home, [real]);
-  const ill = [...fake.manners.keys()];
-  await home.cluster.kubectl("label", "namespace", ...ill, "capi-pull-secret-");
-  fake.manners.clear();
+  await home.cluster.kubectl("label", "namespace", ...ill.splice(0), "capi-pull-secret-");
 });
 
 const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });
@@ -42,6 +43,13 @@ async function follows(word: string): Promise<void> {
   await home.cluster.apply(pullSecret("source-pull-secret", documentOf(word)));
   const data = Buffer.from(documentOf(word)).toString("base64");
   await untilPlaced(real, { ".dockerconfigjson": data });
+}
+
+/** Adds a fake cluster of this manner. */
+async function join(name: string, manner: Manner): Promise<void> {
+  ill.push(name);
+  fake.become(name, manner);
+  await fleet.declareGuest(home, name, fake.kubeconfig(name), labelled);
 }
 
 /** Seconds of a processor, and resident MiB, so far. */
@@ -59,8 +67,7 @@ function costs(pid: number) {
 for (const manner of ["floods", "bloats"] as const)
   test(`a cluster whose watch ${manner} costs a tenth of a processor and bounded memory, status says why, and the other follows meanwhile`, async (t) => {
     const name = `ill-${manner}`;
-    fake.manners.set(name, manner);
-    await fleet.declareGuest(home, name, fake.kubeconfig(name), labelled);
+    await join(name, manner);
     await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
     await home.cluster.apply(fleetSecret({ rollout: { canary: 0, maxConcurrency: "100%" } }));
     controller = fleet.startFleet(home, { asDeployed: true });
@@ -69,7 +76,7 @@ for (const manner of ["floods", "bloats"] as const)
     await until("it pours", () => fake.poured > poured);
     const { pid } = controller;
     const [before, since] = [costs(pid), new Date()];
-    const asked = fake.requests.get(name)?.length ?? 0;
+    const asked = fake.requests(name).length;
     await follows("2");
     const passed = () => (Date.now() - since.getTime()) / 1000;
     await until("the time is over", () => passed() >= seconds, { every: 250 });
@@ -77,7 +84,7 @@ for (const manner of ["floods", "bloats"] as const)
     const found = {
       processor: (now.processor - before.processor) / took,
       mebibytes: now.mebibytes,
-      there: (fake.requests.get(name)?.length ?? 0) - asked,
+      there: fake.requests(name).length - asked,
       here: auditOf(home.cluster, { since: since.toISOString() }).filter(
         ({ user, resource }) => user.endsWith(":global-pull-secret-fleet") && resource !== "leases",
       ).length,
@@ -89,8 +96,8 @@ for (const manner of ["floods", "bloats"] as const)
     // Twenty events, a list and a watch are the most between two pauses, which grow.
     assert.ok(found.there < 40, JSON.stringify(found));
     assert.ok(found.here < 10 * took, JSON.stringify(found));
-    const ill = (await fleet.objectIn(home))?.status?.clusters?.find((one) => one.name === name);
-    assert.match(ill?.reason ?? "", /^GPS460: /, JSON.stringify(ill));
+    const said = (await fleet.objectIn(home))?.status?.clusters?.find((one) => one.name === name);
+    assert.match(said?.reason ?? "", /^GPS460: /, JSON.stringify(said));
   });
 
 /** Manner → what is said of a cluster of that manner in the end. */
@@ -103,11 +110,7 @@ const quiet = {
 
 test("clusters whose answers drip, whose watches do or end at once, or that forget what they got: few requests each, and the other is served", async (t) => {
   const manners = Object.keys(quiet) as (keyof typeof quiet)[];
-  for (const manner of manners) {
-    fake.manners.set(`ill-${manner}`, manner);
-    const kubeconfig = fake.kubeconfig(`ill-${manner}`);
-    await fleet.declareGuest(home, `ill-${manner}`, kubeconfig, labelled);
-  }
+  for (const manner of manners) await join(`ill-${manner}`, manner);
   await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
   // By their names the ill ones come first, so that each may be the canary.
   await home.cluster.apply(fleetSecret({ rollout: { canary: 1, maxConcurrency: 1 } }));
@@ -115,7 +118,7 @@ test("clusters whose answers drip, whose watches do or end at once, or that forg
   const over = Date.now() + seconds * 1000;
   await follows("1");
   await until("the time is over", () => Date.now() >= over, { every: 250 });
-  const requestsOf = (manner: string) => fake.requests.get(`ill-${manner}`)?.length ?? 0;
+  const requestsOf = (manner: string) => fake.requests(`ill-${manner}`).length;
   const asked = manners.map((one) => [one, requestsOf(one)] as const);
   t.diagnostic(JSON.stringify(asked));
   for (const [manner, requests] of asked) {

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { auditOf } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
-import { Kubelets } from "../controller/fake-kubelets.ts";
+import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import * as plane from "../controller/plane.ts";
 import { document, pullSecret } from "../controller/plane.ts";
 import { steer, untilCondition, type Wish } from "../controller/steer.ts";
@@ -17,7 +17,7 @@ const name = "fleet-pull-secret";
 const target = `kube-system/${name}`;
 let home: fleet.Home;
 let on: plane.Plane;
-let kubelets: Kubelets;
+let kubelets: NodesDriver;
 let proving: fleet.GuestCluster;
 let plain: fleet.GuestCluster;
 const running: AsyncDisposable[] = [];
@@ -29,7 +29,7 @@ before(async () => {
     fleet.startGuest(target),
   ]);
   proving = await fleet.guestOf(on.cluster, target);
-  kubelets = new Kubelets(on);
+  kubelets = new NodesDriver(on.api).start();
   for (const node of ["a", "b", "c"]) await kubelets.add(node);
   await on.cluster.apply(...readRights);
 });

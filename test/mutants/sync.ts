@@ -1,11 +1,6 @@
 /** Breakages of SyncSecret's two sides. */
 import type { Mutant } from "./mutant.ts";
 
-const real = "test/sync/sync.test.ts";
-const step = "sync/rules/step.test.ts";
-const content = "sync/rules/content.test.ts";
-const page = "tools/rules/sync-page.test.ts";
-
 export const sync: readonly Mutant[] = [
   {
     breaks: "L1",
@@ -13,7 +8,35 @@ export const sync: readonly Mutant[] = [
     file: "sync/tenant/side.ts",
     text: "objects: allSyncSecrets,",
     instead: 'objects: "/api/v1/secrets",',
-    tests: [real],
+    test: "sync/sides.test.ts",
+    tier: "test",
+  },
+  {
+    breaks: "L2",
+    effect: "a copy is asked for in the namespace that it comes from",
+    file: "sync/tenant/side.ts",
+    text: "copyOf(object, content, namespace)",
+    instead: "copyOf(object, content, object.metadata.namespace ?? namespace)",
+    test: "sync/sides.test.ts",
+    tier: "test",
+  },
+  {
+    breaks: "L3",
+    effect: "a namespace that is deleted takes our rights before its SyncSecrets, and hangs",
+    file: "sync/rules/hold.ts",
+    text: "(!leaving || terminating)",
+    instead: "!leaving",
+    test: "sync/rules/hold.test.ts",
+    tier: "test",
+  },
+  {
+    breaks: "L3",
+    effect: "nothing holds an object until what was made of it is gone",
+    file: "sync/engine.ts",
+    text: "const object = await writeFinalizer(from, found, finalizer, true);",
+    instead: "const object = found;",
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L4",
@@ -21,7 +44,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/rules/copies.ts",
     text: "      name: uid,\n      namespace,\n      labels,",
     instead: "      name,\n      namespace,\n      labels,",
-    tests: [real],
+    test: "sync/sides.test.ts",
+    tier: "test",
   },
   {
     breaks: "L5",
@@ -29,7 +53,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/make.ts",
     text: "const path = `${made}/${wanted.metadata.name}`;",
     instead: 'if (step === "create") return;\n  const path = `${made}/${wanted.metadata.name}`;',
-    tests: [real],
+    test: "sync/undone.test.ts",
+    tier: "test",
   },
   {
     breaks: "L6",
@@ -37,7 +62,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/rules/origin.ts",
     text: "return `${text.slice(0, 54)}-${digest}`;",
     instead: 'return `${text.slice(0, 54)}-${digest.replace(/./g, "0")}`;',
-    tests: [step],
+    test: "sync/rules/step.test.ts",
+    tier: "test",
   },
   {
     breaks: "L7",
@@ -45,7 +71,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/engine.ts",
     text: 'await elsewhere(to.remove(path, live.metadata.uid ?? ""));',
     instead: "",
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L8",
@@ -53,7 +80,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/rules/copies.ts",
     text: 'type: opaque ? "Opaque" : type,\n    data,',
     instead: 'type: opaque ? "Opaque" : type,\n    data: {},',
-    tests: [real],
+    test: "sync/sides.test.ts",
+    tier: "test",
   },
   {
     breaks: "L9",
@@ -61,7 +89,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/rules/copies.ts",
     text: 'ownerReferences: [{ apiVersion, kind: "SyncSecret", name, uid }],',
     instead: "",
-    tests: [real],
+    test: "sync/sides.test.ts",
+    tier: "test",
   },
   {
     breaks: "L10",
@@ -69,7 +98,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/rules/step.ts",
     text: "sameData(live.data ?? {}, wanted.data) &&",
     instead: "",
-    tests: [step],
+    test: "sync/rules/step.test.ts",
+    tier: "test",
   },
   {
     breaks: "L11",
@@ -77,7 +107,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/engine.ts",
     text: "if (live === undefined || !isOurs(live.metadata, uidOf(object))) {",
     instead: "if (live !== null) {",
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L12",
@@ -85,7 +116,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/rules/content.ts",
     text: "Object.fromEntries([...stored, ...folded])",
     instead: "Object.fromEntries(given)",
-    tests: [content],
+    test: "sync/rules/content.test.ts",
+    tier: "test",
   },
   {
     breaks: "L12",
@@ -93,7 +125,8 @@ export const sync: readonly Mutant[] = [
     file: "manifests/crds/syncsecrets/syncsecrets.yaml",
     text: "map(key, size(self.stringData[key])).sum() : 0) <= 262144",
     instead: "map(key, size(self.stringData[key])).sum() : 0) <= 362144",
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L13",
@@ -101,7 +134,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/rules/copies.ts",
     text: "const opaque = type === accountToken;",
     instead: "const opaque = type === undefined;",
-    tests: [real],
+    test: "sync/sides.test.ts",
+    tier: "test",
   },
   {
     breaks: "L14",
@@ -109,7 +143,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/rules/copies.ts",
     text: "immutable: object.immutable ?? false,",
     instead: "immutable: false,",
-    tests: [real],
+    test: "sync/sides.test.ts",
+    tier: "test",
   },
   {
     breaks: "L15",
@@ -118,7 +153,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/rules/content.ts",
     text: 'if (type === "kubernetes.io/dockerconfigjson" && !isDocument(all[document] ?? ""))',
     instead: "if (type === undefined)",
-    tests: [content],
+    test: "sync/rules/content.test.ts",
+    tier: "test",
   },
   {
     breaks: "L16",
@@ -126,7 +162,17 @@ export const sync: readonly Mutant[] = [
     file: "sync/rules/step.ts",
     text: 'return sameMetadata(live.metadata, wanted) ? "nothing" : "update";',
     instead: 'return "nothing";',
-    tests: [step],
+    test: "sync/rules/step.test.ts",
+    tier: "test",
+  },
+  {
+    breaks: "L17",
+    effect: "a Secret that lost its owner stays an orphan",
+    file: "sync/rules/step.ts",
+    text: "(metadata.ownerReferences ?? []).every((ours) =>",
+    instead: "[].every((ours) =>",
+    test: "sync/rules/step.test.ts",
+    tier: "test",
   },
   {
     breaks: "L18",
@@ -135,7 +181,8 @@ export const sync: readonly Mutant[] = [
     text: "if (live.metadata.deletionTimestamp === undefined) {",
     instead:
       "if (live.metadata.deletionTimestamp !== undefined) {\n      await writeFinalizer(from, object, finalizer, false);\n    } else {",
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L19",
@@ -143,56 +190,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/engine.ts",
     text: "writeFinalizer(from, found, finalizer, true);",
     instead: 'writeFinalizer(from, found, finalizer, this.#side.noun !== "Secret");',
-    tests: [real],
-  },
-  {
-    breaks: "L3",
-    effect: "a namespace that is deleted takes our rights before its SyncSecrets, and hangs",
-    file: "sync/rules/hold.ts",
-    text: "(!leaving || terminating)",
-    instead: "!leaving",
-    tests: ["sync/rules/hold.test.ts"],
-  },
-  {
-    breaks: "L23",
-    effect: "the tenant's labels travel with the copy",
-    file: "sync/rules/copies.ts",
-    text: 'const placed = { name: metadata.uid ?? "", namespace, ...told(origin) };',
-    instead:
-      'const placed = { ...told(origin), ...metadata, name: metadata.uid ?? "", namespace };',
-    tests: [step],
-  },
-  {
-    breaks: "L26",
-    effect: "what is the same is written again and again",
-    file: "sync/rules/step.ts",
-    text: "if (content && immutable === wanted.immutable)",
-    instead: "if (content && immutable !== wanted.immutable)",
-    tests: [step],
-  },
-  {
-    breaks: "L2",
-    effect: "a copy is asked for in the namespace that it comes from",
-    file: "sync/tenant/side.ts",
-    text: "copyOf(object, content, namespace)",
-    instead: "copyOf(object, content, object.metadata.namespace ?? namespace)",
-    tests: [real],
-  },
-  {
-    breaks: "L3",
-    effect: "nothing holds an object until what was made of it is gone",
-    file: "sync/engine.ts",
-    text: "const object = await writeFinalizer(from, found, finalizer, true);",
-    instead: "const object = found;",
-    tests: [real],
-  },
-  {
-    breaks: "L17",
-    effect: "a Secret that lost its owner stays an orphan",
-    file: "sync/rules/step.ts",
-    text: "(metadata.ownerReferences ?? []).every((ours) =>",
-    instead: "[].every((ours) =>",
-    tests: [step],
+    test: "sync/undone.test.ts",
+    tier: "test",
   },
   {
     breaks: "L20",
@@ -200,7 +199,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/service.ts",
     text: "return error instanceof ApiError ? error.retryAfterSeconds : undefined;",
     instead: "return 86_400;",
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L21",
@@ -208,7 +208,8 @@ export const sync: readonly Mutant[] = [
     file: "cli/commands/local/tenant.ts",
     text: "resources: [secrets]\n    verbs: [get, list, watch, create, update, delete]",
     instead: "resources: [secrets]\n    verbs: [get, list, watch, create, update]",
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L22",
@@ -217,7 +218,8 @@ export const sync: readonly Mutant[] = [
     text: "    resources: [syncsecrets]\n    verbs: [get, list, watch, create,",
     instead:
       "    resources: [syncsecrets, syncsecrets/status]\n    verbs: [get, list, watch, create,",
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L22",
@@ -225,7 +227,18 @@ export const sync: readonly Mutant[] = [
     file: "manifests/sync/tenant/clusterrole.yaml",
     text: "rules:\n",
     instead: 'rules:\n  - { apiGroups: [""], resources: [secrets], verbs: [get, list] }\n',
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
+  },
+  {
+    breaks: "L23",
+    effect: "the tenant's labels travel with the copy",
+    file: "sync/rules/copies.ts",
+    text: 'const placed = { name: metadata.uid ?? "", namespace, ...told(origin) };',
+    instead:
+      'const placed = { ...told(origin), ...metadata, name: metadata.uid ?? "", namespace };',
+    test: "sync/rules/step.test.ts",
+    tier: "test",
   },
   {
     breaks: "L24",
@@ -233,7 +246,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/make.ts",
     text: ": elsewhere(to.replace<Live>(path, replacement(live, wanted))));",
     instead: ": Promise.resolve(wanted as Live));",
-    tests: [real],
+    test: "sync/undone.test.ts",
+    tier: "test",
   },
   {
     breaks: "L25",
@@ -241,7 +255,17 @@ export const sync: readonly Mutant[] = [
     file: "sync/engine.ts",
     text: "if (error instanceof ApiError && error.status === 409) {",
     instead: "if (error instanceof ApiError && error.status === 410) {",
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
+  },
+  {
+    breaks: "L26",
+    effect: "what is the same is written again and again",
+    file: "sync/rules/step.ts",
+    text: "if (content && immutable === wanted.immutable)",
+    instead: "if (content && immutable !== wanted.immutable)",
+    test: "sync/rules/step.test.ts",
+    tier: "test",
   },
   {
     breaks: "L27",
@@ -249,7 +273,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/metrics.ts",
     text: 'name: "global_pull_secret_sync_secret_reconcile_total",',
     instead: 'name: "global_pull_secret_sync_secret_looks_total",',
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L27",
@@ -257,7 +282,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/engine.ts",
     text: 'count("conflict");',
     instead: 'count("success");',
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L28",
@@ -265,7 +291,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/engine.ts",
     text: "create: ({ noun }) => `the ${noun} is created`,",
     instead: 'create: () => "done",',
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L29",
@@ -273,7 +300,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/engine.ts",
     text: "{ namespace, name, made: wanted.metadata.name, step }",
     instead: "{ made: wanted.metadata.name, step }",
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L30",
@@ -281,7 +309,8 @@ export const sync: readonly Mutant[] = [
     file: "program/flags.ts",
     text: 'standard: ":8080",',
     instead: 'standard: ":8081",',
-    tests: [real],
+    test: "controller/policy/flags/config.test.ts",
+    tier: "test",
   },
   {
     breaks: "L31",
@@ -289,7 +318,8 @@ export const sync: readonly Mutant[] = [
     file: "sync/rules/copies.ts",
     text: 'const managedBy = { "app.kubernetes.io/managed-by": syncManager };',
     instead: 'const managedBy = { "app.kubernetes.io/part-of": syncManager };',
-    tests: [real],
+    test: "sync/sides.test.ts",
+    tier: "test",
   },
   {
     breaks: "L31",
@@ -297,7 +327,8 @@ export const sync: readonly Mutant[] = [
     file: "docs/syncsecret.md",
     text: "-l app.kubernetes.io/name=global-pull-secret-sync-tenant --tail=-1",
     instead: "deployment/global-pull-secret-sync-tenant",
-    tests: [page],
+    test: "tools/rules/sync-page.test.ts",
+    tier: "test",
   },
   {
     breaks: "L32",
@@ -306,7 +337,8 @@ export const sync: readonly Mutant[] = [
     text: "  name: global-pull-secret-sync-tenant\n",
     instead:
       '  name: global-pull-secret-sync-tenant\n  labels: { rbac.authorization.k8s.io/aggregate-to-view: "true" }\n',
-    tests: [real],
+    test: "test/sync/sync.test.ts",
+    tier: "all",
   },
   {
     breaks: "L32",
@@ -314,7 +346,8 @@ export const sync: readonly Mutant[] = [
     file: "docs/syncsecret.md",
     text: "- **Creation**: ",
     instead: "- ",
-    tests: [page],
+    test: "tools/rules/sync-page.test.ts",
+    tier: "test",
   },
   {
     breaks: "L33",
@@ -322,6 +355,7 @@ export const sync: readonly Mutant[] = [
     file: "sync/management/side.ts",
     text: "secretName: name,",
     instead: 'secretName: "",',
-    tests: [real],
+    test: "sync/sides.test.ts",
+    tier: "test",
   },
 ];

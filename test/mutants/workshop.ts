@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { isReal } from "./found.ts";
+import { tierOf } from "#build/tiers.ts";
 import type { Mutant } from "./mutant.ts";
 
 const root = join(import.meta.dirname, "../..");
 const bail = join(import.meta.dirname, "bail.ts");
-const left: ReadonlySet<string> = new Set([".git", "dist", "node_modules"]);
+const left: ReadonlySet<string> = new Set([".git", "dist", "node_modules", "results"]);
 
 /** What came of a file's tests: how many there were, how many turned red, and those by name. */
 export type MutantOutcome = Readonly<{
@@ -36,8 +36,8 @@ export class Workshop implements Disposable {
    * Where one is red, none after it is run: each would wait a minute for what does not come.
    */
   async run(file: string, word?: string): Promise<MutantOutcome> {
-    const real = isReal(file);
-    // What is under test/ needs the programs as they ship, which have to be built from the copy.
+    const real = tierOf(file) !== "test";
+    // A test on real parts needs the programs as they ship, which have to be built from the copy.
     if (real) await this.#node(["build/bundle.ts"], patience.unit);
     const narrow = word === undefined ? [] : [`--test-name-pattern=\\b${word}\\b`];
     const argv = ["--import", bail, "--test", "--test-reporter=spec", ...narrow, file];

@@ -2,13 +2,11 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { test as nodeTest } from "node:test";
 import { load } from "js-yaml";
-import { file, folder, run } from "#cli/cases.fixture.ts";
+import { file, folder, runHere } from "#cli/cases.fixture.ts";
 import { east, west } from "#cli/seal/seal.fixture.ts";
 
-const program = fileURLToPath(new URL("../../main.ts", import.meta.url));
 const password = "pl4nted-s3cret";
 const encoded = Buffer.from(`robot:${password}`).toString("base64");
 const good = file("sealable.json", JSON.stringify({ auths: { "a.io": { auth: encoded } } }));
@@ -16,11 +14,18 @@ file("east.pem", east);
 file("west.pem", west);
 
 const sealed = join(folder, "sealed");
-beforeEach(() => rmSync(sealed, { recursive: true, force: true }));
+
+/** Begins without the directory. A hook would run before the tests of other files, too. */
+function test(name: string, run: () => Promise<void>): void {
+  nodeTest(name, async () => {
+    rmSync(sealed, { recursive: true, force: true });
+    await run();
+  });
+}
 
 /** Whatever is printed or written: nothing that was planted stands in it. */
 async function call(line: string) {
-  const result = await run([process.execPath, program, ...line.split(" ")]);
+  const result = await runHere(line.split(" "));
   const files = existsSync(sealed)
     ? readdirSync(sealed).map((name) => readFileSync(join(sealed, name), "utf8"))
     : [];

@@ -2,14 +2,16 @@
  * For tests: our controller over the model of the DaemonSet controller. What it decides is decided
  * by the shipped code.
  */
-import type { RevisionContent, Intent } from "#contract/names.ts";
+import type { Intent, RevisionContent } from "#contract/names.ts";
 import { publishesIn, remembered, targetOf, wasServed } from "#controller/rollout/halt/course.ts";
-import { DaemonSetModel, emptyDocument } from "#controller/objects/daemonset/daemonset.fixture.ts";
 import { contentOf, heldContent, knownOf, retrySeconds } from "#controller/rollout/halt/halt.ts";
 import { noRollouts } from "#controller/rollout/halt/rollouts.ts";
+import { emptyDocument, revisionOf } from "#test/harness/nodes/agent.ts";
+import type { ModelNode } from "#test/harness/nodes/nodes.ts";
 import { createLookout } from "../lookout.ts";
 import { fatesOf, countFates } from "#controller/rollout/turn/node-state.ts";
 import { isOutage } from "#controller/rollout/turn/excuses.ts";
+import { DaemonSetModel } from "./daemonset.fixture.ts";
 import { decide } from "./decide.ts";
 import { takesBack } from "#controller/rollout/halt/source-withdrawal.ts";
 import { isOvertaken, type RolloutInput, type Turn } from "#controller/rollout/turn/turn.ts";
@@ -110,7 +112,7 @@ export class Model extends DaemonSetModel {
     if (turn.kind === "survey" && daemonSetState !== undefined) {
       const found =
         this.#lookout.recent(daemonSetState, input.pending) ??
-        this.#lookout.seen(daemonSetState, this.#surveyed(input));
+        this.#lookout.seen(daemonSetState, this.#look(input));
       fates = fatesOf(found, probationSeconds, known);
       const seen = countFates(fates, known);
       this.#lookout.judged(fates, isOutage(seen, input, daemonSetState));
@@ -133,7 +135,7 @@ export class Model extends DaemonSetModel {
     this.#carryOut(turn, publishes ? target : undefined);
   }
 
-  #surveyed({ complete, intent }: RolloutInput) {
+  #look({ complete, intent }: RolloutInput) {
     this.surveys += 1;
     return this.survey(complete || intent === "hold");
   }
@@ -149,8 +151,7 @@ export class Model extends DaemonSetModel {
     this.turn = turn;
     this.haltKnown = turn.kind === "wait" && turn.phase === "halted";
     if (publish !== undefined) {
-      this.published = Math.max(this.published, this.template ?? 0) + 1;
-      this.contents.set(this.published, publish);
+      this.publish(publish);
       this.lost = false;
     }
     if (turn.kind === "roll") {
@@ -176,7 +177,7 @@ export class Model extends DaemonSetModel {
   /** What everybody but our controller does. */
   others(): void {
     this.sync();
-    for (const index of this.nodes.keys()) this.kubelet(index);
+    for (const node of this.nodes) this.kubelet(node);
   }
 
   /** Everybody does their part for so many seconds, or until it is so. */
@@ -210,13 +211,13 @@ export class Model extends DaemonSetModel {
     )
       return false;
     return this.nodes.every(
-      (node) => node.unreachable || node.odd !== undefined || node.broken || this.has(node),
+      (node) => !node.ready.is || node.trouble !== undefined || this.has(node),
     );
   }
 
-  has(node: (typeof this.nodes)[number]): boolean {
+  has(node: ModelNode): boolean {
     return node.pods.some(
-      (pod) => !pod.leaving && pod.revision === this.template && this.works(node, pod),
+      (pod) => !pod.ending && revisionOf(pod) === this.template && this.works(node, pod),
     );
   }
 }

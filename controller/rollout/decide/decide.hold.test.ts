@@ -42,12 +42,12 @@ test("a bad content reaches one node; neither an outage, nor joiners, nor replac
 
 test("a failure after the canary halts as well: what the wave has in flight is all that is lost", () => {
   const model = deployed(50, "10%");
-  for (const node of model.nodes.slice(20)) node.broken = true;
+  for (const node of model.nodes.slice(20)) node.trouble = "breaks";
   model.content = 2;
   model.pass(5 * minutes);
   assert.ok(isHeld(model));
   const failed = model.nodes.filter(
-    (node) => node.broken && node.restarts.includes("document 2"),
+    (node) => node.trouble === "breaks" && node.restarts.includes("document 2"),
   ).length;
   assert.ok(failed <= 5, `${failed} failed`);
   assert.ok(having(model, 2) >= 1, "what has been proved is never taken back");
@@ -56,13 +56,13 @@ test("a failure after the canary halts as well: what the wave has in flight is a
 test("with a tolerance the wave goes on past so many failures, and no further", () => {
   const some = deployed(20, 2);
   some.maxFailures = 2;
-  for (const node of some.nodes.slice(9, 11)) node.broken = true;
+  for (const node of some.nodes.slice(9, 11)) node.trouble = "breaks";
   some.content = 2;
   some.converge();
   assert.equal(having(some, 2), 18);
   const many = deployed(20, 2);
   many.maxFailures = "10%";
-  for (const node of many.nodes.slice(9)) node.broken = true;
+  for (const node of many.nodes.slice(9)) node.trouble = "breaks";
   many.content = 2;
   many.pass(10 * minutes);
   assert.ok(isHeld(many));
@@ -70,7 +70,7 @@ test("with a tolerance the wave goes on past so many failures, and no further", 
 
 test("a node at fault: the content is tried once more after ten minutes, goes past it, and is served", () => {
   const model = deployed(6);
-  at(model, 0).broken = true;
+  at(model, 0).trouble = "breaks";
   model.content = 2;
   model.pass(9 * minutes);
   assert.deepEqual([isHeld(model), having(model, 2)], [true, 0]);
@@ -160,7 +160,7 @@ test("a removal under a hold goes first: the credential leaves every node that c
 
 test("a release that fails on a node stops, is never turned into a hold, and goes on without that node", () => {
   const model = deployed(6);
-  at(model, 0).broken = true;
+  at(model, 0).trouble = "breaks";
   model.intent = "release";
   model.pass(5 * minutes);
   assert.deepEqual([phase(model), isHeld(model)], ["halted", false]);
@@ -205,7 +205,7 @@ test("a minimum interval does not hold back what takes one source of several awa
 
 test("one source's withdrawal that a node fails with stands, and nobody gets back what was taken", () => {
   const model = withdrawsOne(6);
-  at(model, 0).broken = true;
+  at(model, 0).trouble = "breaks";
   model.pass(5 * minutes);
   assert.deepEqual([phase(model), isHeld(model)], ["halted", false]);
   const joiner = model.join();

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { unavailableOf } from "#controller/objects/daemonset/daemonset.fixture.ts";
+import { unavailableOf } from "#test/harness/nodes/daemonset-controller.ts";
 import { Model } from "./decide.fixture.ts";
 import { deployed, out } from "./scenarios.fixture.ts";
 import { budgets } from "./schedule.fixture.ts";
@@ -41,7 +41,7 @@ const moments = {
   /** Every agent has just turned NotReady, as after an outage of the API server. */
   dip(size: number, budget: number | string): Model {
     const model = deployed(size, budget);
-    for (const index of model.nodes.keys()) model.flicker(index);
+    for (const node of model.nodes) model.flicker(node);
     model.sync();
     return model;
   },
@@ -65,7 +65,7 @@ test("law: however late the DaemonSet controller sees what became of its pods, a
       const model = moments[moment](size, budget, lacking);
       const late = () => {
         if (sees === "what was") model.sync(true);
-        for (const index of model.nodes.keys()) model.kubelet(index);
+        for (const node of model.nodes) model.kubelet(node);
       };
       model.pass(before, undefined, late);
       if (change === "lost") model.lost = true;
@@ -95,13 +95,14 @@ test("law: a change that comes in an outage of all nodes, or soon after, goes to
     fc.property(returns, ({ size, budget, away, back, change }) => {
       const model = deployed(size, budget);
       const begun = model.now;
-      const nodes = [...back.slice(0, size).entries()];
+      const nodes = model.nodes.map((node, index) => [node, back[index] ?? [0, 0]] as const);
       const others = () => {
         const passed = model.now - begun - away;
-        for (const [index, [returns]] of nodes) if (passed >= returns) model.revive(index);
+        for (const [node, [returns]] of nodes)
+          if (passed >= returns) model.revive(node, "rebooted");
         model.sync();
-        for (const [index, [returns, looks]] of nodes)
-          if (passed >= returns + looks) model.kubelet(index);
+        for (const [node, [returns, looks]] of nodes)
+          if (passed >= returns + looks) model.kubelet(node);
       };
       out(model);
       model.pass(change, undefined, others);

@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { Model } from "./decide.fixture.ts";
 import { both, budgets, calm, play, rough, sizes, storm } from "./schedule.fixture.ts";
 import { TroubledModel } from "./trouble.fixture.ts";
-import { unavailableOf } from "#controller/objects/daemonset/daemonset.fixture.ts";
+import { unavailableOf } from "#test/harness/nodes/daemonset-controller.ts";
 
 const runs = (numRuns: number) => ({ numRuns, endOnFailure: true });
 
@@ -48,12 +48,13 @@ test("law: where any node can have it, every schedule ends with the last content
       const model = new Model(size, budget);
       play(model, schedule);
       // Odd nodes stay odd, but a third of them is no odd nodes any more.
-      const odd = model.nodes.filter((node) => node.odd === "hangs" || node.broken);
-      for (const node of odd.slice(Math.floor(model.nodes.length / 3)))
-        [node.odd, node.broken] = [undefined, false];
-      for (const index of model.nodes.keys()) model.revive(index);
+      const odd = model.nodes.filter(
+        (node) => node.trouble === "hangs" || node.trouble === "breaks",
+      );
+      for (const node of odd.slice(Math.floor(model.nodes.length / 3))) node.trouble = undefined;
+      for (const node of model.nodes) model.revive(node, "rebooted");
       // Where nobody can have it there is nothing to go by.
-      if (!model.nodes.some((node) => node.odd === undefined && !node.broken)) return;
+      if (!model.nodes.some((node) => node.trouble === undefined)) return;
       const seconds = model.converge();
       assert.ok(model.isDone(), `not done after ${seconds} s: ${status(model)}`);
     }),

@@ -20,7 +20,7 @@ for (const odd of ["refuses", "hangs"] as const)
       test(`one node that ${odd} under any revision does not keep the ${change} from the other ${size - 1}`, () => {
         const model = deployed(size);
         // Its agent is replaced for another reason, and finds the node odd now.
-        at(model, 2).odd = odd;
+        at(model, 2).trouble = odd;
         at(model, 2).pods = [];
         model.pass(10 * minutes);
         if (change === "change") model.content = 2;
@@ -32,7 +32,7 @@ for (const odd of ["refuses", "hangs"] as const)
 
 test("an unfit node is known at birth, and the first revision passes it", () => {
   const model = new Model(4, 1);
-  at(model, 1).odd = "refuses";
+  at(model, 1).trouble = "refuses";
   const seconds = model.converge();
   assert.ok(model.isDone() && seconds < 60, `${seconds} s`);
   model.pass(20);
@@ -41,7 +41,7 @@ test("an unfit node is known at birth, and the first revision passes it", () => 
 
 test("an agent that hangs at birth delays the first revision by five minutes, not for ever", () => {
   const model = new Model(4, 1);
-  at(model, 1).odd = "hangs";
+  at(model, 1).trouble = "hangs";
   const seconds = model.converge();
   assert.ok(seconds > 4 * minutes && seconds < 8 * minutes, `${seconds} s`);
 });
@@ -87,7 +87,7 @@ test("an edit of Secret or template after an outage waits for the agents, though
     out(model);
     model.sync();
     back(model);
-    for (const index of [0, 1, 2]) model.kubelet(index);
+    for (const node of model.nodes.slice(0, 3)) model.kubelet(node);
     model.now += 4;
     model.sync();
     assert.equal(model.status.available, 3);
@@ -129,7 +129,7 @@ test("a flickering Ready of one node holds nobody up for longer than five minute
   const model = deployed(5);
   model.content = 2;
   const seconds = model.pass(20 * minutes, () => {
-    if (model.now % 2 === 0) model.flicker(4);
+    if (model.now % 2 === 0) model.flicker(at(model, 4));
     return model.nodes.slice(0, 4).every((node) => model.has(node));
   });
   assert.ok(seconds < 10 * minutes, `${seconds} s`);
@@ -148,7 +148,7 @@ test("agents that are NotReady on nodes that are back are not all replaced: a ch
   const model = deployed(20);
   model.pass(5 * minutes);
   // What the node controller does to the pods of the nodes that it missed.
-  for (const index of model.nodes.keys()) model.flicker(index);
+  for (const node of model.nodes) model.flicker(node);
   changed(model);
   // Nodes report at once; their kubelets have yet to see what became of their pods.
   for (let second = 0; second < 60; second++) {
@@ -168,7 +168,7 @@ test("as long as the nodes of an outage come back, a change that waits begins no
   changed(model);
   model.pass(minutes);
   for (const index of [0, 1, 2, 3]) {
-    model.revive(index);
+    model.revive(at(model, index), "rebooted");
     model.pass(15);
   }
   model.pass(5 * minutes);

@@ -9,15 +9,15 @@ const odd =
   (how: "refuses" | "hangs"): Trouble =>
   (model) => {
     // Its agent is replaced for another reason, and finds the node odd now.
-    at(model, 1).odd = how;
+    at(model, 1).trouble = how;
     at(model, 1).pods = [];
     model.pass(600);
   };
 const troubles: readonly (readonly [string, Trouble])[] = [
   ["is unfit", odd("refuses")],
   ["hangs", odd("hangs")],
-  ["is unreachable", (model) => (model.die(1), model.pass(600))],
-  ["died a moment ago", (model) => (model.die(1), model.pass(1))],
+  ["is unreachable", (model) => (model.die(at(model, 1)), model.pass(600))],
+  ["died a moment ago", (model) => (model.die(at(model, 1)), model.pass(1))],
 ];
 
 /** Seconds from a change until every node that can have it has it, and that is known. */

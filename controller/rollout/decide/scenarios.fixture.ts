@@ -30,8 +30,9 @@ export const at = (model: Model, index: number) => {
   assert.ok(node);
   return node;
 };
-const indices = (model: Model) => [...model.nodes.keys()];
 export function out(model: Model, which: (index: number) => boolean = () => true): void {
-  for (const index of indices(model)) if (which(index)) model.die(index);
+  for (const [index, node] of model.nodes.entries()) if (which(index)) model.die(node);
 }
-export const back = (model: Model) => indices(model).forEach((index) => model.revive(index));
+export function back(model: Model): void {
+  for (const node of model.nodes) model.revive(node, "rebooted");
+}

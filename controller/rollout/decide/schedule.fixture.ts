@@ -101,10 +101,10 @@ export function play(model: Model, schedule: readonly Happening[]): void {
     join: () => model.nodes.length < 30 && model.join(),
     lost: () => (model.lost = true),
     outage: () => {
-      for (const index of model.nodes.keys()) model.die(index);
+      for (const node of model.nodes) model.die(node);
     },
     return: () => {
-      for (const index of model.nodes.keys()) model.revive(index);
+      for (const node of model.nodes) model.revive(node, "rebooted");
     },
   };
   for (const event of schedule) {
@@ -118,8 +118,8 @@ function happen(model: Model, what: On, index: number): void {
   const node = model.nodes[index % model.nodes.length];
   if (node === undefined) return;
   if (what === "pass") model.pass(index + 1);
-  else if (what === "breaks") node.broken = true;
-  else if (what === "refuses" || what === "hangs") node.odd = what;
-  else if (what === "heals") [node.broken, node.odd] = [false, undefined];
-  else model[what](index);
+  else if (what === "heals") node.trouble = undefined;
+  else if (what === "breaks" || what === "refuses" || what === "hangs") node.trouble = what;
+  else if (what === "revive") model.revive(node, "rebooted");
+  else model[what](node);
 }

@@ -1,5 +1,5 @@
 /** For tests: the model, and what of its work is due to nodes that are in trouble. */
-import type { ModelNode } from "#controller/objects/daemonset/daemonset.fixture.ts";
+import type { ModelNode } from "#test/harness/nodes/nodes.ts";
 import type { RevisionContent } from "#contract/names.ts";
 import { Model } from "./decide.fixture.ts";
 
@@ -49,17 +49,13 @@ export class TroubledModel extends Model {
 }
 
 /** It cannot work, and not because its agent was replaced. */
-function isInTrouble({ unreachable, odd, pods }: ModelNode): boolean {
-  return (
-    unreachable ||
-    pods.some(
-      ({ phase, ready }) =>
-        phase === "gaveUp" ||
-        phase === "refused" ||
-        (phase === "new" && odd === "hangs") ||
-        (phase === "done" && ready === undefined),
-    )
-  );
+function isInTrouble({ ready, trouble, kubelet, pods }: ModelNode): boolean {
+  if (!ready.is) return true;
+  return pods.some(({ state, wasReady }) => {
+    if (state.ready.is || kubelet !== "up") return false;
+    const hasFailed = (state.container.last?.exitCode ?? 0) > 0;
+    return hasFailed || wasReady || trouble === "hangs";
+  });
 }
 
 const sourcesOf = (content: RevisionContent | undefined) =>

@@ -43,7 +43,7 @@ const builtName = (importPath: string): string => basename(importPath.replace(/\
 const nameOf = (importPath: string): string =>
   importPath.startsWith("go.etcd.io/etcd/server/") ? "etcd" : builtName(importPath);
 
-/** Programs that take minutes to compile → what prints their version, and the module that pins it. */
+/** Programs that take minutes to compile → what prints their version, and the pinning module. */
 const findable: Readonly<Record<string, readonly [args: readonly string[], module: string]>> = {
   etcd: [["--version"], "go.etcd.io/etcd/server/v3"],
   "kube-apiserver": [["--version"], "k8s.io/kubernetes"],
@@ -84,7 +84,11 @@ export async function buildParts(speed: Speed = "quick"): Promise<Parts> {
   const goMod = readFileSync(join(moduleDirectory, "go.mod"), "utf8");
   const goSum = readFileSync(join(moduleDirectory, "go.sum"), "utf8");
   const flags = [
-    ...["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", linkerFlags(goMod)],
+    "-mod=readonly",
+    "-trimpath",
+    "-buildvcs=false",
+    "-ldflags",
+    linkerFlags(goMod),
     ...(speed === "quick" ? quickFlags : []),
   ];
   const key = keyOf(goMod, goSum, flags.join(" "), process.arch);

@@ -11,7 +11,7 @@ export type Request = AuditedRequest;
  * What the controller asked of the API server from `since` on, watches when they ended; what keeps
  * its Lease apart.
  */
-export function requests(plane: Plane, since = ""): Request[] {
+export function requests(plane: Pick<Plane, "cluster">, since = ""): Request[] {
   return allRequests(plane, since).filter(({ resource }) => resource !== leases);
 }
 
@@ -31,7 +31,7 @@ function withGroup({ group, resource, ...request }: AuditedRequest): Request {
 }
 
 /** As `requests`, with what keeps its Lease. A resource has its API group before it. */
-export function allRequests(plane: Plane, since = ""): Request[] {
+export function allRequests(plane: Pick<Plane, "cluster">, since = ""): Request[] {
   return auditOf(plane.cluster, { since })
     .filter(({ user }) => user === account)
     .map((one) => withGroup(one));

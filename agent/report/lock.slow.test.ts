@@ -1,0 +1,91 @@
+/** Slow: the node's lock among processes that die at any moment. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { seeded } from "#test/random.ts";
+
+const skip =
+  process.platform !== "linux" && "needs Linux: names of sockets that die with a process";
+
+/**
+ * Takes the lock, and while it has it a name that the kernel lets one process have at a time and
+ * takes back when that one dies. A dying process closes one after the other: a moment's overlap of
+ * the names is none of the lock.
+ */
+const contender = `
+import { createServer } from "node:net";
+import { Lock } from ${JSON.stringify(join(import.meta.dirname, "lock.ts"))};
+import { Random } from ${JSON.stringify(join(import.meta.dirname, "../../test/random.ts"))};
+const [folder, name, seed] = process.argv.slice(1);
+const random = new Random(Number(seed));
+const lock = new Lock(folder);
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const witness = () => new Promise((resolve) => {
+  const server = createServer().once("error", () => resolve()).listen("\\0" + name, () => resolve(server));
+});
+for (;;) {
+  const got = await lock.acquire(true).catch(() => false);
+  if (!got) { await sleep(random.fraction() * 3); continue; }
+  let server;
+  for (let tries = 0; tries < 10 && server === undefined; tries++) server = await witness() ?? void (await sleep(1));
+  process.stdout.write(server === undefined ? "TWO\\n" : "held\\n");
+  await sleep(15 + random.fraction() * 20);
+  await new Promise((resolve) => server ? server.close(resolve) : resolve());
+  lock.giveUp();
+}`;
+
+test(
+  "six processes that are killed at random: never two have it at once, and it never stays with a dead one",
+  { skip },
+  async (t) => {
+    const root = mkdtempSync(join(tmpdir(), "gps-lock-"));
+    t.after(() => rmSync(root, { recursive: true, force: true }));
+    const folder = join(root, "own");
+    const random = seeded(t);
+    const name = `gps-lock-${process.pid}-${Date.now()}`;
+    let said = "";
+    const start = () => {
+      const its = [folder, name, String(random.below(2 ** 32))];
+      const child = spawn(process.execPath, ["--input-type=module", "-e", contender, ...its]);
+      child.stdout.on("data", (data) => (said += String(data)));
+      child.stderr.on("data", (data) => (said += String(data)));
+      return child;
+    };
+    const children: ChildProcess[] = Array.from({ length: 6 }, start);
+    // Ended before the folder is removed: hooks run in their order, and one that fails keeps the next
+    // from running.
+    const endAll = () =>
+      Promise.all(
+        children.map(async (child) => {
+          const ended = child.exitCode !== null || child.signalCode !== null || once(child, "exit");
+          child.kill("SIGKILL");
+          await ended;
+        }),
+      );
+    const held = () => said.split("held").length - 1;
+    // By their number, not by the clock: a busy machine needs longer for them.
+    const longest = performance.now() + 60_000;
+    let [kills, before] = [0, 0];
+    try {
+      while ((kills < 30 || held() < 30) && performance.now() < longest) {
+        await sleep(20 + random.fraction() * 100);
+        const at = random.below(children.length);
+        kills += Number(children[at]?.kill("SIGKILL"));
+        children[at] = start();
+      }
+      before = said.length;
+      while (said.length === before && performance.now() < longest + 10_000) await sleep(10);
+    } finally {
+      await endAll();
+    }
+    t.diagnostic(`${held()} times held, ${kills} kills`);
+    assert.doesNotMatch(said, /TWO|Error/);
+    assert.ok(said.length > before, "the last ones alive get it");
+    assert.ok(held() >= 30 && kills >= 30, `${held()} times held, ${kills} kills`);
+  },
+);

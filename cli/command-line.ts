@@ -1,0 +1,55 @@
+/** The command line as a function of its words: everything but the process around it. */
+import { asksForHelp } from "#contract/arguments.ts";
+import { nearest } from "#contract/nearest.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
+import { tellApiError } from "./cluster/failure.ts";
+import { commands } from "./commands.ts";
+import { complete } from "./completion/complete.ts";
+import { named } from "./terminal/command.ts";
+import { Misuse, Refused, type Io } from "./terminal/io.ts";
+import { usageOf } from "./usage.ts";
+
+/**
+ * Runs the command that the words name, prints what is wrong, and returns the exit code. Throws
+ * only on a bug of ours.
+ */
+export async function runCommandLine(argv: readonly string[], io: Io): Promise<number> {
+  try {
+    return await run(argv, io);
+  } catch (error) {
+    if (error instanceof ApiError) {
+      io.err(tellApiError(error));
+      return 1;
+    }
+    if (!(error instanceof Misuse) && !(error instanceof Refused)) throw error;
+    for (const line of error.message.split("\n")) io.err(line);
+    return error instanceof Misuse ? 2 : 1;
+  }
+}
+
+/**
+ * Runs the command that the line names, and returns the exit code. Throws Misuse, Refused and
+ * ApiError.
+ */
+async function run(argv: readonly string[], io: Io): Promise<number> {
+  const [name, command, rest] = named(commands, argv);
+  if (name === "__complete") {
+    io.out(complete(commands, rest));
+    return 0;
+  }
+  if (command !== undefined) return await command.run(name, rest, io);
+  if (name === "help" && rest.length > 0) return await run([...rest, "--help"], io);
+  const usage = usageOf(commands);
+  if (name !== "help" && !asksForHelp(argv))
+    throw new Misuse(name === "" ? usage.trimEnd() : noCommand(name));
+  io.out(usage);
+  return 0;
+}
+
+function noCommand(name: string): string {
+  const known = Object.keys(commands);
+  const longer = known.filter((one) => one.startsWith(`${name} `));
+  if (longer.length > 0) return `${quote(name)}: is half a command; give ${longer.join(", ")}`;
+  return `${quote(name)}: is no command; give ${nearest(name, known) ?? known.join(", ")}`;
+}

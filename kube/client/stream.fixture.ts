@@ -1,0 +1,62 @@
+/** For tests: watches of a server that sends what it likes, as it likes. */
+import { Buffer } from "node:buffer";
+import type { ResponseContext } from "@kubernetes/client-node";
+import type { Connection } from "./connection.ts";
+import { follow } from "./stream.ts";
+
+export const mebibyte = 1024 * 1024;
+
+type Answer = Readonly<{
+  status?: number;
+  heard?: (line: string) => void;
+  /** Most bytes of a line, or of a refusal. */
+  largest?: number;
+}>;
+
+/** The lines of an answer in these chunks, and whether its rest was given up. */
+export async function lines(
+  chunks: Iterable<string | Uint8Array>,
+  { status = 200, heard = () => {}, largest = mebibyte }: Answer = {},
+) {
+  const found: string[] = [];
+  let ended = false;
+  async function* stream() {
+    try {
+      for (const chunk of chunks) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    } finally {
+      ended = true;
+    }
+  }
+  const response = {
+    httpStatusCode: status,
+    headers: {},
+    body: { stream },
+  } as unknown as ResponseContext;
+  const connection = {
+    largest,
+    send: () => Promise.resolve(response),
+  } as unknown as Connection;
+  const never = new AbortController().signal;
+  const watched = { path: "/api/v1/secrets", query: {} };
+  const error = await follow(connection, watched, never, (line) => {
+    heard(line);
+    found.push(line);
+  }).then(
+    () => undefined,
+    (reason: Error) => reason,
+  );
+  return { found, error, ended };
+}
+
+/** A line that never ends, a byte at a time; how many were taken of it. */
+export function dripping() {
+  const byte = Buffer.from("x");
+  let taken = 0;
+  function* drips() {
+    for (;;) {
+      taken += 1;
+      yield byte;
+    }
+  }
+  return { drips: drips(), taken: () => taken };
+}

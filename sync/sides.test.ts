@@ -1,0 +1,67 @@
+/** What each side makes from a SyncSecret, and where. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { SyncSecret } from "#api/sync-secret.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { managementSide } from "./management/side.ts";
+import { allSyncSecrets, syncSecretsIn } from "./objects.ts";
+import type { Live } from "./rules/step.ts";
+import { tenantSide } from "./tenant/side.ts";
+
+const cluster = {} as unknown as Cluster;
+const tenant = tenantSide(cluster, cluster, "tenant-a");
+const management = managementSide(cluster, "tenant-a");
+
+const objectOf = (namespace: string, more: Partial<SyncSecret> = {}): SyncSecret => ({
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "SyncSecret",
+  metadata: { name: "registry", namespace, uid: "77", labels: { tier: "gold" } },
+  ...more,
+});
+const content = { type: "Opaque", data: { a: "eA==" } } as const;
+const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-sync" };
+
+test("the tenant's side reads SyncSecrets of every namespace, and writes SyncSecrets of one", () => {
+  assert.equal(tenant.objects, allSyncSecrets);
+  assert.match(tenant.objects, /\/syncsecrets$/);
+  assert.equal(tenant.made, syncSecretsIn("tenant-a"));
+});
+
+test("the tenant's side names the copy by the UID, in the tenant's namespace, without other labels", () => {
+  const { kind, metadata, data } = tenant.wanted(objectOf("default"), content);
+  assert.deepEqual([kind, metadata.name, metadata.namespace], ["SyncSecret", "77", "tenant-a"]);
+  assert.equal(metadata.labels["tier"], undefined);
+  assert.partialDeepStrictEqual(metadata.labels, managedBy);
+  assert.deepEqual(data, content.data);
+});
+
+test("the management side makes a Secret with the same data, named by the UID, with the copy as its owner", () => {
+  const { kind, type, metadata, data } = management.wanted(objectOf("tenant-a"), content);
+  assert.deepEqual([kind, type, metadata.name], ["Secret", "Opaque", "77"]);
+  assert.deepEqual(data, content.data);
+  assert.partialDeepStrictEqual(metadata.labels, managedBy);
+  assert.deepEqual(metadata.ownerReferences, [
+    { apiVersion: "globalpullsecret.io/v1alpha1", kind: "SyncSecret", name: "registry", uid: "77" },
+  ]);
+});
+
+test("the management side makes an immutable Secret only from an immutable object", () => {
+  for (const immutable of [true, false])
+    assert.equal(
+      management.wanted(objectOf("tenant-a", { immutable }), content).immutable,
+      immutable,
+    );
+});
+
+test("the management side makes a service account's token as Opaque, and notes its type", () => {
+  const type = "kubernetes.io/service-account-token";
+  const made = management.wanted(objectOf("tenant-a"), { ...content, type });
+  assert.equal(made.type, "Opaque");
+  assert.equal(made.metadata.annotations["globalpullsecret.io/original-type"], type);
+});
+
+test("the status names the Secret once it is as wanted", () => {
+  const live = { metadata: { name: "77", resourceVersion: "5" } } as unknown as Live;
+  const { reason, secretName, resourceVersion } = management.told(live);
+  assert.deepEqual([reason, secretName, resourceVersion], ["Synced", "77", "5"]);
+});

@@ -1,0 +1,67 @@
+/**
+ * The story of test/story, on a real etcd, API server and DaemonSet controller, compared with what
+ * the fake API server made of it: the fake cannot drift from the truth.
+ */
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import { connect } from "#kube/client/client.ts";
+import { loadKubeConfig } from "#kube/load.ts";
+import { collections } from "#kube/client/paths.ts";
+import { isWrite } from "../cluster/audit.ts";
+import { until } from "../cluster/await.ts";
+import { startCluster } from "../cluster/cluster.ts";
+import { playOnFakeApi } from "../harness/fake-stage.ts";
+import { NodesDriver } from "../harness/nodes/drive.ts";
+import { play, type Chapter } from "../harness/story.ts";
+import { installed, requests, startController, type Controller } from "./plane.ts";
+
+/** Plays the story on a control plane with the manifests and without an object of GlobalPullSecret. */
+async function playOnCluster(): Promise<Chapter[]> {
+  await using cluster = await startCluster({ nodes: 0 });
+  const { kubeconfig } = await installed(cluster);
+  const admin = connect(loadKubeConfig(cluster.kubeconfig), () => {});
+  // A definition is served some time after it was taken.
+  await until("GlobalPullSecrets are served", () => admin.get(collections.globalPullSecrets));
+  await using nodes = new NodesDriver(admin).start();
+  let controller: Controller | undefined;
+  try {
+    return await play({
+      admin,
+      nodes,
+      start: () => (controller = startController(kubeconfig)),
+      writes: () =>
+        requests({ cluster })
+          .filter((one) => isWrite(one))
+          .map(({ verb, resource, name, uri, code }) => {
+            const query = new URL(uri, "https://api").searchParams;
+            return { verb, resource, name, query: Object.fromEntries(query), status: code };
+          }),
+    });
+  } finally {
+    await controller?.[Symbol.asyncDispose]();
+  }
+}
+
+describe("the README's story, on a real API server", () => {
+  let real: readonly Chapter[];
+  let fake: readonly Chapter[];
+
+  before(async () => {
+    [fake, real] = await Promise.all([playOnFakeApi(), playOnCluster()]);
+  });
+
+  test("goes as on the fake API server: writes, answers, Events, conditions and nodes", () => {
+    const told = (chapters: readonly Chapter[]) =>
+      chapters.map((chapter) => ({ ...chapter, owners: [] }));
+    assert.deepEqual(told(real), told(fake));
+  });
+
+  test("leaves the field owners that the fake API server has", () => {
+    for (const [at, { title, owners }] of real.entries()) {
+      const others = fake[at]?.owners ?? [];
+      const lacks = owners.filter((one) => !others.includes(one));
+      const adds = others.filter((one) => !owners.includes(one));
+      assert.deepEqual({ lacks, adds }, { lacks: [], adds: [] }, title);
+    }
+  });
+});

@@ -1,0 +1,13 @@
+/**
+ * Every change of a node, interrupted in every way at every point: the next agent completes it as
+ * if nothing had happened, with the restarts that are owed and no other.
+ */
+import test from "node:test";
+import { changes } from "./interruptions/changes.ts";
+import { type Interruption, interruptions, runAll } from "./interruptions/interruptions.ts";
+
+for (const change of changes)
+  for (const { when, casesOf, of } of Object.values<Interruption>(interruptions))
+    if (of?.(change) ?? true)
+      test(`completes ${change.name} at whatever point ${when}`, async (t) =>
+        runAll(t, await casesOf(change)));

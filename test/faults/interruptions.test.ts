@@ -1,0 +1,39 @@
+/**
+ * A few rows of the table of interruptions, at points that are the same in each run: the one
+ * between write and restart, and others that the seed picks. interruptions.long.test.ts takes all.
+ */
+import { describe, test } from "node:test";
+import { Random } from "../random.ts";
+import { changes } from "./interruptions/changes.ts";
+import { type Case, interruptions, runAll } from "./interruptions/interruptions.ts";
+
+const seed = 38;
+
+/** Where config.json has its new file, or its old one again, and no restart was asked for yet. */
+const isWritten = ({ name }: Case) => name.endsWith("after rename config.json.staged config.json");
+
+/** How many points of which interruption, by the names of changes. */
+const chosen: Readonly<Record<string, Partial<Record<keyof typeof interruptions, number>>>> = {
+  "a first apply": { killed: 3, ended: 2, rebooted: 2, misdated: 1, cutOff: 2 },
+  "a rotation": { killed: 2, rebooted: 2 },
+  "a drift repair": { killed: 1 },
+  "a withdrawal": { killed: 2, rebooted: 1 },
+  "a rollback": { killed: 2, rebooted: 1 },
+  "a rotation by a provider": { killed: 2 },
+  "a change back from a provider": { killed: 1, rebooted: 2 },
+};
+
+// Two at a time, as agents wait most of the time.
+describe("an interrupted change", { concurrency: 2 }, () => {
+  for (const change of changes)
+    for (const [name, count] of Object.entries(chosen[change.name] ?? {})) {
+      const { when, casesOf } = interruptions[name as keyof typeof interruptions];
+      test(`completes ${change.name} if ${when}, at fixed points`, async (t) => {
+        const cases = (await casesOf(change)).filter(({ sure }) => sure);
+        const random = new Random(seed);
+        const written = cases.findLast(isWritten) ?? random.pick(cases);
+        const others = Array.from({ length: count - 1 }, () => random.pick(cases));
+        await runAll(t, [...new Set([written, ...others])]);
+      });
+    }
+});

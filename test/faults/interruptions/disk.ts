@@ -1,0 +1,149 @@
+/**
+ * What a node's disk may hold after the power failed: only what was synced is sure to be there. The
+ * record of an agent's calls is replayed. After each call, what was not synced is lost or kept in
+ * every combination, and a file whose bytes were not synced is empty.
+ */
+import assert from "node:assert/strict";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import type { Call } from "../trace.ts";
+
+type File = Readonly<{ bytes: Buffer; mode: number }>;
+
+/** A directory: path in it → file, a directory before what is in it. */
+export type Disk = ReadonlyMap<string, File | "directory">;
+
+/** The plain files and directories below a directory; not the sockets of a lock. */
+export function diskOf(root: string): Disk {
+  const disk = new Map<string, File | "directory">();
+  for (const name of readdirSync(root, { recursive: true, encoding: "utf8" }).toSorted()) {
+    const path = join(root, name);
+    const stat = lstatSync(path);
+    if (stat.isDirectory()) disk.set(name, "directory");
+    else if (stat.isFile()) disk.set(name, { bytes: readFileSync(path), mode: stat.mode & 0o7777 });
+  }
+  return disk;
+}
+
+/** Puts all of it into an empty directory. */
+export function lay(disk: Disk, root: string): void {
+  for (const [name, file] of disk) {
+    const path = join(root, name);
+    if (file === "directory") mkdirSync(path, { mode: 0o700 });
+    else {
+      writeFileSync(path, file.bytes);
+      chmodSync(path, file.mode);
+    }
+  }
+}
+
+export type Crash = Readonly<{
+  disk: Disk;
+  /** The call before it. */
+  after: Call;
+}>;
+
+/** A file's number, by which several names over time are one file. */
+type Name = number | "directory";
+/** Names that one call changed, all or none of them; `undefined`: gone. */
+type Change = readonly (readonly [name: string, file: Name | undefined])[];
+
+const isStaged = (name: string) => /\.staged(\.\d+)?$/.test(name);
+
+/** A directory whose record is replayed. */
+class Replay {
+  readonly #files: File[] = [];
+  readonly #unsynced = new Set<Name>();
+  readonly #now = new Map<string, Name>();
+  readonly #durable: Map<string, Name>;
+  #pending: (readonly [directory: string, change: Change])[] = [];
+
+  constructor(start: Disk) {
+    for (const [name, file] of start)
+      this.#now.set(name, file === "directory" ? file : this.#files.push(file) - 1);
+    this.#durable = new Map(this.#now);
+  }
+
+  /** Takes a call that succeeded; answers whether anything may be different after it. */
+  take(name: string, args: string, root: string): boolean {
+    const texts = Array.from(args.matchAll(/"((?:[^"\\]|\\.)*)"/g), ([, text = ""]) => text);
+    const [path = "", to = ""] = texts.map((text) => relative(root, text) || ".");
+    const open = relative(root, /^\d+<([^>]*)>/.exec(args)?.[1] ?? "/") || ".";
+    const mode = Number.parseInt(/, (0\d+)$/.exec(args)?.[1] ?? "0", 8);
+    const [there, opened] = [this.#now.get(path), this.#now.get(open)];
+    const isCreated = args.includes("O_CREAT") && there === undefined && !path.startsWith("..");
+    if (name === "openat" && isCreated)
+      this.#rename(dirname(path), [path, this.#files.push({ bytes: Buffer.alloc(0), mode }) - 1]);
+    else if (name === "openat" && args.includes("O_TRUNC") && there !== undefined)
+      this.#write(there, () => "");
+    else if (/^p?write/.test(name) && opened !== undefined)
+      this.#write(opened, (bytes) => bytes + JSON.parse(`"${texts[0]}"`));
+    else if (name === "chmod" && typeof there === "number")
+      this.#files[there] = { bytes: Buffer.alloc(0), ...this.#files[there], mode };
+    else if (name === "mkdir" && !path.startsWith(".."))
+      this.#rename(dirname(path), [path, "directory"]);
+    else if (name === "rename" && there !== undefined)
+      this.#rename(dirname(to), [path, undefined], [to, there]);
+    else if (/^(unlink|rmdir)$/.test(name) && there !== undefined)
+      this.#rename(dirname(path), [path, undefined]);
+    else if (name === "fsync" && typeof opened === "number") this.#unsynced.delete(opened);
+    else if (name === "fsync") {
+      for (const [directory, change] of this.#pending)
+        if (directory === open) apply(this.#durable, change);
+      this.#pending = this.#pending.filter(([directory]) => directory !== open);
+    } else return false;
+    return true;
+  }
+
+  #rename(directory: string, ...change: Change): void {
+    apply(this.#now, change);
+    // What is only staged is swept whatever becomes of it; each would double the states.
+    if (change.every(([name]) => isStaged(name))) apply(this.#durable, change);
+    else this.#pending.push([directory, change]);
+    assert.ok(this.#pending.length < 8, `${this.#pending.length} changes of names are not synced`);
+  }
+
+  #write(file: Name, text: (bytes: string) => string): void {
+    const old = file === "directory" ? undefined : this.#files[file];
+    if (file === "directory" || old === undefined) throw new Error(`${file} is written to`);
+    this.#files[file] = {
+      ...old,
+      bytes: Buffer.from(text(old.bytes.toString("latin1")), "latin1"),
+    };
+    this.#unsynced.add(file);
+  }
+
+  /** Every state in which a power failure now may leave the directory. */
+  states(): Disk[] {
+    return Array.from({ length: 2 ** this.#pending.length }, (_, kept) => {
+      const names = new Map(this.#durable);
+      for (const [bit, [, change]] of this.#pending.entries())
+        if ((kept >> bit) & 1) apply(names, change);
+      const all = Array.from(names).toSorted(([a], [b]) => (a < b ? -1 : 1));
+      return new Map(all.map(([name, file]) => [name, this.#left(file)]));
+    });
+  }
+
+  #left(file: Name): File | "directory" {
+    const left = file === "directory" ? file : this.#files[file];
+    if (left === undefined) throw new Error(`no file ${file}`);
+    if (left === "directory" || !this.#unsynced.has(file)) return left;
+    return { ...left, bytes: Buffer.alloc(0) };
+  }
+}
+
+function apply(names: Map<string, Name>, change: Change): void {
+  for (const [name, file] of change)
+    if (file === undefined) names.delete(name);
+    else names.set(name, file);
+}
+
+/** Every state in which a power failure may leave the directory `root`, in the calls' order. */
+export function crashes(calls: readonly Call[], start: Disk, root: string): Crash[] {
+  const replay = new Replay(start);
+  return calls.flatMap((after) => {
+    const [, args] = /^\w+\((.*)\) += \d+/s.exec(after.line) ?? [];
+    if (args === undefined || !replay.take(after.name, args, root)) return [];
+    return replay.states().map((disk) => ({ disk, after }));
+  });
+}

@@ -1,0 +1,281 @@
+/** Ways in which a change may be interrupted, each at every point where it can be. */
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { nodeFiles } from "#contract/names.ts";
+import { type AgentProcess, inTime, isAnswer } from "../../harness/agent/agent.ts";
+import type { AgentPlace } from "../place.ts";
+import { nameOf, traced } from "../trace.ts";
+import { before, begin, type Change, check, placeOf, wholeness } from "./changes.ts";
+import { crashes, type Disk } from "./disk.ts";
+import {
+  madeBy,
+  isOfLook,
+  type Point,
+  pointsOf,
+  recorded,
+  type Request,
+  signalAt,
+} from "./points.ts";
+
+/**
+ * A change that is interrupted at one point. `run` answers whether the point was met, and rejects
+ * if anything is not as it must be.
+ */
+export type Case = Readonly<{
+  name: string;
+  /** Whether each run meets it. */
+  sure: boolean;
+  run: () => Promise<boolean>;
+}>;
+
+/** With what an agent ends by itself to tell how the change ended. */
+const ends: Readonly<Record<string, number>> = { GPS219: 1, GPS224: 0 };
+
+/** Waits until the agent shows how the change ended, or has ended; answers whether it shows it. */
+async function settles(agent: AgentProcess, { code }: Change): Promise<boolean> {
+  let shows = false;
+  const wanted = code === "GPS219" || code === "GPS254" ? "5nn" : 200;
+  const over = async () => {
+    if (agent.child.exitCode !== null || agent.child.signalCode !== null) return true;
+    const { status, body } = await agent.probe();
+    shows = isAnswer(wanted, status, body) && body.includes(code);
+    return shows;
+  };
+  assert.ok(await inTime(over, 60_000), `neither ${code} nor an end\n${agent.output.slice(-2000)}`);
+  return shows;
+}
+
+/** Runs the next agent until it shows how the change ended, and one more if it ends to tell it. */
+async function carryOn(place: AgentPlace, change: Change): Promise<void> {
+  const { code } = change;
+  for (let lives = Object.hasOwn(ends, code) ? 2 : 1; lives > 0; lives -= 1) {
+    await using next = await begin(place, change);
+    if (await settles(next, change)) return;
+    assert.equal(
+      await next.ended(),
+      ends[code],
+      `it ended before it showed ${code}\n${next.output}`,
+    );
+  }
+  assert.fail(`never ${code}`);
+}
+
+/**
+ * What the power may leave. `phase`: of the journal; `asked`: restarts until then; `last`: the
+ * change is over.
+ */
+type State = Readonly<{
+  disk: Disk;
+  name: string;
+  phase: string | undefined;
+  asked: number;
+  last: boolean;
+}>;
+/** A change that nothing interrupts. */
+type Recorded = Readonly<{ points: readonly Point[]; states: readonly State[] }>;
+
+async function record(change: Change): Promise<Recorded> {
+  await using place = await placeOf(change);
+  const { node, systemd } = place;
+  const requests: Request[] = [];
+  systemd.onCall = (name) => void requests.push({ at: Date.now() / 1000, name });
+  const calls = await traced(
+    node.root,
+    recorded,
+    (under) => begin(place, change, under),
+    (agent) => settles(agent, change),
+  );
+  check(place, change);
+  const restarts = requests.filter(({ name }) => name === "RestartUnit");
+  const all = crashes(calls, await before(change), node.kubelet);
+  const end = all.at(-1)?.after;
+  const states = all.map(({ disk, after }) => ({
+    disk,
+    name: `after ${nameOf(after)}`,
+    phase: journalOf(disk).phase,
+    asked: restarts.filter(({ at }) => at < after.at).length,
+    last: after === end,
+  }));
+  // What is staged is swept in any case, as an agent that is killed shows.
+  const key = ({ disk, asked, last }: State) =>
+    JSON.stringify([
+      asked,
+      last,
+      ...Array.from(disk).filter(([name]) => !name.includes(".staged")),
+    ]);
+  const distinct = new Map(states.toReversed().map((state) => [key(state), state]));
+  return { points: pointsOf(node, calls, requests), states: [...distinct.values()].toReversed() };
+}
+
+/** The journal on a disk; empty if there is none, or it is torn. */
+function journalOf(disk: Disk): Readonly<{ phase?: string; calls?: readonly number[] }> {
+  const file = disk.get(nodeFiles.journal);
+  if (file === undefined || file === "directory" || file.bytes.length === 0) return {};
+  return JSON.parse(file.bytes.toString());
+}
+
+/** When restarts were asked for, by the journal on a disk. */
+const timesOf = (disk: Disk): readonly number[] => journalOf(disk).calls ?? [];
+
+const records = new Map<Change, Promise<Recorded>>();
+
+/** The record of a change; made once. */
+function recordOf(change: Change): Promise<Recorded> {
+  const known = records.get(change) ?? record(change);
+  records.set(change, known);
+  return known;
+}
+
+/** The agent gets the signal at the point; the next one goes on. */
+async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"): Promise<boolean> {
+  const isWhole = await wholeness(change);
+  await using place = await placeOf(change);
+  const { node, systemd } = place;
+  const broken: unknown[] = [];
+  let heard = 0;
+  let made = 0;
+  {
+    await using agent = await begin(place, change, signalAt(node, point, signal));
+    systemd.onCall = (name) => {
+      heard += Number(point.heard && name === point.call);
+      if (name === point.call && heard === point.nth) agent.child.kill(`SIG${signal}`);
+      try {
+        isWhole(place, systemd.restartCalls);
+      } catch (error) {
+        broken.push(error);
+      }
+    };
+    await settles(agent, change);
+    // The last points are those of its end.
+    const ended = await agent.end("SIGTERM");
+    if (ended === "SIGKILL") made = point.nth;
+    else made = point.heard ? heard : await madeBy(agent, node, point);
+    if (signal === "TERM") assert.ok([0, ends[change.code]].includes(Number(ended)), `${ended}`);
+  }
+  isWhole(place, systemd.restartCalls);
+  await carryOn(place, change);
+  if (broken.length > 0) throw broken[0];
+  check(place, change);
+  assert.ok(made >= point.nth || (made > 0 && isOfLook(point)), `made ${made} times`);
+  return made >= point.nth;
+}
+
+/** The node is booted with what the power left. */
+async function booted(change: Change, { disk, phase, asked, last }: State): Promise<boolean> {
+  const isWhole = await wholeness(change);
+  await using place = await placeOf(change, { disk });
+  isWhole(place, asked);
+  if (last) check(place, change, 0);
+  const isUndone = phase === "restoring" || phase === "reviving" || asked === change.restarts;
+  const end = isUndone ? change : (change.unbroken ?? change);
+  await carryOn(place, end);
+  // Only if the journal shows that the file was in place, the boot is the restart that is owed.
+  const proves = phase === "restarting" || phase === "settling" || phase === "reviving";
+  check(place, end, proves || asked === change.restarts ? 0 : 1);
+  return true;
+}
+
+/** The journal's times are moved: the clock of a node without a battery begins somewhere. */
+function withClockOff({ disk, ...state }: State, years: number): State {
+  const calls = timesOf(disk).map((call) => call + years * 31_536_000_000);
+  const bytes = Buffer.from(JSON.stringify({ ...journalOf(disk), calls }));
+  return { ...state, disk: new Map(disk).set(nodeFiles.journal, { bytes, mode: 0o600 }) };
+}
+
+/** The connection dies after the message. Answers how many there were, and until the restart. */
+async function hungUp(change: Change, message = Infinity): Promise<Record<"all" | "sure", number>> {
+  await using place = await placeOf(change, { cut: "hangs up" });
+  const { relay, systemd } = place;
+  if (relay === undefined) throw new Error("no relay");
+  relay.cutAfter = message;
+  let sure = 0;
+  systemd.onCall = (name) => void (sure = name === "RestartUnit" ? relay.passed : sure);
+  await carryOn(place, change);
+  check(place, change);
+  return { all: relay.passed, sure };
+}
+
+/** The points by which each phase of the journal is met. */
+const isTurn = ({ call }: Point) => call === "rename" || call === "RestartUnit";
+
+const killed = async (change: Change) =>
+  (await recordOf(change)).points.map((point) => ({
+    name: point.name,
+    sure: !isOfLook(point),
+    run: () => signalled(change, point, "KILL"),
+  }));
+
+const ended = async (change: Change) =>
+  (await recordOf(change)).points.filter(isTurn).map((point) => ({
+    name: point.name,
+    sure: !isOfLook(point),
+    run: () => signalled(change, point, "TERM"),
+  }));
+
+const rebooted = async (change: Change) =>
+  (await recordOf(change)).states.map((state) => ({
+    name: state.name,
+    sure: true,
+    run: () => booted(change, state),
+  }));
+
+async function misdated(change: Change): Promise<Case[]> {
+  const { states } = await recordOf(change);
+  const dated = states.filter(({ disk }) => timesOf(disk).length > 0);
+  const phases = new Map(dated.map((state) => [`${state.phase} ${state.asked}`, state]));
+  return [...phases.values()].flatMap((state) =>
+    [-1, 1].map((years) => ({
+      name: `${state.name}, ${years} years`,
+      sure: true,
+      run: () => booted(change, withClockOff(state, years)),
+    })),
+  );
+}
+
+async function cutOff(change: Change): Promise<Case[]> {
+  const { all, sure } = await hungUp(change);
+  return Array.from({ length: all }, (_, index) => ({
+    name: `message ${index + 1}`,
+    sure: index < sure,
+    run: async () => (await hungUp(change, index + 1)).all > index,
+  }));
+}
+
+export type Interruption = Readonly<{
+  when: string;
+  /** Every case of a change, in the order in which the points are met. */
+  casesOf: (change: Change) => Promise<readonly Case[]>;
+  /** Which changes it is tried with; otherwise all. */
+  of?: (change: Change) => boolean;
+}>;
+
+const isPlain = ({ answer, before, breaks }: Change) => !answer && !before && !breaks;
+
+export const interruptions = {
+  killed: { when: "the agent is killed", casesOf: killed },
+  ended: { when: "the agent is told to end", casesOf: ended },
+  rebooted: { when: "the node loses its power and boots", casesOf: rebooted },
+  misdated: { when: "the node boots with its clock a year off", casesOf: misdated },
+  cutOff: { when: "the bus hangs up", casesOf: cutOff, of: isPlain },
+} satisfies Record<string, Interruption>;
+
+/** Runs the cases, three at a time: agents wait most of the time. Fails with all that fail. */
+export async function runAll(t: TestContext, cases: readonly Case[]): Promise<void> {
+  const begun = performance.now();
+  const missed: string[] = [];
+  const broken: string[] = [];
+  const rest = cases.values();
+  const work = async () => {
+    for (const { name, run } of rest)
+      try {
+        if (!(await run())) missed.push(name);
+      } catch (error) {
+        broken.push(`${name}: ${error instanceof Error ? error.stack : String(error)}`);
+      }
+  };
+  await Promise.all([work(), work(), work()]);
+  const seconds = Math.round((performance.now() - begun) / 1000);
+  t.diagnostic(`${cases.length} points, ${seconds} s, not met: ${missed.join(", ") || "none"}`);
+  assert.ok(broken.length === 0, broken.join("\n\n"));
+  assert.ok(missed.length <= cases.length / 2, `${missed.length} of ${cases.length} were not met`);
+}

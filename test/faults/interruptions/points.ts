@@ -1,0 +1,120 @@
+/**
+ * Points at which an agent can be killed. They are counted in a run that nobody disturbs, so that a
+ * change of the agent brings its new points along: each call that changes the file system (the
+ * lock's socket is bound in it), each opening of a file that decides what is done, and each request
+ * that systemd hears.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type AgentProcess, inTime, type NodeDirectory } from "../../harness/agent/agent.ts";
+import { questioned } from "../../harness/agent/scripted-systemd.ts";
+import { type Call, nameOf } from "../trace.ts";
+
+/** The nth `call`, which is a system call, of `file` alone where one is given, or a request. */
+type Place = Readonly<{ call: string; file?: string | undefined; nth: number; heard?: boolean }>;
+
+/** `name` has the point before; `at`: when it was met, in seconds since 1970. */
+export type Point = Place & Readonly<{ name: string; at: number }>;
+
+/** A request that systemd heard, and when: in seconds since 1970. */
+export type Request = Readonly<{ at: number; name: string }>;
+
+/** Whatever changes a file system. An agent makes but some of them. */
+const changing = (
+  "mkdir mkdirat pwrite64 pwritev pwritev2 chmod fchmod fchmodat chown fchown lchown fchownat link linkat symlink symlinkat " +
+  "bind listen fsync fdatasync rename renameat renameat2 truncate ftruncate unlink unlinkat rmdir"
+).split(" ");
+
+/** What is recorded of a run. */
+export const recorded = ["openat", "write", ...changing];
+
+/** Files whose content decides what is done. */
+const deciding: Readonly<Record<string, (node: NodeDirectory) => string>> = {
+  "config.json": ({ config }) => config,
+  "journal.json": ({ folder }) => join(folder, "journal.json"),
+};
+
+/** Where strace writes what it saw of the agent that it was to kill. */
+const seen = ({ root }: NodeDirectory) => join(root, "seen");
+
+/**
+ * Arguments before the agent's, by which it gets the signal as it enters the point. strace counts
+ * the calls of each thread.
+ */
+export function signalAt(node: NodeDirectory, place: Place, signal: "KILL" | "TERM"): string[] {
+  const { call, file, nth, heard } = place;
+  if (heard) return [];
+  // Only of this file: the other threads open modules.
+  const path = file === undefined ? undefined : deciding[file]?.(node);
+  const tracing = ["-e", `trace=${call}`, ...(path === undefined ? [] : ["-P", path])];
+  const injecting = ["-e", `inject=${call}:signal=${signal}:when=${nth}`];
+  return ["strace", "-D", "-f", "-q", "-o", seen(node), ...tracing, ...injecting];
+}
+
+/** How often an agent that has ended by itself made the call, as strace saw it. */
+export async function madeBy(
+  { child }: AgentProcess,
+  node: NodeDirectory,
+  { call }: Point,
+): Promise<number> {
+  const text = () => readFileSync(seen(node), "utf8");
+  const end = new RegExp(String.raw`^${child.pid} +\+\+\+ exited`, "m");
+  if (!(await inTime(() => end.test(text())))) throw new Error("strace does not end");
+  return text().split(` ${call}(`).length - 1;
+}
+
+/**
+ * What each look does, and asks systemd; the last where the agent may give the kubelet its flags.
+ * How many looks fit into a kubelet's probation is a matter of time: one there always is, and all
+ * else is done as often in each run.
+ */
+const ofLooks: ReadonlySet<string> = new Set(["openat", questioned, "GetUnitProcesses"]);
+
+export const isOfLook = ({ call }: Place): boolean => ofLooks.has(call);
+
+/** The points of a run, in their order. */
+export function pointsOf(
+  node: NodeDirectory,
+  calls: readonly Call[],
+  requests: readonly Request[],
+): Point[] {
+  const openedBy = ({ name, line }: Omit<Call, "thread">) =>
+    Object.keys(deciding).find(
+      (file) => name === "openat" && line.includes(`"${deciding[file]?.(node)}"`),
+    );
+  const made = calls.filter((call) => changing.includes(call.name) || openedBy(call));
+  assertCountable(made);
+  for (const file of Object.keys(deciding))
+    assert.ok(
+      made.some((call) => openedBy(call) === file),
+      `nobody opens ${file}`,
+    );
+  // Of the dozen questions that are asked at once, one.
+  const heard = requests.filter(({ name }) => !name.startsWith("Get ") || name === questioned);
+  const counts = new Map<string, number>();
+  let previous = "at first";
+  return [...made, ...heard]
+    .toSorted((a, b) => a.at - b.at)
+    .map((one) => {
+      const isHeard = !("line" in one);
+      const file = isHeard ? undefined : openedBy(one);
+      const key = `${one.name} ${file}`;
+      const nth = (counts.get(key) ?? 0) + 1;
+      counts.set(key, nth);
+      const name = `${one.name} ${nth} ${previous}`;
+      previous = `after ${nameOf({ line: "", ...one })}`;
+      return { call: one.name, file, nth, heard: isHeard, name, at: one.at };
+    });
+}
+
+/**
+ * Throws where calls of one name come from several threads: strace counts, to make one of them
+ * fail, those of each thread.
+ */
+function assertCountable(made: readonly Call[]): void {
+  for (const [name, calls] of Map.groupBy(made, (call) => call.name)) {
+    const threads = new Set(calls.map(({ thread }) => thread));
+    if (threads.size > 1) throw new Error(`${threads.size} threads ${name}`);
+  }
+}

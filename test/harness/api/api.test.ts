@@ -1,0 +1,269 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { V1Pod, V1Secret } from "@kubernetes/client-node";
+import { ApiError } from "#kube/client/api-error.ts";
+import { newborn, type Cluster } from "#kube/client/cluster.ts";
+import { collections } from "#kube/client/paths.ts";
+import { FakeApi } from "./api.ts";
+import { directly } from "./direct.ts";
+import { Refusal, type Stored } from "./protocol.ts";
+import { Store } from "./store.ts";
+
+const one = `${collections.secrets}/one`;
+const secret = (data: Record<string, string>, metadata: object = {}) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: "one", ...metadata },
+  data,
+});
+const mine = { manager: "mine", force: false };
+
+function setUp(): { api: FakeApi; cluster: Cluster } {
+  const api = new FakeApi(new Store(() => new Date("2026-01-01T00:00:00.500Z")));
+  return { api, cluster: directly(api, "test") };
+}
+
+const refusedWith = (status: number, reason: string) => (error: unknown) =>
+  error instanceof ApiError && error.status === status && error.reason === reason;
+
+describe("fake API server: writes", () => {
+  test("creates an object with metadata of its own, and refuses to create it again", async () => {
+    const { cluster } = setUp();
+    const made = await cluster.create<Stored>(collections.secrets, secret({ a: "1" }));
+    assert.equal(made.metadata.creationTimestamp, "2026-01-01T00:00:00Z");
+    assert.equal(made.metadata.namespace, "kube-system");
+    assert.deepEqual(await cluster.get(one), made);
+    await assert.rejects(
+      cluster.create(collections.secrets, secret({})),
+      refusedWith(409, "AlreadyExists"),
+    );
+  });
+
+  test("refuses a replacement of another version or another object, and takes one without a version", async () => {
+    const { cluster } = setUp();
+    const made = await cluster.create<V1Secret>(collections.secrets, secret({ a: "1" }));
+    const changed = await cluster.replace<V1Secret>(one, { ...made, data: { a: "2" } });
+    const conflict = refusedWith(409, "Conflict");
+    await assert.rejects(cluster.replace(one, { ...made, data: { a: "3" } }), conflict);
+    await assert.rejects(cluster.replace(one, secret({ a: "3" }, { uid: "other" })), conflict);
+    assert.equal((await cluster.replace<V1Secret>(one, secret({ a: "3" }))).data?.["a"], "3");
+    assert.ok(Number(changed.metadata?.resourceVersion) > Number(made.metadata?.resourceVersion));
+  });
+
+  test("keeps the version when a write changes nothing, by whichever way", async () => {
+    const { cluster } = setUp();
+    const made = await cluster.apply<V1Secret>(one, secret({ a: "1" }), mine);
+    assert.deepEqual(await cluster.apply(one, secret({ a: "1" }), mine), made);
+    assert.deepEqual(await cluster.replace(one, made), made);
+    const planned = await cluster.apply<V1Secret>(one, secret({ a: "2" }), {
+      ...mine,
+      dryRun: true,
+    });
+    assert.equal(planned.data?.["a"], "2");
+    assert.deepEqual(await cluster.get(one), made);
+  });
+
+  test("counts generations of a DaemonSet's spec, and writes status by its own path only", async () => {
+    const { cluster } = setUp();
+    const path = `${collections.daemonSets}/one`;
+    const daemonSet = (paused: number) => ({
+      metadata: { name: "one" },
+      spec: { minReadySeconds: paused },
+      status: { numberReady: 7 },
+    });
+    const made = await cluster.create<Stored>(collections.daemonSets, daemonSet(1));
+    assert.deepEqual([made.metadata.generation, made.status], [1, undefined]);
+    const told = await cluster.replace<Stored>(`${path}/status`, daemonSet(2));
+    assert.deepEqual([told.metadata.generation, told.spec], [1, { minReadySeconds: 1 }]);
+    const edited = await cluster.replace<Stored>(path, { ...told, ...daemonSet(3), status: {} });
+    assert.deepEqual([edited.metadata.generation, edited.status], [2, { numberReady: 7 }]);
+  });
+
+  test("refuses a Secret that no API server takes", async () => {
+    const { cluster } = setUp();
+    const type = "kubernetes.io/dockerconfigjson";
+    const invalid = refusedWith(422, "Invalid");
+    await assert.rejects(cluster.create(collections.secrets, { ...secret({}), type }), invalid);
+    await cluster.apply(one, { ...secret({ a: "1" }), type: "Opaque", immutable: true }, mine);
+    await assert.rejects(cluster.apply(one, secret({ a: "2" }), mine), invalid);
+  });
+
+  test("refuses as it is told to, with the time after which to come back", async () => {
+    const { api, cluster } = setUp();
+    api.refuses = (_, verb) =>
+      verb === "get" ? new Refusal(429, "TooManyRequests", "slow down", 7) : undefined;
+    const refused = await cluster.get(one).catch((error: ApiError) => error);
+    assert.ok(refused instanceof ApiError);
+    assert.deepEqual([refused.status, refused.retryAfterSeconds], [429, 7]);
+    assert.equal(await cluster.create(collections.secrets, secret({})).then(() => "made"), "made");
+    assert.deepEqual(
+      api.asked.map(({ verb, resource, name, status }) => [verb, resource, name, status]),
+      [
+        ["get", "secrets", "one", 429],
+        ["create", "secrets", "", 201],
+      ],
+    );
+  });
+});
+
+describe("fake API server: server-side apply", () => {
+  const owners = (object: Stored) =>
+    (object.metadata.managedFields ?? []).map(({ manager, operation, fieldsV1 }) => [
+      manager,
+      operation,
+      fieldsV1,
+    ]);
+
+  test("refuses another manager's value unless forced, and then takes it", async () => {
+    const { cluster } = setUp();
+    await cluster.apply(one, secret({ a: "1", b: "1" }), mine);
+    const theirs = { manager: "theirs", force: false };
+    await assert.rejects(
+      cluster.apply(one, secret({ a: "2" }), theirs),
+      refusedWith(409, "Conflict"),
+    );
+    const forced = await cluster.apply<Stored>(one, secret({ a: "2" }), { ...theirs, force: true });
+    assert.deepEqual(forced.data, { a: "2", b: "1" });
+    assert.deepEqual(owners(forced), [
+      ["mine", "Apply", { "f:data": { "f:b": {} } }],
+      ["theirs", "Apply", { "f:data": { "f:a": {} } }],
+    ]);
+  });
+
+  test("lets two managers own what both declare alike", async () => {
+    const { cluster } = setUp();
+    await cluster.apply(one, secret({ a: "1" }), mine);
+    await cluster.apply(one, secret({ a: "1" }), { manager: "theirs", force: false });
+    const left = await cluster.apply<V1Secret>(one, secret({ b: "1" }), mine);
+    assert.deepEqual(left.data, { a: "1", b: "1" });
+  });
+
+  test("removes what a manager declares no more, and leaves what others wrote", async () => {
+    const { cluster } = setUp();
+    const labels = (...names: string[]) => ({
+      labels: Object.fromEntries(names.map((name) => [name, "x"])),
+    });
+    const made = await cluster.apply<V1Secret>(one, secret({ a: "1" }, labels("a", "b")), mine);
+    await cluster.replace(one, { ...made, data: { ...made.data, others: "1" } });
+    const left = await cluster.apply<V1Secret>(one, secret({ c: "1" }, labels("b")), mine);
+    assert.deepEqual([left.data, left.metadata?.labels], [{ others: "1", c: "1" }, { b: "x" }]);
+    const none = await cluster.apply<V1Secret>(one, secret({ c: "1" }), mine);
+    assert.equal(none.metadata?.labels, undefined);
+  });
+
+  test("merges containers by their names, and replaces lists without keys", async () => {
+    const { cluster } = setUp();
+    const path = `${collections.pods}/one`;
+    const pod = (...containers: object[]) => ({
+      apiVersion: "v1",
+      kind: "Pod",
+      spec: { containers, tolerations: containers },
+    });
+    const made = await cluster.apply<V1Pod>(path, pod({ name: "a", args: ["1", "2"] }), mine);
+    const others = [...(made.spec?.containers ?? []), { name: "b" }];
+    await cluster.replace(path, { ...made, spec: { ...made.spec, containers: others } });
+    const left = await cluster.apply<V1Pod & Stored>(path, pod({ name: "a", args: ["3"] }), mine);
+    assert.deepEqual(left.spec?.containers, [{ name: "a", args: ["3"] }, { name: "b" }]);
+    assert.deepEqual(left.spec?.tolerations, [{ name: "a", args: ["3"] }]);
+    assert.deepEqual(
+      owners(left).find(([manager]) => manager === "test"),
+      ["test", "Update", { "f:spec": { "f:containers": { 'k:{"name":"b"}': { "f:name": {} } } } }],
+    );
+  });
+
+  test("merges the lists of a custom resource by the keys of its schema", async () => {
+    const { api, cluster } = setUp();
+    const type = (kind: string, keys: string) =>
+      `x-kubernetes-list-type: ${kind}, x-kubernetes-list-map-keys: [${keys}]`;
+    api.store.define(`
+spec:
+  group: example.io
+  names: { plural: things, kind: Thing }
+  versions:
+    - name: v1
+      schema:
+        openAPIV3Schema:
+          properties: { spec: { properties: { ports: { ${type("map", "port")} }, env: {} } } }
+`);
+    const path = "/apis/example.io/v1/things/one";
+    const thing = (...ports: number[]) => ({
+      apiVersion: "example.io/v1",
+      kind: "Thing",
+      spec: { ports: ports.map((port) => ({ port })), env: ports },
+    });
+    await cluster.apply(path, thing(1), mine);
+    const theirs = { manager: "theirs", force: true };
+    const both = await cluster.apply<Stored>(path, thing(2), theirs);
+    assert.deepEqual(both.spec, { ports: [{ port: 2 }, { port: 1 }], env: [2] });
+    const empty = await cluster.apply<Stored>("/apis/example.io/v1/things/two", thing(), mine);
+    assert.deepEqual(empty.spec, { ports: [], env: [] });
+    assert.deepEqual(owners(empty)[0]?.[2], { "f:spec": { "f:env": {} } });
+    assert.deepEqual(owners(both)[0]?.[2], {
+      "f:spec": { "f:ports": { 'k:{"port":1}': { "f:port": {} } } },
+    });
+  });
+
+  test("only creates under the version that no object has, and makes nothing of a deleted object", async () => {
+    const { cluster } = setUp();
+    const conflict = refusedWith(409, "Conflict");
+    const made = await cluster.apply<V1Secret>(one, secret({}, { resourceVersion: newborn }), mine);
+    await assert.rejects(
+      cluster.apply(one, secret({}, { resourceVersion: newborn }), mine),
+      conflict,
+    );
+    const uid = made.metadata?.uid ?? "";
+    await cluster.remove(one, uid);
+    await assert.rejects(cluster.apply(one, secret({}, { uid }), mine), conflict);
+    await assert.rejects(
+      cluster.apply(`${collections.nodes}/a/status`, { status: {} }, mine),
+      refusedWith(404, "NotFound"),
+    );
+  });
+
+  test("stores what admission changes without an owner", async () => {
+    const { api, cluster } = setUp();
+    api.store.admit = (object) => (object.data = { ...object.data, admitted: "1" });
+    const made = await cluster.apply<Stored>(one, secret({ a: "1" }), mine);
+    assert.deepEqual(made.data, { a: "1", admitted: "1" });
+    assert.deepEqual(owners(made), [["mine", "Apply", { "f:data": { "f:a": {} } }]]);
+  });
+});
+
+describe("fake API server: deletion", () => {
+  test("refuses to delete another object or version, and takes an absent one for deleted", async () => {
+    const { cluster } = setUp();
+    const { metadata } = await cluster.create<Stored>(collections.secrets, secret({}));
+    await assert.rejects(cluster.remove(one, "other"), refusedWith(409, "Conflict"));
+    await assert.rejects(cluster.remove(one, metadata.uid, "7"), refusedWith(409, "Conflict"));
+    await cluster.remove(one, metadata.uid, metadata.resourceVersion);
+    assert.equal(await cluster.get(one), undefined);
+    await cluster.remove(one, metadata.uid);
+  });
+
+  test("waits for finalizers", async () => {
+    const { cluster } = setUp();
+    const held = secret({}, { finalizers: ["x/y"] });
+    const { metadata } = await cluster.create<Stored>(collections.secrets, held);
+    await cluster.remove(one, metadata.uid);
+    const ending = await cluster.get<Stored>(one);
+    assert.equal(ending?.metadata.deletionTimestamp, "2026-01-01T00:00:00Z");
+    await cluster.replace(one, secret({}));
+    assert.equal(await cluster.get(one), undefined);
+  });
+
+  test("waits for the kubelet of a pod that is bound to a node, and for no other", async () => {
+    const { cluster } = setUp();
+    const path = `${collections.pods}/one`;
+    const pod = (spec: object) => ({ metadata: { name: "one" }, spec });
+    const bound = await cluster.create<Stored>(collections.pods, pod({ nodeName: "a" }));
+    await cluster.remove(path, bound.metadata.uid);
+    const ending = await cluster.get<Stored>(path);
+    assert.equal(ending?.metadata.deletionTimestamp, "2026-01-01T00:00:30Z");
+    const deleteOptions = { gracePeriodSeconds: 0, preconditions: { uid: bound.metadata.uid } };
+    await cluster.create(`${path}/eviction`, { metadata: { name: "one" }, deleteOptions });
+    assert.equal(await cluster.get(path), undefined);
+    const pending = await cluster.create<Stored>(collections.pods, pod({}));
+    await cluster.remove(path, pending.metadata.uid);
+    assert.equal(await cluster.get(path), undefined);
+  });
+});

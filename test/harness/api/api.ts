@@ -1,0 +1,257 @@
+/**
+ * Fake API server: a request of the Kubernetes API in, its answer out. Serves what our programs use
+ * and no more: get, list by pages, Table rows of pods, metadata alone, watch, create, eviction,
+ * server-side apply, replacement, status, deletion, and discovery of groups.
+ */
+import type { V1ContainerStatus, V1PodStatus } from "@kubernetes/client-node";
+import type { Query } from "#kube/client/cluster.ts";
+import {
+  addressOf,
+  picksOf,
+  Refusal,
+  refuse,
+  type Address,
+  type Picks,
+  type Stored,
+} from "./protocol.ts";
+import { Store, type Body, type Change, type DeleteOptions } from "./store.ts";
+
+/** A request, read off the wire or made in memory. */
+export type ApiRequest = Readonly<{
+  method: string;
+  /** Below the server's address. */
+  path: string;
+  query?: Query;
+  body?: object | undefined;
+  accept?: string | undefined;
+  /** Name of the program, by which its requests are told apart. */
+  userAgent?: string;
+}>;
+
+/** A whole answer, or the lines of a watch: `follow` calls `line` until the returned one is called. */
+export type Answer =
+  | Readonly<{ status: number; body: object; headers?: Readonly<Record<string, string>> }>
+  | Readonly<{ status: 200; follow: (line: (text: string) => void) => () => void }>;
+
+/** A request that was answered, for tests that count or compare them. */
+export type Asked = Readonly<{
+  verb: string;
+  /** `apps/daemonsets`, or `secrets` of the core group, with `/status` and its like. */
+  resource: string;
+  namespace: string;
+  name: string;
+  query: Query;
+  userAgent: string;
+  status: number;
+  body: object | undefined;
+}>;
+
+const verbs: Readonly<Record<string, string>> = {
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+export class FakeApi {
+  readonly store: Store;
+  /** All requests so far, in order. */
+  readonly asked: Asked[] = [];
+  /** Refuses a request before it is served: a rate limit, a missing right, an outage. */
+  refuses: (request: ApiRequest, verb: string) => Refusal | undefined = () => undefined;
+
+  constructor(store: Store = new Store()) {
+    this.store = store;
+  }
+
+  /** The object of this path as it is stored, for tests to look at. */
+  object<T>(path: string): T | undefined {
+    const { name, ...where } = addressOf(path, this.store.resources);
+    const [found] = this.store.list(where, ({ metadata }) => metadata.name === name).items;
+    return found as T | undefined;
+  }
+
+  /** Answers a request. Never throws for what a client may send. */
+  answer(request: ApiRequest): Answer {
+    const { verb, address } = this.#read(request);
+    try {
+      const refusal = this.refuses(request, verb);
+      if (refusal !== undefined) throw refusal;
+      if (request.path === "/apis") return this.#noted(request, verb, address, this.#groups());
+      if (address === undefined)
+        throw refuse(404, "NotFound", "the server could not find the requested resource");
+      return this.#noted(request, verb, address, this.#served(request, verb, address));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const { status, body, retryAfterSeconds: after } = error;
+      const headers = after === undefined ? {} : { "Retry-After": String(after) };
+      return this.#noted(request, verb, address, { status, body, headers });
+    }
+  }
+
+  #read({ method, path, query }: ApiRequest): { verb: string; address: Address | undefined } {
+    let address: Address | undefined;
+    try {
+      address = addressOf(path, this.store.resources);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+    const reads =
+      query?.["watch"] === "true" ? "watch" : (address?.name ?? "") === "" ? "list" : "get";
+    return { verb: method === "GET" ? reads : (verbs[method] ?? method), address };
+  }
+
+  #noted(request: ApiRequest, verb: string, address: Address | undefined, answer: Answer): Answer {
+    const { resource, namespace = "", name = "", subresource = "" } = address ?? {};
+    const group = /^(.+)\//.exec(resource?.apiVersion ?? "")?.[1];
+    this.asked.push({
+      verb,
+      resource: [group, resource?.plural ?? request.path, subresource].filter(Boolean).join("/"),
+      namespace,
+      name,
+      query: request.query ?? {},
+      userAgent: request.userAgent ?? "",
+      status: answer.status,
+      body: request.body,
+    });
+    return answer;
+  }
+
+  #groups(): Answer {
+    const versions = this.store.resources.map(({ apiVersion }) => apiVersion.split("/"));
+    const named = versions.flatMap(([group, version]) => (version === undefined ? [] : [group]));
+    const groups = [...new Set(named)].map((name) => ({ name }));
+    return { status: 200, body: { kind: "APIGroupList", apiVersion: "v1", groups } };
+  }
+
+  #served(request: ApiRequest, verb: string, address: Address): Answer {
+    const { accept = "" } = request;
+    const body = (request.body ?? {}) as Body;
+    const query = new URLSearchParams(request.query);
+    const manager = query.get("fieldManager") ?? request.userAgent ?? "";
+    const options = { manager, dryRun: query.get("dryRun") === "All" };
+    switch (verb) {
+      case "get":
+        return { status: 200, body: shown(this.store.get(address), accept) };
+      case "list":
+        return { status: 200, body: this.#list(address, query, accept) };
+      case "watch":
+        return { status: 200, follow: this.#watch(address, query) };
+      case "create":
+        if (address.subresource === "eviction")
+          return this.#evict(address, body["deleteOptions"] ?? {});
+        return { status: 201, body: this.store.create(address, body, options) };
+      case "update":
+        return { status: 200, body: this.store.replace(address, body, options) };
+      case "patch": {
+        const force = query.get("force") === "true";
+        const status = this.store.has(address) ? 200 : 201;
+        return { status, body: this.store.apply(address, body, { ...options, force }) };
+      }
+      case "delete":
+        return { status: 200, body: this.store.remove(address, body as DeleteOptions) };
+      default:
+        throw refuse(
+          405,
+          "MethodNotAllowed",
+          "the server does not allow this method on the requested resource",
+        );
+    }
+  }
+
+  #evict(address: Address, deleteOptions: DeleteOptions): Answer {
+    this.store.remove(address, deleteOptions);
+    return { status: 201, body: { kind: "Status", apiVersion: "v1", status: "Success" } };
+  }
+
+  #list(address: Address, query: URLSearchParams, accept: string): object {
+    const limit = Number(query.get("limit")) || Number.POSITIVE_INFINITY;
+    const page = this.store.list(address, picksOf(query), limit, query.get("continue") ?? "");
+    const metadata = {
+      resourceVersion: page.version,
+      ...(page.next === undefined ? {} : { continue: page.next }),
+    };
+    if (accept.includes("as=Table")) return tableOf(page.items, metadata);
+    if (accept.includes("as=PartialObjectMetadataList")) {
+      const items = page.items.map((one) => partial(one));
+      return { ...meta("PartialObjectMetadataList"), metadata, items };
+    }
+    const { apiVersion, kind } = address.resource;
+    const items = page.items.map((one) => listed(one));
+    return { kind: `${kind}List`, apiVersion, metadata, items };
+  }
+
+  /** The lines of a watch; one that cannot begin is one line of type ERROR, as from the watch cache. */
+  #watch(address: Address, query: URLSearchParams): (line: (text: string) => void) => () => void {
+    const picks = picksOf(query);
+    return (line) => {
+      const tell = (type: string, object: object) => line(`${JSON.stringify({ type, object })}\n`);
+      const each = (change: Change) => {
+        const event = eventOf(change, address, picks);
+        if (event !== undefined) tell(event.type, event.object);
+      };
+      try {
+        let from = Number(query.get("resourceVersion"));
+        if (from === 0) {
+          const { items, version } = this.store.list(address, picks);
+          for (const object of items) tell("ADDED", object);
+          from = Number(version);
+        }
+        return this.store.watch(from, each);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        tell("ERROR", error.body);
+        return () => {};
+      }
+    };
+  }
+}
+
+/** What a watch of this collection shows of a change: an object may come into or leave its selectors. */
+function eventOf(
+  change: Change,
+  watched: Address,
+  picks: Picks,
+): { type: string; object: Stored } | undefined {
+  const { address, object, before, type } = change;
+  if (address.resource !== watched.resource) return undefined;
+  if (watched.namespace !== "" && address.namespace !== watched.namespace) return undefined;
+  const [was, is] = [before !== undefined && picks(before), type !== "DELETED" && picks(object)];
+  if (!was && !is) return undefined;
+  return { type: is ? (was ? "MODIFIED" : "ADDED") : "DELETED", object };
+}
+
+/** Items of a list carry no kind. */
+function listed(object: Stored): object {
+  const { apiVersion: _, kind: __, ...item } = object;
+  return item;
+}
+
+const meta = (kind: string) => ({ kind, apiVersion: "meta.k8s.io/v1" });
+const partial = ({ metadata }: Stored): object => ({ ...meta("PartialObjectMetadata"), metadata });
+const shown = (object: Stored, accept: string): object =>
+  accept.includes("as=PartialObjectMetadata") ? partial(object) : object;
+
+/** Rows without their objects: of pods Name, Ready, Status and Restarts; of others the name. */
+function tableOf(items: readonly Stored[], metadata: object): object {
+  const rows = items.map((one) => ({
+    cells: one.kind === "Pod" ? podCells(one) : [one.metadata.name],
+  }));
+  return { kind: "Table", apiVersion: "meta.k8s.io/v1", metadata, rows };
+}
+
+function podCells({ metadata, status }: Stored): readonly unknown[] {
+  const { phase = "Pending", containerStatuses = [] } = (status ?? {}) as V1PodStatus;
+  const ready = containerStatuses.filter((one) => one.ready).length;
+  const restarts = containerStatuses.reduce((sum, one) => sum + one.restartCount, 0);
+  const reason = containerStatuses.map((one) => reasonOf(one)).find((one) => one !== undefined);
+  const word = metadata.deletionTimestamp === undefined ? (reason ?? phase) : "Terminating";
+  return [metadata.name, `${ready}/${Math.max(1, containerStatuses.length)}`, word, restarts];
+}
+
+/** Why a container does not run, as kubectl has it. */
+function reasonOf({ state: { waiting, terminated } = {} }: V1ContainerStatus): string | undefined {
+  if (waiting?.reason !== undefined && waiting.reason !== "") return waiting.reason;
+  if (terminated === undefined) return undefined;
+  return terminated.reason ?? (terminated.exitCode === 0 ? "Completed" : "Error");
+}

@@ -1,0 +1,98 @@
+/**
+ * Fake API server: a certificate for 127.0.0.1 that is its own authority, made anew for each
+ * process. Written by hand in DER, so that no test needs openssl and no key is committed.
+ */
+import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
+
+/** PEM, for a server and for those who are to trust it. */
+export type ServerCertificate = Readonly<{ key: string; certificate: string }>;
+
+/** Tags of ASN.1 (X.680), as far as a certificate has them. */
+const tags = {
+  boolean: 0x01,
+  integer: 0x02,
+  bits: 0x03,
+  octets: 0x04,
+  objectId: 0x06,
+  text: 0x0c,
+  time: 0x17,
+  sequence: 0x30,
+  set: 0x31,
+} as const;
+
+/** Object identifiers in DER, without tag and length. */
+const ids = {
+  /** 1.2.840.10045.4.3.2 */
+  ecdsaWithSha256: "2a8648ce3d040302",
+  /** 2.5.4.3 */
+  commonName: "550403",
+  /** 2.5.29.19 */
+  basicConstraints: "551d13",
+  /** 2.5.29.17 */
+  subjectAltName: "551d11",
+} as const;
+
+/** One value in DER: tag, length, content. */
+function der(tag: number, ...content: readonly Buffer[]): Buffer {
+  const bytes = Buffer.concat(content);
+  const length =
+    bytes.length < 0x80
+      ? [bytes.length]
+      : bytes.length < 0x100
+        ? [0x81, bytes.length]
+        : [0x82, bytes.length >> 8, bytes.length & 0xff];
+  return Buffer.concat([Buffer.from([tag, ...length]), bytes]);
+}
+
+const sequence = (...content: readonly Buffer[]): Buffer => der(tags.sequence, ...content);
+const objectId = (id: string): Buffer => der(tags.objectId, Buffer.from(id, "hex"));
+const yes = der(tags.boolean, Buffer.from([0xff]));
+/** A value that its position in a structure names. */
+const numbered = (n: number, content: Buffer): Buffer => der(0xa0 + n, content);
+const bits = (content: Buffer): Buffer => der(tags.bits, Buffer.from([0]), content);
+
+/** YYMMDDHHMMSSZ */
+const utc = (time: Date): Buffer =>
+  der(tags.time, Buffer.from(`${time.toISOString().slice(2, 19).replaceAll(/[-:T]/g, "")}Z`));
+
+const extension = (id: string, critical: boolean, content: Buffer): Buffer =>
+  sequence(objectId(id), ...(critical ? [yes] : []), der(tags.octets, content));
+
+/** A certificate for two hours before and a day after now, and its key. */
+export function makeCertificate(): ServerCertificate {
+  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const algorithm = sequence(objectId(ids.ecdsaWithSha256));
+  const name = sequence(
+    der(
+      tags.set,
+      sequence(objectId(ids.commonName), der(tags.text, Buffer.from("fake API server"))),
+    ),
+  );
+  const now = Date.now();
+  const hours = 3_600_000;
+  // Seven bits in its first byte, so that it is positive.
+  const serial = der(tags.integer, Buffer.from([0x40]), randomBytes(8));
+  const address = der(0x87, Buffer.from([127, 0, 0, 1]));
+  const content = sequence(
+    numbered(0, der(tags.integer, Buffer.from([2]))),
+    serial,
+    algorithm,
+    name,
+    sequence(utc(new Date(now - 2 * hours)), utc(new Date(now + 24 * hours))),
+    name,
+    publicKey.export({ type: "spki", format: "der" }),
+    numbered(
+      3,
+      sequence(
+        extension(ids.basicConstraints, true, sequence(yes)),
+        extension(ids.subjectAltName, false, sequence(address)),
+      ),
+    ),
+  );
+  const signed = sequence(content, algorithm, bits(sign("sha256", content, privateKey)));
+  const lines = signed.toString("base64").match(/.{1,64}/g) ?? [];
+  return {
+    key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    certificate: `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`,
+  };
+}

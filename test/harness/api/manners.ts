@@ -1,0 +1,92 @@
+/**
+ * Fake API server: how a server answers that is broken, slow or hostile, as no real one can be made
+ * to do.
+ */
+import type { Http2ServerResponse } from "node:http2";
+import type { ApiRequest, FakeApi } from "./api.ts";
+import { addressOf, picksOf } from "./protocol.ts";
+
+/** One request to answer. */
+export type Call = Readonly<{
+  api: FakeApi;
+  request: ApiRequest;
+  watches: boolean;
+  response: Http2ServerResponse;
+  /** Answers as a healthy server does. */
+  serve: () => void;
+  /** Answers without end. */
+  pour: (pourer: Pourer) => void;
+}>;
+
+/** Text that follows the first one, each so many milliseconds. */
+export type Pourer = Readonly<{ first?: string; next: () => string; every: number }>;
+
+/** In every answer of one that fails: no output may have it. */
+export const planted = "planted-2f81";
+
+const fail = ({ response }: Call): void => {
+  const body = { kind: "Status", reason: "InternalError", message: planted };
+  response.writeHead(500, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+};
+
+/** The object that is watched, in a version later than all that were written. */
+function renewed({ api, request: { path, query } }: Call): string {
+  const address = addressOf(path, api.store.resources);
+  const [found] = api.store.list(address, picksOf(new URLSearchParams(query))).items;
+  const { kind, apiVersion } = address.resource;
+  const metadata = { name: "pull-secret", ...found?.metadata, resourceVersion: api.store.spent() };
+  return JSON.stringify({ kind, apiVersion, ...found, metadata });
+}
+
+/** Five hundred events at a time. */
+const flood = (call: Call): Pourer => ({
+  next: () =>
+    Array.from({ length: 500 }, () => `{"type":"MODIFIED","object":${renewed(call)}}\n`).join(""),
+  every: 1,
+});
+
+/** 1.9 MiB that take long to read: a key for every 20 bytes. */
+const fat = Array.from({ length: 99_000 }, (_, n) => `"k${n}":{"a":[]}`).join(",");
+const bloat = (call: Call): Pourer => ({
+  next: () => `{"type":"MODIFIED","fat":{${fat}},"object":${renewed(call)}}\n`,
+  every: 500,
+});
+
+const drip: Pourer = { next: () => " ", every: 500 };
+const endless: Pourer = { first: "[", next: () => `"${planted}",`.repeat(10_000), every: 20 };
+
+/** Answers a watch in this manner, and all else well. */
+const watching =
+  (manner: (call: Call) => void) =>
+  (call: Call): void =>
+    call.watches ? manner(call) : call.serve();
+
+export type Manner = keyof typeof manners;
+
+export const manners = {
+  well: ({ serve }: Call) => serve(),
+  /** 500 with planted words. */
+  fails: fail,
+  /** No answer. */
+  hangs: () => {},
+  /** An answer that never stops. */
+  endless: ({ pour }: Call) => pour(endless),
+  /** 500 for GlobalPullSecrets; well otherwise. */
+  blind: (call: Call) =>
+    call.request.path.includes("/globalpullsecrets") ? fail(call) : call.serve(),
+  /** Watches send events without end, each of a new version. */
+  floods: watching((call) => call.pour(flood(call))),
+  /** Watches send events of 1.9 MiB, two a second. */
+  bloats: watching((call) => call.pour(bloat(call))),
+  /** A byte of each answer twice a second. */
+  drips: ({ pour }: Call) => pour(drip),
+  /** Watches drip. */
+  stutters: watching(({ pour }) => pour(drip)),
+  /** Watches end at once. */
+  ends: watching(({ response }) => void response.writeHead(200).end("{}")),
+  /** Answers writes well, reports each change, and keeps nothing. */
+  forgets: ({ api, serve }: Call) => {
+    serve();
+    api.store.clear();
+  },
+} as const satisfies Record<string, (call: Call) => void>;

@@ -1,0 +1,305 @@
+/**
+ * Fake API server: field managers and their fields (metadata.managedFields), and server-side apply.
+ * Fields are in the API's own form (fieldsV1): `f:name` for a
+ * field, `k:{"name":"a"}` for an item of a list that is merged by keys, `v:"a"` for one of a set.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { refuse, type ManagedFields, type Schema, type Stored } from "./protocol.ts";
+
+/** Owned fields as a tree; a leaf has no fields below it. */
+export type Fields = { [key: string]: Fields };
+type Json = Record<string, unknown>;
+
+/** Lists that are merged item by item, and the keys of their items. All others are one value. */
+const listKeys: Readonly<Record<string, readonly string[]>> = {
+  conditions: ["type"],
+  containers: ["name"],
+  containerStatuses: ["name"],
+  env: ["name"],
+  imagePullSecrets: ["name"],
+  initContainers: ["name"],
+  ownerReferences: ["uid"],
+  ports: ["containerPort", "protocol"],
+  secrets: ["name"],
+  volumeMounts: ["mountPath"],
+  volumes: ["name"],
+};
+const sets: ReadonlySet<string> = new Set(["finalizers"]);
+/** Objects that are one value: selectors, references to a key or a field, a reference to a role. */
+const atomic: ReadonlySet<string> = new Set([
+  "configMapKeyRef",
+  "fieldRef",
+  "nodeSelector",
+  "requiredDuringSchedulingIgnoredDuringExecution",
+  "resourceFieldRef",
+  "roleRef",
+  "secretKeyRef",
+  "selector",
+]);
+
+/** Fields of metadata without an owner: the API server writes them, or they name the object. */
+const unowned: ReadonlySet<string> = new Set([
+  "name",
+  "namespace",
+  "uid",
+  "resourceVersion",
+  "creationTimestamp",
+  "generation",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "managedFields",
+]);
+
+const isJson = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * A value with the schema of its custom resource, or the name of its field. Either tells which lists
+ * and objects are merged.
+ */
+type Part = Readonly<{ value: unknown; name: string; schema?: Schema | undefined }>;
+
+/** Keys of the items of a list; none for a set, undefined for a list that is one value. */
+function keysOf({ name, schema }: Part): readonly string[] | undefined {
+  if (schema === undefined) return sets.has(name) ? [] : listKeys[name];
+  const kind = schema["x-kubernetes-list-type"];
+  return kind === "set" ? [] : kind === "map" ? schema["x-kubernetes-list-map-keys"] : undefined;
+}
+
+/** The parts of a value by their keys in fieldsV1; undefined for a value that is one. */
+function partsOf(part: Part): Map<string, Part> | undefined {
+  const { value, name, schema } = part;
+  if (isJson(value)) {
+    const isOne =
+      schema === undefined ? atomic.has(name) : schema["x-kubernetes-map-type"] === "atomic";
+    if (isOne) return undefined;
+    const fields = Object.entries(value).filter(([, one]) => one !== undefined && one !== null);
+    return new Map(
+      fields.map(([key, one]) => {
+        const below = key === "metadata" ? undefined : schema?.properties?.[key];
+        return [`f:${key}`, { value: one, name: key, schema: below }];
+      }),
+    );
+  }
+  const keys = keysOf(part);
+  if (!Array.isArray(value) || keys === undefined) return undefined;
+  return new Map(
+    value.map((one: unknown) => {
+      const key = keys.length === 0 ? `v:${JSON.stringify(one)}` : itemKey(one as Json, keys);
+      return [key, { value: one, name: "", schema: schema?.items }];
+    }),
+  );
+}
+
+const itemKey = (item: Json, keys: readonly string[]): string => {
+  const found = keys.filter((key) => key in item).map((key) => [key, item[key]]);
+  return `k:${JSON.stringify(Object.fromEntries(found))}`;
+};
+
+/** The object without the fields that have no owner. */
+function ownable(object: Json, schema: Schema | undefined): Part {
+  const { apiVersion: _, kind: __, metadata, ...rest } = object;
+  const mine = Object.entries((metadata ?? {}) as Json).filter(
+    ([key, value]) => value !== undefined && !unowned.has(key),
+  );
+  const value = mine.length > 0 ? { ...rest, metadata: Object.fromEntries(mine) } : rest;
+  return { value, name: "", schema };
+}
+
+/** Nobody owns an empty list whose items are merged: only its items have owners. */
+const isEmptyList = (part: Part): boolean =>
+  Array.isArray(part.value) && part.value.length === 0 && keysOf(part) !== undefined;
+
+function fieldsOf(part: Part): Fields {
+  const fields: Fields = {};
+  for (const [key, one] of partsOf(part) ?? []) if (!isEmptyList(one)) fields[key] = fieldsOf(one);
+  return fields;
+}
+
+/** Fields of `after` that are not so in `before`; undefined when there are none. */
+function changedFields(before: Part, after: Part): Fields | undefined {
+  const [old, now] = [partsOf(before), partsOf(after)];
+  if (old === undefined || now === undefined)
+    return isDeepStrictEqual(before.value, after.value) ? undefined : fieldsOf(after);
+  const found: Fields = {};
+  for (const [key, one] of now) {
+    if (isEmptyList(one)) continue;
+    const known = old.get(key);
+    const changed = known ? changedFields(known, one) : fieldsOf(one);
+    if (changed !== undefined) found[key] = changed;
+  }
+  return isLeaf(found) ? undefined : found;
+}
+
+const isLeaf = (fields: Fields): boolean => Object.keys(fields).length === 0;
+
+/** `fields` without those of `gone`. */
+function without(fields: Fields, gone: Fields): Fields | undefined {
+  if (isLeaf(gone) || isLeaf(fields)) return undefined;
+  const left: Fields = {};
+  for (const [key, below] of Object.entries(fields)) {
+    const rest = gone[key] === undefined ? below : without(below, gone[key]);
+    if (rest !== undefined) left[key] = rest;
+  }
+  return isLeaf(left) ? undefined : left;
+}
+
+/** The fields of both. */
+function union(one: Fields, other: Fields): Fields {
+  const all: Fields = { ...one };
+  for (const [key, below] of Object.entries(other)) all[key] = union(all[key] ?? {}, below);
+  return all;
+}
+
+/** Those of `fields` that the value still has. */
+function present(fields: Fields, part: Part): Fields {
+  const parts = partsOf(part);
+  const left: Fields = {};
+  for (const [key, below] of Object.entries(fields)) {
+    const found = parts?.get(key);
+    if (found !== undefined) left[key] = present(below, found);
+  }
+  return left;
+}
+
+const absent: Part = { value: undefined, name: "" };
+
+/** Paths of fields that both trees have and whose values differ, as a conflict names them. */
+function contested(theirs: Fields, ours: Fields, live: Part, wanted: Part): string[] {
+  const [old, now] = [partsOf(live), partsOf(wanted)];
+  return Object.entries(theirs).flatMap(([key, below]) => {
+    const mine = ours[key];
+    const [has, wants] = [old?.get(key) ?? absent, now?.get(key) ?? absent];
+    if (mine === undefined) return [];
+    if (isLeaf(below) || isLeaf(mine))
+      return isDeepStrictEqual(has.value, wants.value) ? [] : [`.${key.slice(2)}`];
+    return contested(below, mine, has, wants).map((path) => `.${key.slice(2)}${path}`);
+  });
+}
+
+/** Applies `wanted` to `live`: merges objects and lists with keys, replaces the rest. */
+function merged(live: Part, wanted: Part): unknown {
+  const [old, now] = [partsOf(live), partsOf(wanted)];
+  if (old === undefined || now === undefined) return wanted.value;
+  const both = [...now].map(
+    ([key, one]) => [one.name, merged(old.get(key) ?? absent, one)] as const,
+  );
+  const others = [...old].filter(([key]) => !now.has(key));
+  if (Array.isArray(wanted.value))
+    return [...both.map(([, one]) => one), ...others.map(([, { value }]) => value)];
+  return Object.fromEntries([...others.map(([, { name, value }]) => [name, value]), ...both]);
+}
+
+/**
+ * The value without the fields of `gone`, unless `kept` has them. An object that is empty then goes
+ * as well.
+ */
+function removed(part: Part, gone: Fields, kept: Fields): unknown {
+  const left = [...(partsOf(part) ?? [])].flatMap(([key, one]) => {
+    const [going, staying] = [gone[key], kept[key]];
+    const same = [one.name, one.value] as const;
+    if (going === undefined) return [same];
+    if (staying === undefined) return [];
+    if (isLeaf(staying) || partsOf(one) === undefined) return [same];
+    const rest = removed(one, going, staying);
+    return isJson(rest) && Object.keys(rest).length === 0 ? [] : [[one.name, rest] as const];
+  });
+  return Array.isArray(part.value) ? left.map(([, one]) => one) : Object.fromEntries(left);
+}
+
+/** The field manager of a write, its path and time, and the schema of a custom resource. */
+export type Writer = Readonly<{
+  manager: string;
+  subresource: string;
+  time: string;
+  schema?: Schema | undefined;
+}>;
+
+const isOf = (entry: ManagedFields, operation: string, { manager, subresource }: Writer): boolean =>
+  entry.manager === manager &&
+  entry.operation === operation &&
+  (entry.subresource ?? "") === subresource;
+
+function entryOf(
+  operation: "Apply" | "Update",
+  { manager, subresource, time }: Writer,
+  apiVersion: string,
+  fieldsV1: Fields,
+): ManagedFields {
+  return {
+    manager,
+    operation,
+    apiVersion,
+    time,
+    fieldsType: "FieldsV1",
+    fieldsV1,
+    ...(subresource === "" ? {} : { subresource }),
+  };
+}
+
+const fieldsIn = (entry: ManagedFields | undefined): Fields => (entry?.fieldsV1 ?? {}) as Fields;
+
+/** Entries without these fields; an entry that owns nothing ends. */
+function shrunk(entries: readonly ManagedFields[], gone: Fields): ManagedFields[] {
+  return entries.flatMap((entry) => {
+    const fieldsV1 = without(fieldsIn(entry), gone);
+    return fieldsV1 === undefined ? [] : [{ ...entry, fieldsV1 }];
+  });
+}
+
+/**
+ * Server-side apply of `config`, which has no metadata but what is declared. A field that another
+ * manager owns with another value is a 409, unless `force`; then it is taken from that manager. A
+ * field that this manager applied before and declares no more goes, unless another one owns it.
+ */
+export function applied(
+  live: Stored | undefined,
+  config: Json,
+  writer: Writer,
+  force: boolean,
+): Json {
+  const entries = live?.metadata.managedFields ?? [];
+  const own = entries.find((entry) => isOf(entry, "Apply", writer));
+  let others = entries.filter((entry) => entry !== own);
+  const wanted = ownable(config, writer.schema);
+  const has = ownable(live ?? {}, writer.schema);
+  const ours = fieldsOf(wanted);
+  for (const entry of others) {
+    const conflicts = contested(fieldsIn(entry), ours, has, wanted);
+    if (conflicts.length > 0 && !force)
+      throw refuse(
+        409,
+        "Conflict",
+        `Apply failed with ${conflicts.length} conflicts: conflicts with "${entry.manager}": ${conflicts.join(", ")}`,
+      );
+  }
+  const taken = changedFields(has, wanted);
+  if (taken !== undefined) others = shrunk(others, taken);
+  const kept = others.reduce((all, entry) => union(all, fieldsIn(entry)), ours);
+  const value = own === undefined ? has.value : removed(has, fieldsIn(own), kept);
+  const result = merged({ ...has, value }, wanted) as Json;
+  const managedFields = [...others, entryOf("Apply", writer, String(config["apiVersion"]), ours)];
+  return { ...result, metadata: { ...((result["metadata"] ?? {}) as Json), managedFields } };
+}
+
+/** The owners after `after` has replaced `before` in any way but an apply. */
+export function updated(
+  before: Stored | undefined,
+  after: Stored,
+  writer: Writer,
+): ManagedFields[] {
+  const [old, now] = [ownable(before ?? {}, writer.schema), ownable(after, writer.schema)];
+  const entries = (before?.metadata.managedFields ?? []).flatMap((entry) => {
+    const fieldsV1 = present(fieldsIn(entry), now);
+    return isLeaf(fieldsV1) ? [] : [{ ...entry, fieldsV1 }];
+  });
+  const changed = changedFields(old, now);
+  if (changed === undefined) return entries;
+  const own = entries.find((entry) => isOf(entry, "Update", writer));
+  const fields = union(fieldsIn(own), changed);
+  const others = shrunk(
+    entries.filter((entry) => entry !== own),
+    changed,
+  );
+  return [...others, entryOf("Update", writer, after.apiVersion, fields)];
+}

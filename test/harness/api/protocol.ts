@@ -1,0 +1,233 @@
+/**
+ * Fake API server: what its parts share. Which resources it has, how paths name them, how selectors
+ * pick objects, and how it refuses.
+ */
+import { loadDocuments } from "#kube/yaml.ts";
+
+/** An object as it is stored and sent: JSON, whose fields only its kind defines. */
+export type Stored = {
+  apiVersion: string;
+  kind: string;
+  metadata: StoredMetadata;
+  spec?: unknown;
+  status?: unknown;
+  data?: Record<string, string>;
+  [field: string]: unknown;
+};
+
+export type StoredMetadata = {
+  name: string;
+  generateName?: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: string;
+  creationTimestamp: string;
+  generation?: number;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  managedFields?: ManagedFields[];
+  [field: string]: unknown;
+};
+
+/** What one field manager owns, in the form of the API. */
+export type ManagedFields = {
+  manager: string;
+  operation: "Apply" | "Update";
+  apiVersion: string;
+  time: string;
+  fieldsType: "FieldsV1";
+  fieldsV1: object;
+  subresource?: string;
+};
+
+/** A kind of object, as its collection is served. */
+export type Resource = Readonly<{
+  /** `apps/v1`, or `v1` of the core group. */
+  apiVersion: string;
+  plural: string;
+  kind: string;
+  /** The writes to `spec` are counted in metadata.generation. */
+  counted?: true;
+  /** `status` is written through the path of that name only. */
+  hasStatus?: boolean;
+  /** The status of a new object; none unless given here. `given`: the one that it comes with. */
+  bornStatus?: object | "given";
+  /** Defined by a CustomResourceDefinition; its schema has the defaults. */
+  schema?: Schema;
+}>;
+
+/** The part of an OpenAPI schema that is followed: defaults, and which lists and objects are merged. */
+export type Schema = Readonly<{
+  default?: unknown;
+  properties?: Readonly<Record<string, Schema>>;
+  items?: Schema;
+  "x-kubernetes-list-type"?: "atomic" | "map" | "set";
+  "x-kubernetes-list-map-keys"?: readonly string[];
+  "x-kubernetes-map-type"?: "atomic" | "granular";
+}>;
+
+const plain = (apiVersion: string, kind: string, plural = `${kind.toLowerCase()}s`): Resource => ({
+  apiVersion,
+  kind,
+  plural,
+});
+
+/** The built-in resources that our programs and the model of nodes use. */
+export const builtIn: readonly Resource[] = [
+  plain("v1", "Secret"),
+  plain("v1", "ConfigMap"),
+  plain("v1", "ServiceAccount"),
+  plain("v1", "Event"),
+  plain("v1", "Namespace"),
+  { ...plain("v1", "Pod"), hasStatus: true, bornStatus: { phase: "Pending" } },
+  { ...plain("v1", "Node"), hasStatus: true, bornStatus: "given" },
+  plain("rbac.authorization.k8s.io/v1", "Role"),
+  plain("rbac.authorization.k8s.io/v1", "RoleBinding"),
+  { ...plain("apps/v1", "DaemonSet"), counted: true, hasStatus: true },
+  plain("coordination.k8s.io/v1", "Lease"),
+];
+
+/** The part of a CustomResourceDefinition's spec that is read. */
+type CustomResource = Readonly<{
+  group: string;
+  names: Readonly<{ plural: string; kind: string }>;
+  versions: readonly Readonly<{
+    name: string;
+    subresources?: Readonly<{ status?: object }>;
+    schema?: Readonly<{ openAPIV3Schema: Schema }>;
+  }>[];
+}>;
+
+/** The resources that CustomResourceDefinitions in YAML define, each in its first version. */
+export function resourcesIn(yaml: string): Resource[] {
+  return loadDocuments(yaml).map((document) => {
+    const { spec } = document as { spec: CustomResource };
+    const [version] = spec.versions;
+    if (version === undefined) throw new Error("a definition without a version");
+    return {
+      apiVersion: `${spec.group}/${version.name}`,
+      plural: spec.names.plural,
+      kind: spec.names.kind,
+      counted: true,
+      hasStatus: version.subresources?.status !== undefined,
+      schema: version.schema?.openAPIV3Schema ?? {},
+    };
+  });
+}
+
+/** An object, or a collection if `name` is empty. */
+export type Address = Readonly<{
+  resource: Resource;
+  namespace: string;
+  name: string;
+  subresource: string;
+}>;
+
+const shape =
+  /^\/(?:api|apis\/(?<group>[^/]+))\/(?<version>[^/]+)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+))?(?:\/(?<subresource>[^/]+))?$/;
+
+/** Reads a path below the server's address. 404 where no such resource is served. */
+export function addressOf(path: string, served: readonly Resource[]): Address {
+  const found = shape.exec(path)?.groups ?? {};
+  const { group, version = "", namespace = "", plural, name = "", subresource = "" } = found;
+  const apiVersion = group === undefined ? version : `${group}/${version}`;
+  const resource = served.find((one) => one.plural === plural && one.apiVersion === apiVersion);
+  if (resource === undefined)
+    throw refuse(404, "NotFound", "the server could not find the requested resource");
+  return { resource, namespace, name: decodeURIComponent(name), subresource };
+}
+
+/** True for an object that the query's labelSelector and fieldSelector pick. */
+export type Picks = (object: Stored) => boolean;
+
+/** Reads both selectors of a query. */
+export function picksOf(query: URLSearchParams): Picks {
+  const labels = termsOf(query.get("labelSelector")).map((term) => labelTerm(term));
+  const fields = termsOf(query.get("fieldSelector")).map((term) => fieldTerm(term));
+  return (object) => [...labels, ...fields].every((holds) => holds(object));
+}
+
+/** The terms of a selector: commas separate them, but not inside brackets. */
+const termsOf = (selector: string | null): string[] =>
+  (selector ?? "").split(/,(?![^(]*\))/).filter((term) => term !== "");
+
+function labelTerm(term: string): Picks {
+  const set = /^\s*(?<key>\S+)\s+(?<not>not)?in\s*\((?<values>[^)]*)\)\s*$/.exec(term)?.groups;
+  if (set !== undefined) {
+    const values = new Set((set["values"] ?? "").split(",").map((one) => one.trim()));
+    return (object) =>
+      values.has(labelOf(object, set["key"]) ?? "\0") === (set["not"] === undefined);
+  }
+  const [, key = "", not, value] = /^([^!=]+?)(!)?==?(.*)$/.exec(term) ?? [];
+  if (value !== undefined)
+    return (object) => (labelOf(object, key) === value) === (not === undefined);
+  return term.startsWith("!")
+    ? (object) => labelOf(object, term.slice(1)) === undefined
+    : (object) => labelOf(object, term) !== undefined;
+}
+
+const labelOf = ({ metadata }: Stored, key = ""): string | undefined =>
+  metadata.labels?.[key.trim()];
+
+function fieldTerm(term: string): Picks {
+  const [, path = "", not, value = ""] = /^([^!=]+?)(!)?==?(.*)$/.exec(term) ?? [];
+  return (object) => {
+    let found: unknown = object;
+    for (const step of path.split("."))
+      found = (found as Record<string, unknown> | undefined)?.[step];
+    return ((typeof found === "string" ? found : "") === value) === (not === undefined);
+  };
+}
+
+/** Fills in the defaults of a schema, as the API server does for custom resources. */
+export function withDefaults(value: unknown, schema: Schema): unknown {
+  if (Array.isArray(value))
+    return value.map((item) => (schema.items ? withDefaults(item, schema.items) : item));
+  if (typeof value !== "object" || value === null) return value;
+  const filled: Record<string, unknown> = { ...value };
+  for (const [name, field] of Object.entries(schema.properties ?? {})) {
+    const found = filled[name] ?? structuredClone(field.default);
+    if (found !== undefined) filled[name] = withDefaults(found, field);
+  }
+  return filled;
+}
+
+/** A refusal, as the API's Status. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly reason: string;
+  /** For the Retry-After header of a 429 or 503. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(status: number, reason: string, message: string, retryAfterSeconds?: number) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+
+  /** The body of the answer. */
+  get body(): object {
+    const { status: code, reason, message } = this;
+    return {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message,
+      reason,
+      code,
+    };
+  }
+}
+
+/** A refusal to throw: HTTP status, the API's reason, and a message in the API server's words. */
+export const refuse = (
+  status: number,
+  reason: string,
+  message: string,
+  retryAfterSeconds?: number,
+): Refusal => new Refusal(status, reason, message, retryAfterSeconds);

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { KubeConfig } from "@kubernetes/client-node";
+import { ApiError } from "#kube/client/api-error.ts";
+import { connect } from "#kube/client/client.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { collections } from "#kube/client/paths.ts";
+import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
+import { type Manner, planted } from "./manners.ts";
+import type { Stored } from "./protocol.ts";
+import { FakeServer } from "./server.ts";
+
+const one = `${collections.secrets}/one`;
+const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "one" }, data: { a: "1" } };
+
+describe("fake API server: over the wire", () => {
+  let server: FakeServer;
+  before(async () => void (server = await FakeServer.start()));
+  after(() => server[Symbol.asyncDispose]());
+
+  function clusterAs(name: string, manner: Manner = "well"): Cluster {
+    server.become(name, manner);
+    const config = new KubeConfig();
+    config.loadFromString(server.kubeconfig(name));
+    return connect(config, () => {}, { manager: "test", seconds: 5, fixed: true });
+  }
+
+  /** The lines of a watch until `count` of them have come, or it has ended. */
+  async function lines(cluster: Cluster, count: number): Promise<string[]> {
+    const stop = new AbortController();
+    const found: string[] = [];
+    await cluster
+      .stream(collections.secrets, {}, stop.signal, (line) => {
+        if (found.push(line) === count) stop.abort();
+      })
+      .catch((error: unknown) => assert.ok(stop.signal.aborted, String(error)));
+    return found;
+  }
+
+  test("serves each cluster below its own path, to the client as it is", async () => {
+    const [a, b] = [clusterAs("a"), clusterAs("b")];
+    await a.apply(one, secret, { manager: "test", force: false });
+    assert.equal((await a.get<Stored>(one))?.data?.["a"], "1");
+    assert.equal(await b.get(one), undefined);
+    const [asked] = server.api("a").asked;
+    assert.deepEqual(
+      [asked?.verb, asked?.resource, asked?.name, asked?.userAgent, asked?.status],
+      ["patch", "secrets", "one", "test", 201],
+    );
+    assert.equal(server.requests("a").length, 2);
+  });
+
+  test("streams a watch, and ends it when the server becomes another", async () => {
+    const cluster = clusterAs("streams");
+    await cluster.create(collections.secrets, secret);
+    const [line = ""] = await lines(cluster, 1);
+    assert.equal((JSON.parse(line) as { type: string }).type, "ADDED");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const ended = cluster.stream(collections.secrets, {}, AbortSignal.timeout(5000), () =>
+      resolve(),
+    );
+    await promise;
+    server.become("streams", "well");
+    await ended;
+  });
+
+  test("has a kubeconfig that a fleet takes", () => {
+    const read = parseKubeconfig(JSON.parse(server.kubeconfig("a")), "test");
+    assert.ok(read.ok, JSON.stringify(read));
+  });
+
+  test("fails with planted words", async () => {
+    const refused = await clusterAs("fails", "fails")
+      .get(`${collections.daemonSets}/x`)
+      .catch((error: ApiError) => error);
+    assert.ok(refused instanceof ApiError);
+    assert.equal(refused.status, 500);
+    assert.ok(refused.message.includes(planted));
+  });
+
+  test("sends events without end, each of a later version", async () => {
+    const cluster = clusterAs("floods", "floods");
+    const found = (await lines(cluster, 600)).slice(0, 600);
+    const versions = found.map(
+      (line) => (JSON.parse(line) as { object: Stored }).object.metadata.resourceVersion,
+    );
+    assert.equal(new Set(versions).size, 600);
+    assert.ok(server.poured > 1);
+  });
+
+  test("keeps nothing that was written to it", async () => {
+    const cluster = clusterAs("forgets", "forgets");
+    const made = await cluster.create<Stored>(collections.secrets, secret);
+    assert.equal(made.metadata.name, "one");
+    assert.equal(await cluster.get(one), undefined);
+  });
+
+  test("ends watches at once, and answers all else", async () => {
+    const cluster = clusterAs("ends", "ends");
+    assert.deepEqual(await lines(cluster, 1), []);
+    assert.ok(await cluster.create(collections.secrets, secret));
+  });
+});

@@ -1,0 +1,207 @@
+/**
+ * Fake API servers: one process that serves many clusters, each below a path of its own, in HTTP/2
+ * over TLS as API servers do. What the answers are is api.ts's matter; here they go over the wire.
+ */
+import { once } from "node:events";
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
+import { FakeApi, type Answer, type ApiRequest } from "./api.ts";
+import { makeCertificate } from "./certificate.ts";
+import { manners, type Manner, type Pourer } from "./manners.ts";
+
+/** Milliseconds between two bookmarks, which show only that a watch is alive. */
+const bookmarkEvery = 60_000;
+
+const json = { "Content-Type": "application/json" };
+
+type Served = {
+  readonly api: FakeApi;
+  manner: Manner;
+  readonly watches: Set<Http2ServerResponse>;
+  /** Times of its requests, watches included; milliseconds since the epoch. */
+  readonly requests: number[];
+};
+
+export class FakeServer implements AsyncDisposable {
+  readonly #clusters = new Map<string, Served>();
+  readonly #server: Http2SecureServer;
+  readonly #certificate: string;
+  readonly #definitions: readonly string[];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  /** Pieces of answers without end. */
+  poured = 0;
+
+  private constructor(
+    certificate: string,
+    server: Http2SecureServer,
+    definitions: readonly string[],
+  ) {
+    this.#definitions = definitions;
+    this.#certificate = certificate;
+    this.#server = server;
+    server.on("session", (session) => {
+      this.#sessions.add(session);
+      session.on("close", () => this.#sessions.delete(session));
+    });
+    server.on("request", (request, response) => {
+      // A client that left before its request was whole gets no answer.
+      void textOf(request).then(
+        (text) => this.#answer(request, text, response),
+        () => {},
+      );
+    });
+  }
+
+  /** Opens a port of the loopback. Each cluster has these CustomResourceDefinitions, in YAML. */
+  static async start(...definitions: readonly string[]): Promise<FakeServer> {
+    const { key, certificate } = makeCertificate();
+    const server = createSecureServer({ key, cert: certificate });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new FakeServer(certificate, server, definitions);
+  }
+
+  /** A kubeconfig of data alone. The server does not check its token. */
+  kubeconfig(name: string): string {
+    const { port } = this.#server.address() as AddressInfo;
+    const server = `https://127.0.0.1:${port}/${name}`;
+    const authority = Buffer.from(this.#certificate).toString("base64");
+    const cluster = { server, "certificate-authority-data": authority };
+    return JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name, cluster }],
+      users: [{ name, user: { token: "fake" } }],
+      contexts: [{ name, context: { cluster: name, user: name } }],
+      "current-context": name,
+    });
+  }
+
+  /** The API of that cluster, made when it is first named. */
+  api(name: string): FakeApi {
+    return this.#cluster(name).api;
+  }
+
+  /** Times of that cluster's requests since `forget`; milliseconds since the epoch. */
+  requests(name: string): readonly number[] {
+    return this.#cluster(name).requests;
+  }
+
+  /** Forgets the requests so far. */
+  forget(): void {
+    for (const { requests } of this.#clusters.values()) requests.length = 0;
+  }
+
+  /** From now on that cluster answers so; its watches end, as when a server ends. */
+  become(name: string, manner: Manner): void {
+    const cluster = this.#cluster(name);
+    cluster.manner = manner;
+    for (const watch of cluster.watches) watch.destroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const session of this.#sessions) session.destroy();
+    await this.#server[Symbol.asyncDispose]();
+  }
+
+  #cluster(name: string): Served {
+    const known = this.#clusters.get(name);
+    if (known !== undefined) return known;
+    const api = new FakeApi();
+    for (const one of this.#definitions) api.store.define(one);
+    const cluster: Served = { api, manner: "well", watches: new Set(), requests: [] };
+    this.#clusters.set(name, cluster);
+    return cluster;
+  }
+
+  #answer(incoming: Http2ServerRequest, text: string, response: Http2ServerResponse): void {
+    const { pathname, searchParams } = new URL(incoming.url, "https://fake");
+    const [, name = "", path = "/"] = /^\/([^/]*)(\/.*)?$/.exec(pathname) ?? [];
+    const cluster = this.#cluster(name);
+    cluster.requests.push(Date.now());
+    const query = Object.fromEntries(searchParams);
+    const request: ApiRequest = {
+      method: incoming.method,
+      path,
+      query,
+      body: text === "" ? undefined : (JSON.parse(text) as object),
+      accept: incoming.headers.accept,
+      userAgent: incoming.headers["user-agent"] ?? "",
+    };
+    manners[cluster.manner]({
+      api: cluster.api,
+      request,
+      watches: query["watch"] === "true",
+      response,
+      serve: () => this.#send(cluster, request, response),
+      pour: (pourer) => this.#pour(response, pourer),
+    });
+  }
+
+  #send(cluster: Served, request: ApiRequest, response: Http2ServerResponse): void {
+    const answer = cluster.api.answer(request);
+    if ("follow" in answer) this.#stream(cluster, answer.follow, request, response);
+    else
+      response
+        .writeHead(answer.status, { ...json, ...answer.headers })
+        .end(JSON.stringify(answer.body));
+  }
+
+  #stream(
+    { api, watches }: Served,
+    follow: Extract<Answer, { follow: unknown }>["follow"],
+    { query = {} }: ApiRequest,
+    response: Http2ServerResponse,
+  ): void {
+    response.writeHead(200, json);
+    watches.add(response);
+    const end = follow((line) => void response.write(line));
+    const bookmark = setInterval(() => {
+      const metadata = { resourceVersion: api.store.version };
+      response.write(`${JSON.stringify({ type: "BOOKMARK", object: { metadata } })}\n`);
+    }, bookmarkEvery);
+    const seconds = Number(query["timeoutSeconds"]) || 1800;
+    const timer = setTimeout(() => response.end(), seconds * 1000);
+    this.#keep(response, bookmark, timer);
+    response.on("close", () => {
+      end();
+      watches.delete(response);
+    });
+  }
+
+  /** As much as the other side takes, and no more: what it leaves waits there. */
+  #pour(response: Http2ServerResponse, { first = "", next, every }: Pourer): void {
+    response.writeHead(200, json).write(first);
+    const timer = setInterval(() => {
+      if (response.stream.writableNeedDrain) return;
+      this.poured += 1;
+      response.write(next());
+    }, every);
+    this.#keep(response, timer);
+  }
+
+  /** Timers that end with an answer, or with the server. */
+  #keep(response: Http2ServerResponse, ...timers: readonly NodeJS.Timeout[]): void {
+    for (const timer of timers) {
+      this.#timers.add(timer);
+      response.on("close", () => {
+        clearTimeout(timer);
+        this.#timers.delete(timer);
+      });
+    }
+  }
+}
+
+async function textOf(request: Http2ServerRequest): Promise<string> {
+  let text = "";
+  for await (const chunk of request.setEncoding("utf8")) text += String(chunk);
+  return text;
+}

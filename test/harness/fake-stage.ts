@@ -1,0 +1,38 @@
+/** The story (story.ts) on a fake API server: no root, no cluster, the real controller process. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freshBundle } from "#build/bundle.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
+import { startController, type Controller } from "../controller/plane/process.ts";
+import { directly } from "./api/direct.ts";
+import { FakeServer } from "./api/server.ts";
+import { NodesDriver } from "./nodes/drive.ts";
+import { play, type Chapter } from "./story.ts";
+
+const definition = join(import.meta.dirname, "../../manifests/crds/globalpullsecrets.yaml");
+const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
+
+/** Plays the story there, with the controller as it is shipped; leaves nothing. */
+export async function playOnFakeApi(): Promise<Chapter[]> {
+  await freshBundle();
+  await using server = await FakeServer.start(readFileSync(definition, "utf8"));
+  const api = server.api("story");
+  const directory = mkdtempSync(join(tmpdir(), "story-"));
+  const kubeconfig = join(directory, "kubeconfig");
+  writeFileSync(kubeconfig, server.kubeconfig("story"), { mode: 0o600 });
+  await using nodes = new NodesDriver(directly(api, "nodes"), { daemonSets: true }).start();
+  let controller: Controller | undefined;
+  try {
+    return await play({
+      admin: directly(api, "administrator"),
+      nodes,
+      start: () => (controller = startController(kubeconfig)),
+      writes: () =>
+        api.asked.filter(({ userAgent, verb }) => userAgent === fieldManager && !reading.has(verb)),
+    });
+  } finally {
+    await controller?.[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

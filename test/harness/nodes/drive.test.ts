@@ -1,0 +1,119 @@
+/** The driver over the fake API server, with a clock of its own. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { V1DaemonSet, V1Node, V1Pod } from "@kubernetes/client-node";
+import { agentLabels, agentName, namespace, revisionAnnotation } from "#contract/names.ts";
+import { collections, owned } from "#kube/client/paths.ts";
+import { FakeApi } from "../api/api.ts";
+import { directly } from "../api/direct.ts";
+import { Store } from "../api/store.ts";
+import { NodesDriver } from "./drive.ts";
+
+const daemonSet = {
+  apiVersion: "apps/v1",
+  kind: "DaemonSet",
+  metadata: { name: agentName, namespace },
+  spec: {
+    minReadySeconds: 3,
+    updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1 } },
+    template: {
+      metadata: { labels: agentLabels, annotations: { [revisionAnnotation]: "0" } },
+      spec: { containers: [{ name: "agent", image: "x" }] },
+    },
+  },
+};
+const owner = { manager: "test", force: true };
+
+async function played(...names: string[]) {
+  let now = Date.parse("2026-01-01T00:00:00Z");
+  const api = directly(new FakeApi(new Store(() => new Date(now))), "test");
+  const nodes = new NodesDriver(api, { daemonSets: true, clock: () => now });
+  for (const name of names) await nodes.add(name);
+  await api.apply(owned.daemonSet, daemonSet, owner);
+  const pods = async () => {
+    const all: V1Pod[] = [];
+    await api.pages<V1Pod>(collections.pods, {}, (items) => void all.push(...items));
+    return all;
+  };
+  const pass = async (seconds: number) => {
+    for (let one = 0; one < seconds; one += 1) {
+      now += 1000;
+      await nodes.step();
+    }
+  };
+  const counts = async () => {
+    const { status } = (await api.get<V1DaemonSet>(owned.daemonSet)) ?? {};
+    return [status?.desiredNumberScheduled, status?.numberReady, status?.numberAvailable];
+  };
+  return { api, nodes, pods, pass, counts };
+}
+
+test("each node gets a pod, which its kubelet reports Ready and the DaemonSet counts", async () => {
+  const { pods, pass, counts, nodes } = await played("a", "b");
+  await pass(5);
+  const found = await pods();
+  assert.deepEqual(
+    found.map(({ spec }) => spec?.nodeName),
+    ["a", "b"],
+  );
+  for (const { status } of found)
+    assert.deepEqual(
+      status?.conditions?.map(({ status: is }) => is),
+      ["True", "True", "True", "True"],
+    );
+  assert.deepEqual(await counts(), [2, 2, 2]);
+  assert.deepEqual(nodes.order(0), ["a", "b"]);
+});
+
+test("a status keeps what others have written to the pod meanwhile", async () => {
+  const { api, nodes, pods, pass } = await played("a");
+  await pass(2);
+  const [pod] = await pods();
+  const path = `${collections.pods}/${pod?.metadata?.name}`;
+  const metadata = { annotations: { "x.example/granted": "1" } };
+  await api.apply(path, { apiVersion: "v1", kind: "Pod", metadata }, owner);
+  nodes.behaviour = () => "hangs";
+  await pass(2);
+  const after = await api.get<V1Pod>(path);
+  assert.equal(after?.metadata?.annotations?.["x.example/granted"], "1");
+  assert.equal(after?.status?.conditions?.find(({ type }) => type === "Ready")?.status, "False");
+  assert.equal(nodes.model.nodes[0]?.pods[0]?.mounted?.annotations["x.example/granted"], "1");
+});
+
+test("a deleted pod is replaced, and all pods go with their DaemonSet or their node", async () => {
+  const { api, nodes, pods, pass } = await played("a", "b");
+  await pass(2);
+  const [{ metadata: { name = "", uid = "" } = {} } = {}] = await pods();
+  await api.remove(`${collections.pods}/${name}`, uid);
+  await pass(3);
+  assert.equal(nodes.order(0).length, 3);
+  await nodes.remove("b");
+  await pass(2);
+  assert.deepEqual(
+    (await pods()).map(({ spec }) => spec?.nodeName),
+    ["a"],
+  );
+  const found = await api.get<V1DaemonSet>(owned.daemonSet);
+  await api.remove(owned.daemonSet, found?.metadata?.uid ?? "");
+  await pass(2);
+  assert.deepEqual(await pods(), []);
+});
+
+test("a node that falls silent is Unknown, reports nothing, and is as before when it is back", async () => {
+  const { api, nodes, pods, pass, counts } = await played("a");
+  const state = async () => {
+    const node = await api.get<V1Node>(`${collections.nodes}/a`);
+    const [pod] = await pods();
+    const of = (type: string) => pod?.status?.conditions?.find((one) => one.type === type)?.status;
+    return [node?.status?.conditions?.[0]?.status, of("Ready"), of("ContainersReady")];
+  };
+  await pass(5);
+  await nodes.die("a");
+  await pass(2);
+  assert.deepEqual(await state(), ["Unknown", "False", "True"]);
+  assert.deepEqual(await counts(), [1, 0, 0]);
+  await nodes.reset(["a"]);
+  await pass(2);
+  assert.deepEqual(await state(), ["True", "True", "True"]);
+  assert.deepEqual(await counts(), [1, 1, 1]);
+});

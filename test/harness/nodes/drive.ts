@@ -1,0 +1,334 @@
+/**
+ * Plays the model's nodes against an API. A real API server has a DaemonSet controller: only
+ * kubelets are played there, by a watch. For a scripted one the DaemonSet controller is played as
+ * well, and everything is read at each step, so that a test's own clock can drive it.
+ */
+import type {
+  V1DaemonSet,
+  V1Node,
+  V1ObjectMeta,
+  V1Pod,
+  V1NodeList,
+  V1Secret,
+} from "@kubernetes/client-node";
+import { agentLabels, globalSecretName } from "#contract/names.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { collections, owned } from "#kube/client/paths.ts";
+import { agentOf, revisionOf } from "./agent.ts";
+import {
+  type Behaviour,
+  type Condition,
+  type ModelNode,
+  type ModelPod,
+  NodesModel,
+  type PodState,
+  type Texts,
+} from "./nodes.ts";
+import { hashLabel, nodeCondition, nodeObject, podStatus } from "./objects.ts";
+import { DaemonSetPlayer } from "./play-daemonset.ts";
+import { endPod, inParallel, lenient, repeat, watch } from "./requests.ts";
+
+type Options = Readonly<{
+  model?: NodesModel;
+  /** Milliseconds since 1970. */
+  clock?: () => number;
+  /** Plays the DaemonSet controller, too. */
+  daemonSets?: boolean;
+  /** Milliseconds between two steps of nodes where nothing happens. */
+  pace?: number;
+  /** How long a node's lease lasts; it is renewed four times as often. */
+  leaseSeconds?: number;
+}>;
+
+/** A start of an agent's pod. `at`: milliseconds since 1970. */
+export type PodStart = Readonly<{ node: string; revision: number; at: number }>;
+
+/** What the API has of a pod. */
+type Known = { pod: ModelPod; node: ModelNode; metadata: V1ObjectMeta; told: PodState | undefined };
+
+const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+const pods = [collections.pods, { labelSelector: `name=${agentLabels.name}` }] as const;
+const secret = [
+  collections.secrets,
+  { fieldSelector: `metadata.name=${globalSecretName}` },
+] as const;
+
+export class NodesDriver implements AsyncDisposable {
+  readonly model: NodesModel;
+  /** Every start of an agent's pod, in order. */
+  readonly starts: PodStart[] = [];
+  /** Most agents that were at work without having been Ready at the same time, revision 0 apart. */
+  mostAtOnce = 0;
+  /** How many are now. */
+  atWork = 0;
+  readonly #cluster: Cluster;
+  readonly #options: Required<Omit<Options, "model">>;
+  readonly #nodes = new Map<string, ModelNode>();
+  readonly #told = new Map<ModelNode, Condition>();
+  readonly #pods = new Map<string, Known>();
+  readonly #renewals = new Map<string, number>();
+  readonly #due = new Set<ModelNode>();
+  readonly #stop = new AbortController();
+  readonly #loops: Promise<void>[] = [];
+  #wake = () => {};
+  #version = "";
+  #daemonSet: V1DaemonSet | undefined;
+  readonly #controller: DaemonSetPlayer;
+
+  constructor(cluster: Cluster, { model = new NodesModel(agentOf()), ...options }: Options = {}) {
+    const usual = { clock: Date.now, daemonSets: false, pace: 150, leaseSeconds: 40 };
+    this.#options = { ...usual, ...options };
+    this.#cluster = cluster;
+    this.#controller = new DaemonSetPlayer(cluster, model);
+    this.model = model;
+    model.now = this.#options.clock() / 1000;
+    model.started = ({ name }, pod) =>
+      void this.starts.push({ node: name, revision: revisionOf(pod), at: this.#options.clock() });
+  }
+
+  /** Plays by the real clock until it is disposed of. */
+  start(): this {
+    const { pace, daemonSets } = this.#options;
+    const { signal } = this.#stop;
+    const every = (milliseconds: number, work: () => Promise<void>) => {
+      const loop = repeat(milliseconds, signal, work);
+      // Whoever disposes of this is told.
+      loop.catch(() => {});
+      this.#loops.push(loop);
+    };
+    every(1000, () => this.#renew());
+    if (daemonSets) every(pace, () => this.step());
+    else {
+      every(500, async () => {
+        // A watch begins with what is there, and does not report what is gone.
+        await this.#list();
+        await watch<V1Pod>(this.#cluster, pods, signal, (pod, gone) => this.#see(pod, gone));
+      });
+      every(500, () =>
+        watch<V1Secret>(this.#cluster, secret, signal, (found) => this.#mountable(found)),
+      );
+      every(0, () => this.#follow());
+    }
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    this.#wake();
+    await Promise.all(this.#loops);
+  }
+
+  /** What agents do from now on, by their node's name and their pod's revision. */
+  set behaviour(of: (node: string, revision: number) => Behaviour) {
+    this.model.behaviour = ({ name, trouble }, pod) => trouble ?? of(name, revisionOf(pod));
+  }
+
+  /** Nodes in the order in which a revision started on them. */
+  order(revision: number): string[] {
+    return this.starts.filter((start) => start.revision === revision).map(({ node }) => node);
+  }
+
+  /** Adds a Ready Linux node; `object` where it is to be another one. */
+  async add(name: string, object?: object): Promise<ModelNode> {
+    this.#setClock();
+    const node = this.model.join(name);
+    await this.#cluster.create(collections.nodes, object ?? nodeObject(name, node.ready));
+    this.#told.set(node, node.ready);
+    this.#nodes.set(name, node);
+    return node;
+  }
+
+  async remove(name: string): Promise<void> {
+    const node = this.#nodes.get(name);
+    // Its pods end at once: the collector of such pods takes a minute.
+    if (node !== undefined) this.model.revive(node);
+    this.model.leave(name);
+    this.#nodes.delete(name);
+    const path = `${collections.nodes}/${name}`;
+    const found = await this.#cluster.get<V1Node>(path);
+    if (found !== undefined) await this.#cluster.remove(path, found.metadata?.uid ?? "");
+  }
+
+  /**
+   * Leaves these nodes, alive: what a test that failed has added or killed must not fail the next
+   * one.
+   */
+  async reset(names: readonly string[]): Promise<void> {
+    for (const name of this.#nodes.keys()) if (!names.includes(name)) await this.remove(name);
+    for (const name of this.#nodes.keys()) await this.revive(name);
+  }
+
+  /** The kubelet falls silent, and the node controller has noticed. */
+  async die(name: string): Promise<void> {
+    await this.#change(name, (node) => this.model.die(node));
+  }
+
+  async revive(name: string, how?: "reports" | "rebooted"): Promise<void> {
+    await this.#change(name, (node) => this.model.revive(node, how));
+    await this.#renew();
+  }
+
+  /** Everybody's next step, by the clock: DaemonSet controller, kubelets, and what they report. */
+  async step(): Promise<void> {
+    this.#setClock();
+    await this.#read();
+    const isPlayed = this.#options.daemonSets;
+    if (isPlayed && (await this.#controller.sync(this.#daemonSet, this.#pods))) await this.#read();
+    await this.#play(this.model.nodes);
+  }
+
+  /** Reads all that is played by, unless nothing was written since the last time. */
+  async #read(): Promise<void> {
+    const any = await this.#cluster.get<V1NodeList>(`${collections.nodes}?limit=1`);
+    const version = any?.metadata?.resourceVersion ?? "";
+    if (version === this.#version) return;
+    this.#version = version;
+    await this.#list();
+    this.#mountable(await this.#cluster.get<V1Secret>(owned.global));
+    this.#daemonSet = await this.#cluster.get<V1DaemonSet>(owned.daemonSet);
+  }
+
+  #setClock(): void {
+    this.model.tick(this.#options.clock() / 1000 - this.model.now);
+  }
+
+  async #change(name: string, change: (node: ModelNode) => void): Promise<void> {
+    const node = this.#nodes.get(name);
+    if (node === undefined) throw new Error(`there is no node ${name}`);
+    this.#setClock();
+    change(node);
+    await this.#report([node]);
+  }
+
+  async #list(): Promise<void> {
+    const found = new Set<string>();
+    await this.#cluster.pages<V1Pod>(...pods, (items) => {
+      for (const pod of items) {
+        found.add(pod.metadata?.uid ?? "");
+        this.#see(pod, false);
+      }
+    });
+    for (const [uid, { metadata }] of this.#pods)
+      if (!found.has(uid)) this.#see({ metadata: { ...metadata, uid } }, true);
+  }
+
+  #mountable(secret: V1Secret | undefined): void {
+    const texts = Object.entries(secret?.data ?? {}).map(([key, value]) => [
+      key,
+      Buffer.from(value, "base64").toString(),
+    ]);
+    this.model.secret = Object.fromEntries(texts) as Texts;
+  }
+
+  #see({ metadata = {}, spec }: V1Pod, gone: boolean): void {
+    const { uid = "", annotations = {}, deletionTimestamp } = metadata;
+    const known = this.#pods.get(uid) ?? (gone ? undefined : this.#new(metadata, spec?.nodeName));
+    if (known === undefined) return;
+    const { pod, node } = known;
+    if (gone) {
+      node.pods = node.pods.filter((one) => one !== pod);
+      this.#pods.delete(uid);
+      return;
+    }
+    known.metadata = metadata;
+    delete metadata.managedFields;
+    if (JSON.stringify(annotations) !== JSON.stringify(pod.annotations))
+      pod.annotations = annotations;
+    pod.ending = deletionTimestamp !== undefined;
+    this.#due.add(node);
+    this.#wake();
+  }
+
+  /** Pods are known from when they are bound. */
+  #new(metadata: V1ObjectMeta, bound: string | undefined): Known | undefined {
+    const { uid = "", annotations = {}, labels, creationTimestamp } = metadata;
+    const node = this.#nodes.get(bound ?? "");
+    if (node === undefined) return undefined;
+    const hash = labels?.[hashLabel] ?? "";
+    const created = Date.parse(String(creationTimestamp)) / 1000;
+    const pod = this.model.place(node, { uid, hash, annotations, created });
+    const known = { pod, node, metadata, told: undefined };
+    this.#pods.set(uid, known);
+    return known;
+  }
+
+  /** Nodes to which something has happened, at once; all others at their pace. */
+  async #follow(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const timer = setTimeout(() => {
+      for (const node of this.model.nodes) this.#due.add(node);
+      resolve();
+    }, this.#options.pace);
+    if (this.#due.size === 0) await promise;
+    clearTimeout(timer);
+    const due = [...this.#due];
+    this.#due.clear();
+    this.#setClock();
+    await this.#play(due);
+  }
+
+  async #play(nodes: readonly ModelNode[]): Promise<void> {
+    const ended = nodes.flatMap((node) => this.model.kubelet(node));
+    const atWork = this.model.nodes.filter(({ ready, pods }) => ready.is && pods.some(isAtWork));
+    this.atWork = atWork.length;
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.atWork);
+    await inParallel(ended, ({ uid }) =>
+      endPod(this.#cluster, this.#pods.get(uid)?.metadata ?? {}),
+    );
+    await this.#report(nodes);
+  }
+
+  /** Writes what the API does not have yet. */
+  async #report(nodes: readonly ModelNode[]): Promise<void> {
+    const changed = nodes.filter((node) => this.#told.get(node) !== node.ready);
+    await inParallel(changed, (node) => this.#reportNode(node));
+    const pods = nodes.flatMap((node) => node.pods.map(({ uid }) => this.#pods.get(uid)));
+    const untold = pods.filter((one) => one !== undefined && one.told !== one.pod.state);
+    await inParallel(untold as Known[], (known) => this.#reportPod(known));
+  }
+
+  async #reportNode(node: ModelNode): Promise<void> {
+    const { name, ready } = node;
+    const path = `${collections.nodes}/${name}`;
+    const found = await this.#cluster.get<V1Node>(path);
+    if (found === undefined) return;
+    const conditions = [nodeCondition(ready)];
+    const body = { ...found, status: { ...found.status, conditions } };
+    if (await lenient(this.#cluster.replace(`${path}/status`, body))) this.#told.set(node, ready);
+  }
+
+  async #reportPod(known: Known): Promise<void> {
+    const { pod, metadata } = known;
+    const { state } = pod;
+    const path = `${collections.pods}/${metadata.name}/status`;
+    const body = { apiVersion: "v1", kind: "Pod", metadata, status: podStatus(pod) };
+    const written = await lenient(this.#cluster.replace<V1Pod>(path, body));
+    if (!written) return;
+    known.told = state;
+    const { resourceVersion } = written.metadata ?? {};
+    if (resourceVersion !== undefined) known.metadata = { ...known.metadata, resourceVersion };
+  }
+
+  async #renew(): Promise<void> {
+    const { clock, leaseSeconds } = this.#options;
+    const now = clock() / 1000;
+    const isDue = ({ name, ready }: ModelNode) =>
+      ready.is && (this.#renewals.get(name) ?? 0) <= now;
+    await inParallel(this.model.nodes.filter(isDue), async ({ name }) => {
+      const spec = {
+        holderIdentity: name,
+        leaseDurationSeconds: leaseSeconds,
+        renewTime: new Date(clock()).toISOString().replace("Z", "000Z"),
+      };
+      const metadata = { name, namespace: "kube-node-lease" };
+      const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
+      await this.#cluster.apply(`${leases}/${name}`, lease, { manager: "kubelet", force: true });
+      // Spread, so that thousands of nodes are not renewed in the same second.
+      this.#renewals.set(name, now + (leaseSeconds / 4) * (0.5 + (this.#renewals.size % 8) / 16));
+    });
+  }
+}
+
+const isAtWork = (pod: ModelPod) =>
+  !pod.ending && pod.mounted !== undefined && !pod.wasReady && revisionOf(pod) > 0;

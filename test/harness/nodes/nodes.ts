@@ -1,0 +1,263 @@
+/**
+ * Nodes with their kubelets, and the pods that run there: a model that decides and touches nothing.
+ * Its one clock is `now`, in seconds since 1970 or since a test's beginning. A node advances by one
+ * step with each call of `kubelet`. What its agent does is a function (agent.ts).
+ */
+
+/** A condition of a pod or a node. `since`: its transition time, by the clock of who wrote it. */
+export type Condition = Readonly<{ is: boolean; since: number }>;
+
+/** How a container ended. Times are the kubelet's. */
+type Exit = Readonly<{
+  exitCode: number;
+  message: string;
+  startedAt: number;
+  finishedAt: number;
+}>;
+
+type Container = Readonly<{
+  /** Undefined while it does not run. */
+  startedAt: number | undefined;
+  /** When it is started again. */
+  startsAt: number;
+  restarts: number;
+  last: Exit | undefined;
+}>;
+
+/** A pod's status. It is replaced as a whole, so another object is another status. */
+export type PodState = Readonly<{
+  container: Container;
+  /** As the kubelet reports it. */
+  containersReady: Condition;
+  /** The same, unless the node controller has set it to false. */
+  ready: Condition;
+}>;
+
+/** A volume with a Secret's keys and the pod's annotations: one atomic swap changes both. */
+type Mounted = Readonly<{
+  secret: Texts;
+  annotations: Texts;
+  at: number;
+}>;
+
+export type Texts = Readonly<Record<string, string>>;
+
+export type ModelPod = {
+  readonly uid: string;
+  readonly created: number;
+  /** Names the template that it was made from. */
+  readonly hash: string;
+  annotations: Texts;
+  ending: boolean;
+  state: PodState;
+  wasReady: boolean;
+  mounted: Mounted | undefined;
+};
+
+/** What the agent has recorded on its node. */
+type Journal = Readonly<{
+  /** 0: none is in force. */
+  revision: number;
+  digest: string;
+  /** The kubelet was restarted for it. */
+  begun?: Readonly<{ revision: number; digest: string; document: string | undefined }>;
+  /** A revision that failed here, and until when it is not tried again. */
+  quarantine?: Readonly<{ revision: number; until: number }>;
+}>;
+
+/**
+ * What an agent does on its node: gets Ready, never does, ends once to report that the node is
+ * unfit and stays, restarts a kubelet that does not come back, withdraws without reporting that it
+ * did, or ends with this termination message.
+ */
+export type Behaviour = "ready" | "hangs" | "refuses" | "breaks" | "wordless" | (string & {});
+
+export type ModelNode = {
+  readonly name: string;
+  /** Its own condition Ready: false when its kubelet does not report. */
+  ready: Condition;
+  /** The oldest first. */
+  pods: ModelPod[];
+  kubelet: "up" | "restarting" | "down";
+  /** The document in force. */
+  applied: string | undefined;
+  journal: Journal | undefined;
+  /** Documents for which its kubelet was restarted. */
+  restarts: string[];
+  /** What is wrong with it. */
+  trouble: Behaviour | undefined;
+  /** How far its clock is behind, in seconds. */
+  behind: number;
+};
+
+/** `ready`, `busy`, or the end of the process. It may change what is on the node. */
+export type Answer = "ready" | "busy" | Readonly<{ exitCode: number; message: string }>;
+export type Agent = (
+  node: ModelNode,
+  pod: ModelPod,
+  on: Readonly<{ behaviour: Behaviour; mounted: Mounted; now: number }>,
+) => Answer;
+
+/** Seconds after which a kubelet syncs a pod's volumes though nothing has changed: 60 to 90. */
+const resyncSeconds = 75;
+/**
+ * A container that ends is started at once where it has not been restarted for ten minutes, then
+ * after 10, 20, 40 s … 300 s (kuberuntime, doBackOff).
+ */
+const backOff = { first: 10, longest: 300, forgotten: 600 };
+
+export class NodesModel {
+  now = 0;
+  nodes: ModelNode[] = [];
+  /** The Secret that agents mount, decoded. */
+  secret: Texts = {};
+  behaviour: (node: ModelNode, pod: ModelPod) => Behaviour = ({ trouble }) => trouble ?? "ready";
+  /** Kubelets that start, and containers that start, are called Ready before they are probed. */
+  unprobed = false;
+  /** Called when a pod's container starts for the first time. */
+  started: (node: ModelNode, pod: ModelPod) => void = () => {};
+  readonly #agent: Agent;
+  #names = 0;
+  #pods = 0;
+
+  constructor(agent: Agent) {
+    this.#agent = agent;
+  }
+
+  join(name = `n${this.#names++}`): ModelNode {
+    const node: ModelNode = {
+      name,
+      ready: { is: true, since: this.now },
+      pods: [],
+      kubelet: "up",
+      applied: undefined,
+      journal: undefined,
+      restarts: [],
+      trouble: undefined,
+      behind: 0,
+    };
+    this.nodes.push(node);
+    return node;
+  }
+
+  /** The node is gone with what was on it. One that joins under its name has nothing of it. */
+  leave(name: string): void {
+    this.nodes = this.nodes.filter((node) => node.name !== name);
+  }
+
+  /** A pod that was made for the node. */
+  place(node: ModelNode, { hash, annotations, ...known }: NewPod): ModelPod {
+    const { created = this.now, uid = `pod-${++this.#pods}` } = known;
+    const never = { is: false, since: created };
+    const container = { startedAt: undefined, startsAt: 0, restarts: 0, last: undefined };
+    const state = { container, containersReady: never, ready: never };
+    const of = { uid, created, hash, annotations };
+    const pod = { ...of, ending: false, state, wasReady: false, mounted: undefined };
+    node.pods.push(pod);
+    return pod;
+  }
+
+  /** The kubelet falls silent, and the node controller has noticed. */
+  die(node: ModelNode): void {
+    if (!node.ready.is) return;
+    node.ready = { is: false, since: this.now };
+    for (const pod of node.pods)
+      if (pod.state.ready.is) pod.state = { ...pod.state, ready: { is: false, since: this.now } };
+  }
+
+  /**
+   * The kubelet reports again: what it reported before, with the old times. Rebooted, it starts the
+   * containers again.
+   */
+  revive(node: ModelNode, how: "reports" | "rebooted" = "reports"): void {
+    if (node.ready.is) return;
+    node.ready = { is: true, since: this.now };
+    for (const pod of node.pods)
+      if (how === "rebooted") setReady(pod, false, this.now - node.behind);
+      else pod.state = { ...pod.state, ready: pod.state.containersReady };
+  }
+
+  /** A probe of a working agent comes too late once. */
+  flicker(node: ModelNode): void {
+    for (const pod of node.pods) setReady(pod, false, this.now - node.behind);
+  }
+
+  tick(seconds = 1): void {
+    this.now += seconds;
+    // The first probe ends what a starting kubelet has claimed.
+    for (const node of this.nodes) if (node.ready.is && node.kubelet !== "up") this.flicker(node);
+  }
+
+  /** What the node's kubelet does next. Returns the pods that it has ended. */
+  kubelet(node: ModelNode): ModelPod[] {
+    if (!node.ready.is) return [];
+    // One that is down ends no pod.
+    const ended = node.kubelet === "up" ? node.pods.filter(({ ending }) => ending) : [];
+    node.pods = node.pods.filter((pod) => !ended.includes(pod));
+    if (ended.length === 0) for (const pod of node.pods) this.#run(node, pod);
+    return ended;
+  }
+
+  #run(node: ModelNode, pod: ModelPod): void {
+    const clock = this.now - node.behind;
+    const behaviour = this.behaviour(node, pod);
+    if (node.kubelet === "restarting") {
+      node.kubelet = behaviour === "breaks" ? "down" : "up";
+      setReady(pod, false, clock);
+    }
+    const mounted = this.#mount(pod);
+    const isNew = pod.state.container.startedAt === undefined;
+    if (isNew && !this.#start(node, pod)) return;
+    const answer = this.#agent(node, pod, { behaviour, mounted, now: this.now });
+    if (typeof answer === "object") this.#exit(pod, answer, clock);
+    else setReady(pod, answer === "ready" && (!isNew || this.unprobed), clock);
+    if (this.unprobed && node.kubelet !== "up") setReady(pod, true, clock);
+  }
+
+  /** A patch of the pod brings the newest Secret at once. Else it comes with the next sync. */
+  #mount(pod: ModelPod): Mounted {
+    const { mounted, annotations } = pod;
+    const isFresh =
+      mounted?.annotations === annotations && this.now - mounted.at < resyncSeconds && mounted;
+    return isFresh || (pod.mounted = { secret: this.secret, annotations, at: this.now });
+  }
+
+  /** False while the kubelet waits before it starts the container again. */
+  #start(node: ModelNode, pod: ModelPod): boolean {
+    const { container } = pod.state;
+    if (container.startsAt > this.now || node.kubelet !== "up") return false;
+    pod.state = { ...pod.state, container: { ...container, startedAt: this.now - node.behind } };
+    if (container.restarts === 0) this.started(node, pod);
+    return true;
+  }
+
+  #exit(pod: ModelPod, { exitCode, message }: Exclude<Answer, string>, clock: number): void {
+    const { startedAt = clock, startsAt, last, restarts } = pod.state.container;
+    const isRare = last === undefined || clock - last.finishedAt >= backOff.forgotten;
+    const before = Math.max(0, startsAt - (last?.finishedAt ?? 0));
+    const pause = isRare ? 0 : Math.min(backOff.longest, before * 2 || backOff.first);
+    const container = {
+      startedAt: pause === 0 ? clock : undefined,
+      startsAt: clock + pause,
+      restarts: restarts + 1,
+      last: { exitCode, message, startedAt, finishedAt: clock },
+    };
+    setReady(pod, false, clock);
+    pod.state = { ...pod.state, container };
+  }
+}
+
+/** Since when the pod is Ready, as the API has it. */
+export const readySince = ({ state: { ready } }: ModelPod): number | undefined =>
+  ready.is ? ready.since : undefined;
+
+type NewPod = Readonly<{ hash: string; annotations: Texts; uid?: string; created?: number }>;
+
+/** As a kubelet reports it: a transition time changes only with the condition. */
+function setReady(pod: ModelPod, is: boolean, since: number): void {
+  const { containersReady, ready } = pod.state;
+  if (containersReady.is === is && ready.is === is) return;
+  const next = containersReady.is === is ? containersReady : { is, since };
+  pod.state = { ...pod.state, containersReady: next, ready: ready.is === is ? ready : next };
+  pod.wasReady ||= is;
+}

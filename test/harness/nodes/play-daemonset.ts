@@ -1,0 +1,67 @@
+/** Plays the DaemonSet controller and the pods' collector against an API that has none. */
+import type { V1DaemonSet, V1ObjectMeta } from "@kubernetes/client-node";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { collections, owned } from "#kube/client/paths.ts";
+import { type DaemonCounts, syncDaemonSet } from "./daemonset-controller.ts";
+import { type ModelNode, type ModelPod, type NodesModel, readySince } from "./nodes.ts";
+import { hashOf, podFor } from "./objects.ts";
+import { deletePod, endPod, lenient } from "./requests.ts";
+
+/** A pod of the model, and what the API has of it. */
+type Seen = Readonly<{ pod: ModelPod; node: ModelNode; metadata: V1ObjectMeta }>;
+
+export class DaemonSetPlayer {
+  readonly #cluster: Cluster;
+  readonly #model: NodesModel;
+  #made = 0;
+  #told = "";
+
+  constructor(cluster: Cluster, model: NodesModel) {
+    this.#cluster = cluster;
+    this.#model = model;
+  }
+
+  /** One sync. True if a pod was made or deleted. */
+  async sync(found: V1DaemonSet | undefined, pods: ReadonlyMap<string, Seen>): Promise<boolean> {
+    for (const { node, metadata } of pods.values())
+      if (!this.#model.nodes.includes(node)) await endPod(this.#cluster, metadata);
+    if (found === undefined) {
+      const left = [...pods.values()].filter(({ pod }) => !pod.ending);
+      for (const { metadata } of left) await deletePod(this.#cluster, metadata);
+      return left.length > 0;
+    }
+    const { type, rollingUpdate } = found.spec?.updateStrategy ?? {};
+    const rules = {
+      hash: hashOf(found),
+      strategy: type === "OnDelete" ? type : "RollingUpdate",
+      maxUnavailable: rollingUpdate?.maxUnavailable ?? 1,
+      minReadySeconds: found.spec?.minReadySeconds ?? 0,
+      ready: readySince,
+    } as const;
+    const { nodes, now } = this.#model;
+    const { create, remove, counts } = syncDaemonSet(rules, nodes, now);
+    for (const { name } of create)
+      await this.#cluster.create(collections.pods, podFor(found, name, String(++this.#made)));
+    for (const { pod } of remove) await deletePod(this.#cluster, pods.get(pod.uid)?.metadata ?? {});
+    await this.#tell(found, counts);
+    return create.length + remove.length > 0;
+  }
+
+  async #tell(found: V1DaemonSet, { desired, updated, ...counts }: DaemonCounts): Promise<void> {
+    const status = {
+      observedGeneration: found.metadata?.generation,
+      currentNumberScheduled: desired,
+      desiredNumberScheduled: desired,
+      numberMisscheduled: 0,
+      numberReady: counts.ready,
+      updatedNumberScheduled: updated,
+      numberAvailable: counts.available,
+      numberUnavailable: desired - counts.available,
+    };
+    const told = JSON.stringify([found.metadata?.uid, status]);
+    if (told === this.#told) return;
+    const body = { ...found, apiVersion: "apps/v1", kind: "DaemonSet", status };
+    await lenient(this.#cluster.replace(`${owned.daemonSet}/status`, body));
+    this.#told = told;
+  }
+}

@@ -1,0 +1,95 @@
+/** What the played nodes and controllers ask of an API, and how they go on when it refuses. */
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster, Query } from "#kube/client/cluster.ts";
+import { collections } from "#kube/client/paths.ts";
+
+/** Milliseconds. No conflict lasts so long, and no test keeps the API from the nodes. */
+const longestFailing = 30_000;
+/** Milliseconds after which what failed is tried again. */
+const pause = 150;
+/** Requests at a time. */
+const parallel = 16;
+
+/** Begins to delete a pod, as the DaemonSet controller does. */
+export async function deletePod(cluster: Cluster, { name, uid = "" }: V1ObjectMeta): Promise<void> {
+  await lenient(cluster.remove(`${collections.pods}/${name}`, uid));
+}
+
+/**
+ * Without a grace period, as a kubelet that has ended the containers. As an eviction, which the API
+ * takes for a deletion once the pod is ending.
+ */
+export async function endPod(cluster: Cluster, of: V1ObjectMeta): Promise<void> {
+  const { name = "", namespace = "", uid = "" } = of;
+  const deleteOptions = { gracePeriodSeconds: 0, preconditions: { uid } };
+  const metadata = { name, namespace };
+  const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions };
+  await lenient(cluster.create(`${collections.pods}/${name}/eviction`, eviction));
+}
+
+/** Undefined if the object is gone or somebody else has written it: the next step looks again. */
+export async function lenient<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 404 || error.status === 409))
+      return undefined;
+    throw error;
+  }
+}
+
+/** Does the work for each item, for at most 16 at a time. */
+export async function inParallel<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const rest = items.values();
+  const one = async () => {
+    for (const item of rest) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(parallel, items.length) }, one));
+}
+
+/**
+ * Does the work every so many milliseconds until `signal` aborts. The next turn sees what a failed
+ * one has missed; rejects if all of them fail for 30 s.
+ */
+export async function repeat(
+  milliseconds: number,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
+  let failing: number | undefined;
+  while (!signal.aborted) {
+    try {
+      await work();
+      failing = undefined;
+    } catch (error) {
+      failing ??= performance.now();
+      if (performance.now() - failing > longestFailing) throw error;
+    }
+    const rest = failing === undefined ? milliseconds : Math.max(milliseconds, pause);
+    await sleep(rest, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** Takes what is in a collection, and each change, until the server ends the watch. */
+export async function watch<T>(
+  cluster: Cluster,
+  [path, query]: readonly [string, Query],
+  signal: AbortSignal,
+  take: (object: T, gone: boolean) => void,
+): Promise<void> {
+  const hear = (line: string) => {
+    const { type, object } = JSON.parse(line) as { type: string; object: T };
+    if (type === "ERROR") throw new Error("the watch is too old");
+    if (type !== "BOOKMARK") take(object, type === "DELETED");
+  };
+  // Without a resourceVersion it begins with what is there.
+  const asked = { ...query, allowWatchBookmarks: "true" };
+  await cluster.stream(path, asked, signal, hear).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+}

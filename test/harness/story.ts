@@ -1,0 +1,321 @@
+/**
+ * The README's story, played by one controller against any API server: create, rotate, refuse,
+ * halt, withdraw. Returns a transcript of what the controller did, without times, uids and counts
+ * that vary, so that what a fake API server brings about can be compared with a real one.
+ */
+import assert from "node:assert/strict";
+import type { V1DaemonSet, V1Lease, V1Pod, V1Secret } from "@kubernetes/client-node";
+import type { GlobalPullSecret, StatusCondition } from "#api/global-pull-secret.ts";
+import { agentName, secretKeys } from "#contract/names.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { annotationManager, fieldManager } from "#kube/client/ownership.ts";
+import { collections, globalPullSecretPath, leaseIn, owned } from "#kube/client/paths.ts";
+import { until } from "../cluster/await.ts";
+import { revisionOf } from "./nodes/agent.ts";
+import type { NodesDriver } from "./nodes/drive.ts";
+
+/** A request of the controller other than get, list and watch. */
+export type Write = Readonly<{
+  verb: string;
+  /** With its API group and subresource: `apps/daemonsets/status`. */
+  resource: string;
+  name: string;
+  /** Its field manager, and whether it was a dry run. */
+  query: Readonly<Record<string, string>>;
+  status: number;
+}>;
+
+/** Where the story is played. */
+export type Stage = Readonly<{
+  /** The administrator's calls. */
+  admin: Cluster;
+  nodes: NodesDriver;
+  /** Starts the controller, which finds no object of ours. */
+  start: () => Readonly<{ stop: () => Promise<number>; output: () => string }>;
+  /** All of the controller's writes so far, in order. */
+  writes: () => readonly Write[];
+}>;
+
+/** The outcome of one chapter. */
+export type Chapter = Readonly<{
+  title: string;
+  /** Changes of objects in order, with the server's answers; no Events, status or Leases. */
+  writes: readonly string[];
+  /**
+   * Events on additional-pull-secret that are new, sorted. A Warning is repeated for as long as it
+   * lasts, so it is new once.
+   */
+  events: readonly string[];
+  conditions: readonly string[];
+  /** The document in force on each node, sorted. */
+  nodes: readonly string[];
+  /** Each field that a field manager of ours owns: object, manager, operation, path. */
+  owners: readonly string[];
+}>;
+
+export const nodeNames = ["node-a", "node-b"];
+
+const seconds = { probation: "3s", grace: "0s" };
+const additional = `${collections.secrets}/additional-pull-secret`;
+const administrator = { manager: "administrator", force: true };
+
+const credentials = ["one", "two", "three"].map((word) => `robot:${word}-8c1f`);
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+const documentOf = (auth: string) => JSON.stringify({ auths: { "r0.example": { auth } } });
+const [first = "", rotated = "", failing = ""] = credentials.map((pair) =>
+  documentOf(base64(pair)),
+);
+const mistake = "not-base64!";
+
+/** The documents in the order in which they are declared, and the value that is refused. */
+export const documents = { first, rotated, failing, mistake } as const;
+
+/** Plays the story to its end; fails where a promise of the README is broken on the way. */
+export async function play(stage: Stage): Promise<Chapter[]> {
+  const teller = new Teller(stage);
+  const { nodes } = stage;
+  for (const name of nodeNames) await nodes.add(name);
+  const controller = stage.start();
+  await teller.untilReady("NoSource");
+  await teller.steer("100%");
+  await teller.chapter("install");
+
+  await teller.declare(first);
+  await teller.untilInForce(1);
+  await teller.untilEvent("RolledOut");
+  await teller.shown(nodeNames.length);
+  await teller.chapter("create");
+
+  await teller.declare(rotated);
+  await teller.untilInForce(2);
+  await teller.untilEvent("RolledOut");
+  await teller.chapter("rotate");
+
+  const before = await stage.admin.get<V1Secret>(owned.global);
+  await teller.declare(documentOf(mistake));
+  await teller.untilStalled("SourceRejected");
+  const rejected = await teller.untilEvent("Rejected");
+  assert.match(rejected, /auths\["r0\.example"\]\.auth/);
+  assert.deepEqual(await stage.admin.get(owned.global), before);
+  await teller.chapter("refuse");
+
+  await teller.steer(1);
+  nodes.behaviour = (_, revision) =>
+    revision === 3 ? "GPS218 the kubelet did not start" : "ready";
+  await teller.declare(failing);
+  await teller.untilStalled("Halted");
+  await teller.untilEvent("RolloutHalted");
+  assert.equal(nodes.order(3).length, 1, "nodes that were given the content that fails");
+  // The revision that tells every node to keep what it has may go to all of them at once.
+  await teller.steer("100%");
+  await until("every node is told to keep what it has", () => isOn(nodes, 4));
+  await teller.untilEvent("RolloutHeld");
+  await teller.chapter("halt");
+
+  const secret = await stage.admin.get<V1Secret>(additional);
+  await stage.admin.remove(additional, secret?.metadata?.uid ?? "");
+  await teller.untilEvent("Removed");
+  await teller.untilReady("NoSource");
+  await teller.chapter("withdraw");
+  for (const path of Object.values(owned)) assert.equal(await stage.admin.get(path), undefined);
+
+  assert.equal(await controller.stop(), 0);
+  const lease = await stage.admin.get<V1Lease>(leaseIn("kube-system"));
+  assert.equal(lease?.spec?.holderIdentity, "");
+  for (const pair of credentials)
+    for (const text of [pair, base64(pair)])
+      assert.ok(!controller.output().includes(text), "a credential is in the output");
+  return teller.chapters;
+}
+
+/** True when an agent of this revision is Ready on each node. */
+const isOn = ({ model }: NodesDriver, revision: number): boolean =>
+  model.nodes.every(({ pods }) =>
+    pods.some((pod) => pod.state.ready.is && revisionOf(pod) === revision),
+  );
+
+type Event = Readonly<{
+  type: string;
+  reason: string;
+  message: string;
+  metadata: { name: string };
+  involvedObject: { name: string };
+}>;
+
+class Teller {
+  readonly chapters: Chapter[] = [];
+  readonly #stage: Stage;
+  #written = 0;
+  readonly #told = new Set<string>();
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+  }
+
+  async declare(document: string): Promise<void> {
+    const secret = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "additional-pull-secret" },
+      type: "kubernetes.io/dockerconfigjson",
+      data: { ".dockerconfigjson": base64(document) },
+    };
+    await this.#stage.admin.apply(additional, secret, administrator);
+  }
+
+  /** Declares the policy, and waits until it is in force. */
+  async steer(maxUnavailable: number | string): Promise<void> {
+    const { probation, grace } = seconds;
+    const object = await this.#stage.admin.apply<GlobalPullSecret>(
+      globalPullSecretPath,
+      {
+        apiVersion: "globalpullsecret.io/v1alpha1",
+        kind: "GlobalPullSecret",
+        metadata: { name: "cluster" },
+        spec: { rollout: { maxUnavailable, probation }, withdrawal: { grace } },
+      },
+      administrator,
+    );
+    const { generation } = object.metadata;
+    await this.#untilCondition("Ready", (found) => found.observedGeneration === generation);
+  }
+
+  async untilReady(reason: string): Promise<void> {
+    await this.#untilCondition("Ready", (one) => one.status === "True" && one.reason === reason);
+  }
+
+  async untilStalled(reason: string): Promise<void> {
+    await this.#untilCondition("Stalled", (one) => one.status === "True" && one.reason === reason);
+  }
+
+  /** Waits until this revision is on every node. */
+  async untilInForce(revision: number): Promise<void> {
+    await until(
+      `revision ${revision} is in force`,
+      async () => (await this.#status()).revision?.inForce === revision,
+      { seen: () => this.#status() },
+    );
+    await this.untilReady("InForce");
+  }
+
+  /** The message of the first new Event of this reason. */
+  async untilEvent(reason: string): Promise<string> {
+    const found = await until(
+      `there is an Event ${reason}`,
+      async () => (await this.#events()).find((event) => event.reason === reason),
+      { seen: () => this.#events() },
+    );
+    return found.message;
+  }
+
+  /** Asks what the three commands of the README ask: there are so many agents. */
+  async shown(count: number): Promise<void> {
+    const { admin } = this.#stage;
+    const { status } = (await admin.get<V1DaemonSet>(owned.daemonSet)) ?? {};
+    assert.equal(status?.numberAvailable, count);
+    const secret = await admin.get<V1Secret>(owned.global);
+    const document = Buffer.from(secret?.data?.[secretKeys.document] ?? "", "base64").toString();
+    assert.equal(document, first);
+    const pods: V1Pod[] = [];
+    const query = { labelSelector: `name=${agentName}` };
+    await admin.pages<V1Pod>(collections.pods, query, (items) => void pods.push(...items));
+    assert.equal(pods.length, count);
+  }
+
+  /** Ends a chapter: notes what happened since the last one. */
+  async chapter(title: string): Promise<void> {
+    const all = this.#stage.writes();
+    const writes = all.slice(this.#written).filter((write) => isOfChapter(write));
+    this.#written = all.length;
+    const found = await this.#events();
+    const events = found.map(
+      ({ type, reason, message }) => `${type} ${reason}: ${steady(message)}`,
+    );
+    const isOld = (event: string) =>
+      event.startsWith("Warning ") && this.chapters.some((one) => one.events.includes(event));
+    for (const { metadata } of found) this.#told.add(metadata.name);
+    const { conditions = [] } = await this.#status();
+    const documents = this.#stage.nodes.model.nodes.map(({ applied }) => applied ?? "none");
+    this.chapters.push({
+      title,
+      writes: writes.map((write) => described(write)),
+      events: [...new Set(events)].filter((event) => !isOld(event)).toSorted(),
+      conditions: conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`),
+      nodes: documents.toSorted(),
+      owners: await this.#owners(),
+    });
+  }
+
+  async #owners(): Promise<string[]> {
+    const paths = [globalPullSecretPath, ...Object.values(owned)];
+    const found = await Promise.all(paths.map((path) => this.#stage.admin.get<V1Secret>(path)));
+    return found.flatMap((object, at) =>
+      (object?.metadata?.managedFields ?? [])
+        .filter(({ manager }) => manager?.startsWith("global-pull-secret"))
+        .flatMap(({ manager, operation, subresource, fieldsV1 }) =>
+          leavesOf(fieldsV1 as Tree).map((leaf) =>
+            [paths[at]?.split("/").at(-1), manager, operation, subresource, steady(leaf)].join(" "),
+          ),
+        )
+        .toSorted(),
+    );
+  }
+
+  /** Events on additional-pull-secret that no chapter has yet. */
+  async #events(): Promise<Event[]> {
+    const found: Event[] = [];
+    await this.#stage.admin.pages<Event>(collections.events, {}, (items) => {
+      found.push(
+        ...items.filter(
+          ({ involvedObject, metadata }) =>
+            involvedObject.name === "additional-pull-secret" && !this.#told.has(metadata.name),
+        ),
+      );
+    });
+    return found;
+  }
+
+  async #status() {
+    return (await this.#stage.admin.get<GlobalPullSecret>(globalPullSecretPath))?.status ?? {};
+  }
+
+  async #untilCondition(type: string, fits: (one: StatusCondition) => boolean): Promise<void> {
+    await until(
+      `the condition ${type} is as it should be`,
+      async () => (await this.#status()).conditions?.some((one) => one.type === type && fits(one)),
+      { seen: () => this.#status() },
+    );
+  }
+}
+
+type Tree = { [field: string]: Tree };
+
+/** Paths of the leaves of fieldsV1, without the marks of what contains them. */
+function leavesOf(tree: Tree, path = ""): string[] {
+  const below = Object.entries(tree).filter(([key]) => key !== ".");
+  if (below.length === 0) return [path];
+  return below.flatMap(([key, one]) => leavesOf(one, `${path} ${key}`.trim()));
+}
+
+/**
+ * True for what changed an object of ours. What only reports (Events, status) and what only keeps
+ * time (the Lease, the DaemonSet controller's nudge) comes as often as time passes.
+ */
+function isOfChapter({ resource, query, status }: Write): boolean {
+  if (query["dryRun"] !== undefined || status >= 300) return false;
+  if (/^events$|\/status$|\/leases$/.test(resource)) return false;
+  return !(resource === "apps/daemonsets" && query["fieldManager"] === annotationManager);
+}
+
+function described({ verb, resource, name, query, status }: Write): string {
+  const { fieldManager: manager = fieldManager } = query;
+  const suffix = manager.slice(fieldManager.length);
+  return `${verb} ${resource}/${name}${suffix === "" ? "" : ` as ${suffix.slice(1)}`}: ${status}`;
+}
+
+/** A message without what differs between runs: times, and the name of the first node. */
+const steady = (message: string): string =>
+  message
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
+    .replaceAll(/\b\d+ s\b/g, "N s")
+    .replaceAll(/\bnode-[ab]\b/g, "NODE");

@@ -34,12 +34,13 @@ if (down === true) {
 
 let cluster: Cluster | undefined;
 try {
-  narrator.step("Two nodes: each a booted systemd with a real kubelet, containerd and runc");
+  narrator.step("nodes");
   await bundle();
   cluster = await startCluster({ name: clusterName, keep: keep ?? false });
   narrator.say(await cluster.kubectl("get", "nodes"));
   await tell(cluster, narrator);
   await tellRotation(cluster, narrator);
+  narrator.end();
   process.stdout.write("\nEvery claim was checked and holds.\n");
 } catch (error) {
   const what = error instanceof ClaimFailed ? `a claim does not hold: ${error.message}` : error;

@@ -4,6 +4,7 @@
  */
 import { performance } from "node:perf_hooks";
 import type { WriteStream } from "node:tty";
+import { script, type KeyOf } from "./script.ts";
 
 /** Thrown when a claim does not hold; its message is the claim and what was seen instead. */
 export class ClaimFailed extends Error {}
@@ -12,6 +13,7 @@ export class Narrator {
   readonly #out: WriteStream | NodeJS.WritableStream;
   readonly #live: boolean;
   readonly #start = performance.now();
+  readonly #script = Object.keys(script).values();
   #step = 0;
   #liveLine = "";
 
@@ -24,9 +26,9 @@ export class Narrator {
   }
 
   /** Starts the next numbered step. */
-  step(title: string): void {
+  step(key: KeyOf<"step">): void {
     this.#step += 1;
-    this.#print(`\n${this.#step}. ${title}`);
+    this.#print(`\n${this.#step}. ${this.#next(key)}`);
   }
 
   /** One line below the current step. */
@@ -36,11 +38,22 @@ export class Narrator {
 
   /**
    * A claim that was checked: printed with a tick, or thrown as ClaimFailed with what was seen
-   * instead.
+   * instead. `values` fills in the script's line.
    */
-  claim(text: string, holds: boolean, seen?: string): void {
+  claim(
+    key: KeyOf<"claim">,
+    holds: boolean,
+    { seen, ...values }: Readonly<Record<string, string | undefined>> = {},
+  ): void {
+    const text = this.#next(key).replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "?");
     if (!holds) throw new ClaimFailed(seen === undefined ? text : `${text}; seen: ${seen}`);
     this.#print(`   ✓ ${text}`);
+  }
+
+  /** Throws unless the whole script was told. */
+  end(): void {
+    const { value } = this.#script.next();
+    if (value !== undefined) throw new Error(`the demo ends before script.ts's line "${value}"`);
   }
 
   /** Replaces the live line; the same text twice is shown once. */
@@ -49,6 +62,13 @@ export class Narrator {
     this.#liveLine = text;
     const line = `   … ${text}`;
     this.#out.write(this.#live ? `\r\u001B[K${this.#clock()}${line}` : `${this.#clock()}${line}\n`);
+  }
+
+  /** The script's line, if its turn has come. */
+  #next(key: keyof typeof script): string {
+    const { value } = this.#script.next();
+    if (value !== key) throw new Error(`the demo tells "${key}" where script.ts has "${value}"`);
+    return script[key].text;
   }
 
   #print(line: string): void {

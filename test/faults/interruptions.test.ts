@@ -1,6 +1,7 @@
 /**
  * Some rows of the table of interruptions, at points that are the same in each run: the one between
- * write and restart, the last one, and some that the seed picks. interruptions.long.test.ts covers all points.
+ * write and restart, the last one, and others that the seed picks. All points are in
+ * interruptions.long.test.ts.
  */
 import { describe, test } from "node:test";
 import { Random } from "../random.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { endless, linesOf, notRun, shownLines } from "#test/cli/shown-lines.ts";
-import { script } from "#test/demo/script.ts";
+import { script, transcript } from "#test/demo/script.ts";
 
 const readme = readFileSync("README.md", "utf8");
 
@@ -38,7 +38,7 @@ test("the pages show every command that test/cli/shown.ts leaves out", () => {
 });
 
 test("README.md's transcript has every line of the demo's script, in its order", () => {
-  const [, transcript = ""] = /<!-- demo -->\n+```text\n(.*?)```/s.exec(readme) ?? [];
+  const [, , told = ""] = transcript.exec(readme) ?? [];
   let steps = 0;
   const expected = Object.values(script).map(({ kind, text }) => {
     if (kind === "claim") return `✓ ${text}`;
@@ -46,7 +46,7 @@ test("README.md's transcript has every line of the demo's script, in its order",
     return `${steps}. ${text}`;
   });
   // Each run has its own times; the image is at its registry.
-  const shown = transcript.trimEnd().replaceAll(/^ *\d+\.\d s +/gm, "");
+  const shown = told.trimEnd().replaceAll(/^ *\d+\.\d s +/gm, "");
   assert.equal(
     shown.replaceAll(/\d+\.\d s\b/g, "{seconds} s").replace(/\S+\/team\/app:1\b/, "{image}"),
     expected.join("\n"),

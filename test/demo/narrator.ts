@@ -16,6 +16,8 @@ export class Narrator {
   readonly #script = Object.keys(script).values();
   #step = 0;
   #liveLine = "";
+  /** The script's lines as they were printed. */
+  readonly told: string[] = [];
 
   /**
    * Writes to `out`; the live line is redrawn on a terminal and printed once per change elsewhere.
@@ -28,7 +30,7 @@ export class Narrator {
   /** Starts the next numbered step. */
   step(key: KeyOf<"step">): void {
     this.#step += 1;
-    this.#print(`\n${this.#step}. ${this.#next(key)}`);
+    this.told.push(this.#print(`${this.#step}. ${this.#next(key)}`, "\n"));
   }
 
   /** One line below the current step. */
@@ -47,7 +49,7 @@ export class Narrator {
   ): void {
     const text = this.#next(key).replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "?");
     if (!holds) throw new ClaimFailed(seen === undefined ? text : `${text}; seen: ${seen}`);
-    this.#print(`   ✓ ${text}`);
+    this.told.push(this.#print(`   ✓ ${text}`));
   }
 
   /** Throws unless the whole script was told. */
@@ -71,11 +73,12 @@ export class Narrator {
     return script[key].text;
   }
 
-  #print(line: string): void {
+  #print(text: string, gap = ""): string {
     if (this.#live && this.#liveLine !== "") this.#out.write("\n");
     this.#liveLine = "";
-    const gap = line.startsWith("\n") ? "\n" : "";
-    this.#out.write(`${gap}${this.#clock()}${line.slice(gap.length)}\n`);
+    const line = `${this.#clock()}${text}`;
+    this.#out.write(`${gap}${line}\n`);
+    return line;
   }
 
   #clock(): string {

@@ -37,3 +37,6 @@ type Kind = "step" | "claim";
 export type KeyOf<Wanted extends Kind> = {
   [One in Key]: (typeof script)[One]["kind"] extends Wanted ? One : never;
 }[Key];
+
+/** The transcript in README.md, between what marks its begin and its end. */
+export const transcript = /(<!-- demo -->\n+```text\n)(.*?)(```)/s;

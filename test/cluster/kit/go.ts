@@ -14,7 +14,11 @@ export type Speed = "quick" | "optimised";
 
 /** The flags of every `go build`. */
 export const buildFlags = (linkerFlags: string, speed: Speed = "quick"): readonly string[] => [
-  ...["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", linkerFlags],
+  "-mod=readonly",
+  "-trimpath",
+  "-buildvcs=false",
+  "-ldflags",
+  linkerFlags,
   ...(speed === "quick" ? ["-gcflags=all=-N -l -dwarf=false"] : []),
 ];
 

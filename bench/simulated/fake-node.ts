@@ -3,6 +3,7 @@
  * images, and one of them unreachable. A survey reads them all, so that what it costs is what they
  * weigh.
  */
+import type { Condition } from "#test/harness/nodes/nodes.ts";
 import { nodeObject } from "#test/harness/nodes/objects.ts";
 
 /** Nodes of every simulated cluster that are unreachable from the beginning. */
@@ -13,16 +14,16 @@ const imagesTold = 50;
 
 /** A node that is Ready. */
 export function fakeNode(name: string): object {
-  return weighted(name, true);
+  return weighted(name, { is: true, since: Date.now() / 1000 });
 }
 
 /** A node that fell silent before anybody looked: it has no kubelet, and no fake one. */
 export function unreachableNode(): object {
-  return weighted("fake-unreachable", false);
+  return weighted("fake-unreachable", { is: false, since: 0 });
 }
 
-function weighted(name: string, is: boolean): object {
-  const { metadata, status, ...node } = nodeObject(name, { is, since: 0 });
+function weighted(name: string, ready: Condition): object {
+  const { metadata, status, ...node } = nodeObject(name, ready);
   const annotations = { "bench.example/machine": `${name} `.repeat(4000 / (name.length + 1)) };
   return {
     ...node,

@@ -56,7 +56,7 @@ export class World {
   readonly bad = new Set<string>();
   /** Seconds until a pod pulls on a node; undefined: agents tell kubelets of no provider. */
   pulls: number | undefined;
-  /** What the last step of the rollout waits for, in its words. */
+  /** The reason that the last step of the rollout gave. */
   reason = "";
   /** Most nodes at work while none had the template's revision. */
   mostBeforeProof = 0;
@@ -113,7 +113,7 @@ export class World {
     return this.#now / 1000;
   }
 
-  /** What somebody else's admission makes of the DaemonSet. */
+  /** Sets another party's admission, which may change the DaemonSet. */
   set admits(change: (daemonSet: V1DaemonSet) => void) {
     this.api.store.admit = (object) => {
       if (object.kind === "DaemonSet") change(object as unknown as V1DaemonSet);
@@ -135,7 +135,7 @@ export class World {
     return answer.status === 200 && "body" in answer ? (answer.body as T) : undefined;
   }
 
-  /** Somebody deletes the object. */
+  /** Deletes the object, as an administrator may. */
   remove(path: string): void {
     this.api.answer({ method: "DELETE", path });
   }

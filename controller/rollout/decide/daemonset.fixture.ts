@@ -1,6 +1,6 @@
 /**
- * For tests: the nodes and the DaemonSet controller, as the rollout's decisions see them, and what
- * the laws measure of them. Nothing of ours but template, Secret and strategy reaches it.
+ * For tests: the nodes and the DaemonSet controller, as the rollout's decisions see them, with the
+ * measures that the laws compare. It takes the template, the Secret and the strategy from us.
  */
 import { revisionAnnotation, type RevisionContent } from "#contract/names.ts";
 import type { Strategy } from "#controller/rollout/turn/strategy.ts";
@@ -18,7 +18,7 @@ import {
 const guard = 3;
 
 export class DaemonSetModel extends NodesModel {
-  /** What global-pull-secret has said, by revision; the last is what is mounted. */
+  /** Contents of global-pull-secret by revision. Agents mount the last. */
   readonly contents = new Map<number, RevisionContent>();
   published = 0;
   /** Documents that no kubelet survives. */
@@ -48,7 +48,7 @@ export class DaemonSetModel extends NodesModel {
     };
   }
 
-  /** What the controller writes into the Secret. */
+  /** Writes the content into the Secret, as the controller does. */
   publish(content: RevisionContent): void {
     this.published = Math.max(this.published, this.template ?? 0) + 1;
     this.contents.set(this.published, content);
@@ -77,7 +77,7 @@ export class DaemonSetModel extends NodesModel {
     const restarts = this.contents.get(template)?.intent !== "hold" && template > 0;
     for (const { node, pod } of remove) {
       pod.ending = true;
-      // What it only takes for unavailable is taken from work all the same.
+      // A pod may work though the DaemonSet controller counts it as unavailable.
       if (this.works(node, pod) && restarts) this.#taken.add(node);
     }
     this.status = counts;
@@ -85,7 +85,7 @@ export class DaemonSetModel extends NodesModel {
     this.measure();
   }
 
-  /** It works, whatever anybody thinks. */
+  /** True if it works, whatever its kubelet and the DaemonSet controller report. */
   works(node: ModelNode, { state }: ModelPod): boolean {
     const { is, since } = state.ready;
     return is && node.ready.is && node.kubelet === "up" && this.now - since - node.behind >= guard;

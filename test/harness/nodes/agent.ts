@@ -54,7 +54,7 @@ export const agentOf =
     return isProved(node) ? "ready" : "busy";
   };
 
-/** What the Secret has for this revision. */
+/** The Secret's content, if the Secret has this revision. */
 function contentOf(secret: Texts, revision: number) {
   if (secret[secretKeys.revision] !== String(revision)) return undefined;
   const { [secretKeys.document]: text, [secretKeys.intent]: intent } = secret;
@@ -78,7 +78,7 @@ function begin(node: ModelNode, { revision, digest, document, intent }: Wanted):
   return true;
 }
 
-/** The kubelet runs with what was begun, whoever began it. */
+/** Takes a change that has begun for done: the kubelet runs with it. */
 function finish(node: ModelNode): void {
   const { begun } = node.journal ?? {};
   if (begun === undefined) return;

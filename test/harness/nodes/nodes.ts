@@ -4,7 +4,7 @@
  * step with each call of `kubelet`. What its agent does is a function (agent.ts).
  */
 
-/** A condition of a pod or a node. `since`: its transition time, by the clock of who wrote it. */
+/** A condition of a pod or a node. `since`: its transition time, by the writer's clock. */
 export type Condition = Readonly<{ is: boolean; since: number }>;
 
 /** How a container ended. Times are the kubelet's. */
@@ -54,7 +54,7 @@ export type ModelPod = {
   mounted: Mounted | undefined;
 };
 
-/** What the agent has recorded on its node. */
+/** The agent's record on its node. */
 type Journal = Readonly<{
   /** 0: none is in force. */
   revision: number;
@@ -84,7 +84,7 @@ export type ModelNode = {
   journal: Journal | undefined;
   /** Documents for which its kubelet was restarted. */
   restarts: string[];
-  /** What is wrong with it. */
+  /** How its agents behave, if tests want another behaviour than that of the other nodes. */
   trouble: Behaviour | undefined;
   /** How far its clock is behind, in seconds. */
   behind: number;

@@ -1,4 +1,4 @@
-/** What the played nodes and controllers ask of an API, and how they go on when it refuses. */
+/** Requests of the played nodes and controllers, and how these continue after a refusal. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -29,7 +29,7 @@ export async function endPod(cluster: Cluster, of: V1ObjectMeta): Promise<void> 
   await lenient(cluster.create(`${collections.pods}/${name}/eviction`, eviction));
 }
 
-/** Undefined if the object is gone or somebody else has written it: the next step looks again. */
+/** Undefined if the object is gone or another client has written it: the next step looks again. */
 export async function lenient<T>(request: Promise<T>): Promise<T | undefined> {
   try {
     return await request;
@@ -53,8 +53,8 @@ export async function inParallel<T>(
 }
 
 /**
- * Does the work every so many milliseconds until `signal` aborts. The next turn sees what a failed
- * one has missed; rejects if all of them fail for 30 s.
+ * Does the work every so many milliseconds until `signal` aborts. The next turn makes a failed one
+ * good; rejects if all turns fail for 30 s.
  */
 export async function repeat(
   milliseconds: number,

@@ -263,7 +263,11 @@ export const interruptions = {
   killed: { when: "the agent is killed", casesOf: killed },
   ended: { when: "the agent is told to end", casesOf: ended },
   rebooted: { when: "the node loses its power and boots", casesOf: rebooted },
-  misdated: { when: "the node boots with its clock a year off", casesOf: misdated },
+  misdated: {
+    when: "the node boots with its clock a year off",
+    casesOf: misdated,
+    of: ({ restarts }) => restarts > 0,
+  },
   cutOff: { when: "the bus hangs up", casesOf: cutOff, of: isPlain },
 } satisfies Record<string, Interruption>;
 

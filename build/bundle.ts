@@ -4,7 +4,16 @@
  * write-file-atomic uses __filename.
  */
 import { build, type Plugin } from "esbuild";
-import { existsSync, globSync, mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { launcher, plugin } from "./launcher.ts";
 import { licensesOf } from "./licenses.ts";
 
 type Programs = Readonly<Record<string, string>>;
@@ -19,11 +28,8 @@ const programs: Programs = {
   "sync-management": "sync/management/main.ts",
 };
 
-/**
- * Runs on users' machines, on Node 20 or newer. The name makes it a kubectl plugin: `kubectl
- * pull-secret`.
- */
-const plugins: Programs = { "kubectl-pull_secret": "cli/main.ts" };
+/** Runs on users' machines, on Node 20 or newer. */
+const plugins: Programs = { [plugin]: "cli/main.ts" };
 
 /**
  * What dbus-next and pino load and we never use: xml2js parses introspection XML (we send low-level
@@ -93,13 +99,14 @@ export async function freshBundle(): Promise<string[]> {
   return isStale ? await bundle() : paths;
 }
 
-/** The same, with the licences of what is in them beside them; says what is in them. */
+/** The same, with their licences and the plugin's launcher beside them; says what is in them. */
 export async function bundles(): Promise<Bundle[]> {
   const executable = "#!/usr/bin/env node";
   const made = [
     ...(await bundleFor("node24", programs)),
     ...(await bundleFor("node20", plugins, executable)),
   ];
+  replace(`dist/${plugin}`, launcher, 0o755);
   replace("dist/LICENSES.txt", licensesOf(new Set(made.flatMap((one) => [...one.packages]))));
   return made;
 }
@@ -127,7 +134,8 @@ async function bundleFor(target: string, wanted: Programs, firstLine = ""): Prom
     plugins: [withoutUnused],
   });
   mkdirSync("dist", { recursive: true });
-  for (const { path, contents } of outputFiles) replace(path, contents);
+  const mode = firstLine === "" ? 0o644 : 0o755;
+  for (const { path, contents } of outputFiles) replace(path, contents, mode);
   return entries.map(([name]) => {
     const path = `dist/${name}.cjs`;
     const inputs = Object.entries(metafile.outputs[path]?.inputs ?? {});
@@ -137,9 +145,10 @@ async function bundleFor(target: string, wanted: Programs, firstLine = ""): Prom
 }
 
 /** By rename: tests bundle side by side, and start what another one has just bundled. */
-function replace(path: string, contents: string | Uint8Array): void {
+function replace(path: string, contents: string | Uint8Array, mode = 0o644): void {
   const staged = `${path}.${process.pid}`;
   writeFileSync(staged, contents);
+  chmodSync(staged, mode);
   renameSync(staged, path);
 }
 

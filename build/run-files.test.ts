@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { until } from "#test/cluster/await.ts";
 import { type How, runFiles } from "./run-files.ts";
 
 /** Runs one test file with each of these texts, all in one process. */
@@ -72,4 +75,34 @@ test("plays the same law with the same seed", async (t) => {
     (await outcome(t, [law], { env: { SEED } })).lines[0]?.name;
   for (const seed of ["7", "-7"]) assert.equal(await played(seed), await played(seed));
   assert.notEqual(await played("7"), await played("-7"));
+});
+
+test("ends its tests when it is ended itself", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "run-files-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const waits = join(folder, "waits.cjs");
+  writeFileSync(
+    waits,
+    'require("node:test").test("w", () => new Promise(() => { console.log(process.pid); setInterval(() => {}, 1000); }));',
+  );
+  const program = join(folder, "program.mjs");
+  const runner = JSON.stringify(join(import.meta.dirname, "run-files.ts"));
+  writeFileSync(
+    program,
+    `import { runFiles } from ${runner};
+    process.once("SIGTERM", () => process.exit(1));
+    await runFiles([${JSON.stringify(waits)}], { bound: 60_000, printed: (text) => process.stdout.write(text) });`,
+  );
+  const { NODE_TEST_CONTEXT: _outer, ...env } = process.env;
+  const run = spawn(process.execPath, [program], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const [printed] = (await once(run.stdout, "data")) as [Buffer];
+  const pid = Number(String(printed).trim());
+  run.kill("SIGTERM");
+  await until("the process of the tests is gone", () => {
+    try {
+      return !process.kill(pid, 0);
+    } catch {
+      return true;
+    }
+  });
 });

@@ -49,6 +49,9 @@ export async function runFiles(files: readonly string[], how: How): Promise<Outc
     timeout: how.bound,
     killSignal: "SIGKILL",
   });
+  // Whoever ends the run ends its tests, which then take their clusters down.
+  const endChild = (): void => void child.kill("SIGTERM");
+  process.on("exit", endChild);
   child.stderr.setEncoding("utf8").on("data", (text: string) => how.printed?.(text));
   const lines: Line[] = [];
   let ended = false;
@@ -65,6 +68,7 @@ export async function runFiles(files: readonly string[], how: How): Promise<Outc
     how.seen?.(line);
   }
   const [code] = await closed;
+  process.off("exit", endChild);
   const seconds = (performance.now() - begun) / 1000;
   return { passed: code === 0 && ended && lines.length > 0, seconds, lines };
 }

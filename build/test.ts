@@ -104,6 +104,9 @@ async function runGroup(group: Group): Promise<void> {
   await Promise.all(Array.from({ length: group.processes }, work));
 }
 
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.once(signal, () => process.exit(1));
+
 const begun = performance.now();
 const groups = chosen();
 if (tier === "all") {

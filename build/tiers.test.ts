@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { clusterFiles, groupsOf, shardOf, shards, testFiles, tierOf } from "./tiers.ts";
 
 const files = testFiles();
-const run = (tier: "test" | "cluster" | "all") => groupsOf(tier).flatMap((group) => group.files);
+const [quick, cluster, all] = (["test", "cluster", "all"] as const).map((tier) =>
+  groupsOf(tier).flatMap((group) => group.files),
+);
+const run = { test: quick, cluster, all };
 
 test("each test file is run by its own tier", () => {
-  for (const file of files) assert.ok(run(tierOf(file)).includes(file), file);
+  for (const file of files) assert.ok(run[tierOf(file)]?.includes(file), file);
 });
 
 test("the fixed list names files that exist, each once", () => {
@@ -36,5 +41,21 @@ test("every shard has files, and each file of test:all one shard", () => {
     assert.ok(its.length > 0, name);
     // The shard of the units also plays those of `npm test`.
     for (const file of its) if (tierOf(file) === "all") assert.equal(shardOf(file), name, file);
+  }
+});
+
+test("test:all runs every point of a file of which test:cluster takes a sample", () => {
+  const sampling = clusterFiles.filter((file) => {
+    const text = readFileSync(file, "utf8");
+    return text.includes('sample.ts"') || text.includes(".fixture.ts");
+  });
+  assert.ok(sampling.length > 2);
+  for (const file of sampling) {
+    const fixtures = [...readFileSync(file, "utf8").matchAll(/"(\.\/.*\.fixture\.ts)"/g)];
+    const texts = [file, ...fixtures.map(([, path = ""]) => join(dirname(file), path))];
+    if (!texts.some((one) => readFileSync(one, "utf8").includes('sample.ts"'))) continue;
+    const long = file.replace(".test.ts", ".long.test.ts");
+    assert.match(readFileSync(long, "utf8"), new RegExp(`import.*"./${basename(file)}"`), file);
+    assert.equal(tierOf(long), "all");
   }
 });

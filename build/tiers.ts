@@ -34,15 +34,15 @@ export const clusterFiles: readonly string[] = [
   "test/e2e/faults.test.ts",
   "test/e2e/provider.test.ts",
   "test/e2e/promise.test.ts",
-  "test/e2e/staged.test.ts",
   "test/controller/rights.test.ts",
   "test/e2e/coowned.test.ts",
   "test/e2e/policies.test.ts",
-  "test/e2e/joiner.test.ts",
   "test/e2e/picture.test.ts",
   "test/controller/objects.test.ts",
+  "test/controller/story.test.ts",
   "test/controller/hosted.test.ts",
   "test/fleet/page.test.ts",
+  "test/faults/interruptions.test.ts",
   "test/faults/bus.test.ts",
   "test/faults/disk.test.ts",
   "test/faults/input.test.ts",
@@ -51,6 +51,7 @@ export const clusterFiles: readonly string[] = [
 /** Shard of `test:all` → what its files' paths begin with. The first that fits has a file. */
 const shardPaths: Readonly<Record<string, readonly string[]>> = {
   mutants: ["test/mutants/"],
+  soak: ["test/faults/soak"],
   faults: ["test/faults/"],
   nodes: ["test/e2e/"],
   controller: ["test/controller/"],
@@ -85,41 +86,35 @@ export function testFiles(): readonly string[] {
 
 /** Beside other files a wait may take four times as long as alone. */
 const busy = { PATIENCE: "4" };
-const everyPoint = { ...busy, EVERY_POINT: "1" };
 
 /** What a tier runs. `all` also plays the unit tests, with the seed that it draws. */
 export function groupsOf(tier: Tier): readonly Group[] {
   const files = testFiles();
-  const quick = files.filter((file) => tierOf(file) === "test");
   const isStory = (file: string): boolean => file.startsWith("test/story/");
+  const both = files.filter((file) => tierOf(file) === "test");
+  const [stories, quick] = [both.filter(isStory), both.filter((file) => !isStory(file))];
   // As far from UTC as a zone can be: what depends on the machine's own zone turns red anywhere.
   const units = { env: { TZ: "Pacific/Kiritimati" }, processes: "one" } as const;
   switch (tier) {
     case "test":
       return [
-        { name: "units", files: quick.filter((file) => !isStory(file)), ...units },
-        { name: "stories", files: quick.filter(isStory), processes: 1 },
+        { name: "units", files: quick, ...units },
+        { name: "stories", files: stories, processes: 1 },
       ];
     case "cluster":
       return [{ name: "cluster", files: clusterFiles, processes: 2, env: busy }];
     case "all": {
-      const of = Map.groupBy(files.filter(isOfAll), shardOf);
+      const of = Map.groupBy(
+        files.filter((file) => tierOf(file) === "all"),
+        shardOf,
+      );
       return shards.map((name) => {
         const its = of.get(name) ?? [];
-        if (name === "units")
-          return Object.assign(
-            { name, files: quick.filter((file) => !isStory(file)).concat(its) },
-            units,
-          );
+        if (name === "units") return Object.assign({ name, files: quick.concat(its) }, units);
         // A breakage makes its test wait for what does not come: alone, it waits half as long.
-        const processes = name === "mutants" ? 1 : 2;
-        return { name, files: its, processes, env: everyPoint };
+        if (name === "mutants") return { name, files: its, processes: 1 };
+        return { name, files: its, processes: 2, env: { ...busy, EVERY_POINT: "1" } };
       });
     }
   }
-}
-
-/** Files of the cluster's list that take a sample of points there are run whole by `all`. */
-function isOfAll(file: string): boolean {
-  return tierOf(file) === "all";
 }

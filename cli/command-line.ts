@@ -40,8 +40,11 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
   }
   if (command !== undefined) return await command.run(name, rest, io);
   if (name === "help" && rest.length > 0) return await run([...rest, "--help"], io);
-  const usage = usageOf(commands);
-  if (name !== "help" && !asksForHelp(argv))
+  if (name === "" && rest.includes("--version"))
+    return await run(["version", ...rest.filter((word) => word !== "--version")], io);
+  const usage = usageOf(commands, name === "help" ? "" : name);
+  if (usage === undefined) throw new Misuse(noCommand(name));
+  if (name !== "help" && !asksForHelp(rest))
     throw new Misuse(name === "" ? usage.trimEnd() : noCommand(name));
   io.out(usage);
   return 0;

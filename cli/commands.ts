@@ -12,6 +12,7 @@ import { completion } from "./commands/local/completion.ts";
 import { fleetRbac } from "./commands/local/fleet-rbac.ts";
 import { merge } from "./commands/local/merge.ts";
 import { seal } from "./commands/clusters/seal.ts";
+import { version } from "./commands/local/version.ts";
 import { tenant } from "./commands/local/tenant.ts";
 import { nodes } from "./commands/see/nodes.ts";
 import { remove } from "./commands/change/remove.ts";
@@ -47,4 +48,5 @@ export const commands: Readonly<Record<string, Command>> = {
   tenant,
   "support-bundle": supportBundle,
   completion,
+  version,
 };

@@ -3,7 +3,8 @@ import { createInterface } from "node:readline/promises";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { runCommandLine } from "./command-line.ts";
 import { interruptOf } from "./terminal/interrupt.ts";
-import { Misuse, readBounded, type Io, type Terminal } from "./terminal/io.ts";
+import { Misuse, readBounded, type Io } from "./terminal/io.ts";
+import { terminalOf } from "./terminal/paint.ts";
 import { errTo } from "./terminal/writing.ts";
 
 /** The client's HTTP library asks for zstd as it is loaded, which Node 20 lacks; tried with 24. */
@@ -13,7 +14,9 @@ const leastNode = 24;
 async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
   const { node } = process.versions;
   if (Number.parseInt(node, 10) < leastNode)
-    throw new Misuse(`Node ${node}: is too old to reach a cluster; run it with Node ${leastNode}`);
+    throw new Misuse(
+      `Node ${node} is too old to reach a cluster; install Node ${leastNode} or newer (nodejs.org)`,
+    );
   return await import("./cluster/reach.ts");
 }
 
@@ -27,7 +30,7 @@ const io: Io = {
   out: (text) => void process.stdout.write(text),
   err: errTo((text) => void process.stderr.write(text)),
   confirm: process.stdin.isTTY ? confirm : undefined,
-  terminal: terminalOf(process.stdout, process.env["NO_COLOR"]),
+  terminal: terminalOf(process.stdout, process.env),
   reach: async (how) => (await cluster()).reach(how),
   place: async (how) => (await cluster()).place(how),
   contexts: async (kubeconfig) => (await cluster()).contextsOf(kubeconfig),
@@ -46,15 +49,6 @@ async function confirm(question: string): Promise<boolean> {
   } finally {
     asker.close();
   }
-}
-
-/**
- * The terminal that standard output is shown on. Any value of NO_COLOR but an empty one turns
- * colour off (no-color.org).
- */
-function terminalOf({ isTTY, columns }: typeof process.stdout, noColor = ""): Terminal | undefined {
-  // Of a terminal that tells no width, such as a serial line, this is the usual one.
-  return isTTY ? { columns: columns || 80, colour: noColor === "" } : undefined;
 }
 
 for (const stream of [process.stdout, process.stderr]) {

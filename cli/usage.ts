@@ -1,14 +1,25 @@
 /** What `kubectl pull-secret` alone tells. */
 import { exampleOf, groups, type Command } from "./terminal/command.ts";
 
-/** The commands by their groups, a line each. */
-export function usageOf(commands: Readonly<Record<string, Command>>): string {
-  const rows = Object.entries(commands);
+/**
+ * The commands by their groups, a line each; with `first`, those whose name begins with this word.
+ * Undefined where there is none.
+ */
+export function usageOf(
+  commands: Readonly<Record<string, Command>>,
+  first: string,
+): string | undefined {
+  const rows = Object.entries(commands).filter(
+    ([name]) => first === "" || name.startsWith(`${first} `),
+  );
+  if (rows.length === 0) return undefined;
   const width = Math.max(...rows.map(([name]) => name.length));
-  const lists = Object.entries(groups).map(([group, title]) => {
+  const lists = Object.entries(groups).flatMap(([group, title]) => {
     const own = rows.filter(([, one]) => one.group === group);
-    return `${title}:\n${own.map(([name, { what }]) => `  ${name.padEnd(width)} ${what}\n`).join("")}`;
+    const lines = own.map(([name, { what }]) => `  ${name.padEnd(width)} ${what}\n`);
+    return own.length === 0 ? [] : [`${title}:\n${lines.join("")}`];
   });
+  if (first !== "") return `Usage: kubectl pull-secret ${first} COMMAND\n\n${lists.join("\n")}`;
   return `Usage: kubectl pull-secret COMMAND
 
 Shows, changes and steers the pull secret that every node of a cluster has.
@@ -16,7 +27,7 @@ Shows, changes and steers the pull secret that every node of a cluster has.
 ${lists.join("\n")}
 COMMAND --help tells its flags and an example, such as
   ${exampleOf("wait", { example: "--timeout 5m" })}
-A file may be - for standard input. No command prints a password.
+A file may be - for standard input. Only merge prints credentials: its output is a pull secret.
 Exit codes: 0 done, perhaps with warnings; 1 refused, or failed; 2 the command line is wrong or a
 file unreadable; 3 not yet, in the time that was given.
 `;

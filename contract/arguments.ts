@@ -35,7 +35,7 @@ export function sortArguments(
   flags: KnownFlags,
   places: readonly string[],
 ): Arguments {
-  const tokens = tokenize(argv, flags, 0);
+  const tokens = tokenize(withoutShort(argv, flags), flags, 0);
   const of = (wanted: Token["kind"]) => tokens.filter(({ kind }) => kind === wanted);
   const isKnown = ({ name = "" }: Token) => Object.hasOwn(flags, name);
   const unknown = of("option").filter((token) => !isKnown(token));
@@ -51,6 +51,17 @@ export function sortArguments(
     unknown: onePerArgument(unknown, argv),
     strays: strays(positional.slice(places.length), unknown),
   };
+}
+
+/** `-o=json` as `--output=json`: Node would take the value for `=json`. */
+function withoutShort(argv: readonly string[], flags: KnownFlags): string[] {
+  const rows = Object.entries(flags);
+  const end = argv.indexOf("--");
+  return argv.map((argument, at) => {
+    const [, letter, value] = /^-(\w)=(.*)$/s.exec(argument) ?? [];
+    const row = rows.find(([, { short }]) => letter !== undefined && short === letter);
+    return row === undefined || (end >= 0 && at > end) ? argument : `--${row[0]}=${value}`;
+  });
 }
 
 /** Node's tokens, but no flag is another one's value: `--kubeconfig --listen :1` is two flags. */

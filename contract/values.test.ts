@@ -1,8 +1,36 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { duration } from "./values.ts";
+import { duration, Wrong } from "./values.ts";
 
 test("a time that no timer takes is the longest that one does, and not over at once", () => {
   assert.equal(duration("596h"), 596 * 3600);
   assert.equal(duration("600h"), 2_147_483);
 });
+
+for (const [text, seconds] of Object.entries({
+  "90s": 90,
+  "1h30m": 5400,
+  "1.5h": 5400,
+  "1.1h": 3960,
+  "1h0m5s": 3605,
+  "05m": 300,
+}))
+  test(`reads ${text} as Go does`, () => assert.equal(duration(text), seconds));
+
+for (const text of [
+  "",
+  "0",
+  "0s",
+  "0h0m",
+  "3",
+  "-1s",
+  "1d",
+  "30m1h",
+  "1m1m",
+  "1h 30m",
+  ".m",
+  "1e3s",
+  "0.5s",
+])
+  test(`refuses ${JSON.stringify(text)} as a time to wait`, () =>
+    assert.ok(duration(text) instanceof Wrong));

@@ -72,12 +72,19 @@ export const file = path("file");
 /** The most that a timer of Node takes, in seconds: one that is longer ends at once. */
 const longestTimer = Math.floor((2 ** 31 - 1) / 1000);
 
-/** Seconds; 24 days stand for whatever is longer. */
+const goDuration =
+  /^(?:(?<h>\d{1,9}(?:\.\d{1,3})?)h)?(?:(?<m>\d{1,9}(?:\.\d{1,3})?)m)?(?:(?<s>\d{1,9})s)?$/;
+
+/**
+ * Seconds, of a duration as Go prints it: 1h30m. Fractions such as 1.5h have to make whole seconds,
+ * for which Node's timers ask. 24 days stand for whatever is longer.
+ */
 export function duration(value: string): number | Wrong {
-  const [, number, unit] = /^([1-9]\d{0,5})(s|m|h)$/.exec(value) ?? [];
-  if (number === undefined) return new Wrong("is no duration; give one such as 90s, 10m or 2h");
-  const seconds = Number(number) * { s: 1, m: 60, h: 3600 }[unit as "s" | "m" | "h"];
-  return Math.min(seconds, longestTimer);
+  const { h = 0, m = 0, s = 0 } = goDuration.exec(value)?.groups ?? {};
+  // In thousandths first: 1.1 * 3600 is not 3960.
+  const seconds = Math.round(Number(h) * 3_600_000 + Number(m) * 60_000) / 1000 + Number(s);
+  if (Number.isInteger(seconds) && seconds > 0) return Math.min(seconds, longestTimer);
+  return new Wrong("is not a duration of at least 1s; give one such as 90s, 10m or 1h30m");
 }
 
 /** Seconds; `0s` is none. */

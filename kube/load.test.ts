@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
-import { loadKubeConfig } from "./load.ts";
+import { loadKubeConfig, NoKubeConfig } from "./load.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "kubeconfigs-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -21,13 +21,18 @@ function written(file: string, name: string, server: string, current: boolean): 
 
 /** What these files lead to, by KUBECONFIG. */
 function loaded(...files: readonly string[]) {
-  const before = process.env["KUBECONFIG"];
-  process.env["KUBECONFIG"] = files.join(delimiter);
+  return withEnvironment({ KUBECONFIG: files.join(delimiter) }, () => loadKubeConfig(undefined));
+}
+
+function withEnvironment<T>(values: Readonly<Record<string, string>>, use: () => T): T {
+  const before = Object.keys(values).map((name) => [name, process.env[name]] as const);
+  Object.assign(process.env, values);
   try {
-    return loadKubeConfig(undefined);
+    return use();
   } finally {
-    if (before === undefined) delete process.env["KUBECONFIG"];
-    else process.env["KUBECONFIG"] = before;
+    for (const [name, value] of before)
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
   }
 }
 
@@ -59,4 +64,16 @@ test("of the files that KUBECONFIG lists the first that sets a value wins, as wi
     .map(({ name }) => name);
   assert.deepEqual(names.toSorted(), ["idle", "production", "staging"]);
   assert.equal(loaded(staging, again).getCurrentUser()?.token, "https://staging");
+});
+
+test("reports that there is no kubeconfig, and does not connect to localhost", () => {
+  const home = join(folder, "home");
+  const environment = { HOME: home, KUBECONFIG: "" };
+  withEnvironment(environment, () => {
+    assert.throws(() => loadKubeConfig(undefined), NoKubeConfig);
+    assert.throws(() => loadKubeConfig(undefined, "east"), NoKubeConfig);
+    mkdirSync(join(home, ".kube"), { recursive: true });
+    written("home/.kube/config", "home", "https://home", true);
+    assert.equal(loadKubeConfig(undefined).getCurrentCluster()?.server, "https://home");
+  });
 });

@@ -3,15 +3,31 @@ import { existsSync, statSync } from "node:fs";
 import { delimiter } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 
+/** There is no kubeconfig where one is looked for, and this is no pod either. */
+export class NoKubeConfig extends Error {
+  override readonly name = "NoKubeConfig";
+  constructor() {
+    super("no kubeconfig: KUBECONFIG is not set, and there is no file ~/.kube/config");
+  }
+}
+
+/** What the client falls back to: kubectl's default of long ago, which no cluster serves. */
+const fallback = { server: "http://localhost:8080", context: "loaded-context" };
+
 /**
  * The kubeconfig in `file`; without one, the kubeconfig of KUBECONFIG or the pod's own account.
- * Throws where it cannot be read, or has no such context.
+ * Throws where it cannot be read, or has no such context; NoKubeConfig where there is none.
  */
 export function loadKubeConfig(file: string | undefined, context?: string): KubeConfig {
   const several = file === undefined ? listed(process.env["KUBECONFIG"] ?? "") : undefined;
   const config = several ?? new KubeConfig();
   if (file !== undefined) config.loadFromFile(file);
   else if (several === undefined) config.loadFromDefault();
+  if (
+    config.getCurrentContext() === fallback.context &&
+    config.getCurrentCluster()?.server === fallback.server
+  )
+    throw new NoKubeConfig();
   if (context === undefined) return config;
   if (config.getContextObject(context) === null)
     throw new Error(`the kubeconfig has no context ${JSON.stringify(context)}`);

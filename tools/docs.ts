@@ -1,9 +1,9 @@
 /**
- * What says what something else says already, written from it: pages of docs/ from the code, types
- * of api/ from the CRD, parts of the chart from manifests/. `node build/run.mjs tools/docs.ts`
- * writes them; a test holds the files against it, so that they cannot drift.
+ * Files that repeat what other files contain: pages of docs/ from the code, types of api/ from the
+ * CRD, parts of the chart from manifests/, the plugin's version from package.json.
+ * `node build/run.mjs tools/docs.ts` writes them; a test compares them, so that they cannot drift.
  */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { apiTypes, fleetTypes, syncTypes } from "./definition/api.ts";
 import { plugin } from "./pages/plugin.ts";
 import { chartParts } from "./install/chart.ts";
@@ -37,8 +37,17 @@ function written(): Readonly<Record<string, string>> {
     "docs/reference/fleetsecret.md": fleetReference(),
     "api/sync-secret.ts": syncTypes(),
     "docs/reference/syncsecret.md": syncReference(),
+    "cli/terminal/version.ts": versionOf(readFileSync("package.json", "utf8")),
     ...chartParts(),
   };
+}
+
+/** The version as code: the bundle has no package.json beside it. */
+function versionOf(manifest: string): string {
+  const { version } = JSON.parse(manifest) as { version: string };
+  return `/** Of package.json; written by node build/run.mjs tools/docs.ts. */
+export const version = ${JSON.stringify(version)};
+`;
 }
 
 if (import.meta.main) for (const [file, text] of Object.entries(pages())) writeFileSync(file, text);

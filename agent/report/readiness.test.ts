@@ -53,20 +53,21 @@ test("who is not ready answers with the status of its code, and no two codes sha
   assert.ok(all.every((status) => status >= 500 && status <= 599));
 });
 
-test("a port that is taken is said, tried again, and had when the other one ends", async () => {
+test("a port that is taken is said, tried again, and had when the other one ends", async (t) => {
   const port = await freePort();
   const other = createServer().listen(port, "127.0.0.1");
   await once(other, "listening");
-  const changes: (string | undefined)[] = [];
-  const { promise: had, resolve } = Promise.withResolvers<void>();
-  const probe = probeOn(port, 1, readiness, () => {
-    changes.push(probe.taken());
-    if (changes.length === 1) setTimeout(() => other.close(), 1200);
-    else resolve();
-  });
-  await had;
-  assert.match(changes[0] ?? "", new RegExp(`EADDRINUSE.*127\\.0\\.0\\.1:${port}`));
-  assert.equal(changes[1], undefined);
+  let changed = Promise.withResolvers<void>();
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const probe = probeOn(port, 1, readiness, () => changed.resolve());
+  await changed.promise;
+  assert.match(probe.taken() ?? "", new RegExp(`EADDRINUSE.*127\\.0\\.0\\.1:${port}`));
+  changed = Promise.withResolvers<void>();
+  await once(other.close(), "close");
+  t.mock.timers.tick(1000);
+  await changed.promise;
+  t.mock.timers.reset();
+  assert.equal(probe.taken(), undefined);
   assert.equal(await ask(port, "/readyz"), 200);
   probe.close();
 });

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
-import { loadKubeConfig } from "#kube/load.ts";
+import { loadKubeConfig, NoKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
 import { manager } from "./names.ts";
@@ -50,6 +50,7 @@ function told<Value>(kubeconfig: string | undefined, read: () => Value): Value {
   try {
     return read();
   } catch (error) {
+    if (error instanceof NoKubeConfig) throw new Misuse(`${error.message}; give --kubeconfig FILE`);
     // Of a kubeconfig that is no YAML the parser quotes lines, which may be credentials.
     const said = error instanceof Error && error.name !== "YAMLException" ? error.message : "";
     throw new Misuse(

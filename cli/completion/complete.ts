@@ -2,7 +2,7 @@
 import type { Flag } from "#contract/table.ts";
 import { choicesOf } from "#contract/values.ts";
 import { path } from "../document/path.ts";
-import { named, type Command } from "../terminal/command.ts";
+import { named, takesNext, type Command } from "../terminal/command.ts";
 
 type Candidate = readonly [text: string, what: string];
 
@@ -23,13 +23,15 @@ export function complete(commands: Commands, words: readonly string[]): string {
 }
 
 function next(commands: Commands, words: readonly string[], word: string): Next {
-  const [first] = words;
-  if (first === undefined)
-    return only([...namesAfter(commands, ""), ["help", "tell what a command is for"]], word);
-  if (first === "help")
-    return words.length <= 2 ? only(namesAfter(commands, words.slice(1).join(" ")), word) : nothing;
   const [name, command, before] = named(commands, words);
-  const longer = words.length === 1 && !word.startsWith("-") ? namesAfter(commands, name) : [];
+  if (name === "") {
+    if (takesNext(commands, words.at(-1) ?? "")) return nothing;
+    return only([...namesAfter(commands, ""), ["help", "tell what a command is for"]], word);
+  }
+  if (name === "help")
+    return before.length <= 1 ? only(namesAfter(commands, before.join(" ")), word) : nothing;
+  const isLast = words.at(-1) === name && !word.startsWith("-");
+  const longer = isLast ? namesAfter(commands, name) : [];
   if (command === undefined || longer.length > 0) return only(longer, word);
   const { flags } = command;
   const rows = Object.entries(flags);

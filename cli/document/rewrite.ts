@@ -20,6 +20,8 @@ export type DocumentRewrite = Readonly<{
   login: Login | undefined;
   /** Registries that no source but the original may serve. */
   protect: readonly string[];
+  /** Called before the Secret is deleted. Throwing prevents that. */
+  beforeDeletion?: () => Promise<void>;
 }>;
 
 export type Rewritten = Readonly<{
@@ -56,7 +58,7 @@ export async function rewrite(cluster: Cluster, wanted: DocumentRewrite): Promis
 async function write(
   cluster: Cluster,
   live: V1Secret | undefined,
-  { secret, registry, login, protect }: DocumentRewrite,
+  { secret, registry, login, protect, beforeDeletion }: DocumentRewrite,
 ): Promise<Rewritten> {
   refuseForeign(live, secret);
   const text = live?.data?.[secretKeys.document];
@@ -67,6 +69,7 @@ async function write(
   if (login === undefined && !found)
     throw new Refused(`${secret}: has no entry for ${quote(registry)}; nothing is written`);
   if (live !== undefined && entries === 0) {
+    await beforeDeletion?.();
     const { uid = "", resourceVersion } = live.metadata ?? {};
     await cluster.remove(secretPath(secret), uid, resourceVersion);
     return { did: "deleted", entries, warnings: [] };

@@ -71,12 +71,33 @@ export function help(name: string, about: Omit<Command, "run">): string {
 
 type Commands = Readonly<Record<string, Command>>;
 
-/** The command that a line names by its first word or its first two, and what follows the name. */
+/**
+ * The command that a line names by one word or two, and its arguments: what follows the name, and
+ * the flags before it, which kubectl allows too. The name is empty if there are only flags.
+ */
 export function named(
   commands: Commands,
   argv: readonly string[],
 ): readonly [name: string, command: Command | undefined, rest: readonly string[]] {
-  const words = Object.hasOwn(commands, argv.slice(0, 2).join(" ")) ? 2 : 1;
-  const name = argv.slice(0, words).join(" ");
-  return [name, Object.hasOwn(commands, name) ? commands[name] : undefined, argv.slice(words)];
+  const at = flagsBefore(commands, argv);
+  const words = Object.hasOwn(commands, argv.slice(at, at + 2).join(" ")) ? 2 : 1;
+  const name = argv.slice(at, at + words).join(" ");
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  return [name, command, [...argv.slice(0, at), ...argv.slice(at + words)]];
+}
+
+/** How many words before the command's name are flags and their values. */
+function flagsBefore(commands: Commands, argv: readonly string[]): number {
+  let at = 0;
+  for (let word = argv[at]; word !== undefined && /^-(?!-?$)/.test(word); word = argv[at])
+    at += takesNext(commands, word) ? 2 : 1;
+  return at;
+}
+
+/** Whether a command has this flag, and it takes the next word as its value. */
+export function takesNext(commands: Commands, word: string): boolean {
+  const rows = Object.values(commands).flatMap(({ flags }) => Object.entries(flags));
+  return rows.some(
+    ([name, row]) => !row.switch && (word === `--${name}` || word === `-${row.short}`),
+  );
 }

@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { bar, paintFor } from "./paint.ts";
+import { bar, paintFor, terminalOf } from "./paint.ts";
 
 test("only a terminal with colours gets any", () => {
   assert.equal(paintFor(undefined).bad("x"), "x");
   assert.equal(paintFor({ columns: 80, colour: false }).bad("x"), "x");
   assert.equal(paintFor({ columns: 80, colour: true }).bad("x"), "\u001b[31mx\u001b[0m");
+});
+
+test("uses colours and a screen only where the terminal has them", () => {
+  const tty = { isTTY: true, columns: 100 };
+  assert.deepEqual(terminalOf(tty, { TERM: "xterm" }), { columns: 100, colour: true });
+  assert.deepEqual(terminalOf(tty, { NO_COLOR: "1" }), { columns: 100, colour: false });
+  assert.deepEqual(terminalOf({ isTTY: true, columns: 0 }, {}), { columns: 80, colour: true });
+  assert.equal(terminalOf(tty, { TERM: "dumb" }), undefined);
+  assert.equal(terminalOf({}, { TERM: "xterm" }), undefined);
 });
 
 const bars: readonly (readonly [counts: number[], whole: number, drawn: string])[] = [

@@ -1,6 +1,19 @@
 /** Colours, which only a terminal gets, and the bar over nodes. */
 import type { Terminal } from "./io.ts";
 
+/**
+ * The terminal that a stream goes to. Any value of NO_COLOR but an empty one turns colour off
+ * (no-color.org). With TERM=dumb, such as in Emacs, there are no escape sequences at all.
+ */
+export function terminalOf(
+  { isTTY, columns }: Readonly<{ isTTY?: boolean; columns?: number }>,
+  { NO_COLOR = "", TERM }: Readonly<Record<string, string | undefined>>,
+): Terminal | undefined {
+  if (!isTTY || TERM === "dumb") return undefined;
+  // Default when the terminal, such as a serial line, reports no width.
+  return { columns: columns || 80, colour: NO_COLOR === "" };
+}
+
 export type Paint = Readonly<Record<keyof typeof inks, (text: string) => string>>;
 
 const inks = { good: 32, doubt: 33, bad: 31, faint: 2, strong: 1 } as const;

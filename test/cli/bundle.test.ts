@@ -1,9 +1,10 @@
 /** The bundle that users install, run from its one file, with the Node that they may have. */
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync } from "node:fs";
+import { copyFileSync, existsSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { version } from "#cli/terminal/version.ts";
 import { folder, run, testCases } from "#cli/cases.fixture.ts";
 
 const [bundle, likeNode20] = ["../../dist/kubectl-pull_secret.cjs", "like-node-20.cjs"].map(
@@ -26,6 +27,13 @@ const own =
 testCases([own, plugin], ", with the machine's own Node");
 testCases([process.execPath, "--require", likeNode20, plugin], ", with what Node 20 has");
 
+test("npm run build makes programs of the plugin and of its launcher", async () => {
+  const launcher = bundle.replace(/\.cjs$/, "");
+  for (const path of [launcher, bundle]) assert.equal(statSync(path).mode & 0o777, 0o755, path);
+  const { out } = await run([launcher, "version"]);
+  assert.equal(out, `${version} (Node ${process.versions.node})\n`);
+});
+
 test("what is newer than Node 20 is really taken away", async () => {
   const source = `console.log(typeof Map.groupBy, typeof [].values().map, typeof new Set().union, typeof Iterator)`;
   const { out, err } = await run([process.execPath, "--require", likeNode20, "--eval", source]);
@@ -39,7 +47,7 @@ test("where Node is too old to reach a cluster, one line says so", async () => {
   assert.equal(code, 2, err);
   assert.match(
     err,
-    isOld ? /^Node \S+: is too old .*; run it with Node 24\n$/ : /^nowhere\.yaml: /,
+    isOld ? /^Node \S+ is too old .*; install Node 24 or newer .*\n$/ : /^nowhere\.yaml: /,
   );
 });
 

@@ -61,7 +61,7 @@ test("add makes the Secret, wait waits for its very version, remove deletes it",
   assert.equal((await waiting).code, 0);
 
   for (const registry of ["quay.io", "ghcr.io"]) {
-    const removed = await plugin(`remove ${registry}`);
+    const removed = await plugin(`remove ${registry} --yes`);
     assert.equal(removed.code, 0, removed.err);
   }
   assert.equal(await secret(), undefined);
@@ -73,7 +73,7 @@ test("pause, withdraw, resume and retry write their field, and Git's stays Git's
   const state = async () => (await live())?.spec?.managementState;
   for (const [line, wanted] of [
     ["pause --reason upgrade", "Paused"],
-    ["withdraw --now", "Withdrawn"],
+    ["withdraw --now --yes", "Withdrawn"],
     ["retry", "Withdrawn"],
     ["resume", "Managed"],
   ] as const) {

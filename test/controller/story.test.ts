@@ -15,7 +15,7 @@ import { NodesDriver } from "../harness/nodes/drive.ts";
 import { play, type Chapter } from "../harness/story.ts";
 import { installed, requests, startController, type Controller } from "./plane.ts";
 
-/** Plays the story on a control plane with the manifests and without an object of GlobalPullSecret. */
+/** Plays the story on a control plane that has the manifests, but no GlobalPullSecret. */
 async function playOnCluster(): Promise<Chapter[]> {
   await using cluster = await startCluster({ nodes: 0 });
   const { kubeconfig } = await installed(cluster);

@@ -13,7 +13,7 @@ export class AgentPlace implements AsyncDisposable {
   readonly node: NodeDirectory;
   readonly bus: TestBus;
   readonly systemd: ScriptedSystemd;
-  /** Between the node and its bus, if it was asked for. */
+  /** Between the node and its bus; only with `cut`. */
   readonly relay: Relay | undefined;
   private constructor(
     node: NodeDirectory,
@@ -26,7 +26,7 @@ export class AgentPlace implements AsyncDisposable {
     this.systemd = systemd;
     this.relay = relay;
   }
-  /** `cut`: the bus is behind a relay that can interrupt a conversation so. */
+  /** `cut`: how a relay before the bus interrupts a conversation. */
   static async make(cut?: Cut): Promise<AgentPlace> {
     const node = new NodeDirectory();
     node.mount(1, content);

@@ -1,4 +1,4 @@
-/** The system calls of an agent that nobody disturbs. */
+/** The system calls of an agent. */
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type AgentProcess, inTime } from "../harness/agent/agent.ts";
@@ -7,9 +7,9 @@ import { type AgentProcess, inTime } from "../harness/agent/agent.ts";
 export type Call = Readonly<{ at: number; thread: string; name: string; line: string }>;
 
 /**
- * Runs an agent until `over`, then stops it, and returns its calls in the order in which they
- * began: the thread that syncs and the one that does the rest take turns. The file behind each
- * descriptor and all that is written stand in the line.
+ * Runs an agent until `over`, then stops it. Returns its calls, sorted by their beginning: the
+ * thread that syncs and the main thread take turns. A line includes the path of each descriptor and
+ * all bytes that are written.
  */
 export async function traced(
   root: string,
@@ -42,8 +42,11 @@ export async function traced(
     .toSorted((a, b) => a.at - b.at);
 }
 
-/** The call's name, and those of the files that it is about. */
-export function nameOf({ name, line }: Pick<Call, "name" | "line">): string {
+/** The call's name, and those of the files in its line. */
+export function nameOf({
+  name,
+  line = "",
+}: Readonly<{ name: string; line?: string | undefined }>): string {
   const paths = Array.from(line.matchAll(/["<](\/[^">]*)[">]/g), ([, path = ""]) => basename(path));
   return [name, ...new Set(paths)].join(" ");
 }

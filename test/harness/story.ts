@@ -15,7 +15,7 @@ import { revisionOf } from "./nodes/agent.ts";
 import type { NodesDriver } from "./nodes/drive.ts";
 
 /** A request of the controller other than get, list and watch. */
-export type Write = Readonly<{
+type Write = Readonly<{
   verb: string;
   /** With its API group and subresource: `apps/daemonsets/status`. */
   resource: string;

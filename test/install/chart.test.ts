@@ -1,13 +1,13 @@
 /** The chart says what manifests/ says; its values are described, checked and heeded. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { load } from "js-yaml";
 import { parseConfig } from "#controller/policy/flags/config.ts";
 import { installObjects } from "#tools/install/install-yaml.ts";
-import { textOf, type KubeObject } from "#tools/install/yaml.ts";
+import { objectsOf, textOf, type KubeObject } from "#tools/install/yaml.ts";
 import { flagValues } from "#tools/install/values-schema.ts";
 import { chart, helm } from "./helm.ts";
 import { byName, charted, kustomized, nameOf } from "./kustomize.ts";
@@ -32,7 +32,7 @@ test("helm finds nothing to complain of", async () => {
   assert.match(said, /1 chart\(s\) linted, 0 chart\(s\) failed/);
 });
 
-test("helm template with its defaults is kubectl kustomize manifests, object by object", async () => {
+test("helm template with an image alone is kubectl kustomize manifests, object by object", async () => {
   assert.deepEqual(await released(), byName(await kustomized({ resources: ["."] })));
 });
 
@@ -244,6 +244,50 @@ for (const [set, told] of refused)
   test(`refused: --set ${set}`, async () => {
     await assert.rejects(charted(`--set=${set}`), told);
   });
+
+for (const [what, set, told] of [
+  ["outside kube-system", "--namespace=other", /is other, but role Cluster works in kube-system/],
+  ["without an image", "--set=image.repository=", /image\.repository is not set, .*--set image/],
+] as const)
+  test(`fails with a sentence ${what}`, async () => {
+    await assert.rejects(charted(set), told);
+  });
+
+test("role Fleet fails outside kube-system, too", async () => {
+  const args = ["--set=role=Fleet", "--namespace=other"];
+  await assert.rejects(charted(...args), /role Fleet works in kube-system only/);
+});
+
+test("renders the same objects as a dependency of a chart that has templates of its own", async (t) => {
+  const parent = mkdtempSync(join(tmpdir(), "umbrella-"));
+  t.after(() => rmSync(parent, { recursive: true }));
+  cpSync(chart, join(parent, "charts/global-pull-secret"), { recursive: true });
+  const { version } = load(textOf("chart/Chart.yaml")) as { version: string };
+  const condition = "global-pull-secret.enabled";
+  const dependencies = [{ name: "global-pull-secret", version, condition }];
+  const about = { apiVersion: "v2", name: "platform", version: "1.0.0", dependencies };
+  writeFileSync(join(parent, "Chart.yaml"), JSON.stringify(about)); // JSON is YAML
+  mkdirSync(join(parent, "templates"));
+  const theirs = ["name", "namespace", "image", "args", "pod", "container"];
+  const text = theirs.map((name) => `{{- define "${name}" -}}theirs{{- end }}\n`).join("");
+  writeFileSync(join(parent, "templates/_helpers.tpl"), text);
+  const rendered = async (enabled: boolean) => {
+    const sets = [`enabled=${enabled}`, "image.repository=global-pull-secret"];
+    const values = ["--set=global.team=a", ...sets.map((one) => `--set=global-pull-secret.${one}`)];
+    return objectsOf(
+      await helm(tmpdir(), "template", "gps", parent, "-n", "kube-system", ...values),
+    );
+  };
+  assert.deepEqual(byName(await rendered(true)), byName(await charted()));
+  assert.deepEqual(await rendered(false), []);
+});
+
+test("the notes name the commands that do not return before the Secret is read", async () => {
+  const args = ["install", "gps", chart, "-n", "kube-system", "--dry-run=client"];
+  const notes = await helm(tmpdir(), ...args, "--set=image.repository=a.example/b");
+  assert.match(notes, /kubectl pull-secret wait\n/);
+  assert.match(notes, /servedResourceVersion\}'="\$version"\n/);
+});
 
 type Schema = Readonly<{
   description?: string;

@@ -31,9 +31,10 @@ export async function kustomized(overlay: Overlay): Promise<KubeObject[]> {
   }
 }
 
-/** Everything that `helm template` gives, hooks included. */
+/** Everything that `helm template` gives, hooks included; the image has the name in manifests/. */
 export async function charted(...args: readonly string[]): Promise<KubeObject[]> {
-  return objectsOf(await helm(tmpdir(), "template", "gps", chart, "-n", "kube-system", ...args));
+  const required = ["-n", "kube-system", "--set=image.repository=global-pull-secret"];
+  return objectsOf(await helm(tmpdir(), "template", "gps", chart, ...required, ...args));
 }
 
 export const nameOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name}`;

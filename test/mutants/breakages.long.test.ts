@@ -11,10 +11,13 @@ import type { Mutant } from "./mutant.ts";
 import { Workshop } from "./workshop.ts";
 
 /**
- * Each test of this file begins and ends with nothing. The tests that bear the promise's number are
- * enough: a breakage then takes the boot of a cluster instead of all minutes of the file.
+ * Each test of these files begins and ends with nothing. The tests that bear the promise's number
+ * are enough: a breakage then takes the boot of a cluster instead of all minutes of the file.
  */
-const independent = "test/sync/sync.test.ts";
+const independent: ReadonlySet<string> = new Set([
+  "test/fleet/fleet.test.ts",
+  "test/sync/sync.test.ts",
+]);
 
 const workshop = new Workshop();
 after(() => workshop[Symbol.dispose]());
@@ -34,7 +37,7 @@ async function testsOf(file: string): Promise<number> {
 async function isFound(mutant: Mutant): Promise<boolean> {
   const { test: file, breaks } = mutant;
   const all = await testsOf(file);
-  if (file === independent) {
+  if (independent.has(file)) {
     const { redNames } = await workshop.broken(mutant, () => workshop.run(file, breaks));
     return redNames.some((name) => shownBy(name).includes(breaks));
   }

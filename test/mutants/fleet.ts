@@ -80,8 +80,8 @@ export const fleet: readonly Mutant[] = [
     file: "fleet/way/secret-at.ts",
     text: "isPlacedBy(found, owner) && has(found, made(content, owner))",
     instead: "isPlacedBy(found, owner)",
-    test: "test/fleet/page.test.ts",
-    tier: "cluster",
+    test: "test/fleet/fleet.test.ts",
+    tier: "all",
   },
   {
     breaks: "K12",

@@ -157,7 +157,10 @@ test("install.yaml and the chart name the released image by its digest", async (
   assert.deepEqual(images(read("install.yaml")), wanted);
   const chart = join(made, `global-pull-secret-${version}.tgz`);
   await helm(folder, "lint", "--strict", chart);
-  assert.deepEqual(images(await helm(folder, "template", "gps", chart)), wanted);
+  assert.deepEqual(
+    images(await helm(folder, "template", "gps", chart, "-n", "kube-system")),
+    wanted,
+  );
   assert.match(
     await helm(folder, "show", "chart", chart),
     new RegExp(`^version: ${version}$`, "m"),

@@ -54,12 +54,15 @@ function flagSchema({ what, standard, repeated }: Flag): Schema {
 }
 
 const values = group("Values of the chart.", {
+  // Helm adds both to a chart that is another one's dependency.
+  global: free("Values that a parent chart shares with its dependencies. Not used here."),
+  enabled: toggle("For the condition of a parent chart's dependency. Not used here."),
   role: text(
     "What this release is: Cluster, the controller of this cluster's nodes; Hosted, that of one guest, in the namespace of its control plane; Fleet, that of FleetSecrets. The values below are of all three, or say of which.",
     { enum: ["Cluster", "Hosted", "Fleet"] },
   ),
   image: group("The one image, of controller and agents.", {
-    repository: text("Where the nodes pull it from, without tag.", { minLength: 1 }),
+    repository: text("Where the nodes pull it from, without a tag. Required."),
     tag: text("Empty: the chart's appVersion."),
     digest: text("sha256:…; with it the tag is not used.", { pattern: "^(sha256:[0-9a-f]{64})?$" }),
     pullPolicy: text("Of the controller's pods.", { enum: ["Always", "IfNotPresent", "Never"] }),

@@ -15,9 +15,19 @@ export function plugin(): string {
 
 const intro = `# kubectl pull-secret
 
-\`npm run build\` makes \`dist/kubectl-pull_secret.cjs\`. Put it on the \`PATH\` as an executable named
-\`kubectl-pull_secret\`, and kubectl finds it. It needs Node 24 or newer; for commands on files alone
-Node 20 will do. A release has it as an archive, with a manifest for krew on Linux and macOS:
+\`npm run build\` makes \`dist/kubectl-pull_secret\`. Link to it from a folder of your \`PATH\`, and
+kubectl finds it:
+
+\`\`\`sh
+ln -s "$PWD/dist/kubectl-pull_secret" ~/.local/bin/
+kubectl pull-secret version
+\`\`\`
+
+It starts the bundle beside it, \`dist/kubectl-pull_secret.cjs\`, with the Node that npm installed in
+the checkout. To use the plugin on another machine, copy the bundle there as
+\`kubectl-pull_secret\`: it is one executable file. It then needs Node 24 or newer on the \`PATH\`;
+for commands on files alone Node 20 is enough. A release has it as an archive, with a manifest for
+krew on Linux and macOS:
 \`kubectl krew install --manifest=pull-secret.yaml --archive=kubectl-pull_secret-VERSION.tar.gz\`.
 
 Commands that reach a cluster use your kubeconfig, and its rights. Those that only show need no right
@@ -31,7 +41,11 @@ versions where you may get these; \`nodes\` lists pods and Events in kube-system
 | 2         | the command line is wrong, or a file cannot be read          |
 | 3         | not yet, in the time that \`--timeout\` gives                  |
 
-No command prints a password. Colours are for terminals only, and for none where \`NO_COLOR\` is set.
+Only \`merge\` prints credentials: its output is a pull secret. \`withdraw\`, \`uninstall\`, and
+\`remove\` of a Secret's last registry ask first, because they take credentials off every node;
+without a terminal they need \`--yes\`. Flags may stand before the command, as with kubectl. Colours
+are for terminals only, unless \`NO_COLOR\` is set or \`TERM\` is \`dumb\`.
+
 With \`-o json\` or \`yaml\`, \`status\` prints the object as \`kubectl explain gps\` describes it, without
 managed fields, and \`nodes\` a list of \`{node, pod, revision, ready, code, message}\`; what is not
 known is absent. \`check\` prints \`{registries: [{registry, answer, why}]}\`, the last two with

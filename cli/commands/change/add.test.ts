@@ -66,7 +66,7 @@ test("an immutable Secret is told as such, and nothing is written", async () => 
   assert.deepEqual([code, cluster.writes.length], [1, 0]);
   assert.match(err, /^additional-pull-secret: is immutable; nothing is written: /);
   // What is there already needs no write, and it can be deleted.
-  assert.equal((await call(["remove", "a.io"], { cluster })).code, 0);
+  assert.equal((await call(["remove", "a.io", "--yes"], { cluster })).code, 0);
   assert.deepEqual(
     cluster.writes.map(({ verb }) => verb),
     ["remove"],
@@ -202,13 +202,31 @@ test("`remove` takes one entry, in any spelling", async () => {
   assert.deepEqual(written(cluster), { auths: { "a.io": { auth: btoa("u:p") } } });
 });
 
-test("`remove` of the last entry deletes the Secret, in the version that was read", async () => {
+test("`remove` of the last entry asks, then deletes the Secret in the version that was read", async () => {
   const cluster = clusterWith(pullSecret({ "quay.io": "x:y" }));
-  const { code, out } = await call(["remove", "quay.io"], { cluster });
+  const alone = await call(["remove", "quay.io"], { cluster });
+  assert.equal(alone.code, 2);
+  assert.match(alone.err, /^--yes: is missing; give it where standard input is not a/);
+  const asked: string[] = [];
+  const confirm = (question: string) => Promise.resolve(asked.push(question) === 2);
+  const no = await call(["remove", "quay.io"], { cluster, confirm });
+  assert.deepEqual([no.code, no.out, no.err], [1, "", "nothing is done\n"]);
+  assert.match(
+    asked[0] ?? "",
+    /^"quay\.io" is the last registry of additional-pull-secret\. Delete /,
+  );
+  assert.deepEqual(cluster.writes, []);
+  const { code, out } = await call(["remove", "quay.io"], { cluster, confirm });
   assert.equal(code, 0);
   assert.match(out, /the Secret is deleted/);
   const options = { uid: "u1", resourceVersion: "812" };
   assert.deepEqual(cluster.writes, [{ verb: "remove", path: additionalPath, options }]);
+});
+
+test("`remove --yes` of the last entry asks nobody", async () => {
+  const cluster = clusterWith(pullSecret({ "quay.io": "x:y" }));
+  assert.equal((await call(["remove", "quay.io", "--yes"], { cluster })).code, 0);
+  assert.equal(cluster.writes.length, 1);
 });
 
 test("`remove` of what is not there writes nothing", async () => {

@@ -4,6 +4,7 @@ import { clusterFlags, sourceFlag, waitFor } from "#cli/cluster/flags.ts";
 import { peekObject } from "#cli/cluster/object.ts";
 import { sourceSecret } from "#cli/cluster/secrets.ts";
 import { rewrite } from "#cli/document/rewrite.ts";
+import { agree, yesFlag } from "#cli/terminal/agree.ts";
 import { command } from "#cli/terminal/command.ts";
 
 export const remove = command(
@@ -12,8 +13,8 @@ export const remove = command(
     what: "take the credential of one registry away",
     example: "quay.io",
     more:
-      "Writes the Secret only if nobody has changed it meanwhile, and deletes it when no registry is\n" +
-      "left in it: then the nodes are given back what they had.",
+      "Writes the Secret only if nobody has changed it meanwhile. Asks before it takes the last\n" +
+      "registry: then the Secret is deleted, and the nodes are given back what they had.",
     flags: {
       REGISTRY: {
         read: String,
@@ -21,16 +22,26 @@ export const remove = command(
         required: true,
         what: "a registry of the Secret, in any spelling of it",
       },
+      ...yesFlag,
       ...sourceFlag,
       ...clusterFlags,
     },
   },
-  async ({ REGISTRY, source, ...how }, io) => {
+  async ({ REGISTRY, source, yes, ...how }, io) => {
     const cluster = await io.reach(how);
     const object = await peekObject(cluster);
     const { secret } = sourceSecret(object, source);
     const protect = object?.spec?.protectedRegistries ?? [];
-    const done = await rewrite(cluster, { secret, registry: REGISTRY, login: undefined, protect });
+    const question =
+      `${quote(REGISTRY)} is the last registry of ${secret}. Delete this Secret, and take what it ` +
+      `supplies off every node of ${cluster.identity}?`;
+    const done = await rewrite(cluster, {
+      secret,
+      registry: REGISTRY,
+      login: undefined,
+      protect,
+      beforeDeletion: () => agree(yes, question, io),
+    });
     for (const line of done.warnings) io.err(line);
     const left = done.did === "deleted" ? "the Secret is deleted" : `registries: ${done.entries}`;
     io.out(`${secret}: ${quote(REGISTRY)}: credential removed (${left})\n`);

@@ -1,4 +1,5 @@
 /** `explain`: what the kubelet would do for an image, with a file or with what is in force. */
+import { Wrong } from "#contract/values.ts";
 import { sourceIds, useAnnotation } from "#contract/names.ts";
 import { explain as explainFile, type Explanation } from "#pullsecret/kubelet/explain.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
@@ -26,13 +27,14 @@ export const explain = command(
       "answer, too.",
     flags: {
       IMAGE: {
-        read: String,
+        read: image,
         from: "operand",
         required: true,
         what: "an image as a pod has it, HOST/REPOSITORY:TAG",
       },
       file: {
         read: path,
+        short: "f",
         what: "a pull secret, or a node's /var/lib/kubelet/config.json",
       },
       ...outputFlag,
@@ -62,6 +64,19 @@ export const explain = command(
     return 0;
   },
 );
+
+/** What kubectl calls TYPE/NAME, which is also an image of a Docker Hub user of that name. */
+const object =
+  /^(?:po|pods?|deploy|deployments?|ds|daemonsets?|sts|statefulsets?|rs|replicasets?|jobs?|cj|cronjobs?|sa|serviceaccounts?)\/[^/:@]*$/;
+
+/** Refuses what people mean as an object: the answer would be about another image. */
+function image(text: string): string | Wrong {
+  if (!object.test(text)) return text;
+  return new Wrong(
+    "looks like a Kubernetes object, but explain takes an image reference; give an image of its " +
+      `containers, or docker.io/${text} if you mean that image`,
+  );
+}
 
 const notAnImage = new Misuse(
   "IMAGE: not an image reference; give HOST/REPOSITORY:TAG as a pod has it",

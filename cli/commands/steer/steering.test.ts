@@ -31,9 +31,9 @@ const steps: readonly (readonly [argv: string, spec: object, annotations: object
     ["pause", { managementState: "Paused" }, {}, /resume ends it/],
     ["pause --reason disk", { managementState: "Paused" }, reason, /resume/],
     ["resume", { managementState: "Managed" }, {}, /pull-secret wait/],
-    ["withdraw", { managementState: "Withdrawn" }, {}, /pull-secret wait/],
+    ["withdraw --yes", { managementState: "Withdrawn" }, {}, /pull-secret wait/],
     [
-      "withdraw --now --reason disk",
+      "withdraw --now -y --reason disk",
       { managementState: "Withdrawn" },
       { ...reason, "globalpullsecret.io/withdraw-now": "true" },
       /pull-secret wait/,
@@ -113,6 +113,24 @@ test("a change by somebody else in between is looked at again", async () => {
   };
   assert.equal((await call(["pause"], { cluster })).code, 0);
   assert.equal(declared(cluster).metadata.resourceVersion, "901");
+});
+
+test("`withdraw` asks on a terminal, and needs --yes elsewhere", async () => {
+  const cluster = clusterWith(object({}));
+  const alone = await call(["withdraw"], { cluster });
+  assert.equal(alone.code, 2);
+  assert.match(alone.err, /^--yes: is missing; give it where standard input is not a/);
+  const asked: string[] = [];
+  const answer = (yes: boolean) => (question: string) => {
+    asked.push(question);
+    return Promise.resolve(yes);
+  };
+  const no = await call(["withdraw"], { cluster, confirm: answer(false) });
+  assert.deepEqual([no.code, no.out, no.err], [1, "", "nothing is done\n"]);
+  assert.deepEqual(cluster.writes, []);
+  assert.equal((await call(["withdraw"], { cluster, confirm: answer(true) })).code, 0);
+  assert.equal(cluster.writes.length, 1);
+  assert.equal(asked[0], "Take the pull secret off every node of fake?");
 });
 
 test("an object that nobody made is made", async () => {

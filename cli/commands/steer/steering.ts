@@ -3,6 +3,7 @@ import { reasonAnnotation, retryAnnotation, withdrawNowAnnotation } from "#contr
 import { toggle, Wrong } from "#contract/values.ts";
 import { clusterFlags } from "#cli/cluster/flags.ts";
 import { steer, type Change } from "#cli/cluster/steer.ts";
+import { agree, yesFlag } from "#cli/terminal/agree.ts";
 import { command, type Command } from "#cli/terminal/command.ts";
 import type { Reach } from "#cli/terminal/io.ts";
 
@@ -83,14 +84,20 @@ export const withdraw = command(
   {
     group: "steer",
     what: "give the nodes back what they had; the Secrets that you made stay",
-    example: '--now --reason "the credential leaked"',
+    example: '--now --yes --reason "the credential leaked"',
     more,
-    flags: { now: { ...toggle, what: "without the grace of spec.withdrawal" }, ...flags },
+    flags: {
+      now: { ...toggle, what: "without the grace of spec.withdrawal" },
+      ...yesFlag,
+      ...flags,
+    },
   },
-  async ({ reason, now, ...how }, io) => {
+  async ({ reason, now, yes, ...how }, io) => {
+    const cluster = await io.reach(how);
+    await agree(yes, `Take the pull secret off every node of ${cluster.identity}?`, io);
     const haste = now ? "true" : undefined;
     const annotations = { [reasonAnnotation]: reason, [withdrawNowAnnotation]: haste };
-    await steer(await io.reach(how), { state: "Withdrawn", annotations });
+    await steer(cluster, { state: "Withdrawn", annotations });
     io.out("asked for; next: kubectl pull-secret wait\n");
     return 0;
   },

@@ -94,7 +94,7 @@ test("without --yes a person is asked, and nobody is taken for a no", async () =
   const fake = installed(withdrawn);
   const alone = await call(["uninstall"], { cluster: fake });
   assert.equal(alone.code, 2);
-  assert.match(alone.err, /^--yes: is missing; standard input is no terminal/);
+  assert.match(alone.err, /^--yes: is missing; give it where standard input is not a/);
   const asked: string[] = [];
   const answer = (yes: boolean) => (question: string) => {
     asked.push(question);

@@ -1,12 +1,11 @@
 /** `uninstall`: the nodes first, then the controller, then the definition of our object. */
-import { toggle } from "#contract/values.ts";
 import { clusterFlags, timeoutFlag } from "#cli/cluster/flags.ts";
 import { peekObject } from "#cli/cluster/object.ts";
 import { sourceSecrets } from "#cli/cluster/secrets.ts";
 import { deleteAll, refuseOfHelm } from "#cli/removal/delete.ts";
 import { giveBack } from "#cli/removal/giveback.ts";
+import { agree, yesFlag } from "#cli/terminal/agree.ts";
 import { command } from "#cli/terminal/command.ts";
-import { Misuse, type Io } from "#cli/terminal/io.ts";
 import { outputFlag, print } from "#cli/terminal/output.ts";
 
 /** The result as `-o json` prints it: a stable shape. */
@@ -29,11 +28,7 @@ export const uninstall = command(
       "declares these objects, such as Argo CD, has to be told as well. Exit codes: 1 it will not come,\n" +
       "and why; 3 not in this time: the controller is still there, and goes on.",
     flags: {
-      yes: {
-        ...toggle,
-        short: "y",
-        what: "do not ask; needed where standard input is no terminal",
-      },
+      ...yesFlag,
       ...timeoutFlag("15m"),
       ...outputFlag,
       ...clusterFlags,
@@ -42,7 +37,8 @@ export const uninstall = command(
   async ({ yes, timeout, output, ...how }, io) => {
     const cluster = await io.reach(how);
     await refuseOfHelm(cluster);
-    if (!yes && !(await agreed(cluster.identity, io))) return 1;
+    const question = `Take the pull secret off every node of ${cluster.identity}, and uninstall?`;
+    await agree(yes, question, io);
     const end = performance.now() + timeout * 1000;
     const object = await peekObject(cluster);
     const { signal, err } = io;
@@ -72,14 +68,6 @@ const stillRunning = "the controller's pods have not ended yet; uninstall again,
 const interrupted = (deleted: readonly string[]): string =>
   `interrupted; deleted: ${deleted.join(", ") || "nothing"}; left is the rest, up to the ` +
   "definition of GlobalPullSecret; uninstall again";
-
-async function agreed(server: string, io: Io): Promise<boolean> {
-  if (io.confirm === undefined)
-    throw new Misuse("--yes: is missing; standard input is no terminal, so nobody can be asked");
-  const sure = await io.confirm(`Take the pull secret off every node of ${server}, and uninstall?`);
-  if (!sure) io.err("nothing is done");
-  return sure;
-}
 
 function lines({ deleted, kept }: Answer): string[] {
   return [

@@ -1,20 +1,22 @@
+{{/* Names of templates are shared by all charts of a release: each begins with this chart's. */}}
+
 {{/* Of the Deployment, its account and its Lease. */}}
-{{- define "name" -}}
+{{- define "global-pull-secret.name" -}}
 global-pull-secret-{{ eq .Values.role "Fleet" | ternary "fleet" "controller" }}
 {{- end }}
 
-{{- define "namespace" -}}
+{{- define "global-pull-secret.namespace" -}}
 {{ eq .Values.role "Hosted" | ternary .Release.Namespace "kube-system" }}
 {{- end }}
 
-{{- define "image" -}}
+{{- define "global-pull-secret.image" -}}
 {{- with .Values.image }}
 {{- .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
 {{- end }}
 {{- end }}
 
 {{/* A flag for each value: camelCase as kebab-case, a list as one flag for each item. */}}
-{{- define "args" -}}
+{{- define "global-pull-secret.args" -}}
 {{- if eq .Values.role "Hosted" }}
 - --namespace=$(POD_NAMESPACE)
 - --original=$(POD_NAMESPACE)/{{ .Values.hosted.original }}
@@ -32,7 +34,7 @@ global-pull-secret-{{ eq .Values.role "Fleet" | ternary "fleet" "controller" }}
 {{- end }}
 
 {{/* Where every pod of this chart may run, and as whom. */}}
-{{- define "pod" -}}
+{{- define "global-pull-secret.pod" -}}
 {{- $own := eq .Values.role "Hosted" | ternary .Values.hosted .Values.controller }}
 {{- with $own.priorityClassName }}
 priorityClassName: {{ . }}
@@ -58,8 +60,8 @@ securityContext:
     type: RuntimeDefault
 {{- end }}
 
-{{- define "container" -}}
-image: {{ include "image" . }}
+{{- define "global-pull-secret.container" -}}
+image: {{ include "global-pull-secret.image" . }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext:
   allowPrivilegeEscalation: false

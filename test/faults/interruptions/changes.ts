@@ -1,6 +1,6 @@
 /**
- * The changes that an agent makes on its node and that may be interrupted, a row each, and what
- * must hold while and after each is made, whatever interrupts it.
+ * The rows of the table: changes that an agent makes on its node. Whatever interrupts a change, the
+ * same must hold at any instant (`wholeness`) and at its end (`check`).
  */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -8,41 +8,41 @@ import { join } from "node:path";
 import { providerFiles, scopes } from "#contract/names.ts";
 import { judgeConfig } from "#pullsecret/provider/config.ts";
 import { toldOf } from "#pullsecret/provider/flags.ts";
-import { AgentProcess, encode, keeping, type MountedSources } from "../../harness/agent/agent.ts";
+import { AgentProcess, encode, keeping, type MountedSources } from "#test/harness/agent/agent.ts";
 import { envOf, given, isTold, reads, registering } from "../kubeadm.ts";
 import { ageJournal, journalOf, phaseOf } from "../phases.ts";
 import { AgentPlace } from "../place.ts";
 import { answered, hasAsked, installProvider } from "../provider.ts";
 import type { Cut } from "../relay.ts";
-import { comesBack, crashes } from "../../harness/agent/scripted-systemd.ts";
+import { comesBack, crashes } from "#test/harness/agent/scripted-systemd.ts";
 import { type Disk, diskOf, lay } from "./disk.ts";
 
-/** What is mounted, and the flags of the agents that apply it. */
+/** A mounted revision, and the flags of the agents that apply it. */
 type Mount = Readonly<{ content: MountedSources; flags: readonly string[] }>;
 
 export type Change = Readonly<{
   name: string;
-  /** What is in force before; without it no agent has been here. */
+  /** In force before the change; without it no agent has been here. */
   from?: Mount | undefined;
-  /** What is mounted now; the very same as before is a drift, and no new revision. */
+  /** Mounted now. The very same as `from` is a drift, not a new revision. */
   to: Mount;
-  /** How many restarts it takes. */
+  /** Restarts that the change takes. */
   restarts: number;
   /** config.json at the end. */
   file: string;
-  /** What the agent shows at the end. */
+  /** In the agent's readiness at the end. */
   code: "GPS200" | "GPS219" | "GPS224" | "GPS254";
-  /** What happens to the node just before. */
+  /** Happens to the node just before the change. */
   before?: (place: AgentPlace) => Promise<void> | void;
   /** Whether the kubelet crashes when it is restarted. */
   breaks?: (place: AgentPlace) => boolean;
-  /** What becomes of it where the kubelet does not crash, as after a boot. */
+  /** The change that it is if the kubelet does not crash, as after a boot. */
   unbroken?: Change;
-  /** What the provider answers at the end, on a node that has one. */
+  /** Passwords in the provider's answer at the end, on a node that has a provider. */
   answer?: Readonly<Record<string, string>>;
-  /** What kubeadm's file tells the kubelet of a provider at the end. */
+  /** Whose provider the kubelet's flags name at the end. */
   told?: "ours" | "none";
-  /** What else must hold at any instant. `asked`: how many restarts were asked for. */
+  /** Must hold at any instant, too. `asked`: the restarts requested so far. */
   always?: (place: AgentPlace, asked: number) => void;
 }>;
 
@@ -51,7 +51,7 @@ const auths = (passwords: Readonly<Record<string, string>>) => {
   return `${JSON.stringify({ auths: Object.fromEntries(entries) })}\n`;
 };
 
-/** Of another program, of which one is in the way of ours; and where a provider has ours. */
+/** Entries of another program. One is for a registry of ours, unless a provider serves it. */
 const theirs = auths({ "b.io": "theirs", "a.io": "theirs" });
 const elsewhere = auths({ "b.io": "theirs" });
 const applied = auths({ "b.io": "theirs", "a.io": "ours" });
@@ -71,18 +71,18 @@ const annotated = mountFor(...registering, "--scope=Annotated");
 const [ours, provided, registered] = [byFile("ours"), byProvider("ours"), byFlags("ours")];
 const mine = { "a.io": "ours" };
 
-/** a.io is in config.json or in the answer, or in both. */
+/** Pulls from a.io work: it is in config.json, in the provider's answer, or in both. */
 function served({ node }: AgentPlace): void {
   const { auths: all } = JSON.parse(node.file ?? "{}") as { auths?: Record<string, unknown> };
   const inFile = JSON.stringify(all?.["a.io"]) === JSON.stringify({ auth: encode("ours") });
   assert.ok(inFile || answered(node.kubelet)?.["a.io"] === "ours", "a.io is not served");
 }
 
-/** The answer stays until a restart by which config.json was read is proved. */
+/** The answer stays until the kubelet has passed probation with config.json. */
 function answers(place: AgentPlace, asked: number): void {
   served(place);
   const answer = answered(place.node.kubelet);
-  // Read after the answer, which may be emptied at any moment from the proof on.
+  // Read after the answer, which may be emptied at any moment once the kubelet has passed.
   const phase = phaseOf(place.node) ?? "";
   if (asked === 0 || ["restarting", "settling"].includes(phase)) assert.deepEqual(answer, mine);
 }
@@ -92,7 +92,7 @@ const asks = ({ node }: AgentPlace) => hasAsked(node.kubelet);
 const hasOurs = ({ node }: AgentPlace) => node.file === applied;
 const twice = ({ systemd }: AgentPlace) => systemd.restartCalls < 3;
 
-/** An agent was killed before it gave config.json its nth file; its journal is of version 1. */
+/** An agent was killed before its nth rename to config.json, and left a journal of version 1. */
 const agedBefore = (nth: number) => async (place: AgentPlace) => {
   const { folder } = place.node;
   const tracing = ["-e", "trace=rename", "-P", join(folder, "config.json.staged")];
@@ -103,7 +103,7 @@ const agedBefore = (nth: number) => async (place: AgentPlace) => {
   ageJournal(place.node);
 };
 
-/** A row. A release shows another code than what is applied, and so does what breaks a kubelet. */
+/** A row. `code` follows from the others, unless it is given. */
 function change(
   name: string,
   from: Mount | undefined,
@@ -178,7 +178,7 @@ const hasProvider = (row: Change) => uses("--delivery=CredentialProvider", row);
 const revisionOf = ({ from, to }: Change) => (from === undefined || from === to ? 1 : 2);
 const theirsIn = (row: Change) => (hasProvider(row) ? elsewhere : theirs);
 
-/** Scripts the kubelet. Each job takes a while, so that it may be met under way. */
+/** Scripts the kubelet. A job takes half a second, so that an agent may meet it under way. */
 function script(place: AgentPlace, row: Change, breaks = row.breaks): void {
   const { systemd } = place;
   if (isRegistering(row)) reads(place);
@@ -187,7 +187,7 @@ function script(place: AgentPlace, row: Change, breaks = row.breaks): void {
   systemd.started();
 }
 
-/** The kubelet's directory just before the change. */
+/** Makes the kubelet's directory as it is just before the change. */
 async function prepared(row: Change): Promise<Disk> {
   await using place = await AgentPlace.make();
   const { node } = place;
@@ -206,14 +206,14 @@ async function prepared(row: Change): Promise<Disk> {
 
 const disks = new Map<Change, Promise<Disk>>();
 
-/** The kubelet's directory just before the change; made once. */
+/** The kubelet's directory as it is just before the change. It is made once for all cases. */
 export function before(row: Change): Promise<Disk> {
   const known = disks.get(row) ?? prepared(row);
   disks.set(row, known);
   return known;
 }
 
-/** A node just before the change or, by another disk, one that was booted with it on the way. */
+/** A node just before the change. `disk`: it has just booted with this disk instead. */
 export async function placeOf(
   row: Change,
   { disk, cut }: Readonly<{ disk?: Disk; cut?: Cut }> = {},
@@ -236,14 +236,14 @@ function startOn(
   return AgentProcess.start(node, { revision, healthzPort: systemd.healthzPort, under });
 }
 
-/** Starts an agent that makes the change. `under`: what is put before its program. */
+/** Starts an agent that makes the change. `under`: words before its program, such as strace. */
 export function begin(place: AgentPlace, row: Change, under?: readonly string[]) {
   return startOn(place, row.to, revisionOf(row), under);
 }
 
 /**
- * What must hold at any instant of the change: config.json is wholly the old or the new one with
- * its owner and mode, and a journal tells of what is ours.
+ * Returns the check for any instant of the change: config.json is wholly the old one or wholly the
+ * new one, with its owner and mode. If it contains entries of ours, there is a journal.
  */
 export async function wholeness(row: Change): Promise<(place: AgentPlace, asked: number) => void> {
   const old = (await before(row)).get("config.json");
@@ -256,56 +256,68 @@ export async function wholeness(row: Change): Promise<(place: AgentPlace, asked:
     assertOwned(place);
     const isOurs = file !== theirsIn(row) || (isRegistering(row) && isTold(place));
     assert.ok(!isOurs || phaseOf(node) !== undefined, "ours without a journal");
-    // Throws where the answer is not whole.
+    // Throws if the answer is torn.
     answered(node.kubelet);
     row.always?.(place, asked);
   };
 }
 
-/** The owner and the mode stay. */
 function assertOwned({ node }: AgentPlace): void {
   const { mode, uid, gid } = statSync(node.config);
   assert.deepEqual([mode & 0o7777, uid, gid], [0o640, 0, 0]);
 }
 
-/** The journal's phase at the end: where a kubelet is to read config.json again, it waits. */
-const endings = { GPS200: "applied", GPS219: "applied", GPS224: undefined, GPS254: "restarting" };
-
-/** What must hold at the end of the change. `restarts`: of the kubelet that the node has now. */
-export function check(place: AgentPlace, row: Change, restarts = row.restarts): void {
-  const { node, systemd } = place;
-  const isGone = row.code === "GPS224";
-  const here = (name: string) => join(node.kubelet, name);
-  const config = here(providerFiles.config);
-  const hasConfig = existsSync(config);
+/** The check for what the kubelet reads at the end of the change. */
+export function checkFiles(place: AgentPlace, row: Change): void {
+  const { kubelet, file } = place.node;
+  const config = join(kubelet, providerFiles.config);
   const isScope = (scope: (typeof scopes)[number]) => judgeConfig(readFileSync(config), scope).ok;
   assertOwned(place);
   assert.deepEqual(
     {
+      file,
+      answer: answered(kubelet),
+      scope: existsSync(config) ? scopes.find(isScope) : undefined,
+      provider: existsSync(join(kubelet, providerFiles.folder)),
+      flags: isRegistering(row) && !isTold(place) && readFileSync(envOf(place), "utf8"),
+    },
+    {
+      file: row.file,
+      answer: row.answer,
+      scope: row.answer && (row.to.flags.includes("--scope=Annotated") ? "Annotated" : "All"),
+      provider: row.answer !== undefined,
+      flags: row.told === "none" && given,
+    },
+  );
+}
+
+/** The journal's phase at the end. With GPS254 the agent waits for the kubelet to reread. */
+const phases = { GPS200: "applied", GPS219: "applied", GPS224: undefined, GPS254: "restarting" };
+
+/**
+ * The check for the end of the change. `restarts`: requested from this node's systemd, which counts
+ * from 0 after a boot.
+ */
+export function check(place: AgentPlace, row: Change, restarts = row.restarts): void {
+  const { node, systemd } = place;
+  const isGone = row.code === "GPS224";
+  checkFiles(place, row);
+  assert.deepEqual(
+    {
       kubelet: systemd.active,
       restarts: systemd.restartCalls,
-      file: node.file,
       folder: existsSync(node.folder) ? node.kept : "gone",
       version: journalOf(node)?.version,
       phase: phaseOf(node),
-      answer: answered(node.kubelet),
-      scope: hasConfig ? scopes.find(isScope) : undefined,
-      provider: existsSync(here(providerFiles.folder)),
       told: toldOf(systemd.command),
-      flags: isRegistering(row) && !isTold(place) && readFileSync(envOf(place), "utf8"),
     },
     {
       kubelet: "active",
       restarts,
-      file: row.file,
       folder: isGone ? "gone" : keeping(theirsIn(row)),
       version: isGone ? undefined : 3,
-      phase: endings[row.code],
-      answer: row.answer,
-      scope: row.answer && (row.to.flags.includes("--scope=Annotated") ? "Annotated" : "All"),
-      provider: row.answer !== undefined,
+      phase: phases[row.code],
       told: row.told ?? "none",
-      flags: row.told === "none" && given,
     },
   );
 }

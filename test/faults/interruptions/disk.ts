@@ -1,7 +1,7 @@
 /**
- * What a node's disk may hold after the power failed: only what was synced is sure to be there. The
- * record of an agent's calls is replayed. After each call, what was not synced is lost or kept in
- * every combination, and a file whose bytes were not synced is empty.
+ * The states in which a power failure may leave a node's disk. A record of an agent's calls is
+ * replayed. After each call, every combination of names that were not synced is lost or kept, and a
+ * file whose bytes were not synced is empty.
  */
 import assert from "node:assert/strict";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import type { Call } from "../trace.ts";
 
 type File = Readonly<{ bytes: Buffer; mode: number }>;
 
-/** A directory: path in it → file, a directory before what is in it. */
+/** A directory: path in it → file. A directory precedes its files. */
 export type Disk = ReadonlyMap<string, File | "directory">;
 
 /** The plain files and directories below a directory; not the sockets of a lock. */
@@ -25,7 +25,7 @@ export function diskOf(root: string): Disk {
   return disk;
 }
 
-/** Puts all of it into an empty directory. */
+/** Writes all of it into an empty directory. */
 export function lay(disk: Disk, root: string): void {
   for (const [name, file] of disk) {
     const path = join(root, name);
@@ -43,14 +43,14 @@ export type Crash = Readonly<{
   after: Call;
 }>;
 
-/** A file's number, by which several names over time are one file. */
+/** A file's number, which it keeps when it is renamed. */
 type Name = number | "directory";
-/** Names that one call changed, all or none of them; `undefined`: gone. */
+/** Names that one call changes, all or none of them; `undefined`: removed. */
 type Change = readonly (readonly [name: string, file: Name | undefined])[];
 
 const isStaged = (name: string) => /\.staged(\.\d+)?$/.test(name);
 
-/** A directory whose record is replayed. */
+/** A directory on which recorded calls are replayed. */
 class Replay {
   readonly #files: File[] = [];
   readonly #unsynced = new Set<Name>();
@@ -64,7 +64,7 @@ class Replay {
     this.#durable = new Map(this.#now);
   }
 
-  /** Takes a call that succeeded; answers whether anything may be different after it. */
+  /** Replays a call that succeeded. False if it cannot have changed the directory. */
   take(name: string, args: string, root: string): boolean {
     const texts = Array.from(args.matchAll(/"((?:[^"\\]|\\.)*)"/g), ([, text = ""]) => text);
     const [path = "", to = ""] = texts.map((text) => relative(root, text) || ".");
@@ -97,7 +97,7 @@ class Replay {
 
   #rename(directory: string, ...change: Change): void {
     apply(this.#now, change);
-    // What is only staged is swept whatever becomes of it; each would double the states.
+    // Staged files are swept in any case. Each of them would double the states.
     if (change.every(([name]) => isStaged(name))) apply(this.#durable, change);
     else this.#pending.push([directory, change]);
     assert.ok(this.#pending.length < 8, `${this.#pending.length} changes of names are not synced`);
@@ -113,14 +113,17 @@ class Replay {
     this.#unsynced.add(file);
   }
 
-  /** Every state in which a power failure now may leave the directory. */
+  /** Every state after a power failure now. */
   states(): Disk[] {
     return Array.from({ length: 2 ** this.#pending.length }, (_, kept) => {
       const names = new Map(this.#durable);
       for (const [bit, [, change]] of this.#pending.entries())
         if ((kept >> bit) & 1) apply(names, change);
-      const all = Array.from(names).toSorted(([a], [b]) => (a < b ? -1 : 1));
-      return new Map(all.map(([name, file]) => [name, this.#left(file)]));
+      const disk = new Map<string, File | "directory">();
+      // A directory that is lost takes its files with it.
+      for (const [name, file] of Array.from(names).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        if (dirname(name) === "." || disk.has(dirname(name))) disk.set(name, this.#left(file));
+      return disk;
     });
   }
 
@@ -138,7 +141,7 @@ function apply(names: Map<string, Name>, change: Change): void {
     else names.set(name, file);
 }
 
-/** Every state in which a power failure may leave the directory `root`, in the calls' order. */
+/** Every state after a power failure of the directory `root`, in the order of the calls. */
 export function crashes(calls: readonly Call[], start: Disk, root: string): Crash[] {
   const replay = new Replay(start);
   return calls.flatMap((after) => {

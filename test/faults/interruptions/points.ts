@@ -1,41 +1,40 @@
 /**
- * Points at which an agent can be killed. They are counted in a run that nobody disturbs, so that a
- * change of the agent brings its new points along: each call that changes the file system (the
- * lock's socket is bound in it), each opening of a file that decides what is done, and each request
- * that systemd hears.
+ * Points at which an agent can get a signal: each call that changes the file system (the lock's
+ * socket is bound in it), each opening of config.json and the journal, and each request to systemd.
+ * They are counted in a run without an interruption, so a change of the agent adds its own points.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type AgentProcess, inTime, type NodeDirectory } from "../../harness/agent/agent.ts";
-import { questioned } from "../../harness/agent/scripted-systemd.ts";
+import { type AgentProcess, inTime, type NodeDirectory } from "#test/harness/agent/agent.ts";
+import { questioned } from "#test/harness/agent/scripted-systemd.ts";
 import { type Call, nameOf } from "../trace.ts";
 
 /** The nth `call`, which is a system call, of `file` alone where one is given, or a request. */
 type Place = Readonly<{ call: string; file?: string | undefined; nth: number; heard?: boolean }>;
 
-/** `name` has the point before; `at`: when it was met, in seconds since 1970. */
+/** `name` includes the point before it. `at`: seconds since 1970. */
 export type Point = Place & Readonly<{ name: string; at: number }>;
 
-/** A request that systemd heard, and when: in seconds since 1970. */
-export type Request = Readonly<{ at: number; name: string }>;
+/** A request to systemd. `at`: seconds since 1970. */
+export type Request = Readonly<{ at: number; name: string; line?: undefined }>;
 
-/** Whatever changes a file system. An agent makes but some of them. */
+/** All calls that change a file system; an agent makes some of them. */
 const changing = (
   "mkdir mkdirat pwrite64 pwritev pwritev2 chmod fchmod fchmodat chown fchown lchown fchownat link linkat symlink symlinkat " +
   "bind listen fsync fdatasync rename renameat renameat2 truncate ftruncate unlink unlinkat rmdir"
 ).split(" ");
 
-/** What is recorded of a run. */
+/** The calls of a record. */
 export const recorded = ["openat", "write", ...changing];
 
-/** Files whose content decides what is done. */
+/** Files whose content decides the next step. */
 const deciding: Readonly<Record<string, (node: NodeDirectory) => string>> = {
   "config.json": ({ config }) => config,
   "journal.json": ({ folder }) => join(folder, "journal.json"),
 };
 
-/** Where strace writes what it saw of the agent that it was to kill. */
+/** strace's own log. */
 const seen = ({ root }: NodeDirectory) => join(root, "seen");
 
 /**
@@ -52,7 +51,7 @@ export function signalAt(node: NodeDirectory, place: Place, signal: "KILL" | "TE
   return ["strace", "-D", "-f", "-q", "-o", seen(node), ...tracing, ...injecting];
 }
 
-/** How often an agent that has ended by itself made the call, as strace saw it. */
+/** How often an agent that has ended made the call, by strace's log. */
 export async function madeBy(
   { child }: AgentProcess,
   node: NodeDirectory,
@@ -65,9 +64,8 @@ export async function madeBy(
 }
 
 /**
- * What each look does, and asks systemd; the last where the agent may give the kubelet its flags.
- * How many looks fit into a kubelet's probation is a matter of time: one there always is, and all
- * else is done as often in each run.
+ * Calls and requests of each look. The number of looks during a kubelet's probation varies, but
+ * there is at least one. Every other point is reached in each run.
  */
 const ofLooks: ReadonlySet<string> = new Set(["openat", questioned, "GetUnitProcesses"]);
 
@@ -79,39 +77,35 @@ export function pointsOf(
   calls: readonly Call[],
   requests: readonly Request[],
 ): Point[] {
-  const openedBy = ({ name, line }: Omit<Call, "thread">) =>
+  const openedBy = ({ name, line }: Pick<Call | Request, "name" | "line">) =>
     Object.keys(deciding).find(
-      (file) => name === "openat" && line.includes(`"${deciding[file]?.(node)}"`),
+      (file) => name === "openat" && line?.includes(`"${deciding[file]?.(node)}"`),
     );
   const made = calls.filter((call) => changing.includes(call.name) || openedBy(call));
   assertCountable(made);
   for (const file of Object.keys(deciding))
     assert.ok(
       made.some((call) => openedBy(call) === file),
-      `nobody opens ${file}`,
+      `${file} is never opened`,
     );
-  // Of the dozen questions that are asked at once, one.
+  // One of the dozen questions that are asked at once.
   const heard = requests.filter(({ name }) => !name.startsWith("Get ") || name === questioned);
   const counts = new Map<string, number>();
   let previous = "at first";
   return [...made, ...heard]
     .toSorted((a, b) => a.at - b.at)
     .map((one) => {
-      const isHeard = !("line" in one);
-      const file = isHeard ? undefined : openedBy(one);
+      const file = openedBy(one);
       const key = `${one.name} ${file}`;
       const nth = (counts.get(key) ?? 0) + 1;
       counts.set(key, nth);
       const name = `${one.name} ${nth} ${previous}`;
-      previous = `after ${nameOf({ line: "", ...one })}`;
-      return { call: one.name, file, nth, heard: isHeard, name, at: one.at };
+      previous = `after ${nameOf(one)}`;
+      return { call: one.name, file, nth, heard: one.line === undefined, name, at: one.at };
     });
 }
 
-/**
- * Throws where calls of one name come from several threads: strace counts, to make one of them
- * fail, those of each thread.
- */
+/** Throws if several threads make the same call: strace counts the calls of each thread. */
 function assertCountable(made: readonly Call[]): void {
   for (const [name, calls] of Map.groupBy(made, (call) => call.name)) {
     const threads = new Set(calls.map(({ thread }) => thread));

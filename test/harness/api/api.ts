@@ -28,7 +28,7 @@ export type ApiRequest = Readonly<{
   userAgent?: string;
 }>;
 
-/** A whole answer, or the lines of a watch: `follow` calls `line` until the returned one is called. */
+/** A whole answer, or a watch: `follow` calls `line` until the function it returns is called. */
 export type Answer =
   | Readonly<{ status: number; body: object; headers?: Readonly<Record<string, string>> }>
   | Readonly<{ status: 200; follow: (line: (text: string) => void) => () => void }>;
@@ -181,7 +181,7 @@ export class FakeApi {
     return { kind: `${kind}List`, apiVersion, metadata, items };
   }
 
-  /** The lines of a watch; one that cannot begin is one line of type ERROR, as from the watch cache. */
+  /** The lines of a watch. One that is too old is one line of type ERROR. */
   #watch(address: Address, query: URLSearchParams): (line: (text: string) => void) => () => void {
     const picks = picksOf(query);
     return (line) => {
@@ -207,7 +207,7 @@ export class FakeApi {
   }
 }
 
-/** What a watch of this collection shows of a change: an object may come into or leave its selectors. */
+/** A change as a watch of this collection shows it: an object may begin or cease to fit. */
 function eventOf(
   change: Change,
   watched: Address,

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { refuse, type ManagedFields, type Schema, type Stored } from "./protocol.ts";
 
 /** Owned fields as a tree; a leaf has no fields below it. */
-export type Fields = { [key: string]: Fields };
+type Fields = { [key: string]: Fields };
 type Json = Record<string, unknown>;
 
 /** Lists that are merged item by item, and the keys of their items. All others are one value. */
@@ -54,8 +54,8 @@ const isJson = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * A value with the schema of its custom resource, or the name of its field. Either tells which lists
- * and objects are merged.
+ * A value with the schema of its custom resource or the name of its field, which tell the lists and
+ * objects that are merged.
  */
 type Part = Readonly<{ value: unknown; name: string; schema?: Schema | undefined }>;
 

@@ -59,7 +59,7 @@ export type Resource = Readonly<{
   schema?: Schema;
 }>;
 
-/** The part of an OpenAPI schema that is followed: defaults, and which lists and objects are merged. */
+/** The part of an OpenAPI schema that is read: defaults, and how lists and objects are merged. */
 export type Schema = Readonly<{
   default?: unknown;
   properties?: Readonly<Record<string, Schema>>;

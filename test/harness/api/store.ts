@@ -96,7 +96,7 @@ export class Store {
     return this.#objects.get(keyOf(address)) ?? notFound(address);
   }
 
-  /** Objects of a collection in the order of their names, at most `limit` of them from `from` on. */
+  /** A collection's objects in the order of their names, at most `limit` of them from `from` on. */
   list(
     address: Omit<Address, "name">,
     picks: Picks,

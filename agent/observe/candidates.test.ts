@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
+import { makeFifo, needsFifo } from "../files/needs.fixture.ts";
 import { contentOf } from "./candidates.ts";
 
 const entry = '{"auth":"dTpw"}';
@@ -32,7 +32,6 @@ test("a file is nothing, empty or entries as the kubelet reads it, and not known
     ["legacy, and empty", () => writeFileSync(file, "{}"), true, "empty"],
     ["legacy, and no JSON", () => writeFileSync(file, "a.io"), true, "none"],
     ["a directory", () => mkdirSync(file), false, "none"],
-    ["a pipe", () => void spawnSync("mkfifo", [file]), false, "none"],
     [
       "a link",
       () => symlinkSync("/etc/hostname", file),
@@ -53,4 +52,11 @@ test("a file is nothing, empty or entries as the kubelet reads it, and not known
   }
   writeFileSync(join(root, "plain"), "");
   assert.equal(contentOf(join(root, "plain", "config.json"), false), "none", "below a file");
+});
+
+test("a FIFO counts as nothing, and is not waited for", { skip: needsFifo }, (t) => {
+  const root = mkdtempSync(join(tmpdir(), "gps-candidates-"));
+  t.after(() => rmSync(root, { recursive: true }));
+  makeFifo(join(root, "config.json"));
+  assert.equal(contentOf(join(root, "config.json"), false), "none");
 });

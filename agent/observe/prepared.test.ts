@@ -12,6 +12,7 @@ import { judgeConfig, providerConfig } from "#pullsecret/provider/config.ts";
 import { toldOf } from "#pullsecret/provider/flags.ts";
 import { pageOf } from "#test/page.ts";
 import { readInstalled } from "../delivery/provider/installation.ts";
+import { needsProc } from "../files/needs.fixture.ts";
 import { prospectOf } from "./prospect.ts";
 
 const page = pageOf("delivery-node.md");
@@ -76,7 +77,7 @@ const snippets: readonly Row[] = [
   ],
 ];
 for (const [heading, prepare, prospect] of snippets)
-  test(`a node is prepared by the page's snippet: ${heading}`, (t) => {
+  test(`a node is prepared by the page's snippet: ${heading}`, { skip: needsProc }, (t) => {
     const root = fs.mkdtempSync(join(tmpdir(), "gps-prepared-"));
     t.after(() => fs.rmSync(root, { recursive: true }));
     prepare(root);

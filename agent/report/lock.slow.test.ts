@@ -57,8 +57,8 @@ test(
       return child;
     };
     const children: ChildProcess[] = Array.from({ length: 6 }, start);
-    // Ended before the folder is removed: hooks run in their order, and one that fails keeps the next
-    // from running.
+    // Ended before the folder is removed. Hooks run in their order, and one that fails keeps the
+    // next from running.
     const endAll = () =>
       Promise.all(
         children.map(async (child) => {

@@ -4,7 +4,8 @@
  */
 import { installPackages } from "./kit/debian.ts";
 import { makeImages, type Images } from "./kit/images.ts";
-import { buildParts, type Parts, type Speed } from "./kit/parts.ts";
+import type { Speed } from "./kit/go.ts";
+import { buildParts, type Parts } from "./kit/parts.ts";
 import { raiseLimits } from "./kit/limits.ts";
 import { makeRootFileSystem } from "./kit/rootfs.ts";
 import { progress } from "./run.ts";

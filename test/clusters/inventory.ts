@@ -1,7 +1,8 @@
 /** SIG Multicluster's cluster inventory: its definition, and its own readers of credentials. */
-import { mkdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
+import { goBuild } from "../cluster/kit/go.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { progress, run } from "../cluster/run.ts";
 
@@ -23,11 +24,9 @@ type Reader = "secretreader" | "kubeconfig-secretreader";
 /** Builds a reference reader, a minute for the first, once per version of the pins. */
 export async function buildReader(name: Reader): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((file) => readFileSync(join(here, file), "utf8"));
-  const place = join(cacheRoot, "cluster-inventory", keyOf(...pins), name);
+  const place = join(cacheRoot, "cluster-inventory", keyOf(...pins, "quick"), name);
   return await once(place, async (draft) => {
     progress(`building the cluster inventory's ${name} (a minute for the first)`);
-    mkdirSync(dirname(draft), { recursive: true });
-    const plugin = `${modulePath}/plugins/${name}/cmd/plugin`;
-    await run(["go", "build", "-buildvcs=false", "-o", draft, plugin], { cwd: here });
+    await goBuild(here, draft, `${modulePath}/plugins/${name}/cmd/plugin`);
   });
 }

@@ -4,6 +4,7 @@
  */
 import { performance } from "node:perf_hooks";
 import type { WriteStream } from "node:tty";
+import { script, type KeyOf } from "./script.ts";
 
 /** Thrown when a claim does not hold; its message is the claim and what was seen instead. */
 export class ClaimFailed extends Error {}
@@ -12,8 +13,11 @@ export class Narrator {
   readonly #out: WriteStream | NodeJS.WritableStream;
   readonly #live: boolean;
   readonly #start = performance.now();
+  readonly #script = Object.keys(script).values();
   #step = 0;
   #liveLine = "";
+  /** The script's lines as they were printed. */
+  readonly told: string[] = [];
 
   /**
    * Writes to `out`; the live line is redrawn on a terminal and printed once per change elsewhere.
@@ -24,9 +28,9 @@ export class Narrator {
   }
 
   /** Starts the next numbered step. */
-  step(title: string): void {
+  step(key: KeyOf<"step">): void {
     this.#step += 1;
-    this.#print(`\n${this.#step}. ${title}`);
+    this.told.push(this.#print(`${this.#step}. ${this.#next(key)}`, "\n"));
   }
 
   /** One line below the current step. */
@@ -36,11 +40,22 @@ export class Narrator {
 
   /**
    * A claim that was checked: printed with a tick, or thrown as ClaimFailed with what was seen
-   * instead.
+   * instead. `values` fills in the script's line.
    */
-  claim(text: string, holds: boolean, seen?: string): void {
+  claim(
+    key: KeyOf<"claim">,
+    holds: boolean,
+    { seen, ...values }: Readonly<Record<string, string | undefined>> = {},
+  ): void {
+    const text = this.#next(key).replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "?");
     if (!holds) throw new ClaimFailed(seen === undefined ? text : `${text}; seen: ${seen}`);
-    this.#print(`   ✓ ${text}`);
+    this.told.push(this.#print(`   ✓ ${text}`));
+  }
+
+  /** Throws unless the whole script was told. */
+  end(): void {
+    const { value } = this.#script.next();
+    if (value !== undefined) throw new Error(`the demo ends before script.ts's line "${value}"`);
   }
 
   /** Replaces the live line; the same text twice is shown once. */
@@ -51,11 +66,19 @@ export class Narrator {
     this.#out.write(this.#live ? `\r\u001B[K${this.#clock()}${line}` : `${this.#clock()}${line}\n`);
   }
 
-  #print(line: string): void {
+  /** The script's line, if its turn has come. */
+  #next(key: keyof typeof script): string {
+    const { value } = this.#script.next();
+    if (value !== key) throw new Error(`the demo tells "${key}" where script.ts has "${value}"`);
+    return script[key].text;
+  }
+
+  #print(text: string, gap = ""): string {
     if (this.#live && this.#liveLine !== "") this.#out.write("\n");
     this.#liveLine = "";
-    const gap = line.startsWith("\n") ? "\n" : "";
-    this.#out.write(`${gap}${this.#clock()}${line.slice(gap.length)}\n`);
+    const line = `${this.#clock()}${text}`;
+    this.#out.write(`${gap}${line}\n`);
+    return line;
   }
 
   #clock(): string {

@@ -15,7 +15,7 @@ const delivery = { mode: "CredentialProvider" } as const;
 /** Prepares the nodes, then tells and checks one rotation; throws ClaimFailed as the story does. */
 export async function tellRotation(cluster: Cluster, narrator: Narrator): Promise<void> {
   const { nodes, registry } = cluster;
-  narrator.step("Nodes as Cluster API or cloud-init makes them: a script, and two kubelet flags");
+  narrator.step("prepared");
   for (const node of nodes) {
     prepare(node);
     await node.exec(["systemctl", "restart", "kubelet.service"]);
@@ -27,7 +27,7 @@ export async function tellRotation(cluster: Cluster, narrator: Narrator): Promis
   await product.untilServed(cluster, revision);
   const before = await kubelets(cluster);
 
-  narrator.step("The registry's password is rotated, and the Secret with it");
+  narrator.step("rotated");
   const additional = randomBytes(18).toString("base64url");
   await registry.setUsers({ ...registry.users, additional });
   const begun = performance.now();
@@ -39,12 +39,9 @@ export async function tellRotation(cluster: Cluster, narrator: Narrator): Promis
   const image = await cluster.pushApp("team/app:2");
   await cluster.apply(...nodes.map((node) => podOn(node, `rotated-${node.name}`, image)));
   for (const node of nodes) await untilState(cluster, `rotated-${node.name}`, "Running");
-  narrator.claim(
-    `the next pull of both nodes has the new password, ${seconds} s after the Secret was written`,
-    true,
-  );
+  narrator.claim("nextPull", true, { seconds });
   const after = await kubelets(cluster);
-  narrator.claim("both kubelets are the same processes", before.join() === after.join());
+  narrator.claim("sameKubelets", before.join() === after.join());
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
 }

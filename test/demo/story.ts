@@ -8,7 +8,7 @@ import { podOn, stateOf } from "../e2e/pods.ts";
 import * as product from "../e2e/product.ts";
 import type { Narrator } from "./narrator.ts";
 
-/** node1 has a file of somebody else's, oddly formatted; node2 has none. */
+/** node1 has a file of another program, oddly formatted; node2 has none. */
 const others = '{ "auths": {\n    "elsewhere.example": {"auth":"c29tZWJvZHk6ZWxzZQ=="}} }\n';
 
 const object = `globalpullsecret/${names.globalPullSecretName}`;
@@ -22,38 +22,32 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
   const { nodes } = cluster;
   nodes[0]?.writeFile("config.json", others, 0o640);
 
-  narrator.step("Install the controller: kubectl apply -k manifests");
+  narrator.step("install");
   await product.installProduct(cluster, {
     args: ["--delivery-modes=Restart,CredentialProvider"],
   });
-  narrator.claim(
-    "nothing is deployed on any node yet",
-    (await product.ourObjects(cluster)).length === 0,
-  );
+  narrator.claim("nothingYet", (await product.ourObjects(cluster)).length === 0);
 
-  narrator.step("A pod with a private image, on each node");
+  narrator.step("pods");
   const image = await cluster.pushApp("team/app:1");
   const pods = nodes.map((node) => `app-${node.name}`);
   await cluster.apply(...nodes.map((node) => podOn(node, `app-${node.name}`, image)));
   await watchPods(cluster, narrator, pods, (states) =>
     states.every((state) => state === "ImagePullBackOff"),
   );
-  narrator.claim(`${image} cannot be pulled: both pods are in ImagePullBackOff`, true);
+  narrator.claim("refused", true, { image });
 
-  narrator.step("The administrator creates kube-system/additional-pull-secret");
+  narrator.step("created");
   const created = performance.now();
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await watchNodes(cluster, narrator);
   await watchPods(cluster, narrator, pods, (states) =>
     states.every((state) => state === "Running"),
   );
-  narrator.claim(
-    `both pods run, ${seconds(created)} s after the Secret was created; nobody restarted anything`,
-    true,
-  );
+  narrator.claim("running", true, { seconds: seconds(created) });
   narrator.say((await product.rolledOut(cluster)).trim().split("\n").at(-1) ?? "");
 
-  narrator.step("What an administrator sees");
+  narrator.step("seen");
   await show(cluster, narrator, "get", "daemonset", names.agentName, "-n", names.namespace);
   await show(cluster, narrator, "get", "secret", names.globalSecretName, "-n", names.namespace);
   await show(
@@ -74,23 +68,17 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
   const merged = JSON.parse(nodes[0]?.readFile("config.json")?.toString() ?? "{}") as {
     auths: object;
   };
-  narrator.claim(
-    "somebody else's entry is still in node1's file",
-    "elsewhere.example" in merged.auths,
-  );
+  narrator.claim("neighbour", "elsewhere.example" in merged.auths);
 
-  narrator.step("A bad edit is refused");
+  narrator.step("badEdit");
   const served = await product.revision(cluster);
   await product.writeAdditional(cluster, '{"auths":{"registry.example":{"auth":"user:password"}}}');
   const event = await product.untilEvent(cluster, "Rejected", /auths\["registry\.example"\]\.auth/);
   narrator.say(`${event.type}  ${event.reason}  ${event.message}`);
   await show(cluster, narrator, "wait", "--for=condition=Stalled", object, "--timeout=60s");
-  narrator.claim(
-    "the last good credentials stay in force",
-    (await product.revision(cluster)) === served,
-  );
+  narrator.claim("lastGood", (await product.revision(cluster)) === served);
 
-  narrator.step("The administrator deletes the Secret");
+  narrator.step("deleted");
   await product.deleteAdditional(cluster);
   const deleted = performance.now();
   await until(
@@ -106,13 +94,10 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
     },
     { timeout: 120_000, every: 300 },
   );
-  narrator.claim(
-    `DaemonSet, RoleBinding, Role, ServiceAccount and Secret are gone after ${seconds(deleted)} s`,
-    true,
-  );
+  narrator.claim("gone", true, { seconds: seconds(deleted) });
   const [first, second] = nodes.map((node) => node.readFile("config.json")?.toString());
-  narrator.claim("node1's file is byte for byte what it was", first === others, first);
-  narrator.claim("node2 has no file, as before", second === undefined, second);
+  narrator.claim("sameBytes", first === others, { seen: first });
+  narrator.claim("noFile", second === undefined, { seen: second });
   const leftovers = await Promise.all(
     nodes.map((node) =>
       node.exec([
@@ -128,11 +113,8 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
       ]),
     ),
   );
-  narrator.claim(
-    "nothing of ours is left on either node",
-    leftovers.join("").trim() === "",
-    leftovers.join(""),
-  );
+  const left = leftovers.join("");
+  narrator.claim("noTrace", left.trim() === "", { seen: left });
 }
 
 async function show(

@@ -1,10 +1,11 @@
 /** The kubelet's own code, asked about files and images. See oracle/main.go. */
 import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
+import { goBuild } from "../cluster/kit/go.ts";
 
 export type Question = Readonly<{ file: Uint8Array; images: readonly string[] }>;
 /** One credential as one comparable text: key, user name and password as hexadecimal bytes. */
@@ -30,19 +31,16 @@ const module = dirname(here);
 
 /**
  * Builds an oracle (half a minute, once per version of the pins and of its source); returns its
- * path. With the flags of the cluster's parts (test/cluster/parts.ts), so that what was compiled
- * for the kubelet is not compiled again.
+ * path.
  */
 export async function build(name: "oracle" | "provider" | "kubeadm"): Promise<string> {
   const sources = ["go.mod", "go.sum", `differential/${name}/main.go`].map((file) =>
     readFileSync(join(module, file), "utf8"),
   );
-  const path = join(cacheRoot, "oracle", keyOf(...sources));
+  const path = join(cacheRoot, "oracle", keyOf(...sources, "quick"));
   return await once(path, async (draft) => {
     process.stderr.write("building the kubelet's credential code as an oracle (half a minute)\n");
-    mkdirSync(dirname(draft), { recursive: true });
-    const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false"];
-    await run("go", ["build", ...flags, "-o", draft, `./differential/${name}`], "");
+    await goBuild(module, draft, `./differential/${name}`);
   });
 }
 

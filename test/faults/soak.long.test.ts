@@ -185,10 +185,9 @@ async function deal(faults: Readonly<Record<string, Fault>>, after: () => void):
       assert.ok(made >= least && made <= most, `${made} restarts, ${least} to ${most} are owed`);
       restarts += made;
     } catch (error) {
-      throw new Error(
-        `round ${rounds}, ${name}, SEED=${seed}\n${agent?.output.slice(-3000)}`,
-        { cause: error },
-      );
+      throw new Error(`round ${rounds}, ${name}, SEED=${seed}\n${agent?.output.slice(-3000)}`, {
+        cause: error,
+      });
     }
     after();
   }

@@ -1,7 +1,8 @@
 /** Cluster API's definitions, and its own manager, from its Go module. */
 import { globSync, mkdirSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
+import { goBuild } from "../cluster/kit/go.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { makeAuthority } from "../cluster/host/certificates.ts";
 import { startProgram } from "../cluster/program.ts";
@@ -17,10 +18,10 @@ const modulePath = "sigs.k8s.io/cluster-api";
 /** Its manager as a program: seven minutes for the first, once per version of the pins. */
 async function buildManager(): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
-  return await once(join(cacheRoot, "cluster-api", keyOf(...pins), "manager"), async (draft) => {
+  const place = join(cacheRoot, "cluster-api", keyOf(...pins, "quick"), "manager");
+  return await once(place, async (draft) => {
     progress("building Cluster API's manager (seven minutes for the first)");
-    mkdirSync(dirname(draft), { recursive: true });
-    await run(["go", "build", "-buildvcs=false", "-o", draft, modulePath], { cwd: here });
+    await goBuild(here, draft, modulePath);
   });
 }
 

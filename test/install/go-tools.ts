@@ -2,10 +2,11 @@
  * helm and kubeconform, as pinned by the tool lines of go.mod here, built once into the cache:
  * 75 s on two cores where kubectl has been built before, which has most of helm's packages.
  */
-import { mkdirSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
-import { progress, run } from "../cluster/run.ts";
+import { goBuild } from "../cluster/kit/go.ts";
+import { progress } from "../cluster/run.ts";
 
 const here = import.meta.dirname;
 const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
@@ -25,15 +26,11 @@ function linkerFlags([goMod = ""]: readonly string[]): string {
 
 async function build(importPath: string): Promise<string> {
   const program = basename(importPath);
-  const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", linkerFlags(pins)];
-  const path = join(cacheRoot, "install", keyOf(...pins, flags.join(" "), process.arch), program);
+  const flags = linkerFlags(pins);
+  const path = join(cacheRoot, "install", keyOf(...pins, "quick", flags, process.arch), program);
   return await once(path, async (draft) => {
     progress(`building ${program}`);
-    mkdirSync(dirname(draft), { recursive: true });
-    await run(["go", "build", ...flags, "-o", draft, importPath], {
-      cwd: here,
-      env: { ...(process.env as Record<string, string>), CGO_ENABLED: "0", GOFLAGS: "" },
-    });
+    await goBuild(here, draft, importPath, flags);
   });
 }
 

@@ -1,8 +1,9 @@
 /** The real Sealed Secrets: its controller beside a control plane, and its kubeseal. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { until } from "../cluster/await.ts";
 import { cacheRoot, keyOf, once as made } from "../cluster/cache.ts";
+import { goBuild } from "../cluster/kit/go.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { writeLayout } from "../cluster/kit/images.ts";
 import { publicRegistry } from "../cluster/registry.ts";
@@ -19,12 +20,10 @@ const modulePath = "github.com/bitnami-labs/sealed-secrets";
  */
 export async function build(program: "controller" | "kubeseal"): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
-  const folder = join(cacheRoot, "sealed-secrets", keyOf(...pins, "static"));
+  const folder = join(cacheRoot, "sealed-secrets", keyOf(...pins, "quick"));
   return await made(join(folder, program), async (draft) => {
     progress(`building Sealed Secrets' ${program} (a minute for the first)`);
-    mkdirSync(dirname(draft), { recursive: true });
-    const argv = ["go", "build", "-buildvcs=false", "-o", draft, `${modulePath}/cmd/${program}`];
-    await run(["env", "CGO_ENABLED=0", ...argv], { cwd: here });
+    await goBuild(here, draft, `${modulePath}/cmd/${program}`);
   });
 }
 

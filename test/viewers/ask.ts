@@ -1,7 +1,8 @@
 /** What other people's tools make of an object, by their own code. See main.go. */
-import { mkdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
+import { goBuild } from "../cluster/kit/go.ts";
 import { progress, run } from "../cluster/run.ts";
 
 const here = import.meta.dirname;
@@ -21,10 +22,9 @@ async function build(): Promise<string> {
   const sources = ["go.mod", "go.sum", "main.go"].map((name) =>
     readFileSync(join(here, name), "utf8"),
   );
-  return await once(join(cacheRoot, "viewers", keyOf(...sources)), async (draft) => {
+  return await once(join(cacheRoot, "viewers", keyOf(...sources, "quick")), async (draft) => {
     progress("building kstatus and Argo CD's Lua (half a minute)");
-    mkdirSync(dirname(draft), { recursive: true });
-    await run(["go", "build", "-buildvcs=false", "-o", draft, "."], { cwd: here });
+    await goBuild(here, draft, ".");
   });
 }
 

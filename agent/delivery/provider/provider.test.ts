@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   linkSync,
@@ -27,6 +26,7 @@ import { digestOf, firstJournal, type Journal, type Owned } from "#agent/journal
 import { afterProvider, notAsked, providedBy } from "./observation.ts";
 import { type InstalledProvider, readInstalled } from "./installation.ts";
 import { unfitFor } from "#agent/facts/registration.ts";
+import { makeFifo, needsFifo, needsProc } from "#agent/files/needs.fixture.ts";
 import { configAfterProvider, preinstalledProvider, registeredProvider } from "./provider.ts";
 import { registeredBy } from "./registered.ts";
 import { share } from "./share.ts";
@@ -329,60 +329,62 @@ test("H18: a rollback of a registration takes the flags out, one of a later chan
   assert.equal(found.planRestore(later).changed, false);
 });
 
-test("kubeadm's file is read as it is: missing, another's provider, or ours", (t) => {
-  const root = tree(t);
-  assert.match(readTree(root, "All").unfit ?? "", /kubeadm-flags\.env is missing/);
-  writeFileSync(join(root, kubeadmFlagsFile), withFlags(without));
-  const found = readTree(root, "All");
-  assert.deepEqual([found.unfit, found.flags, found.script], [undefined, "with", true]);
-  const other = readTree(root, "Annotated");
-  assert.deepEqual([other.unfit, other.otherScope, other.config], [undefined, true, undefined]);
-  assert.equal(found.otherScope, false);
-  const { providers, ...rest } = JSON.parse(readFileSync(join(root, configFile), "utf8"));
-  const more = { ...rest, providers: [...providers, { ...providers[0], name: "another" }] };
-  for (const spoilt of ["{}", JSON.stringify(more)]) {
-    writeFileSync(join(root, configFile), spoilt);
-    const { unfit, config: none } = readTree(root, "Annotated");
-    assert.deepEqual([unfit, none], [undefined, undefined], "to be put back");
-  }
-  writeFileSync(
-    join(root, kubeadmFlagsFile),
-    without.replace("--v", "--image-credential-provider-x"),
-  );
-  assert.match(readTree(root, "All").unfit ?? "", /already/);
-});
+test(
+  "kubeadm's file is read as it is: missing, another's provider, or ours",
+  { skip: needsProc },
+  (t) => {
+    const root = tree(t);
+    assert.match(readTree(root, "All").unfit ?? "", /kubeadm-flags\.env is missing/);
+    writeFileSync(join(root, kubeadmFlagsFile), withFlags(without));
+    const found = readTree(root, "All");
+    assert.deepEqual([found.unfit, found.flags, found.script], [undefined, "with", true]);
+    const other = readTree(root, "Annotated");
+    assert.deepEqual([other.unfit, other.otherScope, other.config], [undefined, true, undefined]);
+    assert.equal(found.otherScope, false);
+    const { providers, ...rest } = JSON.parse(readFileSync(join(root, configFile), "utf8"));
+    const more = { ...rest, providers: [...providers, { ...providers[0], name: "another" }] };
+    for (const spoilt of ["{}", JSON.stringify(more)]) {
+      writeFileSync(join(root, configFile), spoilt);
+      const { unfit, config: none } = readTree(root, "Annotated");
+      assert.deepEqual([unfit, none], [undefined, undefined], "to be put back");
+    }
+    writeFileSync(
+      join(root, kubeadmFlagsFile),
+      without.replace("--v", "--image-credential-provider-x"),
+    );
+    assert.match(readTree(root, "All").unfit ?? "", /already/);
+  },
+);
 
-/** A reader of one would wait for somebody to write. */
-function makeFifo(path: string): void {
-  rmSync(path, { recursive: true, force: true });
-  execFileSync("mkfifo", [path]);
-}
-
-test("registered: a FIFO in the place of script or configuration is replaced, of answer or kubeadm's file refused", async (t) => {
-  const root = tree(t);
-  const env = join(root, kubeadmFlagsFile);
-  writeFileSync(env, withFlags(without));
-  for (const name of [script, configFile]) makeFifo(join(root, name));
-  const delivery = registeredProvider("All");
-  const file = delivery.read(root);
-  assert.ok("plan" in file);
-  assert.equal(file.unfit, undefined);
-  const planned = file.plan(undefined, document("a.io"), false);
-  assert.deepEqual(namesOf(planned.first), [script, answer, configFile]);
-  mkdirSync(join(root, nodeFiles.folder));
-  await delivery.write(planned, file, root);
-  const whole = readTree(root, "All");
-  assert.deepEqual([whole.script, whole.config], [true, rowsFor([])]);
-  for (const path of [join(root, answer), env]) {
-    makeFifo(path);
-    const found = delivery.read(root);
-    assert.ok("unfit" in found);
-    assert.match(found.unfit ?? "", new RegExp(`${basename(path)}: it is not a regular file`));
-    assert.equal(unfitFor(found), "GPS236");
-    rmSync(path);
-    writeFileSync(path, path === env ? withFlags(without) : answerOf(new Map()), { mode: 0o600 });
-  }
-});
+test(
+  "registered: a FIFO in the place of script or configuration is replaced, of answer or kubeadm's file refused",
+  { skip: needsProc || needsFifo },
+  async (t) => {
+    const root = tree(t);
+    const env = join(root, kubeadmFlagsFile);
+    writeFileSync(env, withFlags(without));
+    for (const name of [script, configFile]) makeFifo(join(root, name));
+    const delivery = registeredProvider("All");
+    const file = delivery.read(root);
+    assert.ok("plan" in file);
+    assert.equal(file.unfit, undefined);
+    const planned = file.plan(undefined, document("a.io"), false);
+    assert.deepEqual(namesOf(planned.first), [script, answer, configFile]);
+    mkdirSync(join(root, nodeFiles.folder));
+    await delivery.write(planned, file, root);
+    const whole = readTree(root, "All");
+    assert.deepEqual([whole.script, whole.config], [true, rowsFor([])]);
+    for (const path of [join(root, answer), env]) {
+      makeFifo(path);
+      const found = delivery.read(root);
+      assert.ok("unfit" in found);
+      assert.match(found.unfit ?? "", new RegExp(`${basename(path)}: it is not a regular file`));
+      assert.equal(unfitFor(found), "GPS236");
+      rmSync(path);
+      writeFileSync(path, path === env ? withFlags(without) : answerOf(new Map()), { mode: 0o600 });
+    }
+  },
+);
 
 function tree(t: TestContext): string {
   const root = mkdtempSync(join(tmpdir(), "gps-installed-"));
@@ -391,7 +393,11 @@ function tree(t: TestContext): string {
   return root;
 }
 
-const spoilt: readonly (readonly [why: RegExp, spoil: (root: string) => void])[] = [
+const spoilt: readonly (readonly [
+  why: RegExp,
+  spoil: (root: string) => void,
+  needs?: string | false,
+])[] = [
   [/bin is missing/, (root) => rmSync(join(root, bin), { recursive: true })],
   [/global-pull-secret is missing/, (root) => rmSync(join(root, script))],
   [/is not executable/, (root) => chmodSync(join(root, script), 0o600)],
@@ -418,11 +424,12 @@ const spoilt: readonly (readonly [why: RegExp, spoil: (root: string) => void])[]
       [
         new RegExp(`${basename(name)}: it is not a regular file`),
         (root: string) => makeFifo(join(root, name)),
+        needsFifo,
       ] as const,
   ),
 ];
-for (const [why, spoil] of spoilt)
-  test(`a node is unfit for the provider: ${why.source}`, (t) => {
+for (const [why, spoil, needs = false] of spoilt)
+  test(`a node is unfit for the provider: ${why.source}`, { skip: needsProc || needs }, (t) => {
     const root = tree(t);
     assert.equal(readInstalled(root, "All").unfit, undefined);
     spoil(root);
@@ -444,32 +451,40 @@ test("an answer that others can read is written anew", (t) => {
   assert.ok(file.plan(undefined, document(), false).last);
 });
 
-const unread: readonly (readonly [what: string, spoil: (path: string) => void])[] = [
+const unread: readonly (readonly [
+  what: string,
+  spoil: (path: string) => void,
+  needs?: string | false,
+])[] = [
   ["it has a second name", (path) => linkSync(path, `${path}.bak`)],
   ["it is a link", (path) => (renameSync(path, `${path}.bak`), symlinkSync(`${path}.bak`, path))],
-  ["it is a FIFO", makeFifo],
+  ["it is a FIFO", makeFifo, needsFifo],
 ];
-for (const [what, spoil] of unread)
-  test(`an answer that cannot be read is emptied by a withdrawal, since the kubelet may be served by it: ${what}`, async (t) => {
-    for (const delivery of [preinstalledProvider("All"), configAfterProvider]) {
-      const root = tree(t);
-      const bytes = answerOf(new Map([["a.io", value]]));
-      writeFileSync(join(root, answer), bytes, { mode: 0o600 });
-      mkdirSync(join(root, nodeFiles.folder));
-      spoil(join(root, answer));
-      const owned = { ...nothing, answer: digestOf(bytes) };
-      const journal: Journal = { ...firstJournal({ absent: true }), owned };
-      const look = () => {
-        const file = delivery.read(root);
-        return "plan" in file ? file : assert.fail("cannot be read");
-      };
-      const planned = look().plan(journal, document(), false);
-      assert.ok(planned.changed && planned.unfit === undefined);
-      await delivery.write(planned, look(), root);
-      assert.deepEqual(readFileSync(join(root, answer)), answerOf(new Map()));
-      assert.ok(!look().plan(journal, document(), false).changed);
-    }
-  });
+for (const [what, spoil, skip = false] of unread)
+  test(
+    `an answer that cannot be read is emptied by a withdrawal, since the kubelet may be served by it: ${what}`,
+    { skip },
+    async (t) => {
+      for (const delivery of [preinstalledProvider("All"), configAfterProvider]) {
+        const root = tree(t);
+        const bytes = answerOf(new Map([["a.io", value]]));
+        writeFileSync(join(root, answer), bytes, { mode: 0o600 });
+        mkdirSync(join(root, nodeFiles.folder));
+        spoil(join(root, answer));
+        const owned = { ...nothing, answer: digestOf(bytes) };
+        const journal: Journal = { ...firstJournal({ absent: true }), owned };
+        const look = () => {
+          const file = delivery.read(root);
+          return "plan" in file ? file : assert.fail("cannot be read");
+        };
+        const planned = look().plan(journal, document(), false);
+        assert.ok(planned.changed && planned.unfit === undefined);
+        await delivery.write(planned, look(), root);
+        assert.deepEqual(readFileSync(join(root, answer)), answerOf(new Map()));
+        assert.ok(!look().plan(journal, document(), false).changed);
+      }
+    },
+  );
 
 test("a folder that a killed agent left empty is still to be removed; one with others' files is not ours", (t) => {
   const directory = mkdtempSync(join(tmpdir(), "gps-tree-"));

@@ -6,17 +6,9 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { basename, delimiter, join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cache.ts";
 import { progress, run, runSync } from "../run.ts";
+import { buildFlags, goIn, type Speed } from "./go.ts";
 
 const moduleDirectory = join(import.meta.dirname, "../..");
-
-/**
- * `quick`: compiled without optimisation, with a third less processor time. `optimised`: as
- * releases are, for measurements.
- */
-export type Speed = "quick" | "optimised";
-
-/** 272 s of processor time for kube-apiserver, 424 s without these flags. */
-const quickFlags = ["-gcflags=all=-N -l -dwarf=false"];
 
 /** What a stock release of Kubernetes is linked with, so that `kubectl get nodes` is right. */
 function linkerFlags(goMod: string): string {
@@ -83,14 +75,7 @@ export type Parts = Readonly<{
 export async function buildParts(speed: Speed = "quick"): Promise<Parts> {
   const goMod = readFileSync(join(moduleDirectory, "go.mod"), "utf8");
   const goSum = readFileSync(join(moduleDirectory, "go.sum"), "utf8");
-  const flags = [
-    "-mod=readonly",
-    "-trimpath",
-    "-buildvcs=false",
-    "-ldflags",
-    linkerFlags(goMod),
-    ...(speed === "quick" ? quickFlags : []),
-  ];
+  const flags = buildFlags(linkerFlags(goMod), speed);
   const key = keyOf(goMod, goSum, flags.join(" "), process.arch);
   const directory = await once(join(cacheRoot, key, "programs"), (draft) =>
     fill(draft, goMod, flags),
@@ -108,10 +93,7 @@ async function fill(directory: string, goMod: string, flags: readonly string[]):
     copyFileSync(found, join(directory, name));
     return false;
   });
-  const go = {
-    cwd: moduleDirectory,
-    env: { ...(process.env as Record<string, string>), CGO_ENABLED: "0", GOFLAGS: "" },
-  };
+  const go = goIn(moduleDirectory);
   progress("downloading the Go modules of Kubernetes");
   await run(["go", "mod", "download"], go);
   const packages = (await run(["go", "list", "-deps", ...missing], go)).trim().split("\n").length;

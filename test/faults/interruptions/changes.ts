@@ -51,7 +51,7 @@ const auths = (passwords: Readonly<Record<string, string>>) => {
   return `${JSON.stringify({ auths: Object.fromEntries(entries) })}\n`;
 };
 
-/** Entries of another program: one of them is for a registry of ours, unless a provider serves it. */
+/** Entries of another program. One is for a registry of ours, unless a provider serves it. */
 const theirs = auths({ "b.io": "theirs", "a.io": "theirs" });
 const elsewhere = auths({ "b.io": "theirs" });
 const applied = auths({ "b.io": "theirs", "a.io": "ours" });

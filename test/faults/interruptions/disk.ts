@@ -119,8 +119,11 @@ class Replay {
       const names = new Map(this.#durable);
       for (const [bit, [, change]] of this.#pending.entries())
         if ((kept >> bit) & 1) apply(names, change);
-      const all = Array.from(names).toSorted(([a], [b]) => (a < b ? -1 : 1));
-      return new Map(all.map(([name, file]) => [name, this.#left(file)]));
+      const disk = new Map<string, File | "directory">();
+      // A directory that is lost takes its files with it.
+      for (const [name, file] of Array.from(names).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        if (dirname(name) === "." || disk.has(dirname(name))) disk.set(name, this.#left(file));
+      return disk;
     });
   }
 

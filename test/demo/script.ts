@@ -1,0 +1,42 @@
+/**
+ * What the demo tells, in this order. README.md shows these lines: the narrator refuses another
+ * order, and a unit test compares README.md with them. `{name}` is filled in by the run.
+ */
+const step = (text: string) => ({ kind: "step", text }) as const;
+const claim = (text: string) => ({ kind: "claim", text }) as const;
+
+export const script = {
+  nodes: step("Two nodes: each a booted systemd with a real kubelet, containerd and runc"),
+  install: step("Install the controller: kubectl apply -k manifests"),
+  nothingYet: claim("nothing is deployed on any node yet"),
+  pods: step("A pod with a private image, on each node"),
+  refused: claim("{image} cannot be pulled: both pods are in ImagePullBackOff"),
+  created: step("The administrator creates kube-system/additional-pull-secret"),
+  running: claim("both pods run, {seconds} s after the Secret was created"),
+  seen: step("What an administrator sees"),
+  neighbour: claim("the entry of another program is still in node1's file"),
+  badEdit: step("A bad edit is refused"),
+  lastGood: claim("the last good credentials stay in force"),
+  deleted: step("The administrator deletes the Secret"),
+  gone: claim("DaemonSet, RoleBinding, Role, ServiceAccount and Secret are gone after {seconds} s"),
+  sameBytes: claim("node1's file is byte for byte what it was"),
+  noFile: claim("node2 has no file, as before"),
+  noTrace: claim("nothing of ours is left on either node"),
+  prepared: step("Nodes as Cluster API or cloud-init makes them: a script, and two kubelet flags"),
+  rotated: step("The registry's password is rotated, and the Secret with it"),
+  nextPull: claim(
+    "the next pull of both nodes has the new password, {seconds} s after the Secret was written",
+  ),
+  sameKubelets: claim("both kubelets are the same processes"),
+};
+
+type Key = keyof typeof script;
+type Kind = "step" | "claim";
+
+/** The lines of one kind. */
+export type KeyOf<Wanted extends Kind> = {
+  [One in Key]: (typeof script)[One]["kind"] extends Wanted ? One : never;
+}[Key];
+
+/** The transcript in README.md, between what marks its begin and its end. */
+export const transcript = /(<!-- demo -->\n+```text\n)(.*?)(```)/s;

@@ -8,6 +8,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { inForce, object, source } from "#cli/object.fixture.ts";
+import { textOf } from "#tools/install/yaml.ts";
 import * as plane from "../controller/plane.ts";
 import { steer } from "../controller/steer.ts";
 import { loginTests } from "./login.ts";
@@ -59,6 +60,15 @@ test("add makes the Secret, wait waits for its very version, remove deletes it",
   const waiting = plugin("wait --timeout 60s");
   await tell({ observedGeneration, sources: [source(second)], conditions: inForce });
   assert.equal((await waiting).code, 0);
+
+  // The wait that the chart's notes show for users without the plugin.
+  const [, field = ""] = /--for=jsonpath='([^']+)'/.exec(textOf("chart/templates/NOTES.txt")) ?? [];
+  const waitFor = (version: string) => {
+    const object = ["globalpullsecret/cluster", "--timeout=2s"];
+    return on.cluster.kubectl("wait", ...object, `--for=jsonpath=${field}=${version}`);
+  };
+  await waitFor(second);
+  await assert.rejects(waitFor(first), /timed out/);
 
   for (const registry of ["quay.io", "ghcr.io"]) {
     const removed = await plugin(`remove ${registry} --yes`);

@@ -1,9 +1,17 @@
 /** The chart says what manifests/ says; its values are described, checked and heeded. */
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { load } from "js-yaml";
 import { parseConfig } from "#controller/policy/flags/config.ts";
 import { installObjects } from "#tools/install/install-yaml.ts";
@@ -259,9 +267,7 @@ test("role Fleet fails outside kube-system, too", async () => {
 });
 
 test("renders the same objects as a dependency of a chart that has templates of its own", async (t) => {
-  const parent = mkdtempSync(join(tmpdir(), "umbrella-"));
-  t.after(() => rmSync(parent, { recursive: true }));
-  cpSync(chart, join(parent, "charts/global-pull-secret"), { recursive: true });
+  const parent = copyOf(chart, t, "charts/global-pull-secret");
   const { version } = load(textOf("chart/Chart.yaml")) as { version: string };
   const condition = "global-pull-secret.enabled";
   const dependencies = [{ name: "global-pull-secret", version, condition }];
@@ -282,12 +288,29 @@ test("renders the same objects as a dependency of a chart that has templates of 
   assert.deepEqual(await rendered(false), []);
 });
 
-test("the notes name the commands that do not return before the Secret is read", async () => {
-  const args = ["install", "gps", chart, "-n", "kube-system", "--dry-run=client"];
-  const notes = await helm(tmpdir(), ...args, "--set=image.repository=a.example/b");
-  assert.match(notes, /kubectl pull-secret wait\n/);
-  assert.match(notes, /servedResourceVersion\}'="\$version"\n/);
+test("the notes name a wait that does not return before the Secret is read", async (t) => {
+  const folder = copyOf(chart, t);
+  // helm prints notes only for a cluster that it reaches.
+  copyFileSync(join(chart, "templates/NOTES.txt"), join(folder, "notes.txt"));
+  const shown = 'kind: Shown\nmetadata: {}\ntext: {{ tpl (.Files.Get "notes.txt") . | quote }}\n';
+  writeFileSync(join(folder, "templates/shown.yaml"), shown);
+  const notes = async (role: string) => {
+    const sets = [`role=${role}`, "image.repository=a.example/b"].map((one) => `--set=${one}`);
+    const rendered = await helm(tmpdir(), "template", "gps", folder, "-n", "kube-system", ...sets);
+    return String(objectsOf(rendered).find(({ kind }) => kind === "Shown")?.["text"]);
+  };
+  assert.match(await notes("Cluster"), /kubectl pull-secret wait\n/);
+  assert.match(await notes("Cluster"), /servedResourceVersion\}'="\$version"\n/);
+  assert.match(await notes("Hosted"), /^The guest needs the definition/);
+  assert.match(await notes("Fleet"), /^Declare the source/);
 });
+
+function copyOf(folder: string, t: TestContext, below = "."): string {
+  const copy = mkdtempSync(join(tmpdir(), "chart-"));
+  t.after(() => rmSync(copy, { recursive: true }));
+  cpSync(folder, join(copy, below), { recursive: true });
+  return copy;
+}
 
 type Schema = Readonly<{
   description?: string;

@@ -30,6 +30,11 @@ function lineOf(event: TestEvent): Line | undefined {
     const error = details.error.cause ?? details.error;
     return { kind: "failed", name, file: relative("", file), error: textOf(error) };
   }
+  // What a test left behind, such as a rejected promise: Node fails the run with this line alone.
+  if (event.type === "test:diagnostic" && /^Error: /.test(event.data.message)) {
+    const { message, file = "" } = event.data;
+    return { kind: "failed", name: "after its end", file: relative("", file), error: message };
+  }
   if (event.type === "test:pass") {
     const { name, details, skip } = event.data;
     const file = relative("", event.data.file ?? "");

@@ -48,6 +48,22 @@ test("fails when a test fails, a file cannot be loaded, a process ends early or 
   assert.equal((await outcome(t, ["// no test"])).passed, false);
 });
 
+test("fails when a test leaves something behind that fails later", async (t) => {
+  for (const late of [
+    "void Promise.reject(new Error('late'))",
+    "setTimeout(() => { throw new Error('late'); }, 1)",
+  ]) {
+    const text = `require("node:test").test("early", () => { ${late}; });
+      require("node:test").test("waits", (t) => new Promise((end) => setTimeout(end, 50)));`;
+    const { passed, lines } = await outcome(t, [text]);
+    assert.equal(passed, false, late);
+    assert.ok(
+      lines.some((line) => line.kind === "failed" && line.error.includes("late")),
+      late,
+    );
+  }
+});
+
 test("ends a process that hangs in a loop or leaves a handle open", async (t) => {
   const loops = 'require("node:test").test("loops", () => { for (;;); });';
   assert.equal((await outcome(t, [loops], { bound: 1500 })).passed, false);

@@ -46,9 +46,11 @@ export async function runFiles(files: readonly string[], how: How): Promise<Outc
     env: { ...outer, ...how.env },
     stdio: ["ignore", "pipe", "pipe"],
     // An endless loop runs no timer of its own process.
-    timeout: how.bound,
+    timeout: how.bound + Math.min(30_000, how.bound),
     killSignal: "SIGKILL",
   });
+  // First this: tests then take their clusters down.
+  const ending = setTimeout(() => child.kill("SIGTERM"), how.bound);
   // Whoever ends the run ends its tests, which then take their clusters down.
   const endChild = (): void => void child.kill("SIGTERM");
   process.on("exit", endChild);
@@ -69,8 +71,10 @@ export async function runFiles(files: readonly string[], how: How): Promise<Outc
   }
   const [code] = await closed;
   process.off("exit", endChild);
+  clearTimeout(ending);
   const seconds = (performance.now() - begun) / 1000;
-  return { passed: code === 0 && ended && lines.length > 0, seconds, lines };
+  const failed = lines.some(({ kind }) => kind === "failed");
+  return { passed: code === 0 && ended && lines.length > 0 && !failed, seconds, lines };
 }
 
 /** A line of the reporter's; undefined for what a test printed. */

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
+import { allTests } from "#tools/pages/promises-page.ts";
+import { promises, shownBy } from "#tools/pages/promises.ts";
 import { clusterFiles, groupsOf, shardOf, shards, testFiles, tierOf } from "./tiers.ts";
 
 const files = testFiles();
@@ -42,6 +44,17 @@ test("every shard has files, and each file of test:all one shard", () => {
     // The shard of the units also plays those of `npm test`.
     for (const file of its) if (tierOf(file) === "all") assert.equal(shardOf(file), name, file);
   }
+});
+
+test("test:cluster shows every promise of the core that needs a cluster", () => {
+  // What imports what is read in the sources.
+  const elsewhere = new Set(["H25"]);
+  const tests = allTests().filter((one) => one.tier === "cluster");
+  const shown = new Set(tests.flatMap(({ name }) => shownBy(name)));
+  const missing = Object.keys(promises).filter(
+    (one) => one.startsWith("H") && !shown.has(one) && !elsewhere.has(one),
+  );
+  assert.deepEqual(missing, []);
 });
 
 test("test:all runs every point of a file of which test:cluster takes a sample", () => {

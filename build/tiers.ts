@@ -99,7 +99,7 @@ export function groupsOf(tier: Tier): readonly Group[] {
     case "test":
       return [
         { name: "units", files: quick, ...units },
-        { name: "stories", files: stories, processes: 1 },
+        { name: "stories", files: stories, processes: 1, env: busy },
       ];
     case "cluster":
       return [{ name: "cluster", files: clusterFiles, processes: 2, env: busy }];

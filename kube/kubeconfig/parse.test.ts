@@ -119,7 +119,7 @@ test("all that is wrong is named at once, each at its place", () => {
 
 /** Milliseconds to refuse 32 KiB of blanks in fields of this size: the least of five. */
 function refusing(size: number): number {
-  const value = kubeconfig();
+  const value = kubeconfig() as { clusters: { cluster: object }[] };
   const text = `AAAA${" ".repeat(size)}!`;
   for (const { cluster } of value.clusters)
     Object.assign(cluster, { "certificate-authority-data": text });

@@ -1,5 +1,5 @@
 /**
- * Our reading against the kubelet's own code. `DIFFERENTIAL_SEED=n` repeats a run,
+ * Our reading against the kubelet's own code. `SEED=n` repeats a run,
  * `DIFFERENTIAL_FILES=n` sizes it.
  */
 import assert from "node:assert/strict";
@@ -18,7 +18,7 @@ import { randomFile } from "./files.ts";
 import { Random } from "../random.ts";
 import { randomImage } from "./references.ts";
 
-const seed = Number(process.env["DIFFERENTIAL_SEED"] ?? Date.now() % 2 ** 32);
+const seed = Number(process.env["SEED"] ?? Date.now() % 2 ** 32);
 const files = Number(process.env["DIFFERENTIAL_FILES"] ?? 10_000);
 const imagesPerFile = 4;
 
@@ -70,7 +70,7 @@ function compare({ file, images }: Question, answer: OracleAnswer): void {
 }
 
 test(`explain finds what the kubelet finds, in its order, for ${files} random files`, async (t) => {
-  t.diagnostic(`DIFFERENTIAL_SEED=${seed}`);
+  t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed);
   const questions = Array.from({ length: files }, () => ({
     file: randomFile(random),
@@ -91,7 +91,7 @@ test(`explain finds what the kubelet finds, in its order, for ${files} random fi
 });
 
 test(`the kubelet reads what we emit as the same credentials, and finds them as it did in the source`, async (t) => {
-  t.diagnostic(`DIFFERENTIAL_SEED=${seed}`);
+  t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed + 1);
   const cases: { merged: Extract<Merged, { ok: true }>; source?: Buffer; images: string[] }[] = [];
   let earlier: Accepted | undefined;

@@ -3,7 +3,7 @@
  * additional-pull-secret, so the next one meets revision 1 again.
  */
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { after, afterEach, before, beforeEach, test } from "node:test";
 import * as names from "#contract/names.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { awayAtWithdrawal } from "./away.fixture.ts";
@@ -20,6 +20,12 @@ before(async () => {
   await product.installProduct(cluster, { wish: 1 });
 });
 after(() => cluster?.down());
+let broken = false;
+// What a test that failed leaves would fail the next ones, after minutes of waiting each.
+beforeEach(() => assert.ok(!broken, "an earlier test failed"));
+afterEach((t) => {
+  broken ||= (t as { passed?: boolean }).passed === false;
+});
 // A later test must not take the Event of an earlier one for its own.
 afterEach(() => on().kubectl("delete", "events", "-n", names.namespace, "--all"));
 

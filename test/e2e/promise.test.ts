@@ -132,7 +132,7 @@ test("H1, H2, H4: whoever may write that one Secret needs nobody's help: a priva
   for (const node of nodes()) await untilState(cluster, `app-${node.name}`, "Running");
 });
 
-test("H14: the three kubectl checks succeed, and rollout status agrees that every node has what the template says", async () => {
+test("H13, H14: the three kubectl checks succeed, and rollout status agrees that every node has what the template says", async () => {
   assert.match(await product.rolledOut(cluster), /successfully rolled out/);
   for (const index of nodes().keys())
     assert.equal(entryOn(index), cluster.registry.auth("additional").auth);

@@ -1,8 +1,9 @@
 /**
- * Some rows of the table of interruptions, at points that are the same in each run: the one between
- * write and restart, the last one, and others that the seed picks. All points are in
- * interruptions.long.test.ts.
+ * Some rows of the table of interruptions, at a few points each: the one between write and restart
+ * if the interruption can fall there, the last one, and others that a fixed seed picks. All points
+ * are in interruptions.long.test.ts.
  */
+import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Random } from "../random.ts";
 import { changes } from "./interruptions/changes.ts";
@@ -33,7 +34,10 @@ describe("an interrupted change", { concurrency: 2 }, () => {
         const cases = (await casesOf(change)).filter(({ sure }) => sure);
         const random = new Random(seed);
         const drawn = Array.from({ length: count }, () => random.pick(cases));
-        const distinct = new Set([cases.findLast(isWritten) ?? drawn[0], cases.at(-1), ...drawn]);
+        const written = cases.findLast(isWritten);
+        if (name === "killed" && change.name === "a first apply")
+          assert.ok(written, "no point between write and restart");
+        const distinct = new Set([written ?? drawn[0], cases.at(-1), ...drawn]);
         await runAll(t, [...distinct].filter((one) => one !== undefined).slice(0, count));
       });
     }

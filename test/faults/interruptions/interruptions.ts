@@ -136,7 +136,7 @@ function journalOf(disk: Disk): Journal {
 function redated({ disk, at }: State, years: number): Disk {
   const { calls, quarantine, ...rest } = journalOf(disk);
   if (calls === undefined) return disk;
-  const passed = Date.now() - at * 1000;
+  const passed = Math.round(Date.now() - at * 1000);
   const journal = {
     ...rest,
     calls: calls.map((call) => call + passed + years * 31_536_000_000),

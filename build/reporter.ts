@@ -31,7 +31,7 @@ function lineOf(event: TestEvent): Line | undefined {
     return { kind: "failed", name, file: relative("", file), error: textOf(error) };
   }
   // What a test left behind, such as a rejected promise: Node fails the run with this line alone.
-  if (event.type === "test:diagnostic" && /^Error: /.test(event.data.message)) {
+  if (event.type === "test:diagnostic" && event.data.message.startsWith("Error: ")) {
     const { message, file = "" } = event.data;
     return { kind: "failed", name: "after its end", file: relative("", file), error: message };
   }

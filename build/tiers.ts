@@ -38,7 +38,6 @@ export const clusterFiles: readonly string[] = [
   "test/e2e/coowned.test.ts",
   "test/e2e/policies.test.ts",
   "test/e2e/picture.test.ts",
-  "test/controller/objects.test.ts",
   "test/controller/story.test.ts",
   "test/controller/hosted.test.ts",
   "test/fleet/page.test.ts",

@@ -259,6 +259,7 @@ test("H20: whatever happened before, a withdrawal leaves the node as it was befo
       assert.ok("bytes" in world.file.now && world.file.now.bytes.toString() === before);
       assert.equal(world.unit.active, "active");
     }),
-    { numRuns: 300 },
+    // A run takes 10 ms.
+    { numRuns: process.env["EVERY_POINT"] === "1" ? 1000 : 100 },
   );
 });

@@ -65,10 +65,8 @@ test("runs the script with the pinned Node where npm delivered one, and ends wit
 
 test("runs the script with the machine's own Node 24 or newer where npm has none", (t) => {
   const { run } = checkout(t);
-  for (const version of ["24.0.0", "26.1.0"]) {
-    const ran = run({ platform: "darwin", version });
-    assert.deepEqual(ran, { status: 0, stdout: `a,b,${process.execPath}`, stderr: "" });
-  }
+  const ran = run({ platform: "darwin", version: "24.0.0" });
+  assert.deepEqual(ran, { status: 0, stdout: `a,b,${process.execPath}`, stderr: "" });
 });
 
 test("fails with one line, before it installs, where the machine's own Node is too old", (t) => {

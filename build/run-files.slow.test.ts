@@ -1,3 +1,4 @@
+/** Slow: each test starts Node up to five times. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
